@@ -22,6 +22,7 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
+from dataclasses import asdict
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -97,7 +98,7 @@ def scored(blind: BlindSet, sources: dict[str, Any]) -> list[dict[str, Any]]:
     tables = [word_table(blind.gold.words, segment_words(source, words)) for source in sources.values()]
     rows = []
     for system, table, drawn in zip(sources, tables, bootstrap_f1(tables), strict=True):
-        scores, (low, high) = summarize(table).to_dict(), interval(drawn)
+        scores, (low, high) = asdict(summarize(table)), interval(drawn)
         told = {name: scores[name] for name in TOLD}
         facts = {"kind": blind.kind, "system": system, "words": len(words), "rows_of_set": blind.gold.lines}
         rows.append({**facts, **told, "f1_low": low, "f1_high": high})

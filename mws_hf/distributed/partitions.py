@@ -29,9 +29,9 @@ from mws_hf.corpus.counts_file import count_column
 from mws_hf.corpus.files import PathLike
 from mws_hf.corpus.groups import UNNAMED, GroupedCounts
 from mws_hf.corpus.records import by_group
-from mws_hf.encode.bulk import BLOCK_BYTES, SHARD_BYTES, checksum, new_manifest, separator_token
+from mws_hf.encode.bulk import BLOCK_BYTES, SHARD_BYTES, gathered_shards, new_manifest, separator_token
 from mws_hf.encode.corpus import EncodedCorpus, Shard, shard_name, write_shard
-from mws_hf.encode.encoder import BlockEncoder, EncodedBlock
+from mws_hf.encode.encoder import BlockEncoder
 from mws_hf.encode.output import finish
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import DEFAULT_PATTERN, compiled
@@ -242,22 +242,11 @@ def _block(rows: pa.RecordBatch, how: EncodingTask) -> Block:
 def write_shards(batches: Batches, how: EncodingTask, folder: str) -> Iterator[pa.RecordBatch]:
     """Write the ids of a partition as shards of an encoded corpus into `folder`; yield a row of `SHARD` for each."""
     encoder = encoder_of(how.tokenizer)
-    parts, size, check = list[EncodedBlock](), 0, 0
-
-    def written() -> pa.RecordBatch:
+    blocks = (_block(rows, how) for rows in _smaller_batches(batches, how))
+    for parts, check in gathered_shards(((encoder.encode(block), block) for block in blocks), how.shard_size):
         name = f"part-{secrets.token_hex(8)}.arrow"  # which no other attempt at this partition uses
-        shard = write_shard(Path(folder) / name, parts, f"{check:016x}")
-        return pa.RecordBatch.from_pylist([shard._asdict()], schema=SHARD)
-
-    for rows in _smaller_batches(batches, how):
-        block = _block(rows, how)
-        parts.append(encoder.encode(block))
-        size, check = size + block.size, checksum(block, check)
-        if size >= how.shard_size:
-            yield written()
-            parts, size, check = [], 0, 0
-    if parts:
-        yield written()
+        shard = write_shard(Path(folder) / name, parts, check)
+        yield pa.RecordBatch.from_pylist([shard._asdict()], schema=SHARD)
 
 
 def assembled(output: Path, how: EncodingTask, write: Callable[[str], pa.Table]) -> EncodedCorpus:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain, islice
 from pathlib import Path
@@ -21,7 +21,7 @@ from mws_hf.corpus.records import iterate_documents
 from mws_hf.corpus.repeats import warn_of_repeated
 from mws_hf.encode.corpus import DATASET_FILES, EncodedCorpus, Shard, shard_name, write_shard
 from mws_hf.encode.encoder import BlockEncoder, EncodedBlock
-from mws_hf.encode.output import Plan, finish, plan_output, prepare, write_manifest
+from mws_hf.encode.output import Plan, finish, prepare, write_manifest
 from mws_hf.errors import MwSError, SettingError
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import thread_count
@@ -94,18 +94,20 @@ def encode_corpus(
         kinds = kinds_at(tokenizer, backend) if how_dropped is not None and how_dropped.kind != "all" else []
         encoder = BlockEncoder(backend, separator_token(separator, eos), dropout=how_dropped, kinds=kinds)
         manifest = new_manifest(encoder, document, shard_size)
-        plan = plan_output(directory, manifest, resume, force)
+        plan = Plan.of(directory, manifest, resume, force)
         how = Reading(column, encoding, errors)
-        files = named_files(source)
-        _check_files(files or [], document, how)
+        files = input_files(source, "encode_corpus(tokenizer, iter(texts), ...)")
+        if files:
+            check_files(files, how)
+            warn_of_repeated(files)
         with progress_bar(show_progress, total=source_size(files), unit="B", unit_scale=True, desc="encode") as bar:
             size = min(BLOCK_BYTES, shard_size)
-            blocks = _read_blocks(files, source, how, document, size, bar.update)
+            blocks = read_blocks(files, source, how, document, size, bar.update)
             _skip_finished(blocks, plan)
             if not plan.finished or not all((directory / name).is_file() for name in DATASET_FILES):
                 manifest["shards"] = plan.shards
                 pairs = _encode_in_order(encoder, blocks, threads)
-                _write_shards(plan.work, manifest, _shards(pairs, shard_size))
+                _write_shards(plan.work, manifest, gathered_shards(pairs, shard_size))
                 finish(plan.work, directory, manifest)
     return EncodedCorpus.open(directory)
 
@@ -113,11 +115,9 @@ def encode_corpus(
 def _write_shards(work: Path, manifest: dict[str, Any], gathered: Iterator[tuple[list[EncodedBlock], str]]) -> None:
     """Write shards as they come; nothing on disk is touched before the first one is encoded without an error."""
     shards: list[Shard] = manifest["shards"]
-    prepared = False
-    for parts, check in gathered:
-        if not prepared:
+    for number, (parts, check) in enumerate(gathered):
+        if number == 0:
             prepare(work, manifest)
-            prepared = True
         shards.append(write_shard(work / shard_name(len(shards)), parts, check))
         write_manifest(work, manifest)
     if not shards:
@@ -125,11 +125,7 @@ def _write_shards(work: Path, manifest: dict[str, Any], gathered: Iterator[tuple
 
 
 def separator_token(separator: str | None, eos: str | None) -> str | None:
-    """Return the token that `separator` names, "eos" being the tokenizer's own.
-
-    Raises:
-        MwSError: the tokenizer has no such token.
-    """
+    """Return the token that `separator` names, "eos" being the tokenizer's own; raise MwSError if it has none."""
     if separator != "eos":
         return separator
     if eos is None:
@@ -158,23 +154,8 @@ def new_manifest(encoder: BlockEncoder, document: str, shard_size: int) -> dict[
     }
 
 
-def _check_files(names: list[str], document: str, how: Reading) -> None:
-    """Read the first document of every file: a missing field or column is found before anything is written."""
-    if names:
-        check_files(names, how)
-        warn_of_repeated(names)
-    each = [[name] for name in names] if document == "line" else [names]
-    for part in each:
-        if all(map(os.path.isfile, part)):  # neither standard input nor a pipe can be read twice
-            next(_read_blocks(part, None, how.of_files(part), document, 1), None)
-
-
 def _skip_finished(blocks: Iterator[Block], plan: Plan) -> None:
-    """Pass over the blocks of finished shards after checking that the shards were encoded from them.
-
-    Raises:
-        MwSError: the source differs, or goes on after the end of a finished corpus.
-    """
+    """Pass over the blocks of finished shards after checking that the shards were encoded from them."""
     advice = "--force replaces the finished corpus" if plan.finished else "--no-resume starts anew"
     for shard in plan.shards:
         check = 0
@@ -207,7 +188,9 @@ def _encode_in_order(
             yield future.result(), first
 
 
-def _shards(pairs: Iterator[tuple[EncodedBlock, Block]], shard_size: int) -> Iterator[tuple[list[EncodedBlock], str]]:
+def gathered_shards(
+    pairs: Iterable[tuple[EncodedBlock, Block]], shard_size: int
+) -> Iterator[tuple[list[EncodedBlock], str]]:
     """Gather blocks into shards of at least `shard_size` bytes, with the checksum of their text."""
     parts, size, check = list[EncodedBlock](), 0, 0
     for encoded, block in pairs:
@@ -221,69 +204,39 @@ def _shards(pairs: Iterator[tuple[EncodedBlock, Block]], shard_size: int) -> Ite
         yield parts, f"{check:016x}"
 
 
-def named_files(source: Any) -> list[str] | None:
-    """Return the files that `source` names, or None where it holds the texts themselves."""
-    return input_files(source, "encode_corpus(tokenizer, iter(texts), ...)")
-
-
 def source_size(names: list[str] | None) -> int | None:
     """Return the bytes of files as stored; None where one has no size, or there are none."""
     return sum(map(os.path.getsize, names)) if names and all(map(os.path.isfile, names)) else None
 
 
-def read_source(
-    source: Any,
-    how: Reading = PLAIN,
-    *,
-    document: str = "line",
-    block_bytes: int = BLOCK_BYTES,
-    advance: Advance | None = None,
-) -> Iterator[Block]:
-    """Read blocks of the documents of `source`, in order.
-
-    Faults that show before the source is read are found by the call, not by the first block.
-
-    Args:
-        source: files or documents, as `corpus.inputs.input_files` says.
-        how: the way in which files are read.
-        document: in text files, a document is a "line" (with its line end: the documents joined are the file, less a
-            byte order mark) or a "file".
-        block_bytes: bytes of text a block has at least, where the source is not at its end.
-        advance: called with the bytes taken from files as stored, or those of the text of documents.
-
-    Raises:
-        MwSError: a source that is missing, unreadable or not text, an unknown `document`.
-    """
-    names = named_files(source)
-    if names is not None:
-        check_files(names, how)
-    return _read_blocks(names, source, how, document, block_bytes, advance)
-
-
-def _read_blocks(
+def read_blocks(
     names: list[str] | None,
-    documents: Any,
-    how: Reading,
-    document: str,
-    block_bytes: int,
+    documents: Any = None,
+    how: Reading = PLAIN,
+    document: str = "line",
+    size: int = BLOCK_BYTES,
     advance: Advance | None = None,
 ) -> Iterator[Block]:
+    """Read the documents of files, or `documents` where there are none, in order, in blocks of `size` bytes at least.
+
+    In text files a document is a "line" (with its line end, less a byte order mark) or a "file". `advance` is called
+    with the bytes taken from files as stored, or those of the text of documents.
+    """
     if document not in ("line", "file"):
         raise SettingError("document", document, "is unknown; in a text file a document is a 'line' or a 'file'")
     if names is None:
-        return _advancing_blocks(document_blocks(iterate_documents(documents, how.column), size=block_bytes), advance)
+        return _advancing_blocks(document_blocks(iterate_documents(documents, how.column), size=size), advance)
     if document == "file":
         for name in names:
             if (kind := how.kind(name)) != "text":
                 said = f"is for text files; each record of {name}, a {kind} file, is a document"
                 raise SettingError("document", document, said)
-        return whole_files(names, block_bytes, advance, how)
+        return whole_files(names, size, advance, how)
 
     def blocks(name: str) -> Iterator[Block]:
-        found = map(padded, file_blocks(name, how, lines=True, advance=advance, size=block_bytes))
-        return (
-            _advancing_blocks(found, advance) if how.kind(name) == "dataset" else found
-        )  # whose files are not read here
+        found = map(padded, file_blocks(name, how, lines=True, advance=advance, size=size))
+        # the files of a dataset are not read here
+        return _advancing_blocks(found, advance) if how.kind(name) == "dataset" else found
 
     return chain.from_iterable(map(blocks, names))
 

@@ -35,29 +35,17 @@ _SETTINGS: dict[str, tuple[type, ...]] = {
 
 
 class Shard(NamedTuple):
-    """A row of the manifest.
-
-    Attributes:
-        file: name within the corpus directory.
-        documents: number of documents.
-        tokens: number of ids, separators included.
-        bytes: UTF-8 bytes of the documents.
-        blocks: number of blocks of the source in the shard.
-        checksum: checksum of the text and the document ends, in hexadecimal.
-        ids_at: byte of the file where the ids start (dtype of the manifest, little-endian, `tokens` of them).
-        ends_at: byte where the int64 ``documents + 1`` offsets of documents start.
-        n_bytes_at: byte where the int64 `documents` byte lengths start.
-    """
+    """A row of the manifest; places are bytes of the file, numbers are little-endian."""
 
     file: str
     documents: int
-    tokens: int
-    bytes: int
-    blocks: int
-    checksum: str
-    ids_at: int
-    ends_at: int
-    n_bytes_at: int
+    tokens: int  # separators included
+    bytes: int  # of the documents in UTF-8
+    blocks: int  # of the source
+    checksum: str  # of the text and the document ends, in hexadecimal
+    ids_at: int  # `tokens` ids of the manifest's dtype
+    ends_at: int  # ``documents + 1`` int64 offsets of documents
+    n_bytes_at: int  # `documents` int64 byte lengths
 
 
 def write_shard(path: Path, parts: Sequence[EncodedBlock], checksum: str) -> Shard:
@@ -89,11 +77,7 @@ def _places(path: Path) -> tuple[int, int, int]:
 
 
 def shard_name(number: int) -> str:
-    """Name the file of a shard.
-
-    >>> shard_name(7)
-    'shard-00007.arrow'
-    """
+    """Name the file of a shard."""
     return f"shard-{number:05d}.arrow"
 
 
@@ -147,8 +131,7 @@ def read_manifest(directory: Path) -> dict[str, Any] | None:
     """Read the manifest of a corpus directory, with its shards as `Shard` rows; None if there is none.
 
     Raises:
-        MwSError: the manifest is not one of this package: damaged, of a newer format, or naming other files than its
-            own.
+        MwSError: it is damaged, of a newer format, or names other files than its own.
     """
     path = directory / MANIFEST
     if not path.is_file():
@@ -211,7 +194,6 @@ class EncodedCorpus:
     """
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
-        """Take a manifest and the directory it lies in; `open` calls this."""
         self.directory = Path(directory)
         manifest = read_manifest(self.directory)
         if manifest is None:

@@ -13,23 +13,22 @@ import queue
 import threading
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mws_hf.corpus.blocks import Block, block_of
-from mws_hf.encode.kernel import CACHE_LIMIT, Worker
+from mws_hf.encode.kernel import CACHE_LIMIT, Failing, Worker, encode_dropped
 from mws_hf.encode.merge import BpeTables, bpe_tables, is_served
 from mws_hf.errors import MwSError
+from mws_hf.kernels.arrays import Array, Bytes, Longs
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.windows import find_short
 from mws_hf.text.byte_alphabet import built_first
 from mws_hf.tokenizer.backend import check_added
+from mws_hf.tokenizer.merging import Dropout
 from mws_hf.tokenizer.spec import Spec
 from mws_hf.tokenizer.stock import Tokenizer, without_limits
-
-if TYPE_CHECKING:
-    from mws_hf.tokenizer.merging import Dropout
 
 _PREFIX = 3
 _FEW = 16
@@ -37,12 +36,7 @@ _FEW = 16
 
 
 class AddedTexts:
-    """The texts of added tokens, sorted, so that a document is read once however many there are.
-
-    >>> from mws_hf.corpus.blocks import block_of
-    >>> AddedTexts(["<s>", "<pad>"]).documents(block_of([b"a<s>", b"<sa", b"<<pad>"], str))
-    {0, 2}
-    """
+    """The texts of added tokens, sorted, so that a document is read once however many there are."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         literals = sorted({text.encode() for text in texts} - {b""})
@@ -71,7 +65,7 @@ class AddedTexts:
 
 
 @njit(inner=True)
-def _at_least(texts: np.ndarray, starts: np.ndarray, low: int, high: int, depth: int, byte: int) -> int:
+def _at_least(texts: Bytes, starts: Longs, low: int, high: int, depth: int, byte: int) -> int:
     """Find the first of the sorted texts `low` to `high` whose byte number `depth` is at least `byte`; else `high`."""
     while low < high:
         middle = (low + high) >> 1
@@ -84,13 +78,7 @@ def _at_least(texts: np.ndarray, starts: np.ndarray, low: int, high: int, depth:
 
 @njit(nogil=True)
 def _mark_documents(
-    block: np.ndarray,
-    offsets: np.ndarray,
-    first: int,
-    texts: np.ndarray,
-    starts: np.ndarray,
-    begins: np.ndarray,
-    found: np.ndarray,
+    block: Bytes, offsets: Longs, first: int, texts: Bytes, starts: Longs, begins: Longs, found: Bytes
 ) -> None:
     """Mark in `found` the documents that hold a text, which starts at byte `first` of the block or later.
 
@@ -117,29 +105,15 @@ def _mark_documents(
 
 
 class EncodedBlock(NamedTuple):
-    """The ids of a block.
+    """The ids of a block."""
 
-    Attributes:
-        ids: uint16 or uint32, all documents one after another, separators included.
-        ends: int64, end of each document's ids.
-        n_bytes: int64, bytes of each document.
-    """
-
-    ids: np.ndarray
-    ends: np.ndarray
-    n_bytes: np.ndarray
+    ids: Array  # uint16 or uint32, all documents one after another, separators included
+    ends: Longs  # end of each document's ids
+    n_bytes: Longs  # bytes of each document
 
 
 class BlockEncoder:
-    """An encoder of blocks of documents with one tokenizer; `encode` may be called from several threads.
-
-    Attributes:
-        separator: the token written after each document, or None.
-        separator_id: the separator's id, or -1.
-        dtype: type of the ids: uint16 if all fit, else uint32.
-        fingerprint: SHA-256 of the tokenizer and the separator, which decide the ids.
-        is_fast: whether the kernel serves this tokenizer; otherwise every document goes through the Rust code.
-    """
+    """An encoder of blocks of documents with one tokenizer; `encode` may be called from several threads."""
 
     def __init__(
         self,
@@ -149,26 +123,18 @@ class BlockEncoder:
         dropout: Dropout | None = None,
         kinds: Sequence[tuple[str, int]] = (),
     ) -> None:
-        """Prepare the tables.
+        """Prepare the tables; the backend is not changed, its padding and truncation are ignored.
 
-        Args:
-            backend: the tokenizer; its padding and truncation are ignored, and it is not changed.
-            separator: a token written after each document, or None.
-            cache_limit: memory cap of the pre-token cache of each thread, in bytes.
-            dropout: merges that fail at random; None: none does.
-            kinds: kinds of the last merges (`training_record.kinds_of`), for a dropout of one kind alone.
-
-        Raises:
-            MwSError: the separator is not in the vocabulary; an added token decodes to other text (`check_added`);
-                dropout is asked of a tokenizer that the kernel does not serve, or of a kind of merges that `kinds` does
-                not tell.
+        `cache_limit` is the memory cap of each thread's pre-token cache, in bytes. `kinds` are those of the last merges
+        (`training_record.kinds_of`), for a dropout of one kind alone.
         """
         check_added(backend)
         self.backend = without_limits(backend)
         self.separator = separator
-        self.separator_id = self._separator_id()
+        self.separator_id = self._separator_id()  # -1 without a separator
         text = self.backend.to_str()
         settings = f"\n{self.backend.encode_special_tokens} {self.separator_id}" + (f" {dropout}" if dropout else "")
+        # of all that decides the ids
         self.fingerprint = hashlib.sha256((text + settings).encode()).hexdigest()
         spec = Spec(json.loads(text))
         self.dtype = np.dtype(np.uint16 if spec.highest_id < 1 << 16 else np.uint32)
@@ -189,8 +155,6 @@ class BlockEncoder:
         return int(index)
 
     def _failing_merges(self, dropout: Dropout, kinds: Sequence[tuple[str, int]], merges: list[tuple[str, str]]) -> Any:
-        from mws_hf.encode.dropout import Failing
-
         if not self.is_fast:
             raise MwSError(
                 "dropout: this tokenizer is no BPE with byte fallback or of bytes after a split pattern that mws_hf "
@@ -219,11 +183,7 @@ class BlockEncoder:
         return EncodedBlock(*self._stitch(*nothing, block, range(len(n_bytes))), n_bytes)
 
     def encode(self, block: Block) -> EncodedBlock:
-        """Return the ids of the documents of a padded block.
-
-        Raises:
-            MwSError: a document is not UTF-8.
-        """
+        """Return the ids of the documents of a padded block; raise MwSError for a document that is not UTF-8."""
         if not self.is_fast:
             return self.encode_little(block)
         routed = self._added.documents(block)
@@ -236,7 +196,7 @@ class BlockEncoder:
             ids, ends = self._stitch(ids, ends, block, sorted(routed))
         return EncodedBlock(ids, ends, np.diff(block.offsets))
 
-    def _encode_plain(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
+    def _encode_plain(self, block: Block) -> tuple[Array, Longs]:
         """Return ids and ends of documents that hold no added token."""
         assert self.tables is not None
         if self._failing is not None:
@@ -251,9 +211,7 @@ class BlockEncoder:
             raise block.not_utf8(bad)
         return ids, ends
 
-    def _encode_dropped(self, block: Block, separator: int) -> tuple[np.ndarray, np.ndarray]:
-        from mws_hf.encode.dropout import encode_dropped
-
+    def _encode_dropped(self, block: Block, separator: int) -> tuple[Array, Longs]:
         out_ends = np.empty(len(block), np.int64)
         out = np.empty(block.size + len(block) + 3, self.dtype)
         bad = encode_dropped(block.text, block.offsets[1:], self.tables, self._failing, separator, out, out_ends)
@@ -275,16 +233,16 @@ class BlockEncoder:
         if self.backend.normalizer is not None:
             block = self._normalized(block)
         ids, ends = self._encode_dropped(block, -1)
-        parts = np.split(ids, ends[:-1])
-        return [each for part, index in zip(parts, [*found, None], strict=True) for each in _with(part, index)]
+        joined, *rest = (part.tolist() for part in np.split(ids, ends[:-1]))
+        for index, part in zip(found, rest, strict=True):
+            joined += [index, *part]
+        return list(joined)
 
     def _normalized(self, block: Block) -> Block:
         normalize = self.backend.normalizer.normalize_str
         return block_of([normalize(block.document(k)).encode() for k in range(len(block))], block.where)
 
-    def _stitch(
-        self, ids: np.ndarray, ends: np.ndarray, block: Block, routed: range | list[int]
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _stitch(self, ids: Array, ends: Longs, block: Block, routed: range | list[int]) -> tuple[Array, Longs]:
         """Replace the ids of the `routed` documents (ascending), which the kernel alone does not serve."""
         texts = [block.document(k) for k in routed]
         if self._failing is None:
@@ -298,7 +256,3 @@ class BlockEncoder:
             pieces += [ids[done : starts[k]], np.array(others + tail, ids.dtype)]
             sizes[k], done = len(pieces[-1]), ends[k]
         return np.concatenate([*pieces, ids[done:]]), np.cumsum(sizes)
-
-
-def _with(ids: np.ndarray, last: int | None) -> list[int]:
-    return [*ids.tolist(), *([] if last is None else [last])]

@@ -2,7 +2,7 @@
 
 Every call is exact whatever the cache holds: a bounded map from pre-tokens (UTF-8 bytes) to their ids, for one thread,
 that never evicts. It is a byte table of `kernels.tables`; the fourth word of a slot holds up to three ids, or says
-where in a pool more are.
+where in a pool more are. BPE-dropout, which `mws_hf.tokenizer.merging` defines, has a loop of its own.
 """
 
 from __future__ import annotations
@@ -11,37 +11,34 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mws_hf.encode.merge import ID_BITS, SHORT, BpeTables, merge_long, merge_short
+from mws_hf.encode.merge import ID_BITS, SHORT, BpeTables, Failing, merge_dropped, merge_long, merge_short, mixed
+from mws_hf.kernels.arrays import Array, Bits, Bytes, Ints, Longs
 from mws_hf.kernels.instructions import WINDOW
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.tables import LONG, empty_slots, ends_at_home, enter, find, look_ahead, rehash
 from mws_hf.kernels.windows import cut
+from mws_hf.tokenizer.merging import BYTE, PLACE
 
 LONGEST_KEY = 512
 """Pre-tokens of more bytes are merged each time: they are rare and seldom repeat."""
 
 _U: Any = np.uint64
 _I: Any = np.int64
+_BYTE, _PLACE = _U(BYTE), _U(PLACE)
 _INLINE_IDS = 3
+SLOT_BYTES = 40  # of memory, with the pools
 _ID_MASK = (1 << ID_BITS) - 1
 
 SLOTS_USED, IDS_USED, BYTES_USED, MISSES, LOOKUPS = range(5)
 
 
 class PretokenCache(NamedTuple):
-    """Arrays of one thread's cache.
+    """Arrays of one thread's cache."""
 
-    Attributes:
-        slots: uint64[slots, 4], a power of two of them.
-        ids: int32 pool of runs of more than three ids.
-        text: uint8 pool of keys of more than 23 bytes.
-        counters: int64[5]: slots, ids and bytes in use, misses, lookups.
-    """
-
-    slots: np.ndarray
-    ids: np.ndarray
-    text: np.ndarray
-    counters: np.ndarray
+    slots: Bits  # shape (slots, 4), a power of two of them
+    ids: Ints  # pool of runs of more than three ids
+    text: Bytes  # pool of keys of more than 23 bytes
+    counters: Longs  # slots, ids and bytes in use, misses, lookups
 
 
 def empty_cache(slots: int = 1 << 18) -> PretokenCache:
@@ -52,16 +49,7 @@ def empty_cache(slots: int = 1 << 18) -> PretokenCache:
 
 
 @njit
-def add(
-    cache: PretokenCache,
-    slot: int,
-    text: np.ndarray,
-    start: int,
-    size: int,
-    keys: np.ndarray,
-    k: int,
-    ids: np.ndarray,
-) -> None:
+def add(cache: PretokenCache, slot: int, text: Bytes, start: int, size: int, keys: Bits, k: int, ids: Longs) -> None:
     """Store the ids under key k in a free slot; without room in a pool or the table nothing is stored."""
     counters = cache.counters
     at, long = counters[BYTES_USED], keys[k, 2] >= LONG
@@ -80,7 +68,7 @@ def add(
 
 
 @njit
-def _pack(cache: PretokenCache, ids: np.ndarray) -> int:
+def _pack(cache: PretokenCache, ids: Longs) -> int:
     """Pack n ids: ``ids << 2 | n`` for at most three, else ``(place << 20 | n) << 2``; -1 when the pool is full."""
     n = _I(len(ids))
     if n <= _INLINE_IDS:
@@ -98,7 +86,7 @@ def _pack(cache: PretokenCache, ids: np.ndarray) -> int:
 
 
 @njit(inline="always")
-def copy_ids(cache: PretokenCache, slot: int, out: np.ndarray, at: int) -> int:
+def copy_ids(cache: PretokenCache, slot: int, out: Array, at: int) -> int:
     """Write the ids of a slot to ``out[at:]``, which has room for three more; return the place after them."""
     value = _I(cache.slots[slot, 3])
     n = value & 3
@@ -115,16 +103,11 @@ def copy_ids(cache: PretokenCache, slot: int, out: np.ndarray, at: int) -> int:
     return at + n
 
 
-def cache_bytes(slots: int) -> int:
-    """Compute the memory of a cache of `slots` slots with its pools, in bytes."""
-    return 40 * slots
-
-
 def grown(cache: PretokenCache, limit: int) -> PretokenCache:
     """Return the same cache with four times the room, if it is nearly full and `limit` bytes allow it; else `cache`."""
     slots, counters = cache.slots.shape[0], cache.counters
     pools = max(counters[IDS_USED] / cache.ids.shape[0], counters[BYTES_USED] / cache.text.shape[0])
-    if max(0.8 * pools, counters[SLOTS_USED] / slots) < 0.6 or cache_bytes(4 * slots) > limit:
+    if max(0.8 * pools, counters[SLOTS_USED] / slots) < 0.6 or 4 * slots * SLOT_BYTES > limit:
         return cache
     larger = empty_cache(4 * slots)
     larger.ids[: counters[IDS_USED]] = cache.ids[: counters[IDS_USED]]
@@ -142,11 +125,8 @@ CACHE_LIMIT = 256 << 20
 
 
 @njit
-def _sequence_length(text: np.ndarray, at: int, stop: int) -> int:
-    """Return 3 or 4 for a well-formed UTF-8 sequence of that length, else 0.
-
-    By RFC 3629 surrogates and overlong forms are not well-formed.
-    """
+def _sequence_length(text: Bytes, at: int, stop: int) -> int:
+    """Return 3 or 4 for a sequence of that length that is well-formed (no surrogate, no overlong form), else 0."""
     lead = text[at]
     size = 3 if 0xE0 <= lead <= 0xEF else 4 if 0xF0 <= lead <= 0xF4 else 0
     if size == 0 or at + size > stop:
@@ -163,7 +143,7 @@ def _sequence_length(text: np.ndarray, at: int, stop: int) -> int:
 
 
 @njit
-def symbols(text: np.ndarray, start: int, stop: int, tables: BpeTables, ids: np.ndarray) -> int:
+def symbols(text: Bytes, start: int, stop: int, tables: BpeTables, ids: Longs) -> int:
     """Write the ids of the characters of one pre-token, or of their bytes; return how many, -1 if it is not UTF-8."""
     n = 0
     at = start
@@ -192,7 +172,7 @@ def symbols(text: np.ndarray, start: int, stop: int, tables: BpeTables, ids: np.
 
 
 @njit
-def _merge(text: np.ndarray, start: int, stop: int, tables: BpeTables, scratch: np.ndarray) -> int:
+def _merge(text: Bytes, start: int, stop: int, tables: BpeTables, scratch: Longs) -> int:
     """Encode one pre-token into ``scratch[0]``; return the number of ids, -1 if it is not UTF-8."""
     n = symbols(text, start, stop, tables, scratch[0])
     if n < 0:
@@ -202,36 +182,15 @@ def _merge(text: np.ndarray, start: int, stop: int, tables: BpeTables, scratch: 
     return merge_long(scratch[0], n, tables.merges)
 
 
-@njit
-def _write(ids: np.ndarray, n: int, out: np.ndarray, at: int) -> int:
-    for k in range(n):
-        out[at + k] = ids[k]
-    return at + n
-
-
 @njit(nogil=True, allocates=True)
 def encode_documents(
-    text: np.ndarray,
-    ends: np.ndarray,
-    tables: BpeTables,
-    cache: PretokenCache,
-    separator: int,
-    out: np.ndarray,
-    out_ends: np.ndarray,
+    text: Bytes, ends: Longs, tables: BpeTables, cache: PretokenCache, separator: int, out: Array, out_ends: Longs
 ) -> int:
-    """Encode the documents of one buffer.
+    """Encode the documents of one buffer; return -1, or the index of the first document that is not UTF-8.
 
-    Args:
-        text: uint8 buffer with at least `corpus.blocks.PADDING` bytes after the last document.
-        ends: int64, end of each document; the first starts at 0.
-        tables: the tokenizer.
-        cache: this thread's cache; filled as room allows.
-        separator: id written after each document, or -1.
-        out: room for one id per byte, one per document and three more.
-        out_ends: int64 of the shape of `ends`: end of each document's ids.
-
-    Returns:
-        -1 on success, else the index of the first document that is not UTF-8.
+    The text has at least `corpus.blocks.PADDING` bytes after the last document; `ends` are the documents' ends. The
+    separator is written after each document, unless it is -1. `out` has room for one id per byte, one per document and
+    three more; `out_ends` gets the end of each document's ids.
     """
     scratch = np.empty((2, LONGEST_KEY), np.int64)
     starts = np.empty(AHEAD + WINDOW, np.int64)
@@ -261,7 +220,9 @@ def encode_documents(
                 n = _merge(text, start, stop, tables, work)
                 if n < 0:
                     return document
-                at = _write(work[0], n, out, at)
+                for i in range(n):
+                    out[at + i] = work[0, i]
+                at += n
                 if size <= LONGEST_KEY:
                     add(cache, slot, text, start, size, keys, k, work[0, :n])
             start = starts[ahead]
@@ -274,23 +235,55 @@ def encode_documents(
     return -1
 
 
+@njit(nogil=True, allocates=True)
+def encode_dropped(
+    text: Bytes, ends: Longs, tables: BpeTables, failing: Failing, separator: int, out: Array, out_ends: Longs
+) -> int:
+    """Encode the documents of one buffer as `encode_documents` does, with dropout; no pre-token comes from a cache."""
+    starts = np.empty(AHEAD + WINDOW, np.int64)
+    at = start = zero = _I(0)
+    for document in range(ends.shape[0]):
+        end, begin = ends[document], start
+        key = mixed(failing.seed)
+        for k in range(begin, end):
+            key = (key ^ _U(text[k])) * _BYTE
+        key = mixed(key)
+        while start < end:
+            starts[0] = start
+            ahead = cut(text, start, end, tables.classes, tables.kind, starts, zero, _I(AHEAD))
+            if starts[ahead] > end:
+                return document
+            for k in range(ahead):
+                ids = np.empty(starts[k + 1] - starts[k], np.int64)
+                n = symbols(text, starts[k], starts[k + 1], tables, ids)
+                if n < 0:
+                    return document
+                word = mixed(key ^ (_U(starts[k] - begin) * _PLACE))
+                n = merge_dropped(ids, n, tables.merges, failing, word)
+                for j in range(n):
+                    out[at + j] = ids[j]
+                at += n
+            start = starts[ahead]
+        if separator >= 0:
+            out[at] = separator
+            at += 1
+        out_ends[document] = at
+    return -1
+
+
 class Worker:
     """The kernel with one thread's cache and output buffer. Not for use by two threads at once."""
 
     def __init__(self, tables: BpeTables, dtype: np.dtype, cache_limit: int = CACHE_LIMIT) -> None:
-        """Take the tokenizer's tables, the dtype of ids, and the memory cap of the cache in bytes."""
         self.tables = tables
         self.cache = empty_cache()
         self._limit = cache_limit
         self._out = np.empty(0, dtype)
 
-    def encode(self, text: np.ndarray, ends: np.ndarray, separator: int = -1) -> tuple[np.ndarray, np.ndarray, int]:
+    def encode(self, text: Bytes, ends: Longs, separator: int = -1) -> tuple[Array, Longs, int]:
         """Return the ids of all documents, where each document's ids end, and the first document not in UTF-8 (or -1).
 
-        Args:
-            text: uint8 buffer with `corpus.blocks.PADDING` bytes after the text.
-            ends: int64, end of each document in `text`.
-            separator: id written after each document, -1 for none.
+        The arguments are those of `encode_documents`.
         """
         room = (int(ends[-1]) if len(ends) else 0) + len(ends) + 3
         if len(self._out) < room:

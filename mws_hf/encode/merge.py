@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mws_hf.kernels.arrays import Bytes, Ints, Longs, Mask
 from mws_hf.kernels.heap import pop, push
 from mws_hf.kernels.instructions import leading_zeros, trailing_zeros
 from mws_hf.kernels.jit import njit
@@ -19,11 +20,14 @@ from mws_hf.kernels.tables import find_pair, new_table, pair_key, put
 from mws_hf.text.byte_alphabet import BYTE_CHARACTERS, built_first, to_byte_level
 from mws_hf.text.special import BYTE_TOKENS
 from mws_hf.text.unicode import classes_of, scanner_kind
+from mws_hf.tokenizer.merging import DRAW_BITS, FIRST, PLACE, SECOND, STEP, Dropout
 from mws_hf.tokenizer.spec import Spec
 
 _I: Any = np.int64
 _U: Any = np.uint64
 _ONE = _U(1)
+_STEP, _PLACE, _FIRST, _SECOND = (_U(number) for number in (STEP, PLACE, FIRST, SECOND))
+_SHIFT = _U(64 - DRAW_BITS)
 
 SHORT = 48
 """Longest pre-token, in symbols, merged by scanning for the lowest rank; beyond it a heap is faster."""
@@ -38,60 +42,41 @@ _DECODABLE = 0x200000
 
 
 class Merges(NamedTuple):
-    """The merges of a BPE: `pairs` and `ranks` are the table (`kernels.tables`) from a pair of ids to its rank.
+    """The merges of a BPE: `pairs` and `ranks` are the table (`kernels.tables`) from a pair of ids to its rank."""
 
-    Attributes:
-        pairs: int64[slots], the pairs.
-        ranks: int32[slots], the rank of each; `NO_RANK` in free slots.
-        products: int32[n_merges], the id that the merge of each rank makes.
-    """
-
-    pairs: np.ndarray
-    ranks: np.ndarray
-    products: np.ndarray
+    pairs: Longs
+    ranks: Ints  # `NO_RANK` in free slots
+    products: Ints  # the id that the merge of each rank makes
 
 
 class BpeTables(NamedTuple):
-    """A BPE of characters with byte fallback, or a byte-level one, as arrays.
+    """A BPE of characters with byte fallback, or a byte-level one, as arrays."""
 
-    Attributes:
-        characters: int32[0x110000], id of each code point, -1 where it has none and starts as its bytes.
-        byte_ids: int32[256], ids of the bytes.
-        merges: pairs, ranks and products.
-        classes: uint8[0x200000], character classes of the scanner; longer than Unicode, so that four bytes which are
-            not UTF-8 still index it: the kernel finds out afterwards.
-        kind: which split pattern the scanner follows.
-    """
-
-    characters: np.ndarray
-    byte_ids: np.ndarray
+    characters: Ints  # id of each code point, -1 where it has none and starts as its bytes
+    byte_ids: Ints
     merges: Merges
-    classes: np.ndarray
-    kind: int
+    classes: Bytes  # of the scanner, 0x200000: four bytes that are not UTF-8 still index it
+    kind: int  # which split pattern the scanner follows
 
 
 @njit
-def _fill_ranks(merges: np.ndarray, pairs: np.ndarray, ranks: np.ndarray) -> None:
+def _fill_ranks(merges: Longs, pairs: Longs, ranks: Ints) -> None:
     for rank in range(merges.shape[0]):
         put(pairs, ranks, pair_key(merges[rank, 0], merges[rank, 1]), rank)
 
 
-def merge_table(merges: np.ndarray, products: np.ndarray) -> Merges:
-    """Build a hash table of merges given as int64[n, 2] rows (left id, right id) in rank order, and of their products.
-
-    A pair listed twice keeps its last rank, as in `tokenizers`.
-    """
+def merge_table(merges: Longs, products: Ints) -> Merges:
+    """Build the table of merges, int64[n, 2] rows (left id, right id) in rank order; a pair's last rank counts."""
     pairs, ranks = new_table(len(merges), NO_RANK)
     _fill_ranks(np.ascontiguousarray(merges, np.int64), pairs, ranks)
     return Merges(pairs, ranks, products)
 
 
-def _ids(vocab: Mapping[str, int], tokens: Iterable[str]) -> np.ndarray:
+def _ids(vocab: Mapping[str, int], tokens: Iterable[str]) -> Longs:
     return np.fromiter(map(vocab.__getitem__, tokens), np.int64)
 
 
-def _characters(vocab: Mapping[str, int], merges: Sequence[tuple[str, str]], in_bytes: bool) -> np.ndarray:
-    """List the id of every code point, as `BpeTables.characters` holds them."""
+def _characters(vocab: Mapping[str, int], merges: Sequence[tuple[str, str]], in_bytes: bool) -> Ints:
     ids = np.full(_CODE_POINTS, -1, np.int32)
     if in_bytes:
         known = ((character, vocab[to_byte_level(character)]) for character in built_first(merges)[0])
@@ -134,16 +119,11 @@ def bpe_tables(spec: Spec) -> BpeTables | None:
 
 
 @njit
-def merge_short(scratch: np.ndarray, size: int, merges: Merges) -> int:
-    """Merge the symbols ``scratch[0, :size]`` in place; return the new size.
+def merge_short(scratch: Longs, size: int, merges: Merges) -> int:
+    """Merge the symbols ``scratch[0, :size]``, 1 to `SHORT`, in place; return the new size. ``scratch[1]`` is room.
 
     Quadratic, and the fastest for words: ``rank << 6 | place`` of all pairs is kept, and searched for its minimum every
     time. Symbols keep their places, a bit set tells which are left, so that nothing moves and few branches are guessed.
-
-    Args:
-        scratch: int64[2 or more, >= size]: symbols; room for a number to each.
-        size: number of symbols, 1 to `SHORT`.
-        merges: the table of merges.
     """
     ids, waiting = scratch[0], scratch[1]
     pairs, ranks, products = merges.pairs, merges.ranks, merges.products
@@ -178,27 +158,21 @@ def merge_short(scratch: np.ndarray, size: int, merges: Merges) -> int:
 
 
 class Linked(NamedTuple):
-    """Symbols of one pre-token while they are merged: each knows the next one and the one before.
+    """Symbols of one pre-token while they are merged: each knows the next one and the one before."""
 
-    Attributes:
-        ids: int64[size or more], the symbols; -1 where one was joined with the one before.
-        following: int64[size], place of the next symbol; `size` after the last.
-        previous: int64[size], place of the symbol before; -1 before the first.
-    """
-
-    ids: np.ndarray
-    following: np.ndarray
-    previous: np.ndarray
+    ids: Longs  # -1 where one was joined with the one before
+    following: Longs  # place of the next symbol; `size` after the last
+    previous: Longs  # -1 before the first
 
 
 @njit(allocates=True)
-def linked_symbols(ids: np.ndarray, size: int) -> Linked:
+def linked_symbols(ids: Longs, size: int) -> Linked:
     """Link the symbols ``ids[:size]``, which are merged in place."""
     return Linked(ids, np.arange(1, size + 1), np.arange(-1, size - 1))
 
 
 @njit(inner=True)
-def offer_all(heap: np.ndarray, merges: Merges, symbols: Linked) -> int:
+def offer_all(heap: Longs, merges: Merges, symbols: Linked) -> int:
     """Fill an empty heap of (rank, place) with all pairs that are merges; return its size."""
     waiting = _I(0)
     for k in range(symbols.following.shape[0] - 1):
@@ -216,7 +190,7 @@ def still_there(symbols: Linked, merges: Merges, rank: int, at: int) -> bool:
 
 
 @njit(inner=True)
-def join(heap: np.ndarray, waiting: int, merges: Merges, symbols: Linked, rank: int, at: int) -> int:
+def join(heap: Longs, waiting: int, merges: Merges, symbols: Linked, rank: int, at: int) -> int:
     """Merge the symbol at a place with the next one, and offer the new pairs; return the size of the heap."""
     ids, following, previous = symbols.ids, symbols.following, symbols.previous
     right = following[at]
@@ -244,14 +218,14 @@ def left_over(symbols: Linked) -> int:
 
 
 @njit(inner=True)
-def _offer(heap: np.ndarray, size: int, merges: Merges, left: int, right: int, at: int) -> int:
+def _offer(heap: Longs, size: int, merges: Merges, left: int, right: int, at: int) -> int:
     """Add a pair to a heap of (rank, place), if it is a merge; return the heap's size."""
     rank = find_pair(merges.pairs, merges.ranks, left, right)
     return size if rank == NO_RANK else push(heap, size, rank, at)
 
 
 @njit(allocates=True)
-def merge_long(ids: np.ndarray, size: int, merges: Merges) -> int:
+def merge_long(ids: Longs, size: int, merges: Merges) -> int:
     """Merge ``ids[:size]`` in place in O(n log n): linked symbols, a heap of (rank, position).
 
     An entry whose pair has changed since is dropped when its rank no longer matches.
@@ -265,3 +239,57 @@ def merge_long(ids: np.ndarray, size: int, merges: Merges) -> int:
         if still_there(symbols, merges, rank, at):
             waiting = join(heap, waiting, merges, symbols, rank, at)
     return left_over(symbols)
+
+
+class Failing(NamedTuple):
+    """The settings of a `Dropout` as numbers."""
+
+    ranks: Mask  # whether the merge of each rank may be left out
+    threshold: np.uint64  # draws below it leave a pair out
+    seed: np.uint64
+
+    @classmethod
+    def of(cls, how: Dropout, may_fail: list[bool]) -> Failing:
+        """Take the merges that `Dropout.may_fail` allows to fail."""
+        return cls(np.array(may_fail, np.bool_), np.uint64(how.threshold), np.uint64(how.seed))
+
+
+@njit
+def mixed(number: int) -> int:
+    """Mix the bits of a number, as SplitMix64 does at its end."""
+    number = (number ^ (number >> _U(30))) * _FIRST
+    number = (number ^ (number >> _U(27))) * _SECOND
+    return _U(number ^ (number >> _U(31)))
+
+
+@njit
+def _fails(key: int, step: int, place: int, threshold: int) -> bool:
+    return mixed(key + _U(step) * _STEP + _U(place) * _PLACE) >> _SHIFT < threshold
+
+
+@njit(allocates=True)
+def merge_dropped(ids: Longs, size: int, merges: Merges, failing: Failing, key: int) -> int:
+    """Merge ``ids[:size]`` in place, leaving pairs out at random; return the number of ids that stay.
+
+    A heap of (rank, place), as without dropout; entries left out at a step wait aside until the next merge is done.
+    """
+    linked = linked_symbols(ids, size)
+    heap = np.empty((3 * size, 2), np.int64)
+    aside = np.empty((3 * size, 2), np.int64)
+    waiting = offer_all(heap, merges, linked)
+    left_out = step = _I(0)
+    while waiting > 0:
+        rank, at = heap[0, 0], heap[0, 1]
+        waiting = pop(heap, waiting)
+        if not still_there(linked, merges, rank, at):
+            continue
+        if failing.ranks[rank] and _fails(key, step, at, failing.threshold):
+            aside[left_out, 0], aside[left_out, 1] = rank, at
+            left_out += 1
+            continue
+        step += 1
+        for k in range(left_out):
+            waiting = push(heap, waiting, aside[k, 0], aside[k, 1])
+        left_out = _I(0)
+        waiting = join(heap, waiting, merges, linked, rank, at)
+    return left_over(linked)

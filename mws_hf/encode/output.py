@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import re
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,67 +25,43 @@ _REMOVABLE = re.compile(rf"{_NAMES}|\.({_NAMES}|{re.escape(MANIFEST)})\.\w+\.tmp
 
 
 class Plan(NamedTuple):
-    """The work that a run has to do.
+    """The work that a run has to do."""
 
-    Attributes:
-        work: the folder to write; if it is not the output itself, it will replace the corpus there.
-        shards: the shards that an earlier run finished, to be compared with the source and kept.
-        finished: the corpus is whole already; it is only compared.
-    """
+    work: Path  # the folder to write; if it is not the output itself, it will replace the corpus there
+    shards: list[Shard]  # finished by an earlier run, to be compared with the source and kept
+    finished: bool = False  # the corpus is whole already; it is only compared
 
-    work: Path
-    shards: list[Shard]
-    finished: bool = False
+    @classmethod
+    def of(cls, directory: Path, new: dict[str, Any], resume: bool, force: bool) -> Plan:
+        """Decide by the manifest that is there, if any, how a run with the manifest `new` goes on.
 
-
-def plan_output(directory: Path, new: dict[str, Any], resume: bool, force: bool) -> Plan:
-    """Decide by the manifest that is there, if any, how a run with the manifest `new` goes on.
-
-    Args:
-        directory: the output.
-        new: the manifest of this run, without shards.
-        resume: go on from the shards of an interrupted run, if its settings are the same.
-        force: replace a finished corpus, whatever its settings.
-
-    Raises:
-        MwSError: the directory holds something else, an unreadable manifest, or a corpus that must not be changed.
-    """
-    old = read_manifest(directory)
-    if old is None:
-        if directory.exists() and (not directory.is_dir() or any(directory.glob("*.arrow"))):
+        Raises:
+            MwSError: the directory holds something else, an unreadable manifest, or a corpus that must not be changed.
+        """
+        work, old = directory, read_manifest(directory)
+        if old is None and directory.exists() and (not directory.is_dir() or any(directory.glob("*.arrow"))):
             raise MwSError(f"{directory}: holds something that is not an encoded corpus; choose another output")
-        return Plan(directory, [])
-    if not old["complete"]:
-        return _rest(directory, old, new, resume, force)
-    differing = _differing(old, new)
-    if differing and not force:
-        raise MwSError(f"{directory}: a corpus finished with another {differing}; --force replaces it")
-    if resume and not force:
-        for shard in old["shards"]:
-            problem = shard_problem(directory, shard, old["dtype"])
-            if problem is not None:
-                raise MwSError(f"{directory / shard.file}: {problem}; --force encodes the corpus anew")
-        return Plan(directory, old["shards"], finished=True)
-    work = directory / REPLACEMENT
-    if work.is_symlink() or work.exists() and not work.is_dir():
-        raise MwSError(f"{work}: not a folder, where the new corpus would be written; remove it")
-    begun = read_manifest(work)
-    return Plan(work, []) if begun is None else _rest(work, begun, new, resume, force=True)
-
-
-def _rest(work: Path, old: dict[str, Any], new: dict[str, Any], resume: bool, force: bool) -> Plan:
-    """Go on in `work`, where an earlier run was interrupted, or start anew there."""
-    differing = _differing(old, new)
-    if differing and resume and not force:
-        raise MwSError(f"{work}: was begun with another {differing}; choose another output, or --no-resume starts anew")
-    if differing or not resume:
-        return Plan(work, [])
-    whole: list[Shard] = []
-    for shard in old["shards"]:
-        if shard_problem(work, shard, old["dtype"]) is not None:
-            break  # this one and those after it are encoded again
-        whole.append(shard)
-    return Plan(work, whole)
+        if old is not None and old["complete"]:
+            if (differing := _differing(old, new)) and not force:
+                raise MwSError(f"{directory}: a corpus finished with another {differing}; --force replaces it")
+            if resume and not force:
+                for shard in old["shards"]:
+                    if problem := shard_problem(directory, shard, old["dtype"]):
+                        raise MwSError(f"{directory / shard.file}: {problem}; --force encodes the corpus anew")
+                return cls(directory, old["shards"], finished=True)
+            work = directory / REPLACEMENT
+            if work.is_symlink() or work.exists() and not work.is_dir():
+                raise MwSError(f"{work}: not a folder, where the new corpus would be written; remove it")
+            old = read_manifest(work)
+        if old is None or not resume:
+            return cls(work, [])
+        if differing := _differing(old, new):
+            if force:
+                return cls(work, [])
+            what = f"was begun with another {differing}"
+            raise MwSError(f"{work}: {what}; choose another output, or --no-resume starts anew")
+        dtype = old["dtype"]  # a damaged shard and those after it are encoded again
+        return cls(work, list(takewhile(lambda shard: shard_problem(work, shard, dtype) is None, old["shards"])))
 
 
 def _differing(old: dict[str, Any], new: dict[str, Any]) -> str:
@@ -99,11 +76,7 @@ def _differing(old: dict[str, Any], new: dict[str, Any]) -> str:
 
 
 def prepare(work: Path, manifest: dict[str, Any]) -> None:
-    """Make `work` ready for shards: remove all files of earlier runs but the shards of `manifest`, which is written.
-
-    Raises:
-        MwSError: a file cannot be written or removed.
-    """
+    """Make `work` ready for shards: remove all files of earlier runs but the shards of `manifest`, which is written."""
     kept = {shard.file for shard in manifest["shards"]}
     try:
         work.mkdir(parents=True, exist_ok=True)
@@ -130,9 +103,6 @@ def finish(work: Path, directory: Path, manifest: dict[str, Any]) -> None:
     """Make the corpus in `work` complete and put it in its place.
 
     Killed in the moment of the replacement, it leaves an unfinished corpus, which the same command encodes again.
-
-    Raises:
-        MwSError: a file cannot be written or moved.
     """
     if work != directory:
         write_manifest(work, {**manifest, "complete": True})

@@ -1,59 +1,30 @@
-"""Measure how well a tokenizer cuts: boundary scores against gold, and measures on running text.
-
-`evaluate` does it all for any Hugging Face tokenizer directory; the parts: `encoder` and `segment` (any tokenizer),
-`boundaries`, `running_text`, `significance`, `ngram_bits` (bits per byte, by `kneser_ney`).
-"""
+"""Measure how well a tokenizer cuts: scores against gold, and measures on running text; `evaluate` does it all."""
 
 from __future__ import annotations
 
 import sys
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from mws_hf.corpus.segmentations import Gold, GoldWord, read_gold
-    from mws_hf.evaluate.boundaries import BoundaryScores, score
-    from mws_hf.evaluate.ngram_bits import NgramBits, bits_differences, ngram_bits
-    from mws_hf.evaluate.report import EvaluationReport, evaluate
-    from mws_hf.evaluate.running_text import TextScores, read_lines, score_text
-    from mws_hf.evaluate.segment import segment_words
-
-__all__ = [
-    "BoundaryScores",
-    "EvaluationReport",
-    "Gold",
-    "GoldWord",
-    "NgramBits",
-    "TextScores",
-    "bits_differences",
-    "evaluate",
-    "ngram_bits",
-    "read_gold",
-    "read_lines",
-    "score",
-    "score_text",
-    "segment_words",
-]
-
+from typing import Any
 
 _HOME = {
+    "BoundaryScores": "mws_hf.evaluate.boundaries",
+    "EvaluationReport": "mws_hf.evaluate.report",
     "Gold": "mws_hf.corpus.segmentations",
     "GoldWord": "mws_hf.corpus.segmentations",
-    "read_gold": "mws_hf.corpus.segmentations",
-    "BoundaryScores": "mws_hf.evaluate.boundaries",
-    "score": "mws_hf.evaluate.boundaries",
     "NgramBits": "mws_hf.evaluate.ngram_bits",
-    "bits_differences": "mws_hf.evaluate.ngram_bits",
-    "ngram_bits": "mws_hf.evaluate.ngram_bits",
-    "EvaluationReport": "mws_hf.evaluate.report",
-    "evaluate": "mws_hf.evaluate.report",
     "TextScores": "mws_hf.evaluate.running_text",
+    "bits_differences": "mws_hf.evaluate.ngram_bits",
+    "evaluate": "mws_hf.evaluate.report",
+    "ngram_bits": "mws_hf.evaluate.ngram_bits",
+    "read_gold": "mws_hf.corpus.segmentations",
     "read_lines": "mws_hf.evaluate.running_text",
+    "score": "mws_hf.evaluate.boundaries",
     "score_text": "mws_hf.evaluate.running_text",
     "segment_words": "mws_hf.evaluate.segment",
 }
 """Where each public name is: imported on first use, so that `mws segment` loads neither numpy nor pyarrow."""
+__all__ = [*_HOME]
 
 
 def __getattr__(name: str) -> Any:
@@ -65,7 +36,7 @@ def __getattr__(name: str) -> Any:
 class _Callable(ModuleType):
     """The module as a function, so that `mws_hf.evaluate(...)` is `mws_hf.evaluate.evaluate(...)`."""
 
-    def __call__(self, *arguments: Any, **options: Any) -> EvaluationReport:
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
         return __getattr__("evaluate")(*arguments, **options)
 
     def __setattr__(self, name: str, value: Any) -> None:

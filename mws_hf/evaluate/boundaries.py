@@ -1,157 +1,94 @@
-"""Boundary, morph and word scores of predicted segmentations against gold, and EMMA-2, their consistency across words.
+"""Boundary, morph and word scores of predicted segmentations against gold, and how consistent these are across words.
 
 EMMA-2 asks whether the same morphemes get the same pieces: a tokenizer that cuts a stem differently in each form can
-place many boundaries well and still give a model no shared token to learn from.
+place many boundaries well and still give a model no shared token to learn from. `consistency` has MorphBPE's measures.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 
 from mws_hf.corpus.segmentations import GoldWord, Morphs
 from mws_hf.errors import MwSError
-from mws_hf.kernels.arrays import Doubles, Longs
+from mws_hf.kernels.arrays import Doubles, Longs, Mask
 
 
 @dataclass(frozen=True)
 class WordTable:
     """Counts of each gold word, one entry a word, in gold order; every score and interval is a sum over it.
 
-    With several gold segmentations, counts refer to the one with the best F1 of the word (the first in the file when
-    several tie), `precision` and `recall` each to their own best, as Morfessor's evaluation does.
-
-    Attributes:
-        words: the words.
-        hits: boundaries both predicted and gold.
-        predicted: predicted boundaries.
-        gold: gold boundaries.
-        morph_hits: morphs found as exact spans.
-        precision: share of predicted boundaries that are gold; 1 where nothing is predicted.
-        recall: share of gold boundaries found; 1 where gold has none.
-        exact: 1 where the segmentation equals one of the gold's.
-        scored: 1 for words of at least two characters; shorter words have no place for a boundary and are left out of
-            the averages over words.
+    Counts refer to the gold segmentation with the best F1 of the word, of equals the first in the file; `precision` and
+    `recall` each to their own best, as Morfessor's evaluation does.
     """
 
     words: tuple[str, ...]
-    hits: Longs
-    predicted: Longs
-    gold: Longs
-    morph_hits: Longs
-    precision: Doubles
-    recall: Doubles
-    exact: Longs
-    scored: Longs
+    hits: Longs  # boundaries both predicted and gold
+    predicted: Longs  # boundaries
+    gold: Longs  # boundaries
+    morph_hits: Longs  # morphs found as exact spans
+    precision: Doubles  # 1 where nothing is predicted
+    recall: Doubles  # 1 where gold has none
+    exact: Longs  # 1 where the segmentation equals one of the gold's
+    scored: Longs  # 0 for words of one character, which the averages over words leave out
 
 
 @dataclass(frozen=True)
 class BoundaryScores:
-    """Scores of a segmentation; every figure is in [0, 1] but for the counts and the rates per word.
-
-    Attributes:
-        words: gold words.
-        precision: micro boundary precision (1 if nothing is predicted).
-        recall: micro boundary recall.
-        f1: micro boundary F1, 2 hits / (predicted + gold).
-        macro_precision: mean over words of the word's precision, best alternative (BPR of Virpioja et al. 2011, as in
-            Morfessor's evaluation; words of one character are skipped).
-        macro_recall: mean over words of the word's recall, in the same way.
-        macro_f1: harmonic mean of macro precision and recall.
-        morph_precision: predicted pieces that are gold morphs at their place.
-        morph_recall: gold morphs found as pieces.
-        morph_f1: harmonic mean of morph precision and recall (micro).
-        exact: words cut exactly as gold.
-        single_recall: recall at words with exactly one gold boundary.
-        single_words: number of such words.
-        morphscore: the same recall over such words that the tokenizer cuts at all (MorphScore, Arnett & Bergen 2025).
-        morphscore_words: number of words in `morphscore`.
-        over_segmented: words with more pieces than gold morphs.
-        under_segmented: words with fewer pieces than gold morphs.
-        spurious_per_word: predicted boundaries that are not gold, per word.
-        missed_per_word: gold boundaries not predicted, per word.
-        tokens_per_word: pieces per gold word.
-        morphs_per_word: gold morphs per gold word.
-    """
+    """Scores of a segmentation; every figure is in [0, 1] but for the counts and the rates per word."""
 
     words: int
-    precision: float
+    precision: float  # micro, of boundaries; 1 if nothing is predicted
     recall: float
     f1: float
-    macro_precision: float
+    macro_precision: float  # mean over words, each to its best alternative: BPR of Virpioja et al. 2011
     macro_recall: float
     macro_f1: float
-    morph_precision: float
+    morph_precision: float  # predicted pieces that are gold morphs at their place
     morph_recall: float
     morph_f1: float
-    exact: float
-    single_recall: float
+    exact: float  # words cut exactly as gold
+    single_recall: float  # at words with exactly one gold boundary
     single_words: int
-    morphscore: float
+    morphscore: float  # the same, over such words that are cut at all (MorphScore, Arnett & Bergen 2025)
     morphscore_words: int
-    over_segmented: float
+    over_segmented: float  # words with more pieces than gold morphs
     under_segmented: float
-    spurious_per_word: float
-    missed_per_word: float
+    spurious_per_word: float  # predicted boundaries that are not gold
+    missed_per_word: float  # gold boundaries not predicted
     tokens_per_word: float
     morphs_per_word: float
 
-    def to_dict(self) -> dict[str, float | int]:
-        """Return name -> value, in the order of the attributes."""
-        return asdict(self)
-
 
 def boundaries(morphs: Sequence[str]) -> tuple[int, ...]:
-    """List the positions between morphs, ascending.
-
-    >>> boundaries(["un", "lock", "s"])
-    (2, 6)
-    """
-    places: list[int] = []
-    end = 0
-    for morph in morphs[:-1]:
-        end += len(morph)
-        places.append(end)
-    return tuple(places)
+    """List the positions between morphs, ascending."""
+    return tuple(accumulate(map(len, morphs[:-1])))
 
 
 def f1(precision: float, recall: float) -> float:
-    """Compute the harmonic mean of precision and recall; 0 when both are 0.
-
-    >>> f1(0.5, 1.0), f1(0.0, 0.0)
-    (0.6666666666666666, 0.0)
-    """
+    """Compute the harmonic mean of precision and recall; 0 when both are 0."""
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
 def word_table(gold: Sequence[GoldWord], predicted: Sequence[Sequence[str]]) -> WordTable:
-    """Count hits word by word; `predicted` are the pieces of each gold word, in the same order.
-
-    Raises:
-        MwSError: the lists differ in length, or pieces do not spell their word.
-    """
+    """Count hits word by word; `predicted` are the pieces that spell each gold word, in the same order."""
     if len(gold) != len(predicted):
         raise MwSError(f"{len(predicted)} segmentations for {len(gold)} gold words; give one for each, in order")
     rows = [_word_row(entry, pieces) for entry, pieces in zip(gold, predicted, strict=True)]
     counts = np.array([row[:6] for row in rows], dtype=np.int64).reshape(len(rows), 6)
     shares = np.array([row[6:] for row in rows], dtype=np.float64).reshape(len(rows), 2)
     hits, cut, true, morph_hits, exact, scored = counts.T
-    return WordTable(
-        tuple(entry.word for entry in gold), hits, cut, true, morph_hits, shares[:, 0], shares[:, 1], exact, scored
-    )
+    precision, recall = shares.T
+    words = tuple(entry.word for entry in gold)
+    return WordTable(words, hits, cut, true, morph_hits, precision, recall, exact, scored)
 
 
 def summarize(table: WordTable) -> BoundaryScores:
-    """Turn a table's counts into scores.
-
-    >>> gold = [GoldWord("unlocks", (("un", "lock", "s"),)), GoldWord("cat", (("cat",),))]
-    >>> scores = summarize(word_table(gold, [("un", "locks"), ("c", "at")]))
-    >>> scores.precision, scores.recall, scores.f1, scores.macro_precision, scores.macro_recall
-    (0.5, 0.5, 0.5, 0.5, 0.75)
-    """
+    """Turn a table's counts into scores."""
     words = len(table.words)
     hits, predicted, gold = int(table.hits.sum()), int(table.predicted.sum()), int(table.gold.sum())
     morph_hits = int(table.morph_hits.sum())
@@ -199,13 +136,7 @@ def score(gold: Sequence[GoldWord], predicted: Sequence[Sequence[str]]) -> Bound
 
 
 def best_alternative(entry: GoldWord, pieces: Sequence[str]) -> Morphs:
-    """Choose the gold segmentation with the highest boundary F1 against `pieces`; of equals the first in the file.
-
-    >>> best_alternative(GoldWord("abc", (("abc",), ("a", "bc"))), ["a", "b", "c"])
-    ('a', 'bc')
-    """
-    if len(entry.segmentations) == 1:
-        return entry.segmentations[0]
+    """Choose the gold segmentation with the highest boundary F1 against `pieces`; of equals the first in the file."""
     cut = set(boundaries(pieces))
 
     def agreement(morphs: Morphs) -> float:
@@ -228,15 +159,10 @@ def emma2(gold: Sequence[GoldWord], predicted: Sequence[Sequence[str]]) -> Emma2
     """Compute EMMA-2 (Virpioja et al. 2011, TAL 52(2), section on EMMA): soft many-to-one assignment by co-occurrence.
 
     For recall each gold morph is assigned the predicted piece it occurs with most often (in a word, as often as both
-    are there, so that equal segmentations score 1); a word's recall is the share of its gold morphs whose piece is
-    there; recall is the mean over words. Precision is the same with roles exchanged.
-    Ties go to the rarer candidate (the closer associate), then to the smaller string. Of several gold segmentations the
-    one nearest in boundaries counts, as in the other scores (the authors pool them). A morph that occurs in one word
-    only is always matched, so compare tokenizers on the same words.
-
-    >>> gold = [GoldWord("cats", (("cat", "s"),)), GoldWord("dogs", (("dog", "s"),))]
-    >>> emma2(gold, [("cat", "s"), ("dogs",)])
-    Emma2(precision=1.0, recall=0.75, f1=0.8571428571428571)
+    are there); a word's recall is the share of its gold morphs whose piece is there; recall is the mean over words.
+    Precision is the same with roles exchanged. Ties go to the rarer candidate, then to the smaller string. The gold
+    segmentation nearest in boundaries counts (the authors pool them). A morph that occurs in one word only is always
+    matched, so compare tokenizers on the same words.
     """
     true = [Counter(best_alternative(entry, pieces)) for entry, pieces in zip(gold, predicted, strict=True)]
     cut = [Counter(pieces) for pieces in predicted]
@@ -272,6 +198,62 @@ def _assigned_share(rows: list[Counter[str]], others: list[Counter[str]]) -> flo
         for row, other in zip(rows, others, strict=True)
     ]
     return sum(shares) / len(shares) if shares else 1.0
+
+
+@dataclass(frozen=True)
+class Consistency:
+    """The measures mu_c and mu_e of MorphBPE (Asgari et al. 2025), after their description: details may differ."""
+
+    precision: float  # share of the pairs of words with a common token that share a morph; 1 where there are none
+    recall: float  # share of the pairs with a common morph that share a token; 1 where there are none
+    f1: float  # mu_c
+    edit_distance: float  # mean Levenshtein distance from the morphs of a word to its tokens, each one symbol: mu_e
+
+
+def consistency(gold: Sequence[GoldWord], predicted: Sequence[Sequence[str]]) -> Consistency:
+    """Compare pairs of words that share tokens with pairs that share morphs; the nearest gold segmentation counts."""
+    true = [best_alternative(entry, pieces) for entry, pieces in zip(gold, predicted, strict=True)]
+    both = token_pairs = morph_pairs = 0
+    for tokens, morphs in zip(_sharers(predicted), _sharers(true), strict=True):
+        both += int((tokens & morphs).sum())
+        token_pairs += int(tokens.sum())
+        morph_pairs += int(morphs.sum())
+    precision = both / token_pairs if token_pairs else 1.0
+    recall = both / morph_pairs if morph_pairs else 1.0
+    steps = sum(edit_distance(morphs, pieces) for morphs, pieces in zip(true, predicted, strict=True))
+    return Consistency(precision, recall, f1(precision, recall), steps / len(true) if true else 0.0)
+
+
+def _sharers(rows: Sequence[Sequence[str]]) -> Iterator[Mask]:
+    """Make for each row a mask of the other rows that share a piece with it."""
+    places: dict[str, list[int]] = {}
+    for k, row in enumerate(rows):
+        for piece in set(row):
+            places.setdefault(piece, []).append(k)
+    holders = {piece: np.array(found) for piece, found in places.items()}
+    for k, row in enumerate(rows):
+        mask = np.zeros(len(rows), bool)
+        for piece in set(row):
+            mask[holders[piece]] = True
+        mask[k] = False
+        yield mask
+
+
+def edit_distance(first: Sequence[str], second: Sequence[str]) -> int:
+    """Compute the Levenshtein distance of two sequences by columns of the table, as bits of integers (Myers 1999)."""
+    places: dict[str, int] = {}
+    for k, symbol in enumerate(first):
+        places[symbol] = places.get(symbol, 0) | 1 << k
+    everywhere = (1 << len(first)) - 1
+    up, down, distance = everywhere, 0, len(first)  # bit k: whether row k + 1 of the column is 1 above or below row k
+    for symbol in second:
+        same = places.get(symbol, 0)
+        diagonal = (((same & up) + up) ^ up) | same
+        right_up, right_down = down | everywhere & ~(diagonal | up), up & diagonal
+        distance += (right_up >> len(first) - 1 & 1) - (right_down >> len(first) - 1 & 1) if first else 1
+        right_up, right_down = right_up << 1 | 1, right_down << 1
+        up, down = everywhere & (right_down | ~(same | down | right_up)), everywhere & right_up & (same | down)
+    return distance
 
 
 def _word_row(entry: GoldWord, pieces: Sequence[str]) -> tuple[float, ...]:

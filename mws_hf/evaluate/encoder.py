@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias, cast
 
 from mws_hf.errors import MwSError
@@ -21,51 +22,31 @@ _BATCH = 4096
 
 @dataclass(frozen=True)
 class Encoded:
-    """A text as tokens.
-
-    Attributes:
-        ids: token ids.
-        tokens: token strings as the vocabulary has them.
-        spans: (start, end) characters of the original text each token touches; a token that holds part of a
-            character's bytes spans that whole character; None where tokens cannot be laid on the text.
-    """
+    """A text as tokens."""
 
     ids: list[int]
-    tokens: list[str]
-    spans: list[Span] | None
+    tokens: list[str]  # as the vocabulary has them
+    spans: list[Span] | None  # whole characters that each token touches; None where tokens cannot be laid on the text
 
 
 @dataclass(frozen=True)
 class Encoder:
-    """A tokenizer as one function.
+    """A tokenizer as one function."""
 
-    Attributes:
-        encode: texts -> `Encoded`, without special tokens, truncation or padding.
-        vocabulary_size: entries, added tokens included.
-        unknown_id: id of the unknown token, or None.
-        adds_space: whether the tokenizer itself puts a word mark before a text (SentencePiece's dummy prefix).
-        decode: lists of ids -> texts, special tokens kept and spaces left as they are; None if there is no way back.
-        pieces: token strings by id, for a tokenizer that is none of `tokenizers`; else empty.
-        parts: reads for each token that a merge makes the two that the merge joins, by string; None without merges.
-    """
-
-    encode: Callable[[Sequence[str]], list[Encoded]]
-    vocabulary_size: int
+    encode: Callable[[Sequence[str]], list[Encoded]]  # without special tokens, truncation or padding
+    vocabulary_size: int  # added tokens included
     unknown_id: int | None
-    adds_space: bool
-    decode: Callable[[Sequence[Sequence[int]]], list[str]] | None = None
-    pieces: Sequence[str] = ()
-    parts: Callable[[], dict[str, tuple[str, str]]] | None = None
+    adds_space: bool  # whether the tokenizer itself puts a word mark before a text (SentencePiece's dummy prefix)
+    decode: Callable[[list[list[int]]], list[str]] | None = None  # special tokens and spaces as they are
+    pieces: Sequence[str] = ()  # token strings by id, for a tokenizer that is none of `tokenizers`
+    parts: Callable[[], dict[str, tuple[str, str]]] | None = None  # the two tokens that each token's merge joins
 
 
 def load_encoder(source: Any) -> Encoder:
     """Open a directory, a Hub name, a ``tokenizer.json`` or an object of `tokenizers` or transformers.
 
-    A directory is opened as `AutoTokenizer` does. One without tokenizer_config.json, or with code of its own (which is
+    A directory is opened as `AutoTokenizer` does; one without tokenizer_config.json, or with code of its own (which is
     never run), is its tokenizer.json alone.
-
-    Raises:
-        MwSError: the source holds no tokenizer, or transformers cannot open it.
     """
     if isinstance(source, Encoder):
         return source
@@ -92,48 +73,35 @@ def _from_backend(original: Tokenizer, opened: bool = False) -> Encoder:
         encoded: list[Encoded] = []
         for start in range(0, len(texts), _BATCH):
             batch = backend.encode_batch(list(texts[start : start + _BATCH]), add_special_tokens=False)
-            encoded.extend(
-                Encoded(item.ids, item.tokens, spans(text, item))
-                for text, item in zip(texts[start : start + _BATCH], batch, strict=True)
-            )
+            for text, item in zip(texts[start : start + _BATCH], batch, strict=True):
+                if (spans := getattr(item, "offsets", None)) is None:  # `tokenizers` 1.0 tells none
+                    spans = align(text, [token_bytes(each, bytes_) for each in item.tokens])
+                encoded.append(Encoded(item.ids, item.tokens, spans))
         return encoded
-
-    def spans(text: str, item: Any) -> list[Span] | None:
-        found: list[Span] | None = getattr(item, "offsets", None)  # `tokenizers` 1.0 tells none
-        return align(text, [token_bytes(token, bytes_) for token in item.tokens]) if found is None else found
 
     bytes_ = BYTE_OF if is_byte_level(backend) else None
 
-    def decode(ids: Sequence[Sequence[int]]) -> list[str]:
-        return backend.decode_batch(list(ids), skip_special_tokens=False)
-
-    def parts() -> dict[str, tuple[str, str]]:
-        return _parts(Spec.of(backend).merges)
-
     prefixed = getattr(backend.model, "continuing_subword_prefix", None)  # then a product is not its parts in a row
-    known = parts if type(backend.model).__name__ == "BPE" and not prefixed else None
+    merged = type(backend.model).__name__ == "BPE" and not prefixed
+    parts = (lambda: _parts(Spec.of(backend).merges)) if merged else None
     size, adds_space = backend.get_vocab_size(), _backend_adds_space(backend)
-    return Encoder(encode, size, _unknown_id(backend), adds_space, decode, parts=known)
+    decode = partial(backend.decode_batch, skip_special_tokens=False)
+    return Encoder(encode, size, _unknown_id(backend), adds_space, decode, parts=parts)
 
 
 def _parts(merges: Iterable[tuple[str, str]]) -> dict[str, tuple[str, str]]:
-    """Return the parts of each product; of several merges that make one, the first counts."""
     return {left + right: (left, right) for left, right in reversed(list(merges))}
 
 
 def _unknown_id(backend: Tokenizer) -> int | None:
-    if unknown := getattr(backend.model, "unk_token", None):
-        return backend.token_to_id(unknown)
     if type(backend.model).__name__ == "Unigram":  # its binding shows no attribute; the model's own JSON does
         return cast("int | None", Spec.of(backend).model["unk_id"])
-    return None
+    unknown = getattr(backend.model, "unk_token", None)
+    return backend.token_to_id(unknown) if unknown else None
 
 
 def _backend_adds_space(backend: Tokenizer) -> bool:
-    """Return whether "a" comes out of normalizer and pre-tokenizer with a word mark in front.
-
-    The vocabulary plays no part.
-    """
+    """Return whether "a" comes out of normalizer and pre-tokenizer with a word mark in front."""
     normalizer, splitter = backend.normalizer, backend.pre_tokenizer
     text = "a" if normalizer is None else normalizer.normalize_str("a")  # one of several is false in old versions
     pieces = [(text, (0, 1))] if splitter is None else splitter.pre_tokenize_str(text)
@@ -152,21 +120,16 @@ def _from_slow(tokenizer: Any) -> Encoder:
             encoded.append(Encoded(tokenizer.convert_tokens_to_ids(tokens), tokens, align(text, pieces)))
         return encoded
 
-    def decode(ids: Sequence[Sequence[int]]) -> list[str]:
-        return [tokenizer.decode(list(item), clean_up_tokenization_spaces=False) for item in ids]
+    def decode(ids: list[list[int]]) -> list[str]:
+        return [tokenizer.decode(item, clean_up_tokenization_spaces=False) for item in ids]
 
-    first = (tokenizer.tokenize("a") or [""])[0]
-    adds_space = first[:1] in ("▁", "Ġ", " ")
+    adds_space = "".join(tokenizer.tokenize("a"))[:1] in ("▁", "Ġ", " ")
     parts = (lambda: _parts(tokenizer.bpe_ranks)) if hasattr(tokenizer, "bpe_ranks") else None
     return Encoder(encode, len(tokenizer), getattr(tokenizer, "unk_token_id", None), adds_space, decode, parts=parts)
 
 
 def token_bytes(token: str, byte_of_character: dict[str, int] | None = None) -> bytes:
-    r"""Return the bytes of a token string in any form: ``<0xD0>``, ``##ing``, ``▁word``, ``word</w>``, byte-level.
-
-    >>> token_bytes("<0xD0>"), token_bytes("##ing"), token_bytes("▁word").decode()
-    (b'\xd0', b'ing', ' word')
-    """
+    """Return the bytes of a token string in any form: ``<0xD0>``, ``##ing``, ``▁word``, ``word</w>``, byte-level."""
     if (byte := byte_of(token)) is not None:
         return bytes([byte])
     if byte_of_character and all(character in byte_of_character for character in token):
@@ -175,14 +138,10 @@ def token_bytes(token: str, byte_of_character: dict[str, int] | None = None) -> 
 
 
 def align(text: str, pieces: Sequence[bytes | None]) -> list[Span] | None:
-    r"""Lay token bytes on a text, left to right; None among the pieces is the unknown token and takes the skipped text.
+    """Lay token bytes on a text, left to right; None among the pieces is the unknown token and takes the skipped text.
 
-    White space that tokens leave out is passed over; a text that was lower-cased is recognised; in a run of unknown
-    tokens the last takes all, for strings do not tell them apart. Returns character spans, (0, 0) for a token that
-    takes nothing, or None when the pieces do not spell the text.
-
-    >>> align("ж ab", [b"\xd0", b"\xb6", b"a", b"b"]), align("xyb", [None, b"b"]), align("ab", [b"c"])
-    ([(0, 1), (0, 1), (2, 3), (3, 4)], [(0, 2), (2, 3)], None)
+    White space that tokens leave out is passed over, lower-casing is recognised, and of several unknown tokens the last
+    takes all. A token that takes nothing spans (0, 0); None is returned when the pieces do not spell the text.
     """
     candidates = [text, text.lower()] if len(text.lower()) == len(text) else [text]
     for candidate in candidates:

@@ -49,21 +49,15 @@ class Segmentations:
 
 
 def open_source(source: Any) -> Encoder | Callable[[str], Sequence[str]]:
-    """Open a tokenizer or a segmenter, of any format that is known.
+    """Open a tokenizer as an encoder, or a segmenter, which has no tokens of running text, as a function.
 
-    Args:
-        source: what `mws_hf.evaluate.encoder.load_encoder` opens; a SentencePiece model (needs sentencepiece); a
-            Morfessor model saved as text, ``morfessor-train -S FILE`` (needs morfessor); a file of segmentations in a
-            format of `mws_hf.corpus.segmentations`, such as ``word<TAB>m1 m2``; or a function word -> pieces.
-
-    Returns:
-        An encoder for tokenizers; a function word -> pieces for segmenters, which have no tokens of running text.
-
-    Raises:
-        MwSError: the file holds none of these, is a pickle, or a library is not installed.
+    It is what `load_encoder` opens; a SentencePiece model; a Morfessor model saved as text (``morfessor-train -S``); a
+    file in a format of `mws_hf.corpus.segmentations`, such as ``word<TAB>m1 m2``; or a function word -> pieces.
     """
     if not isinstance(source, str | os.PathLike):
-        return source if is_segmenter(source) else load_encoder(source)
+        # a tokenizer object is callable too
+        segments = callable(source) and not isinstance(source, Encoder) and not hasattr(source, "convert_tokens_to_ids")
+        return source if segments else load_encoder(source)
     place = tokenizer_place(source)
     if place.is_dir() or place.suffix == ".json":
         return load_encoder(place)
@@ -90,11 +84,6 @@ def open_encoder(source: Any) -> Encoder:
     raise MwSError(
         f"{source}: cuts words alone and has no tokens of running text; give a tokenizer, or score it on gold"
     )
-
-
-def is_segmenter(source: Any) -> bool:
-    """Return whether `source` is a function ``word -> pieces`` and no tokenizer object, which is callable too."""
-    return callable(source) and not isinstance(source, Encoder) and not hasattr(source, "convert_tokens_to_ids")
 
 
 def _head(file: Path) -> bytes:
@@ -140,32 +129,25 @@ def _sentence_piece(file: Path) -> Encoder:
         raise MwSError(f"{file}: not a SentencePiece model that can be read ({first_line(error)})") from error
 
     def encode(texts: Sequence[str]) -> list[Encoded]:
-        return [_encoded_pieces(processor, text) for text in texts]
-
-    def decode(ids: Sequence[Sequence[int]]) -> list[str]:
-        return [processor.decode(list(each)) for each in ids]
+        encoded: list[Encoded] = []
+        for text in texts:
+            ids, tokens = processor.encode(text), processor.encode(text, out_type=str)
+            normalized, offsets = processor.normalize(text, with_offsets=True)
+            spans = spans_in(normalized, offsets, tokens, list(map(processor.is_byte, ids)))
+            encoded.append(Encoded(ids, tokens, spans))
+        return encoded
 
     adds_space = processor.normalize("a").startswith("▁")
     pieces = [processor.id_to_piece(number) for number in range(len(processor))]
-    return Encoder(encode, len(pieces), processor.unk_id(), adds_space, decode, pieces)
-
-
-def _encoded_pieces(processor: Any, text: str) -> Encoded:
-    ids, tokens = processor.encode(text), processor.encode(text, out_type=str)
-    normalized, offsets = processor.normalize(text, with_offsets=True)
-    return Encoded(ids, tokens, spans_in(normalized, offsets, tokens, [processor.is_byte(number) for number in ids]))
+    return Encoder(encode, len(pieces), processor.unk_id(), adds_space, processor.decode, pieces)
 
 
 def spans_in(
     normalized: str, offsets: Sequence[int], tokens: Sequence[str], are_bytes: Sequence[bool]
 ) -> list[Span] | None:
-    """Lay tokens on a text, of which they spell the normal form; None where they do not.
+    """Lay tokens, whose strings or bytes spell the normal form of a text, on the text itself; None where they do not.
 
-    Args:
-        normalized: the text as the tokenizer sees it.
-        offsets: for each of its characters, and for its end, the place in the text.
-        tokens: token strings.
-        are_bytes: for each token, whether it stands for one byte.
+    `offsets` are, for each character of the normal form and for its end, the place in the text.
 
     >>> spans_in("▁да", [0, 0, 1, 2], ["▁", "<0xD0>", "<0xB4>", "а"], [False, True, True, False])
     [(0, 0), (0, 1), (0, 1), (1, 2)]

@@ -1,9 +1,12 @@
-"""Bits per byte of held-out text under an n-gram model over a tokenizer's tokens; `kneser_ney` is the model.
+"""Bits per byte of held-out text under an n-gram model over a tokenizer's tokens.
 
-A screening measure: it needs no seeds and takes seconds. It prefers MwS to BPE where small neural models do, but it
-does not reproduce their ranking of Unigram: in Russian and Hungarian it finds less of Unigram's gain than they do. Its
-context is a number of tokens, so that a tokenizer of short tokens sees less text. Confirm small differences with
-`scripts/lm`.
+A screening measure: it needs no seeds and takes seconds. It prefers MwS to BPE where small neural models do, but in
+Russian and Hungarian it finds less of Unigram's gain than they do. Confirm small differences with `scripts/lm`.
+
+The models are interpolated modified Kneser-Ney, by the definitions of Chen & Goodman (1998) as KenLM computes them
+(Heafield et al. 2013, section 3). The key of an n-gram is the number of its context, the n-gram one shorter that it
+begins with, times a constant, plus its last id. So a level is a sorted array of int64 keys, and memory (about 200 bytes
+a training id) does not grow with the order.
 """
 
 from __future__ import annotations
@@ -11,8 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,44 +22,168 @@ import numpy.typing as npt
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.encoder import Encoder
 from mws_hf.evaluate.formats import open_encoder
-from mws_hf.evaluate.kneser_ney import Discounts, score_orders, stream_of
 from mws_hf.evaluate.significance import PairedDifference, paired_bootstrap
-from mws_hf.kernels.arrays import Doubles, Longs
+from mws_hf.kernels.arrays import Doubles, Longs, Mask
+
+Discounts: TypeAlias = tuple[float, float, float]
+
+FALLBACK: Discounts = (0.5, 1.0, 1.5)
+"""Discounts of counts 1, 2, 3 and more where a level's own cannot be had; those of KenLM's ``--discount_fallback``."""
+
+
+class Stream(NamedTuple):
+    """A stream of documents, each between a boundary, which is context only, and an end, which is predicted."""
+
+    ids: Longs  # the vocabulary's, then the end's, then the boundary's
+    places: Longs  # distance from the document's boundary; 0 is the boundary itself
+
+
+class Scored(NamedTuple):
+    """A text under the model of one order."""
+
+    nats: Doubles  # -log p of each id and each end, in the order of the stream
+    discounts: tuple[Discounts, ...]  # of each level, unigrams first
+
+
+class _Level(NamedTuple):
+    """The distinct n-grams of one length in the training stream, numbered in the order of their keys."""
+
+    keys: Longs  # one an n-gram, ascending
+    counts: Longs
+    shorter: Longs  # number one level down of the n-gram without its first id
+    at_start: Mask  # whether it begins with the boundary
+    numbers: Longs  # of the n-gram that ends at each position of the stream; -1 where none does
+
+
+def stream_of(documents: Sequence[npt.ArrayLike], vocabulary: int) -> Stream:
+    """Join documents of ids below `vocabulary` in one stream."""
+    parts: list[npt.ArrayLike] = []
+    for document in documents:
+        parts += [[vocabulary + 1], document, [vocabulary]]
+    ids = np.concatenate([np.zeros(0, np.int64), *(np.asarray(part, np.int64) for part in parts)])
+    positions = np.arange(len(ids))
+    starts = np.maximum.accumulate(np.where(ids == vocabulary + 1, positions, 0))
+    return Stream(ids, positions - starts)
+
+
+def score_orders(train: Stream, text: Stream, vocabulary: int, orders: Sequence[int]) -> dict[int, Scored]:
+    """Score a text, of ids below `vocabulary`, under the model of each order trained on the same stream.
+
+    The probability of an id is interpolated from the uniform one over the vocabulary and the end up to the order's
+    n-grams. An n-gram counts as often as it occurs at the highest level and where it begins with a boundary, elsewhere
+    by the different ids it occurs after. A context never seen leaves the probability as it is one level down.
+    """
+    if not len(train.ids) or not orders or min(orders) < 1:
+        raise MwSError("an n-gram model needs at least one training document and orders from 1")
+    radix = vocabulary + 2
+    predicted = text.places > 0
+    found = np.zeros(len(text.ids), np.int64)  # the empty n-gram
+    probability = np.full(int(predicted.sum()), 1 / (vocabulary + 1))
+    discounts: tuple[Discounts, ...] = ()
+    result: dict[int, Scored] = {}
+    levels = _levels(train, max(orders), radix)
+    level = next(levels)
+    for order in range(1, max(orders) + 1):
+        contexts = _contexts(found, text.places, order)
+        found = _numbers_of_keys(level.keys, np.where(contexts < 0, -1, contexts * radix + text.ids))
+        at = contexts[predicted], found[predicted]
+        if order in orders:
+            own = discounts_of(level.counts)
+            nats = -np.log(_interpolated(level.keys // radix, level.counts, own, *at, probability))
+            result[order] = Scored(nats, (*discounts, own))
+        if following := next(levels, None):
+            # the different ids that an n-gram occurs after; its occurrences where it begins with the boundary
+            before = np.bincount(following.shorter, minlength=len(level.keys))
+            counts = np.where(level.at_start, level.counts, before)
+            discounts = (*discounts, discounts_of(counts))
+            probability = _interpolated(level.keys // radix, counts, discounts[-1], *at, probability)
+            level = following
+    return result
+
+
+def discounts_of(counts: npt.ArrayLike) -> Discounts:
+    """Compute discounts of counts 1, 2 and 3 or more from the numbers of n-grams of a level with the counts 1 to 4.
+
+    `FALLBACK` if none has the count 1, 2 or 3, or for a discount of 0 or less, which would leave nothing for new ids.
+    """
+    array = np.asarray(counts)
+    n1, n2, n3, n4 = (int((array == count).sum()) for count in (1, 2, 3, 4))
+    if not (n1 and n2 and n3):
+        return FALLBACK
+    share = n1 / (n1 + 2 * n2)
+    found = (1 - 2 * share * n2 / n1, 2 - 3 * share * n3 / n2, 3 - 4 * share * n4 / n3)
+    return found if min(found) > 0 else FALLBACK
+
+
+def _levels(train: Stream, highest: int, radix: int) -> Iterator[_Level]:
+    numbers = np.zeros(len(train.ids), np.int64)
+    for order in range(1, highest + 1):
+        contexts = _contexts(numbers, train.places, order)
+        within = np.flatnonzero(contexts >= 0)
+        keys, inverse, counts = np.unique(
+            contexts[within] * radix + train.ids[within], return_inverse=True, return_counts=True
+        )
+        shorter = np.zeros(len(keys), np.int64)
+        shorter[inverse] = numbers[within]
+        at_start = np.zeros(len(keys), np.bool_)
+        at_start[inverse[train.places[within] == order - 1]] = True
+        if order == 1:
+            counts[at_start] = 0  # the boundary is a context, never predicted
+        numbers = np.full(len(train.ids), -1, np.int64)
+        numbers[within] = inverse
+        yield _Level(keys, counts, shorter, at_start, numbers)
+
+
+def _contexts(numbers: Longs, places: Longs, order: int) -> Longs:
+    """Number the n-gram one shorter that ends before each position; -1 where the document does not reach back."""
+    if order == 1:
+        return np.zeros(len(numbers), np.int64)
+    contexts = np.roll(numbers, 1)
+    contexts[places == 0] = -1
+    return contexts
+
+
+def _numbers_of_keys(keys: Longs, wanted: Longs) -> Longs:
+    """Return the number of each wanted key; -1 for absent keys."""
+    if not len(keys):
+        return np.full(len(wanted), -1, np.int64)
+    at = np.searchsorted(keys, wanted)
+    at[at == len(keys)] = 0
+    return np.where(keys[at] == wanted, at, -1)
+
+
+def _interpolated(
+    contexts: Longs, counts: Longs, discounts: Discounts, context: Longs, found: Longs, lower: Doubles
+) -> Doubles:
+    """Compute probabilities one level up: discounted counts, and the share kept back, spread as `lower` says."""
+    if not len(contexts):  # no document is long enough
+        return lower
+    taken = np.array([0.0, *discounts])[np.minimum(counts, 3)]
+    total, kept = (np.bincount(contexts, weights=values) for values in (counts, taken))
+    known, seen = context >= 0, found >= 0
+    own = np.where(seen, (counts - taken)[found], 0.0)
+    return np.where(known, (own + kept[context] * lower) / total[context], lower)
+
 
 ORDERS = (2, 3, 4, 5)
-ASIDE = 10
-"""One training document in so many is kept aside to choose the order."""
+ASIDE = 10  # one training document in so many is kept aside to choose the order
 _BATCH = 1000
 
 
 @dataclass(frozen=True)
 class NgramBits:
-    """The figures of a tokenizer's n-gram model on held-out documents.
+    """The figures of a tokenizer's n-gram model on held-out documents; arrays have one entry a document."""
 
-    Attributes:
-        nats: float64 (documents,), -log p of each document's tokens and of its end.
-        n_bytes: int64 (documents,), UTF-8 bytes of the raw text.
-        restored: bool (documents,), whether the tokenizer gives the document back. Text that it loses costs no bits, so
-            bits per byte are comparable on restored documents only.
-        tokens: tokens of the held-out documents, ends not counted.
-        order: length of the n-grams, chosen on training documents kept aside.
-        aside: bits per byte of the documents kept aside, by order, under models of the other training documents.
-        discounts: discounts of counts 1, 2 and 3 or more at each level, unigrams first; (0.5, 1, 1.5) is the fallback.
-        train_bytes: UTF-8 bytes trained on, documents kept aside included.
-        train_tokens: tokens trained on.
-        repeated: training documents left out because they are held out as well.
-    """
-
-    nats: Doubles
-    n_bytes: Longs
-    restored: npt.NDArray[np.bool_]
-    tokens: int
-    order: int
-    aside: dict[int, float]
-    discounts: tuple[Discounts, ...]
-    train_bytes: int
+    nats: Doubles  # -log p of each document's tokens and of its end
+    n_bytes: Longs  # UTF-8 bytes of the raw text
+    restored: Mask  # documents that the tokenizer gives back; text that it loses costs no bits, so compare on these
+    tokens: int  # of the held-out documents, ends not counted
+    order: int  # length of the n-grams, chosen on training documents kept aside
+    aside: dict[int, float]  # bits per byte of the documents kept aside, by order
+    discounts: tuple[Discounts, ...]  # of counts 1, 2 and 3 or more at each level, unigrams first
+    train_bytes: int  # documents kept aside included
     train_tokens: int
-    repeated: int
+    repeated: int  # training documents left out because they are held out as well
 
     @property
     def value(self) -> float:
@@ -117,7 +243,7 @@ def ngram_bits(
             f"n-gram bits per byte need text held out, none of it empty, and two or more other documents to train on; "
             f"there are {len(held_out)} and {len(kept)} (a line is a document)"
         )
-    train_ids, held_ids = list(_encoded(encoder, kept)), list(_encoded(encoder, held_out))
+    train_ids, held_ids = _encoded(encoder, kept), _encoded(encoder, held_out)
     largest = max((int(ids.max()) for ids in (*train_ids, *held_ids) if len(ids)), default=0)
     vocabulary = max(encoder.vocabulary_size, largest + 1)
     rest = [ids for index, ids in enumerate(train_ids) if index % ASIDE]
@@ -127,10 +253,11 @@ def ngram_bits(
     best = min(aside, key=lambda order: aside[order])
     scored = score_orders(stream_of(train_ids, vocabulary), stream_of(held_ids, vocabulary), vocabulary, [best])[best]
     lengths = np.array([len(ids) for ids in held_ids], np.int64)
+    decoded = encoder.decode([ids.tolist() for ids in held_ids]) if encoder.decode else [None] * len(held_ids)
     return NgramBits(
         nats=np.add.reduceat(scored.nats, np.concatenate(([0], np.cumsum(lengths + 1)[:-1]))),
         n_bytes=_sizes(held_out),
-        restored=_restored(encoder, held_out, held_ids),
+        restored=np.array([text == document for text, document in zip(decoded, held_out, strict=True)], np.bool_),
         tokens=int(lengths.sum()),
         order=best,
         aside=aside,
@@ -144,11 +271,7 @@ def ngram_bits(
 def bits_differences(bits: Mapping[str, NgramBits], *, resamples: int = 1000) -> dict[str, PairedDifference | None]:
     """Compare each tokenizer's bits per byte with the first one's by a bootstrap over documents that both restore.
 
-    A value is the tokenizer's bits minus the first one's; None for the first itself, and where the two restore no
-    document in common.
-
-    Raises:
-        MwSError: the tokenizers were measured on different documents.
+    A value is negative where the tokenizer needs fewer; None for the first itself, and where no document is comparable.
     """
     base = next(iter(bits.values()), None)
     result: dict[str, PairedDifference | None] = {}
@@ -164,19 +287,10 @@ def bits_differences(bits: Mapping[str, NgramBits], *, resamples: int = 1000) ->
     return result
 
 
-def _encoded(encoder: Encoder, documents: Sequence[str]) -> Iterator[Longs]:
+def _encoded(encoder: Encoder, documents: Sequence[str]) -> list[Longs]:
     """Return the ids of each document, a batch at a time: token strings and spans take far more room than ids."""
-    iterator = iter(documents)
-    while batch := list(islice(iterator, _BATCH)):
-        for item in encoder.encode(batch):
-            yield np.array(item.ids, np.int64)
-
-
-def _restored(encoder: Encoder, documents: Sequence[str], encoded: Sequence[Longs]) -> npt.NDArray[np.bool_]:
-    if encoder.decode is None:
-        return np.zeros(len(documents), np.bool_)
-    decoded = encoder.decode([ids.tolist() for ids in encoded])
-    return np.array([text == document for text, document in zip(decoded, documents, strict=True)], np.bool_)
+    batches = (documents[start : start + _BATCH] for start in range(0, len(documents), _BATCH))
+    return [np.array(item.ids, np.int64) for batch in batches for item in encoder.encode(batch)]
 
 
 def _sizes(documents: Sequence[str]) -> Longs:

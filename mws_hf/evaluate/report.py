@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -15,14 +14,13 @@ from mws_hf.corpus.files import Reading
 from mws_hf.corpus.inputs import check_files
 from mws_hf.corpus.segmentations import Gold, read_golds
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.boundaries import WordTable, emma2, summarize, word_table
-from mws_hf.evaluate.consistency import consistency
+from mws_hf.evaluate.boundaries import consistency, emma2, summarize, word_table
 from mws_hf.evaluate.encoder import Encoder
 from mws_hf.evaluate.formats import open_source
 from mws_hf.evaluate.ngram_bits import NgramBits, bits_differences, ngram_bits
 from mws_hf.evaluate.running_text import TextScores, lines_of, score_text
 from mws_hf.evaluate.segment import Isolated, segment_words
-from mws_hf.evaluate.significance import Difference, PairedDifference, bootstrap_f1, difference, interval
+from mws_hf.evaluate.significance import PairedDifference, bootstrap_f1, difference, interval
 from mws_hf.evaluate.tables import GoldRow, Table, gold_table, text_table
 from mws_hf.tokenizer.hub import named_sources, tokenizer_place
 from mws_hf.tokenizer.training_record import labelled_words
@@ -30,7 +28,6 @@ from mws_hf.tokenizer.training_record import labelled_words
 logger = logging.getLogger(__name__)
 
 BASELINES: dict[str, Callable[[str], tuple[str, ...]]] = {"(every character)": tuple, "(no cut)": lambda word: (word,)}
-"""What cuts everywhere, and what never does."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +87,7 @@ class EvaluationReport:
             {
                 "tokenizer": row.tokenizer,
                 "gold": row.gold,
-                **row.scores.to_dict(),
+                **asdict(row.scores),
                 "f1_low": row.interval[0],
                 "f1_high": row.interval[1],
                 **{f"emma2_{name}": value for name, value in asdict(row.emma2).items()},
@@ -99,7 +96,7 @@ class EvaluationReport:
             }
             for row in self.rows
         ]
-        text = {name: scores.to_dict() for name, scores in self.text.items()}
+        text = {name: asdict(scores) for name, scores in self.text.items()}
         bits = {
             name: {**entry.to_dict(), "difference": asdict(found) if (found := self.bits_differences[name]) else None}
             for name, entry in self.bits.items()
@@ -155,7 +152,8 @@ def evaluate(
         name: tokenizer_place(source) if isinstance(source, str | os.PathLike) else source
         for name, source in named.items()
     }
-    learnt_from = _labelled(named.values())
+    folders = [source for source in named.values() if isinstance(source, Path)]
+    learnt_from = frozenset[str]().union(*map(labelled_words, folders))
     golds = tuple(gold.without(learnt_from) for gold in read_golds(gold_files))
     sources = {name: open_source(source) for name, source in named.items()}
     rows = [row for gold in golds for row in _gold_rows(sources, gold, isolated, baselines, resamples)]
@@ -164,22 +162,14 @@ def evaluate(
         logger.warning("%s: cut words alone, so text is not measured for them", ", ".join(segmenters))
     if not (golds or encoders):
         raise MwSError("segmenters are scored on gold segmentations; give a file of these (--gold FILE)")
-    text_scores: dict[str, TextScores] = {}
     measured: dict[str, NgramBits] = {}
-    if text is not None:
-        lines = lines_of(text, how)
-        text_scores = {name: score_text(encoder, lines) for name, encoder in encoders.items()}
-        if bits is not None:
-            train, held_out = lines_of(bits, how), [line for line in lines if line]
-            measured = {name: ngram_bits(encoder, train, held_out) for name, encoder in encoders.items()}
+    lines = [] if text is None else lines_of(text, how)
+    text_scores = {name: score_text(encoder, lines) for name, encoder in encoders.items() if text is not None}
+    if bits is not None:
+        train, held_out = lines_of(bits, how), [line for line in lines if line]
+        measured = {name: ngram_bits(encoder, train, held_out) for name, encoder in encoders.items()}
     differences = bits_differences(measured, resamples=resamples)
     return EvaluationReport(isolated, golds, tuple(rows), text_scores, measured, differences)
-
-
-def _labelled(sources: Iterable[Any]) -> frozenset[str]:
-    """Collect the words that the tokenizers among the directories were labelled with."""
-    folders = [Path(source) for source in sources if isinstance(source, str | os.PathLike)]
-    return frozenset().union(*(labelled_words(folder) for folder in folders))
 
 
 def _gold_rows(
@@ -193,11 +183,11 @@ def _gold_rows(
     resampled = dict(zip(tables, bootstrap_f1(list(tables.values()), resamples), strict=True))
     scores = {name: summarize(table) for name, table in tables.items()}
     best = max(sources, key=lambda name: scores[name].f1)
-
-    def behind(name: str, table: WordTable) -> Difference | None:
-        if name == best or name not in sources:
-            return None
-        return difference(tables[best], table, resampled[best], resampled[name])
+    behind = {
+        name: difference(tables[best], tables[name], resampled[best], resampled[name])
+        for name in sources
+        if name != best
+    }
 
     return [
         GoldRow(
@@ -207,9 +197,9 @@ def _gold_rows(
             interval=interval(resampled[name]),
             emma2=emma2(gold.words, cuts[name]),
             consistency=consistency(gold.words, cuts[name]),
-            behind_best=behind(name, table),
+            behind_best=behind.get(name),
         )
-        for name, table in tables.items()
+        for name in tables
     ]
 
 
@@ -219,12 +209,5 @@ def json_text(value: Any, indent: int = 1) -> str:
     >>> json_text({"a": [float("nan"), 1]}, indent=0)
     '{\n"a": [\nnull,\n1\n]\n}\n'
     """
-    return json.dumps(_without_nan(value), ensure_ascii=False, indent=indent, allow_nan=False) + "\n"
-
-
-def _without_nan(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_nan(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_nan(item) for item in value]
-    return None if isinstance(value, float) and math.isnan(value) else value
+    plain = json.loads(json.dumps(value), parse_constant=lambda _: None)
+    return json.dumps(plain, ensure_ascii=False, indent=indent) + "\n"

@@ -15,26 +15,14 @@ _logger = logging.getLogger(__name__)
 
 
 def segment_words(source: Any, words: Sequence[str], *, isolated: Isolated = "space") -> list[tuple[str, ...]]:
-    """Cut each word the way a tokenizer does.
+    """Cut each word the way a tokenizer or segmenter (what `open_source` opens) does; the pieces spell the word.
 
-    Args:
-        source: anything `mws_hf.evaluate.formats.open_source` opens: a tokenizer, or a segmenter, which always sees
-            the bare word.
-        words: the words, without a leading space.
-        isolated: "space" gives the tokenizer the word as it stands inside a sentence, after a space (a tokenizer that
-            adds the space itself is not given a second one); "none" gives the bare word.
-
-    Returns:
-        The pieces of each word, in order; they spell the word. A cut inside a character's bytes is no cut, nor is the
-            cut between a leading space and the word. A word whose tokens cannot be laid on it stays whole, with a
-            warning.
+    `isolated`: "space" gives a tokenizer the word as it stands inside a sentence, after a space (unless it adds the
+    space itself); "none" gives the bare word, which a segmenter always sees. A cut inside a character is no cut, and a
+    word whose tokens cannot be laid on it stays whole, with a warning.
 
     Raises:
-        MwSError: unknown `isolated`, a word that a file of segmentations lacks, or a function whose pieces do not spell
-            the word.
-
-    >>> segment_words(lambda word: [word[:2], word[2:]], ["undo"])
-    [('un', 'do')]
+        MwSError: unknown `isolated`, a word that a file of segmentations lacks, or pieces that do not spell the word.
     """
     if isolated not in ("space", "none"):
         raise SettingError("isolated", isolated, "is unknown; choose 'space' or 'none'")
@@ -54,14 +42,12 @@ def segment_words(source: Any, words: Sequence[str], *, isolated: Isolated = "sp
 
 
 def cuts_within(spans: Iterable[Span], start: int, end: int) -> list[int]:
-    """List token boundaries strictly inside the characters start..end, counted from `start`, ascending.
+    """List token boundaries strictly inside the characters start..end, counted from `start`, ascending."""
+    return sorted(place - start for place in token_cuts(spans) if start < place < end)
 
-    A position is a boundary when a token starts there and none runs across it, so several tokens inside one
-    character, or a token that holds the end of one character and the beginning of the next, make no boundary.
 
-    >>> cuts_within([(0, 1), (1, 3), (3, 4)], 1, 4), cuts_within([(0, 1), (0, 2), (1, 2), (2, 3)], 0, 3)
-    ([2], [2])
-    """
+def token_cuts(spans: Iterable[Span]) -> set[int]:
+    """Find the positions where a token starts and none runs across: none lies inside a character."""
     starts: set[int] = set()
     crossed: set[int] = set()
     for first, last in spans:
@@ -69,15 +55,11 @@ def cuts_within(spans: Iterable[Span], start: int, end: int) -> list[int]:
             starts.add(first)
             if last - first > 1:
                 crossed.update(range(first + 1, last))
-    return sorted(place - start for place in starts - crossed if start < place < end)
+    return starts - crossed
 
 
 def pieces_of(word: str, cuts: Sequence[int]) -> tuple[str, ...]:
-    """Slice a word at ascending positions.
-
-    >>> pieces_of("unlocks", [2, 6])
-    ('un', 'lock', 's')
-    """
+    """Slice a word at ascending positions."""
     edges = [0, *cuts, len(word)]
     return tuple(word[a:b] for a, b in zip(edges, edges[1:], strict=False))
 

@@ -4,67 +4,43 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.boundaries import WordTable, f1, macro_scores
-from mws_hf.kernels.arrays import Doubles, Longs
+from mws_hf.evaluate.boundaries import WordTable, f1, macro_scores, summarize
+from mws_hf.kernels.arrays import Doubles, Longs, Mask
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The lead of a first segmentation over a second on the same gold words.
+    """The lead of a first segmentation over a second on the same gold words."""
 
-    Attributes:
-        f1: difference of micro F1, first minus second.
-        low: 2.5 % quantile of the paired bootstrap.
-        high: 97.5 % quantile.
-        wilcoxon: two-sided p of the Wilcoxon signed-rank test over macro F1 of paired stable samples, as Morfessor's
-            evaluation does. The samples overlap, so trust the interval first where the two disagree.
-        samples_won: stable samples on which the first has the higher macro F1.
-        samples: number of stable samples.
-    """
-
-    f1: float
-    low: float
-    high: float
-    wilcoxon: float
-    samples_won: int
+    f1: float  # micro, first minus second
+    low: float  # 2.5 % quantile of the paired bootstrap
+    high: float  # 97.5 % quantile
+    wilcoxon: float  # two-sided p over macro F1 of paired stable samples; these overlap, so trust the interval first
+    samples_won: int  # stable samples on which the first has the higher macro F1
     samples: int
 
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """Bits per byte of a first system minus the second's: negative when the first is better.
-
-    Attributes:
-        value: the difference in bits per byte.
-        low: 2.5 % quantile over resampled documents.
-        high: 97.5 % quantile.
-        relative: `value` over the second's bits per byte.
-        documents: number of documents that both represent.
-    """
+    """Bits per byte of a first system minus the second's: negative when the first is better."""
 
     value: float
-    low: float
-    high: float
-    relative: float
-    documents: int
+    low: float  # 2.5 % quantile over resampled documents
+    high: float  # 97.5 % quantile
+    relative: float  # `value` over the second's bits per byte
+    documents: int  # that both represent
 
 
 def bootstrap_f1(tables: Sequence[WordTable], resamples: int = 1000, seed: int = 0) -> Doubles:
-    """Compute micro F1 of each table under the same resamples of words, with replacement; float64 (tables, resamples).
-
-    Rows are paired, so differences of rows are the paired bootstrap.
-
-    Raises:
-        MwSError: tables of different words, or no words.
-    """
+    """Compute micro F1 of each table under the same resamples of words: float64 (tables, resamples), rows paired."""
     words = tables[0].words if tables else ()
     if not words or any(table.words != words for table in tables):
         raise MwSError("the bootstrap needs tables of the same gold words, and at least one word")
@@ -79,11 +55,7 @@ def bootstrap_f1(tables: Sequence[WordTable], resamples: int = 1000, seed: int =
 
 
 def interval(values: npt.ArrayLike) -> tuple[float, float]:
-    """Return the 2.5 % and 97.5 % quantiles of values.
-
-    >>> interval(range(1001))
-    (25.0, 975.0)
-    """
+    """Return the 2.5 % and 97.5 % quantiles of values."""
     low, high = np.quantile(np.asarray(values, dtype=np.float64), [0.025, 0.975])
     return float(low), float(high)
 
@@ -91,12 +63,7 @@ def interval(values: npt.ArrayLike) -> tuple[float, float]:
 def stable_samples(words: Sequence[str], samples: int = 10, size: int = 1000) -> list[Longs]:
     """Draw index arrays of random subsets that depend on the set of words alone, so that any two runs are paired.
 
-    The subsets are those of Morfessor's evaluation: `random.Random(i).sample(sorted(words), size)`. A list shorter
-    than twice the size is sampled by halves, since whole-list samples would all be the same.
-
-    >>> words = ["b", "a", "d", "c"]
-    >>> [words[index] for index in stable_samples(words)[0]] == random.Random(0).sample("abcd", 2)
-    True
+    The subsets are Morfessor's, `random.Random(i).sample(sorted(words), size)`, but of half of the words at most.
     """
     order = sorted(range(len(words)), key=words.__getitem__)
     size = min(size, (len(words) + 1) // 2)
@@ -109,7 +76,7 @@ def difference(first: WordTable, second: WordTable, first_f1: Doubles, second_f1
     subsets = stable_samples(first.words)
     gains = [f1(*macro_scores(first, subset)) - f1(*macro_scores(second, subset)) for subset in subsets]
     return Difference(
-        f1=_micro(first) - _micro(second),
+        f1=summarize(first).f1 - summarize(second).f1,
         low=low,
         high=high,
         wilcoxon=wilcoxon(gains),
@@ -119,30 +86,26 @@ def difference(first: WordTable, second: WordTable, first_f1: Doubles, second_f1
 
 
 def wilcoxon(differences: Sequence[float]) -> float:
-    """Compute two-sided p of the Wilcoxon signed-rank test over all sign patterns; zeros are ranked, then dropped.
-
-    >>> wilcoxon([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
-    0.001953125
-    >>> wilcoxon([0.0, 0.0])
-    1.0
-    """
+    """Compute two-sided p of the Wilcoxon signed-rank test over all sign patterns; zeros are ranked, then dropped."""
     sizes = [abs(value) for value in differences]
     # Twice the mid-rank is an integer, so that sums of ranks stay exact under ties.
     doubled = [sum(other < size for other in sizes) * 2 + sum(other == size for other in sizes) + 1 for size in sizes]
-    ranks = tuple(sorted(rank for rank, value in zip(doubled, differences, strict=True) if value))
+    ranks = [rank for rank, value in zip(doubled, differences, strict=True) if value]
     positive = sum(rank for rank, value in zip(doubled, differences, strict=True) if value > 0)
     extreme = min(positive, sum(ranks) - positive)
-    ways = _rank_sums(ranks)
-    tail = sum(count for total, count in enumerate(ways) if total <= extreme)
+    ways = Counter({0: 1})  # the subsets of the ranks by their sum
+    for rank in ranks:
+        ways.update({total + rank: count for total, count in ways.items()})
+    tail = sum(count for total, count in ways.items() if total <= extreme)
     return min(1.0, 2 * tail / 2 ** len(ranks))
 
 
 def paired_bootstrap(
     first: Sequence[Doubles],
     second: Sequence[Doubles],
-    n_bytes: npt.NDArray[np.int64],
+    n_bytes: Longs,
     *,
-    represented: npt.NDArray[np.bool_] | None = None,
+    represented: Mask | None = None,
     resamples: int = 2000,
     seed: int = 0,
 ) -> PairedDifference:
@@ -150,17 +113,6 @@ def paired_bootstrap(
 
     Runs of a system are averaged document by document; documents are drawn with replacement, runs with them, so the
     interval holds the variation of seeds as well when there are several.
-
-    Args:
-        first: nats of each run of the first system, float64 (documents,).
-        second: nats of each run of the second system.
-        n_bytes: int64 (documents,), raw bytes.
-        represented: bool (documents,), the documents to compare on; None: all.
-        resamples: bootstrap samples.
-        seed: seed of the resampling.
-
-    Raises:
-        MwSError: there is no run or no document, or arrays have unequal lengths.
 
     >>> sizes = np.array([10, 20])
     >>> paired_bootstrap([np.log(2) * sizes], [np.log(2) * 2.0 * sizes], sizes)
@@ -187,18 +139,3 @@ def _drawn(size: int, resamples: int, seed: int) -> Iterator[Doubles]:
     generator = np.random.Generator(np.random.PCG64(seed))
     for _ in range(resamples):
         yield np.bincount((generator.random(size) * size).astype(np.int64), minlength=size).astype(np.float64)
-
-
-@lru_cache(maxsize=64)
-def _rank_sums(ranks: tuple[int, ...]) -> tuple[int, ...]:
-    """Count the subsets of the ranks that have each sum."""
-    ways = [1] + [0] * sum(ranks)
-    for rank in ranks:
-        for total in range(len(ways) - 1, rank - 1, -1):
-            ways[total] += ways[total - rank]
-    return tuple(ways)
-
-
-def _micro(table: WordTable) -> float:
-    whole = int(table.predicted.sum() + table.gold.sum())
-    return 2 * int(table.hits.sum()) / whole if whole else 1.0

@@ -8,52 +8,33 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from mws_hf.corpus.segmentations import Gold
-from mws_hf.evaluate.boundaries import BoundaryScores, Emma2
-from mws_hf.evaluate.consistency import Consistency
+from mws_hf.evaluate.boundaries import BoundaryScores, Consistency, Emma2
 from mws_hf.evaluate.significance import Difference, PairedDifference
 from mws_hf.text.markdown import markdown_table
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # cards import this module, and a tokenizer does not depend on how it is measured
     from mws_hf.evaluate.ngram_bits import NgramBits
     from mws_hf.evaluate.running_text import TextScores
 
 
 @dataclass(frozen=True)
 class GoldRow:
-    """The scores of one tokenizer on one gold file.
-
-    Attributes:
-        tokenizer: name.
-        gold: name of the gold file.
-        scores: boundary, morph and word scores.
-        interval: bootstrap 95 % interval of micro F1.
-        emma2: consistency of pieces across words.
-        consistency: consistency of words that share a morph or a token, and edit distance (MorphBPE's measures).
-        behind_best: the best tokenizer of this gold (by micro F1, baselines apart) against this one; None for the
-            best itself and for the baselines.
-    """
+    """The scores of one tokenizer on one gold file."""
 
     tokenizer: str
     gold: str
     scores: BoundaryScores
-    interval: tuple[float, float]
+    interval: tuple[float, float]  # bootstrap 95 % of micro F1
     emma2: Emma2
     consistency: Consistency
-    behind_best: Difference | None = None
+    behind_best: Difference | None = None  # of the best tokenizer by F1, no baseline; None for itself and baselines
 
 
 class Table(NamedTuple):
-    """A table of an evaluation.
+    """A table of an evaluation."""
 
-    Attributes:
-        title: name of the gold file, or "running text".
-        about: the sources read, and remarks that the figures need.
-        header: titles of the columns, the tokenizer's name first.
-        rows: the cells of each tokenizer.
-    """
-
-    title: str
-    about: str
+    title: str  # name of the gold file, or "running text"
+    about: str  # the sources read, and remarks that the figures need
     header: list[str]
     rows: list[list[str]]
 
@@ -62,8 +43,9 @@ class Table(NamedTuple):
         return f"### {self.title}\n{self.about}\n\n{markdown_table(self.header, self.rows)}"
 
     def short(self) -> Table:
-        """Return the table with its name and at most five columns, the ones that are read first (`FIRST`)."""
-        kept = [at for at, title in enumerate(self.header) if at == 0 or title in FIRST or title.startswith("minus ")]
+        """Return the table with its name and at most five columns, the ones that are read first."""
+        first = ("tokenizer", *FIRST_OF_GOLD, *FIRST_OF_TEXT)
+        kept = [at for at, title in enumerate(self.header) if title in first or title.startswith("minus ")]
         if len(kept) > 6:  # bits per byte say more than the share of whole words
             kept = [at for at in kept if self.header[at] not in ("words whole", "used")]
         rows = [[row[at] for at in kept] for row in self.rows]
@@ -90,7 +72,6 @@ GOLD_COLUMNS: dict[str, Callable[[GoldRow], str]] = {
         f"{row.behind_best.f1:.3f} ({row.behind_best.low:.3f}-{row.behind_best.high:.3f})" if row.behind_best else ""
     ),
 }
-"""Title of a column, and its cell."""
 
 TEXT_COLUMNS = (
     ("tokens/word", "fertility", ".3f"),
@@ -106,21 +87,10 @@ TEXT_COLUMNS = (
     ("unknown", "unknown_tokens", ".2%"),
     ("same in context", "context_agreement", ".1%"),
 )
-"""Title of a column, the measure it shows, its format."""
 
 BITS_COLUMN = "n-gram bits/byte"
-FIRST = (
-    "F1",
-    "95 %",
-    "precision",
-    "recall",
-    "tokens/word",
-    "bytes/token",
-    "vocabulary",
-    "used",
-    "words whole",
-    BITS_COLUMN,
-)
+FIRST_OF_GOLD = ("F1", "95 %", "precision", "recall", "tokens/word")
+FIRST_OF_TEXT = ("tokens/word", "bytes/token", "vocabulary", "used", "words whole", BITS_COLUMN)
 """The columns that are read first; docs/score.md defines these and all others."""
 
 

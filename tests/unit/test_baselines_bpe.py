@@ -13,9 +13,16 @@ from mws_hf.corpus.counts import WordCounts
 from mws_hf.learn.engine.segmentation import Segmentation
 from mws_hf.learn.words import SymbolCorpus
 from mws_hf.research.baselines import train
-from mws_hf.research.baselines.bpe import _END, _WORD, build_byte_bpe, build_character_bpe, learn_end_of_word
+from mws_hf.research.baselines.bpe import (
+    _END,
+    _WORD,
+    PairLearner,
+    build_byte_bpe,
+    build_character_bpe,
+    frequency,
+    learn_end_of_word,
+)
 from mws_hf.research.baselines.feed import Task, repeated, train_on_counts
-from mws_hf.research.baselines.pairs import PairLearner, frequency
 from mws_hf.text.pattern import DEFAULT_PATTERN, split
 from mws_hf.tokenizer.backend import tables_of
 from tests.examples import examples

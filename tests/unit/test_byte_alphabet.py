@@ -4,6 +4,7 @@ import json
 import logging
 import re
 from contextlib import nullcontext
+from dataclasses import asdict
 
 import pytest
 from hypothesis import given
@@ -227,7 +228,7 @@ def test_words_are_segmented_alike_by_every_class():
 
 def test_measures_of_running_text_are_the_same():
     lines = ["перечитать, читать! the the", "п'ять чит 12345 😀", "漢字 чит"]
-    plain, in_bytes = (score_text(small_fast(alphabet=kind), lines).to_dict() for kind in ("characters", "bytes"))
+    plain, in_bytes = (asdict(score_text(small_fast(alphabet=kind), lines)) for kind in ("characters", "bytes"))
     for name in ("words", "tokens", "fertility", "bytes_per_token", "whole_words", "context_agreement"):
         assert plain[name] == in_bytes[name]
     assert in_bytes["byte_tokens"] == pytest.approx(6 / in_bytes["tokens"])

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from mws_hf.encode.kernel import (
     LONGEST_KEY,
+    SLOT_BYTES,
     SLOTS_USED,
     add,
-    cache_bytes,
     copy_ids,
     empty_cache,
     grown,
@@ -125,7 +125,7 @@ def test_cache_answers_like_a_dict_at_any_offset_and_full(slots):
 def test_cache_grows_within_its_limit_and_keeps_its_answers():
     keys = [f" слово{number}".encode() for number in range(900)]
     cache = empty_cache(16)
-    limit = cache_bytes(4096)
+    limit = 4096 * SLOT_BYTES
     for number, key in enumerate(keys):
         text = np.frombuffer(bytearray(key + bytes(24)), np.uint8)
         slot, packed, _ = look_up(cache, text, 0, len(key))

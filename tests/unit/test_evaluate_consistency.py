@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mws_hf.corpus.segmentations import GoldWord
-from mws_hf.evaluate.consistency import consistency, edit_distance
+from mws_hf.evaluate.boundaries import consistency, edit_distance
 
 pieces = st.lists(st.sampled_from(["a", "b", "ab", "ba", "bb"]), min_size=1, max_size=4)
 

@@ -21,7 +21,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from mws_hf.errors import MwSError
 from mws_hf.evaluate import bits_differences, evaluate, ngram_bits
 from mws_hf.evaluate.encoder import load_encoder
-from mws_hf.evaluate.kneser_ney import discounts_of, score_orders, stream_of
+from mws_hf.evaluate.ngram_bits import discounts_of, score_orders, stream_of
 from tests.examples import examples
 from tests.small_tokenizers import small_fast, small_slow
 

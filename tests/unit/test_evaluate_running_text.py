@@ -45,7 +45,7 @@ def test_by_hand():
     assert scores.byte_tokens == 2 / len(pieces)
     assert scores.unknown_tokens == 0
     assert scores.vocabulary_used == len(set(pieces)) / (256 + 6 + 3)
-    assert scores.to_dict()["words"] == 3
+    assert scores.words == 3
     # no merge takes "ab" up; after "ab" come " " and "c", after " " come "ab" and a byte
     assert scores.residues == 0
     assert scores.next_efficiency == pytest.approx(4 / 7)

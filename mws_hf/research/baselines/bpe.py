@@ -5,17 +5,23 @@ of digits, or of other characters; its mark is a symbol of its own, so ``est`` a
 ``lower</w>`` may be cut before its mark. `tokenizers` itself glues `end_of_word_suffix` to the last letter, which gives
 other merges than the published ones; so these are learnt by `PairLearner`, and in tokenizer.json a normalizer sets the
 marks.
+
+Textbook programs recount all adjacent pairs after each merge and take the best; among equals the one that occurs
+earliest in the words as they are cut now. `PairLearner` merges as they do, but counts only the words again that hold
+the merged pair. `mws_hf.learn.engine` breaks ties by token ids: other merges.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import heapq
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import add
 
 import regex
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from mws_hf.research.baselines.feed import UNKNOWN, Task, numbered, rewritten, tokenizer_like, train_on_counts
-from mws_hf.research.baselines.pairs import PairLearner, frequency
 from mws_hf.text.special import BYTE_TOKENS
 from mws_hf.tokenizer.backend import base_vocab, build_backend, tables_of
 
@@ -28,6 +34,125 @@ _END = (
     r"|(?<=[^\s\p{L}\p{M}\p{N}])(?![^\s\p{L}\p{M}\p{N}]|(?<=[\p{L}\p{M}]['’])[\p{L}\p{M}])"
 )
 _TRAILING = r"\p{P}+(?=\s|$)"
+
+
+Score = Callable[[int, int, int], float]
+Key = tuple[float, int, int]
+
+
+def frequency(pair: int, left: int, right: int) -> float:
+    """Score a pair as plain BPE does: by its number of occurrences."""
+    return pair
+
+
+def likelihood(pair: int, left: int, right: int) -> float:
+    """Score a pair as likelihood WordPiece does, b / (u_l * u_r): the merge's gain of a unigram model's likelihood.
+
+    The product is an exact integer below 2^53 and division rounds correctly, so equal ratios are equal floats.
+    """
+    return pair / (left * right)
+
+
+class PairLearner:
+    """Counts of tokens and adjacent pairs over words, kept up to date while pairs are merged.
+
+    The order of words decides ties. The pair is merged whose `score`, of its count and those of its parts, is largest;
+    `join` makes the string of its product, and a pair whose product is an existing token is never merged. Inside, token
+    number n is the character chr(n), a pair is a string of two and a word a string, so that `str.replace` merges.
+    """
+
+    def __init__(
+        self, words: Iterable[Sequence[str]], weights: Iterable[int], score: Score, join: Callable[[str, str], str]
+    ) -> None:
+        self._score, self._join = score, join
+        self._ids: dict[str, str] = {}
+        self._words = ["".join(self._ids.setdefault(s, chr(len(self._ids))) for s in word) for word in words]
+        self._weights = list(weights)
+        self.tokens = list(self._ids)
+        self._sizes = dict.fromkeys(self._ids.values(), 1)
+        self._used: Counter[str] = Counter()
+        self._pairs: Counter[str] = Counter()
+        # words that held a pair when its younger part was made, ascending: later merges only take pairs away
+        self._holders: defaultdict[str, deque[int]] = defaultdict(deque)
+        self._pairs_with: defaultdict[str, set[str]] = defaultdict(set)
+        for number, (word, weight) in enumerate(zip(self._words, self._weights, strict=True)):
+            for symbol in word:
+                self._used[symbol] += weight
+            self._count_pairs(number, weight, word)
+        # a pair stands in the heap under its key or a smaller one; only the entry named in `_queued` counts
+        self._queued: dict[str, Key] = {}
+        self._heap: list[tuple[Key, str]] = []
+        self._queue(self._pairs)
+
+    def token_counts(self) -> dict[str, int]:
+        """Count how often each token occurs in the corpus as it is cut now."""
+        return {token: self._used[symbol] for token, symbol in self._ids.items()}
+
+    def merge_best(self) -> tuple[str, str] | None:
+        """Merge the best pair everywhere, left to right; None when no pair is left."""
+        while self._heap:
+            key, pair = heapq.heappop(self._heap)
+            if self._queued.get(pair) != key or self._pairs[pair] <= 0:
+                continue
+            left, right = (self.tokens[ord(symbol)] for symbol in pair)
+            product = self._join(left, right)
+            if product in self._ids:
+                continue
+            if self._key(pair) == key:
+                self._merge(pair, product)
+                return left, right
+            self._queue([pair])
+        return None
+
+    def merges(self, limit: int) -> Iterator[tuple[str, str]]:
+        """Merge at most `limit` times and list the merges, best first."""
+        for _ in range(limit):
+            merge = self.merge_best()
+            if merge is None:
+                return
+            yield merge
+
+    def _key(self, pair: str) -> Key:
+        """Return the key that orders pairs: score, then word and place (in initial symbols) of the first occurrence."""
+        holders, words = self._holders[pair], self._words
+        while pair not in words[holders[0]]:
+            holders.popleft()
+        before = words[holders[0]].partition(pair)[0]
+        score = self._score(self._pairs[pair], self._used[pair[0]], self._used[pair[1]])
+        return -score, holders[0], sum(map(self._sizes.__getitem__, before))
+
+    def _queue(self, pairs: Iterable[str]) -> None:
+        for pair in pairs:
+            self._queued[pair] = self._key(pair)
+            heapq.heappush(self._heap, (self._queued[pair], pair))
+
+    def _count_pairs(self, number: int, weight: int, word: str, part: str = "") -> None:
+        """Count the pairs of a word; pairs with `part`, by default all, are new to it."""
+        for pair in map(add, word, word[1:]):
+            self._pairs[pair] += weight
+            if part in pair:
+                self._holders[pair].append(number)
+                for symbol in pair:
+                    self._pairs_with[symbol].add(pair)
+
+    def _merge(self, pair: str, product: str) -> None:
+        made = self._ids[product] = chr(len(self.tokens))
+        self.tokens.append(product)
+        self._sizes[made] = sum(map(self._sizes.__getitem__, pair))
+        for number in self._holders.pop(pair):
+            old, weight = self._words[number], self._weights[number]
+            new = self._words[number] = old.replace(pair, made)
+            if new == old:
+                continue
+            for symbol, sign in ((made, 1), (pair[0], -1), (pair[1], -1)):
+                self._used[symbol] += sign * weight * (len(old) - len(new))
+            for gone in map(add, old, old[1:]):
+                self._pairs[gone] -= weight
+            self._count_pairs(number, weight, new, made)
+        # the parts became rarer, so pairs with them may now be worth more than the heap knows
+        for symbol in made if self._score is frequency else {made, *pair}:
+            self._pairs_with[symbol] = {found for found in self._pairs_with[symbol] if self._pairs[found] > 0}
+            self._queue(self._pairs_with[symbol])
 
 
 def build_characters(task: Task) -> Tokenizer:
@@ -52,7 +177,7 @@ def build_byte_bpe(task: Task) -> Tokenizer:
         vocab_size=task.vocab_size,
         special_tokens=list(task.special_tokens),
         initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
-        show_progress=task.show_progress,
+        show_progress=False,
     )
     train_on_counts(learner, trainer, dict(task.counts.items()), to_bytes)
     return tokenizer_like(task.counts, learner.model, decoders.ByteLevel(), task.special_tokens, to_bytes)
@@ -63,7 +188,7 @@ def build_character_bpe(task: Task) -> Tokenizer:
     learner = Tokenizer(models.BPE())
     counts, special = task.counts, task.special_tokens
     room = task.vocab_size - len(special) - len(BYTE_TOKENS)
-    trainer = trainers.BpeTrainer(vocab_size=max(0, room), show_progress=task.show_progress)
+    trainer = trainers.BpeTrainer(vocab_size=max(0, room), show_progress=False)
     train_on_counts(learner, trainer, dict(counts.items()))
     learnt, merges = tables_of(learner)
     alphabet = [token for token in learnt if len(token) == 1]
@@ -72,18 +197,13 @@ def build_character_bpe(task: Task) -> Tokenizer:
     return build_backend(vocab, merges, counts.pattern, counts.normalization, special)
 
 
-def learn_end_of_word(
-    words: Mapping[str, int], n_merges: int, mark: str = SUFFIX, *, show_progress: bool = False
-) -> list[tuple[str, str]]:
+def learn_end_of_word(words: Mapping[str, int], n_merges: int, mark: str = SUFFIX) -> list[tuple[str, str]]:
     """Merge the most frequent pair `n_merges` times (Sennrich et al. 2016); ties: the earliest in the order of `words`.
 
     `mark` is the symbol after the last character of each word. Fewer merges come out when no pair is left.
-
-    >>> learn_end_of_word({"low": 5, "lower": 2, "newest": 6, "widest": 3}, 4)
-    [('e', 's'), ('es', 't'), ('est', '</w>'), ('l', 'o')]
     """
     learner = PairLearner([[*word, mark] for word in words], words.values(), frequency, str.__add__)
-    return list(learner.merges(n_merges, show_progress=show_progress))
+    return list(learner.merges(n_merges))
 
 
 def build_end_of_word(task: Task) -> Tokenizer:
@@ -111,8 +231,8 @@ def _marked(words: Mapping[str, int], steps: list[normalizers.Normalizer], mark:
     made = [(mark[:i], mark[i]) for i in range(1, len(mark))]
     base = numbered((*task.special_tokens, UNKNOWN, *sorted(set(mark).union(*words)), *map("".join, made)))
     room, normalization = task.vocab_size - len(base), task.counts.normalization
-    merges = learn_end_of_word(words, room, mark, show_progress=task.show_progress)
-    merges = [*made, *(pair for pair in merges if "".join(pair) not in base)]
+    learnt = learn_end_of_word(words, room, mark)
+    merges = [*made, *(pair for pair in learnt if "".join(pair) not in base)]
     vocab = numbered((*base, *map("".join, merges)))
     tokenizer = Tokenizer(models.BPE(vocab=vocab, merges=merges, unk_token=UNKNOWN))
     first = [getattr(normalizers, normalization.upper())()] if normalization else []

@@ -1,8 +1,7 @@
 """Feed the rivals: counted words as input of trainers that only take text, and tokenizers cut as the counts are.
 
-The trainers of `tokenizers` count pre-tokens themselves and have no weighted input. A sequence of words joined by a
-character that no word holds, split at it again, gives them exactly the counts wanted. It costs less than training on
-the running text, since nothing is matched by a regular expression.
+The trainers of `tokenizers` have no weighted input. A sequence of words joined by a character that no word holds, split
+at it again, gives them exactly the counts wanted, for less time than the running text.
 """
 
 from __future__ import annotations
@@ -20,37 +19,15 @@ _CHUNK = 20_000
 
 @dataclass(frozen=True)
 class Task:
-    """The training words of a rival and the size to train it to.
-
-    Attributes:
-        counts: pre-tokens and the weight of each.
-        vocab_size: entries of the vocabulary, special tokens included.
-        special_tokens: tokens that get the first ids.
-        show_progress: progress on stderr.
-    """
+    """The training words of a rival and the size to train it to."""
 
     counts: WordCounts
-    vocab_size: int
-    special_tokens: Sequence[str] = ()
-    show_progress: bool = False
-
-
-def separator(words: Iterable[str]) -> str:
-    """Choose a private-use character that occurs in no word.
-
-    >>> separator(["a", chr(0xE000)]) == chr(0xE001)
-    True
-    """
-    seen = set().union(*words)
-    return next(c for c in map(chr, range(0xE000, 0xF900)) if c not in seen)
+    vocab_size: int  # special tokens included
+    special_tokens: Sequence[str] = ()  # they get the first ids
 
 
 def repeated(words: Mapping[str, int], mark: str) -> Iterator[str]:
-    """Yield texts of about 20,000 characters in which each word stands as often as its count, with `mark` after it.
-
-    >>> list(repeated({"a": 3, "bc": 1}, "|"))
-    ['a|a|a|bc|']
-    """
+    """Yield texts of about 20,000 characters in which each word stands as often as its count, with `mark` after it."""
     parts: list[str] = []
     room = _CHUNK
     for word, count in words.items():
@@ -73,11 +50,9 @@ def train_on_counts(
     words: Mapping[str, int],
     then: pre_tokenizers.PreTokenizer | None = None,
 ) -> None:
-    """Train the model of a `tokenizers.Tokenizer`, which has no normalizer, on counted pre-tokens.
-
-    `then` is done to each pre-token before it is learnt from, such as `ByteLevel`.
-    """
-    mark = separator(words)
+    """Train a model on counted pre-tokens, to each of which `then` is done before, such as `ByteLevel`."""
+    seen = set().union(*words)
+    mark = next(c for c in map(chr, range(0xE000, 0xF900)) if c not in seen)  # for private use
     cut = pre_tokenizers.CharDelimiterSplit(mark)
     learner.pre_tokenizer = cut if then is None else pre_tokenizers.Sequence([cut, then])
     learner.train_from_iterator(repeated(words, mark), trainer)
@@ -110,8 +85,7 @@ def tokenizer_like(
 ) -> Tokenizer:
     """Make a tokenizer of a trained model that normalizes and splits text as the counts were made, then as `then` does.
 
-    Special tokens are recognized in text and left out by decoding; `UNKNOWN` stays an ordinary entry, so that decoding
-    keeps it and text cannot ask for it.
+    `UNKNOWN` stays an ordinary entry, so that decoding keeps it and text cannot ask for it.
     """
     tokenizer = Tokenizer(model)
     if counts.normalization is not None:
@@ -124,9 +98,5 @@ def tokenizer_like(
 
 
 def numbered(tokens: Iterable[str]) -> dict[str, int]:
-    """Number tokens in the order given; a token given twice keeps its first place.
-
-    >>> numbered(["b", "a", "b"])
-    {'b': 0, 'a': 1}
-    """
+    """Number tokens in the order given; a token given twice keeps its first place."""
     return {token: number for number, token in enumerate(dict.fromkeys(tokens))}

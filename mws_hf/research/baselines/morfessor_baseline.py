@@ -1,12 +1,11 @@
 """Morfessor 2.0 Baseline (Creutz & Lagus 2005; Virpioja et al. 2013): minimum description length; a segmenter only.
 
-Its training is pure Python and takes one or two minutes for 30,000 words, so of a longer list it learns from a sample
-of 30,000 (`sample`), whatever the order of the list. Which words it sees matters: a sample of all forms of a running
-text is mostly rare words, and the most frequent ones often serve it better (`build_frequent`). It is kept as the
-segmented training words, a text table from which the model's costs are counted again; no pickles.
+Its training takes one or two minutes for 30,000 words, so of a longer list it learns from 30,000: a `sample`, mostly of
+rare words, or the most frequent ones, which often serve it better (`build_frequent`). It is kept as the segmented
+training words, a text table from which the model's costs are counted again; no pickles.
 
 MorphBPE (Asgari et al. 2025) without labels is BPE by frequency that merges nothing across Morfessor's boundaries: the
-learner sees the segments as if each were a word of its own. The merges make a stock tokenizer.json, which knows no
+learner sees the segments as if each were a word of its own. The stock tokenizer.json made of the merges knows no
 Morfessor: there they apply wherever their pair stands.
 """
 
@@ -77,9 +76,6 @@ def build_morfessor(task: Task, max_types: int = MAX_TYPES) -> MorfessorModel:
 
     Pre-tokens are cut into words as for WordPiece; words of more than `MAX_LENGTH` characters are left out, and of
     longer lists than `max_types` a `sample` is learnt from.
-
-    Raises:
-        MwSError: the library is absent, or there are no words.
     """
     words = _words(task.counts)
     return _learnt({word: words[word] for word in sample(words, max_types)})
@@ -96,9 +92,6 @@ def sample(words: Iterable[str], size: int) -> list[str]:
     """Choose the `size` words with the smallest BLAKE2b hashes, in their old order; all when there are no more.
 
     The choice depends on the words alone; the first of a list without counts all begin with "a".
-
-    >>> sample(["a", "ab", "abc", "b", "bc", "c"], 3)
-    ['a', 'ab', 'c']
     """
     listed = list(words)
     if len(listed) <= size:
@@ -135,11 +128,7 @@ def _learnt(words: Mapping[str, int]) -> MorfessorModel:
 
 
 def build_morph_bpe(task: Task, max_types: int = MAX_TYPES) -> Tokenizer:
-    """Build character-level BPE inside the segments of Morfessor, learnt from the `max_types` most frequent words.
-
-    Raises:
-        MwSError: Morfessor is absent, or there are no words.
-    """
+    """Build character-level BPE inside the segments of Morfessor, learnt from the `max_types` most frequent words."""
     model, counts = build_frequent(task, max_types), task.counts
     segments: Counter[str] = Counter()
     for word, count in counts.items():

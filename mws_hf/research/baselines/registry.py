@@ -12,34 +12,18 @@ from typing import Any, TypeAlias
 from tokenizers import Tokenizer
 
 import mws_hf
+import mws_hf.research.baselines.bpe as bpe
+import mws_hf.research.baselines.morfessor_baseline as morfessor
+import mws_hf.research.baselines.sentence_piece as sentence_piece
+import mws_hf.research.baselines.word_piece as word_piece
 from mws_hf.atomic import staged
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.word_list import as_word_counts
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.encoder import Encoder, load_encoder
 from mws_hf.evaluate.segment import segment_words
-from mws_hf.research.baselines.bpe import (
-    build_byte_bpe,
-    build_character_bpe,
-    build_characters,
-    build_end_of_word,
-    build_final_low_line,
-    build_words,
-)
 from mws_hf.research.baselines.feed import UNKNOWN, Task
-from mws_hf.research.baselines.morfessor_baseline import (
-    MorfessorModel,
-    build_frequent,
-    build_morfessor,
-    build_morph_bpe,
-)
-from mws_hf.research.baselines.sentence_piece import (
-    build_lossless_unigram,
-    build_sentence_piece_bpe,
-    build_sentence_piece_unigram,
-    build_unigram,
-)
-from mws_hf.research.baselines.word_piece import RESERVED, build_library, build_likelihood, build_top_down
+from mws_hf.research.baselines.morfessor_baseline import MorfessorModel
 from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS, check_special_tokens, special_settings
 from mws_hf.tokenizer.file import STOCK_MODULE, STOCK_SOURCE, load_json, portable_config
 
@@ -49,42 +33,47 @@ Model: TypeAlias = Tokenizer | MorfessorModel
 
 @dataclass(frozen=True)
 class System:
-    """A rival system.
-
-    Attributes:
-        description: a line for people.
-        build: (task, **options) -> a trained model.
-        reserved: special tokens it adds to the ones asked for.
-        sized: False when the vocabulary size has no effect.
-    """
+    """A rival system."""
 
     description: str
-    build: Callable[..., Model]
-    reserved: tuple[str, ...] = ()
-    sized: bool = True
+    build: Callable[..., Model]  # of a `Task` and options
+    reserved: tuple[str, ...] = ()  # special tokens it adds to the ones asked for
+    sized: bool = True  # whether the vocabulary size has an effect
 
 
 BASELINES: dict[str, System] = {
-    "bpe-byte": System("byte-level BPE by frequency, GPT-2 style", build_byte_bpe),
+    "bpe-byte": System("byte-level BPE by frequency, GPT-2 style", bpe.build_byte_bpe),
     "bpe-character": System(
-        "character-level BPE by frequency; pre-tokenizer and byte fallback as MwS", build_character_bpe
+        "character-level BPE by frequency; pre-tokenizer and byte fallback as MwS", bpe.build_character_bpe
     ),
-    "morph-bpe": System("character-level BPE inside the segments of Morfessor (MorphBPE, no labels)", build_morph_bpe),
-    "bpe-end-of-word": System("BPE with </w> after each word, merges by frequency", build_end_of_word),
-    "bpe-low-line": System("the same with a final ▁, lower-cased, trailing punctuation stripped", build_final_low_line),
-    "wordpiece": System("WordPiece by the trainer of tokenizers (frequency)", build_library),
-    "wordpiece-likelihood": System("WordPiece, highest b/(u_l*u_r) first", build_likelihood),
-    "wordpiece-top-down": System("WordPiece from long substrings down, as TensorFlow Text", build_top_down, RESERVED),
-    "unigram": System("Unigram by EM and pruning, with byte fallback", build_unigram),
-    "sentencepiece-bpe": System("SentencePiece BPE: NFKC, word mark ▁", build_sentence_piece_bpe),
-    "sentencepiece-unigram": System("SentencePiece Unigram: NFKC, word mark ▁", build_sentence_piece_unigram),
+    "morph-bpe": System(
+        "character-level BPE inside the segments of Morfessor (MorphBPE, no labels)", morfessor.build_morph_bpe
+    ),
+    "bpe-end-of-word": System("BPE with </w> after each word, merges by frequency", bpe.build_end_of_word),
+    "bpe-low-line": System(
+        "the same with a final ▁, lower-cased, trailing punctuation stripped", bpe.build_final_low_line
+    ),
+    "wordpiece": System("WordPiece by the trainer of tokenizers (frequency)", word_piece.build_library),
+    "wordpiece-likelihood": System("WordPiece, highest b/(u_l*u_r) first", word_piece.build_likelihood),
+    "wordpiece-top-down": System(
+        "WordPiece from long substrings down, as TensorFlow Text", word_piece.build_top_down, word_piece.RESERVED
+    ),
+    "unigram": System("Unigram by EM and pruning, with byte fallback", sentence_piece.build_unigram),
+    "sentencepiece-bpe": System("SentencePiece BPE: NFKC, word mark ▁", sentence_piece.build_sentence_piece_bpe),
+    "sentencepiece-unigram": System(
+        "SentencePiece Unigram: NFKC, word mark ▁", sentence_piece.build_sentence_piece_unigram
+    ),
     "sentencepiece-unigram-identity": System(
-        "the same without normalization, every space kept: lossless", build_lossless_unigram
+        "the same without normalization, every space kept: lossless", sentence_piece.build_lossless_unigram
     ),
-    "morfessor": System("Morfessor 2.0 Baseline on 30,000 words at most, a sample", build_morfessor, sized=False),
-    "morfessor-frequent": System("the same on the most frequent ones, each once", build_frequent, sized=False),
-    "characters": System("every character a token", build_characters, sized=False),
-    "words": System("the most frequent words, all others unknown", build_words),
+    "morfessor": System(
+        "Morfessor 2.0 Baseline on 30,000 words at most, a sample", morfessor.build_morfessor, sized=False
+    ),
+    "morfessor-frequent": System(
+        "the same on the most frequent ones, each once", morfessor.build_frequent, sized=False
+    ),
+    "characters": System("every character a token", bpe.build_characters, sized=False),
+    "words": System("the most frequent words, all others unknown", bpe.build_words),
 }
 
 
@@ -116,40 +105,29 @@ def train(
     output_dir: str | os.PathLike[str] | None = None,
     *,
     special_tokens: Sequence[str] = DEFAULT_SPECIAL_TOKENS,
-    show_progress: bool = False,
     **options: Any,
 ) -> Baseline:
-    """Train a rival on word counts.
+    """Train a rival on word counts, in any form that `corpus.word_list.as_word_counts` takes.
 
     Args:
         name: a key of `BASELINES`.
-        counts: running-text counts, or `counts.as_types()` for each form once, or any form that
-            `corpus.word_list.as_word_counts` takes.
+        counts: running-text counts, or `counts.as_types()` for each form once.
         vocab_size: entries of the vocabulary, special tokens, bytes and characters included; never exceeded unless the
             fixed part alone does.
-        output_dir: folder to save in; None: not saved.
+        output_dir: folder to save in, for `load`, and for `AutoTokenizer` where tokenizer.json can hold the system (all
+            but Morfessor); None: not saved.
         special_tokens: tokens that get the first ids.
-        show_progress: progress on stderr.
-        **options: options of the system's builder, such as `iterations`, `max_types`, `character_coverage`.
-
-    Returns:
-        A segmenter; with `output_dir` also a directory that `load` reads, and `AutoTokenizer` where tokenizer.json can
-        hold the system (all but Morfessor).
+        **options: options of the system's builder, such as `max_types`, `character_coverage`.
 
     Raises:
-        MwSError: the name is unknown, there are no words, a library is not installed, or the directory cannot be
-            written.
-
-    >>> counts = WordCounts.from_mapping({" walks": 4, " walked": 3, " talks": 2}, pattern=" ?[a-z]+")
-    >>> train("bpe-character", counts, 275).segment("walks")
-    ['walks']
+        MwSError: an unknown name, no words, a library that is not installed, or a directory that cannot be written.
     """
     system = _system(name)
     counts = as_word_counts(counts)
     if len(counts) == 0:
         raise MwSError(f"{name}: no words to learn from; give counts with at least one word")
     tokens = check_special_tokens(special_tokens)
-    model = system.build(Task(counts, vocab_size, tokens, show_progress), **options)
+    model = system.build(Task(counts, vocab_size, tokens), **options)
     directory = None if output_dir is None else Path(output_dir)
     if directory is not None:
         about = {"system": name, "mws_hf": mws_hf.__version__, "vocab_size": vocab_size}

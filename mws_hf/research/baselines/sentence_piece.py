@@ -32,7 +32,6 @@ def build_unigram(task: Task) -> Tokenizer:
 
     The library adds floats in an order that changes from run to run: pieces agree between runs but for near ties, and
     scores to about 1e-10. `settled` removes what of this can be removed.
-    Entries: special tokens, ``<unk>``, 256 byte tokens, pieces (all characters among them).
     """
     reserved = list(dict.fromkeys((*task.special_tokens, UNKNOWN_PIECE)))
     # the trainer refuses sizes below the number of characters, and counts an <unk> of its own
@@ -42,12 +41,15 @@ def build_unigram(task: Task) -> Tokenizer:
         vocab_size=room + 1,
         unk_token=UNKNOWN_PIECE,
         special_tokens=[],
-        show_progress=task.show_progress,
+        show_progress=False,
     )
     train_on_counts(learner, trainer, dict(task.counts.items()))
     taken = {*reserved, *BYTE_TOKENS}
     vocab = json.loads(learner.to_str())["model"]["vocab"]
-    model = _byte_fallback_model(reserved, settled([(piece, score) for piece, score in vocab if piece not in taken]))
+    pieces = settled([(piece, score) for piece, score in vocab if piece not in taken])
+    worst = min((score for _, score in pieces), default=0.0) - 100.0  # so that no text is cut into reserved tokens
+    entries = [*((token, worst) for token in (*reserved, *BYTE_TOKENS)), *pieces]
+    model = models.Unigram(entries, unk_id=reserved.index(UNKNOWN_PIECE), byte_fallback=True)
     decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse()])
     special = [token for token in task.special_tokens if token != UNKNOWN_PIECE]
     return tokenizer_like(task.counts, model, decoder, special)
@@ -58,9 +60,6 @@ def settled(pieces: Pieces) -> Pieces:
 
     Characters the trainer would have pruned get the lowest score plus a multiple of 1e-4 each, in an order that differs
     from run to run; here they get these scores in code-point order.
-
-    >>> settled([("ab", -1.0), ("a", -2.9999), ("b", -3.0), ("cd", -3.0)])
-    [('ab', -1.0), ('b', -2.9999), ('a', -3.0), ('cd', -3.0)]
     """
     if not pieces:
         return []
@@ -73,16 +72,6 @@ def settled(pieces: Pieces) -> Pieces:
     steps = dict(zip(sorted(forced), sorted(forced.values()), strict=True))
     scores = {piece: round(lowest + _STEP * steps[piece] if piece in steps else score, 9) for piece, score in pieces}
     return sorted(scores.items(), key=lambda item: (-item[1], item[0]))
-
-
-def _byte_fallback_model(reserved: Sequence[str], pieces: Pieces) -> models.Unigram:
-    """Make a model whose ids are: reserved tokens, byte tokens, pieces in the order given.
-
-    Reserved and byte tokens score far below all pieces, so that Viterbi never prefers one that stands in text.
-    """
-    worst = min((score for _, score in pieces), default=0.0) - 100.0
-    vocab = [*((token, worst) for token in (*reserved, *BYTE_TOKENS)), *pieces]
-    return models.Unigram(vocab, unk_id=reserved.index(UNKNOWN_PIECE), byte_fallback=True)
 
 
 SPACE = "▁"
@@ -110,23 +99,13 @@ def train_model(
     *,
     character_coverage: float = 0.9995,
     user_defined_symbols: Sequence[str] = (),
-    byte_fallback: bool = True,
     normalization: Literal["nfkc", "identity"] = "nfkc",
 ) -> bytes:
     """Train on word<TAB>count lines with the word mark ``▁``; return the library's model file.
 
-    A pre-token that starts with a space or a letter opens a word and gets the mark; punctuation after a word does not.
-
-    Args:
-        kind: "bpe" or "unigram".
-        task: special tokens become control symbols; Unigram gives fewer entries when there are not enough substrings.
-        character_coverage: share of character occurrences that get a token; the rest falls back to bytes.
-        user_defined_symbols: strings that are always one token.
-        byte_fallback: whether unseen characters become bytes instead of ``<unk>``.
-        normalization: "nfkc", or "identity", which also keeps every space: decoding then gives the text back.
-
-    Raises:
-        MwSError: the library is absent, or refuses the arguments (a vocabulary too small for its characters).
+    Special tokens become control symbols. `character_coverage` is the share of character occurrences that get a token;
+    the others fall back to bytes. `user_defined_symbols` are always one token.
+    The normalization "identity" also keeps every space: decoding then gives the text back.
     """
     spm = needed("sentencepiece")
     words = rewritten(task.counts, with_word_marks)
@@ -148,9 +127,9 @@ def train_model(
                 character_coverage=character_coverage,
                 control_symbols=[token for token in task.special_tokens if token not in ("<unk>", "<s>", "</s>")],
                 user_defined_symbols=list(user_defined_symbols),
-                byte_fallback=byte_fallback,
+                byte_fallback=True,
                 num_threads=_THREADS,
-                minloglevel=0 if task.show_progress else 2,
+                minloglevel=2,
             )
         except (RuntimeError, OSError) as error:
             raise MwSError(f"SentencePiece cannot train a vocabulary of {task.vocab_size}: {error}") from error
@@ -158,7 +137,7 @@ def train_model(
 
 
 def with_word_marks(pre_token: str) -> list[str]:
-    """Put the word mark before a pre-token; white space alone is no word.
+    """Put the word mark before a pre-token that starts with a space or a letter; white space alone is no word.
 
     >>> with_word_marks(" дом"), with_word_marks("дом"), with_word_marks("-то"), with_word_marks(" ")
     (['▁дом'], ['▁дом'], ['-то'], [])

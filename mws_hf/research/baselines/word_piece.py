@@ -1,12 +1,10 @@
 """WordPiece, by the published likelihood score, by the library's trainer (frequency), and learnt from the top.
 
 All three share the format: ``##`` before a piece inside a word, greedy longest match, the whole word ``[UNK]`` when
-stuck. White space and punctuation divide pre-tokens further, as in BERT. Spaces are not tokens, so decoding joins words
-by one space.
+stuck. White space and punctuation divide pre-tokens further, as in BERT, and decoding joins words by one space.
 
 From the top (as TensorFlow Text does): long substrings first, their count taken off their prefixes. Substrings of all
-words stand in one trie, kept as arrays a level, so that a pass over the corpus is a few numpy calls and the threshold
-can be searched.
+words stand in one trie, kept as arrays a level, so that the threshold can be searched.
 """
 
 from __future__ import annotations
@@ -16,17 +14,17 @@ from typing import NamedTuple
 
 import numpy as np
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
-from tqdm import tqdm
 
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
 from mws_hf.kernels.arrays import Longs, Mask
+from mws_hf.research.baselines.bpe import PairLearner, likelihood
 from mws_hf.research.baselines.feed import UNKNOWN, Task, numbered, rewritten, tokenizer_like, train_on_counts
-from mws_hf.research.baselines.pairs import PairLearner, likelihood
 
 PREFIX = "##"
 RESERVED = ("[PAD]", UNKNOWN, "[START]", "[END]")
 MAX_LENGTH = 50
+_PASSES = 4  # from the second on, only substrings that start where the last vocabulary cuts are counted
 _BERT = pre_tokenizers.BertPreTokenizer()
 
 
@@ -34,7 +32,7 @@ def build_likelihood(task: Task) -> Tokenizer:
     """Merge the pair with the highest b / (u_l * u_r); entries: special tokens, ``[UNK]``, characters, merges."""
     words = bert_words(task.counts)
     first = [*dict.fromkeys((*task.special_tokens, UNKNOWN)), *sorted({p for word in words for p in characters(word)})]
-    learnt = learn_likelihood(words, task.vocab_size - len(first), show_progress=task.show_progress)
+    learnt = learn_likelihood(words, task.vocab_size - len(first))
     return word_piece_tokenizer([*first, *learnt], task.counts, task.special_tokens)
 
 
@@ -49,38 +47,26 @@ def build_library(task: Task) -> Tokenizer:
         vocab_size=task.vocab_size,
         special_tokens=[*reserved, *inner],
         continuing_subword_prefix=PREFIX,
-        show_progress=task.show_progress,
+        show_progress=False,
     )
     train_on_counts(learner, trainer, words)
     vocab = learner.get_vocab()
     return word_piece_tokenizer(sorted(vocab, key=vocab.__getitem__), task.counts, task.special_tokens)
 
 
-def learn_likelihood(words: Mapping[str, int], n_tokens: int, *, show_progress: bool = False) -> list[str]:
-    """List new tokens of likelihood WordPiece in the order they are merged; ties: the earliest in the order of `words`.
-
-    >>> learn_likelihood({"hug": 10, "pug": 5, "hugs": 5}, 3)
-    ['hu', 'pu', 'hug']
-    """
+def learn_likelihood(words: Mapping[str, int], n_tokens: int) -> list[str]:
+    """List new tokens of likelihood WordPiece in the order they are merged; of equals first the earliest in `words`."""
     learner = PairLearner([characters(word) for word in words], words.values(), likelihood, join_pieces)
-    return [join_pieces(*pair) for pair in learner.merges(n_tokens, show_progress=show_progress)]
+    return [join_pieces(*pair) for pair in learner.merges(n_tokens)]
 
 
 def characters(word: str) -> list[str]:
-    """Cut a word into its initial pieces.
-
-    >>> characters("hug")
-    ['h', '##u', '##g']
-    """
+    """Cut a word into its initial pieces, such as ``h``, ``##u``, ``##g``."""
     return [word[:1], *(PREFIX + character for character in word[1:])]
 
 
 def join_pieces(left: str, right: str) -> str:
-    """Make the piece of two adjacent pieces.
-
-    >>> join_pieces("##u", "##gs"), join_pieces("h", "##u")
-    ('##ugs', 'hu')
-    """
+    """Make the piece of two adjacent pieces."""
     return left + right.removeprefix(PREFIX)
 
 
@@ -96,31 +82,16 @@ def word_piece_tokenizer(tokens: Sequence[str], counts: WordCounts, special_toke
 
 
 class _Substrings(NamedTuple):
-    """The substrings of one length: the distinct ones are nodes, numbered from 0.
+    """The substrings of one length: the distinct ones are nodes, numbered from 0."""
 
-    Attributes:
-        places: flat character index of each occurrence's start.
-        nodes: the node of each occurrence.
-        parent: the node of each node's longest proper prefix, in the level above.
-        example: one place of each node.
-    """
-
-    places: Longs
-    nodes: Longs
-    parent: Longs
-    example: Longs
+    places: Longs  # flat character index of each occurrence's start
+    nodes: Longs  # the node of each occurrence
+    parent: Longs  # the node of each node's longest proper prefix, in the level above
+    example: Longs  # one place of each node
 
 
 class Substrings:
-    """All substrings of weighted words; word-initial ones and inner ones (``##``) are kept apart.
-
-    Args:
-        words: word -> count.
-        floor: substrings counted less are left out, but for single characters.
-
-    >>> Substrings({"human": 113, "humas": 3}).counts()["huma"]
-    116
-    """
+    """All substrings of weighted words counted `floor` times or more; initial and inner ones are kept apart."""
 
     def __init__(self, words: Mapping[str, int], floor: int = 1) -> None:
         lengths = np.fromiter(map(len, words), np.int64, len(words))
@@ -153,11 +124,7 @@ class Substrings:
         return np.bincount(level.nodes, weight, len(level.parent)).astype(np.int64)
 
     def counts(self, threshold: int | None = None) -> dict[str, int]:
-        """Count every substring; with a threshold, less the counts of the kept pieces that begin with it.
-
-        >>> Substrings({"human": 113, "humas": 3}).counts(threshold=100)["huma"]
-        3
-        """
+        """Count every substring; with a threshold, less the counts of the kept pieces that begin with it."""
         counts = [self._count(level) for level in self.levels]
         return {
             self._spell(level, length, node): int(count)
@@ -167,14 +134,10 @@ class Substrings:
             for node, count in enumerate(of_level)
         }
 
-    def learn(self, threshold: int, iterations: int = 4) -> list[tuple[int, Longs, Longs]]:
-        """Choose the pieces at one threshold.
-
-        Returns:
-            For each length, ascending: (length, kept nodes, their effective counts). Single characters are all kept.
-        """
+    def learn(self, threshold: int) -> list[tuple[int, Longs, Longs]]:
+        """Choose the pieces at one threshold: (length, nodes, effective counts) by length; all characters are in."""
         active = None
-        for _ in range(iterations):
+        for _ in range(_PASSES):
             effective = self._effective([self._count(level, active) for level in self.levels], threshold)
             kept = [count >= threshold for count in effective]
             kept[0][:] = True
@@ -224,25 +187,10 @@ class Substrings:
         return (PREFIX if inner else "") + self._text[place : place + length]
 
 
-def learn_top_down(
-    words: Mapping[str, int], n_tokens: int, *, iterations: int = 4, show_progress: bool = False
-) -> list[str]:
+def learn_top_down(words: Mapping[str, int], n_tokens: int) -> list[str]:
     """Choose pieces at the smallest threshold that gives at most `n_tokens`; only characters when even they are more.
 
-    The number of pieces falls in steps as the threshold rises, so fewer than `n_tokens` may come out: with counts of 1
-    (types) thresholds are small integers and the steps are wide.
-
-    Args:
-        words: word -> count.
-        n_tokens: most pieces wanted, characters included.
-        iterations: passes; from the second on, only substrings that start where the last vocabulary cuts are counted.
-        show_progress: a progress bar over the binary search.
-
-    Raises:
-        MwSError: there are no words.
-
-    >>> learn_top_down({"human": 113, "humas": 3}, 13)[:2]
-    ['human', '##a']
+    The number of pieces falls in steps as the threshold rises, so fewer may come out.
     """
     if not words:
         raise MwSError("WordPiece top-down: no words to learn from; give counts with at least one word")
@@ -252,28 +200,22 @@ def learn_top_down(
     substrings = Substrings(words, low)
     missing = _missing_characters(substrings, words)
     high = max(low, sum(words.values()) + 1)
-    best = substrings.learn(high, iterations)
-    with tqdm(desc="threshold", disable=None if show_progress else True) as bar:
-        while low < high:
-            middle = (low + high) // 2
-            learnt = substrings.learn(middle, iterations)
-            if sum(len(nodes) for _, nodes, _ in learnt) + len(missing) <= n_tokens:
-                high, best = middle, learnt
-            else:
-                low = middle + 1
-            bar.update()
+    best = substrings.learn(high)
+    while low < high:
+        middle = (low + high) // 2
+        learnt = substrings.learn(middle)
+        if sum(len(nodes) for _, nodes, _ in learnt) + len(missing) <= n_tokens:
+            high, best = middle, learnt
+        else:
+            low = middle + 1
     return [*substrings.spell(best), *missing]
 
 
-def build_top_down(task: Task, iterations: int = 4) -> Tokenizer:
-    """Build WordPiece top-down; ``[START]`` and ``[END]`` stand around an encoded text where special tokens are wanted.
-
-    Entries are at most as many as asked for, the special tokens and `RESERVED` first. A threshold is tried
-    in `iterations` passes.
-    """
+def build_top_down(task: Task) -> Tokenizer:
+    """Build WordPiece top-down; ``[START]`` and ``[END]`` stand around a text encoded with special tokens."""
     reserved = list(dict.fromkeys((*task.special_tokens, *RESERVED)))
     wanted = task.vocab_size - len(reserved)
-    learnt = learn_top_down(bert_words(task.counts), wanted, iterations=iterations, show_progress=task.show_progress)
+    learnt = learn_top_down(bert_words(task.counts), wanted)
     tokenizer = word_piece_tokenizer([*reserved, *learnt], task.counts, reserved)
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[START] $A [END]",
@@ -284,10 +226,7 @@ def build_top_down(task: Task, iterations: int = 4) -> Tokenizer:
 
 
 def _missing_characters(substrings: Substrings, words: Mapping[str, int]) -> list[str]:
-    """List the forms of each character, first or inner, that no word shows.
-
-    Any word of known characters can then be spelled.
-    """
+    """List the forms of each character, first or inner, that no word shows: with them all words can be spelled."""
     level = substrings.levels[0]
     present = {substrings._spell(level, 1, node) for node in range(len(level.parent))}
     characters = sorted(set().union(*words))

@@ -60,12 +60,10 @@ class ResultCache:
             "vocab_size": job.vocab_size,
             "program": program_digest("mws" if job.spec.is_mws else "rival"),
         }
-        return self.folder / f"{job.title}-{_digest(json.dumps(state, sort_keys=True))}"
+        return self.folder / f"{job.title}-{_digest(json.dumps(state, sort_keys=True).encode())}"
 
     def read(self, job: Job, what: str) -> dict[str, Any] | None:
-        """Read a record about a job, or return None when there is none or it is damaged.
-
-        A damaged record is removed and must be made again.
+        """Read a record about a job; None when there is none, or it was damaged and is removed, to be made again.
 
         A damaged `TRAINING` takes all of the job's records and its tokenizer with it.
         """
@@ -81,7 +79,9 @@ class ResultCache:
         if sound:
             return dict(record)
         logger.warning("%s or what it tells of is damaged; it is made again", file)
-        for path in [self.directory(job), *self._files(job)] if what == TRAINING else [file]:
+        directory = self.directory(job)
+        records = directory.parent.glob(f"{glob.escape(directory.name)}.*.json")
+        for path in [directory, *records] if what == TRAINING else [file]:
             _remove(path)
         return None
 
@@ -94,12 +94,8 @@ class ResultCache:
     def _checksum(self, job: Job, what: str, record: dict[str, Any]) -> str:
         directory = self.directory(job)
         files = sorted(path for path in directory.rglob("*") if path.is_file()) if what == TRAINING else []
-        contents = [(path.relative_to(directory).as_posix(), _bytes_digest(path.read_bytes())) for path in files]
-        return _digest(json.dumps([record, contents], sort_keys=True))
-
-    def _files(self, job: Job) -> list[Path]:
-        directory = self.directory(job)
-        return sorted(directory.parent.glob(f"{glob.escape(directory.name)}.*.json"))
+        contents = [(path.relative_to(directory).as_posix(), _digest(path.read_bytes())) for path in files]
+        return _digest(json.dumps([record, contents], sort_keys=True).encode())
 
     def _file(self, job: Job, what: str) -> Path:
         directory = self.directory(job)
@@ -107,12 +103,7 @@ class ResultCache:
 
 
 def counts_digest(counts: WordCounts) -> str:
-    """Hash words, counts, pattern and normalization.
-
-    >>> counts = WordCounts.from_mapping({"a": 1}, pattern="x")
-    >>> counts_digest(counts) == counts_digest(counts.merge(counts))
-    False
-    """
+    """Hash words, counts, pattern and normalization."""
     digest = hashlib.sha256(counts.fingerprint.encode())
     data, offsets = counts.utf8()
     digest.update(data[offsets[0] : offsets[-1]].tobytes())
@@ -174,12 +165,9 @@ def _file_of(name: str) -> Path | None:
 
 
 def _imported(source: bytes) -> list[str]:
-    r"""List the modules that a module imports when it runs; modules imported for types alone decide no result.
+    """List the modules that a module imports when it runs; modules imported for types alone decide no result.
 
     ``from a.b import c`` may mean the module a.b or the module a.b.c, so both are listed.
-
-    >>> _imported(b"from a import b\nif TYPE_CHECKING:\n    import c")
-    ['a', 'a.b']
     """
     names: list[str] = []
     waiting: list[ast.AST] = [ast.parse(source)]
@@ -201,9 +189,5 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _digest(text: str) -> str:
-    return _bytes_digest(text.encode())
-
-
-def _bytes_digest(data: bytes) -> str:
+def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:16]

@@ -24,22 +24,10 @@ MWS_SYSTEMS: dict[str, dict[str, Any]] = {
 
 DEFAULT_SYSTEMS = (
     *MWS_SYSTEMS,
-    "bpe-character:types",
-    "bpe-character:text",
-    "bpe-byte:text",
-    "bpe-end-of-word:types",
-    "wordpiece:types",
-    "wordpiece:text",
-    "wordpiece-likelihood:types",
-    "wordpiece-top-down:types",
-    "unigram:types",
-    "unigram:text",
-    "sentencepiece-bpe:text",
-    "sentencepiece-unigram:types",
-    "sentencepiece-unigram:text",
-    "morfessor:types",
-    "characters",
-    "words:text",
+    "bpe-character:types,bpe-character:text,bpe-byte:text,bpe-end-of-word:types",
+    "wordpiece:types,wordpiece:text,wordpiece-likelihood:types,wordpiece-top-down:types",
+    "unigram:types,unigram:text,sentencepiece-bpe:text,sentencepiece-unigram:types,sentencepiece-unigram:text",
+    "morfessor:types,characters,words:text",
 )
 
 _LIBRARIES = {"sentencepiece": "sentencepiece", "morfessor": "morfessor"}
@@ -47,23 +35,14 @@ _LIBRARIES = {"sentencepiece": "sentencepiece", "morfessor": "morfessor"}
 
 @dataclass(frozen=True)
 class SystemSpec:
-    """A system and the words it is trained on.
+    """A system and the words it is trained on."""
 
-    Attributes:
-        name: a key of `MWS_SYSTEMS` or of `mws_hf.research.baselines.registry.BASELINES`.
-        words: "types" (each form once) or "text" (weighted by frequency).
-    """
-
-    name: str
-    words: Weighting = "types"
+    name: str  # a key of `MWS_SYSTEMS` or `BASELINES`
+    words: Weighting = "types"  # each form once, or "text": weighted by frequency
 
     @property
     def label(self) -> str:
-        """The name in tables: without the weighting where a system has only one.
-
-        >>> SystemSpec("bpe-character", "text").label, SystemSpec("mws").label, SystemSpec("characters").label
-        ('bpe-character:text', 'mws', 'characters')
-        """
+        """The name in tables: without the weighting where a system has only one."""
         if self.name == "characters" or (self.is_mws and self.words == "types"):
             return self.name
         return f"{self.name}:{self.words}"
@@ -94,11 +73,7 @@ class Job:
 
     @property
     def title(self) -> str:
-        """The name for progress and files.
-
-        >>> Job(SystemSpec("bpe-character", "text"), 8000).title
-        'bpe-character.text-8000'
-        """
+        """The name for progress and files."""
         return self.spec.label.replace(":", ".") + (f"-{self.vocab_size}" if self.vocab_size else "")
 
 
@@ -107,9 +82,6 @@ def parse_systems(names: Iterable[str]) -> list[SystemSpec]:
 
     A name may end in ``:text``, to learn words weighted by how often they occur, or ``:types``, each word once. A bare
     name means what people use: types for MwS and Morfessor, text for other rivals; ``bpe`` is byte-level BPE.
-
-    Raises:
-        MwSError: an unknown system or weighting.
 
     >>> [spec.label for spec in parse_systems(["mws,bpe", "bpe-character:types", "morfessor"])]
     ['mws', 'bpe-byte:text', 'bpe-character:types', 'morfessor:types']
@@ -139,9 +111,5 @@ def default_systems() -> list[SystemSpec]:
 
 
 def plan(specs: Sequence[SystemSpec], sizes: Sequence[int]) -> list[Job]:
-    """List all jobs, system by system; a system without a size is trained once.
-
-    >>> [job.title for job in plan(parse_systems(["bpe", "characters"]), [300, 400])]
-    ['bpe-byte.text-300', 'bpe-byte.text-400', 'characters']
-    """
+    """List all jobs, system by system; a system without a size is trained once."""
     return [Job(spec, size) for spec in specs for size in (sizes if spec.sized else (None,))]

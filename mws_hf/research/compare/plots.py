@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Mapping, Sequence
-from operator import mul
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +17,6 @@ _OURS = ("#d55e00", "#7f4a1e", "#e6a000")
 _RIVALS = (
     "#332288 #117733 #44aa99 #0072b2 #999933 #aa4499 #777777 #6699cc #000000 #c2a500 #5a3e85 #2f6f6f #66a61e #b3a2d9"
 ).split()
-Point = tuple[float, float]
-Box = tuple[float, float, float, float]
 _MARKERS = "osD^vP*X<>hp"
 _GAP = 0.6  # between pieces, in characters
 
@@ -52,21 +48,18 @@ def size_figure(rows: Sequence[Mapping[str, Any]], about: str) -> Any:
     """
     axes = _axes(f"Morpheme boundaries found at each vocabulary size\n{about}", "vocabulary entries (log scale)")
     sizes = sorted({row["vocab_size"] for row in rows if row["vocab_size"]}) or [1]
-    right = sizes[-1] * (sizes[-1] / sizes[0] * 2) ** 0.5  # room for names
-    curves, styles = {}, _styles(rows)
+    styles = _styles(rows)
     for system, style in styles.items():
         own = sorted((row["vocab_size"] or 0, row["f1"]) for row in rows if row["system"] == system)
         if own[0][0] == 0:
+            style |= {"linestyle": ":", "marker": ""}
             axes.axhline(own[0][1], color=style["color"], linestyle=":")
-            curves[system] = [(sizes[0], own[0][1]), (right, own[0][1]), (sizes[-1], own[0][1])]  # named at the last
         else:
             axes.plot(*zip(*own, strict=True), **style)
-            curves[system] = own
     axes.set_xscale("log", base=2)
-    axes.set_xlim(sizes[0] / 1.1, right)
     axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
     axes.minorticks_off()
-    _finish(axes, curves, styles, "↑ better")
+    _name_systems(axes, styles, "↑ better")
     return axes.figure
 
 
@@ -79,15 +72,14 @@ def fertility_figure(rows: Sequence[Mapping[str, Any]], about: str) -> Any:
     sizes = sorted({row["vocab_size"] for row in drawn if row["vocab_size"]})
     note = f"; mark size: {' < '.join(f'{size:,}' for size in sizes)} entries" if len(sizes) > 1 else ""
     axes = _axes(f"Morpheme boundaries found, and length of the text\n{about}{note}", "tokens per word of new text")
-    curves, styles = {}, _styles(drawn)
+    styles = _styles(drawn)
     for system, style in styles.items():
         own = sorted((r["vocab_size"] or 0, r["text_fertility"], r["f1"]) for r in drawn if r["system"] == system)
-        curves[system] = [(x, y) for _, x, y in own]
-        axes.plot(*zip(*curves[system], strict=True), **{**style, "marker": ""})
+        axes.plot([x for _, x, _ in own], [y for _, _, y in own], **{**style, "marker": ""})
         for size, x, y in own:
             larger = sizes.index(size) if size in sizes else 0
             axes.plot(x, y, **{**style, "markersize": 5.5 + 3 * larger})
-    _finish(axes, curves, styles, "↖ better: truer boundaries, fewer tokens")
+    _name_systems(axes, styles, "↖ better: truer boundaries,\nfewer tokens")
     return axes.figure
 
 
@@ -96,7 +88,7 @@ def _axes(title: str, x_title: str) -> Any:
     from matplotlib.figure import Figure
 
     logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
-    figure = Figure(figsize=(9, 6), dpi=130, layout="constrained")
+    figure = Figure(figsize=(10, 6), dpi=130, layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     axes.set_title(title, fontsize=11, loc="left")
@@ -123,79 +115,13 @@ def _styles(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     return styles
 
 
-def _finish(
-    axes: Any, curves: Mapping[str, Sequence[Point]], styles: Mapping[str, Mapping[str, Any]], better: str
-) -> None:
-    """Say in a free corner which way is better, and name each system beside its line, in its colour."""
-    axes.figure.draw_without_rendering()  # fixes the places of the axes, in pixels
-    lines = {name: [(x, y) for x, y in axes.transData.transform(points)] for name, points in curves.items()}
-    taken = [_box(*at, 12, 12) for points in lines.values() for at in _along(points)]
-    renderer = axes.figure.canvas.get_renderer()
-    frame = axes.get_window_extent(renderer)
-
-    def size_of(text: Any) -> tuple[float, float]:
-        box = text.get_window_extent(renderer)
-        return box.width + 4, box.height + 2
-
-    note = axes.text(0, 0, better, fontsize=10, style="italic", ha="center", va="center", transform=None)
-    width, height = size_of(note)
-    left, right = frame.x0 + width / 2 + 8, frame.x1 - width / 2 - 8
-    low, high = frame.y0 + height, frame.y1 - height
-    corners: list[Point] = [(left, high), (right, high), (right, low), (left, low)]
-    at = min(corners, key=lambda corner: _covered(_box(corner[0], corner[1], width, height), taken))
-    note.set_position(at)
-    taken.append(_box(*at, width, height))
-    for name in lines:
-        ours = name.startswith("mws")
-        text = axes.text(0, 0, name, fontsize=10 if ours else 8.5, ha="center", va="center", transform=None)
-        text.set(color=styles[name]["color"], weight="bold" if ours else "normal", zorder=4)
-        width, height = size_of(text)
-        anchor, place = _free_place(lines[name], width, height, taken, frame)
-        text.set_position(place)
-        taken.append(box := _box(*place, width, height))
-        edge = min(max(anchor[0], box[0]), box[2]), min(max(anchor[1], box[1]), box[3])
-        if math.dist(anchor, edge) > 40:
-            line = {"color": styles[name]["color"], "linewidth": 0.6, "shrinkA": 0, "shrinkB": 0, "arrowstyle": "-"}
-            axes.annotate("", edge, anchor, xycoords="figure pixels", textcoords="figure pixels", arrowprops=line)
-
-
-def _free_place(
-    points: Sequence[Point], width: float, height: float, taken: Sequence[Box], frame: Any
-) -> tuple[Point, Point]:
-    """Find the point of a line to name it at, and the nearest place for its name that covers least, right first."""
-    tried: list[tuple[float, int, Point, Point]] = []
-    for far in range(0, 200, 10):
-        for anchor in reversed(points):
-            for turn in (0, 1, -1, 2, -2, 3, -3, 4, -4, 5, -5, 6, -6, 7, -7, 8):
-                along, up = math.cos(turn * math.pi / 8), math.sin(turn * math.pi / 8)
-                place = anchor[0] + along * (width / 2 + 9 + far), anchor[1] + up * (height / 2 + 9 + far)
-                box = _box(*place, width, height)
-                inside = frame.x0 < box[0] and box[2] < frame.x1 and frame.y0 < box[1] and box[3] < frame.y1
-                if inside:
-                    tried.append((_covered(box, taken), len(tried), anchor, place))
-                    if tried[-1][0] == 0:
-                        return anchor, place
-    return min(tried)[2:] if tried else (points[-1], points[-1])
-
-
-def _along(points: Sequence[Point]) -> list[Point]:
-    """List the points of a line and others between them, ten pixels apart."""
-    found = list(points)
-    for (x0, y0), (x1, y1) in zip(points, points[1:], strict=False):
-        steps = int(math.dist((x0, y0), (x1, y1)) / 10)
-        found += [(x0 + (x1 - x0) * k / steps, y0 + (y1 - y0) * k / steps) for k in range(1, steps)]
-    return found
-
-
-def _box(x: float, y: float, width: float, height: float) -> Box:
-    return x - width / 2, y - height / 2, x + width / 2, y + height / 2
-
-
-def _covered(box: Box, taken: Sequence[Box]) -> float:
-    """Measure how much of the boxes taken lies under a box."""
-    widths = (max(0.0, min(box[2], other[2]) - max(box[0], other[0])) for other in taken)
-    heights = (max(0.0, min(box[3], other[3]) - max(box[1], other[1])) for other in taken)
-    return sum(map(mul, widths, heights))
+def _name_systems(axes: Any, styles: Mapping[str, Mapping[str, Any]], better: str) -> None:
+    """Name each system beside the picture, in its colour, under the words that say which way is better."""
+    for name, style in styles.items():
+        axes.plot([], [], label=name, **style)
+    legend = axes.figure.legend(loc="outside right upper", title=better, labelcolor="linecolor", fontsize=8.5)
+    for text in legend.get_texts():
+        text.set_weight("bold" if text.get_text().startswith("mws") else "normal")
 
 
 def _examples_figure(example: CutExample) -> Any:

@@ -21,77 +21,44 @@ _MARK = " (loses text)"
 
 @dataclass(frozen=True)
 class TokenizerRow:
-    """A trained system.
+    """A trained system."""
 
-    Attributes:
-        system: label of the system, such as ``bpe-character:text``.
-        vocab_size: the size asked for; None where it has no effect.
-        n_tokens: entries of the vocabulary.
-        seconds: training time, as measured when it was trained.
-        directory: folder of the tokenizer, relative to the output folder.
-        text: measures on held-out text by name (`mws_hf.evaluate.TextScores`); None without text, and for systems
-            that have no token ids.
-    """
-
-    system: str
-    vocab_size: int | None
+    system: str  # label, such as ``bpe-character:text``
+    vocab_size: int | None  # asked for; None where it has no effect
     n_tokens: int
-    seconds: float
-    directory: str
-    text: dict[str, float | None] | None = None
+    seconds: float  # of training
+    directory: str  # relative to the output folder
+    text: dict[str, float | None] | None = None  # `TextScores` by name; None without text or token ids
 
     @property
     def loses_text(self) -> bool:
         """Whether some held-out line does not come back when decoded, so that its bits are not comparable."""
         return (self.text or {}).get("restored_lines") not in (None, 1)
 
-    @property
-    def fertility(self) -> float | None:
-        """Tokens per running word."""
-        return None if self.text is None else self.text["fertility"]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return flat name -> value, for CSV and JSON."""
+    def to_dict(self, scores: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Return flat name -> value, for CSV and JSON, with scores on a gold file before the measures on text."""
         flat = asdict(self)
         text = flat.pop("text") or {}
-        flat |= {f"text_{name}": value for name, value in text.items()}
+        flat |= {**(scores or {}), **{f"text_{name}": value for name, value in text.items()}}
         return flat | ({"text_bits_comparable": not self.loses_text} if "bits_per_byte" in text else {})
 
 
 @dataclass(frozen=True)
 class Row:
-    """A trained system on one gold file.
-
-    Attributes:
-        tokenizer: the system.
-        gold: name of the gold file.
-        scores: boundary, morph and word scores.
-        low: 2.5 % quantile of the bootstrap of micro F1.
-        high: 97.5 % quantile.
-        mws_ahead: MwS at the same vocabulary size minus this system; None without MwS and for itself.
-    """
+    """A trained system on one gold file."""
 
     tokenizer: TokenizerRow
     gold: str
     scores: BoundaryScores
-    low: float
-    high: float
-    mws_ahead: Difference | None = None
+    low: float  # 2.5 % quantile of the bootstrap of micro F1
+    high: float  # 97.5 % quantile
+    mws_ahead: Difference | None = None  # MwS at the same vocabulary size minus this system; None for itself
 
     def to_dict(self) -> dict[str, Any]:
         """Return flat name -> value, for CSV and JSON."""
-        tokenizer = self.tokenizer.to_dict()
-        text = {name: tokenizer.pop(name) for name in list(tokenizer) if name.startswith("text_")}
+        scores = {"gold": self.gold, **asdict(self.scores), "f1_low": self.low, "f1_high": self.high}
         ahead = asdict(self.mws_ahead) if self.mws_ahead else {}
-        return {
-            **tokenizer,
-            "gold": self.gold,
-            **self.scores.to_dict(),
-            "f1_low": self.low,
-            "f1_high": self.high,
-            **{f"mws_ahead_{name}": value for name, value in ahead.items()},
-            **text,
-        }
+        return self.tokenizer.to_dict(scores | {f"mws_ahead_{name}": value for name, value in ahead.items()})
 
 
 @dataclass(frozen=True)
@@ -106,33 +73,19 @@ class CutExample:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All figures.
+    """All figures."""
 
-    Attributes:
-        corpus: figures of the training words: types, running words, pattern.
-        sizes: vocabulary sizes, ascending.
-        golds: gold files: name, file (relative to the output folder), words, lines left out.
-        tokenizers: all trained systems, in the order of the plan.
-        rows: gold by gold, in the order of the plan.
-        examples: one for each gold file.
-    """
-
-    corpus: dict[str, Any]
-    sizes: list[int]
-    golds: list[dict[str, Any]]
-    tokenizers: list[TokenizerRow]
-    rows: list[Row]
-    examples: list[CutExample]
+    corpus: dict[str, Any]  # figures of the training words: types, running words, pattern
+    sizes: list[int]  # ascending
+    golds: list[dict[str, Any]]  # name, file (relative to the output folder), words, lines left out
+    tokenizers: list[TokenizerRow]  # in the order of the plan
+    rows: list[Row]  # gold by gold, in the order of the plan
+    examples: list[CutExample]  # one for each gold file
 
     @property
     def systems(self) -> list[str]:
         """Labels in the order of the plan."""
         return list(dict.fromkeys(tokenizer.system for tokenizer in self.tokenizers))
-
-    @property
-    def has_bits(self) -> bool:
-        """Whether bits per byte were measured."""
-        return any("bits_per_byte" in (tokenizer.text or {}) for tokenizer in self.tokenizers)
 
     def rows_of(self, gold: str) -> list[Row]:
         """Return the rows of one gold file."""
@@ -169,11 +122,7 @@ def write_tables(comparison: Comparison, folder: Path) -> None:
 
 
 def csv_text(records: Sequence[Mapping[str, Any]]) -> str:
-    r"""Write records as CSV with the union of their keys as columns, in order of first occurrence.
-
-    >>> csv_text([{"a": 1}, {"a": 2, "b": "x"}])
-    'a,b\n1,\n2,x\n'
-    """
+    """Write records as CSV with the union of their keys as columns, in order of first occurrence."""
     out = io.StringIO()
     writer = csv.DictWriter(out, list(dict.fromkeys(key for record in records for key in record)), lineterminator="\n")
     writer.writeheader()
@@ -203,7 +152,7 @@ def markdown(comparison: Comparison) -> str:
     if any(tokenizer.text for tokenizer in comparison.tokenizers):
         parts += ["## Held-out running text", "Tokens per word:", _text_by_size(comparison, "fertility", min)]
         parts += ["Bytes per token:", _text_by_size(comparison, "bytes_per_token", max)]
-        if comparison.has_bits:
+        if any("bits_per_byte" in (tokenizer.text or {}) for tokenizer in comparison.tokenizers):
             about = (
                 f"n-gram bits per byte, for screening (they do not rank Unigram as neural models do). Where{_MARK} is "
                 "added, bits are not comparable, for text that is lost costs none:"
@@ -249,9 +198,9 @@ def _by_size(
     form: str,
     lost: Collection[tuple[str, int | None]] = (),
 ) -> str:
-    """Make a table with systems down and sizes across.
+    """Make a table with systems down and sizes across; values of `lost` are marked, never best.
 
-    A system without a size stands in every column, with its number of tokens. Values of `lost` are marked, never best.
+    A system without a size stands in every column, with its number of tokens.
     """
     lines = []
     rivals = [
@@ -290,7 +239,7 @@ def _details(rows: Sequence[Row], sizes: Sequence[int]) -> str:
 
 
 def _detail(row: Row) -> list[str]:
-    ahead, fertility = row.mws_ahead, row.tokenizer.fertility
+    ahead, fertility = row.mws_ahead, (row.tokenizer.text or {}).get("fertility")
     return [
         row.tokenizer.system,
         f"{row.scores.f1:.3f}",

@@ -7,9 +7,9 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -136,11 +136,7 @@ class TrainedSystem:
     _evidence_seconds: float = field(default=0.0, init=False, repr=False)
 
     def train(self, job: Job) -> None:
-        """Train and save, unless the cache has the tokenizer; the seconds kept are those of a training alone.
-
-        Raises:
-            MwSError: the system refuses this word list or size.
-        """
+        """Train and save, unless the cache has the tokenizer; the seconds kept are those of a training alone."""
         if self.cache.read(job, TRAINING) is not None:
             return
         directory = self.cache.directory(job)
@@ -187,11 +183,6 @@ class TrainedSystem:
             special_tokens=self.cache.special_tokens,
         )
         return trained.n_tokens, time.perf_counter() - started
-
-
-def open_job(job: Job, directory: Path) -> Encoder | Callable[[str], list[str]]:
-    """Open a trained tokenizer in the form that `mws_hf.evaluate.segment_words` takes."""
-    return load_encoder(directory) if job.spec.is_mws else baselines.load(directory).source
 
 
 def _earlier(folder: Path, corpus: Mapping[str, Any]) -> tuple[list[Job], dict[str, str]]:
@@ -262,24 +253,21 @@ def _installed(systems: Sequence[SystemSpec] | None) -> list[SystemSpec]:
 def _measure(
     job: Job, cache: ResultCache, golds: Sequence[Gold], texts: tuple[list[str], list[str] | None] | None
 ) -> tuple[dict[str, Cuts], dict[str, float | None] | None]:
-    source = open_job(job, cache.directory(job))
+    directory = cache.directory(job)
+    source = load_encoder(directory) if job.spec.is_mws else baselines.load(directory).source
     cuts = {gold.name: segment_words(source, [entry.word for entry in gold.words]) for gold in golds}
     if texts is None or not isinstance(source, Encoder):
         return cuts, None
     lines, train = texts
     what = text_record(lines, train or ())
     if (scores := cache.read(job, what)) is None:
-        cache.write(job, what, score_text(source, lines).to_dict() | _bits(source, lines, train))
+        found = asdict(score_text(source, lines))
+        if train is not None:
+            bits = ngram_bits(source, train, [line for line in lines if line])
+            found |= {"bits_per_byte": bits.value, "restored_lines": float(bits.restored.mean())}
+        cache.write(job, what, found)
         scores = cache.read(job, what)
     return cuts, scores
-
-
-def _bits(source: Any, lines: Sequence[str], train: Sequence[str] | None) -> dict[str, float]:
-    """Measure bits per byte of the lines, and the share of lines that come back when decoded; empty without `train`."""
-    if train is None:
-        return {}
-    found = ngram_bits(source, train, [line for line in lines if line])
-    return {"bits_per_byte": found.value, "restored_lines": float(found.restored.mean())}
 
 
 def _tokenizer_row(job: Job, cache: ResultCache, folder: Path, text: dict[str, float | None] | None) -> TokenizerRow:

@@ -22,6 +22,7 @@ from mws_hf.tokenizer.file import (
     write_files,
 )
 from mws_hf.tokenizer.stock import Tokenizer, without_limits
+from mws_hf.tokenizer.training_record import EVIDENCE_FILE, merges_digest
 
 if TYPE_CHECKING:
     from mws_hf.tokenizer.explain import Explanation
@@ -49,7 +50,6 @@ def _evidence_of(tokenizer: Any, backend: Tokenizer) -> Any:
 
         return AnyWord(training.evidence.value)
     from mws_hf.tokenizer.hub import tokenizer_folder
-    from mws_hf.tokenizer.training_record import EVIDENCE_FILE
 
     try:
         folder = tokenizer_folder(tokenizer.name_or_path or "")
@@ -219,7 +219,7 @@ class PortableMixin:
         prefix = f"{filename_prefix}-" if filename_prefix else ""
         files = parent._save_pretrained(save_directory, file_names, legacy_format, filename_prefix)
         backend = own.backend_tokenizer if hasattr(own, "backend_tokenizer") else own.to_backend()
-        more = own.training.files(backend) if getattr(own, "training", None) is not None else {}
+        more = own.training.files(merges_digest(backend)) if getattr(own, "training", None) is not None else {}
         if backend.truncation is not None or backend.padding is not None:  # of past calls: bare readers obey them
             backend = without_limits(backend)
         directory = Path(save_directory)

@@ -18,6 +18,7 @@ from mws_hf.text.special import special_settings
 from mws_hf.tokenizer.backend import build_backend, tokenizer_tables
 from mws_hf.tokenizer.file import save_backend
 from mws_hf.tokenizer.stock import Tokenizer
+from mws_hf.tokenizer.training_record import EVIDENCE_FILE, FILE, merges_digest, record_bytes
 
 if TYPE_CHECKING:
     from mws_hf.corpus.groups import GroupedCounts
@@ -77,13 +78,11 @@ class Recipe:
         )
         return backend, special_settings(special)
 
-    def record(
-        self, learned: LearnedVocabulary, backend: Tokenizer | None = None, groups: GroupedCounts | None = None
-    ) -> Training:
-        """Put together settings and evidence, and what the tokenizer built does to the words where both are given."""
+    def record(self, learned: LearnedVocabulary, backend: Tokenizer, groups: GroupedCounts | None = None) -> Training:
+        """Put together settings and evidence, and what the tokenizer built does to the words, where they are given."""
         sizes = {"word_types": learned.n_types, "characters": len(learned.alphabet)}
         facts: dict[str, Any] = {}
-        if backend is not None and groups is not None:
+        if groups is not None:
             from mws_hf.cards.group_facts import training_facts  # only now, for it imports the encoder
 
             facts = training_facts(backend, groups, self.vocabulary.weights)
@@ -98,9 +97,13 @@ class Recipe:
 
     def carry_out(self, groups: GroupedCounts, evidence: Evidence | None = None) -> TrainedTokenizer:
         """Go the whole way, from counts to a tokenizer that can be saved."""
-        learned = self.learn(groups, evidence)
+        return self.finish(self.learn(groups, evidence), groups)
+
+    def finish(self, learned: LearnedVocabulary, groups: GroupedCounts | None = None) -> TrainedTokenizer:
+        """Build a tokenizer of what was learnt; its record has figures about the words where they are given."""
         backend, roles = self.build(learned)
-        return TrainedTokenizer(backend, roles, self.record(learned, backend, groups))
+        merges = merges_digest(self.tables(learned)[1])
+        return TrainedTokenizer(backend, roles, self.record(learned, backend, groups), merges)
 
 
 @dataclass(frozen=True)
@@ -113,11 +116,8 @@ class Training:
     settings: dict[str, Any]
     evidence: Held
 
-    def files(self, backend: Tokenizer) -> dict[str, bytes]:
-        """Return the files to save beside the tokenizer, by name: the record and, where there is any, the evidence."""
-        from mws_hf.tokenizer.training_record import EVIDENCE_FILE, FILE, merges_digest, record_bytes
-
-        merges = merges_digest(backend)
+    def files(self, merges: str) -> dict[str, bytes]:
+        """Return the files to save beside a tokenizer with this digest of merges: record and, if known, evidence."""
         files = {FILE: record_bytes(self.settings, merges)}
         if self.evidence.value is not None:
             from mws_hf.learn.any_word import evidence_bytes  # inference must not load the learner
@@ -128,11 +128,12 @@ class Training:
 
 @dataclass(frozen=True)
 class TrainedTokenizer:
-    """A tokenizer that was just learnt: its backend, its special tokens by role (``eos_token``), and its facts."""
+    """A tokenizer just learnt: backend, special tokens by role (``eos_token``), facts, digest of its merges."""
 
     backend: Tokenizer
     roles: Mapping[str, Any]
     training: Training
+    merges: str
 
     def save(self, directory: str | os.PathLike[str]) -> None:
         """Write the directory that `MwSTokenizerFast.save_pretrained` writes, but for its card, or change nothing.
@@ -140,4 +141,4 @@ class TrainedTokenizer:
         Raises:
             MwSError: the directory cannot be written, or another run is writing it.
         """
-        save_backend(directory, self.backend, self.roles, self.training.files(self.backend))
+        save_backend(directory, self.backend, self.roles, self.training.files(self.merges))

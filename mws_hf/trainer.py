@@ -171,7 +171,7 @@ class MwSTrainer(TrainerFields):
 
     def tokenizer(self, learned: LearnedVocabulary) -> MwSTokenizerFast:
         """Build the tokenizer from the merges that `learn` found."""
-        return _wrapped(TrainedTokenizer(*self.backend(learned), self.recipe.record(learned)))
+        return _wrapped(self.recipe.finish(learned))
 
     def backend(self, learned: LearnedVocabulary) -> tuple[Tokenizer, dict[str, Any]]:
         """Build the `tokenizers` backend from the merges of `learn`; returns it and the roles of special tokens."""

@@ -142,6 +142,7 @@ def labelled_words(directory: Path) -> frozenset[str]:
     return frozenset(word.casefold() for each in (lists if by_group else [labels]) for word in each)
 
 
-def merges_digest(backend: Tokenizer) -> str:
-    """Name the merges of a tokenizer by their hash."""
-    return hashlib.sha256(json.dumps(tables_of(backend)[1]).encode()).hexdigest()
+def merges_digest(of: Tokenizer | Sequence[tuple[str, str]]) -> str:
+    """Name merges, or those of a tokenizer, which take longer to read, by their hash."""
+    merges = tables_of(of)[1] if isinstance(of, Tokenizer) else of
+    return hashlib.sha256(json.dumps(list(merges)).encode()).hexdigest()

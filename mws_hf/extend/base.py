@@ -1,14 +1,14 @@
-"""A pretrained tokenizer to build on: its kind, its spelling of text, its ids in use. It learns nothing.
+"""A pretrained tokenizer to build on: its kind, its spelling of text, its ids in use; its directory. It learns nothing.
 
 Two kinds are known. A byte-level BPE (GPT-2, Llama 3, Qwen) writes each byte of UTF-8 as a printable character; a BPE
 with byte fallback (Llama 2, Gemma, those of this package) writes characters, and unknown ones as tokens ``<0xD0>``.
 
-An extension reads some files of its directory, on disk or on the Hub, copies others and leaves the rest behind.
+A changed tokenizer reads some files of its base's directory, on disk or on the Hub, copies others and leaves the rest
+behind. The file ids.json beside it says what became of each old id.
 """
 
 from __future__ import annotations
 
-import copy
 import json
 import logging
 import os
@@ -17,24 +17,27 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from mws_hf.atomic import staged
 from mws_hf.errors import MissingTokenizerError, MwSError
-from mws_hf.extend.id_map import IDS_FILE, IdMap, dump_ids
 from mws_hf.text.byte_alphabet import bytes_of, to_byte_level
 from mws_hf.text.special import BYTE_TOKENS
 from mws_hf.tokenizer.backend import check_added
-from mws_hf.tokenizer.file import CONFIG_FILE, TOKENIZER_FILE, load_settings, open_file
+from mws_hf.tokenizer.file import CONFIG_FILE, TOKENIZER_FILE, load_json, load_settings, open_file
 from mws_hf.tokenizer.hub import tokenizer_place
 from mws_hf.tokenizer.ids import renumbered_config
 from mws_hf.tokenizer.spec import Spec, parts_of
 from mws_hf.tokenizer.stock import Tokenizer
 
+logger = logging.getLogger(__name__)
+
+IDS_FILE = "ids.json"
+
 RETIRED_FILE, TRIM_FILE = RECORDS = ("retired.json", "trim.json")
 """What `mws extend --replace` retired, and what was measured of a trimming."""
 
-KEPT = ("tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja", "chat_template.json")
+KEPT = (CONFIG_FILE, "special_tokens_map.json", "chat_template.jinja", "chat_template.json")
 """Copied byte for byte."""
 
 TEMPLATES = "additional_chat_templates"
@@ -42,9 +45,28 @@ TEMPLATES = "additional_chat_templates"
 LEFT_BEHIND = ("vocab.json", "merges.txt", "tokenizer.model", "added_tokens.json", "vocabulary.json", "merges.json")
 """Older forms of the vocabulary, which would contradict the new tokenizer.json."""
 
+IdMap: TypeAlias = Mapping[int, int | None]
+"""Old id -> new id, or None where the entry is gone; every id of the base, ascending. New entries are not in it."""
+
+
+def read_ids(file: Path) -> dict[int, int | None]:
+    """Read an ids.json; MwSError: it is no JSON object of ids, or gives one new id twice."""
+    content = load_json(file)
+    if not isinstance(content, dict):
+        raise MwSError(f'{file}: not a JSON object such as {{"0": 0, "1": null}}; trim or extend the base again')
+    ids: dict[int, int | None] = {}
+    owners: dict[int, int] = {}
+    for old, new in content.items():
+        if not old.isdecimal() or not (new is None or type(new) is int and new >= 0):
+            raise MwSError(f"{file}: {old!r}: {new!r} is no pair of ids; trim or extend the base again")
+        ids[int(old)] = new
+        if new is not None and owners.setdefault(new, int(old)) != int(old):
+            raise MwSError(f"{file}: ids {owners[new]} and {old} both become {new}; trim or extend the base again")
+    return ids
+
 
 def fetch(source: str | os.PathLike[str]) -> Path:
-    """Return the local folder of a tokenizer: `source` itself, the folder of a file, or the Hub's copy in the cache.
+    """Return the tokenizer.json of a directory, of a Hub repository in the cache, or `source` where it is such a file.
 
     Raises MwSError if there is no such tokenizer, or it has no tokenizer.json.
     """
@@ -52,7 +74,7 @@ def fetch(source: str | os.PathLike[str]) -> Path:
     file = path / TOKENIZER_FILE if path.is_dir() else path
     if not file.is_file():
         raise MissingTokenizerError(f"{source}: holds no {TOKENIZER_FILE}; save it with a fast tokenizer first")
-    return file.parent
+    return file
 
 
 def open_base(source: Any) -> Base:
@@ -68,9 +90,7 @@ def open_base(source: Any) -> Base:
     if isinstance(source, Base):
         return source
     if isinstance(source, str | os.PathLike):
-        file = fetch(source) / TOKENIZER_FILE
-        file = Path(source) if Path(source).is_file() else file
-        tokenizer, spec = open_file(file)
+        tokenizer, spec = open_file(fetch(source))
         return Base.of(tokenizer, str(source), spec)
     backend = getattr(source, "backend_tokenizer", source)
     if not isinstance(backend, Tokenizer):
@@ -79,56 +99,56 @@ def open_base(source: Any) -> Base:
 
 
 def write_directory(
-    directory: Path, source: Path | None, spec: dict[str, Any], ids: IdMap, records: Mapping[str, Any] | None = None
+    directory: str | os.PathLike[str],
+    source: str | os.PathLike[str] | None,
+    spec: dict[str, Any],
+    ids: IdMap,
+    records: Mapping[str, Any] | None = None,
 ) -> list[str]:
-    """Write tokenizer.json and ids.json, and copy the other files beside the old tokenizer.json in `source`.
+    """Write tokenizer.json, ids.json and `records`, and copy the files beside the tokenizer.json of `source`, if given.
 
-    Args:
-        directory: where to write, atomically.
-        source: the folder of the base; None copies nothing.
-        spec: the new tokenizer.json.
-        ids: new id of each id of the base, or None.
-        records: more JSON files, by a name in `RECORDS`.
-
-    Returns:
-        Names of files that are left behind, since they hold the old vocabulary in another form.
+    Returns the names of files that are left behind, since they hold the old vocabulary in another form.
     """
-    with staged(directory, (*KEPT, *LEFT_BEHIND, *RECORDS, f"{TEMPLATES}/*.jinja")) as stage:
+    home = None if source is None else fetch(source).parent
+    with staged(Path(directory), (*KEPT, *LEFT_BEHIND, *RECORDS, f"{TEMPLATES}/*.jinja")) as stage:
         for name, record in (records or {}).items():
-            text = json.dumps(record, ensure_ascii=False, indent=1) + "\n"
-            (stage / name).write_text(text, encoding="utf-8", newline="\n")
-        text = json.dumps(spec, ensure_ascii=False, indent=2)
-        (stage / TOKENIZER_FILE).write_text(text, encoding="utf-8", newline="\n")
-        (stage / IDS_FILE).write_text(dump_ids(ids), encoding="utf-8", newline="\n")
-        if source is None:
+            write_json(stage / name, record, indent=1)
+        write_json(stage / TOKENIZER_FILE, spec, end="")
+        write_json(stage / IDS_FILE, ids, indent=None)
+        if home is None:
             return []
-        for name in (*KEPT, *_modules(source)):
-            if (source / name).is_file():
-                shutil.copyfile(source / name, stage / name)
-        settings = load_settings(source / CONFIG_FILE)
+        config = home / CONFIG_FILE
+        settings = load_settings(config)
+        named = config.read_text(encoding="utf-8") if config.is_file() else ""
+        modules = [file.name for file in home.glob("*.py") if file.stem in named]  # copied, never run
+        for name in (*KEPT, *modules):
+            if (home / name).is_file():
+                shutil.copyfile(home / name, stage / name)
         if (changed := renumbered_config(settings, ids)) != settings:
-            text = json.dumps(changed, ensure_ascii=False, indent=2) + "\n"
-            (stage / CONFIG_FILE).write_text(text, encoding="utf-8", newline="\n")
-        if (source / TEMPLATES).is_dir():
-            shutil.copytree(source / TEMPLATES, stage / TEMPLATES)
-    return [name for name in LEFT_BEHIND if (source / name).is_file()]
+            write_json(stage / CONFIG_FILE, changed)
+        if (home / TEMPLATES).is_dir():
+            shutil.copytree(home / TEMPLATES, stage / TEMPLATES)
+    return [name for name in LEFT_BEHIND if (home / name).is_file()]
 
 
-def _modules(source: Path) -> list[str]:
-    """List the Python modules that tokenizer_config.json names; they are copied, never run."""
-    config = source / "tokenizer_config.json"
-    if not config.is_file():
-        return []
-    return sorted(file.name for file in source.glob("*.py") if file.stem in config.read_text(encoding="utf-8"))
-
-
-logger = logging.getLogger(__name__)
+def write_json(file: Path, content: Any, indent: int | None = 2, end: str = "\n") -> None:
+    """Write a JSON file with all characters as they are."""
+    file.write_text(json.dumps(content, ensure_ascii=False, indent=indent) + end, encoding="utf-8", newline="\n")
 
 
 class Rewritten:
     """A tokenizer that was changed, given by the `spec`, its new tokenizer.json; the base class of changes."""
 
     spec: dict[str, Any]
+
+    def check_ids(self, expected: Mapping[str, int | None]) -> None:
+        """Check that `tokenizers` gives each token the id that was planned for it."""
+        found = self.tokenizer.get_vocab(with_added_tokens=True)
+        if found != expected:
+            token = min(found.items() ^ expected.items(), key=str)[0]
+            raise MwSError(
+                f"token {token!r} would get id {found.get(token)} instead of {expected.get(token)}; report this"
+            )
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
@@ -144,7 +164,7 @@ class Base:
         spec: the tokenizer.json.
         byte_level: whether symbols are bytes in GPT-2's alphabet; else characters with byte fallback.
         mark: the character that it writes for a space.
-        vocab: token -> id, those added to the model's vocabulary included, as `tokenizers` numbers them.
+        vocab: token -> id, added tokens included, as `tokenizers` numbers them.
         added: the added tokens, special or not.
         merges: (left, right) in rank order.
     """
@@ -158,11 +178,7 @@ class Base:
 
     @classmethod
     def of(cls, tokenizer: Tokenizer, name: str = "the tokenizer", spec: Mapping[str, Any] | None = None) -> Base:
-        """Look through a loaded tokenizer, which errors call `name`; `spec`: its tokenizer.json on disk, if any.
-
-        Raises:
-            MwSError: the tokenizer is no BPE, or of neither kind, or has ids that `tokenizers` does not give.
-        """
+        """Look through a loaded tokenizer, which errors call `name`; `spec`: its tokenizer.json on disk, if any."""
         if (kind := type(tokenizer.model).__name__) != "BPE":
             raise MwSError(
                 f"{name}: its model is {kind}, not BPE; only byte-level or byte-fallback BPE can be extended"
@@ -209,14 +225,11 @@ class Base:
         return bytes_of(spelled).decode("utf-8", "replace") if self.byte_level else spelled.replace(self.mark, " ")
 
     def pipeline(self, more: Iterable[str] = (), *, with_prefix: bool = False) -> Tokenizer:
-        """Build the base without added tokens and special ones around a text, with `more` symbols in its vocabulary.
-
-        Nothing is put before a text unless `with_prefix` leaves the base its way.
-        """
-        spec = copy.copy(dict(self.spec))
-        model = dict(self.spec["model"])
-        model |= {"dropout": None, "vocab": {**model["vocab"], **{c: self.next_id + i for i, c in enumerate(more)}}}
-        spec |= {"model": model, "added_tokens": [], "post_processor": None, "truncation": None, "padding": None}
+        """Build the base without added tokens and templates, with `more` symbols; it puts no prefix before a text."""
+        model, spec = self.spec["model"], dict(self.spec)
+        vocab = {**model["vocab"], **{symbol: self.next_id + i for i, symbol in enumerate(more)}}
+        spec["model"] = {**model, "dropout": None, "vocab": vocab}
+        spec |= {"added_tokens": [], "post_processor": None, "truncation": None, "padding": None}
         if not with_prefix:
             spec["normalizer"] = _without_prefix(spec.get("normalizer"))
             spec["pre_tokenizer"] = _without_prefix(spec.get("pre_tokenizer"))

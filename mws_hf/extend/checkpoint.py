@@ -19,11 +19,10 @@ from safetensors import SafetensorError, safe_open
 from mws_hf.atomic import staged
 from mws_hf.cards.readme import is_untouched
 from mws_hf.errors import MwSError, brief
-from mws_hf.extend.base import RECORDS
+from mws_hf.extend.base import IDS_FILE, KEPT, LEFT_BEHIND, RECORDS, read_ids, write_json
 from mws_hf.extend.embeddings import LOST, TransplantReport, logger, mix_rows, roles_of, successors
 from mws_hf.extend.first_rows import check_init, mixed_rows
-from mws_hf.extend.id_map import IDS_FILE, read_ids
-from mws_hf.tokenizer.file import load_json
+from mws_hf.tokenizer.file import TOKENIZER_FILE, load_json
 from mws_hf.tokenizer.hub import snapshot
 from mws_hf.tokenizer.ids import INDEX, read_tensor_header, renumber_model, shard_of_tensors
 from mws_hf.tokenizer.training_record import EVIDENCE_FILE
@@ -31,14 +30,9 @@ from mws_hf.tokenizer.training_record import FILE as TRAINING_FILE
 
 _PIECE = 16 << 20
 _WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".gguf", ".onnx", ".h5", ".msgpack")
-_TOKENIZER_FILES = frozenset(
-    (
-        *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.json"),
-        *("merges.txt", "tokenizer.model", "vocabulary.json", "merges.json", "chat_template.jinja"),
-    )
-)
-_OF_TOKENIZER = (TRAINING_FILE, EVIDENCE_FILE)
-_NOT_KEPT = frozenset((INDEX, IDS_FILE, *RECORDS, *_OF_TOKENIZER))
+_TOKENIZER_FILES = frozenset((TOKENIZER_FILE, *KEPT, *LEFT_BEHIND))
+_OF_TOKENIZER = frozenset((TRAINING_FILE, EVIDENCE_FILE))
+_NOT_KEPT = _OF_TOKENIZER.union((INDEX, IDS_FILE, *RECORDS))
 """What beside a model speaks of its old tokenizer or its old weights."""
 
 
@@ -77,28 +71,25 @@ def transplant_directory(
     rows = len(matrices[names[0]])
     mixtures, report = mix_rows(old_tokenizer, new_tokenizer, init, text, rows, pad_to_multiple, ids)
     successor, roles = successors(old_tokenizer, new_tokenizer), roles_of(old_tokenizer, new_tokenizer)
-    changed = {name: _fitted(matrices.pop(name), mixtures) for name in names}
+    changed = {name: mixed_rows(matrices.pop(name), mixtures) for name in names}
     with staged(Path(output), ("*.safetensors", INDEX), head="config.json") as stage:
         for file in sorted(set(shards.values())):
             inside = {name: rows for name, rows in changed.items() if shards[name] == file}
             rewrite_shard(source / file, stage / file, inside)
         if (source / INDEX).is_file():
-            _write_json(stage / INDEX, _index(source, stage, shards))
+            write_json(stage / INDEX, _index(source, stage, shards))
         _copy_others(source, target, stage)
         for name in ("config.json", "generation_config.json"):
             if (source / name).is_file():
                 settings = load_json(source / name)
                 for field in renumber_model(settings, successor, roles, len(mixtures)):
                     logger.warning(LOST, name, field)
-                _write_json(stage / name, settings)
+                write_json(stage / name, settings)
     return report
 
 
 def embedding_names(directory: Path, tensors: Mapping[str, str]) -> list[str]:
-    """Name, among a checkpoint's tensors, the input embeddings, then output embeddings and bias if stored.
-
-    Raises MwSError if the model is unknown to transformers, or its checkpoint lacks them.
-    """
+    """Name, among a checkpoint's tensors, the input embeddings, then output embeddings and bias if stored."""
     try:
         config = transformers.AutoConfig.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
         kind = getattr(transformers, (config.architectures or ["AutoModelForCausalLM"])[0])
@@ -174,11 +165,6 @@ def _read_tensor(file: Path, name: str) -> torch.Tensor:
         raise MwSError(f"{file}: not a readable .safetensors file ({error}); download it again") from error
 
 
-def _fitted(matrix: torch.Tensor, mixtures: list[Any]) -> torch.Tensor:
-    """Make the new rows of a matrix, or of a bias."""
-    return mixed_rows(matrix, mixtures) if matrix.dim() > 1 else mixed_rows(matrix[:, None], mixtures)[:, 0]
-
-
 def _index(source: Path, stage: Path, shards: Mapping[str, str]) -> dict[str, Any]:
     index = load_json(source / INDEX)
     sizes = [
@@ -191,24 +177,15 @@ def _index(source: Path, stage: Path, shards: Mapping[str, str]) -> dict[str, An
 
 
 def _copy_others(source: Path, target: Path, stage: Path) -> None:
-    """Copy the files beside the weights, and the files of the new tokenizer in place of the old one's.
-
-    Records, evidence and generated cards of the old tokenizer stay behind; a card by hand is the model's and is kept.
-    """
-    taken = {path.name for path in stage.iterdir()}
+    """Copy the files beside the weights, and the files of the new tokenizer in place of the old one's."""
+    known = _TOKENIZER_FILES | _NOT_KEPT | {path.name for path in stage.iterdir()}
     for path in sorted(source.iterdir()):
-        known = path.name in _TOKENIZER_FILES or path.name in _NOT_KEPT or path.name.startswith(".")
-        known = known or is_untouched(path)  # a card of the old tokenizer, as it was generated
-        other = path.suffix not in _WEIGHTS and not known
-        if path.is_file() and other and path.name not in taken:
+        left = path.name in known or path.name.startswith(".") or path.suffix in _WEIGHTS
+        if path.is_file() and not left and not is_untouched(path):  # such as a card by hand; a generated one stays
             shutil.copyfile(path, stage / path.name)
     for path in sorted(target.iterdir()):
-        if path.name in _TOKENIZER_FILES or path.name in _OF_TOKENIZER or path.suffix == ".py":
+        if path.name in _TOKENIZER_FILES | _OF_TOKENIZER or path.suffix == ".py":
             shutil.copyfile(path, stage / path.name)
-
-
-def _write_json(file: Path, content: dict[str, Any]) -> None:
-    file.write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n", encoding="utf-8", newline="\n")
 
 
 def _local(name: str | os.PathLike[str]) -> Path:

@@ -17,9 +17,9 @@ from typing import Any
 import torch
 from tokenizers import Tokenizer
 
-from mws_hf.errors import MwSError
+from mws_hf.errors import MwSError, SettingError
+from mws_hf.extend.base import IDS_FILE, IdMap
 from mws_hf.extend.first_rows import Mixture, check_init, mixed_rows, weigh
-from mws_hf.extend.id_map import IdMap, kept_rows, row_count
 from mws_hf.extend.spelling import Spelling, raw_bytes
 from mws_hf.tokenizer.ids import Role, Successor, is_id_field, renumbered_field
 
@@ -27,6 +27,7 @@ logger = logging.getLogger(__name__)
 LOST = "%s: %s named a token that the new tokenizer lacks; the id was dropped"
 
 SPECIAL_IDS = ("bos_token_id", "eos_token_id", "pad_token_id")
+_LARGEST_MULTIPLE = 256
 _ROLES = ("bos_token", "eos_token", "pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
 
 
@@ -68,7 +69,7 @@ def transplant(
             "weighted": the pieces count by their share in `text`. "focus": a mean of tokens in both vocabularies by the
             likeness of their neighbours in `text` (FOCUS, Dobler & de Melo 2023, who train fastText vectors for that).
         pad_to_multiple: rows are filled up to a multiple of this, by old rows after the vocabulary or the mean of all;
-            None does as the old embeddings have it, see `mws_hf.extend.id_map.row_count`.
+            None does as the old embeddings have it, see `row_count`.
         text: documents of the language that the new tokens are for; "weighted" and "focus" read them once.
 
     Returns:
@@ -88,20 +89,17 @@ def transplant(
 
 
 def _fit_config(config: Any, successor: Successor, roles: Mapping[str, Role]) -> None:
-    """Give the configs of a model in memory new ids, those within them too."""
+    """Give a config of a model in memory new ids, and those within it of the same vocabulary."""
+    size = getattr(config, "vocab_size", None)
     for name, value in list(vars(config).items()):
         if is_id_field(name):
             new, dropped = renumbered_field(name, value, successor, roles)
             setattr(config, name, new)
             if dropped:
                 logger.warning(LOST, type(config).__name__, name)
-        elif hasattr(value, "to_dict") and name.endswith("_config") and _same_vocabulary(config, value):
-            _fit_config(value, successor, roles)
-
-
-def _same_vocabulary(config: Any, inner: Any) -> bool:
-    sizes = [getattr(each, "vocab_size", None) for each in (config, inner)]
-    return None in sizes or sizes[0] == sizes[1]
+        elif hasattr(value, "to_dict") and name.endswith("_config"):
+            if size is None or getattr(value, "vocab_size", None) in (None, size):
+                _fit_config(value, successor, roles)
 
 
 def mix_rows(
@@ -113,19 +111,10 @@ def mix_rows(
     pad_to_multiple: int | None,
     ids: IdMap | None = None,
 ) -> tuple[list[Mixture], TransplantReport]:
-    """Find which old rows make each new one.
+    """Find which old rows make each new one; arguments as `transplant` has them.
 
-    Args:
-        old_tokenizer: tokenizer that the model was trained with.
-        new_tokenizer: a fast tokenizer.
-        init: "mean", "quiet", "weighted" or "focus", see `transplant`.
-        text: documents that the last two read.
-        rows: rows of the old embeddings; None stands for as many as the old tokenizer has ids.
-        pad_to_multiple: rows are filled up to a multiple of this, see `transplant`.
-        ids: new id of each old id; None matches tokens by their strings.
-
-    Raises:
-        MwSError: unknown init, text missing or not read, a slow tokenizer, more ids than rows, a map of another base.
+    `rows` are those of the old embeddings; None stands for as many as the old tokenizer has ids. Without `ids` tokens
+    are matched by their strings.
     """
     check_init(init, text is not None)
     old, new = Spelling(_backend(old_tokenizer)), _backend(new_tokenizer)
@@ -155,11 +144,75 @@ def successors(old_tokenizer: Any, new_tokenizer: Any) -> Successor:
 
 def roles_of(old_tokenizer: Any, new_tokenizer: Any) -> dict[str, Role]:
     """Return the ids of a new tokenizer for the roles that a model's config names."""
+    return {
+        name: Role(getattr(new_tokenizer, name, None), new=getattr(old_tokenizer, name, None) is None)
+        for name in SPECIAL_IDS
+    }
+
+
+def kept_rows(old: Tokenizer, new: Tokenizer, ids: IdMap | None = None) -> dict[int, int]:
+    """Match ids for the same token, new id -> old id, by the map in ids.json, else by strings if both decode alike.
+
+    An id that is no token in either tokenizer stands for itself.
+    """
+    size, old_size = (max(each.get_vocab().values(), default=-1) + 1 for each in (new, old))
+    if ids is not None:
+        _check_map(old, new, ids, old_size)
+        return {number: index for index, number in ids.items() if number is not None}
+    if _text_form(old) != _text_form(new):  # the same string may be other bytes
+        return {}
     found = {}
-    for name in SPECIAL_IDS:
-        old, new = (getattr(tokenizer, name, None) for tokenizer in (old_tokenizer, new_tokenizer))
-        found[name] = Role(new, new=old is None)
+    for index in range(size):
+        token = new.id_to_token(index)
+        source = index if token is None and old.id_to_token(index) is None else old.token_to_id(token or "")
+        if source is not None:
+            found[index] = source
     return found
+
+
+def _check_map(old: Tokenizer, new: Tokenizer, ids: IdMap, old_size: int) -> None:
+    remedy = (
+        f"{IDS_FILE} belongs to another base; give its model, or remove {IDS_FILE} to match tokens by their strings"
+    )
+    if len(ids) != old_size:
+        raise MwSError(f"{IDS_FILE} maps {len(ids)} ids but the model's tokenizer has {old_size}: {remedy}")
+    for index, number in ids.items():
+        if number is not None and old.id_to_token(index) != new.id_to_token(number):
+            tokens = f"{index} is {old.id_to_token(index)!r}, but {number} is {new.id_to_token(number)!r}"
+            raise MwSError(f"{IDS_FILE} maps id {index} to {number}, but of the tokens {tokens}: {remedy}")
+
+
+def _text_form(backend: Tokenizer) -> str:
+    return "" if backend.decoder is None else backend.decoder.__getstate__().decode()
+
+
+def row_count(rows: int, old_size: int, new_size: int, pad_to_multiple: int | None) -> int:
+    """Compute the number of rows of the new embeddings.
+
+    Sizes are the largest ids plus one. Without a multiple it is done as in the base: no padding where it has none; else
+    up to the largest power of two, at most 256, that divides its rows; never fewer rows than the base unless the
+    vocabulary shrank.
+
+    >>> row_count(262_208, 262_145, 278_145, None), row_count(151_936, 151_665, 151_700, None)  # Gemma 3, Qwen 2.5
+    (278208, 151936)
+    >>> row_count(500, 500, 480, None), row_count(512, 500, 450, None), row_count(500, 500, 450, 64)
+    (480, 512, 512)
+    """
+    if rows < old_size:
+        raise MwSError(
+            f"the model has {rows} rows of embeddings, but its tokenizer {old_size} ids; give the tokenizer it was "
+            "trained with, or resize its embeddings first"
+        )
+    if pad_to_multiple is not None:
+        if pad_to_multiple < 1:
+            raise SettingError("pad_to_multiple", pad_to_multiple, "is no whole number from 1 up, such as 64")
+        return -(-new_size // pad_to_multiple) * pad_to_multiple
+    if rows == old_size:
+        return new_size
+    if old_size <= new_size <= rows:
+        return rows
+    multiple = min(rows & -rows, _LARGEST_MULTIPLE)
+    return -(-new_size // multiple) * multiple
 
 
 def _special_matches(old_tokenizer: Any, new_tokenizer: Any) -> dict[int, int]:
@@ -181,7 +234,7 @@ def _special_matches(old_tokenizer: Any, new_tokenizer: Any) -> dict[int, int]:
 def _mean_mixtures(
     old: Spelling, new_pieces: list[bytes], special: dict[int, int], kept: dict[int, int]
 ) -> tuple[list[Mixture], TransplantReport]:
-    """Mix rows by FVT for every new id; an empty mixture stands for the mean of all old rows."""
+    """Mix rows by FVT for every new id."""
     mixtures: list[Mixture] = []
     copied = mixed = 0
     for index, piece in enumerate(new_pieces):
@@ -211,7 +264,7 @@ def _replace_rows(model: Any, changed: Any, mixtures: list[Mixture]) -> None:
         for source, target in pairs:
             target.weight.copy_(mixed_rows(source.weight, mixtures))
         if getattr(output, "bias", None) is not None:
-            changed.get_output_embeddings().bias.copy_(mixed_rows(output.bias[:, None], mixtures)[:, 0])
+            changed.get_output_embeddings().bias.copy_(mixed_rows(output.bias, mixtures))
 
 
 def _backend(tokenizer: Any) -> Tokenizer:

@@ -7,20 +7,17 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.word_list import as_word_counts
 from mws_hf.errors import MwSError
-from mws_hf.extend.base import Base, Rewritten, fetch, open_base, write_directory
-from mws_hf.extend.cuts import count_ids
-from mws_hf.extend.id_map import IdMap, composed
-from mws_hf.extend.learner import ExtensionSettings, LearnedTokens, learn_tokens
+from mws_hf.extend.base import Base, IdMap, Rewritten, open_base, write_directory
+from mws_hf.extend.learner import ExtensionSettings, LearnedTokens, learn_tokens, pre_tokens, protect
+from mws_hf.extend.spelling import count_ids
 from mws_hf.extend.trim import Trimming
-from mws_hf.extend.words import pre_tokens, protect
 from mws_hf.learn.described import Range, check_range
 from mws_hf.learn.vocabulary import merges_for
 from mws_hf.text.special import BYTE_TOKENS
@@ -28,13 +25,11 @@ from mws_hf.tokenizer.stock import Tokenizer
 from mws_hf.tokenizer.training_record import FILE as RECORD
 from mws_hf.tokenizer.training_record import added_record
 
+_logger = logging.getLogger(__name__)
+
 
 def check_strings(base: Base, texts: Iterable[str]) -> list[str]:
-    """Return strings, as the base spells them, that its pattern leaves whole.
-
-    Raises:
-        MwSError: a string is empty, or the base cuts it before any merge.
-    """
+    """Return strings as the base spells them; MwSError: one is empty, or the base cuts it before any merge."""
     pipeline, spelled = base.pipeline(), []
     for text in texts:
         pieces = pre_tokens(base, pipeline, text) if text else []
@@ -48,17 +43,7 @@ def check_strings(base: Base, texts: Iterable[str]) -> list[str]:
 
 
 def with_strings(base: Base, learned: LearnedTokens, strings: list[str], n_tokens: int) -> LearnedTokens:
-    """Add merges that make strings entries, in place of the last tokens learnt where more than `n_tokens` would be.
-
-    Args:
-        base: the tokenizer extended.
-        learned: tokens learnt for it.
-        strings: the strings, checked by `check_strings`.
-        n_tokens: number of new tokens wanted.
-
-    Raises:
-        MwSError: the strings alone need more.
-    """
+    """Add merges that make strings entries, in place of the last tokens learnt where more than `n_tokens` would be."""
     room = n_tokens
     while room >= 0:
         part = learned.first(room)
@@ -71,9 +56,6 @@ def with_strings(base: Base, learned: LearnedTokens, strings: list[str], n_token
             return LearnedTokens([*part.symbols, *symbols], [*part.merges, *merges], found, part.n_types)
         room -= more
     raise MwSError(f"{len(strings)} strings must be entries, which takes more than {n_tokens} new tokens; add more")
-
-
-_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -137,10 +119,11 @@ class Extension(Rewritten):
         Returns:
             Names of files that are left behind, since they hold the old vocabulary in another form.
         """
-        folder = None if source is None else fetch(source)
-        ids = self.old_ids if trimmed is None else composed(trimmed.ids, self.old_ids)
+        ids = self.old_ids
+        if trimmed is not None:
+            ids = {old: None if between is None else ids[between] for old, between in trimmed.ids.items()}
         added = added_record(self.tokenizer, len(self.learned.merges), self.learned.found)
-        return write_directory(Path(directory), folder, self.spec, ids, {**(records or {}), RECORD: added})
+        return write_directory(directory, source, self.spec, ids, {**(records or {}), RECORD: added})
 
 
 def extend(
@@ -188,14 +171,15 @@ def extend(
     counts = as_word_counts(counts)
     base = open_base(tokenizer)
     chosen, strings, guard = ExtensionSettings(**settings), check_strings(base, tokens), protect(base, protected)
-    learned = learn_tokens(base, counts, n_tokens, chosen, guard, show_progress=show_progress)
+    learned = learn_tokens(base, counts, n_tokens, chosen, guard, show_progress)
     learned = with_strings(base, learned, strings, n_tokens) if strings else learned
     if len(learned.tokens) < n_tokens:
         _logger.warning("the corpus gives %d of %d tokens; more text gives more", len(learned.tokens), n_tokens)
     if replace is None:
         return append_tokens(base, learned, Retirement({}, base.merges, []))
     parts = {base.vocab[part] for pair in learned.merges for part in pair if part in base.vocab}
-    retired = retire(base, used_ids(base, replace) | parts, len(learned.tokens))
+    used = set(count_ids(base.pipeline(), replace, base.next_id).nonzero()[0].tolist())
+    retired = retire(base, used | parts, len(learned.tokens))
     if words := whole_words(base, retired.tokens):
         _logger.warning(
             "%d of %d tokens retired are whole words that the texts given do not use, such as %s; where a language is "
@@ -227,30 +211,14 @@ def append_tokens(base: Base, learned: LearnedTokens, retired: Retirement) -> Ex
     vocab = {token: number for token, number in vocab.items() if token not in retired.tokens}
     if retired.tokens:
         vocab = dict(sorted(vocab.items(), key=lambda item: item[1]))
-    model = {**base.spec["model"], "vocab": vocab, "merges": _spelled(base, retired.merges, learned.merges)}
-    extension = Extension(base, learned, ids, retired, {**base.spec, "model": model})
-    found = extension.tokenizer.get_vocab(with_added_tokens=True)
-    expected = {token: number for token, number in base.vocab.items() if token not in retired.tokens} | ids
-    if found != expected:
-        token = min(found.items() ^ expected.items())[0]
-        raise MwSError(f"token {token!r} would get id {found.get(token)} instead of {expected.get(token)}; report this")
-    return extension
-
-
-def _spelled(base: Base, old: Sequence[tuple[str, str]], new: Sequence[tuple[str, str]]) -> list[Any]:
-    """Write all merges in the form of the base's file: pairs, or strings with a space, as before tokenizers 0.20."""
     before = base.spec["model"]["merges"]
-    as_strings = bool(before) and isinstance(before[0], str)
-    if len(old) == len(before):
-        kept = before
-    else:
-        kept = [" ".join(pair) if as_strings else list(pair) for pair in old]
-    return [*kept, *(" ".join(pair) if as_strings else list(pair) for pair in new)]
-
-
-def used_ids(base: Base, texts: Iterable[str]) -> set[int]:
-    """List the ids that occur where the base encodes the texts."""
-    return set(count_ids(base.pipeline(), texts, base.next_id).nonzero()[0].tolist())
+    written = dict(zip(base.merges, before, strict=True))
+    as_strings = bool(before) and isinstance(before[0], str)  # as before tokenizers 0.20
+    new = [" ".join(pair) if as_strings else list(pair) for pair in learned.merges]
+    model = {**base.spec["model"], "vocab": vocab, "merges": [*map(written.__getitem__, retired.merges), *new]}
+    extension = Extension(base, learned, ids, retired, {**base.spec, "model": model})
+    extension.check_ids({token: number for token, number in base.vocab.items() if token not in retired.tokens} | ids)
+    return extension
 
 
 def retire(base: Base, used: Collection[int], wanted: int) -> Retirement:
@@ -259,11 +227,8 @@ def retire(base: Base, used: Collection[int], wanted: int) -> Retirement:
     Symbols that no merge makes, byte tokens and added tokens stay. Texts that use only the ids of `used` are encoded as
     before. Fewer than `wanted` are retired where there are no more.
     """
-    kept = base.added.union(BYTE_TOKENS, (token for token, number in base.vocab.items() if number in used))
-    ranks: dict[str, int] = {}
-    needed = set(kept)
-    for rank, (left, right) in reversed(list(enumerate(base.merges))):
-        ranks[left + right] = rank
+    needed = {*base.added, *BYTE_TOKENS, *(token for token, number in base.vocab.items() if number in used)}
+    ranks = {left + right: rank for rank, (left, right) in reversed(list(enumerate(base.merges)))}
     grown = True
     while grown:  # once, where parts are made before wholes
         grown = False

@@ -8,6 +8,12 @@
 4. Compositions at a price for each boundary they hide, in the phase of `learn.compositions`.
 
 Ties: smaller id of the base, then of the new tokens in the order they were found; left before right.
+
+A sample of old text can be protected: new merges then leave its cut alone, token for token. A merge of two tokens of
+the base fires in a text just where they stand side by side in its cut. A merge with a new part fires nowhere as long as
+no new token comes about there. So if no pair that stands in the sample is learnt, no character that it spells in bytes
+becomes a symbol, and (where a base takes whole words from its vocabulary) no word of it becomes a token, then its cut
+is as before. Of other texts nothing can be promised, only measured.
 """
 
 from __future__ import annotations
@@ -15,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import islice
 from typing import Annotated
 
 import numpy as np
@@ -22,19 +29,23 @@ import numpy as np
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
 from mws_hf.extend.base import Base
-from mws_hf.extend.words import UNPROTECTED, CutWords, Protection, collect_base_forms, cut_words
-from mws_hf.kernels.arrays import Doubles, Longs
+from mws_hf.extend.spelling import cuts
+from mws_hf.kernels.arrays import Array, Doubles, Ints, Longs
 from mws_hf.learn.compositions import compose
 from mws_hf.learn.contextual import Evidence, collect_evidence
 from mws_hf.learn.described import COUNT, Range, Setting
-from mws_hf.learn.engine.segmentation import Worth
-from mws_hf.learn.evidence.forms import Forms, TypeCounts, with_lower_case
+from mws_hf.learn.engine.pairs import INSIDE, SEPARATOR
+from mws_hf.learn.engine.segmentation import Segmentation, Worth
+from mws_hf.learn.evidence.forms import Forms, TypeCounts, collect_forms, with_lower_case
 from mws_hf.learn.morphs import MORPH_LIMITS, SPACE_SHARE, form_weights, learn_morphs
 from mws_hf.learn.settings import DEFAULT_COMPOSITION, Apart, ContextualSettings
-from mws_hf.learn.words import LearnedMerges, MergeLimits, count_points, utf8_sizes
+from mws_hf.learn.words import CodePoints, LearnedMerges, MergeLimits, SymbolCorpus, count_points, utf8_sizes
+from mws_hf.tokenizer.stock import Tokenizer
 
 CHARACTER_SHARE = 2
 """At most 1 / CHARACTER_SHARE of the new tokens are characters."""
+
+_LINES_AT_ONCE = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,38 +105,56 @@ class LearnedTokens:
         return replace(self, symbols=symbols, merges=self.merges[: n_tokens - len(symbols)])
 
 
+@dataclass(frozen=True)
+class Protection:
+    """Pairs of the base's tokens that are not merged, characters that stay in bytes, and words that are no tokens."""
+
+    pairs: frozenset[tuple[str, str]] = frozenset()
+    characters: frozenset[str] = frozenset()
+    words: frozenset[str] = frozenset()
+
+
+def protect(base: Base, texts: Iterable[str]) -> Protection:
+    """Find what new merges must leave alone for texts to keep their cut.
+
+    >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
+    >>> merges = [("a", "b")]
+    >>> found = protect(Base.of(build_backend(base_vocab([], "abcd", merges), merges)), ["abc", "dж"])
+    >>> sorted(found.pairs), sorted(found.characters)
+    ([('<0xD0>', '<0xB6>'), ('ab', 'c'), ('d', '<0xD0>')], ['a', 'b', 'c', 'd', 'ж'])
+    """
+    pipeline, size, iterator = base.pipeline(with_prefix=True), base.next_id, iter(texts)
+    normal = str if pipeline.normalizer is None else pipeline.normalizer.normalize_str
+    whole = bool(base.spec["model"].get("ignore_merges"))
+    codes, characters, words = np.zeros(0, np.int64), set[str](), set[str]()
+    while batch := list(islice(iterator, _LINES_AT_ONCE)):
+        codes = np.unique(np.concatenate([codes, *(ids[:-1] * size + ids[1:] for ids in cuts(pipeline, batch))]))
+        for text in map(normal, batch):
+            characters.update(text)
+            if whole and pipeline.pre_tokenizer is not None:
+                words.update(word for word, _ in pipeline.pre_tokenizer.pre_tokenize_str(text))
+    tokens = {number: token for token, number in base.vocab.items()}
+    pairs = {(tokens[code // size], tokens[code % size]) for code in codes.tolist()}
+    return Protection(frozenset(pairs), frozenset(characters), frozenset(words.difference(base.vocab)))
+
+
 def learn_tokens(
     base: Base,
     counts: WordCounts,
     n_tokens: int,
     settings: ExtensionSettings,
-    protection: Protection = UNPROTECTED,
-    *,
-    show_progress: bool = False,
+    protection: Protection,
+    show_progress: bool,
 ) -> LearnedTokens:
-    """Learn new tokens for a base from words by any pattern; nothing that `protection` names is learnt.
-
-    Args:
-        base: the tokenizer to extend.
-        counts: words and how often each occurs.
-        n_tokens: most new tokens.
-        settings: shares, prices and limits.
-        protection: pairs, characters and words to leave alone.
-        show_progress: show progress bars on stderr when it is a terminal.
-
-    Raises:
-        MwSError: there is no word to learn from.
-    """
+    """Learn at most `n_tokens` for a base from words by any pattern; MwSError: there is no word to learn from."""
     forms = collect_base_forms(base, counts)
     if not len(forms.counts):
         raise MwSError("no words to learn from; give text with at least one word of letters")
     listed = TypeCounts(forms.types, forms.type_counts)
     evidence = collect_evidence(listed, settings.evidence) if settings.composition < 1 else None
     n_forms = len(forms.counts)
-    symbols = []
-    if not base.byte_level:
-        most = n_tokens // CHARACTER_SHARE
-        symbols = missing_characters(base, forms, most, settings, protection.characters)
+    most = 0 if base.byte_level else n_tokens // CHARACTER_SHARE
+    symbols = missing_characters(base, forms, most, settings, protection.characters)
     forms = with_lower_case(forms) if evidence is not None else forms
     counted = np.where(np.arange(len(forms.counts)) < n_forms, forms.counts, 0)
     cut = cut_words(base, forms.words, counted, symbols)
@@ -156,77 +185,63 @@ def missing_characters(
 
 
 class Learner:
-    """The steps of learning; each one changes the words' cut and appends its merges."""
+    """The steps of learning; each one changes the words' cut, appends its merges and returns their number."""
 
     def __init__(
-        self,
-        cut: CutWords,
-        counts: Longs,
-        settings: ExtensionSettings,
-        show_progress: bool,
-        protection: Protection = UNPROTECTED,
+        self, cut: CutWords, counts: Longs, settings: ExtensionSettings, show_progress: bool, protection: Protection
     ) -> None:
         self.cut, self.counts, self.settings = cut, counts, settings
+        numbers = {token: number for number, token in enumerate(cut.segmentation.tokens)}
+        struck = ((numbers[a], numbers[b]) for a, b in protection.pairs if a in numbers and b in numbers)
         self.limits = MergeLimits(
             min_frequency=settings.min_saving,
             max_token_length=settings.max_token_length,
             forbidden=protection.words,
-            struck=tuple(protection.struck(cut.segmentation.tokens)),
+            struck=tuple(sorted(struck)),
             show_progress=show_progress,
         )
         self.apart = cut.last[settings.apart.after(cut.words.points)]
         self.merges: list[tuple[str, str]] = []
 
     def characters(self, n_merges: int) -> int:
-        """Learn at most `n_merges` merges within characters, by frequency; return the number found."""
-        nothing = np.zeros(len(self.cut.last), np.int64)
-        values = self.cut.cells(nothing, self.cut.per_character(self.counts))
-        return self._append(self.cut.segmentation.learn(values, max(0, n_merges), self.limits, title="characters"))
+        """Learn merges within characters, by frequency."""
+        values = self.cut.lay_out(np.ones(len(self.cut.last)), self.counts, lambda ends, counts: counts * (ends == 0))
+        return self._append(self.cut.segmentation.learn(values, n_merges, self.limits, title="characters"))
 
     def spaces(self, n_merges: int) -> int:
-        """Learn merges of the space with a whole letter after it, by frequency; return the number found."""
-        text, first = self.cut.segmentation.text, self.cut.words.starts[:-1]
-        values, last = np.zeros(len(text), np.int64), self.cut.last
-        several = np.nonzero(np.diff(self.cut.words.starts) > 1)[0]
-        first = first[several]
-        letters = np.fromiter(map(len, self.cut.segmentation.tokens), np.int64)[text[last[first] + 1]]
-        spaced = (self.cut.words.points[first] == 32) & (letters == self.cut.sizes[first + 1])
+        """Learn merges of the space with a whole letter after it, by frequency."""
+        text, words, last = self.cut.segmentation.text, self.cut.words, self.cut.last
+        several = np.nonzero(np.diff(words.starts) > 1)[0]
+        first = words.starts[several]
+        whole = self.cut.lengths()[text[last[first] + 1]] == self.cut.sizes[first + 1]
+        spaced = (words.points[first] == ord(" ")) & whole
+        values = np.zeros(len(text), np.int64)
         values[last[first[spaced]]] = self.counts[several[spaced]]
-        values = self._closed(values)
-        return self._append(self.cut.segmentation.learn(values, max(0, n_merges), self.limits, title="spaces"))
+        return self._append(self.cut.segmentation.learn(self._closed(values), n_merges, self.limits, title="spaces"))
 
     def morphs(self, forms: Forms, evidence: Evidence, n_merges: int) -> int:
-        """Learn merges by the evidence, every lower-cased type of the same weight; return the number found."""
+        """Learn merges by the evidence, every lower-cased type of the same weight."""
         weights = form_weights(forms, evidence.find(forms.types)[forms.type_of])[self.cut.chosen]
         schedule = [(n_merges, self.settings.crossing_penalty)]
         limits = replace(self.limits, min_occurrences=MORPH_LIMITS.min_occurrences)
         values = partial(self._values, evidence.boundaries(self.cut.words), weights)
-        return self._append(learn_morphs(self.cut.segmentation, values, schedule, max(0, n_merges), limits))
+        return self._append(learn_morphs(self.cut.segmentation, values, schedule, n_merges, limits))
 
     def compositions(self, evidence: Evidence | None, n_types: int, n_merges: int) -> int:
-        """Learn merges by frequency, at a price for boundaries; return the number found.
-
-        Args:
-            evidence: boundary evidence; None: boundaries have no price.
-            n_types: number of word forms in the corpus, over which the mean frequency is taken.
-            n_merges: number of merges wanted.
-        """
+        """Learn merges by frequency, at a price for boundaries in units of the mean frequency of `n_types` forms."""
         boundaries = np.zeros(len(self.cut.last)) if evidence is None else evidence.boundaries(self.cut.words)
-        boundaries[self.cut.per_character(self.counts) == 0] = 0
+        boundaries[np.repeat(self.counts == 0, np.diff(self.cut.words.starts))] = 0
         mean = float(self.counts.sum()) / max(1, n_types)
         price = self.settings.hidden_boundary_price * mean if evidence is not None else 0.0
         values = partial(self._values, boundaries, self.counts)
-        return self._append(compose(self.cut.segmentation, values, price, max(0, n_merges), self.limits))
-
-    def _values(self, boundaries: Doubles, weights: Longs, worth: Worth) -> Longs:
-        """Lay worth out by cell, as `Segmentation.lay_out` does; within a character there is no boundary."""
-        each = self.cut.per_character(weights)
-        return self._closed(self.cut.cells(worth(boundaries, each), worth(np.zeros(len(each)), each)))
+        return self._append(compose(self.cut.segmentation, values, price, n_merges, self.limits))
 
     def _append(self, learnt: LearnedMerges) -> int:
-        """Append merges to the merges learnt before; return their number."""
         self.merges += learnt.merges
         return len(learnt.merges)
+
+    def _values(self, boundaries: Doubles, weights: Longs, worth: Worth) -> Longs:
+        return self._closed(self.cut.lay_out(boundaries, weights, worth))
 
     def _closed(self, values: Longs) -> Longs:
         """Set values to 0 where characters are kept apart, and within and around each character that is in pieces.
@@ -234,10 +249,109 @@ class Learner:
         No pair that touches one of these places is worth a merge. Whether a pair touches one can be seen from its two
         tokens alone, so all its occurrences are 0.
         """
-        broken = self.cut.broken()
-        around = self.cut.last[broken]
-        for k in range(int(self.cut.sizes.max(initial=1)) + 1):
-            within = self.cut.sizes[broken] >= k
-            values[around[within] - k] = 0
+        values[self.cut.around_broken()] = 0
         values[self.apart] = 0
         return values
+
+
+def collect_base_forms(base: Base, counts: WordCounts) -> Forms:
+    """Collect the words of counts by any pattern, normalized and cut by the base's own pre-tokenizer."""
+    pipeline = base.pipeline()
+    forms = collect_forms(CodePoints.of_counts(counts), counts.counts)
+    pieces: dict[str, int] = {}
+    for form, count in zip(forms.words.strings(), forms.counts.tolist(), strict=True):
+        for text in pre_tokens(base, pipeline, form):
+            pieces[text] = pieces.get(text, 0) + count
+    numbers = np.fromiter(pieces.values(), np.int64, len(pieces))
+    return collect_forms(CodePoints.of(list(pieces)), numbers)
+
+
+def pre_tokens(base: Base, pipeline: Tokenizer, text: str) -> list[str]:
+    """Cut a text into the pieces that the base's model is given, each as people read it."""
+    normalized = text if pipeline.normalizer is None else pipeline.normalizer.normalize_str(text)
+    if pipeline.pre_tokenizer is None:
+        return [base.read(normalized)]
+    pieces = pipeline.pre_tokenizer.pre_tokenize_str(normalized)
+    if len(pieces) == 1 and pieces[0][1] == (0, len(text)) and normalized == text:
+        return [text]  # seldom otherwise
+    return [base.read(piece) for piece, _ in pieces]
+
+
+@dataclass(frozen=True)
+class CutWords:
+    """Words cut by a base, laid out for the merge engine: a cell for each symbol, a separator around each word.
+
+    Attributes:
+        segmentation: the words in tokens; learning moves it on.
+        words: the words, in characters.
+        chosen: numbers of these words among the words given; words with symbols that are no tokens are left out.
+        sizes: symbols of each character: bytes, or 1.
+        last: the cell of each character's last symbol.
+    """
+
+    segmentation: Segmentation
+    words: CodePoints
+    chosen: Longs
+    sizes: Longs
+    last: Longs
+
+    def lay_out(self, boundaries: Doubles, weights: Longs, worth: Worth) -> Longs:
+        """Do as `Segmentation.lay_out`, from boundaries by character; there is none within a character."""
+        of_symbols = np.zeros(int(self.segmentation.corpus.starts[-1]))
+        of_symbols[np.cumsum(self.sizes) - 1] = boundaries
+        return self.segmentation.lay_out(of_symbols, weights, worth)
+
+    def lengths(self) -> Longs:
+        """Count the symbols of each token."""
+        return np.fromiter(map(len, self.segmentation.tokens), np.int64, len(self.segmentation.tokens))
+
+    def around_broken(self) -> Longs:
+        """List the cells within and around each character within which a token ends."""
+        ids = np.nonzero(self.segmentation.text >= 0)[0]
+        several = self.lengths()[self.segmentation.text[ids]] > 1
+        ends = np.zeros(len(self.segmentation.text), np.int64)
+        ends[ids[~several]] = ends[ids[several][1::2]] = 1  # a token of several cells has its id in the outer two
+        before = np.cumsum(ends)
+        broken = before[self.last - 1] > before[self.last - self.sizes]
+        last, sizes = self.last[broken], self.sizes[broken]
+        return np.concatenate([last[sizes >= k] - k for k in range(int(sizes.max(initial=0)) + 1)])
+
+
+def cut_words(base: Base, words: CodePoints, weights: Longs, more: list[str]) -> CutWords:
+    """Cut distinct words, with spaces for the base's mark, by its merges; `more` symbols join its vocabulary."""
+    parts = list(cuts(base.pipeline(more), words.strings()))
+    ids, ends = np.concatenate(parts), np.cumsum([0, *map(len, parts)])
+    numbers = {**base.tokens, **{symbol: base.next_id + i for i, symbol in enumerate(more)}}
+    used = np.bincount(ids, minlength=base.next_id + len(more))
+    symbols = set[str]().union(*(token for token, number in numbers.items() if used[number]))
+    tokens = [token for token in numbers if symbols.issuperset(token)]  # those used, and what merges could spell
+    local = np.full(len(used), -1, np.int64)
+    local[[numbers[token] for token in tokens]] = np.arange(len(tokens))
+    pieces = local[ids]
+    lengths = np.array([*map(len, tokens), 0], np.int64)  # -1 is no token, of no length
+    sizes = utf8_sizes(words.points) if base.byte_level else np.ones(len(words.points), np.int64)
+    spelled = _sums_by_word(sizes, words.starts)
+    good = (_sums_by_word(pieces < 0, ends) == 0) & (_sums_by_word(lengths[pieces], ends) == spelled) & (spelled > 0)
+    chosen = np.nonzero(good)[0]
+    pieces = pieces[np.repeat(good, np.diff(ends))]
+    sizes = sizes[np.repeat(good, np.diff(words.starts))]
+    kept = words.take(chosen)
+    starts = np.concatenate([[0], np.cumsum(spelled[good])])
+    text = _to_cells(pieces, lengths, starts, np.repeat(np.arange(len(chosen)), np.diff(ends)[good]))
+    corpus = SymbolCorpus((), np.zeros(0, np.int32), starts, weights[chosen])
+    owner = np.repeat(np.arange(len(chosen)), np.diff(kept.starts))
+    return CutWords(Segmentation(corpus, tokens, text), kept, chosen, sizes, np.cumsum(sizes) + owner)
+
+
+def _sums_by_word(values: Array, starts: Longs) -> Longs:
+    return np.diff(np.concatenate([[0], np.cumsum(values, dtype=np.int64)])[starts])
+
+
+def _to_cells(pieces: Longs, lengths: Longs, starts: Longs, owner: Longs) -> Ints:
+    """Lay tokens out in the cells of learn/engine/pairs.py."""
+    text = np.full(int(starts[-1]) + len(starts), INSIDE, np.int32)
+    text[starts + np.arange(len(starts))] = SEPARATOR
+    sizes = lengths[pieces]
+    first = np.cumsum(sizes) - sizes + owner + 1
+    text[first] = text[first + sizes - 1] = pieces
+    return text

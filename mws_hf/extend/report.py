@@ -46,9 +46,8 @@ def measure_change(before: Tokenizer, after: Tokenizer, lines: Sequence[str]) ->
     find = compiled(WORD).findall
     words = Counter(word for line in lines for word in find(line))
     spaced = [" " + word for word in words]
-    cuts = [tokenizer.encode_batch(spaced, add_special_tokens=False) for tokenizer in (before, after)]
     changed = sum(
-        count for count, first, second in zip(words.values(), *cuts, strict=True) if first.tokens != second.tokens
+        count for count, other in zip(words.values(), _cut_otherwise(before, after, spaced), strict=True) if other
     )
     return TextChange(
         lines=len(lines),
@@ -57,13 +56,13 @@ def measure_change(before: Tokenizer, after: Tokenizer, lines: Sequence[str]) ->
         tokens_per_word=(old.fertility, new.fertility),
         bytes_per_token=(old.bytes_per_token, new.bytes_per_token),
         words_changed=changed / words.total() if words else float("nan"),
-        lines_changed=_lines_changed(before, after, lines),
+        lines_changed=sum(_cut_otherwise(before, after, lines)),
     )
 
 
-def _lines_changed(before: Tokenizer, after: Tokenizer, lines: Sequence[str]) -> int:
-    cuts = [tokenizer.encode_batch(list(lines), add_special_tokens=False) for tokenizer in (before, after)]
-    return sum(first.tokens != second.tokens for first, second in zip(*cuts, strict=True))
+def _cut_otherwise(before: Tokenizer, after: Tokenizer, texts: Sequence[str]) -> list[bool]:
+    cuts = [tokenizer.encode_batch(list(texts), add_special_tokens=False) for tokenizer in (before, after)]
+    return [first.tokens != second.tokens for first, second in zip(*cuts, strict=True)]
 
 
 def facts(extension: Extension, texts: dict[str, TextChange], trimmed: Trimming | None = None) -> dict[str, Any]:

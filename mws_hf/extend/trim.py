@@ -17,14 +17,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from mws_hf.errors import MwSError, SettingError
-from mws_hf.extend.base import Base, Rewritten, fetch, open_base, write_directory
-from mws_hf.extend.cuts import count_ids
+from mws_hf.extend.base import Base, Rewritten, open_base, write_directory
+from mws_hf.extend.spelling import count_ids
 from mws_hf.kernels.arrays import Longs
 from mws_hf.learn.described import Range, check_range
 from mws_hf.text.byte_alphabet import BYTE_CHARACTERS
@@ -49,7 +48,10 @@ class TextUse:
     @property
     def bits_per_byte(self) -> float:
         """Bits per byte of a code by the frequency of each entry alone; NaN for no bytes."""
-        return unigram_bits(self.uses) / self.n_bytes if self.n_bytes else float("nan")
+        if not self.n_bytes:
+            return math.nan
+        seen = self.uses[self.uses > 0]
+        return float(seen.sum() * math.log2(seen.sum()) - (seen * np.log2(seen)).sum()) / self.n_bytes
 
 
 def measure_use(base: Base, texts: Iterable[str]) -> TextUse:
@@ -66,24 +68,13 @@ def measure_use(base: Base, texts: Iterable[str]) -> TextUse:
     return TextUse(n_bytes, uses)
 
 
-def unigram_bits(uses: Longs) -> float:
-    """Compute the bits that a code by the frequency of each entry alone needs for all uses.
-
-    >>> unigram_bits(np.array([2, 1, 1, 0]))
-    6.0
-    """
-    seen = uses[uses > 0]
-    return float(seen.sum() * math.log2(seen.sum()) - (seen * np.log2(seen)).sum()) if len(seen) else 0.0
-
-
 def trim_facts(trimming: Trimming, before: Mapping[str, TextUse], after: Mapping[str, TextUse]) -> dict[str, Any]:
     """Collect all facts that a command reports as plain values for JSON; `before` and `after` go by the text's name."""
-    gone = [old for old, new in trimming.ids.items() if new is None]
     texts = {
         name: {
             "bytes": use.n_bytes,
             "tokens": [int(use.uses.sum()), int(after[name].uses.sum())],
-            "uses_lost": float(use.uses[gone].sum() / max(1, use.uses.sum())),
+            "uses_lost": trimming.share_lost(use.uses),
             "unigram_bits_per_byte": [use.bits_per_byte, after[name].bits_per_byte],
         }
         for name, use in before.items()
@@ -143,8 +134,12 @@ class Trimming(Rewritten):
     @property
     def uses_lost(self) -> float:
         """Share of all tokens of the texts, as the base cuts them, whose entry is gone."""
+        return self.share_lost(self.uses)
+
+    def share_lost(self, uses: Longs) -> float:
+        """Compute the share of uses of entries that are gone."""
         gone = [old for old, new in self.ids.items() if new is None]
-        return float(self.uses[gone].sum() / max(1, self.uses.sum()))
+        return float(uses[gone].sum() / max(1, uses.sum()))
 
     @cached_property
     def trimmed_base(self) -> Base:
@@ -167,8 +162,7 @@ class Trimming(Rewritten):
         Returns:
             Names of files that are left behind, since they hold the old vocabulary in another form.
         """
-        folder = None if source is None else fetch(source)
-        return write_directory(Path(directory), folder, self.spec, self.ids, records)
+        return write_directory(directory, source, self.spec, self.ids, records)
 
 
 def trim(
@@ -219,18 +213,12 @@ def trim(
         if left in remaining and right in remaining and left + right in remaining
     ]
     trimming = Trimming(base, ids, uses, *_reasons(base, uses, remaining, pinned), spec)
-    wanted = {token: ids[base.vocab[token]] for token in remaining}
-    if trimming.tokenizer.get_vocab(with_added_tokens=True) != wanted:
-        raise MwSError("entries would get other ids than were planned for them; report this with the tokenizer's name")
+    trimming.check_ids({token: ids[base.vocab[token]] for token in remaining})
     return trimming
 
 
 def count_uses(base: Base, texts: Iterable[str]) -> Longs:
-    """Count how often each entry occurs where the base encodes texts; int64 (largest id + 1,).
-
-    Raises:
-        MwSError: the texts hold no token, so that all entries would look alike.
-    """
+    """Count how often each entry occurs where the base encodes texts; int64 (largest id + 1,)."""
     return check_uses(count_ids(base.pipeline(with_prefix=True), texts, base.next_id))
 
 

@@ -21,9 +21,16 @@ from mws_hf.corpus.counts import WordCounts
 from mws_hf.evaluate.segment import segment_words
 from mws_hf.extend.base import Base, open_base
 from mws_hf.extend.extension import Extension, Retirement, append_tokens, extend
-from mws_hf.extend.learner import ExtensionSettings, LearnedTokens, Learner, missing_characters
+from mws_hf.extend.learner import (
+    ExtensionSettings,
+    LearnedTokens,
+    Learner,
+    Protection,
+    collect_base_forms,
+    cut_words,
+    missing_characters,
+)
 from mws_hf.extend.report import measure_change
-from mws_hf.extend.words import collect_base_forms, cut_words
 from mws_hf.text.byte_alphabet import bytes_of
 from mws_hf.text.special import BYTE_TOKENS
 from tests.examples import examples
@@ -130,7 +137,7 @@ def test_stock_bpe_carries_the_merges_out_as_they_were_learnt(kind):
     forms = collect_base_forms(base, counts())
     symbols = [] if base.byte_level else missing_characters(base, forms, 100, options)
     cut = cut_words(base, forms.words, forms.counts, symbols)
-    learner = Learner(cut, forms.counts[cut.chosen], options, show_progress=False)
+    learner = Learner(cut, forms.counts[cut.chosen], options, False, Protection())
     learner.characters(20), learner.spaces(10), learner.compositions(None, len(forms.counts), 60)
     larger = append_tokens(base, LearnedTokens(symbols, learner.merges, {}, 0), Retirement({}, base.merges, []))
     pipeline = Base.of(larger.tokenizer).pipeline()

@@ -17,9 +17,8 @@ from mws_hf import MwSError
 from mws_hf.corpus.counting import count_documents
 from mws_hf.extend.embeddings import transplant
 from mws_hf.extend.extension import extend
-from mws_hf.extend.first_rows import by_company, hushed
+from mws_hf.extend.first_rows import LEAST_USES, WINDOW, by_company, hushed, neighbours, static_vectors
 from mws_hf.extend.spelling import Spelling
-from mws_hf.extend.static_vectors import LEAST_USES, WINDOW, neighbours, static_vectors
 from mws_hf.text.byte_alphabet import BYTE_CHARACTERS
 from tests.in_process import mws
 from tests.small_bases import SPECIAL, llama3_like, save

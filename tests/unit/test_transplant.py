@@ -37,12 +37,11 @@ from transformers import (
 
 from mws_hf import MwSError
 from mws_hf.corpus.counting import count_documents
-from mws_hf.extend.base import open_base
+from mws_hf.extend.base import open_base, read_ids
 from mws_hf.extend.checkpoint import transplant_directory
 from mws_hf.extend.embeddings import mix_rows, transplant
 from mws_hf.extend.extension import extend
 from mws_hf.extend.first_rows import READERS
-from mws_hf.extend.id_map import read_ids
 from mws_hf.extend.trim import trim
 from mws_hf.tokenizer.check import check
 from mws_hf.tokenizer.ids import shard_of_tensors

@@ -19,8 +19,6 @@ from mws_hf.portable import PortableMixin
 from mws_hf.text.byte_alphabet import Alphabet
 from mws_hf.tokenizer.backend import base_vocab, build_backend, is_byte_level, pattern_of, settle_leading_space
 from mws_hf.tokenizer.file import load_json, refuse_empty, surrogate_error
-from mws_hf.tokenizer.hub import pretrained_folder
-from mws_hf.tokenizer.notebook import read_notebook
 from mws_hf.tokenizer.spec import Spec, bpe_model, has_leading_space
 from mws_hf.tokenizer.stock import PARTS, entry_of, set_part, share_parts, without_limits
 from mws_hf.trained import Recipe, Training
@@ -294,6 +292,8 @@ def import_notebook(
         MwSError: a file is missing, damaged or malformed; ids collide; merges are repeated, cyclic or use a part that
             no earlier merge makes; a special token is absent from the vocabulary or made by merges.
     """
+    from mws_hf.tokenizer.notebook import read_notebook
+
     backend, roles = read_notebook(source, special_tokens, pattern, repair)
     return MwSTokenizerFast(tokenizer_object=backend, **roles)
 
@@ -308,6 +308,8 @@ def pretrained(name: str, source: str | os.PathLike[str] | None = None) -> MwSTo
     Raises:
         MwSError: there is no such tokenizer, the source lacks it, or its files differ from the released ones.
     """
+    from mws_hf.tokenizer.hub import pretrained_folder
+
     loaded: MwSTokenizerFast = MwSTokenizerFast.from_pretrained(pretrained_folder(name, source))
     return loaded
 

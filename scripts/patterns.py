@@ -28,7 +28,7 @@ from mws_hf import MwSTrainer, WordCounts
 from mws_hf.atomic import write_text
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.word_list import count_mapping
-from mws_hf.encode.bulk import read_blocks
+from mws_hf.encode.bulk import source_blocks
 from mws_hf.encode.encoder import BlockEncoder
 from mws_hf.evaluate import Gold, read_gold, score_text, segment_words
 from mws_hf.evaluate.boundaries import summarize, word_table
@@ -121,7 +121,7 @@ def made_up_rows() -> list[list[str]]:
 def speed_rows(data: Path, size: int) -> list[list[str]]:
     """Bulk encoding in one thread, of each pattern in turn, the cache empty at first."""
     lines, _ = text_of(data, "rus", size)
-    blocks = list(read_blocks(None, iter(lines)))
+    blocks = list(source_blocks(None, iter(lines)))
     backends = {name: trained(count_documents(lines, pattern=name), None, vocab_size=32_000) for name in PATTERNS}
     seconds: dict[str, list[float]] = {name: [] for name in backends}
     for _ in range(ROUNDS):

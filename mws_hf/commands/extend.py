@@ -14,7 +14,7 @@ import typer
 
 from mws_hf.atomic import output_lock
 from mws_hf.commands import options
-from mws_hf.commands.outputs import claim_folder, tell, tell_faults, write_card
+from mws_hf.commands.outputs import claim_folder, save_card, tell, tell_faults
 from mws_hf.commands.sources import Reading, check_texts, entries_in
 from mws_hf.errors import MwSError
 from mws_hf.learn.described import HIDDEN_BOUNDARY_PRICE
@@ -181,7 +181,7 @@ def _write_card(output: Path, backend: Tokenizer, asked: _Extending, found: dict
         **{name: len(found[name]) for name in ("retired_tokens", "retired_words")},
         "dropped_before": sum(gone.get("dropped", {}).values()),
     }
-    write_card(output, backend, _named(asked.corpus), extended=figures)
+    save_card(output, backend, _named(asked.corpus), extended=figures)
 
 
 def _check_inputs(asked: _Extending, twice: str | None) -> None:
@@ -269,12 +269,12 @@ def trim_command(
     from mws_hf.corpus.files import expand_paths
     from mws_hf.corpus.repeats import warn_of_repeated
     from mws_hf.extend.base import TRIM_FILE, open_base
-    from mws_hf.extend.trim import check_uses, entry_of, measure_use, trim_facts, trim_summary
+    from mws_hf.extend.trim import check_uses, measure_use, named_entry, trim_facts, trim_summary
     from mws_hf.extend.trim import trim as run
 
     warn_of_repeated(expand_paths(text))
     opened = open_base(base)
-    named = entries_in(keep, reading, partial(entry_of, opened))
+    named = entries_in(keep, reading, partial(named_entry, opened))
     with output_lock(output):
         before: dict[str, Any] = {name: measure_use(opened, documents([name], reading)) for name in expand_paths(text)}
         uses = check_uses(sum(use.uses for use in before.values()))
@@ -282,7 +282,7 @@ def trim_command(
         after = {name: measure_use(trimming.trimmed_base, documents([name], reading)) for name in before}
         found = trim_facts(trimming, before, after)
         left_behind = trimming.save(output, base, {TRIM_FILE: {"base": base, **found}})
-        write_card(output, trimming.tokenizer, _named(text), trimmed={"base": _name_of_base(base), **found})
+        save_card(output, trimming.tokenizer, _named(text), trimmed={"base": _name_of_base(base), **found})
     _tell_of_the_rest(output, left_behind)
     tell({"directory": str(output), **found}, f"{output}: {trim_summary(found)}", as_json)
 

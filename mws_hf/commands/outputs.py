@@ -98,7 +98,7 @@ def tell_faults(output: Path) -> None:
             sys.stderr.write(f"left to do ({finding.trap}): {finding.message}\n")
 
 
-def write_card(
+def save_card(
     output: Path, backend: Tokenizer, data: str, settings: Mapping[str, Any] | None = None, **figures: Any
 ) -> None:
     """Write the card of a tokenizer that a command made, and the facts (see `CardFacts`) into its record."""

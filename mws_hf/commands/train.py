@@ -13,7 +13,7 @@ import typer
 
 from mws_hf.atomic import output_lock
 from mws_hf.commands import options
-from mws_hf.commands.outputs import claim_folder, counted, tell, write_card
+from mws_hf.commands.outputs import claim_folder, counted, save_card, tell
 from mws_hf.commands.sources import Reading, Sources, entries_in
 from mws_hf.errors import MwSError
 from mws_hf.learn.described import SETTINGS
@@ -167,7 +167,7 @@ def _train_and_save(
     trained = trainer.trained(counts)
     backend, settings, merges = trained.backend, trained.training.settings, trained.training.settings["merges"]
     trained.save(output)
-    write_card(output, backend, sources.describe(), settings)
+    save_card(output, backend, sources.describe(), settings)
     result: dict[str, Any] = {
         "directory": str(output),
         "vocab_size": backend.get_vocab_size(),

@@ -137,7 +137,7 @@ def check_columns(found: dict[str, bool], wanted: Sequence[str], source: str) ->
             raise MwSError(f"{source}: column {name!r} holds no text; cast it to a string")
 
 
-def summed(table: pa.Table, how: Counting, min_count: int) -> WordCounts | GroupedCounts:
+def total_counts(table: pa.Table, how: Counting, min_count: int) -> WordCounts | GroupedCounts:
     """Return the counts of a table of distinct words and their sums, in any order, by group where there are groups.
 
     Words rarer than `min_count` in all groups together are left out of groups here; without groups the engine has left

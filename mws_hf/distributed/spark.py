@@ -27,7 +27,7 @@ from mws_hf.distributed.partitions import (
     encoded_batches,
     names_of,
     partial_counts,
-    summed,
+    total_counts,
     write_shards,
 )
 from mws_hf.encode.bulk import SHARD_BYTES
@@ -75,7 +75,7 @@ def count(
     """
     how = Counting(column, group_column, pattern, normalization, partial_min_count, memory_cap)
     table = _collected(_sums(_frame(source), how, min_count))
-    return summed(table, how, min_count)
+    return total_counts(table, how, min_count)
 
 
 def encode(

@@ -102,7 +102,7 @@ def encode_corpus(
             warn_of_repeated(files)
         with progress_bar(show_progress, total=source_size(files), unit="B", unit_scale=True, desc="encode") as bar:
             size = min(BLOCK_BYTES, shard_size)
-            blocks = read_blocks(files, source, how, document, size, bar.update)
+            blocks = source_blocks(files, source, how, document, size, bar.update)
             _skip_finished(blocks, plan)
             if not plan.finished or not all((directory / name).is_file() for name in DATASET_FILES):
                 manifest["shards"] = plan.shards
@@ -209,7 +209,7 @@ def source_size(names: list[str] | None) -> int | None:
     return sum(map(os.path.getsize, names)) if names and all(map(os.path.isfile, names)) else None
 
 
-def read_blocks(
+def source_blocks(
     names: list[str] | None,
     documents: Any = None,
     how: Reading = PLAIN,

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mws_hf.encode.merge import ID_BITS, SHORT, BpeTables, Failing, merge_dropped, merge_long, merge_short, mixed
+from mws_hf.encode.merge import ID_BITS, SHORT, BpeTables, Failing, merge_dropped, merge_long, merge_short, mix
 from mws_hf.kernels.arrays import Array, Bits, Bytes, Ints, Longs
 from mws_hf.kernels.instructions import WINDOW
 from mws_hf.kernels.jit import njit
@@ -244,10 +244,10 @@ def encode_dropped(
     at = start = zero = _I(0)
     for document in range(ends.shape[0]):
         end, begin = ends[document], start
-        key = mixed(failing.seed)
+        key = mix(failing.seed)
         for k in range(begin, end):
             key = (key ^ _U(text[k])) * _BYTE
-        key = mixed(key)
+        key = mix(key)
         while start < end:
             starts[0] = start
             ahead = cut(text, start, end, tables.classes, tables.kind, starts, zero, _I(AHEAD))
@@ -258,7 +258,7 @@ def encode_dropped(
                 n = symbols(text, starts[k], starts[k + 1], tables, ids)
                 if n < 0:
                     return document
-                word = mixed(key ^ (_U(starts[k] - begin) * _PLACE))
+                word = mix(key ^ (_U(starts[k] - begin) * _PLACE))
                 n = merge_dropped(ids, n, tables.merges, failing, word)
                 for j in range(n):
                     out[at + j] = ids[j]

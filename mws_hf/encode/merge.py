@@ -255,7 +255,7 @@ class Failing(NamedTuple):
 
 
 @njit
-def mixed(number: int) -> int:
+def mix(number: int) -> int:
     """Mix the bits of a number, as SplitMix64 does at its end."""
     number = (number ^ (number >> _U(30))) * _FIRST
     number = (number ^ (number >> _U(27))) * _SECOND
@@ -264,7 +264,7 @@ def mixed(number: int) -> int:
 
 @njit
 def _fails(key: int, step: int, place: int, threshold: int) -> bool:
-    return mixed(key + _U(step) * _STEP + _U(place) * _PLACE) >> _SHIFT < threshold
+    return mix(key + _U(step) * _STEP + _U(place) * _PLACE) >> _SHIFT < threshold
 
 
 @njit(allocates=True)

@@ -252,11 +252,11 @@ def _pinned(base: Base, keep: Iterable[str]) -> dict[str, Reason]:
         pinned[unknown] = "added"
     pinned |= dict.fromkeys(BYTE_CHARACTERS if base.byte_level else BYTE_TOKENS, "bytes")
     for text in keep:
-        pinned.setdefault(entry_of(base, text), "named")
+        pinned.setdefault(named_entry(base, text), "named")
     return {token: reason for token, reason in pinned.items() if token in base.vocab}
 
 
-def entry_of(base: Base, text: str) -> str:
+def named_entry(base: Base, text: str) -> str:
     """Return the entry of a text, as people read it or as it stands in the vocabulary; MwSError where there is none."""
     for spelled in (base.spell(text), text):
         if spelled in base.vocab:

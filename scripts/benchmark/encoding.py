@@ -39,13 +39,13 @@ def encode_command(job: Job) -> list[str]:
 
 def in_memory(job: Job) -> Run:
     """Text in memory to ids in memory on all cores: the kernel without reading and writing."""
-    from mws_hf.encode.bulk import read_blocks
+    from mws_hf.encode.bulk import source_blocks
     from mws_hf.encode.encoder import BlockEncoder
     from mws_hf.kernels.threads import thread_count
     from mws_hf.tokenizer.file import load_backend
 
     backend, _ = load_backend(Path(job.shared) / TOKENIZER)
-    blocks = list(read_blocks([job.text]))
+    blocks = list(source_blocks([job.text]))
 
     def run() -> dict[str, Any]:
         encoder = BlockEncoder(backend)

@@ -75,8 +75,8 @@ def _merged(
     sources: Sources, output: Path, pattern: str | None, normalization: str | None, memory_cap: int, min_count: int
 ) -> Merged:
     """Write the counts of all sources; those of counts alone are never in memory as a whole."""
+    from mws_hf.corpus.inputs import text_marks
     from mws_hf.corpus.merging import Merged, merge_files
-    from mws_hf.corpus.repeats import text_marks
 
     saved = sources.saved() if pattern is None and normalization is None else []
     if saved:

@@ -188,8 +188,7 @@ def _check_inputs(asked: _Extending, twice: str | None) -> None:
     """Check the files; `twice` is the option that reads them a second time."""
     from mws_hf.corpus.counts_file import is_counts_file
     from mws_hf.corpus.files import expand_paths
-    from mws_hf.corpus.inputs import check_files
-    from mws_hf.corpus.repeats import warn_of_repeated
+    from mws_hf.corpus.inputs import check_files, warn_of_repeated
 
     warn_of_repeated(expand_paths(asked.corpus))
     if twice is not None:
@@ -267,7 +266,7 @@ def trim_command(
     claim_folder(output, base, text, keep, beside=Path(base))
     check_texts(text, reading, "mws trim")
     from mws_hf.corpus.files import expand_paths
-    from mws_hf.corpus.repeats import warn_of_repeated
+    from mws_hf.corpus.inputs import warn_of_repeated
     from mws_hf.extend.base import TRIM_FILE, open_base
     from mws_hf.extend.trim import check_uses, measure_use, named_entry, trim_facts, trim_summary
     from mws_hf.extend.trim import trim as run

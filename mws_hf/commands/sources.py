@@ -71,8 +71,8 @@ class Sources:
     def check(self, pattern: str | None, normalization: str | None) -> None:
         """Check, before anything is counted, that every source is there and every option has a meaning."""
         from mws_hf.corpus.counts import check_normalization
-        from mws_hf.corpus.inputs import check_files, check_group_files
-        from mws_hf.corpus.repeats import warn_of_repeated
+        from mws_hf.corpus.files import expand_paths
+        from mws_hf.corpus.inputs import check_files, warn_of_repeated
         from mws_hf.corpus.word_list import check_list
 
         if self.is_empty:
@@ -86,7 +86,7 @@ class Sources:
             saved, texts = _apart(files)
             given += [*saved, *texts]
             if self.group_column is not None:
-                check_group_files(texts)
+                check_files(expand_paths(texts), self.reading, self.group_column)
             every += texts
         check_files(every, self.reading)
         for path in self.lists:

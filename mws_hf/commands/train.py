@@ -188,7 +188,7 @@ def _train_and_save(
 def _check_groups(trainer: MwSTrainer, sources: Sources) -> None:
     """Refuse weights and labels of groups that are not there, before hours of counting."""
     from mws_hf.corpus.groups import group_shares
-    from mws_hf.corpus.labels import labels_of_groups
+    from mws_hf.corpus.segmentations import labels_of_groups
     from mws_hf.learn.settings import ContextualSettings
 
     if not any(sources.by_group):

@@ -30,9 +30,8 @@ import pyarrow as pa
 
 from mws_hf.corpus.columns import flat_utf8
 from mws_hf.corpus.files import PLAIN, PathLike, Reading, fill, open_binary
-from mws_hf.corpus.inputs import read_strings
+from mws_hf.corpus.inputs import document_batches, read_strings
 from mws_hf.corpus.readers import bad_byte, decoding_error, first_bytes, nul_error, text_stream, utf8_pieces
-from mws_hf.corpus.records import document_batches
 from mws_hf.errors import MwSError
 from mws_hf.kernels.instructions import WINDOW, range_mask, trailing_zeros
 from mws_hf.kernels.jit import njit

@@ -19,7 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from mws_hf.corpus.files import DEFAULT_COLUMN, PLAIN, PathLike, Reading, file_kind
-from mws_hf.corpus.readers import decoding_error, no_place
+from mws_hf.corpus.readers import decoding_error, no_place, read_header, read_rows
 from mws_hf.errors import MwSError, first_line
 
 Columns: TypeAlias = tuple[Any, npt.NDArray[np.int64]]
@@ -56,28 +56,18 @@ def load_folder(name: str) -> Any:
 _ROWS = 4096
 
 
-def read_column(
-    name: PathLike, how: Reading, advance: Callable[[int], None] | None = None
-) -> Iterator[pa.LargeStringArray]:
-    """Read the text column of a Parquet, Arrow or CSV file, some thousand rows at a time; a null is an empty text."""
-    check_column(name, how.column, how)
-    for (array,) in read_columns(name, [how.text_column], how, advance):
-        yield array.fill_null("")
-
-
 def read_columns(
     name: PathLike,
-    columns: Sequence[str],
+    columns: Sequence[str | None],
     how: Reading,
     advance: Callable[[int], None] | None = None,
 ) -> Iterator[tuple[pa.LargeStringArray, ...]]:
     """Read text columns of a Parquet, Arrow or CSV file row by row, nulls included, some thousand rows at a time.
 
-    An error names the row, the first being 1.
+    A column None is `DEFAULT_COLUMN`. An error names the row, the first being 1.
     """
-    for column in columns:
-        check_column(name, column, how)
-    kind, first, names = file_kind(name), 1, list(columns)
+    check_columns(name, columns, how)
+    kind, first, names = file_kind(name), 1, [column or DEFAULT_COLUMN for column in columns]
     reach = _reacher(advance)
     if kind == "csv":
         batches = _csv_arrays(name, names, how, advance)
@@ -114,13 +104,11 @@ def _reacher(advance: Callable[[int], None] | None) -> Callable[[int], None]:
     return reach
 
 
-def check_column(name: PathLike, column: str | None, how: Reading = PLAIN) -> None:
-    """Raise MwSError unless a table has that text column, ``text`` by default; reads no rows."""
+def check_columns(name: PathLike, columns: Sequence[str | None], how: Reading = PLAIN) -> None:
+    """Raise MwSError unless a table has those columns, and they hold text; None is `DEFAULT_COLUMN`. Reads no rows."""
     kind = file_kind(name)
     try:
         if kind == "csv":
-            from mws_hf.corpus.delimited import read_header
-
             schema = pa.schema([(title, pa.string()) for title in read_header(name, how)])
         elif kind == "parquet":
             from pyarrow import parquet as pq  # here, because few need it
@@ -132,15 +120,16 @@ def check_column(name: PathLike, column: str | None, how: Reading = PLAIN) -> No
         names = list(schema.names)
     except (OSError, pa.ArrowException) as error:
         raise MwSError(f"{name}: not a readable {_TITLES[kind]} file ({first_line(error)})") from error
-    if column is None and b"mws_hf.word_counts" in (schema.metadata or {}):
-        raise MwSError(f"{name}: saved word counts, not text; they are for `mws train` and train_from_counts(path)")
-    wanted = column or DEFAULT_COLUMN
-    if wanted not in names:
-        raise no_place(str(name), "column", column, names, "--column")
-    if names.count(wanted) > 1:
-        raise MwSError(f"{name}: more than one column {wanted!r}; columns here: {', '.join(names)}; rename one")
-    if not is_text(schema.field(wanted).type):
-        raise MwSError(f"{name}: column {wanted!r} holds {schema.field(wanted).type}, not text")
+    for column in columns:
+        if column is None and b"mws_hf.word_counts" in (schema.metadata or {}):
+            raise MwSError(f"{name}: saved word counts, not text; they are for `mws train` and train_from_counts(path)")
+        wanted = column or DEFAULT_COLUMN
+        if wanted not in names:
+            raise no_place(str(name), "column", column, names, "--column")
+        if names.count(wanted) > 1:
+            raise MwSError(f"{name}: more than one column {wanted!r}; columns here: {', '.join(names)}; rename one")
+        if not is_text(schema.field(wanted).type):
+            raise MwSError(f"{name}: column {wanted!r} holds {schema.field(wanted).type}, not text")
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -257,8 +246,6 @@ def _ipc_arrays(name: PathLike, columns: list[str], reach: Callable[[int], None]
 def _csv_arrays(
     name: PathLike, columns: list[str], how: Reading, advance: Callable[[int], None] | None
 ) -> Iterator[tuple[pa.Array, ...]]:
-    from mws_hf.corpus.delimited import read_header, read_rows
-
     places = list(map(read_header(name, how).index, columns))
     rows = read_rows(name, how, advance)
     while batch := list(islice(rows, _ROWS)):

@@ -10,7 +10,6 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -20,11 +19,17 @@ from mws_hf.corpus.block_counts import MEMORY_CAP, GroupBlock, count_blocks
 from mws_hf.corpus.blocks import Block, arrow_block, document_blocks, file_blocks
 from mws_hf.corpus.columns import arrow_strings, checked_strings
 from mws_hf.corpus.counts import WordCounts
-from mws_hf.corpus.files import STDIN, PathLike, Reading, expand_paths
+from mws_hf.corpus.files import STDIN, PathLike, Reading, expand_paths, progress_bar
 from mws_hf.corpus.groups import UNNAMED, GroupedCounts, check_group_name
-from mws_hf.corpus.inputs import check_files, check_group_files, file_group_batches, input_files
-from mws_hf.corpus.progress import progress_bar
-from mws_hf.corpus.records import GroupBatch, group_batches, iterate_documents
+from mws_hf.corpus.inputs import (
+    GroupBatch,
+    check_files,
+    file_group_batches,
+    group_batches,
+    input_files,
+    iterate_documents,
+    warn_of_repeated,
+)
 from mws_hf.errors import MwSError
 from mws_hf.kernels.threads import thread_count
 from mws_hf.text.pattern import DEFAULT_PATTERN
@@ -222,10 +227,7 @@ def count_source(
             raise MwSError(f"group {name!r}: groups within a group; give files or texts of it")
     parts = source if grouped else {UNNAMED: source}
     files = {name: input_files(part, _TEXTS) for name, part in parts.items()}
-    if any(files.values()):
-        from mws_hf.corpus.repeats import warn_of_repeated
-
-        warn_of_repeated(name for found in files.values() for name in found or ())
+    warn_of_repeated(name for found in files.values() for name in found or ())
     return GroupedCounts({name: _count_one(part, files[name], column, options) for name, part in parts.items()})
 
 
@@ -270,10 +272,9 @@ def count_group_column(
 
     `count_files` describes the options; JSON lines are not read here.
     """
-    names = check_group_files(paths)
+    names = expand_paths(paths)
     how = Reading(column, encoding, errors)
-    check_files(names, how)
-    check_files(names, replace(how, column=group_column))
+    check_files(names, how, group_column)
     with byte_bar(names) if show_progress else nullcontext() as advance:
         sources = [file_group_batches(name, group_column, how, advance) for name in names]
         return _by_group(sources, options)

@@ -115,7 +115,7 @@ class CountsFile(NamedTuple):
         pattern: the split pattern.
         normalization: the Unicode normalization, or None.
         totals: total of each group, in the order of the file; "" is the name of words of no group.
-        texts: marks of the texts counted (`corpus.repeats.text_marks`), empty where they are not known.
+        texts: marks of the texts counted (`corpus.inputs.text_marks`), empty where they are not known.
     """
 
     path: Path

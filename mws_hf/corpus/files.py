@@ -1,4 +1,4 @@
-"""Names of input files, the kind of each, the way to read it, and its bytes with any compression undone."""
+"""Names of input files, the kind of each, the way to read it, its bytes with any compression undone, and their bar."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, BinaryIO, cast
 
 from mws_hf.errors import MwSError, first_line
@@ -75,11 +76,6 @@ class Reading:
         """Whether the bytes of a valid file are its text, without conversion."""
         return self.errors == "strict" and codecs.lookup(self.encoding).name == "utf-8"
 
-    @property
-    def text_column(self) -> str:
-        """The column named, or `DEFAULT_COLUMN`."""
-        return self.column or DEFAULT_COLUMN
-
     def kind(self, name: PathLike) -> str:
         """Name the kind of a file by `file_kind`; JSON lines where its name leaves it open and a column is named."""
         return "jsonl" if self.column is not None and _is_open(name) else file_kind(name)
@@ -92,13 +88,15 @@ class Reading:
 PLAIN = Reading()
 
 
+def _ending(name: PathLike) -> tuple[str, str]:
+    """Return the suffix of a name before one that says how it is compressed, and the latter; each "" where absent."""
+    *_, before, last = ["", "", *(suffix.lower() for suffix in Path(name).suffixes)]
+    return (before, last) if last in COMPRESSED else (last, "")
+
+
 def _is_open(name: PathLike) -> bool:
     """Return whether a name leaves open what kind of file it is."""
-    suffixes = [suffix.lower() for suffix in Path(name).suffixes]
-    if suffixes and suffixes[-1] in COMPRESSED:
-        suffixes.pop()
-    last = suffixes[-1] if suffixes else ""
-    return name == STDIN or last not in (*TEXT, *KINDS, *_REFUSED) and not is_dataset_folder(name)
+    return name == STDIN or _ending(name)[0] not in (*TEXT, *KINDS, *_REFUSED) and not is_dataset_folder(name)
 
 
 def expand_paths(paths: PathLike | Sequence[PathLike]) -> list[str]:
@@ -150,11 +148,7 @@ def file_kind(name: PathLike) -> str:
     """
     if is_dataset_folder(name):
         return "dataset"
-    suffixes = [s.lower() for s in Path(name).suffixes]
-    compressed = bool(suffixes) and suffixes[-1] in COMPRESSED
-    if compressed:
-        suffixes.pop()
-    last = suffixes[-1] if suffixes else ""
+    last, compressed = _ending(name)
     if last in _REFUSED:
         raise MwSError(f"{name}: {_REFUSED[last]}")
     kind = KINDS.get(last, "text")
@@ -238,3 +232,12 @@ def _readable(name: PathLike) -> Iterator[None]:
         if not unpacking and not isinstance(error, (EOFError, OSError, zlib.error)):
             raise
         raise MwSError(f"{name}: cannot be read to its end ({first_line(error)}); is it damaged or cut off?") from error
+
+
+def progress_bar(show: bool, **options: Any) -> Any:
+    """Open a bar on standard error with the options of `tqdm`; off a terminal one that shows nothing, without tqdm."""
+    if not show or sys.stderr is None or not sys.stderr.isatty():
+        return contextlib.nullcontext(SimpleNamespace(update=lambda n: None))
+    from tqdm import tqdm
+
+    return tqdm(**options)

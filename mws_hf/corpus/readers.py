@@ -1,25 +1,39 @@
-"""Read text files and JSON lines: bytes to UTF-8 blocks, lines and documents; nothing is cut into words here.
+"""Read text files, JSON lines, .csv and .tsv: bytes to UTF-8 blocks, lines, documents and rows.
 
 Line ends stay in the text exactly as they are, because they are part of what will be encoded. A byte order mark at the
 start of a file is no text and is left out. A NUL is no text either: it stands in binary files and in UTF-16 read as
 another encoding. It is refused, or with ``errors`` "replace" and "ignore" treated as a byte that is not text.
+
+In .csv a field that begins with a quotation mark ends at the next mark that is not doubled (RFC 4180); elsewhere a mark
+is text. In .tsv marks are read so only if that fits the whole file: every quoted field ends before a tab or a line end,
+every row has as many fields as the first, and no field goes over lines that would be rows by themselves. Else every
+mark is text and every line is a row; names in the first line may be quoted in either case.
+
+A field that is never closed, text after a closing mark, and a row with another number of fields are errors with file
+and line. Fields that go over several lines are reported, as a pair of stray marks makes one.
 """
 
 from __future__ import annotations
 
 import codecs
+import csv
 import io
 import json
+import logging
+import os
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any, BinaryIO
 
-from mws_hf.corpus.files import PLAIN, PathLike, Reading, open_binary, read_blocks
+from mws_hf.corpus.files import DEFAULT_COLUMN, PLAIN, PathLike, Reading, open_binary, read_blocks
 from mws_hf.errors import MwSError
 from mws_hf.text.alphabets import check_unicode
 
 MARK = "\ufeff"
+LONGEST_FIELD = 16 << 20
+"""Characters that a field of .csv may have; a mark that is never closed is noticed after so many."""
 _PIECE = 1 << 20
+_logger = logging.getLogger(__name__)
 
 
 def decoding_error(where: str, encoding: str, reason: str) -> MwSError:
@@ -61,7 +75,7 @@ def first_bytes(stream: BinaryIO, name: PathLike) -> tuple[bytes, int]:
 
 
 def converted(stream: BinaryIO, name: PathLike, how: Reading, size: int) -> Iterator[bytes]:
-    """Convert the text of `stream` to valid UTF-8, in pieces made of `size` bytes each."""
+    """Convert the text of `stream` to valid UTF-8, in pieces of whole characters made of `size` bytes each."""
     encoding = how.encoding
     decoder = codecs.getincrementaldecoder(encoding)(how.errors)
     line = byte = written = 0
@@ -125,46 +139,24 @@ def stored_lines(name: PathLike, how: Reading = PLAIN, advance: Callable[[int], 
 
     `advance` is called with the number of bytes taken from the file as stored.
     """
-    encoding = how.encoding
-    line = byte = 0
+    rest: list[str] = []
     with open_binary(name, advance) as stream:
-        for block in _line_blocks(stream, name, encoding):
-            try:
-                text = block.decode(encoding, how.errors)
-            except UnicodeDecodeError as error:
-                at = line + block.count(b"\n", 0, error.start) + 1
-                raise bad_byte(name, at, byte + error.start, encoding, error.reason) from error
-            if byte == 0:
-                text = text.removeprefix(MARK)
-            text = _without_nul(text, how, name, line, byte)
-            line += block.count(b"\n")
-            byte += len(block)
-            yield from io.StringIO(text, newline="\n")
-
-
-def _line_blocks(stream: BinaryIO, name: PathLike, encoding: str, size: int = 1 << 20) -> Iterator[bytes]:
-    """Read blocks that end after a line feed; an encoding whose line feed is not one byte 0x0A is read whole."""
-    if "\n".encode(encoding) != b"\n" or "a\n".encode(encoding) != "a".encode(encoding) + b"\n":
-        yield b"".join(read_blocks(stream, name, size))
-        return
-    rest: list[bytes] = []
-    for block in read_blocks(stream, name, size):
-        cut = block.rfind(b"\n") + 1
-        if cut:
-            yield b"".join([*rest, block[:cut]])
-            rest = [block[cut:]]
-        else:
-            rest.append(block)
+        for piece in converted(stream, name, how, _PIECE):
+            text = piece.decode()
+            if cut := text.rfind("\n") + 1:
+                yield from io.StringIO("".join([*rest, text[:cut]]), newline="\n")
+                rest = []
+            rest.append(text[cut:])
     if any(rest):
-        yield b"".join(rest)
+        yield "".join(rest)
 
 
 def read_jsonl(name: PathLike, how: Reading, advance: Callable[[int], None] | None = None) -> Iterator[str]:
-    """Read the string under `how.text_column` of each line of JSON lines; blank lines are passed over.
+    """Read the string under `how.column` of each line of JSON lines; blank lines are passed over.
 
     A null value is an empty text, so that documents keep the order and number of records.
     """
-    field = how.text_column
+    field = how.column or DEFAULT_COLUMN
     for number, line in enumerate(stored_lines(name, how, advance), start=1):
         if not line.strip():
             continue
@@ -201,3 +193,82 @@ def no_place(where: str, kind: str, name: str | None, names: Iterable[object], o
     wanted = f"which {kind} holds the text?" if name is None else f"no {kind} {name!r};"
     here = ", ".join(map(str, names)) or "none"
     return MwSError(f"{where}: {wanted} {kind}s here: {here} (choose with {option})")
+
+
+def read_header(name: PathLike, how: Reading) -> list[str]:
+    """Read the names of the columns; none where the file is empty."""
+    return next(_parsed(stored_lines(name, how), name, csv.QUOTE_MINIMAL), ([], 0))[0]
+
+
+def read_rows(name: PathLike, how: Reading, advance: Callable[[int], None] | None = None) -> Iterator[list[str]]:
+    """Read the rows after the header; lines without any character are passed over."""
+    quoting = csv.QUOTE_MINIMAL if not _is_tsv(name) or _quotes_fit(name, how) else csv.QUOTE_NONE
+    over, first = 0, (0, 0)
+    rows = _parsed(stored_lines(name, how, advance), name, quoting)
+    last = next(rows, ([], 0))[1]
+    for row, line in rows:
+        if line - last > 1 and any("\n" in field for field in row):
+            first = first if over else (last + 1, line)
+            over += 1
+        last = line
+        yield row
+    if over:
+        _logger.warning(
+            "%s: rows that go over several lines: %d, the first in lines %d to %d; if rows are missing, a quotation "
+            "mark stands open there",
+            name, over, *first,
+        )  # fmt: skip
+
+
+def _parsed(lines: Iterator[str], name: PathLike, quoting: int) -> Iterator[tuple[list[str], int]]:
+    """Yield rows, each with the number of its last line."""
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_FIELD))
+    reader = csv.reader(lines, delimiter="\t" if _is_tsv(name) else ",", quoting=quoting, strict=True)  # type: ignore[arg-type]
+    width = 0
+    while True:
+        line = reader.line_num + 1
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            raise MwSError(f"{name}:{line}: {_fault(str(error), reader.line_num)}") from error
+        if row is None:
+            return
+        if row:
+            width = width or len(row)
+            if len(row) != width:
+                raise MwSError(f"{name}:{line}: not a readable CSV row: {len(row)} fields, but the header has {width}")
+            yield row, reader.line_num
+
+
+def _fault(error: str, line: int) -> str:
+    if "unexpected end" in error or "field larger" in error:
+        return "a quotation mark opens a field here and none closes it; double a mark that is text, and quote its field"
+    if "expected after" in error:
+        return (
+            f"text follows the quotation mark that closes a field in line {line}; double a mark that is text, and "
+            "quote its field"
+        )
+    if "new-line" in error:
+        return "a carriage return stands within a field that is not quoted; end lines with a line feed"
+    return error
+
+
+def _quotes_fit(name: PathLike, how: Reading) -> bool:
+    """Return whether quotation marks can be read as quoting in the whole of a .tsv file."""
+    if not os.path.isfile(name):  # a pipe is read but once
+        return False
+    try:
+        rows = _parsed(stored_lines(name, how), name, csv.QUOTE_MINIMAL)
+        return not any(_holds_rows(row) for row, _ in rows)
+    except MwSError:
+        return False
+
+
+def _holds_rows(row: list[str]) -> bool:
+    """Return whether every line of a row over several lines has as many tabs as a row of its own would have."""
+    lines = "\t".join(row).removesuffix("\n").split("\n") if len(row) > 1 else []
+    return len(lines) > 1 and all(line.count("\t") == len(row) - 1 for line in lines)
+
+
+def _is_tsv(name: PathLike) -> bool:
+    return ".tsv" in os.path.basename(name).lower()

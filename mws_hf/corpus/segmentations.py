@@ -1,4 +1,4 @@
-"""Read segmented words, public gold or labels, into one type; no line is dropped without a word.
+"""Read segmented words, public gold or labels cut by hand, into one type; no line is dropped without a word.
 
 Formats (found from the content, or named with `format=`):
 
@@ -8,28 +8,36 @@ Formats (found from the content, or named with `format=`):
 * ``neural``: ``word<TAB>пере:PREF/чит:ROOT`` (NeuralMorphemeSegmentation), tags optional.
 * ``morphscore``: CSV with ``wordform, preceding_part, stem, following_part`` (2025) or ``full_word, pt1, rest`` (2024).
 * ``morphynet``: inflectional ``lemma, form, features, a|b`` or derivational ``source, target, POS, POS, affix, type``.
+
+A person who labels words wants to hear of a slip, so a plain list of labels with one is refused. In the published
+formats lines that do not spell their word are usual; they are left out with a warning.
 """
 
 from __future__ import annotations
 
 import csv
 import gzip
+import logging
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from mws_hf.errors import MwSError
 
 Morphs: TypeAlias = tuple[str, ...]
+Rows: TypeAlias = tuple[tuple[int, str, tuple[Morphs, ...]], ...]
 _Parsed: TypeAlias = tuple[str, list[list[str]]]
 
 FORMATS = ("words", "sigmorphon2022", "morphochallenge", "neural", "morphscore", "morphynet")
+SHOWN = 5
+"""Problems of labels named one by one."""
 _CSV_COLUMNS = (("wordform", "preceding_part", "stem", "following_part"), ("full_word", "pt1", "rest"))
 _NEURAL = re.compile(r"[^:/\s]+:[A-Z]+(/[^:/\s]+:[A-Z]+)*|[^:/\s]+(/[^:/\s]+)+")
+_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -38,6 +46,15 @@ class GoldWord:
 
     word: str
     segmentations: tuple[Morphs, ...]
+
+
+OneList: TypeAlias = (
+    str | os.PathLike[str] | Mapping[str, str | Iterable[Any]] | Iterable[GoldWord | tuple[str, str | Iterable[Any]]]
+)
+"""A file; or words with their segmentations: ``"m1 m2, alternative"``, a list of morphs, or a list of such lists."""
+
+Labels: TypeAlias = OneList | Mapping[str, OneList]
+"""Labels of one list of words, or by group."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +70,7 @@ class Gold:
         partial: True if a word carries only one or two of its boundaries (MorphScore, derivational MorphyNet): then
             precision and F1 punish true cuts, and recall at single-boundary gold is the figure to read.
         labelled: words taken out because a tokenizer had learnt from their labels.
+        rows: (line number, word, its segmentations) of each usable line, in file order.
     """
 
     name: str
@@ -62,6 +80,7 @@ class Gold:
     lines: int
     partial: bool
     labelled: int = 0
+    rows: Rows = ()
 
     def without(self, words: frozenset[str]) -> Gold:
         """Return the gold less some words, given casefolded; raises MwSError where no word is left."""
@@ -71,29 +90,23 @@ class Gold:
         return replace(self, words=kept, labelled=self.labelled + len(self.words) - len(kept))
 
 
-@dataclass(frozen=True)
-class SegmentedLines:
-    """The usable lines of a file of segmentations, and the reasons against the other ones; fields as in `Gold`.
+def read_gold(path: str | os.PathLike[str], format: str | None = None) -> Gold:
+    r"""Read a file of segmentations (UTF-8, gzip allowed); its format, of `FORMATS`, is found if not given.
 
-    Attributes:
-        format: one of `FORMATS`.
-        rows: (line number, word, its segmentations) in file order; the morphs of each spell the word exactly.
-        problems: ``file:line: reason`` for each line left out.
-        lines: lines that hold data.
-        partial: True if a word carries only one or two of its boundaries; see `Gold`.
-    """
+    Alternatives of equal words are merged. Morphs that differ from the word in letter case only are accepted and take
+    the word's letters.
 
-    format: str
-    rows: tuple[tuple[int, str, tuple[Morphs, ...]], ...]
-    problems: tuple[str, ...]
-    lines: int
-    partial: bool
+    Raises:
+        MwSError: unreadable file, unknown format, or no usable line at all.
 
-
-def read_segmented_lines(path: str | os.PathLike[str], format: str | None = None) -> SegmentedLines:
-    """Read a file of segmentations (UTF-8, gzip allowed) line by line; its format, of `FORMATS`, is found if not given.
-
-    Morphs that differ from the word in letter case only are accepted and take the word's letters.
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "toy.tsv"
+    >>> _ = file.write_text("unlocks\tun lock s, unlock s\nbad\tb d\n", encoding="utf-8")
+    >>> gold = read_gold(file)
+    >>> gold.words
+    (GoldWord(word='unlocks', segmentations=(('un', 'lock', 's'), ('unlock', 's'))),)
+    >>> [problem.split("/")[-1] for problem in gold.problems]
+    ["toy.tsv:2: the morphs 'b d' do not spell 'bad'"]
     """
     file = Path(path)
     numbered = list(_numbered(_read_text(file)))
@@ -116,7 +129,8 @@ def read_segmented_lines(path: str | os.PathLike[str], format: str | None = None
         first = "; ".join(problems[:3]) or "the file is empty"
         raise MwSError(f"{file}: no usable line as format {format!r} ({first}); other formats: {', '.join(FORMATS)}")
     partial = format == "morphscore" or (format == "morphynet" and numbered[0][1].count("\t") == 5)
-    return SegmentedLines(format, tuple(rows), tuple(problems), len(numbered), partial)
+    words = merge_alternatives((word, alternatives) for _, word, alternatives in rows)
+    return Gold(_short_name(file), format, words, tuple(problems), len(numbered), partial, rows=tuple(rows))
 
 
 def spelled(word: str, alternatives: Iterable[list[str]]) -> tuple[Morphs, ...]:
@@ -131,23 +145,6 @@ def spelled(word: str, alternatives: Iterable[list[str]]) -> tuple[Morphs, ...]:
 def split_alternatives(word: str, analysis: str) -> list[list[str]]:
     """Cut ``m1 m2, alternative`` into morphs; a comma alone divides where the word has none."""
     return [alternative.split() for alternative in analysis.split(", " if "," in word else ",")]
-
-
-def read_gold(path: str | os.PathLike[str], format: str | None = None) -> Gold:
-    r"""Read a gold file; alternatives of equal words are merged. `read_segmented_lines` describes the formats.
-
-    >>> import tempfile
-    >>> file = Path(tempfile.mkdtemp()) / "toy.tsv"
-    >>> _ = file.write_text("unlocks\tun lock s, unlock s\nbad\tb d\n", encoding="utf-8")
-    >>> gold = read_gold(file)
-    >>> gold.words
-    (GoldWord(word='unlocks', segmentations=(('un', 'lock', 's'), ('unlock', 's'))),)
-    >>> [problem.split("/")[-1] for problem in gold.problems]
-    ["toy.tsv:2: the morphs 'b d' do not spell 'bad'"]
-    """
-    found = read_segmented_lines(path, format)
-    words = merge_alternatives((word, alternatives) for _, word, alternatives in found.rows)
-    return Gold(_short_name(Path(path)), found.format, words, found.problems, found.lines, found.partial)
 
 
 def merge_alternatives(rows: Iterable[tuple[str, tuple[Morphs, ...]]]) -> tuple[GoldWord, ...]:
@@ -306,3 +303,137 @@ _PARSERS: dict[str, Callable[[str], _Parsed]] = {
     "neural": _parse_neural,
     "morphynet": _parse_morphynet,
 }
+
+
+def read_labels(source: OneList) -> tuple[GoldWord, ...]:
+    """Read labelled words from a file, a mapping or a list; an error names file and line, or the entry.
+
+    A file is of one of `FORMATS`, but not MorphScore or derivational MorphyNet, which mark one or two
+    boundaries of a word and are silent on the others.
+
+    >>> read_labels({"unlocks": "un lock s, unlock s", "cats": ["cat", "s"]})[1]
+    GoldWord(word='cats', segmentations=(('cat', 's'),))
+    """
+    if isinstance(source, str | os.PathLike):
+        return _read_file(Path(source))
+    entries = source.items() if isinstance(source, Mapping) else source
+    problems: list[str] = []
+    rows: list[tuple[str, str, tuple[Morphs, ...]]] = []
+    for number, entry in enumerate(_checked_entries(entries), start=1):
+        try:
+            rows.append((f"labels, entry {number}", *_parsed_entry(entry)))
+        except MwSError as reason:
+            problems.append(f"labels, entry {number}: {reason}")
+    _refuse(problems + _disagreements(rows))
+    return merge_alternatives((word, found) for _, word, found in rows)
+
+
+def is_by_group(source: Any) -> bool:
+    """Return whether labels are a mapping from groups to labels, each a path, a mapping or `GoldWord`s, not from words.
+
+    A str is a path where a file has that name; else it is the segmentation of a word.
+
+    >>> [is_by_group(each) for each in ({"fin": Path("a.tsv")}, {"eng": {"cats": "cat s"}}, {"cats": "cat s"})]
+    [True, True, False]
+    """
+    return isinstance(source, Mapping) and bool(source) and all(map(_is_source, source.values()))
+
+
+def _is_source(value: Any) -> bool:
+    if isinstance(value, str):
+        return os.path.isfile(value)
+    if isinstance(value, list | tuple):
+        return bool(value) and all(isinstance(each, GoldWord) for each in value)
+    return isinstance(value, os.PathLike | Mapping)
+
+
+def read_group_labels(sources: Mapping[Any, Any]) -> dict[str, tuple[GoldWord, ...]]:
+    """Read the labels of every group, by name ascending; `read_labels` describes the sources."""
+    from mws_hf.corpus.groups import check_group_name  # here, because gold needs no counts
+
+    found = {}
+    for name in sorted(map(check_group_name, sources)):
+        try:
+            found[name] = read_labels(sources[name])
+        except MwSError as error:
+            raise MwSError(f"group {name!r}: {error}") from error
+    return found
+
+
+def labels_of_groups(
+    groups: Iterable[str], labels: tuple[GoldWord, ...], by_group: Mapping[str, tuple[GoldWord, ...]]
+) -> Mapping[str, tuple[GoldWord, ...]]:
+    """Return the labels of each group that has any: those `by_group`, or `labels`, which belong to the one group."""
+    names = list(groups)
+    here = ", ".join(name for name in names if name) or "none was named"
+    if unknown := sorted(set(by_group) - set(names)):
+        raise MwSError(f"labels for group {', '.join(map(repr, unknown))}, which is not there; groups: {here}")
+    if labels and len(names) > 1:
+        raise MwSError(
+            f"labels of one language beside {len(names)} groups ({here}); say whose, such as {names[0]}=FILE"
+        )
+    return dict.fromkeys(names, labels) if labels else by_group
+
+
+def to_mapping(labels: Iterable[GoldWord]) -> dict[str, list[list[str]]]:
+    """Turn labels into plain lists, as a record keeps them; `read_labels` reads them back."""
+    return {label.word: [list(morphs) for morphs in label.segmentations] for label in labels}
+
+
+def _read_file(file: Path) -> tuple[GoldWord, ...]:
+    found = read_gold(file)
+    if found.partial:
+        raise MwSError(
+            f"{file}: format {found.format!r} marks one or two boundaries of a word and is silent on the others; "
+            "give whole segmentations, word<TAB>m1 m2 m3"
+        )
+    if found.format == "words":
+        rows = [(f"{file}:{number}", word, alternatives) for number, word, alternatives in found.rows]
+        _refuse([*found.problems, *_disagreements(rows)])
+    for problem in found.problems[:SHOWN]:
+        _logger.warning("label left out: %s", problem)
+    if len(found.problems) > SHOWN:
+        _logger.warning("%s: %d of %d lines left out", file, len(found.problems), found.lines)
+    return found.words
+
+
+def _refuse(problems: list[str]) -> None:
+    if problems:
+        more = f"; and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
+        raise MwSError("; ".join(problems[:SHOWN]) + more)
+
+
+def _disagreements(rows: list[tuple[str, str, tuple[Morphs, ...]]]) -> list[str]:
+    """Find words that stand twice with different segmentations, by the second place."""
+    first: dict[str, tuple[str, tuple[Morphs, ...]]] = {}
+    problems = []
+    for place, word, alternatives in rows:
+        where, known = first.setdefault(word, (place, alternatives))
+        if set(known) != set(alternatives):
+            problems.append(
+                f"{place}: {word!r} is cut otherwise in {where}; keep one, or put both in one line, with a comma"
+            )
+    return problems
+
+
+def _checked_entries(entries: Any) -> Iterable[Any]:
+    if not isinstance(entries, Iterable):
+        raise MwSError(f"labels: {type(entries).__name__} is neither a file nor words; give a path, a dict or pairs")
+    return entries
+
+
+def _parsed_entry(entry: Any) -> tuple[str, tuple[Morphs, ...]]:
+    """Return word and segmentations of one entry; raises MwSError where the entry is no such pair."""
+    if isinstance(entry, GoldWord):
+        entry = (entry.word, entry.segmentations)
+    if not isinstance(entry, tuple | list) or len(entry) != 2 or not isinstance(entry[0], str):
+        raise MwSError(f"{entry!r} is no pair of a word and its morphs; give ('unlocks', 'un lock s')")
+    word, analysis = entry
+    if isinstance(analysis, str):
+        return word, spelled(word, split_alternatives(word, analysis))
+    parts = list(analysis) if isinstance(analysis, Iterable) else []
+    nested = parts if parts and not isinstance(parts[0], str) else [parts]
+    alternatives = [list(part) if isinstance(part, Iterable) else [part] for part in nested]
+    if not all(isinstance(morph, str) for morphs in alternatives for morph in morphs):
+        raise MwSError(f"{analysis!r} holds something that is no string; give the morphs of {word!r}")
+    return word, spelled(word, alternatives)

@@ -14,11 +14,8 @@ import numpy as np
 
 from mws_hf.atomic import output_lock
 from mws_hf.corpus.blocks import LITTLE, Advance, Block, document_blocks, file_blocks, padded, whole_files
-from mws_hf.corpus.files import PLAIN, Reading
-from mws_hf.corpus.inputs import check_files, input_files
-from mws_hf.corpus.progress import progress_bar
-from mws_hf.corpus.records import iterate_documents
-from mws_hf.corpus.repeats import warn_of_repeated
+from mws_hf.corpus.files import PLAIN, Reading, progress_bar
+from mws_hf.corpus.inputs import check_files, input_files, iterate_documents, warn_of_repeated
 from mws_hf.encode.corpus import DATASET_FILES, EncodedCorpus, Shard, shard_name, write_shard
 from mws_hf.encode.encoder import BlockEncoder, EncodedBlock
 from mws_hf.encode.output import Plan, finish, prepare, write_manifest

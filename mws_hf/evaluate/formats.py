@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mws_hf.corpus.segmentations import read_segmented_lines
+from mws_hf.corpus.segmentations import read_gold
 from mws_hf.errors import MwSError, first_line
 from mws_hf.evaluate.encoder import Encoded, Encoder, Span, load_encoder
 from mws_hf.tokenizer.hub import tokenizer_place
@@ -101,7 +101,7 @@ def _head(file: Path) -> bytes:
 
 def _segmentations(file: Path) -> Segmentations:
     """Read finished segmentations; of a word with alternatives the first counts."""
-    found = read_segmented_lines(file)
+    found = read_gold(file)
     pieces: dict[str, tuple[str, ...]] = {}
     for number, word, ways in found.rows:
         if pieces.setdefault(word, ways[0]) != ways[0]:

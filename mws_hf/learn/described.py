@@ -22,7 +22,7 @@ from mws_hf.text.pattern import Digits
 from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS
 
 if TYPE_CHECKING:
-    from mws_hf.corpus.labels import Labels
+    from mws_hf.corpus.segmentations import Labels
     from mws_hf.learn.settings import CriterionSettings
 else:  # their names are enough to read the descriptions
     Labels = CriterionSettings = Any
@@ -273,7 +273,7 @@ class TrainerFields(VocabularyFields):
             "Words cut by hand to learn from, better 20 or more: a file of word<TAB>mor ph eme s, alternatives after a "
             "comma, or another format that `mws evaluate` reads; of several groups a file each.",
             "none",
-            'Also a dict, or pairs; by group ``{"fin": "fin.tsv"}``. See `corpus.labels.read_labels`.',
+            'Also a dict, or pairs; by group ``{"fin": "fin.tsv"}``. See `corpus.segmentations.read_labels`.',
             contextual=True,
             metavar="[GROUP=]FILE",
             shown="none; repeat for more",

@@ -137,7 +137,7 @@ def find_evidence(
     shares = group_shares(groups, weights or {})
     labels: Mapping[str, tuple[GoldWord, ...]] = {}
     if settings.labels or settings.group_labels:
-        from mws_hf.corpus.labels import labels_of_groups
+        from mws_hf.corpus.segmentations import labels_of_groups
 
         labels = labels_of_groups(groups, settings.labels, settings.group_labels)
     if len(groups) == 1:

@@ -282,7 +282,7 @@ def _criterion_settings(criterion: Any, given: dict[str, Any]) -> CriterionSetti
 
 def _contextual(given: dict[str, Any]) -> ContextualSettings:
     if "labels" in given:
-        from mws_hf.corpus.labels import is_by_group, read_group_labels, read_labels
+        from mws_hf.corpus.segmentations import is_by_group, read_group_labels, read_labels
 
         by_group = is_by_group(given["labels"])
         labels = given.pop("labels")
@@ -305,7 +305,7 @@ def to_record(
         del record["evidence"]
         record |= {"max_types": evidence.max_types, "granularity": evidence.granularity, "labels": None}
         if evidence.labels or evidence.group_labels:
-            from mws_hf.corpus.labels import to_mapping
+            from mws_hf.corpus.segmentations import to_mapping
 
             by_group = {name: to_mapping(labels) for name, labels in evidence.group_labels.items()}
             record["labels"] = by_group or to_mapping(evidence.labels) or None

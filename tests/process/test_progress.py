@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mws_hf.corpus.columns import read_column
+from mws_hf.corpus.columns import read_columns
 from mws_hf.corpus.counting import count_files
 from mws_hf.corpus.files import Reading
 from mws_hf.encode.bulk import source_blocks, source_size
@@ -67,7 +67,7 @@ def test_bytes_taken_add_up_to_the_file_and_come_in_steps(name: str, inputs: dic
 
 def test_parquet_rows_share_out_the_file(inputs: dict[str, Path]):
     taken: list[int] = []
-    batches = list(read_column(inputs["a.parquet"], Reading(column="text"), taken.append))
+    batches = list(read_columns(inputs["a.parquet"], ["text"], Reading(), taken.append))
     assert len(taken) == len(batches) > 1 and min(taken) > 0
     assert sum(taken) == inputs["a.parquet"].stat().st_size
 

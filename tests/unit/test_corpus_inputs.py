@@ -20,8 +20,7 @@ from mws_hf import MwSTrainer
 from mws_hf.commands.sources import Sources
 from mws_hf.corpus.columns import checked_strings
 from mws_hf.corpus.counting import count_documents, count_files
-from mws_hf.corpus.inputs import input_files
-from mws_hf.corpus.records import iterate_documents
+from mws_hf.corpus.inputs import input_files, iterate_documents
 from mws_hf.corpus.word_list import count_mapping, read_word_list
 from mws_hf.encode import encode_corpus
 from mws_hf.errors import MwSError

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from mws_hf import MwSError, MwSTokenizerFast, MwSTrainer, WordCounts
-from mws_hf.corpus.labels import read_labels
-from mws_hf.corpus.segmentations import GoldWord
+from mws_hf.corpus.segmentations import GoldWord, read_labels
 from mws_hf.evaluate import evaluate, read_gold
 from mws_hf.learn.evidence.forms import split_graphemes
 from mws_hf.learn.evidence.labels import label_targets

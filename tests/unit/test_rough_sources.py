@@ -15,8 +15,7 @@ import pytest
 from mws_hf import MwSTrainer
 from mws_hf.corpus.counting import count_documents, count_files, count_source
 from mws_hf.corpus.files import Reading, expand_paths
-from mws_hf.corpus.inputs import read_documents
-from mws_hf.corpus.records import iterate_documents
+from mws_hf.corpus.inputs import iterate_documents, read_documents
 from mws_hf.encode import encode_corpus
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import GPT4_PATTERN

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mws_hf.corpus.progress import progress_bar
+from mws_hf.corpus.files import progress_bar
 from mws_hf.kernels.arrays import Array
 from mws_hf.kernels.jit import njit
 from mws_hf.learn.classic.coefficient import UNITS, ClassicSettings, Counts, is_candidate, terms_of, to_units

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from mws_hf.corpus.progress import progress_bar
+from mws_hf.corpus.files import progress_bar
 from mws_hf.errors import MwSError
 from mws_hf.kernels.arrays import Array, Doubles, Longs
 from mws_hf.kernels.jit import njit

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -78,12 +78,11 @@ def count_files(
     how = Reading(column, encoding, errors)
     check_files(names, how)
     lines = scanner_kind(pattern) is None
-    size = sum(os.path.getsize(name) for name in names if name != STDIN)
-    with byte_bar(names) if show_progress else nullcontext() as advance:
+    with _byte_bar(names, show_progress) as advance:
         sources = [file_blocks(name, how, lines=lines, advance=advance) for name in names]
         return _ungrouped(
             sources, pattern=pattern, normalization=normalization, workers=workers, memory_cap=memory_cap,
-            text_bytes=size, special_tokens=special_tokens,
+            text_bytes=_size_of(names), special_tokens=special_tokens,
         )  # fmt: skip
 
 
@@ -120,8 +119,8 @@ def count_documents(
     [(' и', 2), (' кот', 1), ('кот', 1)]
     """
     parts = stream_shards(documents, 1 if scanner_kind(pattern) is None else thread_count(workers))
-    with _bar(total=length, unit=" documents") if show_progress else nullcontext() as bar:
-        advance = None if bar is None else _locked(bar.update)
+    with _bar(show_progress, total=length, unit=" documents") as bar:
+        advance = _locked(bar.update) if show_progress else None
         sources = [document_blocks(_advancing(iterate_documents(part, column), advance)) for part in parts]
         return _ungrouped(
             sources, pattern=pattern, normalization=normalization, workers=workers, memory_cap=memory_cap,
@@ -214,7 +213,12 @@ def count_source(
     {'eng': 4, 'fin': 3}
     """
     if group_column is not None:
-        return _count_by_column(source, column, group_column, **options)
+        names = input_files(source, "train({group: texts})")
+        if names is not None:
+            return count_group_column(names, column, group_column, **options)
+        _only_for_files(options, source)
+        counting = {name: value for name, value in options.items() if name not in ("length", "show_progress")}
+        return _by_group([group_batches(source, column, group_column)], counting)
     grouped = _names_groups(source)
     for name, part in source.items() if grouped else ():
         if not isinstance(part, (str, os.PathLike)) and (isinstance(part, bytes) or not hasattr(part, "__iter__")):
@@ -248,16 +252,6 @@ def _only_for_files(options: Mapping[str, Any], source: Any) -> None:
         raise MwSError(f"{', '.join(only)}: for files, but {type(source).__name__} holds texts")
 
 
-def _count_by_column(source: Any, column: str | None, group_column: str, **options: Any) -> GroupedCounts:
-    files = input_files(source, "train({group: texts})")
-    if files is not None:
-        return count_group_column(files, column, group_column, **options)
-    _only_for_files(options, source)
-    for name in ("length", "show_progress"):
-        options.pop(name, None)
-    return _by_group([group_batches(source, column, group_column)], options)
-
-
 def count_group_column(
     paths: Any,
     column: str | None,
@@ -275,7 +269,7 @@ def count_group_column(
     names = expand_paths(paths)
     how = Reading(column, encoding, errors)
     check_files(names, how, group_column)
-    with byte_bar(names) if show_progress else nullcontext() as advance:
+    with _byte_bar(names, show_progress) as advance:
         sources = [file_group_batches(name, group_column, how, advance) for name in names]
         return _by_group(sources, options)
 
@@ -295,15 +289,17 @@ def _group_place(group: str, _row: int) -> str:
     return f"a text of group {group!r}"
 
 
-def _bar(**options: Any) -> Any:
-    return progress_bar(True, desc="counting words", **options)
+_bar = partial(progress_bar, desc="counting words")
+
+
+def _size_of(names: Sequence[str]) -> int:
+    return sum(os.path.getsize(name) for name in names if name != STDIN)
 
 
 @contextmanager
-def byte_bar(names: Sequence[str]) -> Iterator[Callable[[int], None]]:
+def _byte_bar(names: Sequence[str], show: bool) -> Iterator[Callable[[int], None]]:
     """Show a bar of the bytes of files; yield the function that any thread tells of bytes taken."""
-    size = sum(os.path.getsize(name) for name in names if name != STDIN)
-    with _bar(total=size or None, unit="B", unit_scale=True) as bar:
+    with _bar(show, total=_size_of(names) or None, unit="B", unit_scale=True) as bar:
         yield _locked(bar.update)
 
 

@@ -17,11 +17,12 @@ import pyarrow.compute as pc
 from mws_hf.corpus.columns import Columns, arrow_integers, flat_utf8, integers
 from mws_hf.corpus.counts_file import (
     MAX_TOTAL,
+    ROW_GROUP,
+    CountsFile,
     check_total,
     check_utf8,
     exact_sum,
     fingerprint,
-    read_counts_columns,
     write_columns,
 )
 from mws_hf.corpus.token_table import summed
@@ -225,17 +226,19 @@ class WordCounts:
 
     @classmethod
     def load_groups(cls, path: str | os.PathLike[str]) -> dict[str, WordCounts]:
-        """Read a file of counts, each group on its own; "" is the name of words of no group.
-
-        Raises:
-            MwSError: the file is missing, truncated, corrupt, or not made by `save`.
-        """
-        groups, pattern, normalization = read_counts_columns(path)
-        normalization = check_normalization(normalization)
+        """Read a file of counts, each group on its own; "" is the name of words of no group."""
+        file = CountsFile.open(path)
+        normalization = check_normalization(file.normalization)
+        parts: dict[str, list[Columns]] = {name: [] for name in file.totals}
+        for name, columns in file.batches(ROW_GROUP):
+            parts[name].append(columns)
         found, first = {}, 1
-        for name, columns in groups.items():
-            found[name] = cls._frozen(*_as_written(path, *columns, first), pattern, normalization)
-            first += len(columns[1])
+        for name in file.totals:
+            pieces = parts.pop(name)
+            words = pa.chunked_array([words for words, _ in pieces], pa.large_string())
+            counts = np.concatenate([np.zeros(0, np.int64), *(counts for _, counts in pieces)])
+            found[name] = cls._frozen(*_as_written(path, words, counts, first), file.pattern, normalization)
+            first += len(counts)
         return found
 
 

@@ -93,29 +93,10 @@ def counts_writer(path: str | os.PathLike[str], schema: pa.Schema) -> Iterator[p
         yield writer
 
 
-def read_counts_columns(path: str | os.PathLike[str]) -> tuple[dict[str, Columns], str, str | None]:
-    """Read a file that `write_columns` wrote: the columns of each group, pattern and normalization."""
-    file = CountsFile.open(path)
-    words: dict[str, list[Any]] = {name: [] for name in file.totals}
-    numbers = {name: [np.zeros(0, np.int64)] for name in file.totals}
-    for name, (strings, counts) in file.batches(ROW_GROUP):
-        words[name].append(strings)
-        numbers[name].append(counts)
-    columns = {
-        name: (pa.chunked_array(words[name], pa.large_string()), np.concatenate(numbers[name])) for name in words
-    }
-    return columns, file.pattern, file.normalization
-
-
 class CountsFile(NamedTuple):
-    """A file of counts that is read in pieces.
+    """A file of counts that is read in pieces: its total of each group, and marks of the texts counted where known.
 
-    Attributes:
-        path: the file.
-        pattern: the split pattern.
-        normalization: the Unicode normalization, or None.
-        totals: total of each group, in the order of the file; "" is the name of words of no group.
-        texts: marks of the texts counted (`corpus.inputs.text_marks`), empty where they are not known.
+    Groups are in the order of the file; "" is the name of words of no group.
     """
 
     path: Path
@@ -147,11 +128,7 @@ class CountsFile(NamedTuple):
         return cls(Path(path), settings["pattern"], settings["normalization"] or None, totals, texts)
 
     def batches(self, rows: int) -> Iterator[tuple[str, Columns]]:
-        """Yield the words and counts of a group, so many rows at a time, in the order of the file.
-
-        Raises:
-            MwSError: the file is damaged, or its counts differ from its metadata.
-        """
+        """Yield the words and counts of a group, so many rows at a time, in the order of the file."""
         rest, first = dict(self.totals), 1
         with _parquet(self.path) as file:
             settings = _kept_settings(file.schema_arrow)

@@ -123,7 +123,11 @@ class GroupedCounts(Mapping[str, WordCounts]):
         kept = self.union.at_least(min_count)
         if len(self) == 1:
             return GroupedCounts({next(iter(self)): kept})
-        return GroupedCounts({name: _among(counts, kept) for name, counts in self.groups.items()})
+        found = {}
+        for name, counts in self.groups.items():
+            rows = pc.indices_nonzero(pc.is_in(counts.strings, value_set=kept.strings))
+            found[name] = counts.take(integers(rows).astype(np.int64))
+        return GroupedCounts(found)
 
     def weighted(self, weights: Mapping[str, float]) -> WordCounts:
         """Raise counts so that the texts of groups are in proportion to the groups' weights (1 where none is given).
@@ -231,11 +235,6 @@ def group_shares(groups: Mapping[str, Any], weights: Mapping[str, float]) -> dic
         raise MwSError(f"a weight for group {', '.join(map(repr, unknown))}, which is not there; groups: {here}")
     whole = math.fsum(weights.get(name, 1.0) for name in groups)
     return {name: weights.get(name, 1.0) / whole for name in groups}
-
-
-def _among(counts: WordCounts, kept: WordCounts) -> WordCounts:
-    mask = pc.is_in(counts.strings, value_set=kept.strings)
-    return counts.take(integers(pc.indices_nonzero(mask)).astype(np.int64))
 
 
 def _with_counts(counts: WordCounts, times: Any) -> WordCounts:

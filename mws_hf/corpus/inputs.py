@@ -341,7 +341,12 @@ def iterate_documents(source: Any, column: str | None = None) -> Iterator[str]:
     if column is not None and (arrow or hasattr(source, "dtype")):
         raise MwSError(f"{type(source).__name__} is a single column; leave column={column!r} out")
     if arrow:
-        yield from _arrow_documents(source)
+        if not is_text(source.type):
+            raise MwSError(f"pyarrow array: it holds {source.type}, not text")
+        first = 1
+        for chunk in source.chunks if isinstance(source, pa.ChunkedArray) else [source]:
+            yield from checked_strings(chunk, "pyarrow array", first).to_pylist()
+            first += len(chunk)
     elif column is not None or _has_columns(source):
         texts = (text for (texts,) in read_records(source, [column]) for text in texts)
         yield from _guarded("" if text is None else text for text in texts)
@@ -351,15 +356,6 @@ def iterate_documents(source: Any, column: str | None = None) -> Iterator[str]:
 
 def _has_columns(source: Any) -> bool:
     return isinstance(source, Mapping) or any(hasattr(source, name) for name in ("columns", "column_names"))
-
-
-def _arrow_documents(values: Any) -> Iterator[str]:
-    if not is_text(values.type):
-        raise MwSError(f"pyarrow array: it holds {values.type}, not text")
-    first = 1
-    for chunk in values.chunks if isinstance(values, pa.ChunkedArray) else [values]:
-        yield from checked_strings(chunk, "pyarrow array", first).to_pylist()
-        first += len(chunk)
 
 
 def only_split(splits: Mapping[Any, Any]) -> Any:

@@ -28,7 +28,7 @@ import word_lists
 
 from mws_hf import WordCounts
 from mws_hf.corpus.counting import count_documents
-from mws_hf.corpus.dictionary import lexicon_counts
+from mws_hf.corpus.word_list import lexicon_counts
 from mws_hf.research.compare import compare, parse_systems
 from mws_hf.research.compare.plots import fertility_figure, save
 from mws_hf.text.markdown import markdown_table

@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 
 from mws_hf import MwSTrainer, WordCounts
-from mws_hf.corpus.dictionary import lexicon_counts
+from mws_hf.corpus.word_list import lexicon_counts
 from mws_hf.research import baselines
 
 WORDS = ("подводник", "безработица", "читательницами", "краснолицый", "переписывающаяся")

@@ -35,8 +35,8 @@ from mws_hf.cards.card import Card, keep_card
 from mws_hf.cards.facts import CardFacts
 from mws_hf.cards.readme import is_untouched, write_card
 from mws_hf.corpus.counting import count_documents
-from mws_hf.corpus.dictionary import lexicon_counts, lexicon_words
 from mws_hf.corpus.groups import GroupedCounts
+from mws_hf.corpus.word_list import lexicon_counts, lexicon_words
 from mws_hf.evaluate.encoder import Encoder, load_encoder
 from mws_hf.evaluate.report import EvaluationReport, evaluate
 from mws_hf.evaluate.running_text import TextScores, score_text

@@ -14,7 +14,7 @@ from tqdm import tqdm
 from mws_hf.corpus.blocks import LITTLE
 from mws_hf.corpus.counting import count_documents, count_files
 from mws_hf.corpus.counts import WordCounts
-from mws_hf.corpus.dictionary import lexicon_words
+from mws_hf.corpus.word_list import lexicon_words
 from mws_hf.encode.bulk import encode_corpus
 from mws_hf.learn.classic.explain import explain_merges
 from mws_hf.learn.words import SymbolCorpus

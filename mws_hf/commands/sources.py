@@ -93,7 +93,7 @@ class Sources:
             check_list(path)
         warn_of_repeated(given)
         if self.lexicon is not None or self.lemmas is not None:
-            from mws_hf.corpus.dictionary import check_lexicon
+            from mws_hf.corpus.word_list import check_lexicon
 
             check_lexicon(self.lexicon or "ru")
 
@@ -150,8 +150,7 @@ class Sources:
     def _lists(self, cut: dict[str, Any]) -> list[WordCounts]:
         if not self.lists and self.lexicon is None:
             return []
-        from mws_hf.corpus.dictionary import lemma_counts, lexicon_counts
-        from mws_hf.corpus.word_list import list_lines, read_word_list
+        from mws_hf.corpus.word_list import lemma_counts, lexicon_counts, list_lines, read_word_list
 
         coding: dict[str, Any] = {"encoding": self.reading.encoding, "errors": self.reading.errors}
         parts = [read_word_list(path, **coding, **cut) for path in self.word_lists]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from mws_hf import WordCounts
-from mws_hf.corpus.dictionary import lexicon_counts
+from mws_hf.corpus.word_list import lexicon_counts
 from mws_hf.errors import MwSError
 
 SCRIPTS = Path(__file__).resolve().parent.parent

@@ -79,7 +79,7 @@ def test_the_segmentations_of_the_lexicon_are_those_of_the_demo(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "scripts"))
     from segmentation_table import WORDS, mws_cuts
 
-    from mws_hf.corpus.dictionary import lexicon_counts
+    from mws_hf.corpus.word_list import lexicon_counts
 
     page = (ROOT / "docs" / "train.md").read_text(encoding="utf-8")
     shown = dict(re.findall(r"^\| (\w+) \| [\w·]+ \| ([\w·]+) \|$", page, re.MULTILINE))

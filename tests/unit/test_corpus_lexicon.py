@@ -5,8 +5,8 @@ import importlib.util
 import pymorphy3
 import pytest
 
-from mws_hf.corpus import dictionary as lexicon
-from mws_hf.corpus.dictionary import expand_lemmas, good_dataset_text, lemma_counts, lexicon_counts, lexicon_words
+from mws_hf.corpus import word_list as lexicon
+from mws_hf.corpus.word_list import expand_lemmas, good_dataset_text, lemma_counts, lexicon_counts, lexicon_words
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, compiled
 from tests.examples import thorough

@@ -14,7 +14,7 @@ from transformers import AutoTokenizer
 
 from mws_hf import MwSError, MwSTokenizerFast, MwSTrainer, WordCounts
 from mws_hf.corpus.counting import count_documents
-from mws_hf.corpus.dictionary import good_dataset_text
+from mws_hf.corpus.word_list import good_dataset_text
 from mws_hf.evaluate.segment import segment_words
 from mws_hf.learn.classic.coefficient import ClassicSettings
 from mws_hf.learn.engine.segmentation import Segmentation

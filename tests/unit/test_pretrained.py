@@ -15,7 +15,7 @@ from huggingface_hub import EvalResult, ModelCard
 from transformers import AutoTokenizer
 
 from mws_hf.cards.readme import is_untouched, unmarked
-from mws_hf.corpus.dictionary import lexicon_words
+from mws_hf.corpus.word_list import lexicon_words
 from mws_hf.evaluate import evaluate
 from mws_hf.evaluate.encoder import load_encoder
 from mws_hf.evaluate.segment import segment_words

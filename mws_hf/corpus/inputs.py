@@ -104,8 +104,7 @@ def _short(text: str) -> str:
 
 
 def check_files(names: Sequence[str], how: Reading = PLAIN, group_column: str | None = None) -> None:
-    """Find faults of input files before any work, as far as they can be known; of JSON lines one is looked at."""
-    records_seen = False
+    """Find faults of input files before any work, as far as they can be known; of JSON lines the first record is read."""
     columns = [how.column] if group_column is None else [how.column, group_column]
     kinds = {name: how.kind(name) for name in names}
     for name, kind in kinds.items():
@@ -126,8 +125,8 @@ def check_files(names: Sequence[str], how: Reading = PLAIN, group_column: str | 
             raise MwSError(f"{name}: cannot be read (Permission denied)")
         if kind in ("csv", "parquet", "arrow"):
             check_columns(name, columns, how)
-        elif kind == "jsonl" and not records_seen:
-            records_seen = next(read_jsonl(name, how), None) is not None
+        elif kind == "jsonl":
+            next(read_jsonl(name, how), None)
 
 
 def warn_of_repeated(names: Iterable[str]) -> None:

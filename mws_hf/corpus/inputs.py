@@ -104,7 +104,7 @@ def _short(text: str) -> str:
 
 
 def check_files(names: Sequence[str], how: Reading = PLAIN, group_column: str | None = None) -> None:
-    """Find faults of input files before any work, as far as they can be known; of JSON lines the first record is read."""
+    """Find faults of input files before any work; of JSON lines the first record is read, of tables the header."""
     columns = [how.column] if group_column is None else [how.column, group_column]
     kinds = {name: how.kind(name) for name in names}
     for name, kind in kinds.items():

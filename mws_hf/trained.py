@@ -67,14 +67,11 @@ class Recipe:
         kind = alphabet_kind(self.settings, self.vocabulary)
         return tokenizer_tables(self.vocabulary.special_tokens, learned.alphabet, learned.merges, kind)
 
-    def build(self, learned: LearnedVocabulary) -> tuple[Tokenizer, dict[str, Any]]:
-        """Build the `tokenizers` backend; return it and the roles of special tokens."""
+    def build(self, vocab: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> tuple[Tokenizer, dict[str, Any]]:
+        """Build the `tokenizers` backend of `tables`; return it and the roles of special tokens."""
         special = self.vocabulary.special_tokens
         backend = build_backend(
-            *self.tables(learned),
-            pattern=self.pattern,
-            normalization=self.normalization,
-            special_tokens=special,
+            vocab, merges, pattern=self.pattern, normalization=self.normalization, special_tokens=special
         )
         return backend, special_settings(special)
 
@@ -101,9 +98,9 @@ class Recipe:
 
     def finish(self, learned: LearnedVocabulary, groups: GroupedCounts | None = None) -> TrainedTokenizer:
         """Build a tokenizer of what was learnt; its record has figures about the words where they are given."""
-        backend, roles = self.build(learned)
-        merges = merges_digest(self.tables(learned)[1])
-        return TrainedTokenizer(backend, roles, self.record(learned, backend, groups), merges)
+        vocab, merges = self.tables(learned)
+        backend, roles = self.build(vocab, merges)
+        return TrainedTokenizer(backend, roles, self.record(learned, backend, groups), merges_digest(merges))
 
 
 @dataclass(frozen=True)

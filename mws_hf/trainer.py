@@ -175,7 +175,7 @@ class MwSTrainer(TrainerFields):
 
     def backend(self, learned: LearnedVocabulary) -> tuple[Tokenizer, dict[str, Any]]:
         """Build the `tokenizers` backend from the merges of `learn`; returns it and the roles of special tokens."""
-        return self.recipe.build(learned)
+        return self.recipe.build(*self.recipe.tables(learned))
 
     @property
     def _counting(self) -> dict[str, Any]:

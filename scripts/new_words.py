@@ -33,13 +33,14 @@ def table(rows: dict[str, dict[str, Any]]) -> str:
     for name, groups in sorted(rows.items()):
         cells.setdefault(name.rpartition("-s")[0], []).append(groups)
     first = next(iter(rows.values()))
-    share = {each: first[each]["words"] / sum(first[group]["words"] for group in GROUPS) for each in GROUPS}
-    header = ["run", "seeds", *(f"{TITLES.get(each, each)} ({100 * share[each]:.1f} % of words)" for each in GROUPS)]
+    found = [each for each in GROUPS if each in first]  # a dictionary may know a lemma of every form
+    share = {each: first[each]["words"] / sum(first[group]["words"] for group in found) for each in found}
+    header = ["run", "seeds", *(f"{TITLES.get(each, each)} ({100 * share[each]:.1f} % of words)" for each in found)]
     body = [
         [
             name,
             str(len(seeds)),
-            *(f"{statistics.mean(run[each]['bits_per_byte'] for run in seeds):.4f}" for each in GROUPS),
+            *(f"{statistics.mean(run[each]['bits_per_byte'] for run in seeds):.4f}" for each in found),
         ]
         for name, seeds in cells.items()
     ]

@@ -30,9 +30,7 @@ from mws_hf.corpus.token_table_kernels import hash_words
 from mws_hf.errors import MwSError
 from mws_hf.kernels.scanner import write_code_points
 from mws_hf.kernels.threads import in_parts
-from mws_hf.text.pattern import cut_by, literal_pattern
-
-NORMALIZATIONS = ("nfc", "nfd", "nfkc", "nfkd")
+from mws_hf.text.pattern import NORMALIZATIONS, cut_by, literal_pattern
 
 
 def check_normalization(normalization: str | None) -> str | None:

@@ -139,10 +139,11 @@ def warn_of_repeated(names: Iterable[str]) -> None:
     for name, times in Counter(map(os.path.normpath, names)).items():
         if times > 1:
             found.append(f"{name}: given {times} times, so its words count as often")
-        other = next((seen[mark] for mark in marks_of(name) if mark in seen), None)
+        marks = marks_of(name)
+        other = next((seen[mark] for mark in marks if mark in seen), None)
         if other is not None:
             found.append(f"{name}, {other}: begin alike or hold counts of one text, whose words then count twice")
-        for mark in marks_of(name):
+        for mark in marks:
             seen.setdefault(mark, name)
     for message in found[:_MOST]:
         _logger.warning("%s", message)

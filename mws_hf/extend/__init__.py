@@ -1,7 +1,7 @@
 """Surgery on pretrained BPE tokenizers: trim and extend; and on their models' rows. Import what you need by module.
 
 `extension.extend` learns new merges on the base's own cuts and appends them, `trim.trim` drops entries that texts do
-not use, `id_map` finds the old row of each new id.
+not use, `embeddings` finds the old row of each new id.
 """
 
 from __future__ import annotations

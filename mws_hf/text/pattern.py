@@ -54,6 +54,9 @@ letter, and an English ending such as ``'s`` stays with its word.
 NAMED_PATTERNS = {"words": WORD_PATTERN, "gpt4": GPT4_PATTERN, "llama3": LLAMA3_PATTERN, "o200k": O200K_PATTERN}
 """The names that stand for patterns wherever one is asked for; what is saved always holds the pattern itself."""
 
+NORMALIZATIONS = ("nfc", "nfd", "nfkc", "nfkd")
+"""Unicode forms that text may be brought to before it is cut; None leaves it as it is."""
+
 Digits = Literal["threes", "single", "right"]
 
 DIGIT_PARTS: dict[Digits, str] = {

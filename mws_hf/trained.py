@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from mws_hf.errors import MwSError
@@ -98,28 +99,44 @@ class Recipe:
 
     def finish(self, learned: LearnedVocabulary, groups: GroupedCounts | None = None) -> TrainedTokenizer:
         """Build a tokenizer of what was learnt; its record has figures about the words where they are given."""
+        table = _laid_out(learned.evidence)
         vocab, merges = self.tables(learned)
         backend, roles = self.build(vocab, merges)
-        return TrainedTokenizer(backend, roles, self.record(learned, backend, groups), merges_digest(merges))
+        training = replace(self.record(learned, backend, groups), table=table)
+        return TrainedTokenizer(backend, roles, training, merges_digest(merges))
+
+
+def _laid_out(evidence: Evidence | None) -> Held:
+    """Begin to lay evidence out for its file, in a thread beside the building of the tokenizer."""
+    if evidence is None:
+        return Held()
+    from mws_hf.learn.any_word import evidence_table  # inference must not load the learner
+
+    beside = ThreadPoolExecutor(1)
+    table = beside.submit(evidence_table, evidence)
+    beside.shutdown(wait=False)
+    return Held(table)
 
 
 @dataclass(frozen=True)
 class Training:
     """Settings and figures of a training, and what holds its boundary evidence (`learn.contextual.Evidence`) or None.
 
-    A copied or pickled tokenizer leaves the evidence behind.
+    `table` holds that evidence laid out for its file, as a future, where this was begun. A copied or pickled tokenizer leaves the evidence behind.
     """
 
     settings: dict[str, Any]
     evidence: Held
+    table: Held = field(default_factory=Held)
 
     def files(self, merges: str) -> dict[str, bytes]:
         """Return the files to save beside a tokenizer with this digest of merges: record and, if known, evidence."""
         files = {FILE: record_bytes(self.settings, merges)}
         if self.evidence.value is not None:
-            from mws_hf.learn.any_word import evidence_bytes  # inference must not load the learner
+            from mws_hf.learn.any_word import evidence_bytes, evidence_table  # inference must not load the learner
 
-            files[EVIDENCE_FILE] = evidence_bytes(self.evidence.value, merges)
+            table = evidence_table(self.evidence.value) if self.table.value is None else self.table.value.result()
+            files[EVIDENCE_FILE] = evidence_bytes(table, merges)
         return files
 
 

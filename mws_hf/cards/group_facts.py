@@ -35,7 +35,9 @@ def training_facts(backend: Tokenizer, groups: GroupedCounts, weights: Mapping[s
         words of the text, evenly spread, for a model card to show cut.
     """
     encoder, size = BlockEncoder(backend), backend.get_vocab_size()
-    cut = side_by_side(lambda counts: _cut(encoder, counts, size), groups.values(), most=MAX_LISTS_AT_ONCE)
+    cut = side_by_side(
+        lambda counts: _cut(encoder, counts, size, groups.is_named), groups.values(), most=MAX_LISTS_AT_ONCE
+    )
     words = groups.union.strings
     facts: dict[str, Any] = {
         "rare_entries": _rare_entries(encoder.spec, np.sum([uses for uses, _ in cut], axis=0)),
@@ -65,14 +67,18 @@ def _rare_entries(spec: Spec, uses: npt.NDArray[np.int64]) -> dict[str, float]:
     }
 
 
-def _cut(encoder: BlockEncoder, counts: WordCounts, size: int) -> tuple[npt.NDArray[np.int64], dict[str, float]]:
-    """Count how often a group uses each entry of the vocabulary; returns that and what its text alone tells."""
+def _cut(
+    encoder: BlockEncoder, counts: WordCounts, size: int, is_named: bool
+) -> tuple[npt.NDArray[np.int64], dict[str, float]]:
+    """Count how often a group uses each entry of the vocabulary; returns that and, of a named one, lengths."""
     encode = encoder.encode_little if arrow_block(counts.strings).size <= LITTLE else encoder.encode
     edges = part_edges(len(counts))
     parts = side_by_side(lambda a, b: encode(padded(arrow_block(counts.strings[a:b]))), edges, edges[1:])
     lengths = np.concatenate([np.diff(part.ends, prepend=0) for part in parts])
     uses = np.zeros(size, np.int64)
     np.add.at(uses, np.concatenate([part.ids for part in parts]), np.repeat(counts.counts, lengths))
+    if not is_named:
+        return uses, {}
     tokens = lengths * counts.counts
     is_word = find_words(CodePoints.of_counts(counts)).is_word
     words = int(counts.counts[is_word].sum())

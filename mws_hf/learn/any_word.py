@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from mws_hf.corpus.columns import arrow_integers, arrow_strings
+from mws_hf.corpus.columns import arrow_integers
 from mws_hf.errors import MwSError, brief
 from mws_hf.kernels.arithmetic import sigmoid
 from mws_hf.kernels.arrays import Doubles
@@ -26,7 +26,7 @@ from mws_hf.learn.contextual import Evidence
 from mws_hf.learn.evidence.context_view import add_log_odds, fit_contexts
 from mws_hf.learn.evidence.contexts import ORDERS, collect_contexts, trie_view
 from mws_hf.learn.evidence.forms import find_words, fold, inner_positions, split_graphemes
-from mws_hf.learn.words import CodePoints, concatenated
+from mws_hf.learn.words import CodePoints, concatenated, utf8_sizes
 from mws_hf.tokenizer.stock import Tokenizer
 from mws_hf.tokenizer.training_record import EVIDENCE_FILE, merges_digest
 
@@ -103,14 +103,16 @@ def _most_frequent(evidence: Evidence) -> Evidence:
     )
 
 
-def evidence_bytes(evidence: Evidence, merges: str) -> bytes:
-    """Write evidence as a Parquet file: a row a type, with a byte in per cent for each place inside it.
+def evidence_table(evidence: Evidence) -> pa.Table:
+    """Lay evidence out as rows, one a type by its letters, with a byte in per cent for each place inside it.
 
-    The `MAX_TYPES` most frequent types are kept. `merges` is the `merges_digest` of the tokenizer that was learnt from
-    the evidence; the file serves no other.
+    The `MAX_TYPES` most frequent types are kept.
     """
     kept = _most_frequent(evidence)
-    types, starts = arrow_strings(kept.types), kept.starts
+    points, starts = kept.code_points.points, kept.starts
+    n_bytes = np.concatenate([[0], np.cumsum(utf8_sizes(points))])
+    text = points.tobytes().decode("utf-32-le").encode()
+    types = pa.LargeStringArray.from_buffers(len(starts) - 1, pa.py_buffer(n_bytes[starts]), pa.py_buffer(text))
     order = pc.sort_indices(types)  # neighbours share letters, which packs well
     percent = np.rint(kept.probabilities[inner_positions(starts)] * 100).astype(np.uint8)
     rows = pa.Array.from_buffers(
@@ -122,9 +124,17 @@ def evidence_bytes(evidence: Evidence, merges: str) -> bytes:
     }
     if kept.in_code is not None:
         columns["in_code"] = arrow_integers(np.rint(kept.in_code * 100).astype(np.uint8)).take(order)
-    table = pa.table(columns).replace_schema_metadata({"mws_hf.evidence": _FORMAT, "mws_hf.merges": merges})
+    return pa.table(columns)
+
+
+def evidence_bytes(table: pa.Table, merges: str) -> bytes:
+    """Write the table of `evidence_table` as a Parquet file.
+
+    `merges` is the `merges_digest` of the tokenizer that was learnt from the evidence; the file serves no other.
+    """
     out = io.BytesIO()
     encodings = {"type": "DELTA_BYTE_ARRAY", "percent": "DELTA_LENGTH_BYTE_ARRAY"}
+    table = table.replace_schema_metadata({"mws_hf.evidence": _FORMAT, "mws_hf.merges": merges})
     pq.write_table(table, out, compression="zstd", use_dictionary=False, column_encoding=encodings)
     return out.getvalue()
 

@@ -71,16 +71,19 @@ def _cut(
     encoder: BlockEncoder, counts: WordCounts, size: int, is_named: bool
 ) -> tuple[npt.NDArray[np.int64], dict[str, float]]:
     """Count how often a group uses each entry of the vocabulary; returns that and, of a named one, lengths."""
+    # first, for it takes memory and keeps little
+    is_word = find_words(CodePoints.of_counts(counts)).is_word if is_named else None
     encode = encoder.encode_little if arrow_block(counts.strings).size <= LITTLE else encoder.encode
     edges = part_edges(len(counts))
     parts = side_by_side(lambda a, b: encode(padded(arrow_block(counts.strings[a:b]))), edges, edges[1:])
     lengths = np.concatenate([np.diff(part.ends, prepend=0) for part in parts])
     uses = np.zeros(size, np.int64)
-    np.add.at(uses, np.concatenate([part.ids for part in parts]), np.repeat(counts.counts, lengths))
-    if not is_named:
+    for part, times in zip(parts, np.split(counts.counts, edges[1:-1]), strict=True):
+        np.add.at(uses, part.ids, np.repeat(times, np.diff(part.ends, prepend=0)))
+    del parts
+    if is_word is None:
         return uses, {}
     tokens = lengths * counts.counts
-    is_word = find_words(CodePoints.of_counts(counts)).is_word
     words = int(counts.counts[is_word].sum())
     n_bytes = int((np.diff(counts.utf8()[1]) * counts.counts).sum())
     return uses, {

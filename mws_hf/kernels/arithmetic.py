@@ -14,6 +14,7 @@ import numpy as np
 
 from mws_hf.kernels.arrays import Array, Doubles, Floats
 from mws_hf.kernels.jit import njit
+from mws_hf.kernels.threads import in_parts
 
 _LN2_HIGH, _LN2_LOW, _PER_LN2 = 6.93147180369123816490e-01, 1.90821492927058770002e-10, 1.44269504088896338700
 # as bits of a double: 1, the root of 1/2, and the mask of a fraction
@@ -98,7 +99,7 @@ def _fill_log_odds(p: Floats, least: float, out: Floats) -> None:
 
 def _filled(function: np.int64, values: Array) -> Doubles:
     out = np.empty(len(values))
-    _fill(function, np.ascontiguousarray(values, np.float64), out)
+    in_parts(lambda a, b: _fill(function, np.ascontiguousarray(values[a:b], np.float64), out[a:b]), len(out))
     return out
 
 
@@ -148,7 +149,7 @@ def exps(values: Array) -> Doubles:
 def log_odds(p: Floats, least: float = 1e-3) -> Floats:
     """Compute log(p / (1 - p)) of a flat array, with p kept `least` away from 0 and 1."""
     out = np.empty(len(p), np.float32)
-    _fill_log_odds(p, least, out)
+    in_parts(lambda a, b: _fill_log_odds(p[a:b], least, out[a:b]), len(out))
     return out
 
 

@@ -42,6 +42,7 @@ def cache_directory() -> Path:
 
 
 _MAKING = threading.RLock()
+"""Held while numba makes a kernel or compiles it: its registries break where two threads come at once."""
 
 
 class Later:
@@ -117,11 +118,17 @@ def _dispatcher(allocates: bool, inner: bool, more: dict[str, Any], function: Ca
     if hasattr(DefaultOptions, "_nrt"):
         options["_nrt"] = allocates
     compiled = numba.njit(**options)(function)
-    if cache.attach(compiled, function, cache_directory()):
-        return compiled
-    try:
-        if cache.is_ours(cache_directory().parent):  # numba trusts whatever lies there
-            return numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # numba's word for: no folder to cache in
-        pass
+    if not cache.attach(compiled, function, cache_directory()):
+        try:
+            if cache.is_ours(cache_directory().parent):  # numba trusts whatever lies there
+                compiled = numba.njit(cache=True, **options)(function)
+        except RuntimeError:  # numba's word for: no folder to cache in
+            pass
+    compile_one = compiled._compile_for_args  # what it calls for a signature that is new to it
+
+    def compile_alone(*arguments: Any, **named: Any) -> Any:
+        with _MAKING:
+            return compile_one(*arguments, **named)
+
+    compiled._compile_for_args = compile_alone
     return compiled

@@ -42,6 +42,9 @@ VARIABLES = ("MWS_NUM_THREADS", "OMP_NUM_THREADS")
 """Environment variables asked in this order; the second is what schedulers and `torchrun` set."""
 
 _LEAST = 1 << 15  # steps of a loop that are worth a thread
+PARTS_A_THREAD = 4
+"""Parts of a loop for each thread: equal parts are not equal work, for rare words are long, and cores are shared."""
+
 _CGROUPS = Path("/sys/fs/cgroup")
 _Result = TypeVar("_Result")
 
@@ -82,10 +85,12 @@ def in_parts(work: Callable[[int, int], object], n: int) -> None:
     >>> sum(found)
     70000
     """
-    edges = part_edges(n)
-    if len(edges) == 2:
+    threads = thread_count()
+    parts = min(PARTS_A_THREAD * threads, n // _LEAST) if threads > 1 else 1
+    if parts <= 1:
         work(0, n)
     else:
+        edges = [n * k // parts for k in range(parts + 1)]
         side_by_side(work, edges, edges[1:])
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from mws_hf.kernels.arithmetic import exp, log, moments
 from mws_hf.kernels.arrays import Doubles, Floats, Ints, Longs, Mask
 from mws_hf.kernels.jit import njit
-from mws_hf.kernels.threads import ThreadPool, side_by_side
+from mws_hf.kernels.threads import ThreadPool, side_by_side, thread_count
 from mws_hf.learn.evidence.contexts import Contexts, View, read_contexts
 from mws_hf.learn.evidence.forms import inner_positions, word_ranges
 from mws_hf.learn.words import SymbolCorpus
@@ -203,6 +203,8 @@ MAX_STEPS = 50
 KEEP_CURVATURE = 0.5
 TOLERANCE = 1e-3
 FIRST_SAMPLE = 8000
+MOST_BANDS, BAND_ROWS = 4, 2000
+"""Bands of the curvature's triangle, one a thread, and the rows that are worth one; each band reads all rows."""
 
 
 @njit(nogil=True)
@@ -227,24 +229,31 @@ def penalised_likelihood(rows: Doubles, targets: Doubles, ridge: float, weights:
 
 def curvature_of(rows: Doubles, ridge: float, weights: Doubles) -> Doubles:
     """Compute the lower triangle of the negative Hessian of the penalised likelihood; float64, shape (k, k)."""
-    result = np.zeros((len(weights), len(weights)))
-    _add_curvature(rows, weights, np.empty(len(rows)), result)
+    n, bands = len(weights), max(1, min(thread_count(), MOST_BANDS, len(rows) // BAND_ROWS))
+    factors, result = np.empty(len(rows)), np.zeros((n, n))
+    _fill_factors(rows, weights, factors)
+    edges = [round(n * math.sqrt(k / bands)) for k in range(bands + 1)]  # of as many cells each
+    side_by_side(lambda first, end: _add_curvature(rows, factors, first, end, result), edges, edges[1:])
     result[np.diag_indices_from(result)] += ridge
     return result
 
 
 @njit(nogil=True)
-def _add_curvature(rows: Doubles, weights: Doubles, factors: Doubles, result: Doubles) -> None:
-    n = len(weights)
+def _fill_factors(rows: Doubles, weights: Doubles, factors: Doubles) -> None:
     for i in range(len(rows)):
         x = 0.0
-        for k in range(n):
+        for k in range(len(weights)):
             x += rows[i, k] * weights[k]
         decay = exp(-abs(x))
         factors[i] = decay / (1 + decay) ** 2 + 1e-6
+
+
+@njit(nogil=True)
+def _add_curvature(rows: Doubles, factors: Doubles, first: int, end: int, result: Doubles) -> None:
+    """Fill some rows of the triangle; every cell is a sum in the order of `rows`."""
     whole = len(rows) - len(rows) % 4
     for i in range(0, whole, 4):  # four at a time, for then the triangle is read a quarter as often; in their order
-        for a in range(n):
+        for a in range(first, end):
             s0, s1 = factors[i] * rows[i, a], factors[i + 1] * rows[i + 1, a]
             s2, s3 = factors[i + 2] * rows[i + 2, a], factors[i + 3] * rows[i + 3, a]
             for b in range(a + 1):
@@ -253,7 +262,7 @@ def _add_curvature(rows: Doubles, weights: Doubles, factors: Doubles, result: Do
                 total += s2 * rows[i + 2, b]
                 result[a, b] = total + s3 * rows[i + 3, b]
     for i in range(whole, len(rows)):
-        for a in range(n):
+        for a in range(first, end):
             scaled = factors[i] * rows[i, a]
             for b in range(a + 1):
                 result[a, b] += scaled * rows[i, b]

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mws_hf.kernels.arithmetic import log2s
-from mws_hf.kernels.arrays import Bytes, Doubles, Floats, Ints, Longs, Mask
+from mws_hf.kernels.arrays import Doubles, Floats, Ints, Longs, Mask
 from mws_hf.kernels.interning import build_trie, intern_pairs
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import give_back
@@ -68,10 +68,12 @@ def read_contexts(view: View, w: int, begin: int, end: int, out: Ints) -> None:
 
 def continuation_table(n_contexts: int, context: Ints, counts: Ints) -> Floats:
     """Compute entropy, log2 support and log2 variety of contexts from distinct pairs (context, next symbol)."""
-    support, variety = np.zeros(n_contexts, np.int64), np.zeros(n_contexts, np.int64)
+    support, variety, terms = np.zeros(n_contexts, np.int32), np.zeros(n_contexts, np.int32), np.zeros(n_contexts)
     _add_up(context, counts, support, variety)
-    terms = np.zeros(n_contexts)
-    _add_terms(context, counts * log2s(counts), terms)
+    each = log2s(counts)
+    each *= counts
+    _add_terms(context, each, terms)
+    del each
     table = np.empty((n_contexts, 3), np.float32)
     log_support = log2s(np.maximum(support, 1))
     table[:, 1] = log_support
@@ -82,7 +84,7 @@ def continuation_table(n_contexts: int, context: Ints, counts: Ints) -> Floats:
 
 
 @njit(nogil=True)
-def _add_up(context: Ints, counts: Ints, support: Longs, variety: Longs) -> None:
+def _add_up(context: Ints, counts: Ints, support: Ints, variety: Ints) -> None:
     """Add up the counts of each context's pairs, and count the pairs."""
     for k in range(len(context)):
         support[context[k]] += counts[k]
@@ -178,46 +180,45 @@ MAX_DISTANCE = 25
 each distance."""
 
 
+@njit(inline="always")
+def _rise(nodes: Ints, table: Floats, begin: int, end: int, i: int, backwards: bool) -> tuple[float, int]:
+    """Find the rise of a trie's entropy after symbol `i`, in its direction, and the distance from the word's edge."""
+    here, distance = (i + 1, end - 2 - i) if backwards else (i, i - begin)
+    last = here + 1 if backwards else here - 1
+    rise = np.float64(table[nodes[here], 0])
+    if distance > 0:
+        rise -= np.float64(table[nodes[last], 0])
+    return rise, min(distance, MAX_DISTANCE)
+
+
 @njit(nogil=True)
-def _rises(
-    starts: Longs, nodes: Ints, table: Floats, backwards: bool, rise: Doubles,
-    group: Bytes,
-) -> None:  # fmt: skip
-    """Write the rise of a trie's entropy at each inner position, in its direction, and the distance from the edge."""
-    k = 0
+def _add_standard_rises(
+    starts: Longs, nodes: Ints, table: Floats, backwards: bool, sums: Doubles, scores: Doubles
+) -> None:
+    """Add (rise - mean) / standard deviation among rises of one distance to `scores`; `sums` holds (5, n) zeros."""
+    size, total, squares, mean, deviation = sums[0], sums[1], sums[2], sums[3], sums[4]
     for w in range(len(starts) - 1):
         for i in range(starts[w], starts[w + 1] - 1):
-            here, distance = (i + 1, starts[w + 1] - 2 - i) if backwards else (i, i - starts[w])
-            last = here + 1 if backwards else here - 1
-            rise[k] = np.float64(table[nodes[here], 0])
-            if distance > 0:
-                rise[k] -= np.float64(table[nodes[last], 0])
-            group[k] = min(distance, MAX_DISTANCE)
-            k += 1
-
-
-@njit(nogil=True)
-def _add_standard_scores(values: Doubles, groups: Bytes, sums: Doubles, scores: Doubles) -> None:
-    """Add (value - mean) / standard deviation within each group to `scores`; `sums`, shape (5, n), holds zeros."""
-    size, total, squares, mean, deviation = sums[0], sums[1], sums[2], sums[3], sums[4]
-    for k in range(len(values)):
-        g = groups[k]
-        size[g] += 1
-        total[g] += values[k]
-        squares[g] += values[k] * values[k]
+            rise, g = _rise(nodes, table, starts[w], starts[w + 1], i, backwards)
+            size[g] += 1
+            total[g] += rise
+            squares[g] += rise * rise
     for g in range(MAX_DISTANCE + 1):
         n = max(size[g], 1.0)
         mean[g] = total[g] / n
         deviation[g] = math.sqrt(max(squares[g] / n - mean[g] * mean[g], 0.0)) + 1e-3
-    for k in range(len(values)):
-        scores[k] += (values[k] - mean[groups[k]]) / deviation[groups[k]]
+    k = 0
+    for w in range(len(starts) - 1):
+        for i in range(starts[w], starts[w + 1] - 1):
+            rise, g = _rise(nodes, table, starts[w], starts[w + 1], i, backwards)
+            scores[k] += (rise - mean[g]) / deviation[g]
+            k += 1
 
 
 def normalised_variation(corpus: SymbolCorpus, contexts: Contexts) -> Doubles:
     """Add up the standardised rises of branching entropy at each inner position, forward and backward, in the tries."""
-    n = len(corpus.symbols) - len(corpus)
-    scores, rise, group = np.zeros(n), np.empty(n), np.empty(n, np.uint8)
+    scores = np.zeros(len(corpus.symbols) - len(corpus))
     for backwards, trie in enumerate(contexts.views[:2]):
-        _rises(corpus.starts, trie.ids, trie.table, bool(backwards), rise, group)
-        _add_standard_scores(rise, group, np.zeros((5, MAX_DISTANCE + 1)), scores)
+        sums = np.zeros((5, MAX_DISTANCE + 1))
+        _add_standard_rises(corpus.starts, trie.ids, trie.table, bool(backwards), sums, scores)
     return scores

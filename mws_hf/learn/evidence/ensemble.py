@@ -8,6 +8,7 @@ alone. One round suffices: with classes in the lexicon further rounds move nothi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from mws_hf.kernels.arithmetic import log_odds, moments, sigmoid
 from mws_hf.kernels.arrays import Doubles, Floats
-from mws_hf.kernels.threads import ThreadPool, give_back
+from mws_hf.kernels.threads import ThreadPool, give_back, side_by_side
 from mws_hf.learn.evidence.context_view import context_log_odds
 from mws_hf.learn.evidence.contexts import ORDERS, Contexts, collect_contexts, normalised_variation, trie_view
 from mws_hf.learn.evidence.forms import inner_positions, least_cut
@@ -101,9 +102,13 @@ def calibrated_posteriors(
 
 def _calibrate(mixed: Doubles, granularity: float) -> None:
     """Bring log-odds to deviation `SHARPNESS`, 0 where a share of `granularity` lies above; in place."""
-    slope = SHARPNESS / max(float(moments(mixed[:, None])[1][0]), 1e-9)
-    mixed -= least_cut(mixed, granularity)
-    mixed *= slope
+    finders: tuple[Callable[[], float], ...] = (
+        lambda: float(moments(mixed[:, None])[1][0]),
+        lambda: float(least_cut(mixed, granularity)),
+    )
+    deviation, least = side_by_side(lambda find: find(), finders)
+    mixed -= least
+    mixed *= SHARPNESS / max(deviation, 1e-9)
 
 
 def mix_views(
@@ -127,12 +132,13 @@ def mix_views(
         del prepared
         is_short = short_list_weight(len(corpus)) > 0
         support = pool.submit(word_support, corpus, *contexts.views[:2]) if is_short else None
+        varied = pool.submit(normalised_variation, corpus, contexts)  # while one thread fits the context view
         mixed = context_log_odds(corpus, contexts, targets, pool)[inner].astype(np.float64)
         context = mixed.copy() if keep else None
         known = np.nonzero(inner[: len(targets)])[0]
         mixed[: len(known)] += (1 - CONTEXT_WEIGHT) * (lexicon[known] - mixed[: len(known)])
         size = min(max(len(corpus), SHORT_LIST), FULL_LIST)
-        variation = normalised_variation(corpus, contexts)
+        variation = varied.result()
         variation *= VARIATION_WEIGHT * FULL_LIST / size
         mixed += variation
         more = np.zeros((len(mixed), 0))

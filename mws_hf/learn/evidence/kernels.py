@@ -210,6 +210,10 @@ def best_splits(
     """Compute the log probability of the best way to write each entry with two or more others; -inf for symbols."""
     best = np.empty(257)
     for t in range(len(first)):
+        prefetch(rows, first[min(t + 16, len(first) - 1)])
+        ahead = rows[first[min(t + 8, len(first) - 1)]]
+        prefetch(entries, ahead)
+        prefetch(spans, ahead)
         s = first[t]
         n = np.int64(lengths[t])
         best[0] = 0.0
@@ -233,9 +237,7 @@ def drop_arcs(rows: Ints, entries: Ints, spans: Bytes, number: Ints) -> int:
         rows[i] = arc
         for e in range(begin, end):
             new = number[entries[e]]
-            if new >= 0:
-                entries[arc] = new
-                spans[arc] = spans[e]
-                arc += 1
+            entries[arc], spans[arc] = new, spans[e]  # written over by the next if it goes: no branch to guess wrong
+            arc += new >= 0
     rows[len(rows) - 1] = arc
     return arc

@@ -122,7 +122,8 @@ def _laid_out(evidence: Evidence | None) -> Held:
 class Training:
     """Settings and figures of a training, and what holds its boundary evidence (`learn.contextual.Evidence`) or None.
 
-    `table` holds that evidence laid out for its file, as a future, where this was begun. A copied or pickled tokenizer leaves the evidence behind.
+    `table` holds that evidence laid out for its file, as a future, where this was begun. A copied or pickled tokenizer
+    leaves the evidence behind.
     """
 
     settings: dict[str, Any]

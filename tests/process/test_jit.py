@@ -9,6 +9,7 @@ import random
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -325,3 +326,21 @@ def test_every_file_that_holds_a_kernel_names_the_cache(tmp_path, monkeypatch):
         names.append(name_after(file))
         assert names[-1] not in names[:-1], file
     assert name_after(copy / "errors.py") == names[-1]
+
+
+@jit.njit
+def increased(x):
+    """Add one."""
+    return x + 1
+
+
+def test_kernels_are_compiled_by_one_thread_at_a_time():
+    """numba's registries broke now and then (KeyError) where two threads compiled a kernel at its first call."""
+    increased(1)
+    thread = threading.Thread(target=increased, args=(1.5,))
+    with jit._MAKING:
+        thread.start()
+        thread.join(2)
+        assert thread.is_alive()
+    thread.join(60)
+    assert not thread.is_alive()

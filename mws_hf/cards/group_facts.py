@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mws_hf.corpus.blocks import LITTLE, arrow_block, padded
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.encode.encoder import BlockEncoder
+from mws_hf.kernels.arrays import Longs
 from mws_hf.kernels.threads import part_edges, side_by_side
 from mws_hf.learn.evidence.forms import find_words
 from mws_hf.learn.multilingual import MAX_LISTS_AT_ONCE
@@ -35,9 +36,7 @@ def training_facts(backend: Tokenizer, groups: GroupedCounts, weights: Mapping[s
         words of the text, evenly spread, for a model card to show cut.
     """
     encoder, size = BlockEncoder(backend), backend.get_vocab_size()
-    cut = side_by_side(
-        lambda counts: _cut(encoder, counts, size, groups.is_named), groups.values(), most=MAX_LISTS_AT_ONCE
-    )
+    cut = side_by_side(partial(_cut, encoder, size, groups.is_named), groups.values(), most=MAX_LISTS_AT_ONCE)
     words = groups.union.strings
     facts: dict[str, Any] = {
         "rare_entries": _rare_entries(encoder.spec, np.sum([uses for uses, _ in cut], axis=0)),
@@ -56,7 +55,7 @@ def training_facts(backend: Tokenizer, groups: GroupedCounts, weights: Mapping[s
     return facts
 
 
-def _rare_entries(spec: Spec, uses: npt.NDArray[np.int64]) -> dict[str, float]:
+def _rare_entries(spec: Spec, uses: Longs) -> dict[str, float]:
     """Compute shares of the merges by the use of the token that each makes; `uses` by id."""
     vocab = spec.model["vocab"]
     made = uses[[vocab[left + right] for left, right in spec.merges]]
@@ -67,9 +66,7 @@ def _rare_entries(spec: Spec, uses: npt.NDArray[np.int64]) -> dict[str, float]:
     }
 
 
-def _cut(
-    encoder: BlockEncoder, counts: WordCounts, size: int, is_named: bool
-) -> tuple[npt.NDArray[np.int64], dict[str, float]]:
+def _cut(encoder: BlockEncoder, size: int, is_named: bool, counts: WordCounts) -> tuple[Longs, dict[str, float]]:
     """Count how often a group uses each entry of the vocabulary; returns that and, of a named one, lengths."""
     # first, for it takes memory and keeps little
     is_word = find_words(CodePoints.of_counts(counts)).is_word if is_named else None

@@ -10,6 +10,7 @@ could run yesterday's machine code. Here the cache folder is named by a digest o
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
@@ -119,11 +120,9 @@ def _dispatcher(allocates: bool, inner: bool, more: dict[str, Any], function: Ca
         options["_nrt"] = allocates
     compiled = numba.njit(**options)(function)
     if not cache.attach(compiled, function, cache_directory()):
-        try:
+        with contextlib.suppress(RuntimeError):  # numba's word for: no folder to cache in
             if cache.is_ours(cache_directory().parent):  # numba trusts whatever lies there
                 compiled = numba.njit(cache=True, **options)(function)
-        except RuntimeError:  # numba's word for: no folder to cache in
-            pass
     compile_one = compiled._compile_for_args  # what it calls for a signature that is new to it
 
     def compile_alone(*arguments: Any, **named: Any) -> Any:

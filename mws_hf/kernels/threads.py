@@ -85,12 +85,10 @@ def in_parts(work: Callable[[int, int], object], n: int) -> None:
     >>> sum(found)
     70000
     """
-    threads = thread_count()
-    parts = min(PARTS_A_THREAD * threads, n // _LEAST) if threads > 1 else 1
-    if parts <= 1:
+    edges = part_edges(n, each=PARTS_A_THREAD)
+    if len(edges) == 2:
         work(0, n)
     else:
-        edges = [n * k // parts for k in range(parts + 1)]
         side_by_side(work, edges, edges[1:])
 
 
@@ -108,13 +106,16 @@ def side_by_side(work: Callable[..., _Result], *rows: Iterable[Any], most: int |
         return list(pool.map(work, *rows))
 
 
-def part_edges(n: int, most: int | None = None) -> list[int]:
-    """List where the even parts of ``range(n)``, `most` at the most, begin, and `n`; one part where work is little.
+def part_edges(n: int, most: int | None = None, each: int = 1) -> list[int]:
+    """List where the even parts of ``range(n)`` begin, and `n`: `each` parts a thread, fewer where work is little.
+
+    There are `most` parts at the most, and one where there is one thread.
 
     >>> part_edges(10), part_edges(1 << 20, most=1)
     ([0, 10], [0, 1048576])
     """
-    parts = max(1, min(thread_count(), n // _LEAST, n if most is None else most))
+    threads = thread_count()
+    parts = max(1, min(threads if threads == 1 else each * threads, n // _LEAST, n if most is None else most))
     return [n * k // parts for k in range(parts + 1)]
 
 

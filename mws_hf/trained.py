@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mws_hf.errors import MwSError
@@ -78,13 +78,14 @@ class Recipe:
 
     def record(self, learned: LearnedVocabulary, backend: Tokenizer, groups: GroupedCounts | None = None) -> Training:
         """Put together settings and evidence, and what the tokenizer built does to the words, where they are given."""
+        table = _laid_out(learned.evidence)
         sizes = {"word_types": learned.n_types, "characters": len(learned.alphabet)}
         facts: dict[str, Any] = {}
         if groups is not None:
             from mws_hf.cards.group_facts import training_facts  # only now, for it imports the encoder
 
             facts = training_facts(backend, groups, self.vocabulary.weights)
-        return Training(self.settings_record | learned.record | sizes | facts, Held(learned.evidence))
+        return Training(self.settings_record | learned.record | sizes | facts, Held(learned.evidence), table)
 
     @property
     def settings_record(self) -> dict[str, Any]:
@@ -99,15 +100,13 @@ class Recipe:
 
     def finish(self, learned: LearnedVocabulary, groups: GroupedCounts | None = None) -> TrainedTokenizer:
         """Build a tokenizer of what was learnt; its record has figures about the words where they are given."""
-        table = _laid_out(learned.evidence)
         vocab, merges = self.tables(learned)
         backend, roles = self.build(vocab, merges)
-        training = replace(self.record(learned, backend, groups), table=table)
-        return TrainedTokenizer(backend, roles, training, merges_digest(merges))
+        return TrainedTokenizer(backend, roles, self.record(learned, backend, groups), merges_digest(merges))
 
 
 def _laid_out(evidence: Evidence | None) -> Held:
-    """Begin to lay evidence out for its file, in a thread beside the building of the tokenizer."""
+    """Begin to lay evidence out for its file, in a thread beside what else the record takes."""
     if evidence is None:
         return Held()
     from mws_hf.learn.any_word import evidence_table  # inference must not load the learner
@@ -122,22 +121,20 @@ def _laid_out(evidence: Evidence | None) -> Held:
 class Training:
     """Settings and figures of a training, and what holds its boundary evidence (`learn.contextual.Evidence`) or None.
 
-    `table` holds that evidence laid out for its file, as a future, where this was begun. A copied or pickled tokenizer
-    leaves the evidence behind.
+    `table` holds that evidence laid out for its file, as a future. A copied or pickled tokenizer leaves both behind.
     """
 
     settings: dict[str, Any]
     evidence: Held
-    table: Held = field(default_factory=Held)
+    table: Held
 
     def files(self, merges: str) -> dict[str, bytes]:
         """Return the files to save beside a tokenizer with this digest of merges: record and, if known, evidence."""
         files = {FILE: record_bytes(self.settings, merges)}
-        if self.evidence.value is not None:
-            from mws_hf.learn.any_word import evidence_bytes, evidence_table  # inference must not load the learner
+        if self.table.value is not None:
+            from mws_hf.learn.any_word import evidence_bytes  # inference must not load the learner
 
-            table = evidence_table(self.evidence.value) if self.table.value is None else self.table.value.result()
-            files[EVIDENCE_FILE] = evidence_bytes(table, merges)
+            files[EVIDENCE_FILE] = evidence_bytes(self.table.value.result(), merges)
         return files
 
 

@@ -44,6 +44,7 @@ MORFESSOR_ENGLISH = "0.623"
 
 LARGE_TEXT = "93.3 MB, 32,000 entries"
 """The text of trainers.json that README speaks of."""
+LANGUAGES = {"ces": "Czech", "eng": "English", "fin": "Finnish", "hun": "Hungarian", "rus": "Russian", "tur": "Turkish"}
 
 
 class Claim(NamedTuple):
@@ -201,7 +202,6 @@ def works() -> Iterator[Claim]:
 
 def other_text() -> Iterator[Claim]:
     """Yield where the default stands on text of another kind."""
-    names = {"ces": "Czech", "eng": "English", "fin": "Finnish", "hun": "Hungarian", "rus": "Russian", "tur": "Turkish"}
     for size, place in ((8_000, r"^\* With 8,000 entries.*$"), (32_000, r"^\* With 32,000 entries.*$")):
         rows = [row for row in results("other_text") if row["size"] == size and row["system"] == "mws"]
         shown = [row for row in rows if row["kind"] == "other"]
@@ -210,7 +210,7 @@ def other_text() -> Iterator[Claim]:
         for row in shown:
             value, low, _ = row["against"]["sentencepiece-unigram-identity"]
             if low > 0:
-                told.append(f"{names[row['language']]} ({value:.1f} %)")
+                told.append(f"{LANGUAGES[row['language']]} ({value:.1f} %)")
         yield Claim(MODELS, place, tuple(told))
         if size == 8_000:
             yield Claim(MEASURED, r"^On \[text of another kind.*$", tuple(told[1:]))
@@ -246,7 +246,6 @@ def in_print() -> Iterator[Claim]:
 
 def first_task() -> Iterator[Claim]:
     """Yield by how many points the default differs in the taggers, of all words and of words never seen."""
-    names = {"ces": "Czech", "fin": "Finnish", "hun": "Hungarian", "rus": "Russian", "tur": "Turkish"}
     rows = [row for row in results("tagger") if row["size"] == 8_000]
     means = {
         (row["language"], row["system"]): [statistics.mean(column) for column in zip(*row["by_seed"], strict=True)]
@@ -260,8 +259,8 @@ def first_task() -> Iterator[Claim]:
             for rival in ("bpe-byte", "sentencepiece-unigram-identity")
         )
         told = (f"{bpe} points beside byte-level BPE and {unigram} beside", f"never seen {bpe_new} and {unigram_new}")
-        yield Claim(MODELS, rf"^\* {names[language]}: [+-].*$", told)
-        gains.append(f"{bpe.removeprefix('+')} ({names[language]})")
+        yield Claim(MODELS, rf"^\* {LANGUAGES[language]}: [+-].*$", told)
+        gains.append(f"{bpe.removeprefix('+')} ({LANGUAGES[language]})")
     for page, place in (
         (README, r"^\* \*\*Models\*\*.*$"),
         (QUESTIONS, r"^A little, in languages.*$"),

@@ -112,9 +112,9 @@ class Encoded:
 
     @classmethod
     def of(cls, part: list[Sentence], tokenizer: Tokenizer, labels: dict[str, int], forms: set[str]) -> Encoded:
-        """Cut the words of a part."""
+        """Cut the words of a part; sentences of like length stand together, so that batches take half the steps."""
         tokens, numbers, unseen = [], [], []
-        for sentence in part:
+        for sentence in sorted(part, key=len):
             cut = tokenizer.encode_batch([f" {form}" for form, _ in sentence], add_special_tokens=False)
             rows = np.zeros((len(sentence), PLACES), np.int64)
             for row, each in zip(rows, cut, strict=True):
@@ -154,12 +154,11 @@ def trained(
     torch.manual_seed(seed)
     model = Tagger(*shape)
     optimizer = torch.optim.Adam(model.parameters(), lr=rate, fused=True)
-    batches = batches_of(train)
     found = []
     for done in range(1, passes + 1):
         model.train()
-        for number in torch.randperm(len(batches)).tolist():
-            scores, wanted = scored(model, train, batches[number])
+        for number in torch.randperm(math.ceil(len(train.tokens) / BATCH)).tolist():
+            scores, wanted = scored(model, train, number * BATCH)
             loss = nn.functional.cross_entropy(scores.flatten(0, 1), wanted.flatten(), ignore_index=UNKNOWN)
             optimizer.zero_grad()
             loss.backward()
@@ -170,16 +169,11 @@ def trained(
     return found
 
 
-def batches_of(part: Encoded) -> list[list[int]]:
-    """Numbers of sentences, those of like length together: half the steps of a batch as they come."""
-    order = sorted(range(len(part.tokens)), key=lambda number: len(part.tokens[number]))
-    return [order[start : start + BATCH] for start in range(0, len(order), BATCH)]
-
-
-def scored(model: Tagger, part: Encoded, chosen: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Scores and labels of some sentences of a part, padded alike."""
-    scores = model(pad_sequence([part.tokens[n] for n in chosen], batch_first=True))
-    return scores, pad_sequence([part.labels[n] for n in chosen], batch_first=True, padding_value=UNKNOWN)
+def scored(model: Tagger, part: Encoded, start: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Scores and labels of the sentences of a batch, padded alike."""
+    batch = slice(start, start + BATCH)
+    scores = model(pad_sequence(part.tokens[batch], batch_first=True))
+    return scores, pad_sequence(part.labels[batch], batch_first=True, padding_value=UNKNOWN)
 
 
 def accuracy(model: Tagger, part: Encoded) -> tuple[float, float]:
@@ -187,11 +181,11 @@ def accuracy(model: Tagger, part: Encoded) -> tuple[float, float]:
     model.eval()
     right = []
     with torch.inference_mode():
-        for chosen in batches_of(part):
-            scores, wanted = scored(model, part, chosen)
-            right += [row[: len(part.labels[n])] for n, row in zip(chosen, scores.argmax(-1) == wanted, strict=True)]
-    unseen = torch.cat([part.unseen[n] for chosen in batches_of(part) for n in chosen])
-    every = torch.cat(right).double()
+        for start in range(0, len(part.tokens), BATCH):
+            scores, wanted = scored(model, part, start)
+            labels = part.labels[start : start + BATCH]
+            right += [row[: len(each)] for each, row in zip(labels, scores.argmax(-1) == wanted, strict=True)]
+    every, unseen = torch.cat(right).double(), torch.cat(part.unseen)
     return 100 * float(every.mean()), 100 * float(every[unseen].mean())
 
 

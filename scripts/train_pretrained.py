@@ -162,7 +162,7 @@ def train(config: Config, parts: Mapping[str, Corpus], directory: Path) -> dict[
     alphabet = (*EVERYDAY, *(LETTERS[each] for each in config.languages if each in LETTERS))
     trainer = MwSTrainer(vocab_size=config.size, initial_alphabet=alphabet, show_progress=False, **config.options)
     trained = trainer.trained(given)
-    replace(trained, training=Training(trained.training.settings, Held())).save(directory)
+    replace(trained, training=Training(trained.training.settings, Held(), Held())).save(directory)
     return trained.training.settings
 
 

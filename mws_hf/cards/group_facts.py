@@ -73,14 +73,14 @@ def _cut(encoder: BlockEncoder, size: int, is_named: bool, counts: WordCounts) -
     encode = encoder.encode_little if arrow_block(counts.strings).size <= LITTLE else encoder.encode
     edges = part_edges(len(counts))
     parts = side_by_side(lambda a, b: encode(padded(arrow_block(counts.strings[a:b]))), edges, edges[1:])
-    lengths = np.concatenate([np.diff(part.ends, prepend=0) for part in parts])
+    lengths = [np.diff(part.ends, prepend=0) for part in parts]
     uses = np.zeros(size, np.int64)
-    for part, times in zip(parts, np.split(counts.counts, edges[1:-1]), strict=True):
-        np.add.at(uses, part.ids, np.repeat(times, np.diff(part.ends, prepend=0)))
+    for part, times, each in zip(parts, np.split(counts.counts, edges[1:-1]), lengths, strict=True):
+        np.add.at(uses, part.ids, np.repeat(times, each))
     del parts
     if is_word is None:
         return uses, {}
-    tokens = lengths * counts.counts
+    tokens = np.concatenate(lengths) * counts.counts
     words = int(counts.counts[is_word].sum())
     n_bytes = int((np.diff(counts.utf8()[1]) * counts.counts).sum())
     return uses, {

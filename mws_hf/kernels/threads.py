@@ -86,10 +86,7 @@ def in_parts(work: Callable[[int, int], object], n: int) -> None:
     70000
     """
     edges = part_edges(n, each=PARTS_A_THREAD)
-    if len(edges) == 2:
-        work(0, n)
-    else:
-        side_by_side(work, edges, edges[1:])
+    side_by_side(work, edges, edges[1:])
 
 
 class ThreadPool(ThreadPoolExecutor):
@@ -101,21 +98,27 @@ class ThreadPool(ThreadPoolExecutor):
 
 
 def side_by_side(work: Callable[..., _Result], *rows: Iterable[Any], most: int | None = None) -> list[_Result]:
-    """Call `work` with the first element of each of `rows`, with the second of each, and so on, in threads."""
-    with ThreadPoolExecutor(min(thread_count(), most or thread_count())) as pool:
-        return list(pool.map(work, *rows))
+    """Call `work` with the first element of each of `rows`, with the second of each, and so on, in threads.
+
+    One call alone, or one thread, needs no pool.
+    """
+    calls = list(zip(*rows, strict=False))
+    threads = min(thread_count(), most or len(calls), len(calls))
+    if threads <= 1:
+        return [work(*call) for call in calls]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(work, *zip(*calls, strict=True)))
 
 
 def part_edges(n: int, most: int | None = None, each: int = 1) -> list[int]:
     """List where the even parts of ``range(n)`` begin, and `n`: `each` parts a thread, fewer where work is little.
 
-    There are `most` parts at the most, and one where there is one thread.
+    There are `most` parts at the most.
 
     >>> part_edges(10), part_edges(1 << 20, most=1)
     ([0, 10], [0, 1048576])
     """
-    threads = thread_count()
-    parts = max(1, min(threads if threads == 1 else each * threads, n // _LEAST, n if most is None else most))
+    parts = max(1, min(each * thread_count(), n // _LEAST, n if most is None else most))
     return [n * k // parts for k in range(parts + 1)]
 
 

@@ -8,7 +8,6 @@ alone. One round suffices: with classes in the lexicon further rounds move nothi
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,7 @@ import numpy as np
 
 from mws_hf.kernels.arithmetic import log_odds, moments, sigmoid
 from mws_hf.kernels.arrays import Doubles, Floats
-from mws_hf.kernels.threads import ThreadPool, give_back, side_by_side
+from mws_hf.kernels.threads import ThreadPool, give_back
 from mws_hf.learn.evidence.context_view import context_log_odds
 from mws_hf.learn.evidence.contexts import ORDERS, Contexts, collect_contexts, normalised_variation, trie_view
 from mws_hf.learn.evidence.forms import inner_positions, least_cut
@@ -102,13 +101,9 @@ def calibrated_posteriors(
 
 def _calibrate(mixed: Doubles, granularity: float) -> None:
     """Bring log-odds to deviation `SHARPNESS`, 0 where a share of `granularity` lies above; in place."""
-    finders: tuple[Callable[[], float], ...] = (
-        lambda: float(moments(mixed[:, None])[1][0]),
-        lambda: float(least_cut(mixed, granularity)),
-    )
-    deviation, least = side_by_side(lambda find: find(), finders)
-    mixed -= least
-    mixed *= SHARPNESS / max(deviation, 1e-9)
+    slope = SHARPNESS / max(float(moments(mixed[:, None])[1][0]), 1e-9)
+    mixed -= least_cut(mixed, granularity)
+    mixed *= slope
 
 
 def mix_views(

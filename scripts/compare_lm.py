@@ -25,7 +25,7 @@ from typing import Any
 
 import superwords
 from compare_lm_picture import write_picture
-from compare_lm_plan import DEFAULT, PRESETS, Preset, Run, plan
+from compare_lm_plan import DEFAULT, FINER, PRESETS, Preset, Run, plan
 from compare_lm_records import Records
 from compare_lm_report import write_report
 from compare_lm_works import WORKS, Texts, texts_of
@@ -92,7 +92,7 @@ def run_config(run: Run, preset: Preset, text: Texts, tokenizer: Path, records: 
     budget, train_bytes = None, run.train_bytes
     if run.flop_matched:
         with_phrases = run.system in superwords.SYSTEMS
-        name = DEFAULT if with_phrases else preset.references[0]
+        name = DEFAULT if with_phrases or run.system == FINER else preset.references[0]
         base = records.reference(name, run)
         if base is None:
             raise MwSError(f"{run.name}: its budget is that of {name} with seed {run.seed}; train that first")

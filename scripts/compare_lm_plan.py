@@ -18,6 +18,8 @@ from systems import MORPH_BPE, UNIGRAM
 REFERENCES = ("bpe", "bpe-byte", "unigram")
 """What all others are compared with where whole lines are held out."""
 DEFAULT = "mws"
+FINER = "mws-finer"
+"""Cuts 0.14 of the places; its operations are those of the default of its seed (diary, 26 November 2026)."""
 RIVALS = ("bpe-byte", UNIGRAM, "mws-shuffled")
 """What all others are compared with where whole works are held out; chosen before the first run (`works_preset`)."""
 TUNED = ("bpe", "bpe-byte", "mws", "mws-morphs", "unigram")
@@ -191,7 +193,16 @@ def answers_in_print(size: int, other_rate: float) -> list[Run]:
         for system in SUPERWORDS
         for matched in (False, True)
     ]
-    return equal_bytes + phrases + equal_operations + rates
+    return finer_runs(16000) + equal_bytes + phrases + equal_operations + rates
+
+
+def finer_runs(size: int) -> list[Run]:
+    """Three seeds of finer cuts, at equal bytes and then at the operations of the default."""
+    return [
+        Run(system=FINER, seed=seed, vocabulary=size, flop_matched=matched)
+        for matched in (False, True)
+        for seed in (0, 1, 2)
+    ]
 
 
 def works_preset(
@@ -281,7 +292,7 @@ def phrases_preset(language: str) -> Preset:
         tuned=(DEFAULT,),
         rate=8e-3,
         seeds=(),
-        more=runs + more,
+        more=runs + more + (finer_runs(size) if language == "rus" else []),
         references=(DEFAULT, RIVALS[0]),
         works=True,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 INTERRUPTED = 130
 """Exit code of a command that Ctrl-C ended: 128 + SIGINT."""
 
@@ -78,3 +80,21 @@ def first_line(error: BaseException) -> str:
 def brief(error: Exception) -> str:
     """Return kind and `first_line` of another library's error."""
     return f"{type(error).__name__}: {first_line(error)}"
+
+
+_POINTER = re.compile(
+    rb"version https?://[^\s]{1,80}\r?\n(?:ext-[^\n]*\n)*oid sha256:[0-9a-f]{64}\s|/annex/objects/\S+\s*\Z"
+)
+
+
+def refuse_pointer(head: bytes, name: object) -> None:
+    """Raise MwSError if a file's first bytes (1024 suffice) are a pointer of Git LFS or git-annex, not its content.
+
+    >>> refuse_pointer(b"version https://git-lfs.github.com/spec/v1\\noid sha256:" + b"0" * 64 + b"\\nsize 12\\n", "a.txt")
+    Traceback (most recent call last):
+        ...
+    mws_hf.errors.MwSError: a.txt: a Git LFS pointer, not the file itself; fetch it with: git lfs pull
+    """
+    if _POINTER.match(head.removeprefix(b"\xef\xbb\xbf")):
+        kind, command = ("git-annex", "git annex get") if b"/annex/" in head[:20] else ("Git LFS", "git lfs pull")
+        raise MwSError(f"{name}: a {kind} pointer, not the file itself; fetch it with: {command}")

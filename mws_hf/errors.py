@@ -88,9 +88,9 @@ _POINTER = re.compile(
 
 
 def refuse_pointer(head: bytes, name: object) -> None:
-    """Raise MwSError if a file's first bytes (1024 suffice) are a pointer of Git LFS or git-annex, not its content.
+    r"""Raise MwSError if a file's first bytes (1024 suffice) are a pointer of Git LFS or git-annex, not its content.
 
-    >>> refuse_pointer(b"version https://git-lfs.github.com/spec/v1\\noid sha256:" + b"0" * 64 + b"\\nsize 12\\n", "a.txt")
+    >>> refuse_pointer(b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0" * 64 + b"\n", "a.txt")
     Traceback (most recent call last):
         ...
     mws_hf.errors.MwSError: a.txt: a Git LFS pointer, not the file itself; fetch it with: git lfs pull

@@ -1,0 +1,97 @@
+"""The files of a directory: whose they are, who writes them, and whether a new tokenizer makes them stale.
+
+Saving, refusing, copying and checking read this one list. A name may be a glob, relative to the directory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Of(Enum):
+    """What a file of a directory belongs to."""
+
+    TOKENIZER = "the tokenizer that every client loads"
+    SETTINGS = "the settings of the tokenizer's class, and its chat templates"
+    FOREIGN = "a vocabulary in the form of another program or an older class"
+    RECORD = "the record of the training"
+    CHANGE = "the record of a change: extended or trimmed"
+    CARD = "the card"
+    MODEL = "the model: its settings and weights"
+
+
+class Entry(NamedTuple):
+    """A file's name or glob, what it belongs to, who writes it.
+
+    `stale`: a loader would read it beside a new tokenizer.json, so that whoever writes one removes it. Foreign names
+    that a user's own file may have, such as ``vocabulary.json``, are removed only by a command with --force.
+    """
+
+    name: str
+    of: Of
+    by: str
+    stale: bool = False
+
+
+TOKENIZER_FILE, CONFIG_FILE, CARD_FILE = "tokenizer.json", "tokenizer_config.json", "README.md"
+RECORD_FILE, EVIDENCE_FILE = "mws_training.json", "mws_evidence.pq"
+IDS_FILE, RETIRED_FILE, TRIM_FILE = "ids.json", "retired.json", "trim.json"
+INDEX, SINGLE = "model.safetensors.index.json", "model.safetensors"
+STOCK_FILE, ADDED_FILE = "stock_tokenizer.py", "added_tokens.json"
+
+_ONE_FILE = (  # a name that says what it is
+    *("tekken.json", "tiktoken.model", "*.tiktoken", "tokenizer.model", "tokenizer.model.v*", "spiece.model"),
+    *("sentencepiece*.model", "spm.model", "spm_char.model", "*.spm", "prophetnet.tokenizer", "entity_vocab.json"),
+)
+LAYOUT = (
+    Entry(TOKENIZER_FILE, Of.TOKENIZER, "all", stale=True),
+    Entry(CONFIG_FILE, Of.SETTINGS, "all", stale=True),
+    Entry("special_tokens_map.json", Of.SETTINGS, "transformers 4", stale=True),
+    Entry("chat_template.jinja", Of.SETTINGS, "transformers", stale=True),
+    Entry("chat_template.json", Of.SETTINGS, "transformers 4", stale=True),
+    Entry("additional_chat_templates/*.jinja", Of.SETTINGS, "transformers", stale=True),
+    Entry(STOCK_FILE, Of.SETTINGS, "mws_hf", stale=True),
+    Entry(ADDED_FILE, Of.FOREIGN, "transformers 4", stale=True),
+    *(Entry(name, Of.FOREIGN, "its program", stale=True) for name in _ONE_FILE),
+    *(Entry(name, Of.FOREIGN, "transformers 4") for name in ("vocab.json", "vocab.txt", "merges.txt")),
+    *(Entry(name, Of.FOREIGN, "the slow class, a notebook") for name in ("vocabulary.json", "merges.json")),
+    *(Entry(name, Of.RECORD, "mws_hf", stale=True) for name in (RECORD_FILE, EVIDENCE_FILE)),
+    *(Entry(name, Of.CHANGE, "mws extend, mws trim", stale=True) for name in (IDS_FILE, RETIRED_FILE, TRIM_FILE)),
+    Entry(CARD_FILE, Of.CARD, "mws_hf, or a person"),
+    *(Entry(name, Of.MODEL, "transformers") for name in ("config.json", "generation_config.json", INDEX, SINGLE)),
+    *(Entry(f"*.{end}", Of.MODEL, "transformers") for end in ("safetensors", "safetensors.index.json", "bin")),
+    *(Entry(f"*.{end}", Of.MODEL, "other programs") for end in ("bin.index.json", "pt", "pth", "h5", "msgpack")),
+    *(Entry(f"*.{end}", Of.MODEL, "other programs") for end in ("gguf", "onnx")),
+)
+
+
+def names(*of: Of) -> tuple[str, ...]:
+    """List the names and globs of files that belong to some things; of all files without arguments."""
+    return tuple(entry.name for entry in LAYOUT if not of or entry.of in of)
+
+
+STALE = tuple(entry.name for entry in LAYOUT if entry.stale)
+"""What contradicts a new tokenizer.json and goes unless it is written anew."""
+
+
+def is_of(name: str | Path, *of: Of) -> bool:
+    """Return whether a file, by its path within a directory, belongs to some things.
+
+    >>> is_of("o200k.tiktoken", Of.FOREIGN), is_of("corpus.txt", Of.FOREIGN, Of.MODEL)
+    (True, False)
+    """
+    return any(Path(name).match(pattern) for pattern in names(*of))
+
+
+def matching(directory: Path, patterns: Iterable[str]) -> list[Path]:
+    """List the files of a directory that patterns name, sorted, as paths relative to the directory."""
+    found = (path for pattern in patterns for path in directory.glob(pattern) if path.is_file() or path.is_symlink())
+    return sorted({path.relative_to(directory) for path in found})
+
+
+def files(directory: Path, *of: Of) -> list[Path]:
+    """List the files of a directory that belong to some things, sorted, as paths relative to the directory."""
+    return matching(directory, names(*of))

@@ -57,7 +57,7 @@ RIVALS = {"BPE": ("bpe-byte", None), "Unigram": (UNIGRAM, UNIGRAM_TYPES)}
 """Names in the cards: system of `research.baselines`, and how many of the most frequent pre-tokens it learns from."""
 RESULTS = Path("scripts/results/pretrained.json")
 KEPT_BPE = {"mws-eight-languages-64k": "bpe-eight-languages-64k"}
-"""Tokenizers whose BPE is kept too, in a folder of this name: `mws demo` shows both where no other is named."""
+"""Tokenizers whose BPE is kept too, in a folder of this name: the page of `scripts/space` shows both."""
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ import sys
 from typer.testing import CliRunner
 
 from mws_hf.commands.app import app
-from mws_hf.demo.tokens import open_all
+from mws_hf.report.shown import open_for_page
 
 
 def main() -> None:
-    assert open_all(["user/small"])[0].name == "small"
+    assert open_for_page("user/small").name == "small"
     for line in sys.stdin:
         done = CliRunner().invoke(app, json.loads(line))
         print(json.dumps([done.exit_code, done.stdout, str(done.exception or "")]))

@@ -41,7 +41,6 @@ COMMANDS = {
     "card": ("card", "card", "Measure a tokenizer and write its model card."),
     "push": ("card", "push_command", "Upload a tokenizer and its card to the Hugging Face Hub."),
     "pretrained": ("directories", "pretrained_command", "List this project's tokenizers, or write one."),
-    "demo": ("report", "demo", "Open a page where tokenizers can be tried."),
     "extend": ("extend", "extend_command", "Add tokens of a corpus to a pretrained tokenizer."),
     "trim": ("extend", "trim_command", "Drop entries that texts do not use from a pretrained tokenizer."),
     "transplant": ("extend", "transplant_command", "Give a pretrained model another tokenizer."),

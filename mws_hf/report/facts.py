@@ -11,19 +11,38 @@ import math
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mws_hf.corpus.segmentations import Gold
-from mws_hf.demo.tokens import Opened
-from mws_hf.demo.word_view import TrainingEvidence
 from mws_hf.evaluate.boundaries import boundaries
 from mws_hf.evaluate.running_text import WORD, TextScores
+from mws_hf.report.shown import Opened
 from mws_hf.text.pattern import compiled, split
+
+if TYPE_CHECKING:
+    from mws_hf.tokenizer.explain import WordEvidence
 
 _BATCH = 2000
 _MOST_WORDS = 20_000  # distinct ones, the most frequent first: more change no figure of a token that is much used
 Known = Mapping[str, tuple[int, Sequence[float]]]
 """Word -> how often it occurs, and the probability of a boundary after each of its letters."""
+
+
+@dataclass(frozen=True)
+class TrainingEvidence:
+    """Boundary evidence, the split of its training words from text, and their source."""
+
+    evidence: WordEvidence
+    pattern: str
+    source: str
+
+    def values(self, text: str) -> list[float | None]:
+        """Return the probability of a boundary after each character; None in pre-tokens that are no words."""
+        found: list[float | None] = []
+        for part in split(text, self.pattern):
+            found += self.evidence.word(part) or [None] * len(part)
+        return found
 
 
 def known_words(lines: Sequence[str], known: TrainingEvidence) -> Known:

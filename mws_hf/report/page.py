@@ -11,16 +11,15 @@ from markupsafe import Markup
 from tokenizers import Tokenizer, models
 
 import mws_hf
-from mws_hf.demo.tokens import Opened, open_for_page
-from mws_hf.demo.views import Column, differences, templates, text_columns, well_formed
-from mws_hf.demo.word_view import TrainingEvidence
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.encoder import Encoder
 from mws_hf.evaluate.formats import open_source
 from mws_hf.evaluate.report import EvaluationReport, evaluate
 from mws_hf.evaluate.running_text import TextScores, score_text
-from mws_hf.report.facts import entries_of, known_words, most_different_lines, packed_within, parity
+from mws_hf.report.facts import TrainingEvidence, entries_of, known_words, most_different_lines, packed_within, parity
 from mws_hf.report.pictures import COLOURS, Point, bars, scatter
+from mws_hf.report.shown import Opened, open_for_page
+from mws_hf.report.words import Column, differences, templates, text_columns, well_formed
 
 MOST_BYTES = 1_000_000  # the page is smaller
 _FOR_VOCABULARIES = 800_000
@@ -78,8 +77,8 @@ def report_page(
         entries = entries_of(opened, lines, report.golds, words)
         packed, kept = packed_within(entries, share)
         vocabularies.append({"name": opened.name, "data": packed, "kept": kept, "all": len(entries)})
-    others = tokenizers[1:] if lines else ()
-    text = "\n".join(lines)
+    gold = {entry.word: entry.segmentations[0] for each in report.golds for entry in each.words}
+    text = "\n".join(lines or gold)
     return _filled_page(
         version=mws_hf.__version__,
         names=names,
@@ -94,8 +93,8 @@ def report_page(
             ]
             for name, row in scores.items()
         },
-        words={other.name: differences(tokenizers[0], other, text)[:_WORDS] for other in others},
-        lines=most_different_lines(tokenizers, lines, _LINES, _LONGEST) if others else [],
+        words={other.name: differences(tokenizers[0], other, text, gold)[:_WORDS] for other in tokenizers[1:]},
+        lines=most_different_lines(tokenizers, lines, _LINES, _LONGEST) if len(tokenizers) > 1 else [],
         vocabularies=vocabularies,
         has_gold=bool(report.golds),
         has_text=bool(lines),
@@ -157,7 +156,7 @@ def _measured_on(report: EvaluationReport, texts: Mapping[str, Sequence[str]], b
 
 def _filled_page(**values: Any) -> str:
     style, script = (Markup((_FOLDER / name).read_text(encoding="utf-8")) for name in ("page.css", "page.js"))
-    page = well_formed(templates().get_template("report/page.html").render(style=style, script=script, **values))
+    page = well_formed(templates().get_template("page.html").render(style=style, script=script, **values))
     if len(page.encode()) >= MOST_BYTES:
         raise MwSError(f"the page would have {len(page.encode()):,} bytes; give fewer tokenizers or texts")
     return page

@@ -1,21 +1,64 @@
-"""The page of `mws demo` as a Hugging Face Space.
+"""A page where text is typed and its tokens are seen, side by side: a Hugging Face Space, or `python app.py DIR ...`.
 
-It shows the tokenizers named in the Space's variable MWS_TOKENIZERS (Hub names, separated by spaces), or those that lie
-in folders of `tokenizers/` beside this file.
+It shows the tokenizers named on the command line, in the Space's variable MWS_TOKENIZERS (Hub names, separated by
+spaces), or in folders of `tokenizers/` beside this file; else one of eight languages that comes with mws-hf.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
+from typing import Any
 
-from mws_hf.demo.app import page, serve, wait
-from mws_hf.demo.tokens import open_all
+os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
+import gradio
+from transformers import AutoTokenizer
 
-FOLDER = Path(__file__).parent / "tokenizers"
+import mws_hf
+
+EXAMPLES = (
+    "The unbelievable friendships of neighbours outlasted their disagreements.",
+    "Переписывающаяся с подругой девочка перечитывала письма.",
+    "Taloissammekin juoksenneltiin syysaamuina kirjastoista kauppoihin.",
+    "Evlerimizdekilerden Ankara'da kalanlar arkadaşlarını özlüyorlardı.",
+    "A barátságainkról beszélgettünk a házaitokban, ahol megérkezésünkkor énekeltek.",
+)
+LONGEST = 20_000  # characters of a text
+
+
+def tokenizers() -> dict[str, Any]:
+    """Open the tokenizers to show, by name."""
+    beside = sorted(str(file.parent) for file in (Path(__file__).parent / "tokenizers").glob("*/tokenizer.json"))
+    if places := sys.argv[1:] or os.environ.get("MWS_TOKENIZERS", "").split() or beside:
+        return {place: AutoTokenizer.from_pretrained(place) for place in places}
+    return {"mws-eight-languages-64k": mws_hf.pretrained("mws-eight-languages-64k")}
+
+
+def tokens_of(tokenizer: Any, text: str) -> list[tuple[str, str]]:
+    """Cut a text into its tokens, each with its id; tokens that share a character are shown together."""
+    encoded = tokenizer(text[:LONGEST], add_special_tokens=False, return_offsets_mapping=True)
+    shown: list[tuple[str, str]] = []
+    end = 0
+    for number, (start, stop) in zip(encoded["input_ids"], encoded["offset_mapping"], strict=True):
+        if shown and start < end:
+            shown[-1] = (shown[-1][0], f"{shown[-1][1]} {number}")
+        else:
+            shown.append((text[end:stop], str(number)))
+        end = max(end, stop)
+    return shown
+
+
+def page(opened: dict[str, Any]) -> gradio.Blocks:
+    """Build the page: a box to type in, and for each tokenizer its tokens in colours with their ids."""
+    with gradio.Blocks(title="How tokenizers cut text", analytics_enabled=False) as blocks:
+        gradio.Markdown("# How tokenizers cut text\nEach colour is one token; below it stands its id.")
+        box = gradio.Textbox(EXAMPLES[0], label="Text", lines=3, max_length=LONGEST)
+        gradio.Examples(list(EXAMPLES), box)
+        shown = [gradio.HighlightedText(tokens_of(each, EXAMPLES[0]), label=name) for name, each in opened.items()]
+        box.change(lambda text: [tokens_of(each, text or "") for each in opened.values()], box, shown)
+    return blocks
+
 
 if __name__ == "__main__":
-    named = os.environ.get("MWS_TOKENIZERS", "").split()
-    blocks = page(open_all(named or sorted(str(file.parent) for file in FOLDER.glob("*/tokenizer.json"))))
-    print(serve(blocks, host=os.environ.get("GRADIO_SERVER_NAME")), flush=True)  # a Space sets it to 0.0.0.0
-    wait(blocks)
+    page(tokenizers()).launch()

@@ -102,7 +102,7 @@ def commands_that_open(name: str, folder: Path) -> list[list[str]]:
 def test_one_message_for_a_mistyped_name_in_every_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text.txt").write_text("перечитать\n", encoding="utf-8")
-    commands = [*commands_that_open("mistyped", tmp_path), ["repair", "mistyped"], ["demo", "mistyped"]]
+    commands = [*commands_that_open("mistyped", tmp_path), ["repair", "mistyped"]]
     said = {str(CliRunner().invoke(app, command).exception) for command in commands}
     (message,) = said
     assert "mistyped: no such directory" in message and "user/repo" in message

@@ -20,10 +20,10 @@ from mws_hf.commands.report import evidence_of
 from mws_hf.corpus.counting import count_documents, count_files, count_group_column, count_source
 from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.corpus.segmentations import GoldWord
-from mws_hf.demo.tokens import open_all
 from mws_hf.learn.multilingual import find_evidence
 from mws_hf.learn.settings import EvidenceSettings
 from mws_hf.learn.vocabulary import LearnedVocabulary
+from mws_hf.report.shown import open_for_page
 from mws_hf.text.pattern import DEFAULT_PATTERN
 from tests.examples import examples, thorough
 from tests.in_process import mws
@@ -438,5 +438,5 @@ def test_record_and_card_tell_of_every_group(files, tmp_path):
 def test_the_page_shows_the_evidence_that_a_weighted_mixture_keeps(tmp_path: Path):
     quiet(weights={"fin": 2}).train_from_counts(counted("eng", "fin")).save_pretrained(tmp_path / "model")
     places = [tmp_path / "model"]
-    known = evidence_of(places, open_all([str(place) for place in places]))
+    known = evidence_of(places, [open_for_page(place) for place in places])
     assert known.values(" talossa") and max(filter(None, known.values(" talossa"))) > 0

@@ -265,14 +265,10 @@ def test_records_of_the_old_tokenizer_stay_behind(tmp_path):
     assert not card.exists() or "300" not in card.read_text(encoding="utf-8")
 
 
-def test_a_pattern_is_named_in_messages_and_an_origin_that_is_no_address_is_refused():
+def test_a_pattern_is_named_in_messages():
     from mws_hf import WordCounts
-    from mws_hf.demo.app import LOCAL, refusal
     from mws_hf.text.pattern import literal_pattern
 
     counts = [WordCounts.from_mapping({" a": 1}, pattern=literal_pattern(name)) for name in ("llama3", "words")]
     with pytest.raises(MwSError, match=r"pattern llama3 and .* pattern words and"):
         counts[0].merge(counts[1])
-    headers = [(b"host", b"localhost:7860"), (b"origin", b"https://[::1")]
-    found = refusal({"method": "GET", "path": "/", "headers": headers}, LOCAL)
-    assert found is not None and found[0] == 403

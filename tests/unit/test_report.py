@@ -21,12 +21,15 @@ from typer.testing import CliRunner
 
 from mws_hf.commands.app import app
 from mws_hf.corpus.counting import count_documents
-from mws_hf.evaluate import evaluate
+from mws_hf.evaluate import evaluate, read_gold
 from mws_hf.report.facts import Entry, packed, packed_within
 from mws_hf.report.page import MOST_BYTES
 from mws_hf.report.pictures import Point, _ticks, bars, scatter
+from mws_hf.report.shown import Opened, open_for_page
+from mws_hf.report.words import differences, visible
 from mws_hf.research import baselines
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
+from mws_hf.tokenizer.backend import base_vocab, build_backend
 from mws_hf.trainer import MwSTrainer
 from tests.examples import examples
 from tests.processes import mws, one_line
@@ -309,3 +312,29 @@ def test_a_person_searches_in_it(folder, tmp_path, width):
         driver.save_screenshot(str(kept / f"report-{width}.png"))
     finally:
         driver.quit()
+
+
+@given(
+    st.one_of(
+        st.sampled_from(["<script>alert(1)</script>", '"><img src=x onerror=1>', "a\u202eb\x00c\u200bd\n"]), st.text()
+    )
+)
+@examples(60)
+def test_any_text_is_shown_as_text_and_invisible_characters_are_named(text):
+    shown = Page(f"<table><tr><td>{visible(text)}</td></tr></table>")
+    assert not shown.scripts and not shown.fetched
+    assert not set("\u202e\u200b\x00") & set(str(visible(text)))
+    assert all(f"U+{ord(each):04X}" in shown.rows[0][0] for each in text if each in "\u202e\u200b\x00")
+
+
+def test_cuts_of_gold_words_are_marked_as_hits_and_misses(folder):
+    gold = {entry.word: entry.segmentations[0] for entry in read_gold(folder / "gold.tsv").words}
+    first = open_for_page(folder / "mws")
+    second = Opened("letters", build_backend(base_vocab((), "".join(gold), []), []))
+    found = differences(first, second, "\n".join(gold), gold)
+    assert found and all(each.gold == tuple(gold[each.word]) for each in found)
+    for pieces in [each.first for each in found] + [each.second for each in found]:
+        word = "".join(piece.text for piece in pieces)
+        ends = np.cumsum([len(piece.text) for piece in pieces])[:-1]
+        true = set(np.cumsum([len(part) for part in gold[word]])[:-1])
+        assert [piece.after == "hit" for piece in pieces[:-1]] == [end in true for end in ends]

@@ -66,10 +66,10 @@ class Piece(NamedTuple):
 
 
 class WordDifference(NamedTuple):
-    """A word that two tokenizers cut differently, its frequency in a text, its pieces by both, and by gold if known."""
+    """A word that two tokenizers cut differently, how often a text has it, its pieces by both, and by gold if known."""
 
     word: str
-    count: int
+    times: int
     first: tuple[Piece, ...]
     second: tuple[Piece, ...]
     gold: tuple[str, ...] = ()

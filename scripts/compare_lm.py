@@ -23,7 +23,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import superwords
 from compare_lm_picture import write_picture
 from compare_lm_plan import DEFAULT, FINER, PRESETS, Preset, Run, plan
 from compare_lm_records import Records
@@ -37,8 +36,6 @@ from mws_hf.atomic import write_text
 from mws_hf.errors import MwSError
 
 ROOT = Path(__file__).resolve().parent.parent
-ROOM = 1.25
-"""Text laid out for superwords at equal operations, as a part of that of the default; training stops at the budget."""
 
 
 def train_tokenizer(run: Run, text: Texts, work: Path) -> Path:
@@ -46,17 +43,10 @@ def train_tokenizer(run: Run, text: Texts, work: Path) -> Path:
     directory = work / "tokenizers" / f"{run.system}-{run.vocabulary}"
     if (directory / "about.json").is_file():
         return directory
-    way = superwords.SYSTEMS.get(run.system)
     started = time.process_time()
-    if way is None:
-        train_system(run.system, _counts(text, work), run.vocabulary, directory)
-    else:
-        most = round(run.vocabulary * way.share)
-        fewer = dataclasses.replace(run, system=DEFAULT, vocabulary=run.vocabulary - most)
-        superwords.build(train_tokenizer(fewer, text, work), _pool(text), most, way, directory)
+    train_system(run.system, _counts(text, work), run.vocabulary, directory)
     seconds = round(time.process_time() - started, 1)
-    options = MWS.get(run.system) if way is None else dataclasses.asdict(way)
-    about = {"options": options, "revision": revision(), "cpu_seconds": seconds}
+    about = {"options": MWS.get(run.system), "revision": revision(), "cpu_seconds": seconds}
     write_text(directory / "about.json", json.dumps(about) + "\n")
     return directory
 
@@ -68,13 +58,8 @@ def _counts(text: Texts, work: Path) -> Any:
 
     file = work / "counts.parquet"
     if not file.is_file():
-        count_documents(_pool(text)).save(file)
+        count_documents(read_split(RunConfig(tokenizer="", **text.of_run())).pool).save(file)
     return WordCounts.load(file)
-
-
-def _pool(text: Texts) -> list[str]:
-    """The documents that are not held out."""
-    return read_split(RunConfig(tokenizer="", **text.of_run())).pool
 
 
 def revision() -> str:
@@ -89,17 +74,14 @@ def run_config(run: Run, preset: Preset, text: Texts, tokenizer: Path, records: 
     Raises:
         MwSError: one that is matched by operations comes before the reference run of its seed.
     """
-    budget, train_bytes = None, run.train_bytes
+    budget = None
     if run.flop_matched:
-        with_phrases = run.system in superwords.SYSTEMS
-        name = DEFAULT if with_phrases or run.system == FINER else preset.references[0]
+        name = DEFAULT if run.system == FINER else preset.references[0]
         base = records.reference(name, run)
         if base is None:
             raise MwSError(f"{run.name}: its budget is that of {name} with seed {run.seed}; train that first")
         budget = base.training["flops"]
-        if with_phrases:  # shorter text costs less, so more of it is read
-            train_bytes = round(ROOM * (train_bytes or preset.settings["train_bytes"]))
-    given = {"learning_rate": run.learning_rate, "train_bytes": train_bytes}
+    given = {"learning_rate": run.learning_rate, "train_bytes": run.train_bytes}
     values = preset.settings | {key: value for key, value in given.items() if value is not None}
     return RunConfig(
         tokenizer=str(tokenizer.resolve()),
@@ -111,10 +93,8 @@ def run_config(run: Run, preset: Preset, text: Texts, tokenizer: Path, records: 
     )
 
 
-def execute(
-    run: Run, preset: Preset, text: Texts, work: Path, records: Records, threads: int, pairs: list[Path]
-) -> None:
-    """Train and evaluate one run in processes of their own, judge minimal pairs if there are any, and record it."""
+def execute(run: Run, preset: Preset, text: Texts, work: Path, records: Records, threads: int) -> None:
+    """Train and evaluate one run in processes of their own, and record it."""
     directory = work / "runs" / run.name
     tokenizer = train_tokenizer(run, text, work)
     config = run_config(run, preset, text, tokenizer, records)
@@ -141,10 +121,6 @@ def execute(
         ]
         found = subprocess.run(scored, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
         evaluation["development"] = json.loads(found)["bits_per_byte"]
-    if pairs:
-        judged = [*command, "judge", str(directory), *map(str, pairs)]
-        found = subprocess.run(judged, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
-        evaluation["pairs"] = json.loads(found)
     records.add(run, training, evaluation, about)
 
 
@@ -169,7 +145,6 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder with text/LANGUAGE.*.txt.gz")
     parser.add_argument("--work", type=Path, default=Path("out/lm"), help="tokenizers, runs and checkpoints")
     parser.add_argument("--works", type=Path, default=WORKS, help="where each work begins (works.py)")
-    parser.add_argument("--pairs", type=Path, nargs="*", default=[], help="minimal pairs to judge (minimal_pairs.py)")
     parser.add_argument("--results", type=Path, default=ROOT / "scripts" / "results")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="start no run after that many")
     parser.add_argument("--threads", type=int, default=1)
@@ -190,7 +165,7 @@ def main() -> None:
     work = options.work / (options.preset if preset.works else preset.language)
     while time.monotonic() - started < 60 * options.minutes and (run := due(preset, records, options.only)):
         text = texts_of(options.data, preset, work, options.results / f"lm_{options.preset}.works.json", options.works)
-        execute(run, preset, text, work, records, options.threads, options.pairs)
+        execute(run, preset, text, work, records, options.threads)
         print(f"{time.monotonic() - started:7.0f} s  {run.name}", flush=True)
         write_report(options.preset, preset, records, options.results)
     write_report(options.preset, preset, records, options.results)

@@ -264,7 +264,7 @@ def _sanity(records: Records, preset: Preset) -> str:
     shown = ", ".join(f"{gap:+.4f} (rate {rate:g})" for gap, rate in gaps)
     text = f"`bpe-byte` minus `bpe` at {most} MB: {shown} bits per byte"
     if not preset.alike:
-        return f"{text}; no check of the set-up here, for the two cut this language differently (byte_cuts.md)."
+        return f"{text}; no check of the set-up here, for the two cut this language differently (README.md here)."
     holds = all(abs(gap) <= SAME for gap, _ in gaps)
     return f"Sanity check, {text}; that they are within {SAME} {'holds' if holds else '**FAILS**'}."
 

@@ -23,7 +23,6 @@ _MODULE = {
     "bits_per_byte": "lm.scoring",
     "evaluate_run": "lm.evaluation",
     "generate": "lm.decoding",
-    "judge": "lm.evaluation",
     "paired_bootstrap": "mws_hf.evaluate.significance",
     "pretrain": "lm.training",
     "speculative_generate": "lm.decoding",

@@ -1,4 +1,4 @@
-"""`python -m lm`: pretrain, evaluate, generate, judge; commands parse, call the library, print."""
+"""`python -m lm`: pretrain, evaluate, generate; commands parse, call the library, print."""
 
 from __future__ import annotations
 
@@ -86,33 +86,6 @@ def generate(
     text, statistics = speculative_generate(model, codec, prompt, max_new_tokens)
     typer.echo(text)
     typer.echo(json.dumps(statistics.to_dict()), err=True)
-
-
-@app.command()
-def judge(
-    model: Annotated[Path, typer.Argument(help="Run, or model directory; with --ngram a tokenizer directory.")],
-    pairs: Annotated[list[Path], typer.Argument(help="Files of minimal pairs: RuBLiMP's, TurBLiMP's or your own.")],
-    ngram: Annotated[list[Path] | None, typer.Option(help="Judge by n-grams over this text; repeatable.")] = None,
-    batch_size: Annotated[int, typer.Option(help="Sentences a pass.")] = 64,
-) -> None:
-    """Judge minimal pairs by summed log-probability: accuracy by paradigm, as JSON.
-
-    For example:
-
-        python -m lm judge runs/mws pairs/change_verb_conjugation.csv
-        python -m lm judge out/mws pairs/*.csv --ngram corpus.txt
-    """
-    from lm.data import documents_of
-    from lm.minimal_pairs import accuracies, ngram_judge, read_pairs, to_dict
-
-    chosen = read_pairs(pairs)
-    if ngram:
-        margins = ngram_judge(model, documents_of(ngram), chosen)
-    else:
-        from lm.evaluation import judge as run
-
-        margins = run(model, chosen, batch_size=batch_size)
-    typer.echo(json.dumps(to_dict(accuracies(chosen, margins)), ensure_ascii=False, indent=1))
 
 
 def _assignments(pairs: list[str]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Measure a trained model: bits per byte and more (`evaluate_run`), minimal pairs (`judge`)."""
+"""Measure a trained model: bits per byte and more (`evaluate_run`)."""
 
 from __future__ import annotations
 
@@ -16,13 +16,11 @@ from transformers import AutoModelForCausalLM
 from lm.config import RunConfig
 from lm.data import Codec, read_split
 from lm.decoding import acceptance, generate, held_out_acceptance
-from lm.minimal_pairs import Pair, margins_of
 from lm.model import MultiTokenModel
 from lm.scoring import bits_per_byte, group_of_forms, lemmas_of, score_groups, word_forms
 from lm.training import CONFIG_FILE, MODEL
 from mws_hf.atomic import write_text
 from mws_hf.errors import MwSError
-from mws_hf.kernels.arrays import Doubles
 
 _DRAFTED = 32
 """Held-out documents whose second half a multi-token model drafts."""
@@ -106,40 +104,3 @@ def evaluate_run(
     if documents is None:
         write_text(Path(run_dir) / "evaluation.json", json.dumps(result, ensure_ascii=False) + "\n")
     return result
-
-
-def judge(
-    model_dir: str | os.PathLike[str], pairs: Sequence[Pair], *, context_bytes: int = 2048, batch_size: int = 64
-) -> Doubles:
-    """Compute how much more probable a model finds the good sentence of each pair: float64 (pairs,), in nats.
-
-    A sentence stands alone after the separator; its end is not scored, and punctuation counts as any token does.
-
-    Args:
-        model_dir: a run of `pretrain`, or a directory of a causal model with its tokenizer.
-        pairs: pairs to judge.
-        context_bytes: raw bytes a prediction can look at, the predicted ones included; a run has its own.
-        batch_size: sentences a pass.
-
-    Raises:
-        MwSError: the directory holds no model or tokenizer.
-    """
-    directory = Path(model_dir)
-    if (directory / CONFIG_FILE).is_file():
-        model, codec = load_model(directory)
-        context_bytes = RunConfig.load(directory / CONFIG_FILE).context_bytes
-    else:
-        model, codec = _open(directory)
-
-    def nats(sentences: list[str]) -> Doubles:
-        return bits_per_byte(model, codec, sentences, context_bytes, batch_size=batch_size).nats
-
-    return margins_of(pairs, nats)
-
-
-def _open(directory: Path) -> tuple[Any, Codec]:
-    if not (directory / "config.json").is_file():
-        raise MwSError(f"{directory}: no run and no model there; give a directory with run.json or config.json")
-    codec = Codec.open(directory)
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    return AutoModelForCausalLM.from_pretrained(directory).to(device).eval(), codec

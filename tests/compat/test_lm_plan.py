@@ -86,7 +86,7 @@ def test_presets_are_configs_that_can_run(name):
     preset = PRESETS[name]()
     config = RunConfig.from_dict({"tokenizer": "t", "text": "x", **preset.settings})
     assert config.warmup >= 0.05 and "rus.rublimp.txt.gz" in NOT_FOR_MODELS
-    if name != "gpu" and not name.endswith("-phrases"):  # the gate of superwords has half the text, and says so
+    if name != "gpu" and not name.endswith("-phrases"):  # half the text, and it says so
         width, inner = config.hidden_size, config.feed_forward
         weights = preset.vocabulary * width + config.layers * (4 * width**2 + 3 * width * inner)
         # bytes a token of byte-level BPE there, the longest of all; German, the control, has no more than 11.7 MB

@@ -14,13 +14,13 @@ from mws_hf.errors import MissingTokenizerError, MwSError
 from mws_hf.text.byte_alphabet import check_added_tokens
 from mws_hf.tokenizer.file import (
     CONFIG_FILE,
-    STALE_FILES,
     TOKENIZER_FILE,
     check_directory,
     load_json,
     read_spec,
     write_files,
 )
+from mws_hf.tokenizer.layout import STALE
 from mws_hf.tokenizer.stock import Tokenizer, without_limits
 from mws_hf.tokenizer.training_record import EVIDENCE_FILE, merges_digest
 
@@ -144,7 +144,7 @@ class PortableMixin:
     ) -> tuple[str, ...]:
         """Save all files, or change nothing; the directory loads with the same ids in any client, with no plug-in.
 
-        Files of an older tokenizer in it that loaders would read as well (`STALE_FILES`) are removed; all others stay.
+        Files of an older tokenizer in it that loaders would read as well (`layout.STALE`) are removed; all others stay.
 
         Args:
             save_directory: made if absent.
@@ -163,7 +163,7 @@ class PortableMixin:
         local = {key: kwargs[key] for key in ("save_jinja_files",) if key in kwargs}
         parent: Any = super()
         prefix = f"{glob.escape(filename_prefix)}-" if filename_prefix else ""
-        stale = [prefix + name for name in STALE_FILES if not prefix or "/" not in name]
+        stale = [prefix + name for name in STALE if not prefix or "/" not in name]
         with staged(
             directory, stale, f"{filename_prefix}-{TOKENIZER_FILE}" if filename_prefix else TOKENIZER_FILE
         ) as stage:

@@ -145,12 +145,13 @@ def _extended(
     settings: dict[str, Any],
 ) -> tuple[dict[str, Any], list[str]]:
     """Read, trim, learn and write; returns the report and the names of files left behind."""
-    from mws_hf.extend.base import RETIRED_FILE, open_base
+    from mws_hf.extend.base import open_base
     from mws_hf.extend.extension import check_strings
     from mws_hf.extend.extension import extend as run
     from mws_hf.extend.report import facts
     from mws_hf.extend.trim import trim
     from mws_hf.learn.settings import Apart
+    from mws_hf.tokenizer.layout import RETIRED_FILE
 
     original = opened = open_base(asked.base)  # whatever is wrong with it is reported before anything is counted
     settings["tokens"] = entries_in(lists[0], asked.reading, lambda entry: check_strings(original, [entry]))
@@ -267,9 +268,10 @@ def trim_command(
     check_texts(text, reading, "mws trim")
     from mws_hf.corpus.files import expand_paths
     from mws_hf.corpus.inputs import warn_of_repeated
-    from mws_hf.extend.base import TRIM_FILE, open_base
+    from mws_hf.extend.base import open_base
     from mws_hf.extend.trim import check_uses, measure_use, named_entry, trim_facts, trim_summary
     from mws_hf.extend.trim import trim as run
+    from mws_hf.tokenizer.layout import TRIM_FILE
 
     warn_of_repeated(expand_paths(text))
     opened = open_base(base)

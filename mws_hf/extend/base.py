@@ -27,23 +27,11 @@ from mws_hf.tokenizer.backend import check_added
 from mws_hf.tokenizer.file import CONFIG_FILE, TOKENIZER_FILE, load_json, load_settings, open_file
 from mws_hf.tokenizer.hub import tokenizer_place
 from mws_hf.tokenizer.ids import renumbered_config
+from mws_hf.tokenizer.layout import IDS_FILE, Of, files, patterns
 from mws_hf.tokenizer.spec import Spec, parts_of
 from mws_hf.tokenizer.stock import Tokenizer
 
 logger = logging.getLogger(__name__)
-
-IDS_FILE = "ids.json"
-
-RETIRED_FILE, TRIM_FILE = RECORDS = ("retired.json", "trim.json")
-"""What `mws extend --replace` retired, and what was measured of a trimming."""
-
-KEPT = (CONFIG_FILE, "special_tokens_map.json", "chat_template.jinja", "chat_template.json")
-"""Copied byte for byte."""
-
-TEMPLATES = "additional_chat_templates"
-
-LEFT_BEHIND = ("vocab.json", "merges.txt", "tokenizer.model", "added_tokens.json", "vocabulary.json", "merges.json")
-"""Older forms of the vocabulary, which would contradict the new tokenizer.json."""
 
 IdMap: TypeAlias = Mapping[int, int | None]
 """Old id -> new id, or None where the entry is gone; every id of the base, ascending. New entries are not in it."""
@@ -110,7 +98,7 @@ def write_directory(
     Returns the names of files that are left behind, since they hold the old vocabulary in another form.
     """
     home = None if source is None else fetch(source).parent
-    with staged(Path(directory), (*KEPT, *LEFT_BEHIND, *RECORDS, f"{TEMPLATES}/*.jinja")) as stage:
+    with staged(Path(directory), patterns(Of.SETTINGS, Of.FOREIGN, Of.CHANGE)) as stage:
         for name, record in (records or {}).items():
             write_json(stage / name, record, indent=1)
         write_json(stage / TOKENIZER_FILE, spec, end="")
@@ -120,15 +108,13 @@ def write_directory(
         config = home / CONFIG_FILE
         settings = load_settings(config)
         named = config.read_text(encoding="utf-8") if config.is_file() else ""
-        modules = [file.name for file in home.glob("*.py") if file.stem in named]  # copied, never run
-        for name in (*KEPT, *modules):
-            if (home / name).is_file():
-                shutil.copyfile(home / name, stage / name)
+        modules = [Path(file.name) for file in home.glob("*.py") if file.stem in named]  # copied, never run
+        for file in (*files(home, Of.SETTINGS), *modules):
+            (stage / file).parent.mkdir(exist_ok=True)
+            shutil.copyfile(home / file, stage / file)
         if (changed := renumbered_config(settings, ids)) != settings:
             write_json(stage / CONFIG_FILE, changed)
-        if (home / TEMPLATES).is_dir():
-            shutil.copytree(home / TEMPLATES, stage / TEMPLATES)
-    return [name for name in LEFT_BEHIND if (home / name).is_file()]
+    return [str(name) for name in files(home, Of.FOREIGN)]
 
 
 def write_json(file: Path, content: Any, indent: int | None = 2, end: str = "\n") -> None:

@@ -19,21 +19,17 @@ from safetensors import SafetensorError, safe_open
 from mws_hf.atomic import staged
 from mws_hf.cards.readme import is_untouched
 from mws_hf.errors import MwSError, brief
-from mws_hf.extend.base import IDS_FILE, KEPT, LEFT_BEHIND, RECORDS, read_ids, write_json
+from mws_hf.extend.base import read_ids, write_json
 from mws_hf.extend.embeddings import LOST, TransplantReport, logger, mix_rows, roles_of, successors
 from mws_hf.extend.first_rows import check_init, mixed_rows
-from mws_hf.tokenizer.file import TOKENIZER_FILE, load_json
+from mws_hf.tokenizer.file import load_json
 from mws_hf.tokenizer.hub import snapshot
-from mws_hf.tokenizer.ids import INDEX, read_tensor_header, renumber_model, shard_of_tensors
-from mws_hf.tokenizer.training_record import EVIDENCE_FILE
-from mws_hf.tokenizer.training_record import FILE as TRAINING_FILE
+from mws_hf.tokenizer.ids import read_tensor_header, renumber_model, shard_of_tensors
+from mws_hf.tokenizer.layout import IDS_FILE, INDEX, Of, files, is_of, patterns
 
 _PIECE = 16 << 20
-_WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".gguf", ".onnx", ".h5", ".msgpack")
-_TOKENIZER_FILES = frozenset((TOKENIZER_FILE, *KEPT, *LEFT_BEHIND))
-_OF_TOKENIZER = frozenset((TRAINING_FILE, EVIDENCE_FILE))
-_NOT_KEPT = _OF_TOKENIZER.union((INDEX, IDS_FILE, *RECORDS))
-"""What beside a model speaks of its old tokenizer or its old weights."""
+_OF_OLD = (Of.TOKENIZER, Of.SETTINGS, Of.FOREIGN, Of.RECORD, Of.CHANGE, Of.MODEL)
+"""What beside a model is its old tokenizer or its weights, or speaks of these; settings of the model aside."""
 
 
 def transplant_directory(
@@ -72,7 +68,7 @@ def transplant_directory(
     mixtures, report = mix_rows(old_tokenizer, new_tokenizer, init, text, rows, pad_to_multiple, ids)
     successor, roles = successors(old_tokenizer, new_tokenizer), roles_of(old_tokenizer, new_tokenizer)
     changed = {name: mixed_rows(matrices.pop(name), mixtures) for name in names}
-    with staged(Path(output), ("*.safetensors", INDEX), head="config.json") as stage:
+    with staged(Path(output), patterns(*_OF_OLD), head="config.json") as stage:
         for file in sorted(set(shards.values())):
             inside = {name: rows for name, rows in changed.items() if shards[name] == file}
             rewrite_shard(source / file, stage / file, inside)
@@ -178,19 +174,20 @@ def _index(source: Path, stage: Path, shards: Mapping[str, str]) -> dict[str, An
 
 def _copy_others(source: Path, target: Path, stage: Path) -> None:
     """Copy the files beside the weights, and the files of the new tokenizer in place of the old one's."""
-    known = _TOKENIZER_FILES | _NOT_KEPT | {path.name for path in stage.iterdir()}
     for path in sorted(source.iterdir()):
-        left = path.name in known or path.name.startswith(".") or path.suffix in _WEIGHTS
+        left = is_of(path.name, *_OF_OLD) or path.name.startswith(".") or (stage / path.name).exists()
         if path.is_file() and not left and not is_untouched(path):  # such as a card by hand; a generated one stays
             shutil.copyfile(path, stage / path.name)
-    for path in sorted(target.iterdir()):
-        if path.name in _TOKENIZER_FILES | _OF_TOKENIZER or path.suffix == ".py":
-            shutil.copyfile(path, stage / path.name)
+    for name in files(target, Of.TOKENIZER, Of.SETTINGS, Of.RECORD):
+        (stage / name).parent.mkdir(exist_ok=True)
+        shutil.copyfile(target / name, stage / name)
+    for path in sorted(target.glob("*.py")):
+        shutil.copyfile(path, stage / path.name)
 
 
 def _local(name: str | os.PathLike[str]) -> Path:
     """Return a directory itself, or the Hub's copy of it in the cache."""
-    ignored = [f"*{suffix}" for suffix in _WEIGHTS if suffix != ".safetensors"]
+    ignored = [name for name in patterns(Of.MODEL) if name.startswith("*") and "safetensors" not in name]
     return Path(name) if Path(name).is_dir() else snapshot(name, ignore_patterns=ignored)
 
 

@@ -18,10 +18,11 @@ import torch
 from tokenizers import Tokenizer
 
 from mws_hf.errors import MwSError, SettingError
-from mws_hf.extend.base import IDS_FILE, IdMap
+from mws_hf.extend.base import IdMap
 from mws_hf.extend.first_rows import Mixture, check_init, mixed_rows, weigh
 from mws_hf.extend.spelling import Spelling, raw_bytes
 from mws_hf.tokenizer.ids import Role, Successor, is_id_field, renumbered_field
+from mws_hf.tokenizer.layout import IDS_FILE
 
 logger = logging.getLogger(__name__)
 LOST = "%s: %s named a token that the new tokenizer lacks; the id was dropped"

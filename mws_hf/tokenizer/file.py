@@ -19,6 +19,7 @@ from mws_hf.errors import MissingTokenizerError, MwSError, brief, first_line, li
 from mws_hf.text.pattern import check_backtracking
 from mws_hf.text.special import BYTE_TOKENS
 from mws_hf.tokenizer.backend import find_surrogate
+from mws_hf.tokenizer.layout import STALE
 from mws_hf.tokenizer.spec import parts_of
 from mws_hf.tokenizer.stock import Tokenizer
 
@@ -303,11 +304,6 @@ _REFERENCE = f"{STOCK_MODULE}.{STOCK_CLASS}"
 _PRIVATE = "backend is_local local_files_only tokenizer_file special_tokens_pattern token_type_ids_pattern".split()
 _IN_TOKENIZER_JSON = "added_tokens_decoder"
 _NO_LIMIT = int(1e30)  # transformers' word for a model_max_length that nobody set
-STALE_FILES = (
-    *("added_tokens.json", "special_tokens_map.json", "chat_template.jinja", "additional_chat_templates/*.jinja"),
-    *("vocabulary.json", "merges.json"),
-)
-"""What a loader reads beside tokenizer.json and tokenizer_config.json; an older save's would contradict the new one."""
 
 
 def portable_config(config: dict[str, Any]) -> dict[str, Any]:
@@ -377,13 +373,13 @@ def save_backend(
     A failure changes nothing. A tokenizer that was just learnt has `mws_hf.trained.TrainedTokenizer.save`.
 
     Args:
-        directory: made if absent; files of an older tokenizer in it that loaders would read go (`STALE_FILES`).
+        directory: made if absent; files of an older tokenizer in it that loaders would read go (`layout.STALE`).
         backend: the tokenizer.
         roles: which special token is what: ``{"eos_token": "<|endoftext|>", ...}``.
         more: further files by name, such as those of a training.
     """
     plain = {"unk_token": None, "bos_token": None, "eos_token": None, "pad_token": None, "model_max_length": _NO_LIMIT}
-    with staged(Path(directory), STALE_FILES) as stage:
+    with staged(Path(directory), STALE) as stage:
         write_files(stage, backend, {**plain, **roles}, more or {})
 
 

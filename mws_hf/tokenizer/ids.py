@@ -19,6 +19,7 @@ import regex
 
 from mws_hf.errors import MwSError
 from mws_hf.tokenizer.file import CONFIG_FILE, TOKENIZER_FILE, load_json, load_settings
+from mws_hf.tokenizer.layout import INDEX, SINGLE
 from mws_hf.tokenizer.spec import Spec
 from mws_hf.tokenizer.stock import Tokenizer
 
@@ -347,7 +348,6 @@ def _in_template(directory: Path, settings: Mapping[str, Any], backend: Tokenize
             yield Finding("warning", "template-token", message)
 
 
-INDEX, SINGLE = "model.safetensors.index.json", "model.safetensors"
 _INPUTS = (
     *("embed_tokens.weight", "wte.weight", "embed_in.weight", "word_embeddings.weight", "tok_embeddings.weight"),
     "shared.weight",

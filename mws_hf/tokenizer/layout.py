@@ -26,8 +26,8 @@ class Of(Enum):
 class Entry(NamedTuple):
     """A file's name or glob, what it belongs to, who writes it.
 
-    `stale`: a loader would read it beside a new tokenizer.json, so that whoever writes one removes it. Foreign names
-    that a user's own file may have, such as ``vocabulary.json``, are removed only by a command with --force.
+    `stale`: AutoTokenizer reads it beside or before a new tokenizer.json, so that each save removes it. The other
+    foreign files may be a user's own: they go only where a tokenizer is replaced as a whole.
     """
 
     name: str
@@ -42,24 +42,25 @@ IDS_FILE, RETIRED_FILE, TRIM_FILE = "ids.json", "retired.json", "trim.json"
 INDEX, SINGLE = "model.safetensors.index.json", "model.safetensors"
 STOCK_FILE, ADDED_FILE = "stock_tokenizer.py", "added_tokens.json"
 
-_ONE_FILE = (  # a name that says what it is
-    *("tekken.json", "tiktoken.model", "*.tiktoken", "tokenizer.model", "tokenizer.model.v*", "spiece.model"),
-    *("sentencepiece*.model", "spm.model", "spm_char.model", "*.spm", "prophetnet.tokenizer", "entity_vocab.json"),
+_OF_PROGRAMS = (
+    *("tiktoken.model", "*.tiktoken", "tokenizer.model", "tokenizer.model.v*", "spiece.model", "sentencepiece*.model"),
+    *("spm.model", "spm_char.model", "*.spm", "prophetnet.tokenizer", "entity_vocab.json"),
 )
 LAYOUT = (
     Entry(TOKENIZER_FILE, Of.TOKENIZER, "all", stale=True),
     Entry(CONFIG_FILE, Of.SETTINGS, "all", stale=True),
     Entry("special_tokens_map.json", Of.SETTINGS, "transformers 4", stale=True),
     Entry("chat_template.jinja", Of.SETTINGS, "transformers", stale=True),
-    Entry("chat_template.json", Of.SETTINGS, "transformers 4", stale=True),
     Entry("additional_chat_templates/*.jinja", Of.SETTINGS, "transformers", stale=True),
+    Entry("chat_template.json", Of.SETTINGS, "processors of transformers"),
     Entry(STOCK_FILE, Of.SETTINGS, "mws_hf", stale=True),
     Entry(ADDED_FILE, Of.FOREIGN, "transformers 4", stale=True),
-    *(Entry(name, Of.FOREIGN, "its program", stale=True) for name in _ONE_FILE),
+    Entry("tekken.json", Of.FOREIGN, "mistral-common", stale=True),
+    *(Entry(name, Of.FOREIGN, "its program") for name in _OF_PROGRAMS),
     *(Entry(name, Of.FOREIGN, "transformers 4") for name in ("vocab.json", "vocab.txt", "merges.txt")),
     *(Entry(name, Of.FOREIGN, "the slow class, a notebook") for name in ("vocabulary.json", "merges.json")),
-    *(Entry(name, Of.RECORD, "mws_hf", stale=True) for name in (RECORD_FILE, EVIDENCE_FILE)),
-    *(Entry(name, Of.CHANGE, "mws extend, mws trim", stale=True) for name in (IDS_FILE, RETIRED_FILE, TRIM_FILE)),
+    *(Entry(name, Of.RECORD, "mws_hf") for name in (RECORD_FILE, EVIDENCE_FILE)),
+    *(Entry(name, Of.CHANGE, "mws extend, mws trim") for name in (IDS_FILE, RETIRED_FILE, TRIM_FILE)),
     Entry(CARD_FILE, Of.CARD, "mws_hf, or a person"),
     *(Entry(name, Of.MODEL, "transformers") for name in ("config.json", "generation_config.json", INDEX, SINGLE)),
     *(Entry(f"*.{end}", Of.MODEL, "transformers") for end in ("safetensors", "safetensors.index.json", "bin")),
@@ -68,13 +69,13 @@ LAYOUT = (
 )
 
 
-def names(*of: Of) -> tuple[str, ...]:
+def patterns(*of: Of) -> tuple[str, ...]:
     """List the names and globs of files that belong to some things; of all files without arguments."""
     return tuple(entry.name for entry in LAYOUT if not of or entry.of in of)
 
 
 STALE = tuple(entry.name for entry in LAYOUT if entry.stale)
-"""What contradicts a new tokenizer.json and goes unless it is written anew."""
+"""What contradicts a new tokenizer.json and goes in each save unless it is written anew."""
 
 
 def is_of(name: str | Path, *of: Of) -> bool:
@@ -83,15 +84,15 @@ def is_of(name: str | Path, *of: Of) -> bool:
     >>> is_of("o200k.tiktoken", Of.FOREIGN), is_of("corpus.txt", Of.FOREIGN, Of.MODEL)
     (True, False)
     """
-    return any(Path(name).match(pattern) for pattern in names(*of))
+    return any(Path(name).match(pattern) for pattern in patterns(*of))
 
 
-def matching(directory: Path, patterns: Iterable[str]) -> list[Path]:
+def matching(directory: Path, globs: Iterable[str]) -> list[Path]:
     """List the files of a directory that patterns name, sorted, as paths relative to the directory."""
-    found = (path for pattern in patterns for path in directory.glob(pattern) if path.is_file() or path.is_symlink())
+    found = (path for pattern in globs for path in directory.glob(pattern) if path.is_file() or path.is_symlink())
     return sorted({path.relative_to(directory) for path in found})
 
 
 def files(directory: Path, *of: Of) -> list[Path]:
     """List the files of a directory that belong to some things, sorted, as paths relative to the directory."""
-    return matching(directory, names(*of))
+    return matching(directory, patterns(*of))

@@ -95,10 +95,17 @@ STALE = {
     "special_tokens_map.json": {"eos_token": "gel", "additional_special_tokens": ["gel"]},
     "chat_template.jinja": "old",
     "additional_chat_templates/tool_use.jinja": "old",
-    "vocabulary.json": {"g": 0},
-    "merges.json": {"merges": [["g", "e"]]},
+    "tekken.json": {"vocab": []},
 }
-OTHERS = ("vocab.txt", "config.json", "model.safetensors", "README.md", "notes/added_tokens.json", "my.jinja")
+OTHERS = (
+    "vocab.txt",
+    "merges.txt",
+    "config.json",
+    "model.safetensors",
+    "README.md",
+    "notes/added_tokens.json",
+    "my.jinja",
+)
 
 
 @BOTH
@@ -125,6 +132,16 @@ def test_saving_over_an_older_tokenizer_leaves_nothing_that_contradicts(tmp_path
     assert stale.exists() == (tmp_path / "clean" / name).exists()
 
 
+@pytest.mark.parametrize("name", ["vocabulary.json", "merges.json", "tokenizer.model", "vocab.json"])
+def test_saving_into_the_folder_one_is_in_removes_no_file_of_ones_own(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).write_text('["mine"]', encoding="utf-8")
+    for _ in range(2):
+        small_fast().save_pretrained(".")
+    assert (tmp_path / name).read_text(encoding="utf-8") == '["mine"]'
+    assert AutoTokenizer.from_pretrained(".").encode("gel") == small_fast().encode("gel")
+
+
 def test_a_chat_template_comes_and_goes_with_the_tokenizer(tmp_path):
     with_template = small_fast()
     with_template.chat_template = {"default": "first", "tool_use": "second"}
@@ -143,7 +160,7 @@ def test_a_prefix_touches_no_other_tokenizer(tmp_path):
     small_slow().save_pretrained(tmp_path, filename_prefix="b")
     small_fast().save_pretrained(tmp_path, filename_prefix="b")
     after = os.listdir(tmp_path)
-    assert set(before) <= set(after) and "b-vocabulary.json" not in after and "b-tokenizer.json" in after
+    assert set(before) <= set(after) and "b-tokenizer.json" in after
 
 
 @BOTH

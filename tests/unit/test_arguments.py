@@ -210,7 +210,7 @@ def test_what_is_saved_without_transformers_is_what_transformers_saves(special: 
 
 
 def test_what_is_saved_without_transformers_removes_what_an_older_tokenizer_left(tmp_path: Path):
-    stale = ("added_tokens.json", "special_tokens_map.json", "chat_template.jinja", "vocabulary.json", "merges.json")
+    stale = ("added_tokens.json", "special_tokens_map.json", "chat_template.jinja", "tekken.json")
     for name in (*stale, "mine.txt"):
         (tmp_path / name).write_text("{}", encoding="utf-8")
     trainer = MwSTrainer(n_merges=3, show_progress=False)

@@ -40,14 +40,13 @@ from blind_sets import (
     sets_of,
     words_of,
 )
-from labels import learnt
+from lab.systems import UNIGRAM, labelled
 from ngram_map import SLICES, first, parts_of, trained
-from systems import UNIGRAM
 
 from mws_hf.atomic import write_text
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.segmentations import read_gold
-from mws_hf.evaluate import segment_words
+from mws_hf.evaluate import score, segment_words
 from mws_hf.evaluate.boundaries import summarize, word_table
 from mws_hf.evaluate.encoder import load_encoder
 from mws_hf.evaluate.significance import bootstrap_f1, interval
@@ -117,7 +116,10 @@ def root_rows(arguments: argparse.Namespace) -> list[dict[str, Any]]:
     for number, rest in enumerate(parts):
         pool = [word for other in parts if other is not rest for word in other]
         pool = sorted(pool, key=lambda each: hash_of(each.word))[: max(LABELS)]
-        rows += [{"fold": number, **row} for row in learnt(counts, pool, rest, arguments.sizes[:1], list(LABELS))]
+        for n, size, backend, fit in labelled(counts, pool, LABELS, arguments.sizes[:1]):
+            found = score(rest, segment_words(backend, [each.word for each in rest]))
+            told = {name: getattr(found, name) for name in ("f1", "precision", "recall", "exact")}
+            rows.append({"fold": number, "labels": n, "vocab_size": size, **told, "words": len(rest), "fit": fit})
     return rows
 
 

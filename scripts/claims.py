@@ -18,6 +18,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from lab.cells import rows_of
+
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "scripts" / "results"
 README, MEASURED, LIMITS, QUESTIONS = "README.md", "docs/measured.md", "docs/limits.md", "docs/questions.md"
@@ -57,7 +59,9 @@ class Claim(NamedTuple):
 
 @cache
 def results(name: str) -> Any:
-    """Read a results file."""
+    """Read the rows of an experiment, or another results file."""
+    if (RESULTS / f"{name}.jsonl").exists():
+        return rows_of(name)
     return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
 
 

@@ -28,9 +28,9 @@ from compare_lm_plan import DEFAULT, FINER, PRESETS, Preset, Run, plan
 from compare_lm_records import Records
 from compare_lm_report import write_report
 from compare_lm_works import WORKS, Texts, texts_of
+from lab.systems import MWS, train_system
 from lm.config import RunConfig
 from lm.data import read_split
-from systems import MWS, train_system
 
 from mws_hf.atomic import write_text
 from mws_hf.errors import MwSError

@@ -13,31 +13,13 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+from lab.tables import student_quantile
 
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.significance import PairedDifference
 
 Floats = npt.NDArray[np.float64]
 RESAMPLES = 2000
-
-
-def student_quantile(probability: float, freedom: float) -> float:
-    """Quantile of Student's t distribution, by bisection of its integrated density.
-
-    Args:
-        probability: between 0.5 and 1.
-        freedom: degrees of freedom, at least 1, not necessarily whole.
-
-    >>> [round(student_quantile(0.975, freedom), 2) for freedom in (2, 10, 1e6)]
-    [4.3, 2.23, 1.96]
-    """
-    constant = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2) - math.log(freedom * math.pi) / 2
-    # x = tan(angle) maps the half line to a finite one, where the density is smooth
-    angles = np.linspace(0, math.pi / 2, 200_001)[:-1]
-    x = np.tan(angles)
-    heights = np.exp(constant - (freedom + 1) / 2 * np.log1p(x * x / freedom)) * (1 + x * x)
-    area = 0.5 + np.concatenate([[0.0], np.cumsum((heights[1:] + heights[:-1]) / 2 * (angles[1] - angles[0]))])
-    return float(np.interp(probability, area, x))
 
 
 def seed_noise(systems: Sequence[Sequence[float]]) -> tuple[float, int]:

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from compare_lm_plan import MB, PRESETS
 from compare_lm_report import curve_rows
-from systems import MORPH_BPE, UNIGRAM
+from lab.systems import MORPH_BPE, UNIGRAM
 
 from mws_hf.research.compare.plots import save
 

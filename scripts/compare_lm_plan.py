@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from lab.systems import MORPH_BPE, UNIGRAM
 from lm.config import MultiToken
-from systems import MORPH_BPE, UNIGRAM
 
 REFERENCES = ("bpe", "bpe-byte", "unigram")
 """What all others are compared with where whole lines are held out."""

@@ -21,15 +21,15 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from compare_lm_intervals import student_quantile
 from compare_lm_plan import PRESETS, SMALL_MODEL
 from compare_lm_works import texts_of
+from lab.systems import train_system
+from lab.tables import student_quantile
 from lm.config import RunConfig
 from lm.data import documents_of, read_split
 from lm.evaluation import load_model
 from lm.scoring import bits_per_byte
 from lm.training import pretrain
-from systems import train_system
 
 from mws_hf.corpus.counting import count_documents
 from mws_hf.text.markdown import markdown_table

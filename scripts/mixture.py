@@ -25,8 +25,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from lab.systems import RIVAL, UNIGRAM
 from quality import lines_of, split_lines
-from systems import RIVAL, UNIGRAM
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
 from mws_hf import MwSTrainer, WordCounts

@@ -19,8 +19,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from lab.systems import UNIGRAM, train_system
 from quality import HELD_OUT_LINES, lines_of, split_lines
-from systems import UNIGRAM, train_system
 
 from mws_hf import WordCounts, __version__
 from mws_hf.corpus.counting import count_documents

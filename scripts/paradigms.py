@@ -29,8 +29,8 @@ from pathlib import Path
 from typing import Any
 
 from blind_sets import hash_of
+from lab.systems import UNIGRAM
 from ngram_map import parts_of, trained
-from systems import UNIGRAM
 
 from mws_hf.atomic import write_text
 from mws_hf.corpus.counting import count_documents

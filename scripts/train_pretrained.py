@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from lab.systems import UNIGRAM
 from pretrained_index import CARDS, write_index
 from pretrained_sources import GOLD, GOLD_SOURCES, NOVELS, WORDS, sources_of, texts_of
-from systems import UNIGRAM
 
 from mws_hf import MwSTrainer, WordCounts
 from mws_hf.atomic import write_text

@@ -10,7 +10,7 @@ import gzip
 from pathlib import Path
 from typing import Any
 
-from systems import RIVAL
+from lab.systems import RIVAL
 
 from mws_hf import MwSTrainer, WordCounts
 from mws_hf.evaluate import segment_words

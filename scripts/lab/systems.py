@@ -16,7 +16,7 @@ across the cuts of Morfessor. No code of theirs was at hand, so it is ours, over
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mws_hf import MwSTrainer, WordCounts
+from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.research import baselines
 from mws_hf.research.baselines.feed import Task
 from mws_hf.research.baselines.morfessor_baseline import MAX_LENGTH, build_frequent
@@ -55,6 +56,12 @@ MORPH_BPE = "morph-bpe-byte"
 
 SEED = 20261123
 
+NAMES = {"bpe-byte": "byte-level BPE", UNIGRAM: "SentencePiece Unigram"}
+"""The rivals that tables speak of, by the names that people read."""
+
+FIT = ("f1", "f1_without", "granularity", "ridge")
+"""What is kept of a fit to labels."""
+
 
 def train_system(name: str, counts: WordCounts, size: int, directory: Path, **options: Any) -> None:
     """Train a system on word counts and save it.
@@ -80,6 +87,46 @@ def train_system(name: str, counts: WordCounts, size: int, directory: Path, **op
     if name == "mws-no-evidence":
         evidence = replace(evidence, probabilities=evidence.probabilities * 0)
     trainer.trained(counts, evidence=evidence).save(directory)
+
+
+def trained(name: str, counts: WordCounts, size: int, folder: Path) -> Path:
+    """The directory of a tokenizer in a folder, trained unless it is there; Morfessor sees every word once."""
+    directory = folder / f"{name}-{size}"
+    if not directory.is_dir():  # it is written as a whole, or not at all
+        train_system(name, counts.as_types() if name == "morfessor" else counts, size, directory)
+    return directory
+
+
+def labelled(
+    counts: WordCounts, pool: list[GoldWord], numbers: Sequence[int], sizes: Sequence[int]
+) -> Iterator[tuple[int, int, Any, dict[str, float] | None]]:
+    """Morphs learnt with the first so many words of a pool as labels: how many, size, tokenizer, and the labels' fit.
+
+    All of the pool are in the word list each time, so that tokenizers differ by the labels alone.
+    """
+    from mws_hf.learn.contextual import LONGEST_WORD, Evidence
+    from mws_hf.learn.evidence.ensemble import calibrated_posteriors, mix_views
+    from mws_hf.learn.evidence.forms import collect_forms, count_graphemes, split_graphemes
+    from mws_hf.learn.evidence.labels import add_labelled, label_targets
+    from mws_hf.learn.settings import EvidenceSettings
+    from mws_hf.learn.words import CodePoints
+
+    settings = EvidenceSettings()
+    listed = collect_forms(CodePoints.of_counts(counts), counts.counts).types
+    lengths = count_graphemes(listed)
+    chosen = np.nonzero((lengths > 1) & (lengths <= LONGEST_WORD))[0][: settings.max_types]
+    types = add_labelled(listed.take(chosen), pool, LONGEST_WORD)
+    graphemes = split_graphemes(types)
+    mixture = mix_views(graphemes.corpus, settings, keep=True)
+    for n in numbers:
+        labels = label_targets(types, pool[:n], graphemes.last) if n else None
+        found = np.zeros(len(graphemes.last))
+        found[graphemes.last], refit = calibrated_posteriors(mixture, graphemes.corpus, settings, labelled=labels)
+        fit = None if refit is None else {name: getattr(refit, name) for name in FIT}
+        for size in sizes:
+            trainer = MwSTrainer(vocab_size=size, composition=0, show_progress=False)
+            learned = trainer.learn(counts, evidence=Evidence(types, found, settings))
+            yield n, size, trainer.backend(learned)[0], fit
 
 
 def within_cuts(counts: WordCounts, cut: Callable[[str], Sequence[str]]) -> WordCounts:

@@ -1,0 +1,1 @@
+"""One way to measure: `python scripts/lab` runs experiments, keeps their rows and writes their tables."""

@@ -1,0 +1,175 @@
+"""Experiments, their cells and their rows: what is due is measured, each row is kept as it comes, a run goes on.
+
+An experiment is a module of `lab.experiments`. Its docstring says what it asks; the first line is the title of its
+page. It has
+
+* ``AXES``: the values of each part of a cell's key, in the order of work; a row is found by its key;
+* ``SHARED``: how many of the first axes are equal in the cells that ``measure`` gets at once (what they share is made
+  once); all of a group are measured again where one is due if ``TOGETHER`` is set: they are compared with one another;
+* ``exists(cell)``, if not all combinations do;
+* ``measure(place, cells)``, which yields ``(cell, figures)``, as each is known;
+* ``table(rows)``, the Markdown of its page.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby, product
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from filelock import FileLock
+
+import mws_hf
+from mws_hf.atomic import write_text
+from mws_hf.errors import MwSError
+
+Cell = dict[str, Any]
+Row = dict[str, Any]
+LAB = Path(__file__).parent
+RESULTS = LAB.parent / "results"
+NO_FIGURE = ("cards", "commands", "demo", "distributed", "report")
+"""Rooms of the package that no figure depends on."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an experiment reads, where it may leave what it makes, and where rows and tables are kept."""
+
+    data: Path = Path("../shared/data")
+    work: Path = Path("out/lab")
+    results: Path = RESULTS
+    given: Mapping[str, str] = field(default_factory=dict)
+
+    def path(self, name: str, about: str) -> Path:
+        """What the user gave by ``--with NAME=PATH``.
+
+        Raises:
+            MwSError: it was not given.
+        """
+        if name not in self.given:
+            raise MwSError(f"this experiment needs {about}: give --with {name}=PATH")
+        return Path(self.given[name])
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A module of `lab.experiments`."""
+
+    name: str
+    module: ModuleType
+
+    @classmethod
+    def of(cls, name: str) -> Experiment:
+        """Open an experiment by its name.
+
+        Raises:
+            MwSError: there is none of that name.
+        """
+        if name not in names():
+            raise MwSError(f"{name}: no such experiment; there are {', '.join(names())}")
+        return cls(name, importlib.import_module(f"lab.experiments.{name}"))
+
+    @property
+    def axes(self) -> Mapping[str, Sequence[Any]]:
+        """The values of each part of a key."""
+        return self.module.AXES
+
+    @property
+    def title(self) -> str:
+        """The first line of its docstring."""
+        return (self.module.__doc__ or "").partition("\n")[0].rstrip(".")
+
+    def key(self, row: Mapping[str, Any]) -> tuple[Any, ...]:
+        """What a row is a measurement of."""
+        return tuple(row[name] for name in self.axes)
+
+    def group(self, row: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The part of the key that cells measured at once have in common."""
+        return self.key(row)[: self.module.SHARED]
+
+    def cells(self, only: Mapping[str, Sequence[str]] | None = None) -> list[Cell]:
+        """All cells, or those with the values named.
+
+        Raises:
+            MwSError: an axis or a value that is none.
+        """
+        only = only or {}
+        for name, values in only.items():
+            known = [str(value) for value in self.axes.get(name, ())]
+            if unknown := [value for value in values if value not in known]:
+                axes = "; ".join(f"{axis}: {', '.join(map(str, known))}" for axis, known in self.axes.items())
+                raise MwSError(f"{self.name} has no {name}={','.join(unknown)}; its axes are {axes}")
+        values = [[v for v in axis if name not in only or str(v) in only[name]] for name, axis in self.axes.items()]
+        cells = [dict(zip(self.axes, each, strict=True)) for each in product(*values)]
+        exists: Callable[[Cell], bool] = getattr(self.module, "exists", lambda cell: True)
+        return [cell for cell in cells if exists(cell)]
+
+    def due(self, rows: Iterable[Row], only: Mapping[str, Sequence[str]] | None = None, *, again: bool) -> list[Cell]:
+        """Cells without a row, and with `again` those that other code measured."""
+        kept = {self.key(row): row.get("code") for row in rows}
+        cells = self.cells(only)
+        due = [cell for cell in cells if self.key(cell) not in kept or again and kept[self.key(cell)] != code(self)]
+        if getattr(self.module, "TOGETHER", False):
+            groups = {self.group(cell) for cell in due}
+            return [cell for cell in cells if self.group(cell) in groups]
+        return due
+
+
+def names() -> list[str]:
+    """All experiments."""
+    return sorted(file.stem for file in (LAB / "experiments").glob("*.py") if file.stem != "__init__")
+
+
+def code(experiment: Experiment) -> str:
+    """What fixes the figures of an experiment: a digest of the package but for `NO_FIGURE`, of the lab, and of it."""
+    root = Path(mws_hf.__file__).parent
+    files = [file for file in sorted(root.rglob("*.py")) if file.relative_to(root).parts[0] not in NO_FIGURE]
+    return stamp([*files, *sorted(LAB.glob("*.py")), LAB / "experiments" / f"{experiment.name}.py"])
+
+
+def stamp(files: Iterable[Path]) -> str:
+    """A digest of files."""
+    digest = hashlib.blake2b(digest_size=6)
+    for file in files:
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def rows_of(name: str, results: Path = RESULTS) -> list[Row]:
+    """The rows kept of an experiment."""
+    file = results / f"{name}.jsonl"
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
+
+
+def keep(experiment: Experiment, new: Iterable[Row], results: Path = RESULTS) -> None:
+    """Add rows, each in place of an old one of its key, and write all in the order of the axes, with their page."""
+    places = [{value: n for n, value in enumerate(axis)} for axis in experiment.axes.values()]
+    lock = hashlib.blake2b(str(results.resolve()).encode(), digest_size=6).hexdigest()
+    with FileLock(Path(tempfile.gettempdir()) / f"lab-{lock}.lock"):  # another run may keep rows of other cells
+        rows = {experiment.key(row): row for row in [*rows_of(experiment.name, results), *new]}
+        order = sorted(rows, key=lambda key: [at.get(value, len(at)) for at, value in zip(places, key, strict=True)])
+        kept = [rows[key] for key in order]
+        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in kept)
+        write_text(results / f"{experiment.name}.jsonl", lines)
+        table = experiment.module.table(kept).strip()
+        by = f"Written by `python scripts/lab run {experiment.name}`."
+        write_text(results / f"{experiment.name}.md", f"# {experiment.title}\n\n{table}\n\n{by}\n")
+
+
+def measure(experiment: Experiment, place: Place, due: Sequence[Cell], until: float = float("inf")) -> Iterator[Row]:
+    """Measure cells; each row is kept before the next begins, and no group of cells begins after `until`."""
+    for _, group in groupby(due, key=experiment.group):
+        if time.monotonic() > until:
+            return
+        for cell, figures in experiment.module.measure(place, list(group)):
+            row = {**cell, **figures, "code": code(experiment)}
+            keep(experiment, [row], place.results)
+            yield row

@@ -1,0 +1,156 @@
+"""The shared data, read in one way: text, gold, word lists; and treebanks, as `git clone` leaves them."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from mws_hf import WordCounts
+from mws_hf.corpus.counting import count_documents
+from mws_hf.corpus.segmentations import GoldWord, read_gold
+from mws_hf.errors import MwSError
+
+GOLD = {
+    "rus": "rus.tikhonov",
+    "fin": "fin.morphochallenge2010",
+    "tur": "tur.morphochallenge2010",
+    "hun": "hun.sigmorphon2022",
+    "ces": "ces.sigmorphon2022",
+    "eng": "eng.morphochallenge2010",
+}
+"""The development gold of each language, the first of several."""
+
+LANGUAGES = (*GOLD, "ukr", "deu")
+NOT_FOR_MODELS = ("rus.rublimp.txt.gz", "rus.eltec.txt.gz")
+"""Text that no model or tokenizer is trained on: the source of the benchmark RuBLiMP, and novels some of which stand in
+rus.novels as well: 16 MB of training text held 6.6 % of the runs of eight words in their held-out lines, .05 % else."""
+HELD_OUT_EVERY, HELD_OUT_LINES = 50, 4000
+MB = 1 << 20
+
+
+def order_of(text: str) -> bytes:
+    """A number for an order that tells nothing."""
+    return hashlib.blake2b(text.encode()).digest()
+
+
+def read(data: Path, names: Iterable[str]) -> Iterator[str]:
+    """The lines of text files, with their ends."""
+    for name in names:
+        with gzip.open(data / "text" / f"{name}.txt.gz", "rt", encoding="utf-8", newline="\n") as stream:
+            yield from stream
+
+
+def files_of(data: Path, language: str) -> list[str]:
+    """The names of a language's text files, in order."""
+    return sorted(file.name.removesuffix(".txt.gz") for file in (data / "text").glob(f"{language}.*.txt.gz"))
+
+
+def lines_of(data: Path, language: str, without: Sequence[str] = ()) -> list[str]:
+    """All lines of a language's text files but those named, in file order."""
+    return list(read(data, [name for name in files_of(data, language) if f"{name}.txt.gz" not in without]))
+
+
+def split_lines(lines: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Lines to train on, and every so manieth that is held out.
+
+    >>> training, held_out = split_lines([str(number) for number in range(100)])
+    >>> len(training), held_out
+    (98, ['0', '50'])
+    """
+    return [line for i, line in enumerate(lines) if i % HELD_OUT_EVERY], list(lines[::HELD_OUT_EVERY])
+
+
+def parts_of(data: Path, language: str) -> tuple[list[str], list[str]]:
+    """Training lines of text for models, in an order that depends on their content alone, and the lines held out."""
+    training, held_out = split_lines([line for line in lines_of(data, language, NOT_FOR_MODELS) if line.strip()])
+    step = max(1, len(held_out) // HELD_OUT_LINES)
+    return sorted(training, key=digest_of), held_out[::step][:HELD_OUT_LINES]
+
+
+def digest_of(line: str) -> bytes:
+    """A number for an order that depends on the content alone."""
+    return hashlib.sha256(line.encode()).digest()
+
+
+def first(lines: list[str], n_bytes: int | None) -> list[str] | None:
+    """The first lines of so many bytes; None where there are not twice as many, so that "all" would say the same."""
+    if n_bytes is None:
+        return lines
+    taken = 0
+    for number, line in enumerate(lines):
+        taken += len(line.encode())
+        if taken >= n_bytes:
+            return lines[: number + 1] if sum(len(each.encode()) for each in lines) >= 2 * n_bytes else None
+    return None
+
+
+def head(lines: Iterable[str], n_bytes: float) -> list[str]:
+    """The first lines that together have at most so many bytes.
+
+    >>> head(["ab", "cd", "e"], 4)
+    ['ab', 'cd']
+    """
+    found = []
+    for line in lines:
+        n_bytes -= len(line.encode())
+        if n_bytes < 0:
+            break
+        found.append(line)
+    return found
+
+
+def spread(lines: Sequence[str], characters: float) -> list[str]:
+    """Lines taken evenly from all, of about so many characters together."""
+    step = max(1.0, sum(map(len, lines)) / characters)
+    return [lines[int(i * step)] for i in range(int(len(lines) / step))]
+
+
+def counts_of(data: Path, language: str) -> WordCounts:
+    """Word counts of all of a language's text."""
+    return count_documents(read(data, files_of(data, language)))
+
+
+def gold_of(data: Path, language: str) -> tuple[GoldWord, ...]:
+    """The words of a language's development gold."""
+    return read_gold(data / "gold" / f"{GOLD[language]}.tsv").words
+
+
+def shuffled(words: Iterable[GoldWord], sample: int) -> list[GoldWord]:
+    """The sample-th order of words."""
+    return sorted(words, key=lambda each: order_of(f"{sample} {each.word}"))
+
+
+def list_of(data: Path, language: str) -> dict[str, int]:
+    """The words of a language's list that are of letters alone, with their counts."""
+    (file,) = (data / "words").glob(f"{language}.*.tsv.gz")
+    with gzip.open(file, "rt", encoding="utf-8", newline="\n") as stream:
+        rows = [line.rstrip("\n").split("\t") for line in stream]
+    return {row[0]: int(row[1]) for row in rows if len(row) == 2 and row[0].isalpha()}
+
+
+def treebank(clone: Path, part: str = "") -> list[str]:
+    """The CoNLL-U files of a clone of a treebank, all or those of a part ("train", "dev", "test"); none it lacks.
+
+    Raises:
+        MwSError: there is no clone.
+    """
+    if not clone.is_dir():
+        raise MwSError(f"{clone}: no such treebank; clone https://github.com/UniversalDependencies/{clone.name} there")
+    git = ["git", "-C", str(clone)]
+    listed = subprocess.run([*git, "ls-tree", "--name-only", "HEAD"], capture_output=True, text=True, check=True)
+    found = sorted(name for name in listed.stdout.splitlines() if name.endswith(f"{part and f'-ud-{part}'}.conllu"))
+    shown = [subprocess.run([*git, "show", f"HEAD:{name}"], capture_output=True, check=False) for name in found]
+    return [each.stdout.decode("utf-8") for each in shown if not each.returncode]
+
+
+def texts_of(conllu: str) -> list[str]:
+    r"""The `# text = ` lines of a CoNLL-U file.
+
+    >>> texts_of("# sent_id = 1\n# text = Jó nap .\n1\tJó\n")
+    ['Jó nap .']
+    """
+    begin = "# text = "
+    return [line.removeprefix(begin) for line in conllu.split("\n") if line.startswith(begin)]

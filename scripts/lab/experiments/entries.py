@@ -1,0 +1,83 @@
+"""What the entries of a vocabulary are used for: length, text in capitals, words with a capital, entries hardly used.
+
+The default and byte-level BPE learn from the first 30 MB of the training lines of a language and cut the lines held
+out: as they are, and in capitals. A running word with a capital counts as cut alike if its pieces end where those of
+the small word do. An entry is hardly used if the training text uses it fewer than five times.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import accumulate
+from typing import Any
+
+import regex
+
+from lab.cells import Cell, Place, Row
+from lab.data import GOLD, head, parts_of
+from lab.systems import trained
+from lab.tables import groups
+from mws_hf.cards.group_facts import training_facts
+from mws_hf.corpus.counting import count_documents
+from mws_hf.corpus.groups import GroupedCounts
+from mws_hf.text.markdown import markdown_table
+from mws_hf.tokenizer.file import read_tokenizer
+from mws_hf.tokenizer.stock import Tokenizer
+
+AXES = {"language": list(GOLD), "size": (8000, 32000), "system": ("mws", "bpe-byte")}
+SHARED = 1
+SHARES = ("capital_words_cut_alike", "under_5", "unused")
+
+
+def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
+    """Train on the lines of a language, and cut those held out."""
+    lines, held_out = parts_of(place.data, cells[0]["language"])
+    counts = count_documents(head(lines, 30e6))
+    for cell in cells:
+        directory = trained(cell["system"], counts, cell["size"], place.work / "entries" / cell["language"])
+        backend = read_tokenizer(directory / "tokenizer.json")
+        yield (
+            cell,
+            {
+                "tokens": tokens(backend, held_out),
+                "tokens_in_capitals": tokens(backend, [line.upper() for line in held_out]),
+                "capital_words_cut_alike": cut_alike(backend, held_out),
+                **training_facts(backend, GroupedCounts.of(counts), {})["rare_entries"],
+            },
+        )
+
+
+def tokens(backend: Tokenizer, lines: list[str]) -> int:
+    """Count the tokens of lines."""
+    return sum(len(item.ids) for item in backend.encode_batch_fast(lines, add_special_tokens=False))
+
+
+def cut_alike(backend: Tokenizer, lines: list[str]) -> float:
+    """Tell which share of the running words is cut with a capital as it is without one."""
+    words = Counter(word.lower() for line in lines for word in regex.findall(r"\p{L}+", line))
+    kept = [word for word in words if len(word.capitalize()) == len(word) and word.capitalize() != word]
+    small, large = (backend.encode_batch([" " + form(word) for word in kept]) for form in (str.lower, str.capitalize))
+    alike = sum(words[word] for word, a, b in zip(kept, small, large, strict=True) if ends(a) == ends(b))
+    return alike / sum(words[word] for word in kept)
+
+
+def ends(encoding: Any) -> list[int]:
+    """List where tokens end, in characters."""
+    return list(accumulate(b - a for a, b in encoding.offsets))
+
+
+def table(rows: list[Row]) -> str:
+    """A row a language and size, the default beside byte-level BPE."""
+    header = ["language", "entries", "length", "in capitals", "capital words cut alike", "used < 5 times", "never"]
+    lines = []
+    for (language, size), here in groups(rows, "language", "size").items():
+        if len(here) == 2:
+            ours, bpe = here
+            longer = (f"{100 * (ours[name] / bpe[name] - 1):+.2f} %" for name in ("tokens", "tokens_in_capitals"))
+            shares = (f"{100 * ours[name]:.1f} / {100 * bpe[name]:.1f} %" for name in SHARES)
+            lines.append([language, f"{size:,}", *longer, *shares])
+    return (
+        "Tokens of held-out text against byte-level BPE of the same size and text; shares are default / BPE."
+        f"\n\n{markdown_table(header, lines)}"
+    )

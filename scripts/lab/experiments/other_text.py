@@ -1,0 +1,106 @@
+"""Tokenizers on text of another kind than they learnt from: n-gram bits per byte and tokens a word.
+
+A tokenizer and its n-gram model (`mws_hf.evaluate.ngram_bits`, 4 MB) learn from one kind of text; both then read lines
+of that kind that were held out, and lines of another kind (`PAIRS`). `--with treebanks=FOLDER` holds a git clone of
+each treebank of Universal Dependencies that `PAIRS` names, such as UD_Hungarian-Szeged (a sentence is a line).
+Lines are the units of the intervals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lab.cells import Cell, Place, Row
+from lab.data import HELD_OUT_LINES, MB, digest_of, first, read, split_lines, texts_of, treebank
+from lab.systems import NAMES, UNIGRAM, trained
+from lab.tables import groups, span
+from mws_hf.corpus.counting import count_documents
+from mws_hf.evaluate.ngram_bits import NgramBits, ngram_bits
+from mws_hf.evaluate.running_text import score_text
+from mws_hf.evaluate.significance import paired_bootstrap
+from mws_hf.text.markdown import markdown_table
+
+SYSTEMS = ("mws", "bpe-byte", UNIGRAM)
+RUSSIAN = (("rus.novels", "rus.drama"), "novels, plays")
+PAIRS = {
+    "UD_Hungarian-Szeged": (("hun.eltec",), "novels", "news"),
+    "fin.ud-tdt-ner": (("fin.fincore", "fin.msdocs"), "web, manuals", "news, Wikipedia, blogs"),
+    "rus.ud-taiga-grameval": (*RUSSIAN, "social media, news, verse"),
+    "tur.ud-boun": (("tur.blog", "tur.msdocs-ht"), "blog, manuals", "news, essays"),
+    "UD_English-EWT": (("eng.eltec",), "novels", "blogs, mail, reviews"),
+    "UD_Czech-PUD": (("ces.eltec",), "novels", "news, Wikipedia"),
+    "rus.rublimp": (*RUSSIAN, "Wikipedia, news, books"),
+}
+"""What is judged (a text file, or a treebank): the files that are learnt from, their kind, and its own."""
+
+AXES = {"size": (8000, 32000), "judged": list(PAIRS), "system": SYSTEMS, "kind": ("own", "other")}
+SHARED, TOGETHER = 2, True
+
+
+def lines_of(place: Place, judged: str) -> tuple[list[str], dict[str, list[str]]]:
+    """Training lines in an order that depends on their content alone, and lines to judge on by kind, none twice."""
+    training, own = split_lines([line.rstrip("\n") for line in read(place.data, PAIRS[judged][0])])
+    if judged.startswith("UD_"):
+        clone = place.path("treebanks", "a folder of clones of treebanks") / judged
+        other = [text for conllu in treebank(clone) for text in texts_of(conllu)]
+    else:
+        other = [line.rstrip("\n") for line in read(place.data, [judged])]
+    seen, found = set(training), {}
+    for kind, lines in {"own": own, "other": other}.items():
+        distinct = [line for line in dict.fromkeys(lines) if line not in seen]
+        found[kind] = sorted(distinct, key=digest_of)[:HELD_OUT_LINES]
+        seen.update(found[kind])
+    return sorted(training, key=digest_of), found
+
+
+def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
+    """Train all systems on the first kind of text, and read lines of both with n-gram models over each."""
+    judged, size = cells[0]["judged"], cells[0]["size"]
+    learnt = PAIRS[judged][0]
+    training, shown = lines_of(place, judged)
+    part, counts = first(training, 4 * MB) or training, count_documents(training)
+    held_out = shown["own"] + shown["other"]
+    folder = place.work / "other_text" / "+".join(learnt)
+    directories = {system: trained(system, counts, size, folder) for system in SYSTEMS}
+    bits = {system: ngram_bits(directory, part, held_out) for system, directory in directories.items()}
+    parts = {"own": slice(0, len(shown["own"])), "other": slice(len(shown["own"]), len(held_out))}
+    for cell in cells:
+        system, lines, here = cell["system"], shown[cell["kind"]], parts[cell["kind"]]
+        found = bits[system]
+        value = found.nats[here].sum() / found.n_bytes[here].sum() / 0.6931471805599453
+        against = {rival: percent(found, bits[rival], here) for rival in NAMES if rival != system}
+        yield cell, {
+            "language": judged[:3] if judged[:3] != "UD_" else learnt[0][:3], "learnt": learnt,
+            "bits_per_byte": float(value), "tokens_per_word": score_text(directories[system], lines).fertility,
+            "lines": len(lines), "bytes": int(found.n_bytes[here].sum()),
+            "lost": int((~found.restored[here]).sum()), "train_bytes": found.train_bytes, "order": found.order,
+            "against": against,
+        }  # fmt: skip
+
+
+def percent(bits: NgramBits, base: NgramBits, here: slice) -> list[float]:
+    """Difference in bits per byte on some of the lines, in per cent with the ends of the 95 % interval."""
+    both = (bits.restored & base.restored)[here]
+    found = paired_bootstrap([bits.nats[here]], [base.nats[here]], bits.n_bytes[here], represented=both, resamples=1000)
+    scale = 100 * found.relative / found.value if found.value else 0.0
+    return [scale * each for each in (found.value, found.low, found.high)]
+
+
+def table(rows: list[Row]) -> str:
+    """The default against its rivals on text of its own kind and of the other."""
+    lines: dict[str, list[list[str]]] = {"own": [], "other": []}
+    for (size, judged, kind), here in groups(rows, "size", "judged", "kind").items():
+        by = {row["system"]: row for row in here}
+        _, own, other = PAIRS[judged]
+        shown = own if kind == "own" else f"{own} → {other}"
+        about = [by["mws"]["language"], f"{size:,}", shown, str(by["mws"]["lines"])]
+        against = [span(by["mws"]["against"][rival]) for rival in NAMES]
+        lines[kind].append([*about, *against, *(f"{by[system]['tokens_per_word']:.2f}" for system in SYSTEMS)])
+    header = ["language", "entries", "text", "lines", *(f"beside {name}" for name in NAMES.values()),
+              "tokens a word", *(f"of {name}" for name in NAMES.values())]  # fmt: skip
+    return (
+        "Difference of the default in n-gram bits per byte, in per cent with its 95 % interval over lines; below 0 is "
+        "better, **bold** where 0 is outside. Tokenizers and n-gram models (4 MB at most) learn from the first kind of "
+        f"text.\n\n## Judged on another kind of text\n\n{markdown_table(header, lines['other'])}\n\n"
+        f"## Judged on lines of the same files\n\n{markdown_table(header, lines['own'])}"
+    )

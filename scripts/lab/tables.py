@@ -1,0 +1,103 @@
+"""Intervals, means and tables of rows."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Sequence
+from functools import cache
+
+import numpy as np
+
+from lab.cells import Row
+from mws_hf.text.markdown import markdown_table
+
+
+@cache
+def student_quantile(probability: float, freedom: float) -> float:
+    """Quantile of Student's t distribution, by bisection of its integrated density.
+
+    Args:
+        probability: between 0.5 and 1.
+        freedom: degrees of freedom, at least 1, not necessarily whole.
+
+    >>> [round(student_quantile(0.975, freedom), 2) for freedom in (2, 10, 1e6)]
+    [4.3, 2.23, 1.96]
+    """
+    constant = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2) - math.log(freedom * math.pi) / 2
+    # x = tan(angle) maps the half line to a finite one, where the density is smooth
+    angles = np.linspace(0, math.pi / 2, 200_001)[:-1]
+    x = np.tan(angles)
+    heights = np.exp(constant - (freedom + 1) / 2 * np.log1p(x * x / freedom)) * (1 + x * x)
+    area = 0.5 + np.concatenate([[0.0], np.cumsum((heights[1:] + heights[:-1]) / 2 * (angles[1] - angles[0]))])
+    return float(np.interp(probability, area, x))
+
+
+def half(first: Sequence[float], second: Sequence[float] = ()) -> float:
+    """Half of the 95 % t interval of a mean, or of the difference of two (Welch), of few seeds or of many words.
+
+    >>> round(half([1.0, 2.0, 3.0]), 2), round(half([1.0, 2.0, 3.0], [1.0, 2.0, 3.0]), 2)
+    (2.48, 2.27)
+    """
+    parts = [(statistics.variance(each) / len(each), len(each) - 1) for each in (first, second) if each]
+    total = sum(variance for variance, _ in parts)
+    doubt = sum(variance**2 / freedom for variance, freedom in parts)
+    return student_quantile(0.975, total**2 / doubt) * math.sqrt(total) if doubt else 0.0
+
+
+def mean(values: Sequence[float], form: str = ".3f") -> str:
+    """The mean of some values, and half of its interval where there are two; nothing of none.
+
+    >>> mean([1.0, 2.0, 3.0], "+.3f"), mean([1.0]), mean([])
+    ('+2.000 ± 2.484', '1.000', '')
+    """
+    if len(values) < 2:
+        return format(values[0], form) if values else ""
+    return f"{statistics.fmean(values):{form}} ± {half(values):{form.removeprefix('+')}}"
+
+
+def span(values: Sequence[float], form: str = ".2f", *, bold: bool = True) -> str:
+    """A value with the ends of its interval; bold where 0 is outside.
+
+    >>> span([-0.5, -0.75, -0.25]), span([0.1, -0.1, 0.3])
+    ('**-0.50** (-0.75 to -0.25)', '+0.10 (-0.10 to +0.30)')
+    """
+    value, low, high = (format(each, f"+{form}") for each in values)
+    mark = "**" if bold and values[1] * values[2] > 0 else ""
+    return f"{mark}{value}{mark} ({low} to {high})"
+
+
+def where(rows: Iterable[Row], **key: object) -> list[Row]:
+    """The rows with these values.
+
+    >>> where([{"a": 1, "b": 2}, {"a": 2, "b": 2}], a=2)
+    [{'a': 2, 'b': 2}]
+    """
+    return [row for row in rows if all(row.get(name) == value for name, value in key.items())]
+
+
+def groups(rows: Iterable[Row], *by: str) -> dict[tuple[object, ...], list[Row]]:
+    """Rows by their values of some axes, in the order they come in."""
+    found: dict[tuple[object, ...], list[Row]] = {}
+    for row in rows:
+        found.setdefault(tuple(row[name] for name in by), []).append(row)
+    return found
+
+
+def said(value: object) -> str:
+    """A value as a table says it.
+
+    >>> said(32000), said(0.1), said("mws"), said(0.75)
+    ('32,000', '0.1', 'mws', '0.75')
+    """
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def pivot(rows: Sequence[Row], by: Sequence[str], across: str, figure: str, form: str = ".3f") -> str:
+    """Markdown: a row a key, a column a value of `across`, the mean of a figure in each."""
+    columns = list(dict.fromkeys(row[across] for row in rows))
+    lines = []
+    for key, here in groups(rows, *by).items():
+        found = [[row[figure] for row in where(here, **{across: column}) if figure in row] for column in columns]
+        lines.append([*map(said, key), *(format(statistics.fmean(each), form) if each else "" for each in found)])
+    return markdown_table([*by, *map(said, columns)], lines)

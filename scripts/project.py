@@ -4,8 +4,9 @@
     python3 scripts/project.py test    lint, types, doctests, the tests of every day, try-wheel
     python3 scripts/project.py test-all    also versions, clusters, a browser, clients, sdist: before a release
     python3 scripts/project.py wheel FOLDER    build a wheel for this Python that carries the kernels compiled
-    python3 scripts/project.py try-wheel [FILE]    install a wheel, by default a new one, in an environment of its own,
-                                                   and run every block of README and quick start in an empty folder
+    python3 scripts/project.py try-wheel [FILE]    run every block of README, as printed, in the root of a copy of this
+                                                   checkout, then README and quick start in an empty folder that holds
+                                                   a wheel, by default a new one; each in an environment of its own
 
 The environment is `.venv` beside this project's pyproject.toml, or the folder named by MWS_VENV.
 """
@@ -17,7 +18,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import venv
 from pathlib import Path
 
@@ -55,8 +55,11 @@ print("AutoTokenizer loaded out/russian-mws; decode(encode(text)) == text")
 """
 
 BLOCKS = """
-import contextlib, io, os, re, subprocess, sys, time
+import contextlib, glob, io, os, re, subprocess, sys, time
 from pathlib import Path
+def possible(line):
+    place = line.removeprefix("pip install ").split("#")[0].strip().strip("'").split("[")[0]
+    return os.path.exists("pyproject.toml") if place == "." else bool(glob.glob(place)) or "mws" not in place
 text, done, space = Path(sys.argv[1]).read_text("utf-8"), int(sys.argv[3]), {"__name__": "__main__"}
 for number, (kind, code) in enumerate(re.findall(r"^```(python|bash|text)\\n(.*?)^```", text, re.S | re.M)):
     begun, again = time.monotonic(), number < done
@@ -65,8 +68,9 @@ for number, (kind, code) in enumerate(re.findall(r"^```(python|bash|text)\\n(.*?
             exec(compile(code, sys.argv[1], "exec"), space)
     elif kind == "bash" and not again:
         subprocess.run(["bash", "-euo", "pipefail", "-c", code], check=True)
-    elif kind == "text" and not again and code.startswith("pip install ") and "./" not in code:
-        subprocess.run([sys.executable, "-m", *code.split("#")[0].split(), "--quiet"], check=True)
+    elif kind == "text" and not again and code.startswith("pip install "):
+        for line in filter(possible, code.splitlines()):
+            subprocess.run(["bash", "-euo", "pipefail", "-c", line], check=True)
     elif not again:
         continue
     if not again:
@@ -74,7 +78,10 @@ for number, (kind, code) in enumerate(re.findall(r"^```(python|bash|text)\\n(.*?
     if kind == "text" and not again:  # libraries look once for what is installed: go on in a new process
         os.execv(sys.executable, [sys.executable, "-c", sys.argv[2], *sys.argv[1:3], str(number + 1)])
 """
-"""Runs the blocks of a page in the current folder, one after another, and says how long each took."""
+"""Runs the blocks of a page in the current folder, one after another, and says how long each took.
+
+Of the lines that install, all whose folder or wheel is there are run as they are printed.
+"""
 
 
 def run(*command: str | Path) -> None:
@@ -134,30 +141,48 @@ def wheel(folder: str | Path) -> Path:
 
 
 def try_wheel(wheel: str | Path | None = None) -> None:
-    """Install a wheel, by default a new one, where nothing else of ours is, and run README and quick start there."""
+    """Run README in a copy of the checkout, and README and quick start beside a wheel, by default a new one."""
     with tempfile.TemporaryDirectory() as scratch:
-        clean, built = Path(scratch, "venv"), Path(scratch, "dist")
-        venv.create(clean, with_pip=True)
-        python = clean / SCRIPTS / "python"
-        pip = (python, "-m", "pip", "--quiet", "--disable-pip-version-check")
+        copy, built = Path(scratch, "mws_hf"), Path(scratch, "dist")
+        listed = ("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+        files = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=False).stdout.split("\0")
+        for name in files:
+            if (ROOT / name).is_file():
+                (copy / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(ROOT / name, copy / name)
+        if (copy / "pyproject.toml").is_file():  # a source distribution is no checkout
+            run_page("README.md", copy, Path(scratch, "venv"))
         if wheel is None:
-            run(*pip, "wheel", "--no-deps", "--wheel-dir", built, ROOT)
+            build = Path(scratch, "build")
+            run(make_environment(build), "-m", "pip", "--quiet", "wheel", "--no-deps", "--wheel-dir", built, ROOT)
             wheel = next(built.glob("*.whl"))
         if (size := Path(wheel).stat().st_size) > LARGEST_PACKAGE:
             sys.exit(f"{wheel}: {size:,} bytes, over {LARGEST_PACKAGE:,}; leave data out (see pyproject.toml)")
-        begun = time.monotonic()
-        run(*pip, "install", Path(wheel).resolve())
-        print(f"{time.monotonic() - begun:6.1f} s  installed", file=sys.stderr, flush=True)
-        search = os.pathsep.join([str(clean / SCRIPTS), os.environ["PATH"]])
-        environment = {**os.environ, "PATH": search, "PYTHONUTF8": "1", "HF_HUB_OFFLINE": "1"}
-        environment.pop("PYTHONPATH", None)
         for page in ("README.md", "docs/quickstart.md"):
             empty = Path(scratch, Path(page).stem)
             empty.mkdir()
-            print("+", page, file=sys.stderr, flush=True)
-            code = subprocess.call([python, "-c", BLOCKS, ROOT / page, BLOCKS, "0"], cwd=empty, env=environment)
-            if code:
-                sys.exit(code)
+            shutil.copy(wheel, empty)
+            run_page(page, empty, Path(scratch, "clean"))
+
+
+def make_environment(folder: Path) -> Path:
+    """Make an environment unless it is there; returns its Python."""
+    if not folder.exists():
+        venv.create(folder, with_pip=True)
+    return folder / SCRIPTS / "python"
+
+
+def run_page(page: str, folder: Path, environment: Path) -> None:
+    """Run the blocks of a page in a folder and an environment."""
+    print("+", page, "in", folder, file=sys.stderr, flush=True)
+    python = make_environment(environment)
+    search = os.pathsep.join([str(python.parent), os.environ["PATH"]])
+    settings = {"PATH": search, "PYTHONUTF8": "1", "HF_HUB_OFFLINE": "1", "PIP_QUIET": "1"}
+    variables = {**os.environ, **settings, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    variables.pop("PYTHONPATH", None)
+    code = subprocess.call([python, "-c", BLOCKS, ROOT / page, BLOCKS, "0"], cwd=folder, env=variables)
+    if code:
+        sys.exit(code)
 
 
 def test(*folders: str) -> None:

@@ -5,13 +5,16 @@ Blocks marked `python` and `bash` are run; `py` (it needs a cluster) and `text` 
 
 from __future__ import annotations
 
+import ast
 import gzip
+import importlib.util
 import json
 import os
 import re
 import shlex
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -110,3 +113,21 @@ def test_commands_that_need_a_network_or_minutes_are_commands(line):
 
 def test_such_commands_are_found():
     assert {"extend", "trim", "transplant", "push"} <= {line.split()[1] for line in UNRUN}
+
+
+IMPORTS = sorted(
+    {
+        (page.relative_to(ROOT).as_posix(), node.module, alias.name)
+        for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+        for code in re.findall(r"^ *```(?:py|python)\n(.*?)^ *```", page.read_text(encoding="utf-8"), re.DOTALL | re.M)
+        for node in ast.walk(ast.parse(textwrap.dedent(code)))
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "mws_hf"
+        for alias in node.names
+    }
+)
+
+
+@pytest.mark.parametrize(("page", "module", "name"), IMPORTS)
+def test_every_block_imports_names_that_are_there(page, module, name):
+    found = importlib.import_module(module)
+    assert hasattr(found, name) or importlib.util.find_spec(f"{module}.{name}"), f"{page}: {module}.{name}"

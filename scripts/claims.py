@@ -536,8 +536,8 @@ def public_sets() -> Iterator[Claim]:
         (("morphscore", "lemma"), "single_recall", r"^\* \*\*One boundary a word\*\*.*$"),
     ):
         sets: dict[tuple[str, str, int], dict[str, float]] = {}
-        for row in results("blind")["rows"]:
-            if row["kind"] in kinds and "system" in row:
+        for row in results("blind"):
+            if row["kind"] in kinds and "left_out" not in row:
                 sets.setdefault((row["kind"], row["language"], row["vocab_size"]), {})[row["system"]] = row[field]
         told = []
         for system in ("mws", "mws-morphs"):
@@ -555,7 +555,7 @@ def public_sets() -> Iterator[Claim]:
     byte_level, unigram = (f"{sum(found)} of {len(found)}" for found in leads.values())
     told = (f"byte-level BPE on {byte_level}, of SentencePiece Unigram on {unigram}",)
     yield Claim(MEASURED, r"^\| And on sets.*$", told)
-    roots = results("blind")["roots"]
+    roots = results("blind_roots")
     means = {
         (n, name): statistics.fmean(row[name] for row in roots if row["labels"] == n)
         for n in (0, 100, 1_000)

@@ -34,7 +34,7 @@ STYLES = {
     "bpe-byte": ("BPE over bytes", "#117733"),
     "bpe": ("BPE", "#555555"),
 }
-"""Name and colour of each system; those of ngram_map.py."""
+"""Name and colour of each system; those of the experiment `ngram_map`."""
 
 
 def write_picture(results: Path) -> None:

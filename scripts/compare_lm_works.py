@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from compare_lm_plan import Preset
-from ngram_map import NOT_FOR_MODELS
+from lab.data import NOT_FOR_MODELS
 
 from mws_hf.atomic import write_text
 from mws_hf.errors import MwSError

@@ -14,8 +14,8 @@ from compare_lm_picture import write_picture
 from compare_lm_plan import PRESETS, Run, due_rate, plan
 from compare_lm_records import Records
 from compare_lm_report import acceptance_per_byte, write_report
+from lab.data import NOT_FOR_MODELS
 from lm.config import RunConfig
-from ngram_map import NOT_FOR_MODELS
 
 from mws_hf.errors import MwSError
 

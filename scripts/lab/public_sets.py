@@ -9,14 +9,12 @@ name. Single files from the same addresses do as well, in the same places.
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ngram_map import parts_of
-
+from lab.data import order_of, parts_of
 from mws_hf import WordCounts
 from mws_hf.atomic import write_text
 from mws_hf.corpus.counting import count_documents
@@ -34,7 +32,7 @@ REPOSITORIES = {
     "UniversalDependencies/UD_Russian-GSD": "likewise",
     "MartinXPN/word2morph": "Tikhonov's dictionary with its roots marked",
     "hermitdave/FrequencyWords": "words of film subtitles with counts, for languages without text in --data",
-    "sigmorphon/conll2017": "whole inflection tables (scripts/paradigms.py)",
+    "sigmorphon/conll2017": "whole inflection tables (experiment `paradigms`)",
 }
 """What is read of each repository https://github.com/NAME."""
 
@@ -62,6 +60,10 @@ TREEBANKS = {
 
 SEGMENTATIONS = ("spa", "ita", "fra", "mon", "ces", "eng")
 """Test gold of SIGMORPHON 2022 that is scored; the Hungarian test holds most of the Hungarian development gold."""
+KINDS = {"sigmorphon": SEGMENTATIONS, "lemma": tuple(TREEBANKS), "morphscore": tuple(MORPHSCORE)}
+"""The kinds of sets, and the languages that have one."""
+
+LANGUAGES = tuple(dict.fromkeys((*TEXTS, *SEGMENTATIONS, *MORPHSCORE, *LISTS)))
 NOT_WORDS = {"PUNCT", "SYM", "NUM", "X", "PROPN"}
 MOST_WORDS = 4000
 LEAST_LEMMA = 3
@@ -174,11 +176,6 @@ def folds(gold: tuple[GoldWord, ...], root_of: dict[str, str], n: int) -> list[l
         if word.word in root_of:
             by_root.setdefault(root_of[word.word], []).append(word)
     found: list[list[GoldWord]] = [[] for _ in range(n)]
-    for number, root in enumerate(sorted(by_root, key=hash_of)):
+    for number, root in enumerate(sorted(by_root, key=order_of)):
         found[number % n] += by_root[root]
-    return [sorted(fold, key=lambda each: hash_of(each.word)) for fold in found]
-
-
-def hash_of(text: str) -> bytes:
-    """A number for an order that tells nothing."""
-    return hashlib.blake2b(text.encode()).digest()
+    return [sorted(fold, key=lambda each: order_of(each.word)) for fold in found]

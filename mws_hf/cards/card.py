@@ -129,20 +129,23 @@ def _for_template(card: Card) -> dict[str, Any]:
 
 def _beside(report: EvaluationReport) -> tuple[list[str], list[list[str]]]:
     """Compare all tokenizers: titles of the columns, and a row for each."""
+    from mws_hf.evaluate.measures import BITS, GOLD, TEXT, number_cell  # only now, for most cards tell of no gold
+
     names = list(dict.fromkeys([*(row.tokenizer for row in report.rows), *report.text]))
-    f1 = {(row.tokenizer, row.gold): f"{row.scores.f1:.3f}" for row in report.rows}
+    f1 = {(row.tokenizer, row.gold): GOLD["f1"].cell(row.scores) for row in report.rows}
     golds = [gold.name for gold in report.golds]
     titles = ["tokenizer", *(f"F1, {gold}" for gold in golds)]
     rows = [[name, *(f1[name, gold] for gold in golds)] for name in names]
     if report.text:
-        titles += ["tokens per word", "bytes per token"]
+        lengths = [TEXT["fertility"], TEXT["bytes_per_token"]]
+        titles += [measure.name for measure in lengths]
         for row in rows:
             scores = report.text[row[0]]
-            row += [f"{scores.fertility:.3f}" if scores.words else "-", f"{scores.bytes_per_token:.3f}"]
+            row += [measure.cell(scores) for measure in lengths]
     if report.bits:
-        titles += ["n-gram bits per byte", f"more than {names[0]} (95 %)"]
+        titles += [BITS.name, f"more than {names[0]} (95 %)"]
         for row in rows:
-            row += [f"{report.bits[row[0]].value:.4f}", report.more_bits(row[0])]
+            row += [number_cell(report.bits[row[0]].value, BITS.form), report.more_bits(row[0])]
     return titles, rows
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from mws_hf.corpus.segmentations import Gold
 from mws_hf.evaluate.boundaries import BoundaryScores, Consistency, Emma2
+from mws_hf.evaluate.measures import BITS, GOLD, TEXT, Measure, number_cell
 from mws_hf.evaluate.significance import Difference, PairedDifference
 from mws_hf.text.markdown import markdown_table
 
@@ -28,6 +28,10 @@ class GoldRow:
     emma2: Emma2
     consistency: Consistency
     behind_best: Difference | None = None  # of the best tokenizer by F1, no baseline; None for itself and baselines
+
+
+def _of_scores(measure: Measure) -> Callable[[GoldRow], str]:
+    return lambda row: measure.cell(row.scores)
 
 
 class Table(NamedTuple):
@@ -54,43 +58,20 @@ class Table(NamedTuple):
 
 GOLD_COLUMNS: dict[str, Callable[[GoldRow], str]] = {
     "tokenizer": lambda row: row.tokenizer,
-    "F1": lambda row: f"{row.scores.f1:.3f}",
+    "F1": lambda row: GOLD["f1"].cell(row.scores),
     "95 %": lambda row: f"{row.interval[0]:.3f}-{row.interval[1]:.3f}",
-    "precision": lambda row: f"{row.scores.precision:.3f}",
-    "recall": lambda row: f"{row.scores.recall:.3f}",
-    "macro F1": lambda row: f"{row.scores.macro_f1:.3f}",
-    "morph F1": lambda row: f"{row.scores.morph_f1:.3f}",
-    "exact": lambda row: f"{row.scores.exact:.1%}",
+    **{GOLD[key].short: _of_scores(GOLD[key]) for key in ("precision", "recall", "macro_f1", "morph_f1", "exact")},
     "EMMA-2": lambda row: f"{row.emma2.f1:.3f}",
     "μc": lambda row: f"{row.consistency.f1:.3f}",
     "μe": lambda row: f"{row.consistency.edit_distance:.2f}",
-    "MorphScore": lambda row: f"{row.scores.morphscore:.3f}" if row.scores.morphscore_words else "-",
-    "over": lambda row: f"{row.scores.over_segmented:.1%}",
-    "under": lambda row: f"{row.scores.under_segmented:.1%}",
-    "tokens/word": lambda row: f"{row.scores.tokens_per_word:.2f}",
+    "MorphScore": lambda row: GOLD["morphscore"].cell(row.scores) if row.scores.morphscore_words else "-",
+    **{GOLD[key].short: _of_scores(GOLD[key]) for key in ("over_segmented", "under_segmented", "tokens_per_word")},
     "behind best": lambda row: (
         f"{row.behind_best.f1:.3f} ({row.behind_best.low:.3f}-{row.behind_best.high:.3f})" if row.behind_best else ""
     ),
 }
-
-TEXT_COLUMNS = (
-    ("tokens/word", "fertility", ".3f"),
-    ("bytes/token", "bytes_per_token", ".3f"),
-    ("characters/token", "characters_per_token", ".3f"),
-    ("vocabulary", "vocabulary_size", ""),
-    ("used", "vocabulary_used", ".1%"),
-    ("Rényi 2.5", "renyi_efficiency", ".3f"),
-    ("next token", "next_efficiency", ".3f"),
-    ("residues", "residues", ".1%"),
-    ("words whole", "whole_words", ".1%"),
-    ("byte tokens", "byte_tokens", ".2%"),
-    ("unknown", "unknown_tokens", ".2%"),
-    ("same in context", "context_agreement", ".1%"),
-)
-
-BITS_COLUMN = "n-gram bits/byte"
 FIRST_OF_GOLD = ("F1", "95 %", "precision", "recall", "tokens/word")
-FIRST_OF_TEXT = ("tokens/word", "bytes/token", "vocabulary", "used", "words whole", BITS_COLUMN)
+FIRST_OF_TEXT = ("tokens/word", "bytes/token", "vocabulary", "used", "words whole", BITS.short)
 """The columns that are read first; docs/score.md defines these and all others."""
 
 
@@ -118,22 +99,18 @@ def text_table(
     for name, scores in text.items():
         if scores.unaligned_lines:
             about += f"; {name}: {scores.unaligned_lines} lines without offsets count for lengths only"
-    rows = [
-        [name, *(number_cell(getattr(scores, m), form) for _, m, form in TEXT_COLUMNS)] for name, scores in text.items()
-    ]
-    header = ["tokenizer", *(title for title, _, _ in TEXT_COLUMNS)]
+    rows = [[name, *(measure.cell(scores) for measure in TEXT.values())] for name, scores in text.items()]
+    header = ["tokenizer", *(measure.short for measure in TEXT.values())]
     if bits:
-        header += [BITS_COLUMN, f"minus {next(iter(bits))} (95 %)"]
+        header += [BITS.short, f"minus {next(iter(bits))} (95 %)"]
         for row in rows:
             form = "{0.value:+.4f} ({0.low:+.4f} to {0.high:+.4f}), {0.relative:+.1%}"
-            row += [f"{bits[row[0]].value:.4f}", form.format(differences[row[0]]) if differences[row[0]] else ""]
+            row += [
+                number_cell(bits[row[0]].value, BITS.form),
+                form.format(differences[row[0]]) if differences[row[0]] else "",
+            ]
         about += "\n\n" + _about_bits(bits)
     return Table("running text", about, header, rows)
-
-
-def number_cell(value: float, form: str = ".3f") -> str:
-    """Write a measure; a dash where it is NaN, since there is nothing to measure."""
-    return "-" if math.isnan(value) else format(value, form)
 
 
 def _about_bits(bits: Mapping[str, NgramBits]) -> str:

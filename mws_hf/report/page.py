@@ -14,6 +14,7 @@ import mws_hf
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.encoder import Encoder
 from mws_hf.evaluate.formats import open_source
+from mws_hf.evaluate.measures import BITS, GOLD, TEXT, number_cell
 from mws_hf.evaluate.report import EvaluationReport, evaluate
 from mws_hf.evaluate.running_text import TextScores, score_text
 from mws_hf.report.facts import TrainingEvidence, entries_of, known_words, most_different_lines, packed_within, parity
@@ -24,7 +25,7 @@ from mws_hf.report.words import Column, differences, templates, text_columns, we
 MOST_BYTES = 1_000_000  # the page is smaller
 _FOR_VOCABULARIES = 800_000
 _WORDS, _LINES, _LONGEST = 60, 12, 400
-_TEXT = ("entries", "tokens per word", "bytes per token", "words whole", "entries unused", "parts of characters")
+_TEXT = ("vocabulary_size", "fertility", "bytes_per_token", "whole_words", "vocabulary_used", "byte_tokens")
 _FOLDER = Path(__file__).parent
 
 
@@ -89,7 +90,8 @@ def report_page(
         pictures=pictures(report, scores),
         by_text={
             name: [
-                (f"{each.fertility:.3f}", f"{each.bytes_per_token:.3f}", f"{each.tokens:,}") for each in row.values()
+                (TEXT["fertility"].cell(each), TEXT["bytes_per_token"].cell(each), f"{each.tokens:,}")
+                for each in row.values()
             ]
             for name, row in scores.items()
         },
@@ -109,15 +111,19 @@ def columns(
     found = []
     for gold in report.golds:
         rows = {row.tokenizer: row for row in report.rows if row.gold == gold.name}
-        cells = [(f"{rows[n].scores.f1:.3f}", f"{rows[n].interval[0]:.3f} to {rows[n].interval[1]:.3f}") for n in names]
-        about = f"boundary F1 on {len(gold.words):,} words, with its 95 % interval; higher is better"
-        found.append(Column(f"F1, {gold.name}", about, cells))
+        cells = [
+            (GOLD["f1"].cell(rows[n].scores), f"{rows[n].interval[0]:.3f} to {rows[n].interval[1]:.3f}") for n in names
+        ]
+        about = f"{GOLD['f1'].about}, {len(gold.words):,} of them, with its 95 % interval; higher is better"
+        found.append(Column(f"{GOLD['f1'].name}, {gold.name}", about, cells))
     found += text_columns(_TEXT, [report.text.get(name) for name in names]) if report.text else []
     if report.bits:
         bits = report.bits
-        cells = [(f"{bits[n].value:.4f}", report.more_bits(n)) if n in bits else ("-", "") for n in names]
-        about = "under an n-gram model of the tokens; fewer is better; below it against the first, with 95 % interval"
-        found.append(Column("n-gram bits per byte", about, cells))
+        cells = [
+            (number_cell(bits[n].value, BITS.form), report.more_bits(n)) if n in bits else ("-", "") for n in names
+        ]
+        about = f"{BITS.about}; fewer is better; below it against the first, with 95 % interval"
+        found.append(Column(BITS.name, about, cells))
     if uneven:
         by = "tokens" if parallel else "tokens per word"
         about = f"how unevenly the texts are treated: the most {by} of a text over the fewest; 1 would be even"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import accumulate
 from pathlib import Path
@@ -14,9 +14,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from mws_hf.evaluate.boundaries import boundaries
+from mws_hf.evaluate.measures import TEXT
 from mws_hf.evaluate.running_text import WORD, TextScores
 from mws_hf.evaluate.segment import segment_words
-from mws_hf.evaluate.tables import number_cell
 from mws_hf.report.shown import Opened
 from mws_hf.text.pattern import compiled
 
@@ -120,21 +120,7 @@ class Column(NamedTuple):
     cells: Sequence[tuple[str, str]]
 
 
-_MEASURES: dict[str, tuple[str, Callable[[TextScores], str]]] = {
-    "tokens": ("of the text", lambda scores: f"{scores.tokens:,}"),
-    "entries": ("of the vocabulary", lambda scores: f"{scores.vocabulary_size:,}"),
-    "tokens per word": ("how long text becomes; fewer is shorter", lambda scores: number_cell(scores.fertility)),
-    "bytes per token": ("how much text a token holds", lambda scores: number_cell(scores.bytes_per_token)),
-    "words whole": ("running words that are one token", lambda scores: number_cell(scores.whole_words, ".1%")),
-    "entries unused": ("in the texts of this report", lambda scores: f"{1 - scores.vocabulary_used:.1%}"),
-    "parts of characters": (
-        "tokens that are single bytes or less than a character",
-        lambda scores: f"{scores.byte_tokens:.2%}",
-    ),
-}
-
-
-def text_columns(titles: Iterable[str], scores: Sequence[TextScores | None]) -> list[Column]:
+def text_columns(keys: Iterable[str], scores: Sequence[TextScores | None]) -> list[Column]:
     """Write measures of a text by several tokenizers; a dash for one that was not measured on it."""
-    chosen = [(title, *_MEASURES[title]) for title in titles]
-    return [Column(name, about, [(write(s) if s else "-", "") for s in scores]) for name, about, write in chosen]
+    chosen = [TEXT[key] for key in keys]
+    return [Column(each.name, each.about, [(each.cell(s) if s else "-", "") for s in scores]) for each in chosen]

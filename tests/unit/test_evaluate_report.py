@@ -15,7 +15,8 @@ from typer.testing import CliRunner
 from mws_hf.commands.evaluate import evaluate_command as command
 from mws_hf.errors import MwSError
 from mws_hf.evaluate import evaluate, score
-from mws_hf.evaluate.tables import BITS_COLUMN, GOLD_COLUMNS, TEXT_COLUMNS
+from mws_hf.evaluate.measures import BITS, TEXT
+from mws_hf.evaluate.tables import GOLD_COLUMNS
 from tests.paths import ROOT
 
 GOLD = "unlocked\tun lock ed\nlocked\tlock ed\nunlocks\tun lock s, unlock s\nlock\tlock\nbad\tx y\n"
@@ -140,5 +141,5 @@ def test_a_terminal_gets_the_short_table(files):
 
 def test_every_column_is_defined_in_the_document():
     page = (ROOT / "docs/score.md").read_text(encoding="utf-8")
-    for title in [*GOLD_COLUMNS, *(title for title, _, _ in TEXT_COLUMNS), BITS_COLUMN]:
+    for title in [*GOLD_COLUMNS, *(measure.short for measure in TEXT.values()), BITS.short]:
         assert title == "tokenizer" or f"\n| {title} |" in page, title

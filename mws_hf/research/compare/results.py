@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from mws_hf.atomic import write_text
 from mws_hf.evaluate.boundaries import BoundaryScores
+from mws_hf.evaluate.measures import BITS, GOLD, TEXT, Measure, number_cell
 from mws_hf.evaluate.report import json_text
 from mws_hf.evaluate.significance import Difference
 from mws_hf.text.markdown import markdown_table
@@ -145,26 +146,27 @@ def markdown(comparison: Comparison) -> str:
         left_out = f", {gold['left_out']} of {gold['lines']} lines left out" if gold["left_out"] else ""
         parts += [
             f"## {gold['name']} ({gold['words']:,} words{left_out})",
-            _by_size(comparison, f1, max, ".3f"),
+            _by_size(comparison, f1, GOLD["f1"]),
         ]
         parts += [_details(rows, comparison.sizes)]
         parts += [_examples(example) for example in comparison.examples if example.gold == gold["name"]]
     if any(tokenizer.text for tokenizer in comparison.tokenizers):
-        parts += ["## Held-out running text", "Tokens per word:", _text_by_size(comparison, "fertility", min)]
-        parts += ["Bytes per token:", _text_by_size(comparison, "bytes_per_token", max)]
+        parts += ["## Held-out running text"]
+        for measure in (TEXT["fertility"], TEXT["bytes_per_token"]):
+            parts += [f"{measure.name.capitalize()}:", _text_by_size(comparison, measure)]
         if any("bits_per_byte" in (tokenizer.text or {}) for tokenizer in comparison.tokenizers):
             about = (
-                f"n-gram bits per byte, for screening (they do not rank Unigram as neural models do). Where{_MARK} is "
+                f"{BITS.name}, for screening (they do not rank Unigram as neural models do). Where{_MARK} is "
                 "added, bits are not comparable, for text that is lost costs none:"
             )
-            parts += [about, _text_by_size(comparison, "bits_per_byte", min, ".4f")]
+            parts += [about, _text_by_size(comparison, BITS)]
     return "\n\n".join(parts) + "\n"
 
 
-def _text_by_size(comparison: Comparison, measure: str, best: Callable[..., float], form: str = ".2f") -> str:
-    values = {(t.system, t.vocab_size): t.text.get(measure) for t in comparison.tokenizers if t.text}
-    lost = {(t.system, t.vocab_size) for t in comparison.tokenizers if measure == "bits_per_byte" and t.loses_text}
-    return _by_size(comparison, {key: value for key, value in values.items() if value is not None}, best, form, lost)
+def _text_by_size(comparison: Comparison, measure: Measure) -> str:
+    values = {(t.system, t.vocab_size): t.text.get(measure.key) for t in comparison.tokenizers if t.text}
+    lost = {(t.system, t.vocab_size) for t in comparison.tokenizers if measure is BITS and t.loses_text}
+    return _by_size(comparison, {key: value for key, value in values.items() if value is not None}, measure, lost)
 
 
 def summary(comparison: Comparison) -> list[list[str]]:
@@ -175,18 +177,18 @@ def summary(comparison: Comparison) -> list[list[str]]:
     size = comparison.sizes[-1]
     golds = [str(gold["name"]) for gold in comparison.golds]
     f1 = {(row.tokenizer.system, row.tokenizer.vocab_size, row.gold): row.scores.f1 for row in comparison.rows}
+    measures = [TEXT["fertility"], TEXT["bytes_per_token"], BITS]
     ranked = []
     for tokenizer in (found for system in comparison.systems if (found := comparison.at(system, size))):
         scores = [f1[tokenizer.system, tokenizer.vocab_size, gold] for gold in golds]
         text = tokenizer.text or {}
-        measures = [("fertility", ".3f"), ("bytes_per_token", ".3f"), ("bits_per_byte", ".4f")]
-        lengths = [format(value, form) if (value := text.get(name)) is not None else "" for name, form in measures]
+        lengths = [measure.cell(text) for measure in measures]
         lengths[-1] += _MARK if tokenizer.loses_text else ""
         worth = -scores[0] if scores else text.get("bits_per_byte") or text.get("fertility") or float("inf")
-        row = [_system_name(tokenizer, tokenizer.system), *(f"{score:.3f}" for score in scores), *lengths]
+        row = [_system_name(tokenizer, tokenizer.system), *(number_cell(score) for score in scores), *lengths]
         ranked.append((tokenizer.loses_text and not scores, worth, row))
     rows = [row for _, _, row in sorted(ranked, key=lambda item: item[:2])]
-    header = [f"{size:,} entries", *(f"F1 {gold}" for gold in golds), "tokens/word", "bytes/token", "n-gram bits/byte"]
+    header = [f"{size:,} entries", *(f"F1 {gold}" for gold in golds), *(measure.short for measure in measures)]
     kept = [at for at in range(len(header)) if at == 0 or any(row[at] for row in rows)]
     return [[row[at] for at in kept] for row in (header, *rows)]
 
@@ -194,8 +196,7 @@ def summary(comparison: Comparison) -> list[list[str]]:
 def _by_size(
     comparison: Comparison,
     values: Mapping[tuple[str, int | None], float],
-    best: Callable[..., float],
-    form: str,
+    measure: Measure,
     lost: Collection[tuple[str, int | None]] = (),
 ) -> str:
     """Make a table with systems down and sizes across; values of `lost` are marked, never best.
@@ -206,13 +207,13 @@ def _by_size(
     rivals = [
         (at, value) for (system, at), value in values.items() if not is_trivial(system) and (system, at) not in lost
     ]
-    tops = {size: best((v for at, v in rivals if at in (size, None)), default=None) for size in comparison.sizes}
+    tops = {size: measure.best([v for at, v in rivals if at in (size, None)]) for size in comparison.sizes}
     for system in comparison.systems:
         cells = []
         for size in comparison.sizes:
             key = (system, size) if (system, size) in values else (system, None)
             value = values.get(key)
-            text = "" if value is None else format(value, form) + (_MARK if key in lost else "")
+            text = "" if value is None else number_cell(value, measure.form) + (_MARK if key in lost else "")
             cells.append(f"**{text}**" if value is not None and key not in lost and value == tops[size] else text)
         if any(cells):
             lines.append([_system_name(comparison.at(system, comparison.sizes[0]), system), *cells])
@@ -239,16 +240,16 @@ def _details(rows: Sequence[Row], sizes: Sequence[int]) -> str:
 
 
 def _detail(row: Row) -> list[str]:
-    ahead, fertility = row.mws_ahead, (row.tokenizer.text or {}).get("fertility")
+    ahead = row.mws_ahead
     return [
         row.tokenizer.system,
-        f"{row.scores.f1:.3f}",
+        GOLD["f1"].cell(row.scores),
         f"{row.low:.3f}-{row.high:.3f}",
-        f"{row.scores.precision:.3f}",
-        f"{row.scores.recall:.3f}",
+        GOLD["precision"].cell(row.scores),
+        GOLD["recall"].cell(row.scores),
         f"{row.tokenizer.n_tokens:,}",
-        f"{row.scores.tokens_per_word:.2f}",
-        "" if fertility is None else f"{fertility:.2f}",
+        GOLD["tokens_per_word"].cell(row.scores),
+        TEXT["fertility"].cell(row.tokenizer.text or {}),
         f"{ahead.f1:+.3f} ({ahead.low:+.3f} to {ahead.high:+.3f})" if ahead else "",
         f"{ahead.wilcoxon:.3f}" if ahead else "",
         f"{row.tokenizer.seconds:.1f}",

@@ -1,0 +1,86 @@
+"""Every measure of a tokenizer, stated once: its names, its meaning, which way is better, and how it is written.
+
+Tables of the terminal, of `mws compare`, of cards and of the report pick from these.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+
+class Measure(NamedTuple):
+    """A measure.
+
+    Attributes:
+        key: the attribute of `TextScores` or `BoundaryScores` that holds it.
+        name: in sentences and tables for readers.
+        short: the title of a column in a terminal.
+        about: its meaning in a line.
+        better: "up", "down", or "" where neither is better by itself.
+        form: of its figures, as in `format`.
+    """
+
+    key: str
+    name: str
+    short: str
+    about: str
+    better: str = ""
+    form: str = ".3f"
+
+    def cell(self, scores: Any) -> str:
+        """Write the measure of some scores, an object or a mapping.
+
+        >>> TEXT["whole_words"].cell({"whole_words": 0.4567}), TEXT["fertility"].cell({"fertility": math.nan})
+        ('45.7%', '-')
+        """
+        value = scores.get(self.key) if isinstance(scores, dict) else getattr(scores, self.key)
+        return "" if value is None else number_cell(value, self.form)
+
+    def best(self, values: list[float]) -> float | None:
+        """Return the best of some values; None where there are none."""
+        return (min if self.better == "down" else max)(values, default=None)
+
+
+def number_cell(value: float, form: str = ".3f") -> str:
+    """Write a figure; a dash where it is NaN, since there is nothing to measure."""
+    return "-" if math.isnan(value) else format(value, form)
+
+
+def _by_key(*measures: Measure) -> dict[str, Measure]:
+    return {measure.key: measure for measure in measures}
+
+
+GOLD = _by_key(
+    Measure("f1", "F1", "F1", "boundary F1 over all words together", "up"),
+    Measure("precision", "precision", "precision", "share of the cuts that are boundaries", "up"),
+    Measure("recall", "recall", "recall", "share of the boundaries that are cut", "up"),
+    Measure("macro_f1", "macro F1", "macro F1", "mean of F1 by word", "up"),
+    Measure("morph_f1", "morph F1", "morph F1", "F1 of whole morphs", "up"),
+    Measure("exact", "words exact", "exact", "words cut as in the gold", "up", ".1%"),
+    Measure("morphscore", "MorphScore", "MorphScore", "recall of the one boundary that the gold marks", "up"),
+    Measure("over_segmented", "words cut too often", "over", "more pieces than gold morphs", "down", ".1%"),
+    Measure("under_segmented", "words cut too rarely", "under", "fewer pieces than gold morphs", "down", ".1%"),
+    Measure("tokens_per_word", "tokens per gold word", "tokens/word", "pieces of a gold word", "", ".2f"),
+)
+TEXT = _by_key(
+    Measure("fertility", "tokens per word", "tokens/word", "how long text becomes; fewer is shorter", "down"),
+    Measure("bytes_per_token", "bytes per token", "bytes/token", "how much text a token holds", "up"),
+    Measure("characters_per_token", "characters per token", "characters/token", "code points of a token", "up"),
+    Measure("vocabulary_size", "entries", "vocabulary", "of the vocabulary", "", ","),
+    Measure("vocabulary_used", "entries used", "used", "share of the entries that occur in the text", "up", ".1%"),
+    Measure("renyi_efficiency", "Rényi efficiency", "Rényi 2.5", "evenness of token frequencies, of order 2.5"),
+    Measure("next_efficiency", "next token", "next token", "evenness of the token after a token"),
+    Measure("residues", "residues", "residues", "entries made by merges that the text hardly uses", "down", ".1%"),
+    Measure("whole_words", "words whole", "words whole", "running words that are one token", "", ".1%"),
+    Measure(
+        "byte_tokens", "parts of characters", "byte tokens", "tokens that are less than a character", "down", ".2%"
+    ),
+    Measure("unknown_tokens", "unknown tokens", "unknown", "share of the tokens", "down", ".2%"),
+    Measure(
+        "context_agreement", "same in context", "same in context", "words cut alike alone and in text", "up", ".1%"
+    ),
+)
+BITS = Measure(
+    "bits_per_byte", "n-gram bits per byte", "n-gram bits/byte", "under an n-gram model of the tokens", "down", ".4f"
+)

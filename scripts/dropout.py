@@ -2,7 +2,7 @@
 
     python scripts/dropout.py --data ../shared/data --work out/dropout [--minutes 60]
 
-A model of 532,000 weights (`compare_lm_plan.SMALL_MODEL`) reads 1 MB of whole works four times, cut by the default
+A model of 532,000 weights (`lm.plan.SMALL_MODEL`) reads 1 MB of whole works four times, cut by the default
 tokenizer of 8,000 entries. With dropout each pass is cut anew; held-out works are cut without it. Three seeds each.
 Bits per byte of the lines of those works, 400 kB, and of the same lines with typing errors: in one word of ten, two
 neighbouring letters change places. Differences from training without dropout are of the same seed; in brackets their
@@ -21,14 +21,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from compare_lm_plan import PRESETS, SMALL_MODEL
-from compare_lm_works import texts_of
 from lab.systems import train_system
 from lab.tables import student_quantile
 from lm.config import RunConfig
 from lm.data import documents_of, read_split
 from lm.evaluation import load_model
+from lm.plan import PRESETS, SMALL_MODEL
 from lm.scoring import bits_per_byte
+from lm.texts import texts_of
 from lm.training import pretrain
 
 from mws_hf.corpus.counting import count_documents

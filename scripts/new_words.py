@@ -2,9 +2,9 @@
 
     python scripts/new_words.py RUNS --lemmas hu --results scripts/results/new_words.json
 
-RUNS is the folder of runs that `compare_lm.py` left under its `--work`. Each model reads the text that its run held
-out. Lemmas come from `lm.scoring.lemmas_of` (Russian: pymorphy3; else the lists of `pip install simplemma`): the same
-groups of words for every tokenizer. Writes the file named and a table beside it, run by run, and goes on where it
+RUNS is the folder of runs that `lm compare` left under its `--work`. Each model reads the text that its run
+held out. Lemmas come from `lm.scoring.lemmas_of` (Russian: pymorphy3; else the lists of `pip install simplemma`): the
+same groups of words for every tokenizer. Writes the file named and a table beside it, run by run, and goes on where it
 stopped.
 """
 

@@ -1,4 +1,4 @@
-"""What compare_lm.py does next, what it keeps, and what it tells: on made-up figures, nothing is trained."""
+"""What `lm compare` does next, what it keeps, and what it tells: on made-up figures, nothing is trained."""
 
 # ruff: noqa: E402  (without torch the tests are skipped before anything that needs it is imported)
 
@@ -10,14 +10,15 @@ import pytest
 
 pytest.importorskip("torch")
 
-from compare_lm_picture import write_picture
-from compare_lm_plan import PRESETS, Run, due_rate, plan
-from compare_lm_records import Records
-from compare_lm_report import acceptance_per_byte, write_report
 from lab.data import NOT_FOR_MODELS
 from lm.config import RunConfig
+from lm.picture import write_picture
+from lm.plan import PRESETS, Run, due_rate, plan
+from lm.records import Records
+from lm.report import acceptance_per_byte, write_report
 
 from mws_hf.errors import MwSError
+from tests.paths import ROOT
 
 LOSS = {"bpe": 1.5, "bpe-byte": 1.502, "mws": 1.45, "mws-morphs": 1.47, "unigram": 1.46}
 OPTIMUM = {"bpe": 8e-3, "bpe-byte": 8e-3, "mws": 1e-3, "mws-morphs": 4e-3, "unigram": 2e-3}
@@ -104,6 +105,9 @@ def line(bits, n_bytes=(1000, 2000, 4000), speculation=None, train_bytes=None):
     evaluation = {
         "bits_per_byte": bits,
         "groups": {"seen form": {"bits_per_byte": bits}, "unseen form": {"bits_per_byte": None}},
+        "lossless": True,
+        "documents": len(n_bytes),
+        "documents_represented": len(n_bytes),
         "nats": [bits * size * math.log(2) for size in n_bytes],
         "n_bytes": list(n_bytes),
         "represented": [True] * len(n_bytes),
@@ -128,11 +132,39 @@ def test_records_come_back_and_refuse_other_settings_or_documents(tmp_path):
     assert again.reference("bpe", Run(system="mws", seed=0, vocabulary=8000, learning_rate=1e-3)).bits == 1.4
     with pytest.raises(MwSError, match="its runs had another layers; give --results"):
         Records.open(file, preset.settings | {"layers": 5})
-    with pytest.raises(MwSError, match="held-out documents differ"):
+    with pytest.raises(MwSError, match="held-out works differ"):
         again.add(replace(run, seed=1), *line(1.5, n_bytes=(1, 2, 3)))
     file.write_text("not json\n", encoding="utf-8")
     with pytest.raises(MwSError, match="not a file of finished runs"):
         Records.open(file, preset.settings)
+
+
+def test_rows_hold_totals_by_work_and_a_closed_file_takes_no_more(tmp_path):
+    preset, file = PRESETS["hun-works"](), tmp_path / "runs.jsonl"
+    run = Run(system="mws", seed=0, vocabulary=8000, learning_rate=8e-3)
+    records = Records.open(file, preset.settings)
+    records.add(run, *line(2.0, n_bytes=(300, 200, 500)), works=[0, 0, 1])
+    again = Records.open(file, preset.settings)
+    assert again.n_bytes.tolist() == [500, 500] and again.runs[run].nats == pytest.approx([693.1, 693.1])
+    head, *rows = file.read_text(encoding="utf-8").splitlines(keepends=True)
+    file.write_text(head[:-2] + ',"covariance":[0.5]}\n' + "".join(rows), encoding="utf-8")
+    closed = Records.open(file, preset.settings)
+    assert closed.covariance.tolist() == [[0.5]]
+    with pytest.raises(MwSError, match="closed, values by line are gone; give --results another folder"):
+        closed.add(replace(run, seed=1), *line(2.0))
+
+
+def test_every_table_of_the_results_is_written_from_its_rows(tmp_path):
+    """A file of rows per preset: works by totals, single lines by the covariance of their runs."""
+    results = ROOT / "scripts" / "results"
+    files = sorted(results.glob("lm_*.runs.jsonl"))
+    assert len(files) >= 7
+    for file in files:
+        name = file.name.removeprefix("lm_").removesuffix(".runs.jsonl")
+        preset = PRESETS[name]()
+        write_report(name, preset, Records.open(file, preset.settings), tmp_path)
+        written, kept = (folder / f"lm_{name}.md" for folder in (tmp_path, results))
+        assert written.read_text(encoding="utf-8") == kept.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -156,7 +188,7 @@ def test_the_report_tells_the_best_rate_what_is_missing_and_the_check(name, gap,
     records.add(draft, *line(1.46, speculation=speculation))
     write_report(name, preset, records, tmp_path)
     text = (tmp_path / f"lm_{name}.md").read_text(encoding="utf-8")
-    assert f"of {len(plan(preset, records.tuning()))} runs done" in text and verdict in text
+    assert f"**{len(records.runs)} runs done, " in text and verdict in text
     # the sweep has found BPE's best, 8e-3, and MwS's, 1e-3; by hand: (1.45 - 1.5) / 1.5
     assert "| bpe | 8000 | 0.008 | 1 |" in text and "| mws | 8000 | 0.001 |" in text
     assert re.search(r"\| mws \| 8000 .* \| -3\.33 % \[", text)

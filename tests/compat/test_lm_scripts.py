@@ -4,6 +4,7 @@
 
 import gzip
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -23,8 +24,11 @@ from tests.small_tokenizers import small_fast
 
 
 def script(name, *arguments):
-    command = [sys.executable, str(ROOT / "scripts" / name), *map(str, arguments)]
-    result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    command = [sys.executable, *([ROOT / "scripts" / name] if name.endswith(".py") else ["-m", name]), *arguments]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "scripts")])}
+    result = subprocess.run(
+        list(map(str, command)), capture_output=True, text=True, check=False, cwd=ROOT, env=environment
+    )
     assert result.returncode == 0, result.stderr
     return result.stdout
 
@@ -77,8 +81,11 @@ def test_the_comparison_takes_two_steps_of_each_preset(preset, only, sizes, tmp_
     results, works = tmp_path / "results", tmp_path / "works.json"
     works.write_text(json.dumps({"rus.some": [[number, f"work {number} of many"] for number in range(0, 400, 10)]}))
     arguments = ["--preset", preset, "--data", tmp_path, "--work", tmp_path / "work", "--results", results]
-    arguments += ["--works", works, "--set", "train_bytes=2500", "held_out_bytes=500", *sizes]
-    output = script("compare_lm.py", *arguments, "--only", *only)
+    arguments += ["--works", works]
+    for setting in ("train_bytes=2500", "held_out_bytes=500", *sizes):
+        arguments += ["--set", setting]
+    chosen = [part for name in only for part in ("--only", name)]
+    output = script("lm", "compare", *arguments, *chosen)
     assert all(name in output for name in only)
     document = json.loads((results / f"lm_{preset}.json").read_text(encoding="utf-8"))
     records = (results / f"lm_{preset}.runs.jsonl").read_text(encoding="utf-8").splitlines()
@@ -88,15 +95,14 @@ def test_the_comparison_takes_two_steps_of_each_preset(preset, only, sizes, tmp_
     assert configs and not any("rublimp" in file for config in configs for file in config["text"])
     rows = {row["system"]: row for row in document["rows"]}
     if preset == "rus":
-        assert rows["mws"]["differences"]["bpe"]["documents"] > 5
+        assert rows["mws"]["differences"]["bpe"]["low"] < rows["mws"]["differences"]["bpe"]["value"]
         assert "| mws | 8000 | 0.008 | 1 |" in (results / "lm_rus.md").read_text(encoding="utf-8")
-        assert "mws,8000" in (results / "lm_rus.csv").read_text(encoding="utf-8")
         assert (results / "lm.png").stat().st_size > 1000
     else:
         assert 0 < runs[0]["evaluation"]["development"] != runs[0]["evaluation"]["bits_per_byte"]
         listed = json.loads((results / "lm_gpu.works.json").read_text(encoding="utf-8"))
         names = {part: {name for name, _ in found} for part, found in listed.items()}
         assert names["held_out"] and names["development"] and not names["held_out"] & names["development"]
-    assert "due      " in script("compare_lm.py", *arguments, "--plan")
+    assert "due      " in script("lm", "compare", *arguments, "--plan")
     shutil.rmtree(tmp_path / "work")  # another machine goes on from the records alone
-    assert script("compare_lm.py", *arguments, "--only", *only) == "" and not (tmp_path / "work").exists()
+    assert script("lm", "compare", *arguments, *chosen) == "" and not (tmp_path / "work").exists()

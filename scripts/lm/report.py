@@ -1,29 +1,41 @@
-"""Tables of the runs that `compare_lm.py` has finished; it trains nothing."""
+"""Tables of the runs that `python scripts/lm compare` has finished; it trains nothing."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import math
 from collections.abc import Iterable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from compare_lm_intervals import seed_noise, seeds_difference
-from compare_lm_plan import MB, Preset, plan, tuned_rates
-from compare_lm_records import Finished, Records
-from lm.scoring import SEEN, UNSEEN
 
+from lm.intervals import Interval, seed_noise, seeds_difference, text_variance
+from lm.plan import MB, Preset, plan, tuned_rates
+from lm.records import Finished, Records
+from lm.scoring import SEEN, UNSEEN
 from mws_hf.atomic import write_text
 from mws_hf.evaluate.report import json_text
-from mws_hf.evaluate.significance import PairedDifference
 from mws_hf.text.markdown import markdown_table
 
 SAME = 0.005
 """Bits per byte within which BPE over characters and over bytes should be, for the set-up to be sound."""
+
+MAIN = (
+    "Bits per byte on held-out text, mean over seeds; {held_out} Differences in percent with a 95 % t interval over "
+    "all seeds of both systems, and over works or documents. Where a system has one seed, the spread of the others "
+    "stands for its own (that of documents alone, while no system has two). *Peak rate*: the one planned for all, else "
+    "the best of the sweep on seed 0 as far as it has come. *Seen*, *unseen*: bits per byte over running words whose form "
+    "training text held, or not."
+)
+PAIRS = " *Minimal pairs*: accuracy on RuBLiMP's paradigms of word formation and inflection (code: 50739cd)."
+SPECULATION = (
+    "Multi-token prediction, three tokens a step, at every place of the held-out text: a draft is accepted if the "
+    "model itself, once it has read on to there, says the same. *Acceptance per byte*: that of the second token to "
+    "the power 1 / bytes a token made, so that shorter tokens have no advantage; the smaller vocabularies are BPE "
+    "with tokens as long as those of the default, and of morphs. *Greedy continuations* (32 of 40 tokens) run in "
+    "circles in models so small, where everything is easy to draft:\n\n"
+)
 
 
 class Key(NamedTuple):
@@ -37,18 +49,26 @@ class Key(NamedTuple):
 
 
 def write_report(name: str, preset: Preset, records: Records, results: Path) -> None:
-    """Write lm_NAME.json, .csv and .md of everything finished so far."""
+    """Write lm_NAME.json and .md of everything finished so far."""
     groups = grouped(records, preset.rate)
-    compared = Comparison(preset.references, groups, records.n_bytes, works_of(results / f"lm_{name}.works.json"))
-    rows = [_row(key, runs, compared) for key, runs in groups.items()]
+    rows = [_row(key, groups, preset.references, records) for key in groups]
     rows.sort(key=lambda row: (row["multi_token"], row["train_bytes"], row["vocabulary"], row["bits_per_byte"]))
     wanted = plan(preset, records.tuning())
-    state = {"done": sum(run in records.runs for run in wanted), "wanted": len(wanted)}
-    sweep = {system: {f"{rate:g}": bits for rate, bits in rates.items()} for system, rates in _sweep(preset, records)}
+    state = {"done": len(records.runs), "due": sum(run not in records.runs for run in wanted)}
+    rates = tuned_rates(preset, records.tuning())
+    sweep = {system: {f"{rate:g}": bits for rate, bits in found.items()} for system, found in rates.items()}
     document = {"preset": name, "settings": preset.settings, "runs": state, "sweep": sweep, "rows": rows}
     write_text(results / f"lm_{name}.json", json_text(document))
-    write_text(results / f"lm_{name}.csv", _csv(rows, preset.references))
-    write_text(results / f"lm_{name}.md", _markdown(name, preset, records, rows, state))
+    parts = [
+        f"# Language models over tokenizers, preset {name}",
+        f"**{state['done']} runs done, {state['due']} of the plan due.** {_about(preset, records)}",
+        _main_table(rows, preset),
+        _sanity(records, preset),
+        _sweep_table(records),
+        _curve_table(preset, rows),
+        _speculation_table(rows),
+    ]
+    write_text(results / f"lm_{name}.md", "\n\n".join(part for part in parts if part) + "\n")
 
 
 def grouped(records: Records, planned: float | None = None) -> dict[Key, list[Finished]]:
@@ -90,67 +110,56 @@ def acceptance_per_byte(speculation: dict[str, Any]) -> float:
     return float(speculation["acceptance"][0] ** (1 / length)) if length else math.nan
 
 
-def _sweep(preset: Preset, records: Records) -> Iterable[tuple[str, dict[float, float]]]:
-    return tuned_rates(preset, records.tuning()).items()
-
-
-class Comparison(NamedTuple):
-    """What differences are computed from: references, all rows, raw bytes of the documents, and the work of each."""
-
-    references: tuple[str, ...]
-    groups: dict[Key, list[Finished]]
-    n_bytes: np.ndarray
-    works: list[int] | None
-
-    def difference(self, runs: list[Finished], base: list[Finished]) -> PairedDifference | None:
-        """Over all seeds of both; None where the two represent no document in common."""
-        both = runs[0].represented & base[0].represented
-        several = [[entry.bits for entry in each] for each in self.groups.values()]
-        noise = seed_noise(several)
-        if not both.any():
-            return None
-        nats = [[entry.nats for entry in side] for side in (runs, base)]
-        known = noise if noise[1] else (0.0, 1)
-        return seeds_difference(*nats, self.n_bytes, represented=both, works=self.works, noise=known)
-
-
-def works_of(file: Path) -> list[int] | None:
-    """The number of the work of each held-out document; None where single lines are held out."""
-    if not file.is_file():
+def difference(
+    runs: list[Finished], base: list[Finished], records: Records, noise: tuple[float, int]
+) -> Interval | None:
+    """Compare two rows over all their seeds; None where a tokenizer loses text."""
+    if not all(entry.evaluation["lossless"] for entry in (*runs, *base)):
         return None
-    sizes = [size for _, size in json.loads(file.read_text(encoding="utf-8"))["held_out"]]
-    return [number for number, size in enumerate(sizes) for _ in range(size)]
+    if records.covariance is None:
+        nats = [np.mean([entry.nats for entry in side], axis=0) for side in (runs, base)]
+        text = text_variance(nats[0] - nats[1], records.n_bytes)
+    else:
+        order = list(records.runs)
+        weights = np.zeros(len(order))
+        for side, sign in ((runs, 1), (base, -1)):
+            for entry in side:
+                weights[order.index(entry.run)] += sign / len(side)
+        text = float(weights @ records.covariance @ weights)
+    bits = [[float(entry.nats.sum() / records.n_bytes.sum() / math.log(2)) for entry in side] for side in (runs, base)]
+    return seeds_difference(*bits, text, noise)
 
 
-def _row(key: Key, runs: list[Finished], compared: Comparison) -> dict[str, Any]:
-    first = runs[0]
+def _row(key: Key, groups: dict[Key, list[Finished]], references: tuple[str, ...], records: Records) -> dict[str, Any]:
+    runs = groups[key]
+    first, training = runs[0], runs[0].training
     values = [entry.bits for entry in runs]
-    weights = first.training["non_embedding_parameters"] + first.training["embedding_parameters"]
-    same = key._replace(flop_matched=False)
-    bases = {name: compared.groups.get(same._replace(system=name)) for name in compared.references}
-    base = bases[compared.references[0]]
+    bases = {name: groups.get(key._replace(flop_matched=False, system=name)) for name in references}
+    base = bases[references[0]]
+    noise = seed_noise([[entry.bits for entry in each] for each in groups.values()])
     drafts = [found for entry in runs if (found := entry.evaluation.get("held_out_speculation"))]
     greedy = [found for entry in runs if (found := entry.evaluation.get("speculation"))]
+    weights = training["non_embedding_parameters"] + training["embedding_parameters"]
     return {
         **key._asdict(),
         "main": key.train_bytes is None,
-        "train_bytes": first.training["train_bytes"],
+        "train_bytes": training["train_bytes"],
         "learning_rate": first.run.learning_rate,
         "seeds": len(runs),
         "by_seed": values,
-        "bytes_per_token": first.training["bytes_per_token"],
-        "tokens_per_weight": first.training["train_tokens"] / weights,
-        "relative_flops": first.training["flops"] / base[0].training["flops"] if base else None,
+        "bytes_per_token": training["bytes_per_token"],
+        "tokens_per_weight": training["train_tokens"] / weights,
+        "relative_flops": training["flops"] / base[0].training["flops"] if base else None,
         "bits_per_byte": float(np.mean(values)),
         "spread": max(values) - min(values) if len(values) > 1 else None,
         "differences": {
-            name: asdict(found)
+            name: found._asdict()
             for name, other in bases.items()
-            if other is not None and other is not runs and (found := compared.difference(runs, other)) is not None
+            if other and other is not runs and (found := difference(runs, other, records, noise)) is not None
         },
-        "represented": float(first.represented.mean()),
-        "seen": _of_group(runs, SEEN),
-        "unseen": _of_group(runs, UNSEEN),
+        "represented": first.evaluation["documents_represented"] / first.evaluation["documents"],
+        "seen": _mean(entry.evaluation["groups"].get(SEEN, {}).get("bits_per_byte") for entry in runs),
+        "unseen": _mean(entry.evaluation["groups"].get(UNSEEN, {}).get("bits_per_byte") for entry in runs),
         "pairs": _mean(entry.evaluation.get("pairs", {}).get("all", {}).get("value") for entry in runs),
         "second_token_acceptance": _mean(draft["acceptance"][0] for draft in drafts),
         "acceptance_per_byte": _mean(map(acceptance_per_byte, drafts)),
@@ -160,66 +169,44 @@ def _row(key: Key, runs: list[Finished], compared: Comparison) -> dict[str, Any]
     }
 
 
-def _of_group(runs: list[Finished], name: str) -> float | None:
-    return _mean(entry.evaluation["groups"].get(name, {}).get("bits_per_byte") for entry in runs)
-
-
 def _mean(values: Iterable[float | None]) -> float | None:
     known = [value for value in values if value is not None and not math.isnan(value)]
     return float(np.mean(known)) if known else None
 
 
-def _label(row: dict[str, Any]) -> str:
-    marks = (" + multi-token" if row["multi_token"] else "") + (", FLOP-matched" if row["flop_matched"] else "")
-    return row["system"] + marks
-
-
-def _csv(rows: list[dict[str, Any]], references: tuple[str, ...]) -> str:
-    output = io.StringIO()
-    writer = csv.writer(output, lineterminator="\n")
-    names = [name for name in (rows[0] if rows else {}) if name not in ("differences", "by_seed")]
-    compared = [(name, part) for name in references for part in ("value", "low", "high")]
-    writer.writerow([*names, *(f"{part} against {name}" for name, part in compared)])
-    for row in rows:
-        figures = [row["differences"].get(name, {}).get(part) for name, part in compared]
-        writer.writerow([*(row[name] for name in names), *figures])
-    return output.getvalue()
-
-
-def _markdown(name: str, preset: Preset, records: Records, rows: list[dict[str, Any]], state: dict[str, int]) -> str:
+def _about(preset: Preset, records: Records) -> str:
     settings = ", ".join(f"{key} {value}" for key, value in preset.settings.items())
     sizes = next(iter(records.runs.values())).training if records.runs else {}
     revisions = sorted({entry.tokenizer["revision"] for entry in records.runs.values()})
-    parts = [
-        f"# Language models over tokenizers, preset {name}",
-        f"**{state['done']} of {state['wanted']} runs done.** Settings: {settings}. Weights besides the embedding "
-        f"{sizes.get('non_embedding_parameters')}, of the tied embedding {sizes.get('embedding_parameters')}. "
-        f"Revisions of the tokenizers: {', '.join(revisions)}. Written by scripts/compare_lm.py.",
-        _main_table(rows, preset),
-        _sanity(records, preset),
-        _sweep_table(records),
-        _curve_table(preset, rows),
-        _speculation_table(rows),
-    ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return (
+        f"Settings: {settings}. Weights besides the embedding {sizes.get('non_embedding_parameters')}, of the tied "
+        f"embedding {sizes.get('embedding_parameters')}. Revisions of the tokenizers: {', '.join(revisions)}. "
+        "Written by `python scripts/lm compare`."
+    )
 
 
 def _main_table(rows: list[dict[str, Any]], preset: Preset) -> str:
     shown = [row for row in rows if not row["multi_token"] and row["main"]]
     if not shown:
         return "No run of the main table is done yet."
-    before = ("tokenizer", "vocabulary", "peak rate", "seeds", "bytes/token", "tokens/weight", "FLOPs")
-    against = (f"against {name}" for name in preset.references)
-    header = [*before, "bits per byte", "spread", *against, "lossless", "seen", "unseen", "minimal pairs"]
-    text = (
-        f"Bits per byte on held-out text, mean over seeds; {_held_out(preset)} Differences in percent with a 95 % t "
-        "interval over all seeds of both systems, and over works or documents. Where a system has one seed, the spread "
-        "of the others stands for its own (that of documents alone, while no system has two). *Peak rate*: the one "
-        "planned for all, else the best of the sweep on seed 0 as far as it has come. *Seen*, *unseen*: bits per byte "
-        "over running words whose form training text held, or not. "
-        "*Minimal pairs*: accuracy on RuBLiMP's paradigms of word formation and inflection (more: lm_*.runs.jsonl)."
-    )
-    return text + "\n\n" + markdown_table(header, [_main_cells(row, preset.references) for row in shown])
+    with_pairs = any(row["pairs"] is not None for row in shown)
+    header = ["tokenizer", "vocabulary", "peak rate", "seeds", "bytes/token", "tokens/weight", "FLOPs",
+              "bits per byte", "spread", *(f"against {name}" for name in preset.references), "lossless", "seen",
+              "unseen", *(["minimal pairs"] * with_pairs)]  # fmt: skip
+    lines = [
+        [
+            *(row["system"] + ", FLOP-matched" * row["flop_matched"], str(row["vocabulary"])),
+            *(f"{row['learning_rate']:g}", str(row["seeds"])),
+            *(f"{row['bytes_per_token']:.2f}", f"{row['tokens_per_weight']:.1f}"),
+            "" if row["relative_flops"] is None else f"x{row['relative_flops']:.2f}",
+            *(_number(row["bits_per_byte"]), _number(row["spread"])),
+            *(_interval(row["differences"].get(name)) for name in preset.references),
+            *(f"{row['represented']:.1%}", _number(row["seen"]), _number(row["unseen"])),
+            *(["" if row["pairs"] is None else f"{row['pairs']:.1%}"] * with_pairs),
+        ]
+        for row in shown
+    ]
+    return MAIN.format(held_out=_held_out(preset)) + PAIRS * with_pairs + "\n\n" + markdown_table(header, lines)
 
 
 def _held_out(preset: Preset) -> str:
@@ -229,25 +216,6 @@ def _held_out(preset: Preset) -> str:
     if preset.rate is not None:
         chosen = "the rate is the best of the sweeps on single lines; the sweep below is on works kept for that"
     return f"whole works are held out, and {chosen} (lists: lm_*.works.json)."
-
-
-def _main_cells(row: dict[str, Any], references: tuple[str, ...]) -> list[str]:
-    return [
-        _label(row),
-        str(row["vocabulary"]),
-        f"{row['learning_rate']:g}",
-        str(row["seeds"]),
-        f"{row['bytes_per_token']:.2f}",
-        f"{row['tokens_per_weight']:.1f}",
-        "" if row["relative_flops"] is None else f"x{row['relative_flops']:.2f}",
-        _number(row["bits_per_byte"]),
-        _number(row["spread"]),
-        *(_interval(row["differences"].get(name)) for name in references),
-        f"{row['represented']:.1%}",
-        _number(row["seen"]),
-        _number(row["unseen"]),
-        "" if row["pairs"] is None else f"{row['pairs']:.1%}",
-    ]
 
 
 def _sanity(records: Records, preset: Preset) -> str:
@@ -271,15 +239,15 @@ def _sanity(records: Records, preset: Preset) -> str:
 
 def _sweep_table(records: Records) -> str:
     """Bits per byte by peak rate, wherever a system was trained at several, and of the main table in any case."""
-    found: dict[tuple[str, int], dict[float, float]] = {}
+    found: dict[tuple[int, str], dict[float, float]] = {}
     for run, entry in records.runs.items():
         if run.seed == 0 and not run.multi_token and not run.flop_matched and run.learning_rate:
-            key = (run.system, round(entry.training["train_bytes"] / MB))
+            key = (round(entry.training["train_bytes"] / MB), run.system)
             found.setdefault(key, {})[run.learning_rate] = entry.tuning
     rates = sorted({rate for measured in found.values() for rate in measured})
     lines = [
         [system, f"{size} MB", *(_number(measured.get(rate)) for rate in rates)]
-        for (system, size), measured in sorted(found.items(), key=lambda item: item[0][::-1])
+        for (size, system), measured in sorted(found.items(), key=lambda item: item[0])
     ]
     header = ["tokenizer", "text", *(f"{rate:g}" for rate in rates)]
     return "Bits per byte by peak learning rate, seed 0:\n\n" + markdown_table(header, lines) if lines else ""
@@ -298,44 +266,35 @@ def _curve_table(preset: Preset, rows: list[dict[str, Any]]) -> str:
     sizes = sorted({round(row["train_bytes"] / MB) for row in plain})
     if all(row["main"] for row in plain):
         return ""
-    cells = {(row["system"], round(row["train_bytes"] / MB)): row for row in plain}
+    base = preset.references[0]
+    cells = {
+        (row["system"], round(row["train_bytes"] / MB)): (
+            f"{row['bits_per_byte']:.4f} {_interval(row['differences'].get(base))}".strip()
+        )
+        for row in plain
+    }
     lines = [
-        [system, *(_curve_cell(cells.get((system, size)), preset) for size in sizes)]
+        [system, *(cells.get((system, size), "") for size in sizes)]
         for system in preset.tuned
         if any((system, size) in cells for size in sizes)
     ]
-    header = ["tokenizer", *(f"{size} MB" for size in sizes)]
     return (
-        f"Bits per byte by training text, and the difference to {preset.references[0]}; one seed besides the main "
-        "table, at its rate:\n\n" + markdown_table(header, lines)
+        f"Bits per byte by training text, and the difference to {base}; one seed besides the main table, at its "
+        "rate:\n\n" + markdown_table(["tokenizer", *(f"{size} MB" for size in sizes)], lines)
     )
 
 
-def _curve_cell(row: dict[str, Any] | None, preset: Preset) -> str:
-    if row is None:
-        return ""
-    return f"{row['bits_per_byte']:.4f} {_interval(row['differences'].get(preset.references[0]))}".strip()
-
-
 def _speculation_table(rows: list[dict[str, Any]]) -> str:
-    drafted = [row for row in rows if row["second_token_acceptance"] is not None]
-    if not drafted:
-        return ""
     header = ["tokenizer", "vocabulary", "seeds", "bytes/token", "bits per byte", "second token accepted",
               "acceptance per byte", "bytes/step", "of them drafted", "accepted in greedy continuations"]  # fmt: skip
     lines = [
         [row["system"], str(row["vocabulary"]), str(row["seeds"]), f"{row['bytes_per_token']:.2f}",
          _number(row["bits_per_byte"]), f"{row['second_token_acceptance']:.3f}", f"{row['acceptance_per_byte']:.3f}",
          f"{row['bytes_per_step']:.2f}", f"{row['drafted_bytes_per_step']:.2f}", f"{row['greedy_acceptance']:.3f}"]
-        for row in drafted
+        for row in rows
+        if row["second_token_acceptance"] is not None
     ]  # fmt: skip
-    return (
-        "Multi-token prediction, three tokens a step, at every place of the held-out text: a draft is accepted if the "
-        "model itself, once it has read on to there, says the same. *Acceptance per byte*: that of the second token to "
-        "the power 1 / bytes a token made, so that shorter tokens have no advantage; the smaller vocabularies are BPE "
-        "with tokens as long as those of the default, and of morphs. *Greedy continuations* (32 of 40 tokens) run in "
-        "circles in models so small, where everything is easy to draft:\n\n" + markdown_table(header, lines)
-    )
+    return SPECULATION + markdown_table(header, lines) if lines else ""
 
 
 def _number(value: float | None) -> str:

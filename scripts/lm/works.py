@@ -1,6 +1,6 @@
 """Find where each novel and play begins in the text of `../shared/data`, so that whole works can be held out.
 
-    python scripts/works.py --data ../shared/data --sources CLONES
+    python scripts/lm/works.py --data ../shared/data --sources CLONES
 
 The text files hold one work after another and say nowhere where one ends. CLONES holds a git clone of each public
 repository the text was taken from: `ELTeC-hun`, `ELTeC-deu`, `ELTeC-eng`, `RussianNovels`, `rusdracor`. Each line of a

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from compare_lm_plan import Preset
 from lab.data import NOT_FOR_MODELS
 
+from lm.plan import Preset
 from mws_hf.atomic import write_text
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.running_text import read_lines
 
-WORKS = Path(__file__).resolve().parent / "results" / "works.json"
+WORKS = Path(__file__).resolve().parent.parent / "results" / "works.json"
 MOST = 12
 """A work gives at most one part in so many of the text held out, its first lines; the rest of it is left out."""
 
@@ -66,7 +66,7 @@ def texts_of(data: Path, preset: Preset, work: Path, results: Path, known_works:
     if missing := [file.name for file in kept if file.name.removesuffix(".txt.gz") not in known]:
         kept = [file for file in kept if file.name not in missing]
     if not kept:
-        raise MwSError(f"{known_works}: knows no works of {', '.join(missing)}; run scripts/works.py")
+        raise MwSError(f"{known_works}: knows no works of {', '.join(missing)}; run scripts/lm/works.py")
     rest = [each for file in kept for each in works_of(file, known[file.name.removesuffix(".txt.gz")])]
     parts = {}
     for name, share in (("held_out", size), ("development", size // 2)):
@@ -81,6 +81,12 @@ def texts_of(data: Path, preset: Preset, work: Path, results: Path, known_works:
     write_text(results, json.dumps(named, ensure_ascii=False, indent=1) + "\n")
     paths = {name: (str(file.resolve()),) for name, file in found.items()}
     return Texts(paths["training"], paths["held_out"], size, paths["development"])
+
+
+def numbers_of_works(listed: Path) -> list[int]:
+    """The number of the work of each held-out line, from the list that `texts_of` wrote."""
+    sizes = [size for _, size in json.loads(listed.read_text(encoding="utf-8"))["held_out"]]
+    return [number for number, size in enumerate(sizes) for _ in range(size)]
 
 
 def works_of(file: Path, begins: list[tuple[int, str]]) -> Iterator[Work]:

@@ -1,4 +1,4 @@
-"""What `compare_lm.py` trains: runs, presets, and which run is due next given those that are finished.
+"""What `python scripts/lm compare` trains: runs, presets, and which run is due next given those that are finished.
 
 A preset lists runs in order of priority. The peak learning rate of a system is found on seed 0: rates are doubled or
 halved until the best one has a worse neighbour on both sides; runs that need it wait for it. Systems whose three seeds
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lab.systems import MORPH_BPE, UNIGRAM
+
 from lm.config import MultiToken
 
 REFERENCES = ("bpe", "bpe-byte", "unigram")

@@ -1,4 +1,4 @@
-"""The picture of `compare_lm.py`: each language a row, with its seeds, its sweep of peak rates and its curve over text.
+"""The picture of all comparisons: each language a row, with its seeds, its sweep of peak rates and its curve over text.
 
 It trains nothing and draws what the reports lm_*.json hold.
 """
@@ -9,10 +9,10 @@ import json
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from compare_lm_plan import MB, PRESETS
-from compare_lm_report import curve_rows
 from lab.systems import MORPH_BPE, UNIGRAM
 
+from lm.plan import MB, PRESETS
+from lm.report import curve_rows
 from mws_hf.research.compare.plots import save
 
 Row: TypeAlias = dict[str, Any]

@@ -25,8 +25,8 @@ MAIN = (
     "Bits per byte on held-out text, mean over seeds; {held_out} Differences in percent with a 95 % t interval over "
     "all seeds of both systems, and over works or documents. Where a system has one seed, the spread of the others "
     "stands for its own (that of documents alone, while no system has two). *Peak rate*: the one planned for all, else "
-    "the best of the sweep on seed 0 as far as it has come. *Seen*, *unseen*: bits per byte over running words whose form "
-    "training text held, or not."
+    "the best of the sweep on seed 0 as far as it has come. *Seen*, *unseen*: bits per byte over running words whose "
+    "form training text held, or not."
 )
 PAIRS = " *Minimal pairs*: accuracy on RuBLiMP's paradigms of word formation and inflection (code: 50739cd)."
 SPECULATION = (

@@ -68,7 +68,7 @@ def results(name: str) -> Any:
 def quality(language: str, gold: str, system: str, size: int = 8_000) -> dict[str, Any]:
     """Find the row of a system on a gold set."""
     wanted = (language, gold, system)
-    rows = [row for row in results("quality")["rows"] if (row["language"], row["gold"], row["system"]) == wanted]
+    rows = [row for row in results("quality") if (row["language"], row["gold"], row["system"]) == wanted]
     found: dict[str, Any] = next(row for row in rows if row["vocab_size"] in (size, None))
     return found
 
@@ -81,7 +81,7 @@ def card(name: str, system: str) -> dict[str, Any]:
 
 def best_rival(language: str, gold: str, size: int = 8_000) -> float:
     """Find the highest F1 of a rival."""
-    rows = [row for row in results("quality")["rows"] if (row["language"], row["gold"]) == (language, gold)]
+    rows = [row for row in results("quality") if (row["language"], row["gold"]) == (language, gold)]
     rivals = [row for row in rows if not row["system"].startswith("mws") and row["vocab_size"] in (size, None)]
     return float(max(row["f1"] for row in rivals))
 
@@ -119,7 +119,7 @@ def boundaries() -> Iterator[Claim]:
     rival = best_rival("eng", "eng.morphochallenge2010", 32_000)
     length = f"{english['text_fertility']:.2f}"
     yield Claim(QUESTIONS, r"Boundaries are found better.*$", (f"{english['f1']:.3f}", f"{rival:.3f}", length))
-    classic = [row["n_tokens"] for row in results("quality")["rows"] if row["system"] == "mws-classic"]
+    classic = [row["n_tokens"] for row in results("quality") if row["system"] == "mws-classic"]
     yield Claim(LIMITS, r"Its score runs out.*$", (f"{max(classic):,} entries",))
 
 
@@ -333,7 +333,7 @@ def texts() -> Iterator[Claim]:
 
 def mixture() -> Iterator[Claim]:
     """Yield what eight languages in one tokenizer lose, and what a trainer that balances languages makes of them."""
-    rows = {(row["system"], row["vocab_size"], row["language"]): row for row in results("mixture")["rows"]}
+    rows = {(row["system"], row["vocab_size"], row["language"]): row for row in results("mixture")}
     own = {language: row for (system, _, language), row in rows.items() if system == "own"}
     lost = max(row["f1"] - rows["mws", 128_000, each]["f1"] for each, row in own.items() if "f1" in row)
     for page in (README, LIMITS):

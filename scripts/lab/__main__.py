@@ -1,9 +1,10 @@
-"""Measure what is missing of an experiment, say what that is, or write its table anew.
+"""Measure what is missing of an experiment, say what that is, or write its table or its pictures anew.
 
     python scripts/lab list
     python scripts/lab plan labels --only language=tur,fin
     python scripts/lab run labels --data ../shared/data --minutes 60
     python scripts/lab table all
+    python scripts/lab draw quality
 
 A run that is stopped, by a kill too, goes on where it stopped. `scripts/README.md` says how to add an experiment.
 """
@@ -26,7 +27,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python scripts/lab", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("do", choices=("list", "plan", "run", "table"))
+    parser.add_argument("do", choices=("list", "plan", "run", "table", "draw"))
     parser.add_argument("names", nargs="*", metavar="NAME", help="experiments, or all")
     parser.add_argument("--data", type=Path, default=Place.data, help="folder with text, gold, words")
     parser.add_argument("--work", type=Path, default=Place.work, help="folder for tokenizers, models, caches")
@@ -42,7 +43,7 @@ def main() -> None:
     for name in names() if asked.do == "list" or asked.names == ["all"] else asked.names:
         experiment = Experiment.of(name)
         rows = rows_of(name, place.results)
-        due = [] if asked.do == "table" else experiment.due(rows, only, again=asked.again)
+        due = [] if asked.do in ("table", "draw") else experiment.due(rows, only, again=asked.again)
         if asked.do == "list":
             print(
                 f"{name}: {len(rows)} rows, {len(due)} cells due. {(experiment.module.__doc__ or '').split(chr(10))[0]}"
@@ -51,6 +52,8 @@ def main() -> None:
             print(*due, f"{name}: {len(due)} cells are due", sep="\n")
         elif asked.do == "table" and rows:
             keep(experiment, [], place.results)
+        elif asked.do == "draw" and hasattr(experiment.module, "draw"):
+            experiment.module.draw(rows, place.results)
         for row in measure(experiment, place, due, until) if asked.do == "run" else ():
             print(row, flush=True)
 

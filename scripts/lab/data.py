@@ -13,16 +13,17 @@ from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.segmentations import GoldWord, read_gold
 from mws_hf.errors import MwSError
 
-GOLD = {
-    "rus": "rus.tikhonov",
-    "fin": "fin.morphochallenge2010",
-    "tur": "tur.morphochallenge2010",
-    "hun": "hun.sigmorphon2022",
-    "ces": "ces.sigmorphon2022",
-    "eng": "eng.morphochallenge2010",
+GOLDS = {
+    "rus": ("rus.tikhonov", "rus.wiktionary-forms", "rus.running-text-forms"),
+    "fin": ("fin.morphochallenge2010",),
+    "tur": ("tur.morphochallenge2010",),
+    "hun": ("hun.sigmorphon2022",),
+    "ces": ("ces.sigmorphon2022",),
+    "eng": ("eng.morphochallenge2010",),
 }
-"""The development gold of each language, the first of several."""
+"""The development gold of each language with running text."""
 
+GOLD = {language: names[0] for language, names in GOLDS.items()}
 LANGUAGES = (*GOLD, "ukr", "deu")
 NOT_FOR_MODELS = ("rus.rublimp.txt.gz", "rus.eltec.txt.gz")
 """Text that no model or tokenizer is trained on: the source of the benchmark RuBLiMP, and novels some of which stand in

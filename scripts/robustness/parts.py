@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from benchmark.corpus import MB, cut, mixed_text
-from quality import GOLD
+from lab.data import GOLDS
 
 import mws_hf
 from mws_hf import WordCounts
@@ -69,7 +69,7 @@ class Setting:
 
     def golds(self, language: str) -> list[Path]:
         """The development gold of a language."""
-        return [self.data / "gold" / f"{name}.tsv" for name in GOLD[language]]
+        return [self.data / "gold" / f"{name}.tsv" for name in GOLDS[language]]
 
     def text(self, language: str) -> Path:
         """All text of a language, evenly mixed."""

@@ -1,22 +1,19 @@
-"""scripts/quality.py: the parts beside its own gold, without a network and on small lists."""
+"""What `quality` and `mixture` of scripts/lab read and compare, without a network and on small lists."""
 
 from __future__ import annotations
 
 import gzip
-import json
-import subprocess
-import sys
 from pathlib import Path
 
-import parama
 import pytest
-import word_lists
-from mixture import LANGUAGES, excess, parity_bpe
+from lab import parama
+from lab.cells import Experiment, Place, measure
+from lab.experiments import word_lists
+from lab.experiments.mixture import ORDER, excess, parity_bpe
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
 from mws_hf.evaluate import read_gold
 from mws_hf.text.pattern import DEFAULT_PATTERN
-from tests.paths import ROOT
 
 PARAMA = "rocks:rock-s rocks\nnewest:new-est\ncross-talk:cross-talk\newers':ewer-s-'\nunder:under\n"
 
@@ -66,43 +63,14 @@ def data(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-def test_length_of_held_out_words_of_a_list(data: Path):
-    file = next((data / "words").glob("est.*"))
-    words = word_lists.read(file)
-    assert len(words) == 400 and "it's" not in words and "12" not in words
-    rows = word_lists.measure(file, [360])
-    assert [(row["language"], row["system"], row["words"]) for row in rows] == [
-        ("est", system, 40) for system in word_lists.SYSTEMS
-    ]
+def test_length_of_held_out_words_of_a_list(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    lists, place = Experiment.of("word_lists"), Place(data, tmp_path, tmp_path)
+    monkeypatch.setattr(word_lists, "AXES", word_lists.AXES | {"vocab_size": (360,)})
+    due = lists.due([], {"language": ["est"]}, again=False)
+    rows = list(measure(lists, place, due))
+    assert [(row["system"], row["words"]) for row in rows] == [(system, 40) for system in word_lists.SYSTEMS]
     assert all(1 <= row["tokens_per_word"] <= 8 for row in rows)
-    assert "est" in word_lists.table(rows)
-
-
-def test_a_part_alone_keeps_what_was_measured_before(data: Path, tmp_path: Path):
-    results = tmp_path / "quality.json"
-    old = [
-        {"language": name, "system": "bpe", "vocab_size": size, "words": 9, "tokens_per_word": 9.0,
-         "tokens_per_running_word": 9.0}
-        for name, size in (("est", 360), ("est", 8000), ("lit", 360))
-    ]  # fmt: skip
-    results.write_text(json.dumps({"rows": [], "lists": old}), encoding="utf-8")
-    command = [
-        sys.executable,
-        str(ROOT / "scripts" / "quality.py"),
-        "--data",
-        str(data),
-        "--output",
-        str(tmp_path / "o"),
-    ]
-    more = ["--parts", "lists", "--sizes", "360", "--results", str(results)]
-    done = subprocess.run([*command, *more], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    kept = json.loads(results.read_text(encoding="utf-8"))["lists"]
-    assert [row for row in kept if row in old] == old[1:]
-    assert len([row for row in kept if row["language"] == "est" and row["vocab_size"] == 360]) == len(
-        word_lists.SYSTEMS
-    )
-    assert "a word list and no gold" in results.with_suffix(".md").read_text(encoding="utf-8")
+    assert "| mws, 360 |" in (tmp_path / "word_lists.md").read_text(encoding="utf-8")
 
 
 def test_the_length_of_a_mixture_beside_bpe_of_its_size():
@@ -111,7 +79,7 @@ def test_the_length_of_a_mixture_beside_bpe_of_its_size():
         {"system": system, "vocab_size": size, "language": name, "tokens_per_word": length}
         for system, length in lengths.items()
         for size in (64, 128)
-        for name in LANGUAGES
+        for name in ORDER
         if (system, size) != ("bpe", 128)
     ]
     text = excess(rows)

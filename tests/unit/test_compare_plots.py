@@ -1,16 +1,13 @@
 """The pictures of a comparison: every system named once, in its colour, beside the picture."""
 
-import json
-
 import pytest
-
-from tests.paths import ROOT
+from lab.cells import rows_of
 
 pytest.importorskip("matplotlib")
 
 from mws_hf.research.compare.plots import fertility_figure, save, size_figure
 
-ROWS = json.loads((ROOT / "scripts" / "results" / "quality.json").read_text(encoding="utf-8"))["rows"]
+ROWS = rows_of("quality")
 PICTURES = [("rus", "rus.tikhonov"), ("fin", "fin.morphochallenge2010"), ("tur", "tur.morphochallenge2010")]
 
 

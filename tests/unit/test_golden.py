@@ -1,7 +1,7 @@
 """SHA-256 of the tokenizer.json of trainings that no refactoring may change.
 
 A change of recipe changes these numbers on purpose: run `python tests/unit/test_golden.py`, put its output here, and
-put the F1 table before and after (`scripts/quality.py`) into the commit.
+put the F1 table before and after (`scripts/lab/experiments/quality.py`) into the commit.
 """
 
 from __future__ import annotations

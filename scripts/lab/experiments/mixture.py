@@ -1,0 +1,119 @@
+"""One tokenizer for eight languages: boundary F1 and length of the mixture beside BPE and Unigram of the same text.
+
+Every 50th line is held out, 500 of a language for tokens per word; the rest trains. Every language is counted once,
+into the folder of work; gold is read to score alone. Each language's own tokenizer of 32,000 entries (`own`) stands beside
+them. Unigram is SentencePiece's: the trainer of `tokenizers` takes three times as long (66 s of processor against 22 s
+for 148,577 types; here there are 1.5 million) and cuts no better. `parity-bpe` is the trainer of `tokenizers` (0.23.2
+and later) that balances languages: each is to have as many characters a token, for there is no parallel text to balance
+by.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any
+
+from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
+
+from lab.cells import Cell, Place, Row
+from lab.data import GOLD, gold_of, lines_of, split_lines
+from lab.systems import RIVAL, UNIGRAM
+from lab.tables import pivot
+from mws_hf import MwSTrainer, WordCounts
+from mws_hf.corpus.counting import count_documents
+from mws_hf.corpus.groups import GroupedCounts
+from mws_hf.evaluate import score, score_text, segment_words
+from mws_hf.evaluate.encoder import load_encoder
+from mws_hf.research import baselines
+from mws_hf.text.markdown import markdown_table
+from mws_hf.text.pattern import DEFAULT_PATTERN
+
+PARITY = "parity-bpe"
+COMPOSITION = {"own-morphs": 0, "own": None, "mws-morphs": 0, "mws": None}
+SYSTEMS = (*COMPOSITION, "bpe", "sentencepiece-unigram", UNIGRAM, PARITY)
+ORDER = ("rus", "fin", "tur", "hun", "ces", "eng", "deu", "ukr")
+AXES = {"vocab_size": (32_000, 64_000, 128_000), "system": SYSTEMS, "language": ORDER}
+SHARED = 2
+
+
+def exists(cell: Cell) -> bool:
+    """Whether this is a size of a mixture, or of a language's own tokenizer."""
+    return (cell["vocab_size"] == 32_000) == cell["system"].startswith("own")
+
+
+@cache
+def lines_in_parts(place: Place, language: str) -> tuple[list[str], list[str]]:
+    """Lines to train on, and those held out."""
+    training, kept = split_lines(lines_of(place.data, language))
+    return training, kept[:500]
+
+
+def counts_in(place: Place, language: str) -> WordCounts:
+    """Word counts of a language, from the folder of work if they are there."""
+    file = place.work / "mixture" / f"{language}.parquet"
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        GroupedCounts({language: count_documents(lines_in_parts(place, language)[0])}).save(file)
+    return GroupedCounts.load(file)[language]
+
+
+def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
+    """Train one tokenizer of all languages, or one of each; then score every language that is due."""
+    system, size = cells[0]["system"], cells[0]["vocab_size"]
+    counts = GroupedCounts({language: counts_in(place, language) for language in ORDER})
+    source, seconds = None, 0.0
+    for cell in cells:
+        language, began = cell["language"], time.perf_counter()
+        if source is None or system.startswith("own"):
+            part = GroupedCounts({language: counts[language]}) if system.startswith("own") else counts
+            source = source_of(place, system, size, part)
+            seconds = round(time.perf_counter() - began, 1)
+        row = {"seconds": seconds, "tokens_per_word": score_text(source, lines_in_parts(place, language)[1]).fertility}
+        if language in GOLD:
+            gold = gold_of(place.data, language)
+            found = score(gold, segment_words(source, [word.word for word in gold]))
+            row |= {"f1": found.f1, "precision": found.precision, "recall": found.recall}
+        yield cell, row
+
+
+def source_of(place: Place, system: str, size: int, counts: GroupedCounts) -> Any:
+    """A trained tokenizer as `segment_words` takes it; rivals see all text as one."""
+    if system == PARITY:
+        return load_encoder(parity_bpe([lines_in_parts(place, language)[0] for language in ORDER], size))
+    if system in COMPOSITION:
+        trainer = MwSTrainer(vocab_size=size, composition=COMPOSITION[system], show_progress=False)
+        return load_encoder(trainer.backend(trainer.learn(counts))[0])
+    return baselines.train(RIVAL.get(system, system), counts.union, size).source
+
+
+def parity_bpe(languages: Sequence[Sequence[str]], size: int) -> Tokenizer:
+    """BPE over characters that merges next for the language with the fewest characters a token."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(DEFAULT_PATTERN), "isolated")
+    trainer = trainers.ParityBpeTrainer(num_merges=size, total_symbols=True, show_progress=False)
+    trainer.train_from_iterator(tokenizer, languages, ratio=[1.0] * len(languages))
+    return tokenizer
+
+
+def excess(rows: list[Row]) -> str:
+    """How many more tokens a word than BPE of the same text and size, in %."""
+    length = {(row["system"], row["vocab_size"], row["language"]): row["tokens_per_word"] for row in rows}
+    lines = []
+    for system, size in dict.fromkeys(key[:2] for key in length):
+        if system in ("mws", "sentencepiece-unigram", UNIGRAM, PARITY) and ("bpe", size, ORDER[0]) in length:
+            more = [length[system, size, each] / length["bpe", size, each] - 1 for each in ORDER]
+            lines.append([f"{system}, {size:,}", *(f"{each:+.1%}" for each in more)])
+    return markdown_table(["system", *ORDER], lines)
+
+
+def table(rows: list[Row]) -> str:
+    """F1 and tokens per word, a row a system and size, a column a language."""
+    named = [row | {"system": f"{row['system']}, {row['vocab_size']:,}"} for row in rows]
+    with_gold = [row for row in named if "f1" in row]
+    return (
+        f"## Boundary F1 (micro; words after a space)\n\n{pivot(with_gold, ['system'], 'language', 'f1')}\n\n"
+        f"## Tokens per word on held-out lines\n\n{pivot(named, ['system'], 'language', 'tokens_per_word')}\n\n"
+        f"## Tokens per word beside BPE of the same text\n\n{excess(rows)}"
+    )

@@ -1,0 +1,149 @@
+"""Boundary F1 of MwS and every rival on the development gold, from all text of each language.
+
+Text is split by line: every 50th line is held out for fertility, the rest trains. Gold is read to score alone.
+Morfessor learns from 30,000 words of each list at most: those with the smallest hashes, or the most frequent ones; it
+has no vocabulary size. The gold of ParaMA is fetched into the folder of work; without a network it is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from lab import pictures
+from lab.cells import Cell, Place, Row
+from lab.data import GOLDS, HELD_OUT_LINES, lines_of, split_lines
+from lab.parama import gold_file
+from lab.tables import where
+from mws_hf import WordCounts
+from mws_hf.corpus.counting import count_documents
+from mws_hf.corpus.word_list import lexicon_counts
+from mws_hf.research.compare import compare, parse_systems
+from mws_hf.text.markdown import markdown_table
+from mws_hf.text.pattern import DEFAULT_PATTERN, split
+
+PARAMA = {language: (f"{language}.parama",) for language in ("fin", "tur", "eng")}
+ORDER = ("rus", "rus-lexicon", "fin", "tur", "hun", "ces", "eng", "lat")
+GOLD = {language: (*names, *PARAMA.get(language, ())) for language, names in GOLDS.items()}
+GOLD |= {"rus-lexicon": ("rus.tikhonov",), "lat": ("lat.sigmorphon2022",)}
+MORFESSOR = ("morfessor:types", "morfessor-frequent:text")
+SYSTEMS = (
+    "mws", "mws-morphs", "mws-classic", "bpe-character:types", "bpe-character:text", "bpe-byte:text", "morph-bpe:types",
+    "wordpiece:types", "unigram:types", "unigram:text", "sentencepiece-bpe:text", "sentencepiece-unigram:types",
+    "sentencepiece-unigram:text", "sentencepiece-unigram-identity:text", *MORFESSOR,
+)  # fmt: skip
+OURS = ("mws-morphs", "mws", "mws-classic")
+AXES = {
+    "language": ORDER,
+    "gold": list(dict.fromkeys(name for language in ORDER for name in GOLD[language])),
+    "system": SYSTEMS,
+    "vocab_size": (8000, 32000, None),
+}
+SHARED = 1
+FROM = {"rus-lexicon": "lexicon", "lat": "word list"}
+
+
+def exists(cell: Cell) -> bool:
+    """Whether this is gold of the language, and a size that the system has."""
+    return cell["gold"] in GOLD[cell["language"]] and (cell["vocab_size"] is None) == (cell["system"] in MORFESSOR)
+
+
+def corpus_of(data: Path, language: str) -> tuple[WordCounts, list[str] | None]:
+    """Word counts to train on, and held-out lines where there is running text."""
+    if language == "rus-lexicon":
+        return lexicon_counts("ru"), None
+    if language == "lat":  # no text: the words of the gold file, their segmentations unread
+        rows = (data / "gold" / "lat.sigmorphon2022.tsv").read_text(encoding="utf-8").splitlines()
+        pieces = {piece for row in rows for piece in split(" " + row.split("\t")[0])}
+        return WordCounts.from_mapping(dict.fromkeys(pieces, 1), pattern=DEFAULT_PATTERN), None
+    training, held_out = split_lines(lines_of(data, language))
+    return count_documents(training), held_out[:HELD_OUT_LINES]
+
+
+def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
+    """Compare the systems that are due on one language; what was trained is kept in the folder of work."""
+    language = cells[0]["language"]
+    wanted = {name: None for name in dict.fromkeys(cell["gold"] for cell in cells)}
+    for name in wanted:
+        of_parama = name.endswith(".parama")
+        wanted[name] = gold_file(language, place.work / "parama") if of_parama else place.data / "gold" / f"{name}.tsv"
+    counts, held_out = corpus_of(place.data, language)
+    sizes = sorted({cell["vocab_size"] or 8000 for cell in cells})
+    systems = dict.fromkeys(["mws-morphs", *(cell["system"] for cell in cells)])
+    result = compare(
+        counts,
+        [file for file in wanted.values() if file],
+        sizes,
+        place.work / "quality" / language,
+        systems=parse_systems([",".join(systems)]),
+        text=held_out,
+        plots=False,
+        show_progress=True,
+    )
+    for row in result.to_dict()["rows"]:
+        cell = {name: row[name] for name in AXES if name != "language"} | {"language": language}
+        if cell in cells:
+            yield cell, {name: value for name, value in row.items() if name not in (*AXES, "directory")}
+
+
+def interval(row: Row) -> str:
+    """F1 with its 95 % interval."""
+    return f"{row['f1']:.3f} ({row['f1_low']:.3f}-{row['f1_high']:.3f})"
+
+
+def at(rows: list[Row], size: int, **key: str) -> tuple[dict[str, Row], list[Row]]:
+    """The rows of MwS by system, and those of the rivals, on one gold set at one size."""
+    here = [row for row in where(rows, **key) if row["vocab_size"] in (size, None)]
+    ours = {row["system"]: row for row in here if row["system"] in OURS}
+    rivals = [row for row in here if row["system"] not in OURS]
+    return (ours, rivals) if rivals and "mws-morphs" in ours else ({}, [])
+
+
+def best_rivals(rows: list[Row], size: int) -> str:
+    """MwS beside the best rival of each gold set at one size."""
+    lines = []
+    for language, name in [(each, name) for each in ORDER for name in GOLD[each]]:
+        ours, rivals = at(rows, size, language=language, gold=name)
+        if ours and not name.endswith(".parama"):
+            best = max(rivals, key=lambda row: row["f1"])
+            own = (interval(ours[system]) if system in ours else "" for system in OURS)
+            lines.append([name, FROM.get(language, "text"), *own, f"{interval(best)} {best['system']}"])
+    return markdown_table(["gold", "trained on", *OURS, "best rival trained"], lines)
+
+
+def macro(rows: list[Row], size: int) -> str:
+    """Macro boundary F1, the mean over words with the best alternative (Morpho Challenge's), at one size."""
+    lines = []
+    for name in sorted(AXES["gold"], key=lambda name: name.endswith(".parama")):
+        ours, rivals = at([row for row in rows if row["language"] != "rus-lexicon"], size, gold=name)
+        if ours:
+            best = max(rivals, key=lambda row: row["macro_f1"])
+            own = (f"{ours[system]['macro_f1']:.3f}" if system in ours else "" for system in OURS)
+            lines.append([name, *own, f"{best['macro_f1']:.3f} {best['system']}"])
+    return markdown_table(["gold, macro F1", *OURS, "best rival"], lines)
+
+
+def lengths(rows: list[Row], size: int) -> str:
+    """Tokens per word on held-out text, and F1 on the language's first gold set, at one size."""
+    lines = []
+    for language in ORDER:
+        for system in ("mws-morphs", "mws", "bpe-character:text", "unigram:types", "unigram:text"):
+            for row in where(rows, language=language, gold=GOLD[language][0], vocab_size=size, system=system):
+                if row.get("text_fertility"):
+                    figures = f"{row['n_tokens']:,}", f"{row['text_fertility']:.2f}", f"{row['f1']:.3f}"
+                    lines.append([language, system, *figures])
+    return markdown_table(["language", "system", "entries", "tokens per word", "F1"], lines)
+
+
+def table(rows: list[Row]) -> str:
+    """Three tables a size."""
+    parts = (best_rivals, macro, lengths)
+    return "\n\n".join(
+        "\n\n".join([f"## Vocabulary {size:,}", *(part(rows, size) for part in parts)]) for size in (8000, 32000)
+    )
+
+
+def draw(rows: list[Row], results: Path) -> None:
+    """F1 over length: a picture a gold set, and README's first picture."""
+    pictures.by_length(rows, results)
+    pictures.first(rows, results.parent.parent / "docs" / "boundaries-by-length.png")

@@ -1,11 +1,11 @@
 """One tokenizer for eight languages: boundary F1 and length of the mixture beside BPE and Unigram of the same text.
 
 Every 50th line is held out, 500 of a language for tokens per word; the rest trains. Every language is counted once,
-into the folder of work; gold is read to score alone. Each language's own tokenizer of 32,000 entries (`own`) stands beside
-them. Unigram is SentencePiece's: the trainer of `tokenizers` takes three times as long (66 s of processor against 22 s
-for 148,577 types; here there are 1.5 million) and cuts no better. `parity-bpe` is the trainer of `tokenizers` (0.23.2
-and later) that balances languages: each is to have as many characters a token, for there is no parallel text to balance
-by.
+into the folder of work; gold is read to score alone. Each language's own tokenizer of 32,000 entries (`own`) stands
+beside them. Unigram is SentencePiece's: the trainer of `tokenizers` takes three times as long (66 s of processor
+against 22 s for 148,577 types; here there are 1.5 million) and cuts no better. `parity-bpe` is the trainer of
+`tokenizers` (0.23.2 and later) that balances languages: each is to have as many characters a token, for there is no
+parallel text to balance by.
 """
 
 from __future__ import annotations

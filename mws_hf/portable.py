@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from mws_hf.atomic import staged
-from mws_hf.errors import MissingTokenizerError, MwSError
+from mws_hf.errors import MwSError
 from mws_hf.text.byte_alphabet import check_added_tokens
 from mws_hf.tokenizer.file import (
     CONFIG_FILE,
@@ -22,7 +22,7 @@ from mws_hf.tokenizer.file import (
 )
 from mws_hf.tokenizer.layout import STALE
 from mws_hf.tokenizer.stock import Tokenizer, without_limits
-from mws_hf.tokenizer.training_record import EVIDENCE_FILE, merges_digest
+from mws_hf.tokenizer.training_record import merges_digest
 
 if TYPE_CHECKING:
     from mws_hf.tokenizer.explain import Explanation
@@ -38,36 +38,20 @@ class Held:
         return Held, ()
 
 
-_UNREAD = Held()
 _WORDS = re.compile(r"(\s*)(\S+)")
 
 
-def _evidence_of(tokenizer: Any, backend: Tokenizer) -> Any:
-    """Return the evidence of a tokenizer, from its training or its directory; None where there is none."""
-    training = getattr(tokenizer, "training", None)
-    if training is not None and training.evidence.value is not None:
-        from mws_hf.learn.any_word import AnyWord  # inference must not load the learner
-
-        return AnyWord(training.evidence.value)
-    from mws_hf.tokenizer.hub import tokenizer_folder
-
-    try:
-        folder = tokenizer_folder(tokenizer.name_or_path or "")
-    except MissingTokenizerError:
-        return None
-    if not (folder / EVIDENCE_FILE).is_file():
-        return None
-    from mws_hf.learn.any_word import read_evidence
-
-    return read_evidence(folder, backend)
+def home_of(tokenizer_file: str | os.PathLike[str] | None) -> str | None:
+    """Return the absolute path of the folder of a tokenizer.json that a tokenizer is read from."""
+    return None if tokenizer_file is None else os.path.abspath(os.path.dirname(tokenizer_file))
 
 
 class PortableMixin:
     """Portable, atomic `save_pretrained` and `from_pretrained` with clear errors, for both tokenizer classes."""
 
     is_byte_level: bool
-    _evidence: Held = _UNREAD
-    _tables: Held = Held()  # of `tracing_tables`, read once
+    home: str | None  # the folder that it was read from, wherever the process goes
+    _explained: Held  # evidence and tables, read once; no part of a copy or a fingerprint
 
     @overload
     def segment(self, text: str) -> list[str]: ...
@@ -80,11 +64,11 @@ class PortableMixin:
         several words the white space before a word belongs to its first piece (``[..., " до", "ма"]``), so the pieces
         spell the text without the white space at its ends. A list of texts gives a list of pieces for each.
         """
-        from mws_hf.evaluate.segment import segment_words
+        from mws_hf.tokenizer.opened import open_tokenizer
 
         texts = [text] if isinstance(text, str) else list(text)
         gaps = [_WORDS.findall(each.strip()) for each in texts]
-        cut = iter(segment_words(self, [word for words in gaps for _, word in words]))
+        cut = iter(open_tokenizer(self).cut([word for words in gaps for _, word in words]))
         found = [
             [space + piece if i == 0 else piece for space, _ in words for i, piece in enumerate(next(cut))]
             for words in gaps
@@ -108,18 +92,33 @@ class PortableMixin:
 
         own: Any = self
         backend = own.backend_tokenizer if hasattr(own, "backend_tokenizer") else own._kept_backend()
-        if self._evidence is _UNREAD:
-            self._evidence = Held(_evidence_of(own, backend))
-        words, kept = [word] if isinstance(word, str) else list(word), self._tables.value
+        words = [word] if isinstance(word, str) else list(word)
         try:
-            found = [explain_word(backend, each, self._evidence.value, kept) for each in words] if kept else None
+            evidence, tables = self._explained.value or (None, None)
+            found = [explain_word(backend, each, evidence, tables) for each in words] if tables else None
         except MwSError:  # a tracer compares with the tokenizer, whose tables may be others by now
             found = None
         if found is None:
-            tables = tracing_tables(backend)
-            self._tables = Held(tables)
-            found = [explain_word(backend, each, self._evidence.value, tables) for each in words]
+            evidence, tables = self._kept_evidence(backend), tracing_tables(backend)
+            self._explained.value = evidence, tables
+            found = [explain_word(backend, each, evidence, tables) for each in words]
         return found[0] if isinstance(word, str) else found
+
+    def _kept_evidence(self, backend: Tokenizer) -> Any:
+        """Return the evidence of its training, or that beside it; None where there is none."""
+        from mws_hf.tokenizer.opened import open_tokenizer
+
+        training = getattr(self, "training", None)
+        if training is not None and training.evidence.value is not None:
+            from mws_hf.learn.any_word import AnyWord  # inference must not load the learner
+
+            return AnyWord(training.evidence.value)
+        folder = open_tokenizer(self).evidence_folder
+        if folder is None:
+            return None
+        from mws_hf.learn.any_word import read_evidence
+
+        return read_evidence(folder, backend)
 
     def _with(self, **changed: Any) -> Any:
         """Return a stand-in for one call: it shares all but the attributes given, so that threads do not meet."""
@@ -245,7 +244,8 @@ class PortableMixin:
         alone = refuse_unreachable(pretrained_model_name_or_path, ask_hub=not kwargs.get("local_files_only"))
         if alone:
             kwargs["local_files_only"] = True
-        if (file := Path(pretrained_model_name_or_path, TOKENIZER_FILE)).is_file():
+        folder = Path(pretrained_model_name_or_path, kwargs.get("subfolder") or "")
+        if (file := folder / TOKENIZER_FILE).is_file():
             read_spec(file)  # for the library may come down with it
         try:
             return parent.from_pretrained(pretrained_model_name_or_path, *inputs, **kwargs)
@@ -256,7 +256,7 @@ class PortableMixin:
         except Exception as error:  # whatever it is: name the damaged file if there is one
             if isinstance(error.__context__, MwSError) and not alone:  # some versions hide it behind a missing protobuf
                 raise error.__context__ from None
-            check_directory(pretrained_model_name_or_path)
+            check_directory(folder)
             if alone and isinstance(error, OSError):
                 raise absent_from_hub(pretrained_model_name_or_path) from error
             raise

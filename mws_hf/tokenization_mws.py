@@ -16,7 +16,7 @@ from tokenizers import AddedToken, Tokenizer
 from transformers import PreTrainedTokenizer
 
 from mws_hf.atomic import write_text
-from mws_hf.portable import Held, PortableMixin
+from mws_hf.portable import Held, PortableMixin, home_of
 from mws_hf.text.byte_alphabet import BYTE_OF, Alphabet, built_first, bytes_of
 from mws_hf.text.special import byte_of
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast, read_merges, read_vocab
@@ -41,8 +41,8 @@ from mws_hf.tokenizer.merging import (
     text_key,
     word_key,
 )
+from mws_hf.tokenizer.opened import open_tokenizer
 from mws_hf.tokenizer.stock import special_places, without_limits
-from mws_hf.tokenizer.training_record import kinds_at
 
 
 def join_tokens(tokens: Iterable[str | None], kind: Alphabet = "characters") -> str:
@@ -153,8 +153,8 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         self._split, self._normalizer = backend.pre_tokenizer, backend.normalizer
         self._post_processor, self._places = backend.post_processor, special_places(backend)
         self._words_given = False  # whether the texts of a call are words of one text
-        self._built = Held()
-        self._dropout: tuple[Dropout, list[bool], frozenset[str]] | None = None
+        self._built, self._explained, self.home = Held(), Held(), home_of(tokenizer_file)
+        self._dropout: tuple[Dropout, list[bool], dict[str, None]] | None = None
         self.cache: dict[str, list[str]] = {}  # datasets leaves out this very name when it hashes
         kwargs.pop("backend", None)  # a directory saved by the stock class says "tokenizers"
         for asked in ("special_tokens_pattern", "token_type_ids_pattern"):  # the post-processor knows better
@@ -260,9 +260,10 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         """
         how = Dropout(share, seed, kind)
         whole, building = built_first(self._merges) if self.is_byte_level else ([], 0)
-        kinds = [] if kind == "all" else kinds_at(self, self.to_backend())
+        kinds = [] if kind == "all" else open_tokenizer(self).kinds
         may_fail = how.may_fail(len(self._merges), building, kinds)
-        self._dropout = (how, may_fail, frozenset(whole)) if share > 0 else None
+        first = dict.fromkeys(sorted(whole))  # in one order, so that every process has one fingerprint
+        self._dropout = (how, may_fail, first) if share > 0 else None
 
     def _tokenize(self, text: str, **kwargs: Any) -> list[str]:
         if self._normalizer is not None:

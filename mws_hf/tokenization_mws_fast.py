@@ -15,7 +15,7 @@ from transformers.tokenization_utils_base import TruncationStrategy
 from transformers.utils import PaddingStrategy
 
 from mws_hf.errors import MwSError
-from mws_hf.portable import PortableMixin
+from mws_hf.portable import Held, PortableMixin, home_of
 from mws_hf.text.byte_alphabet import Alphabet
 from mws_hf.tokenizer.backend import base_vocab, build_backend, is_byte_level, pattern_of, settle_leading_space
 from mws_hf.tokenizer.file import load_json, refuse_empty, surrogate_error
@@ -123,7 +123,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
                 refuse_empty(kwargs.get("name_or_path"))
             table = [] if merges is None else read_merges(merges)
             kwargs["tokenizer_object"] = build_backend(read_vocab(vocab) or base_vocab(), table, **options)
-        self._copies = WorkingCopies()
+        self._copies, self._explained, self.home = WorkingCopies(), Held(), home_of(kwargs.get("tokenizer_file"))
         super().__init__(
             unk_token=unk_token,
             bos_token=bos_token,

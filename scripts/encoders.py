@@ -22,7 +22,7 @@ import tokenizers
 from race import in_turn, keep
 
 from mws_hf.encode import EncodedCorpus
-from mws_hf.tokenizer.file import load_backend
+from mws_hf.tokenizer.opened import open_tokenizer
 
 RESULTS = Path(__file__).parent / "results" / "encoders.json"
 HEAD = "import sys, numpy as np; json, text, out = sys.argv[1:4]\n"
@@ -55,7 +55,7 @@ COMPARED = 20_000
 
 def expected(directory: Path, text: Path, ends: bool) -> np.ndarray:
     """The ids that `tokenizers` gives here for the first lines of a text, with their ends or without."""
-    backend, _ = load_backend(directory)
+    backend = open_tokenizer(directory).backend
     with text.open(encoding="utf-8", newline="\n") as lines:
         each = [line if ends else line.removesuffix("\n") for line in islice(lines, COMPARED)]
     return np.concatenate([row.ids for row in backend.encode_batch_fast(each, add_special_tokens=False)])

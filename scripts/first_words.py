@@ -18,10 +18,10 @@ from pretrained_sources import WORDS, texts_of
 
 from mws_hf.atomic import write_text
 from mws_hf.corpus.counting import count_documents
-from mws_hf.evaluate.encoder import load_encoder
 from mws_hf.evaluate.segment import segment_words
 from mws_hf.research import baselines
 from mws_hf.text.markdown import markdown_table
+from mws_hf.tokenizer.opened import open_tokenizer
 
 LANGUAGES = {"en": "English", "fi": "Finnish", "tr": "Turkish", "ru": "Russian"}
 SHOWN = {language: tuple(WORDS[language].split()[:3]) for language in LANGUAGES}
@@ -31,7 +31,7 @@ RESULTS = Path(__file__).parent / "results" / "words.json"
 
 def our_cuts(language: str, cards: Path = CARDS) -> list[str]:
     """Cut a language's words by its ready tokenizer."""
-    encoder = load_encoder(cards / f"mws-{language}-32k")
+    encoder = open_tokenizer(cards / f"mws-{language}-32k", by_class=True)
     return ["·".join(pieces) for pieces in segment_words(encoder, list(SHOWN[language]))]
 
 

@@ -37,7 +37,6 @@ from mws_hf.cards.readme import is_untouched, write_card
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.corpus.word_list import lexicon_counts, lexicon_words
-from mws_hf.evaluate.encoder import Encoder, load_encoder
 from mws_hf.evaluate.report import EvaluationReport, evaluate
 from mws_hf.evaluate.running_text import TextScores, score_text
 from mws_hf.evaluate.segment import segment_words
@@ -45,7 +44,7 @@ from mws_hf.portable import Held
 from mws_hf.research import baselines
 from mws_hf.text.alphabets import EVERYDAY
 from mws_hf.text.markdown import markdown_table
-from mws_hf.tokenizer.file import load_backend
+from mws_hf.tokenizer.opened import Opened, open_tokenizer
 from mws_hf.trained import Training
 
 MB = 1_000_000
@@ -248,7 +247,7 @@ class Measurement:
     groups: Mapping[str, Mapping[str, TextScores]]
 
 
-def measure(config: Config, systems: Mapping[str, Encoder], parts: Mapping[str, Corpus], data: Path) -> Measurement:
+def measure(config: Config, systems: Mapping[str, Opened], parts: Mapping[str, Corpus], data: Path) -> Measurement:
     """Evaluate; a mixture on the first gold set of each language."""
     held_out = held_out_of(config, parts)
     report = evaluate(
@@ -273,12 +272,12 @@ def make(config: Config, output: Path, data: Path, rivals: Sequence[str]) -> dic
     settings = train(config, groups, directory)
     seconds = time.process_time() - started
     counts = GroupedCounts.of({name: part.counts for name, part in groups.items()}).union
-    systems = {config.name: load_encoder(directory)}
+    systems = {config.name: open_tokenizer(directory, by_class=True)}
     for title in rivals:
         name, most = RIVALS[title]
         learnt_from = counts if most is None else most_frequent(counts, most)
         kept = output / KEPT_BPE[config.name] if title == "BPE" and config.name in KEPT_BPE else None
-        systems[title] = load_encoder(baselines.train(name, learnt_from, config.size, kept).source)
+        systems[title] = open_tokenizer(baselines.train(name, learnt_from, config.size, kept).source, by_class=True)
     found = measure(config, systems, groups, data)
     report = found.report.of(config.name)
     bits = report.bits.get(config.name)
@@ -298,7 +297,7 @@ def make(config: Config, output: Path, data: Path, rivals: Sequence[str]) -> dic
         beside=found.report if rivals else None,
         groups=found.groups,
     )
-    keep_card(directory, load_backend(directory)[0], card)
+    keep_card(directory, open_tokenizer(directory).backend, card)
     if config.name in KEPT_BPE and "BPE" in rivals:
         write_card(output / KEPT_BPE[config.name], bpe_card(config, origin(config, groups)).to_markdown())
     return row(config, directory, found.report, seconds)
@@ -321,7 +320,7 @@ def most_frequent(counts: WordCounts, most: int) -> WordCounts:
     return counts.take(np.sort(np.lexsort((shuffled, -counts.counts))[:most]))
 
 
-def restored(encoder: Encoder, parts: Mapping[str, Corpus]) -> tuple[int, int]:
+def restored(encoder: Opened, parts: Mapping[str, Corpus]) -> tuple[int, int]:
     """How many held-out lines decode to what they were, and how many there are."""
     lines = [line for part in parts.values() for line in part.held_out]
     assert encoder.decode is not None

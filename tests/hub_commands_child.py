@@ -6,11 +6,11 @@ import sys
 from typer.testing import CliRunner
 
 from mws_hf.commands.app import app
-from mws_hf.report.shown import open_for_page
+from mws_hf.tokenizer.opened import open_tokenizer
 
 
 def main() -> None:
-    assert open_for_page("user/small").name == "small"
+    assert open_tokenizer("user/small").name == "user/small"
     for line in sys.stdin:
         done = CliRunner().invoke(app, json.loads(line))
         print(json.dumps([done.exit_code, done.stdout, str(done.exception or "")]))

@@ -151,10 +151,10 @@ def _beside(report: EvaluationReport) -> tuple[list[str], list[list[str]]]:
 
 def trained_card(name: str, tokenizer: Tokenizer, facts: CardFacts, settings: Mapping[str, Any]) -> Card:
     """Describe a tokenizer of which nothing was measured: words of its training shown cut, or those of `facts`."""
-    from mws_hf.evaluate.segment import segment_words
+    from mws_hf.tokenizer.opened import open_tokenizer
 
     words = facts.words or settings.get("sample_words", ())
-    examples = list(zip(words, segment_words(tokenizer, words), strict=True))
+    examples = list(zip(words, open_tokenizer(tokenizer).cut(words), strict=True))
     return Card(name, facts, settings, tokenizer.get_vocab_size(), examples)
 
 

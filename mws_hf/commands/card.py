@@ -18,8 +18,8 @@ from mws_hf.errors import MwSError
 if TYPE_CHECKING:
     from mws_hf.cards.card import Card
     from mws_hf.cards.facts import CardFacts
-    from mws_hf.evaluate.encoder import Encoder
     from mws_hf.evaluate.report import EvaluationReport
+    from mws_hf.tokenizer.opened import Opened
     from mws_hf.tokenizer.stock import Tokenizer as Backend
 
 _LINES = 1000
@@ -86,8 +86,8 @@ def card(
     from mws_hf.cards.card import keep_card
     from mws_hf.cards.facts import CardFacts
     from mws_hf.cards.readme import FILE, is_untouched
-    from mws_hf.tokenizer.file import load_backend
     from mws_hf.tokenizer.hub import is_repository, tokenizer_folder
+    from mws_hf.tokenizer.opened import open_tokenizer
     from mws_hf.tokenizer.training_record import FILE as RECORD
 
     said = CardFacts(
@@ -110,7 +110,7 @@ def card(
                 "`mws card ... --print`"
             )
     _check_card_inputs(asked)
-    backend = load_backend(directory)[0]
+    backend = open_tokenizer(directory).backend
     made = _measured(directory, backend, asked)
     if print_only:
         typer.echo(made.to_markdown(), nl=False)
@@ -139,17 +139,16 @@ def _measured(directory: Path, backend: Backend, asked: _Asked) -> Card:
     """Measure the tokenizer; other facts are those said now, or else in the record."""
     from mws_hf.cards.card import Card
     from mws_hf.cards.facts import CardFacts, read_facts
-    from mws_hf.evaluate.encoder import load_encoder
     from mws_hf.evaluate.report import evaluate
-    from mws_hf.evaluate.segment import segment_words
     from mws_hf.tokenizer.hub import named_sources, tokenizer_place
+    from mws_hf.tokenizer.opened import open_tokenizer
     from mws_hf.tokenizer.training_record import read_record
 
     beside = {title: tokenizer_place(source) for title, source in named_sources(asked.beside).items()}
     settings = read_record(directory, backend) or {}
     facts = (read_facts(directory, backend) or CardFacts()).with_(**asked.said.to_dict())
     name = facts.name or directory.resolve().name
-    encoder = load_encoder(str(directory))
+    encoder = open_tokenizer(directory, by_class=True)
     whole = None
     if asked.gold or asked.text:
         if name in beside:
@@ -163,7 +162,7 @@ def _measured(directory: Path, backend: Backend, asked: _Asked) -> Card:
         facts=facts.with_(words=chosen),
         settings=settings,
         vocabulary=encoder.vocabulary_size,
-        examples=list(zip(words, segment_words(encoder, words), strict=True)),
+        examples=list(zip(words, encoder.cut(words), strict=True)),
         report=report,
         restored=_lines_restored(encoder, asked.text),
         text="" if asked.text is None else asked.text.name,
@@ -189,16 +188,16 @@ def _sample(report: EvaluationReport | None, text: Path | None) -> tuple[str, ..
     return sample_words(found)
 
 
-def _lines_restored(encoder: Encoder, text: Path | None) -> tuple[int, int]:
+def _lines_restored(encoder: Opened, text: Path | None) -> tuple[int, int]:
     """Count the first lines that decode to what they were, and the lines tried."""
     from itertools import islice
 
     from mws_hf.evaluate.running_text import read_lines
 
-    if text is None or encoder.decode is None:
+    if text is None:
         return 0, 0
     lines = list(islice(read_lines(text), _LINES))
-    decoded = encoder.decode([item.ids for item in encoder.encode(lines)])
+    decoded = encoder.decode([item.ids for item in encoder.encode(lines)]) or [""] * len(lines)
     return sum(line == again for line, again in zip(lines, decoded, strict=True)), len(lines)
 
 

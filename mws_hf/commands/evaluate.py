@@ -119,15 +119,14 @@ def segment(
 
         cat text.txt | mws segment out/russian --separator ' '
     """
-    from mws_hf.evaluate.formats import open_source
-    from mws_hf.evaluate.segment import segment_words
     from mws_hf.tokenizer.backend import find_surrogate
+    from mws_hf.tokenizer.opened import open_tokenizer
 
-    opened = open_source(tokenizer)
+    opened = open_tokenizer(tokenizer, by_class=True)
     for line in words or _stdin_lines():
         if find_surrogate(line) is not None:
             raise MwSError(f"argument {line!r} is not valid text in this locale; give it in UTF-8, or on stdin")
-        pieces = segment_words(opened, line.split())
+        pieces = opened.cut(line.split())
         tell({"text": line, "words": pieces}, " ".join(separator.join(word) for word in pieces), as_json)
 
 

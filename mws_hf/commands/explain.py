@@ -168,13 +168,10 @@ class Explained:
 
 
 def _open(model: str) -> Explained:
-    from mws_hf.tokenizer.file import load_backend
-    from mws_hf.tokenizer.hub import tokenizer_folder, tokenizer_place
-    from mws_hf.tokenizer.training_record import read_record
+    from mws_hf.tokenizer.opened import open_tokenizer
 
-    place = tokenizer_place(model)
-    backend, _ = load_backend(place)
-    return Explained(backend, read_record(place, backend), tokenizer_folder(model))
+    opened = open_tokenizer(model)
+    return Explained(opened.backend, opened.record, opened.folder)
 
 
 def _explain_words(words: list[str], known: Explained, sources: Sources, plot: Path | None, as_json: bool) -> None:

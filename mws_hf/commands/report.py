@@ -9,13 +9,12 @@ import typer
 
 from mws_hf.atomic import check_output, write_text
 from mws_hf.commands import options
-from mws_hf.commands.explain import Explained
 from mws_hf.commands.outputs import counted, refuse_overwriting
 from mws_hf.commands.sources import check_scored
 
 if TYPE_CHECKING:
     from mws_hf.report.facts import TrainingEvidence
-    from mws_hf.report.shown import Opened
+    from mws_hf.tokenizer.opened import Opened
 
 
 def report(
@@ -50,35 +49,33 @@ def report(
 
         mws report out/mixture gpt2 --text ru=ru.txt --text en=en.txt --gold rus.tsv --bits train.txt.gz -o report.html
     """
-    from mws_hf.tokenizer.hub import named_sources, tokenizer_place
+    from mws_hf.tokenizer.hub import named_sources
 
-    places = {name: tokenizer_place(place) for name, place in named_sources(directories).items()}
+    named = named_sources(directories)
     files = {name: Path(file) for name, file in named_sources(text or []).items()}
     check_scored(gold, files.values(), bits)
     refuse_overwriting([output], gold, bits, [*files.values()])
     check_output(output, folder=False)
     from mws_hf.evaluate.running_text import lines_of
-    from mws_hf.report.page import open_for_report, report_page
+    from mws_hf.report.page import report_page
     from mws_hf.text.sample_texts import NATURAL
+    from mws_hf.tokenizer.opened import open_tokenizer
 
-    opened, sources = open_for_report(places)
+    systems = [open_tokenizer(place, by_class=True, name=name) for name, place in named.items()]
     lines: dict[str, list[str]] = {name: lines_of(file) for name, file in files.items()}
     if not gold and not lines:
         lines = {"samples of the package": list(NATURAL)}
-    evidence = evidence_of([places[each.name] for each in opened], opened)
-    page = report_page(opened, sources, gold or [], lines, bits, parallel, evidence)
+    page = report_page(systems, gold or [], lines, bits, parallel, evidence_of(systems))
     write_text(output, page)
-    typer.echo(f"{output}: {len(page.encode()) / 1000:.0f} kB, {counted(len(places), 'tokenizer')}")
+    typer.echo(f"{output}: {len(page.encode()) / 1000:.0f} kB, {counted(len(systems), 'tokenizer')}")
 
 
-def evidence_of(places: list[Path], tokenizers: list[Opened]) -> TrainingEvidence | None:
+def evidence_of(systems: list[Opened]) -> TrainingEvidence | None:
     """Read the evidence that the first tokenizer keeps which has any; None where none has."""
+    from mws_hf.learn.any_word import read_evidence
     from mws_hf.report.facts import TrainingEvidence
-    from mws_hf.tokenizer.backend import pattern_of
-    from mws_hf.tokenizer.training_record import read_record
 
-    for place, opened in zip(places, tokenizers, strict=True):
-        model = Explained(opened.backend, read_record(place, opened.backend), place) if place.is_dir() else Explained()
-        if model.kept is not None:
-            return TrainingEvidence(model.kept, pattern_of(opened.backend), f"words of {opened.name}")
+    for opened in systems:
+        if opened.evidence_folder is not None and (kept := read_evidence(opened.evidence_folder, opened.backend)):
+            return TrainingEvidence(kept, opened.spec.pattern or "", f"words of {opened.name}")
     return None

@@ -35,7 +35,7 @@ from mws_hf.encode.encoder import BlockEncoder
 from mws_hf.encode.output import finish
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import DEFAULT_PATTERN, compiled
-from mws_hf.tokenizer.file import load_backend
+from mws_hf.tokenizer.opened import open_tokenizer
 from mws_hf.tokenizer.stock import Tokenizer
 
 PARTITION_CAP = 256 << 20
@@ -168,8 +168,9 @@ class SharedTokenizer(NamedTuple):
     @classmethod
     def of(cls, tokenizer: Any, separator: str | None) -> SharedTokenizer:
         """Take any tokenizer that `encode_corpus` takes; raise MwSError if there is none, or no such separator."""
-        backend, eos = load_backend(tokenizer)
-        shared = cls(backend.to_str(), backend.encode_special_tokens, separator_token(separator, eos))
+        opened = open_tokenizer(tokenizer)
+        ends = separator_token(separator, opened.eos_token)
+        shared = cls(opened.backend.to_str(), opened.backend.encode_special_tokens, ends)
         encoder_of(shared)  # finds out here, not on a worker, whether there is such a separator
         return shared
 

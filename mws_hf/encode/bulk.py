@@ -22,9 +22,8 @@ from mws_hf.encode.output import Plan, finish, prepare, write_manifest
 from mws_hf.errors import MwSError, SettingError
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import thread_count
-from mws_hf.tokenizer.file import load_backend
 from mws_hf.tokenizer.merging import Dropout
-from mws_hf.tokenizer.training_record import kinds_at
+from mws_hf.tokenizer.opened import open_tokenizer
 
 SHARD_BYTES = 64 << 20
 BLOCK_BYTES = 4 << 20
@@ -56,7 +55,7 @@ def encode_corpus(
     depends on the source and the arguments, never on the number of workers.
 
     Args:
-        tokenizer: a directory, a fast transformers tokenizer or a `tokenizers.Tokenizer` (see `load_backend`).
+        tokenizer: a directory, a fast transformers tokenizer or a `tokenizers.Tokenizer` (see `open_tokenizer`).
         source: files (a path, glob or "-", or a list of them), or documents (an iterable of strings, a table, a
             `datasets` dataset), as for `MwSTrainer.train`; ``iter(texts)`` is never taken for files.
         output: the directory to write; it must not hold anything else.
@@ -86,10 +85,12 @@ def encode_corpus(
     threads = thread_count(workers)
     directory = Path(output)
     with output_lock(directory):
-        backend, eos = load_backend(tokenizer)
+        opened = open_tokenizer(tokenizer)
         how_dropped = Dropout(dropout) if isinstance(dropout, (int, float)) else dropout
-        kinds = kinds_at(tokenizer, backend) if how_dropped is not None and how_dropped.kind != "all" else []
-        encoder = BlockEncoder(backend, separator_token(separator, eos), dropout=how_dropped, kinds=kinds)
+        kinds = opened.kinds if how_dropped is not None and how_dropped.kind != "all" else []
+        encoder = BlockEncoder(
+            opened.backend, separator_token(separator, opened.eos_token), dropout=how_dropped, kinds=kinds
+        )
         manifest = new_manifest(encoder, document, shard_size)
         plan = Plan.of(directory, manifest, resume, force)
         how = Reading(column, encoding, errors)

@@ -126,7 +126,7 @@ class BlockEncoder:
         """Prepare the tables; the backend is not changed, its padding and truncation are ignored.
 
         `cache_limit` is the memory cap of each thread's pre-token cache, in bytes. `kinds` are those of the last merges
-        (`training_record.kinds_of`), for a dropout of one kind alone.
+        (`training_record.kinds_in`), for a dropout of one kind alone.
         """
         check_added(backend)
         self.backend = without_limits(backend)

@@ -20,10 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.encoder import Encoder
-from mws_hf.evaluate.formats import open_encoder
 from mws_hf.evaluate.significance import PairedDifference, paired_bootstrap
 from mws_hf.kernels.arrays import Doubles, Longs, Mask
+from mws_hf.tokenizer.opened import Opened, open_tokenizer
 
 Discounts: TypeAlias = tuple[float, float, float]
 
@@ -220,7 +219,7 @@ def ngram_bits(
     others (the lowest of equals) is then trained on all. Training documents that are held out as well are left out.
 
     Args:
-        source: anything `mws_hf.evaluate.formats.open_encoder` opens.
+        source: any tokenizer that `mws_hf.tokenizer.opened.open_tokenizer` opens.
         train: documents to train on, at least two besides the held-out ones.
         held_out: documents to measure, none empty.
         orders: lengths of n-grams to choose from.
@@ -235,7 +234,7 @@ def ngram_bits(
     >>> bits.order, round(bits.value, 3), bits.to_dict()["restored"]
     (2, 0.888, 1)
     """
-    encoder = open_encoder(source)
+    opened = open_tokenizer(source, by_class=True)
     unseen = set(held_out)
     kept = [document for document in train if document not in unseen]
     if not held_out or not all(held_out) or len(kept) < 2:
@@ -243,9 +242,9 @@ def ngram_bits(
             f"n-gram bits per byte need text held out, none of it empty, and two or more other documents to train on; "
             f"there are {len(held_out)} and {len(kept)} (a line is a document)"
         )
-    train_ids, held_ids = _encoded(encoder, kept), _encoded(encoder, held_out)
+    train_ids, held_ids = _encoded(opened, kept), _encoded(opened, held_out)
     largest = max((int(ids.max()) for ids in (*train_ids, *held_ids) if len(ids)), default=0)
-    vocabulary = max(encoder.vocabulary_size, largest + 1)
+    vocabulary = max(opened.vocabulary_size, largest + 1)
     rest = [ids for index, ids in enumerate(train_ids) if index % ASIDE]
     n_bytes = _sizes(kept[::ASIDE])
     models = score_orders(stream_of(rest, vocabulary), stream_of(train_ids[::ASIDE], vocabulary), vocabulary, orders)
@@ -253,7 +252,7 @@ def ngram_bits(
     best = min(aside, key=lambda order: aside[order])
     scored = score_orders(stream_of(train_ids, vocabulary), stream_of(held_ids, vocabulary), vocabulary, [best])[best]
     lengths = np.array([len(ids) for ids in held_ids], np.int64)
-    decoded = encoder.decode([ids.tolist() for ids in held_ids]) if encoder.decode else [None] * len(held_ids)
+    decoded = opened.decode([ids.tolist() for ids in held_ids]) or [""] * len(held_ids)  # none is empty
     return NgramBits(
         nats=np.add.reduceat(scored.nats, np.concatenate(([0], np.cumsum(lengths + 1)[:-1]))),
         n_bytes=_sizes(held_out),
@@ -287,10 +286,10 @@ def bits_differences(bits: Mapping[str, NgramBits], *, resamples: int = 1000) ->
     return result
 
 
-def _encoded(encoder: Encoder, documents: Sequence[str]) -> list[Longs]:
+def _encoded(opened: Opened, documents: Sequence[str]) -> list[Longs]:
     """Return the ids of each document, a batch at a time: token strings and spans take far more room than ids."""
     batches = (documents[start : start + _BATCH] for start in range(0, len(documents), _BATCH))
-    return [np.array(item.ids, np.int64) for batch in batches for item in encoder.encode(batch)]
+    return [np.array(item.ids, np.int64) for batch in batches for item in opened.encode(batch)]
 
 
 def _sizes(documents: Sequence[str]) -> Longs:

@@ -7,7 +7,6 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from mws_hf.corpus.files import Reading
@@ -15,14 +14,12 @@ from mws_hf.corpus.inputs import check_files
 from mws_hf.corpus.segmentations import Gold, read_golds
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.boundaries import consistency, emma2, summarize, word_table
-from mws_hf.evaluate.encoder import Encoder
-from mws_hf.evaluate.formats import open_source
 from mws_hf.evaluate.ngram_bits import NgramBits, bits_differences, ngram_bits
 from mws_hf.evaluate.running_text import TextScores, lines_of, score_text
-from mws_hf.evaluate.segment import Isolated, segment_words
 from mws_hf.evaluate.significance import PairedDifference, bootstrap_f1, difference, interval
 from mws_hf.evaluate.tables import GoldRow, Table, gold_table, text_table
-from mws_hf.tokenizer.hub import named_sources, tokenizer_place
+from mws_hf.tokenizer.hub import named_sources
+from mws_hf.tokenizer.opened import Isolated, Opened, open_tokenizer
 from mws_hf.tokenizer.training_record import labelled_words
 
 logger = logging.getLogger(__name__)
@@ -148,16 +145,11 @@ def evaluate(
         raise MwSError("bits per byte need text to train on and other text to measure; give the latter too (--text)")
     if not named or not (gold_files or text is not None):
         raise MwSError("nothing to evaluate; give at least one tokenizer, and a gold file or a text")
-    named = {
-        name: tokenizer_place(source) if isinstance(source, str | os.PathLike) else source
-        for name, source in named.items()
-    }
-    folders = [source for source in named.values() if isinstance(source, Path)]
-    learnt_from = frozenset[str]().union(*map(labelled_words, folders))
+    sources = {name: open_tokenizer(source, by_class=True) for name, source in named.items()}
+    learnt_from = frozenset[str]().union(*(labelled_words(source.record) for source in sources.values()))
     golds = tuple(gold.without(learnt_from) for gold in read_golds(gold_files))
-    sources = {name: open_source(source) for name, source in named.items()}
     rows = [row for gold in golds for row in _gold_rows(sources, gold, isolated, baselines, resamples)]
-    encoders = {name: source for name, source in sources.items() if isinstance(source, Encoder)}
+    encoders = {name: source for name, source in sources.items() if not source.is_segmenter}
     if text is not None and (segmenters := [name for name in sources if name not in encoders]):
         logger.warning("%s: cut words alone, so text is not measured for them", ", ".join(segmenters))
     if not (golds or encoders):
@@ -173,10 +165,10 @@ def evaluate(
 
 
 def _gold_rows(
-    sources: Mapping[str, Any], gold: Gold, isolated: Isolated, baselines: bool, resamples: int
+    sources: Mapping[str, Opened], gold: Gold, isolated: Isolated, baselines: bool, resamples: int
 ) -> list[GoldRow]:
     words = [entry.word for entry in gold.words]
-    cuts = {name: segment_words(source, words, isolated=isolated) for name, source in sources.items()}
+    cuts = {name: source.cut(words, isolated) for name, source in sources.items()}
     if baselines:
         cuts.update((name, [function(word) for word in words]) for name, function in BASELINES.items())
     tables = {name: word_table(gold.words, pieces) for name, pieces in cuts.items()}

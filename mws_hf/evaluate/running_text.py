@@ -16,12 +16,11 @@ from mws_hf.corpus.files import PLAIN, Reading
 from mws_hf.corpus.inputs import read_documents
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.boundaries import boundaries
-from mws_hf.evaluate.encoder import Encoded, Encoder, Span
-from mws_hf.evaluate.formats import open_encoder
-from mws_hf.evaluate.segment import segment_words, token_cuts
 from mws_hf.kernels.arrays import Ints, Longs
 from mws_hf.text.pattern import compiled
 from mws_hf.text.special import byte_of
+from mws_hf.tokenizer.opened import Opened, open_tokenizer
+from mws_hf.tokenizer.spans import Encoded, Span, token_cuts
 
 WORD = r"\p{L}[\p{L}\p{M}]*(?:['’]\p{L}[\p{L}\p{M}]*)*"
 """A word of running text: the letters of a word pre-token of `mws_hf.text.pattern.WORD_PATTERN`."""
@@ -68,19 +67,19 @@ class _Tally:
 
 
 def score_text(source: Any, lines: Iterable[str]) -> TextScores:
-    """Measure a tokenizer (what `open_encoder` opens) on lines of text, each encoded on its own."""
-    encoder = open_encoder(source)
+    """Measure a tokenizer (what `open_tokenizer` opens) on lines of text, each encoded on its own."""
+    opened = open_tokenizer(source, by_class=True)
     tally = _Tally()
     iterator = iter(lines)
     while batch := list(islice(iterator, _BATCH)):
-        _score_batch(tally, batch, encoder.encode(batch))
+        _score_batch(tally, batch, opened.encode(batch))
     tokens = tally.ids.total()
     if not tokens:
         raise MwSError("the text holds no token; give a file with some lines of text")
     words = tally.words or math.nan
     whole = sum(count for (_, cuts), count in tally.cut_words.items() if not cuts)
     uses = {tally.strings[token]: count for token, count in tally.ids.items()}
-    parts = encoder.parts() if encoder.parts else {}
+    parts = opened.parts or {}
     fallbacks = sum(count for token, count in tally.ids.items() if byte_of(tally.strings[token]) is not None)
     return TextScores(
         bytes=tally.bytes,
@@ -89,15 +88,15 @@ def score_text(source: Any, lines: Iterable[str]) -> TextScores:
         fertility=tally.word_tokens / words,
         bytes_per_token=tally.bytes / tokens,
         characters_per_token=tally.characters / tokens,
-        vocabulary_size=encoder.vocabulary_size,
-        vocabulary_used=len(tally.ids) / encoder.vocabulary_size,
-        renyi_efficiency=renyi_efficiency(tally.ids.values(), encoder.vocabulary_size),
-        next_efficiency=next_efficiency(np.concatenate(tally.neighbours, axis=1), encoder.vocabulary_size),
+        vocabulary_size=opened.vocabulary_size,
+        vocabulary_used=len(tally.ids) / opened.vocabulary_size,
+        renyi_efficiency=renyi_efficiency(tally.ids.values(), opened.vocabulary_size),
+        next_efficiency=next_efficiency(np.concatenate(tally.neighbours, axis=1), opened.vocabulary_size),
         residues=len(residues(uses, parts)) / len(parts) if parts else math.nan,
         whole_words=whole / words,
         byte_tokens=(fallbacks + tally.shared) / tokens,
-        unknown_tokens=0.0 if encoder.unknown_id is None else tally.ids[encoder.unknown_id] / tokens,
-        context_agreement=_agreement(encoder, tally.cut_words) / words,
+        unknown_tokens=0.0 if opened.unknown_id is None else tally.ids[opened.unknown_id] / tokens,
+        context_agreement=_agreement(opened, tally.cut_words) / words,
         unaligned_lines=tally.unaligned,
     )
 
@@ -238,8 +237,8 @@ def _tokens_sharing_a_character(strings: list[str], starts: Longs, ends: Longs) 
     return int((np.append(overlap, False) | np.append(False, overlap)).sum())
 
 
-def _agreement(encoder: Encoder, cut_words: Counter[tuple[str, tuple[int, ...]]]) -> int:
+def _agreement(opened: Opened, cut_words: Counter[tuple[str, tuple[int, ...]]]) -> int:
     """Count running words whose cuts in the text are those of the isolated word."""
     words = list(dict.fromkeys(word for word, _ in cut_words))
-    alone = dict(zip(words, map(boundaries, segment_words(encoder, words)), strict=True))
+    alone = dict(zip(words, map(boundaries, opened.cut(words)), strict=True))
     return sum(count for (word, cuts), count in cut_words.items() if alone[word] == cuts)

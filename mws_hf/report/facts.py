@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mws_hf.corpus.segmentations import Gold
 from mws_hf.evaluate.boundaries import boundaries
 from mws_hf.evaluate.running_text import WORD, TextScores
-from mws_hf.report.shown import Opened
 from mws_hf.text.pattern import compiled, split
+from mws_hf.tokenizer.opened import Opened
 
 if TYPE_CHECKING:
     from mws_hf.tokenizer.explain import WordEvidence
@@ -56,11 +56,9 @@ def known_words(lines: Sequence[str], known: TrainingEvidence) -> Known:
 
 
 def _pieces(opened: Opened, words: Sequence[str]) -> Iterator[list[tuple[int, int, int]]]:
-    """Yield the tokens of each word after a space: id, and where it begins and ends in the word."""
-    before = 0 if opened.encoder.adds_space else 1
-    for encoded in opened.encoder.encode([" " * before + word for word in words]):
-        spans = zip(encoded.ids, encoded.spans or (), strict=False)
-        yield [(number, start - before, end - before) for number, (start, end) in spans]
+    """Yield the tokens of each word inside a sentence: id, and where it begins and ends in the word."""
+    for encoded in opened.words(words):
+        yield [(number, *span) for number, span in zip(encoded.ids, encoded.spans or (), strict=False)]
 
 
 def token_evidence(opened: Opened, words: Known) -> dict[int, tuple[int | None, int | None]]:
@@ -185,5 +183,5 @@ def most_different_lines(
 def _ids(opened: Opened, lines: Sequence[str]) -> Iterator[Sequence[int]]:
     """Yield the ids of each line, a batch of lines at a time."""
     for start in range(0, len(lines), _BATCH):
-        for encoded in opened.encoder.encode(lines[start : start + _BATCH]):
+        for encoded in opened.encode(lines[start : start + _BATCH]):
             yield encoded.ids

@@ -8,19 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
-from tokenizers import Tokenizer, models
 
 import mws_hf
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.encoder import Encoder
-from mws_hf.evaluate.formats import open_source
 from mws_hf.evaluate.measures import BITS, GOLD, TEXT, number_cell
 from mws_hf.evaluate.report import EvaluationReport, evaluate
 from mws_hf.evaluate.running_text import TextScores, score_text
 from mws_hf.report.facts import TrainingEvidence, entries_of, known_words, most_different_lines, packed_within, parity
 from mws_hf.report.pictures import COLOURS, Point, bars, scatter
-from mws_hf.report.shown import Opened, open_for_page
 from mws_hf.report.words import Column, differences, templates, text_columns, well_formed
+from mws_hf.tokenizer.opened import Opened
 
 MOST_BYTES = 1_000_000  # the page is smaller
 _FOR_VOCABULARIES = 800_000
@@ -29,25 +26,8 @@ _TEXT = ("vocabulary_size", "fertility", "bytes_per_token", "whole_words", "voca
 _FOLDER = Path(__file__).parent
 
 
-def open_for_report(places: Mapping[str, Path]) -> tuple[list[Opened], dict[str, Any]]:
-    """Open what `mws_hf.evaluate.formats.open_source` opens: the tokenizers to show, and by name what to measure."""
-    opened: list[Opened] = []
-    sources: dict[str, Any] = dict(places)
-    for name, place in places.items():
-        source = None if place.is_dir() or place.suffix == ".json" else open_source(place)
-        if source is None or (isinstance(source, Encoder) and not source.pieces):
-            opened.append(open_for_page(place, name))
-            continue
-        sources[name] = source
-        if isinstance(source, Encoder):
-            vocabulary = {piece: number for number, piece in enumerate(source.pieces)}
-            opened.append(Opened(name, Tokenizer(models.WordLevel(vocabulary)), foreign=source))
-    return opened, sources
-
-
 def report_page(
-    tokenizers: Sequence[Opened],
-    sources: Mapping[str, Any],
+    systems: Sequence[Opened],
     golds: Sequence[Path],
     texts: Mapping[str, Sequence[str]],
     bits: Path | None = None,
@@ -56,20 +36,21 @@ def report_page(
 ) -> str:
     """Write the HTML of a report; the first tokenizer is compared with each other one.
 
-    `sources` are what `evaluate` takes: the tokenizers, and segmenters, which are scored on gold alone; `bits` is text
-    to train n-gram models on. Tokens are judged by the `evidence` in the words of the texts, or else of the gold.
+    Segmenters among the `systems` are scored on gold alone; `bits` is text to train n-gram models on. Tokens are judged
+    by the `evidence` in the words of the texts, or else of the gold.
     """
-    if not sources:
+    if not systems:
         raise MwSError("nothing to report on: give at least one tokenizer")
     if parallel and len({len(text) for text in texts.values()}) > 1:
         sizes = ", ".join(f"{name} {len(text):,}" for name, text in texts.items())
         raise MwSError(f"the texts are not parallel: {sizes} lines; give translations, line by line")
     lines = [line for text in texts.values() for line in text]
+    tokenizers = [opened for opened in systems if not opened.is_segmenter]
     shown = [opened.name for opened in tokenizers]
-    names = shown + [name for name in sources if name not in shown]
-    report = evaluate(sources, golds, lines or None, bits=bits, baselines=False)
+    names = shown + [opened.name for opened in systems if opened.is_segmenter]
+    report = evaluate({opened.name: opened for opened in systems}, golds, lines or None, bits=bits, baselines=False)
     by_text = texts.items() if len(texts) > 1 else ()
-    scores = {name: {each.name: score_text(each.encoder, text) for each in tokenizers} for name, text in by_text}
+    scores = {name: {each.name: score_text(each, text) for each in tokenizers} for name, text in by_text}
     judged = lines or [entry.word for gold in report.golds for entry in gold.words]
     words = known_words(judged, evidence) if evidence else {}
     share = _FOR_VOCABULARIES // max(1, len(tokenizers))

@@ -16,9 +16,8 @@ from markupsafe import Markup, escape
 from mws_hf.evaluate.boundaries import boundaries
 from mws_hf.evaluate.measures import TEXT
 from mws_hf.evaluate.running_text import WORD, TextScores
-from mws_hf.evaluate.segment import segment_words
-from mws_hf.report.shown import Opened
 from mws_hf.text.pattern import compiled
+from mws_hf.tokenizer.opened import Opened
 
 _JOINERS = "\u200c\u200d"
 _SIGNS = {"\n": "↵", "\r": "␍", "\t": "⇥"}
@@ -88,7 +87,7 @@ def differences(
     """
     counts = Counter(match.group() for match in compiled(WORD).finditer(text))
     words = sorted(counts, key=lambda word: (-counts[word], word))
-    cuts = [segment_words(opened.encoder, words) for opened in (first, second)]
+    cuts = [opened.cut(words) for opened in (first, second)]
     gold = gold or {}
     return [
         WordDifference(

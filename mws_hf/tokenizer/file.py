@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mws_hf.atomic import staged
-from mws_hf.errors import MissingTokenizerError, MwSError, brief, first_line, library_failure
+from mws_hf.errors import MissingTokenizerError, MwSError, first_line, library_failure, refuse_pointer
 from mws_hf.text.pattern import check_backtracking
 from mws_hf.text.special import BYTE_TOKENS
 from mws_hf.tokenizer.backend import find_surrogate
@@ -148,7 +148,12 @@ _FILES = (CONFIG_FILE, TOKENIZER_FILE, "vocabulary.json", "merges.json", "specia
 def load_json(path: Path) -> Any:
     """Read a JSON file; the MwSError of a damaged one names the line."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        content = path.read_bytes()
+    except OSError as error:
+        raise MwSError(f"{path}: cannot be read ({error.strerror}); check the path") from error
+    refuse_pointer(content[:1024], path)
+    try:
+        return json.loads(content.decode("utf-8"))
     except json.JSONDecodeError as error:
         raise MwSError(
             f"{path}:{error.lineno}: not valid JSON ({error.msg}): truncated or damaged; save again"
@@ -159,8 +164,6 @@ def load_json(path: Path) -> Any:
         raise MwSError(f"{path}: not UTF-8 at byte {error.start}; save it again") from error
     except ValueError as error:  # a number of more digits than Python reads
         raise MwSError(f"{path}: a number that cannot be read ({first_line(error)}); save it again") from error
-    except OSError as error:
-        raise MwSError(f"{path}: cannot be read ({error.strerror}); check the path") from error
 
 
 def load_settings(path: Path) -> dict[str, Any]:
@@ -183,6 +186,8 @@ def read_spec(file: str | os.PathLike[str]) -> dict[str, Any]:
 def open_file(file: str | os.PathLike[str]) -> tuple[Tokenizer, dict[str, Any]]:
     """Return the tokenizer in a tokenizer.json, and the file as written; all readers of such files call this."""
     spec = read_spec(file)
+    if not spec["model"]["vocab"]:
+        refuse_empty(os.fspath(file))
     try:
         return Tokenizer.from_file(os.fspath(file)), spec
     except BaseException as error:  # the bindings raise nothing narrower, and panics are no Exception
@@ -207,57 +212,6 @@ def token_of(settings: dict[str, Any], role: str, where: Path) -> str | None:
     return token
 
 
-def open_tokenizer(source: str | os.PathLike[str], *, by_class: bool = False) -> Any:
-    """Open a directory, a tokenizer.json or a Hub name.
-
-    Returns a `tokenizers.Tokenizer`, or the tokenizer of transformers that `AutoTokenizer` makes of other files.
-    `by_class` takes the class that tokenizer_config.json names where there is one, since it may cut otherwise than
-    tokenizer.json alone; never one whose code lies in the directory (``auto_map``).
-    """
-    from mws_hf.tokenizer.hub import tokenizer_place
-
-    path = tokenizer_place(source)
-    file, config = (path, None) if path.is_file() else (path / TOKENIZER_FILE, path / CONFIG_FILE)
-    if file.is_file():
-        if config is None or not by_class or not config.is_file() or "auto_map" in load_settings(config):
-            return read_tokenizer(file)
-        read_spec(file)  # whatever class reads it
-    elif not any((path / name).is_file() for name in (CONFIG_FILE, "config.json")):
-        refuse_empty(str(source))  # transformers would try all it knows, for seconds
-    from transformers import AutoTokenizer  # noqa: PLC0415  (seconds to import, and seldom needed)
-
-    try:
-        return AutoTokenizer.from_pretrained(os.fspath(path), local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # it raises whatever its parts raise
-        reason = f"{source}: AutoTokenizer cannot open it ({brief(error)})"
-        if file.is_file():
-            read_tokenizer(file)  # which may say more
-            raise MwSError(f"{reason}; mend tokenizer_config.json, or give {file} to take that alone") from error
-        raise MwSError(f"{reason}; it needs a tokenizer.json") from error
-
-
-def load_backend(tokenizer: Any) -> tuple[Tokenizer, str | None]:
-    """Return the `tokenizers` backend of a tokenizer or directory, and its end-of-sequence token if it is known.
-
-    A directory, a tokenizer.json, a Hub name, a fast tokenizer of transformers or a `tokenizers.Tokenizer` is taken.
-    """
-    if isinstance(tokenizer, (str, os.PathLike)):
-        from mws_hf.tokenizer.hub import tokenizer_place
-
-        path = tokenizer_place(tokenizer)
-        tokenizer = open_tokenizer(path)
-        if isinstance(tokenizer, Tokenizer):
-            config = (path if path.is_dir() else path.parent) / CONFIG_FILE
-            return tokenizer, token_of(load_settings(config), "eos_token", config)
-    if isinstance(tokenizer, Tokenizer):
-        return tokenizer, None
-    backend = getattr(tokenizer, "backend_tokenizer", None)
-    if not isinstance(backend, Tokenizer):
-        name = type(tokenizer).__name__
-        raise MwSError(f"{name} has no Rust backend; save it and load the directory with PreTrainedTokenizerFast")
-    return backend, tokenizer.eos_token
-
-
 def check_directory(name: str | os.PathLike[str]) -> None:
     """Raise the reason why a local tokenizer directory cannot be loaded; return when there is none to be seen."""
     path = Path(name)
@@ -275,12 +229,21 @@ def check_directory(name: str | os.PathLike[str]) -> None:
         read_tokenizer(file)
 
 
-def refuse_empty(name: str | None) -> None:
-    """Stop where transformers 5 would make an empty tokenizer of a place without tokenizer files."""
+def refuse_empty(name: str | None, beside: str = "") -> None:
+    """Stop at a place without a vocabulary, of which transformers 5 would make an empty tokenizer.
+
+    `beside`: the files there in the form of another program.
+    """
+    if name and beside:
+        raise MissingTokenizerError(
+            f"{name}: {beside} is of another program and is not read; make a tokenizer.json of it with "
+            "transformers.convert_slow_tokenizer, or take one from the model's page on the Hub"
+        )
     if name:
         raise MissingTokenizerError(
-            f"{name}: holds no tokenizer.json; give a place written by save_pretrained (for a notebook's "
-            "vocabulary.json and merges.json: mws_hf.import_notebook)"
+            f"{name}: holds no tokenizer.json, and no vocabulary in another form; give a place written by "
+            "save_pretrained or `mws train`, or a SentencePiece .model (for a notebook's vocabulary.json and "
+            "merges.json: mws_hf.import_notebook)"
         )
 
 

@@ -15,7 +15,7 @@ import tarfile
 import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -227,6 +227,7 @@ _FILES = (
     *("*.json", "*.jinja", "additional_chat_templates/*.jinja", "*.py", "README.md"),
     *("*.model", "*.tiktoken", "vocab.txt", "merges.txt", "mws_evidence.*"),
 )
+_RECORD = ("mws_training.json", "mws_evidence.*")
 _NOT_TOKENIZERS = ("*.index.json", "*trainer_state.json", "onnx/*", "openvino/*")
 """What a tokenizer and its card need of a repository, and what these patterns match besides."""
 
@@ -248,9 +249,7 @@ def is_repository(name: str) -> bool:
     >>> is_repository("user/repo"), is_repository("gpt2"), is_repository("my-tokenizer"), is_repository("a/b/c")
     (True, True, False, False)
     """
-    if name in _NAMELESS:
-        return not Path(name).exists()
-    return _REPOSITORY.fullmatch(name) is not None and not Path(name).parent.exists()
+    return (name in _NAMELESS or _REPOSITORY.fullmatch(name) is not None) and not Path(name).exists()
 
 
 def tokenizer_place(source: str | os.PathLike[str]) -> Path:
@@ -344,6 +343,17 @@ def snapshot(name: str | os.PathLike[str], **patterns: Any) -> Path:
     finally:
         if shown:
             enable_progress_bars()
+
+
+def fetch_record(folder: Path) -> None:
+    """Fetch the record and the evidence beside a tokenizer.json in the Hub's cache, of the same revision."""
+    head, cached, tail = str(folder).partition(f"{os.sep}snapshots{os.sep}")
+    kind, *name = Path(head).name.split("--")
+    if not cached or kind != "models" or any(any(folder.glob(each)) for each in _RECORD):
+        return
+    revision, _, below = tail.partition(os.sep)
+    with suppress(MwSError):  # while the Hub does not answer there is no record
+        snapshot("/".join(name), revision=revision, allow_patterns=[f"{below}/{each}".lstrip("/") for each in _RECORD])
 
 
 def answers() -> bool:

@@ -30,7 +30,7 @@ KINDS: dict[Dropped, tuple[str, ...]] = {
     "morph": ("morph", "added morph"),
     "composition": ("composition", "added composition"),
 }
-"""Names of merges in a training record (`training_record.kinds_of`) that each choice may leave out."""
+"""Names of merges in a training record (`training_record.kinds_in`) that each choice may leave out."""
 
 STEP, PLACE, BYTE = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x100000001B3
 """Odd 64-bit numbers that steps, places and bytes are multiplied by."""
@@ -76,7 +76,7 @@ class Dropout:
         """List for each merge, in rank order, whether it may be left out.
 
         The first `n_building` merges build characters from bytes and never fail; `kinds` are from
-        `training_record.kinds_of`. MwSError where one kind of merges is asked for and no record tells the kinds.
+        `training_record.kinds_in`. MwSError where one kind of merges is asked for and no record tells the kinds.
 
         >>> Dropout(0.1, kind="morph").may_fail(6, 1, [("morph", 3), ("composition", 2)])
         [False, True, True, True, False, False]

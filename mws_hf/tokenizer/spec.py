@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import Any
 
 from mws_hf.text.byte_alphabet import BYTE_CHARACTERS, BYTE_OF
+from mws_hf.text.pattern import NORMALIZATIONS
 from mws_hf.text.special import byte_of
 from mws_hf.tokenizer.stock import Tokenizer
 
@@ -177,6 +178,12 @@ class Spec:
     def pattern(self) -> str | None:
         """The split pattern; None where the pre-tokenizer does something else."""
         return self.split[0]
+
+    @property
+    def normalization(self) -> str | None:
+        """Its Unicode normalization, such as "nfc"; None where the normalizer is none or another."""
+        kinds = [str(part.get("type")).lower() for part in parts_of(self.raw.get("normalizer"))]
+        return kinds[0] if kinds and kinds[0] in NORMALIZATIONS else None
 
     @property
     def byte_level(self) -> bool:

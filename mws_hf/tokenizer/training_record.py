@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from mws_hf.atomic import write_text
 from mws_hf.tokenizer.backend import tables_of
-from mws_hf.tokenizer.file import load_json, read_tokenizer
+from mws_hf.tokenizer.file import load_json
 from mws_hf.tokenizer.stock import Tokenizer
 
 FILE = "mws_training.json"
@@ -40,13 +39,13 @@ def record_bytes(settings: Mapping[str, Any], merges: str) -> bytes:
 
 def write_part(directory: Path, backend: Tokenizer, name: str, part: Mapping[str, Any]) -> None:
     """Put a part into the record of a tokenizer; the other parts stay, unless they are those of another tokenizer."""
-    record = _read(directory, backend) or {"merges": merges_digest(backend)}
+    record = whole_record(directory, backend) or {"merges": merges_digest(backend)}
     write_text(directory / FILE, _text(record | {name: part}))
 
 
 def read_part(directory: Path, backend: Tokenizer, name: str) -> dict[str, Any] | None:
     """Read a part of a tokenizer's record; None where there is no such part, no record, or another tokenizer's."""
-    part = _read(directory, backend).get(name)
+    part = whole_record(directory, backend).get(name)
     return part if isinstance(part, dict) else None
 
 
@@ -57,10 +56,10 @@ def read_record(directory: Path, backend: Tokenizer) -> dict[str, Any] | None:
 
 def belongs(directory: Path, backend: Tokenizer) -> bool:
     """Return whether the record in a directory is of this tokenizer's merges."""
-    return bool(_read(directory, backend))
+    return bool(whole_record(directory, backend))
 
 
-def _read(directory: Path, backend: Tokenizer) -> dict[str, Any]:
+def whole_record(directory: Path, backend: Tokenizer) -> dict[str, Any]:
     """Read the whole record; empty where there is none, or another tokenizer's."""
     if not (directory / FILE).is_file():
         return {}
@@ -84,26 +83,12 @@ def added_record(backend: Tokenizer, merges: int, found: Mapping[str, int]) -> d
     return {"merges": merges_digest(backend), "added": dict(zip(ADDED_KINDS, numbers, strict=True))}
 
 
-def kinds_of(directory: Path, backend: Tokenizer) -> list[tuple[str, int]]:
-    """Return the kinds of the last merges of a directory's tokenizer, in order, and how many there are of each."""
-    record = _read(directory, backend)
+def kinds_in(record: Mapping[str, Any]) -> list[tuple[str, int]]:
+    """Return the kinds of the last merges that a whole record tells of, in order, and how many there are of each."""
     settings = record.get("settings")
     if isinstance(settings, dict):
         return _numbers(settings.get("merges"), KINDS)
     return _numbers(record.get("added"), ADDED_KINDS)
-
-
-def kinds_at(tokenizer: Any, backend: Tokenizer) -> list[tuple[str, int]]:
-    """Return the kinds of the last merges as `kinds_of` does; `tokenizer` may be a Hub name or one of transformers."""
-    if isinstance(tokenizer, (str, os.PathLike)):
-        from mws_hf.tokenizer.hub import tokenizer_folder
-
-        return kinds_of(tokenizer_folder(tokenizer), backend)
-    training = getattr(tokenizer, "training", None)  # a `mws_hf.trained.Training`
-    if training is not None and hasattr(training, "settings"):
-        return _numbers(training.settings.get("merges"), KINDS)
-    place = getattr(tokenizer, "name_or_path", "")
-    return kinds_of(Path(place), backend) if place else []
 
 
 def kinds_by_rank(kinds: Sequence[tuple[str, int]], n_merges: int) -> list[str]:
@@ -130,11 +115,9 @@ def rare_entries_said(rare_entries: Mapping[str, float] | None) -> str:
     return f"{rare_entries['under_5']:.1%} fewer than 5 times, {rare_entries['unused']:.1%} never".replace("%", " %")
 
 
-def labelled_words(directory: Path) -> frozenset[str]:
-    """Return the casefolded words whose labels a directory's tokenizer was learnt from; none where no record says."""
-    if not (directory / FILE).is_file() or not (directory / "tokenizer.json").is_file():
-        return frozenset()
-    labels = (read_record(directory, read_tokenizer(directory / "tokenizer.json")) or {}).get("labels")
+def labelled_words(settings: Mapping[str, Any] | None) -> frozenset[str]:
+    """Return the casefolded words whose labels a tokenizer was learnt from, by the settings in its record."""
+    labels = (settings or {}).get("labels")
     if not isinstance(labels, dict):
         return frozenset()
     lists = list(labels.values())

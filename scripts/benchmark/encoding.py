@@ -42,9 +42,9 @@ def in_memory(job: Job) -> Run:
     from mws_hf.encode.bulk import source_blocks
     from mws_hf.encode.encoder import BlockEncoder
     from mws_hf.kernels.threads import thread_count
-    from mws_hf.tokenizer.file import load_backend
+    from mws_hf.tokenizer.opened import open_tokenizer
 
-    backend, _ = load_backend(Path(job.shared) / TOKENIZER)
+    backend = open_tokenizer(Path(job.shared) / TOKENIZER).backend
     blocks = list(source_blocks([job.text]))
 
     def run() -> dict[str, Any]:

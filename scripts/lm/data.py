@@ -29,8 +29,9 @@ from mws_hf.errors import MwSError
 from mws_hf.evaluate.running_text import read_lines
 from mws_hf.extend.spelling import raw_bytes
 from mws_hf.kernels.arrays import Longs, Mask
-from mws_hf.tokenizer.file import CONFIG_FILE, load_backend, load_settings, token_of
+from mws_hf.tokenizer.file import CONFIG_FILE, load_settings, token_of
 from mws_hf.tokenizer.merging import Dropout
+from mws_hf.tokenizer.opened import open_tokenizer
 from mws_hf.tokenizer.stock import without_limits
 
 _BATCH = 4096
@@ -62,8 +63,8 @@ class Codec:
         path = Path(directory)
         if not (path / "tokenizer.json").is_file():
             raise MwSError(f"{path}: no tokenizer.json there; train one with: mws train --output {path}")
-        original, end = load_backend(path)
-        backend = without_limits(original)
+        opened = open_tokenizer(path)
+        backend, end = without_limits(opened.backend), opened.eos_token
         backend.encode_special_tokens = True
         separator = backend.token_to_id(end) if end else None
         if separator is None:

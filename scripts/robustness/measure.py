@@ -13,12 +13,12 @@ import regex
 from mws_hf import WordCounts
 from mws_hf.evaluate import read_gold, segment_words
 from mws_hf.evaluate.boundaries import WordTable, summarize, word_table
-from mws_hf.evaluate.encoder import load_encoder
 from mws_hf.evaluate.significance import bootstrap_f1, difference, interval
 from mws_hf.research.compare.cache import ResultCache, counts_digest
 from mws_hf.research.compare.plan import Job, SystemSpec
 from mws_hf.research.compare.run import TrainedSystem
 from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS
+from mws_hf.tokenizer.opened import open_tokenizer
 
 _MARK = regex.compile(r"\p{M}")
 
@@ -93,7 +93,7 @@ def intact(directory: Path, words: Sequence[str]) -> dict[str, Any]:
         "e\u0301\u0301 \u0301x 漢字 \u200d",
     ]
     lost = [t for t in texts if tokenizer.decode(tokenizer(t, add_special_tokens=False)["input_ids"]) != t]
-    cuts = segment_words(load_encoder(directory), list(words))
+    cuts = segment_words(open_tokenizer(directory, by_class=True), list(words))
     torn = [pieces for pieces in cuts if any(_MARK.match(piece) for piece in pieces[1:])]
     several = [pieces for pieces in cuts if len(pieces) > 1]
     return {

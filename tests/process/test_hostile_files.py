@@ -22,7 +22,8 @@ from mws_hf.encode import encode_corpus
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import NAMED_PATTERNS, check_backtracking
 from mws_hf.tokenizer.backend import base_vocab, build_backend
-from mws_hf.tokenizer.file import load_backend, read_tokenizer
+from mws_hf.tokenizer.file import read_tokenizer
+from mws_hf.tokenizer.opened import open_tokenizer
 from tests.processes import mws, one_line
 
 PATTERN = "[a-z]+| "
@@ -249,7 +250,7 @@ def test_a_tokenizer_is_refused_wherever_it_is_read(name, tmp_path):
     ):
         told = said(*arguments)
         assert "tokenizer.json" in told and message in told, (arguments, told)
-    for opened in (load_backend, MwSTokenizerFast.from_pretrained):
+    for opened in (open_tokenizer, MwSTokenizerFast.from_pretrained):
         with pytest.raises(MwSError, match=re.escape(message)):
             opened(folder)
     assert {path.name for path in tmp_path.iterdir()} <= {"t", "text.txt", "ids", "e", "n"}

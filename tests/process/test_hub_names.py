@@ -23,8 +23,8 @@ from tests.small_tokenizers import small_fast
 LOAD = """
 import sys
 from mws_hf import MwSTokenizer, MwSTokenizerFast
-from mws_hf.tokenizer.file import load_backend
-for load in (MwSTokenizer.from_pretrained, MwSTokenizerFast.from_pretrained, load_backend):
+from mws_hf.tokenizer.opened import open_tokenizer
+for load in (MwSTokenizer.from_pretrained, MwSTokenizerFast.from_pretrained, open_tokenizer):
     try:
         load(sys.argv[1])
     except OSError as error:
@@ -43,8 +43,11 @@ def test_names_of_repositories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "out").mkdir()
     assert is_repository("user/repo.v-1_0") and is_repository("Qwen/Qwen3-8B")
-    for path in ("repo", "out/mistyped", "./a/b", "../b", "~/b", "/a/b", "a/b/c", "a/", "a/b c", ".hidden/b"):
+    for path in ("repo", "./a/b", "../b", "~/b", "/a/b", "a/b/c", "a/", "a/b c", ".hidden/b"):
         assert not is_repository(path), path
+    assert is_repository("out/repo")  # a folder of the user's name hides nothing
+    (tmp_path / "out" / "repo").mkdir()
+    assert not is_repository("out/repo")
 
 
 @pytest.mark.parametrize("name", ["mistyped", "/mistyped/directory", "./mistyped", "a/b/c"])

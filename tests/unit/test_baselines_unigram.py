@@ -42,10 +42,11 @@ def test_settled_does_not_depend_on_the_trainers_order():
 @pytest.fixture(scope="module", params=["bpe", "unigram"])
 def sentence_piece(request):
     spm = pytest.importorskip("sentencepiece")
-    from mws_hf.research.baselines.sentence_piece import tokenizer_of, train_model
+    from mws_hf.research.baselines.sentence_piece import train_model
+    from mws_hf.tokenizer.foreign import tokenizer_of
 
     model = train_model(request.param, Task(small_counts(), 420, ["<eot>"]), user_defined_symbols=["[SEP]"])
-    return spm.SentencePieceProcessor(model_proto=model), tokenizer_of(model)
+    return spm.SentencePieceProcessor(model_proto=model), tokenizer_of(model, dummy_prefix=True)
 
 
 @examples(200, print_blob=False, suppress_health_check=[HealthCheck.function_scoped_fixture])

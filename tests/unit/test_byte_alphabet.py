@@ -15,7 +15,7 @@ from mws_hf import MwSTokenizer, MwSTokenizerFast, MwSTrainer
 from mws_hf.encode.encoder import BlockEncoder
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.running_text import score_text
-from mws_hf.evaluate.segment import cuts_within, segment_words
+from mws_hf.evaluate.segment import segment_words
 from mws_hf.extend.base import open_base
 from mws_hf.extend.spelling import raw_bytes
 from mws_hf.learn.settings import from_record
@@ -34,6 +34,7 @@ from mws_hf.tokenizer.check import check
 from mws_hf.tokenizer.explain import Tracer
 from mws_hf.tokenizer.file import read_tokenizer
 from mws_hf.tokenizer.notebook import export_notebook
+from mws_hf.tokenizer.spans import cuts_within
 from tests.examples import examples, some
 from tests.small_tokenizers import ADVERSARIAL, small_fast, small_slow
 

@@ -20,8 +20,8 @@ from mws_hf.errors import MwSError
 from mws_hf.text.byte_alphabet import built_first
 from mws_hf.text.pattern import O200K_PATTERN, WORD_PATTERN, split
 from mws_hf.tokenizer.backend import pattern_of, tables_of
-from mws_hf.tokenizer.file import load_backend
 from mws_hf.tokenizer.merging import Dropout, merge_dropped, ranked, starting_symbols, symbols_of, text_key, word_key
+from mws_hf.tokenizer.opened import open_tokenizer
 from tests.encode_cases import EOS, TRICKY, byte_level_backends, make_backend, random_merges, rust_ids, texts
 from tests.examples import examples
 from tests.in_process import mws
@@ -103,7 +103,7 @@ def test_the_slow_class_and_the_corpus_agree_whatever_the_workers(directory, tmp
 
 
 def test_seeds_cut_otherwise_and_each_in_the_same_way(directory):
-    backend = load_backend(directory)[0]
+    backend = open_tokenizer(directory).backend
     found = {seed: ids_of(BlockEncoder(backend, dropout=Dropout(0.2, seed)), TEXT) for seed in (0, 1)}
     assert found[0] != found[1] and found[0] == ids_of(BlockEncoder(backend, dropout=Dropout(0.2)), TEXT)
 
@@ -111,7 +111,7 @@ def test_seeds_cut_otherwise_and_each_in_the_same_way(directory):
 def test_a_kind_of_merges_alone_fails(directory):
     tokenizer = MwSTokenizer.from_pretrained(directory)
     merges = json.loads((directory / "mws_training.json").read_text())["settings"]["merges"]
-    products = ["".join(pair) for pair in tables_of(load_backend(directory)[0])[1]]
+    products = ["".join(pair) for pair in tables_of(open_tokenizer(directory).backend)[1]]
     compositions = set(products[len(products) - merges["composition"] :])
     text = " ".join(WORDS)
     whole = tokenizer.tokenize(text)
@@ -124,7 +124,7 @@ def test_a_kind_of_merges_alone_fails(directory):
 
 
 def test_added_tokens_stay_whole(directory):
-    backend = load_backend(directory)[0]
+    backend = open_tokenizer(directory).backend
     text = f"readers{EOS}players{EOS}{EOS}"
     found = ids_of(BlockEncoder(backend, dropout=Dropout(1.0)), [text])[0]
     assert found.count(backend.token_to_id(EOS)) == 3

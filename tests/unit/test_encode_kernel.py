@@ -17,7 +17,7 @@ from mws_hf.encode.merge import bpe_tables
 from mws_hf.errors import MwSError
 from mws_hf.tokenizer import merging
 from mws_hf.tokenizer.backend import pattern_of
-from mws_hf.tokenizer.file import load_backend
+from mws_hf.tokenizer.opened import open_tokenizer
 from mws_hf.tokenizer.spec import Spec
 from tests.encode_cases import (
     EOS,
@@ -196,13 +196,13 @@ def test_anything_else_goes_through_rust(number):
 def test_loading_a_backend(tmp_path):
     backend = make_backend(random_merges(1))
     directory = save_directory(backend, tmp_path / "tok")
-    loaded, eos = load_backend(directory)
-    assert (loaded.to_str(), eos) == (backend.to_str(), EOS)
-    assert load_backend(backend) == (backend, None)
-    with pytest.raises(MwSError, match="no Rust backend"):
-        load_backend(3)
+    loaded = open_tokenizer(directory)
+    assert (loaded.backend.to_str(), loaded.eos_token) == (backend.to_str(), EOS)
+    assert open_tokenizer(backend).backend is backend and open_tokenizer(backend).eos_token is None
+    with pytest.raises(MwSError, match="is no tokenizer"):
+        open_tokenizer(3)
     (directory / "tokenizer.json").write_text("{}", encoding="utf-8")
     with pytest.raises(MwSError, match=r"tokenizer\.json: not a tokenizer"):
-        load_backend(directory)
+        open_tokenizer(directory)
     with pytest.raises(MwSError, match="not in the vocabulary"):
         BlockEncoder(backend, "<nope>")

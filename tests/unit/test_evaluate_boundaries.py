@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.boundaries import best_alternative, emma2, score, word_table
-from mws_hf.evaluate.segment import pieces_of
+from mws_hf.tokenizer.spans import pieces_of
 
 # The reference of the unit tests of github.com/svirpioj/morphoeval, whose expected values are quoted below.
 REFERENCE = {

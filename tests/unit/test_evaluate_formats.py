@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from mws_hf.errors import MwSError
 from mws_hf.evaluate import evaluate, score_text, segment_words
-from mws_hf.evaluate.formats import open_encoder, open_source
 from mws_hf.text.sample_texts import NATURAL
+from mws_hf.tokenizer.opened import open_tokenizer
 from tests.in_process import mws
 from tests.small_tokenizers import small_fast
 
@@ -53,7 +53,7 @@ def segmenter(tmp_path):
 
 
 def test_a_sentence_piece_model_gives_its_own_ids_and_its_text_back(model):
-    encoder, processor = open_encoder(model), spm.SentencePieceProcessor(model_file=str(model))
+    encoder, processor = open_tokenizer(model, by_class=True), spm.SentencePieceProcessor(model_file=str(model))
     assert encoder.vocabulary_size == len(processor) and encoder.adds_space
     for line, encoded in zip(NATURAL, encoder.encode(NATURAL), strict=True):
         assert encoded.ids == processor.encode(line)
@@ -62,7 +62,7 @@ def test_a_sentence_piece_model_gives_its_own_ids_and_its_text_back(model):
 
 @given(st.text(max_size=20))
 def test_spans_of_sentence_piece_cover_the_text_in_order(model, text):
-    spans = open_encoder(model).encode([text])[0].spans
+    spans = open_tokenizer(model, by_class=True).encode([text])[0].spans
     assert spans is not None
     assert all(0 <= start <= end <= len(text) for start, end in spans)
     assert [start for start, _ in spans] == sorted(start for start, _ in spans)
@@ -75,10 +75,10 @@ def test_words_of_a_sentence_piece_model_are_cut_where_it_cuts(model):
         assert list(pieces) == [piece for piece in told if piece]
 
 
-def test_a_morfessor_model_saved_as_text_cuts_as_the_library_does(segmenter):
+def test_a_morfessor_model_saved_as_text_cuts_as_its_program_does(segmenter):
     file, trained = segmenter
     words = ["unlocks", "unlock", "ties", "redo"]
-    assert segment_words(file, words) == [tuple(trained.viterbi_segment(word)[0]) for word in words]
+    assert segment_words(file, words) == [tuple(trained.viterbi_segment(word, 0)[0]) for word in words]
 
 
 def test_a_file_of_segmentations_is_scored_as_its_pieces_are(tmp_path):
@@ -112,7 +112,7 @@ class _Trap:
 def test_a_pickle_is_refused_and_not_run(tmp_path, pack):
     (tmp_path / "model.bin").write_bytes(pack(pickle.dumps(_Trap())))
     with pytest.raises(MwSError, match="save a Morfessor model as text"):
-        open_source(tmp_path / "model.bin")
+        open_tokenizer(tmp_path / "model.bin")
 
 
 def test_damaged_files_are_refused_with_their_name(tmp_path, model):
@@ -120,7 +120,7 @@ def test_damaged_files_are_refused_with_their_name(tmp_path, model):
     for name, content in {"a.model": half[: len(half) // 2], "b.model": b"\xff\xfe\0", "c.tsv": b"\xff\xfe"}.items():
         (tmp_path / name).write_bytes(content)
         with pytest.raises(MwSError, match=name):
-            open_source(tmp_path / name)
+            open_tokenizer(tmp_path / name)
 
 
 def test_a_tokenizer_json_by_itself_is_the_tokenizer(tmp_path):

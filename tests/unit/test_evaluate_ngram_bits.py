@@ -20,8 +20,8 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from mws_hf.errors import MwSError
 from mws_hf.evaluate import bits_differences, evaluate, ngram_bits
-from mws_hf.evaluate.encoder import load_encoder
 from mws_hf.evaluate.ngram_bits import discounts_of, score_orders, stream_of
+from mws_hf.tokenizer.opened import open_tokenizer
 from tests.examples import examples
 from tests.small_tokenizers import small_fast, small_slow
 
@@ -286,7 +286,7 @@ def test_slow_tokenizers_are_measured_like_fast_ones():
 
 
 def test_nothing_is_restored_without_a_way_back():
-    encoder = replace(load_encoder(small_fast()), decode=None)
+    encoder = replace(open_tokenizer(small_slow()), decoding=None)
     assert not ngram_bits(encoder, sentences(50), ["ab  ab"]).restored.any()
 
 

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.encoder import Encoded, Encoder, load_encoder
 from mws_hf.evaluate.running_text import WORD, read_lines, renyi_efficiency, residues, score_text
-from mws_hf.evaluate.segment import cuts_within, segment_words
+from mws_hf.evaluate.segment import segment_words
 from mws_hf.evaluate.tables import text_table
 from mws_hf.tokenizer.explain import Tracer
+from mws_hf.tokenizer.opened import Opened, open_tokenizer
+from mws_hf.tokenizer.spans import Encoded, cuts_within
 from tests.examples import examples
 
 
@@ -66,7 +67,7 @@ def test_entries_that_are_taken_up_are_residues():
     tokenizer = toy([("a", "b"), ("ab", "c"), ("c", "d"), ("abc", "d")])
     scores = score_text(tokenizer, ["abc"] * 10 + ["abcd", "d"])
     assert tokenizer.encode("abcd").tokens == ["abcd"]
-    assert residues({"abc": 10, "abcd": 1, "d": 1}, load_encoder(tokenizer).parts()) == {"ab": 0.0}
+    assert residues({"abc": 10, "abcd": 1, "d": 1}, open_tokenizer(tokenizer, by_class=True).parts) == {"ab": 0.0}
     assert scores.residues == 1 / 4  # "cd" is never made, "abc" is final in ten of eleven uses
 
 
@@ -86,7 +87,7 @@ def test_intermediate_uses_are_the_merges_that_take_an_entry_up(lines):
         for traced in Tracer(tokenizer)(line) if line else []:
             final.update(traced.tokens)
             inner.update(part for step in traced.steps for part in (step.left, step.right))
-    made = load_encoder(tokenizer).parts()
+    made = open_tokenizer(tokenizer, by_class=True).parts
     shares = {t: final[t] / (final[t] + inner[t]) for t in made if final[t] + inner[t]}
     assert residues(final, made) == {t: share for t, share in shares.items() if share < 0.1}
 
@@ -113,7 +114,7 @@ def test_without_spans_lengths_are_known_and_words_are_not():
     def encode(texts):
         return [Encoded([0] * len(text), ["x"] * len(text), None) for text in texts]
 
-    scores = score_text(Encoder(encode, 10, None, False), ["ab ab"])
+    scores = score_text(Opened("toy", encoding=encode, size=10), ["ab ab"])
     assert scores.tokens == 5
     assert math.isnan(scores.fertility) and math.isnan(scores.whole_words) and math.isnan(scores.context_agreement)
     assert (scores.words, scores.unaligned_lines) == (0, 1)
@@ -123,7 +124,7 @@ def test_a_line_that_cannot_be_laid_out_counts_for_lengths_only():
     def encode(texts):
         return [Encoded([0], ["x"], None if text == "bad" else [(0, len(text))]) for text in texts]
 
-    scores = score_text(Encoder(encode, 10, None, False), ["good", "bad"])
+    scores = score_text(Opened("toy", encoding=encode, size=10), ["good", "bad"])
     assert (scores.words, scores.tokens, scores.bytes, scores.unaligned_lines) == (1, 2, 7, 1)
     assert (scores.fertility, scores.whole_words) == (1, 1)
 
@@ -131,7 +132,7 @@ def test_a_line_that_cannot_be_laid_out_counts_for_lengths_only():
 def slow_twin(tokenizer, lines):
     """Fertility, whole words and agreement, word by word as the definitions read."""
     words = tokens = whole = same = 0
-    for line, item in zip(lines, load_encoder(tokenizer).encode(lines), strict=True):
+    for line, item in zip(lines, open_tokenizer(tokenizer, by_class=True).encode(lines), strict=True):
         touched = set()
         for match in regex.finditer(WORD, line):
             start, end = match.span()

@@ -11,13 +11,14 @@ from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_toke
 from transformers import PreTrainedTokenizerFast
 
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.encoder import align, load_encoder, token_bytes
 from mws_hf.evaluate.running_text import score_text
-from mws_hf.evaluate.segment import cuts_within, segment_words
+from mws_hf.evaluate.segment import segment_words
 from mws_hf.tokenization_mws import MwSTokenizer
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 from mws_hf.tokenizer.backend import base_vocab
 from mws_hf.tokenizer.merging import merge, ranked
+from mws_hf.tokenizer.opened import open_tokenizer
+from mws_hf.tokenizer.spans import align, cuts_within, token_bytes
 from tests.examples import examples
 
 TEXT = ["читать читаю читал перечитать unlocked locks locking unlock книга книги книгой"] * 3
@@ -108,7 +109,7 @@ def test_pieces_spell_the_word_and_isolation_does_not_matter_to_that(built, fami
 def test_a_whole_character_token_sequence_gives_its_own_cuts(built, family):
     """For words of the training text no family needs bytes or unknowns: the pieces are the tokens without marks."""
     tokenizer, word = built[family], "unlocked"
-    encoder = load_encoder(tokenizer)
+    encoder = open_tokenizer(tokenizer, by_class=True)
     item = encoder.encode([word if encoder.adds_space else " " + word])[0]
     stripped = [token.removeprefix("##").removesuffix("</w>").strip("▁Ġ ") for token in item.tokens]
     assert segment_words(tokenizer, [word])[0] == tuple(piece for piece in stripped if piece)
@@ -126,14 +127,14 @@ def test_byte_level_pieces_of_characters_are_no_boundaries():
 
 
 def test_dummy_prefix_gets_no_second_space(built):
-    assert load_encoder(built["llama_like"]).adds_space
+    assert open_tokenizer(built["llama_like"], by_class=True).adds_space
     assert segment_words(built["llama_like"], ["lock", "unlocked", "lockж"]) == [
         ("lock",),
         ("un", "lock", "ed"),
         ("lock", "ж"),
     ]
-    assert load_encoder(built["metaspace_unigram"]).adds_space
-    assert not load_encoder(built["byte_level"]).adds_space
+    assert open_tokenizer(built["metaspace_unigram"], by_class=True).adds_space
+    assert not open_tokenizer(built["byte_level"], by_class=True).adds_space
 
 
 def test_literal_space_and_byte_fallback(built):
@@ -152,9 +153,9 @@ def test_normalizers_that_change_length_keep_offsets_of_the_original(built):
 
 def test_truncation_padding_and_special_tokens_of_the_file_are_off(built, tmp_path):
     built["word_piece"].save(str(tmp_path / "tokenizer.json"))
-    item = load_encoder(tmp_path).encode(["unlocked locks locking unlock"])[0]
+    item = open_tokenizer(tmp_path, by_class=True).encode(["unlocked locks locking unlock"])[0]
     assert item.spans[-1][1] == 29 and "[CLS]" not in item.tokens
-    assert load_encoder(tmp_path).unknown_id == 0
+    assert open_tokenizer(tmp_path, by_class=True).unknown_id == 0
     assert built["word_piece"].truncation is not None  # the caller's object is left as it was
 
 
@@ -276,13 +277,13 @@ def test_merging_equals_the_library(pairs, word):
 
 def test_user_errors(tmp_path):
     with pytest.raises(MwSError, match="no such directory"):
-        load_encoder(tmp_path / "absent")
+        open_tokenizer(tmp_path / "absent", by_class=True)
     with pytest.raises(MwSError, match="holds no tokenizer.json"):
-        load_encoder(tmp_path)
+        open_tokenizer(tmp_path, by_class=True)
     (tmp_path / "tokenizer.json").write_text("{}", encoding="utf-8")
     with pytest.raises(MwSError, match="not a tokenizer.json"):
-        load_encoder(tmp_path)
+        open_tokenizer(tmp_path, by_class=True)
     with pytest.raises(MwSError, match="is no tokenizer"):
-        load_encoder(3)
+        open_tokenizer(3, by_class=True)
     with pytest.raises(MwSError, match="choose 'space' or 'none'"):
         segment_words(list, ["a"], isolated="both")

@@ -13,8 +13,8 @@ from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.boundaries import macro_scores, summarize, word_table
 from mws_hf.evaluate.report import BASELINES
-from mws_hf.evaluate.segment import pieces_of
 from mws_hf.evaluate.significance import bootstrap_f1, difference, interval, stable_samples, wilcoxon
+from mws_hf.tokenizer.spans import pieces_of
 from tests.examples import examples
 
 

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mws_hf.report.shown import open_for_page
 from transformers import AutoTokenizer
 
 from mws_hf import MwSError, MwSTrainer, WordCounts
@@ -23,7 +24,6 @@ from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.learn.multilingual import find_evidence
 from mws_hf.learn.settings import EvidenceSettings
 from mws_hf.learn.vocabulary import LearnedVocabulary
-from mws_hf.report.shown import open_for_page
 from mws_hf.text.pattern import DEFAULT_PATTERN
 from tests.examples import examples, thorough
 from tests.in_process import mws

@@ -17,9 +17,9 @@ from transformers import AutoTokenizer
 from mws_hf.cards.readme import is_untouched, unmarked
 from mws_hf.corpus.word_list import lexicon_words
 from mws_hf.evaluate import evaluate
-from mws_hf.evaluate.encoder import load_encoder
 from mws_hf.evaluate.segment import segment_words
 from mws_hf.tokenizer.check import check
+from mws_hf.tokenizer.opened import open_tokenizer
 from tests.examples import FULL
 from tests.fake_hub import running_hub
 from tests.paths import ROOT
@@ -123,7 +123,7 @@ def test_share_alike_text_makes_a_share_alike_vocabulary(folder, script):
 def test_its_examples_are_cut_as_the_card_shows(folder):
     shown = rows_of((folder / "README.md").read_text(encoding="utf-8"), "word")
     assert len(shown) >= 6
-    cuts = segment_words(load_encoder(folder), list(shown))
+    cuts = segment_words(open_tokenizer(folder, by_class=True), list(shown))
     assert ["·".join(tokens) for tokens in cuts] == list(shown.values())
 
 

@@ -25,11 +25,11 @@ from mws_hf.evaluate import evaluate, read_gold
 from mws_hf.report.facts import Entry, packed, packed_within
 from mws_hf.report.page import MOST_BYTES
 from mws_hf.report.pictures import Point, _ticks, bars, scatter
-from mws_hf.report.shown import Opened, open_for_page
 from mws_hf.report.words import differences, visible
 from mws_hf.research import baselines
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 from mws_hf.tokenizer.backend import base_vocab, build_backend
+from mws_hf.tokenizer.opened import Opened
 from mws_hf.trainer import MwSTrainer
 from tests.examples import examples
 from tests.processes import mws, one_line
@@ -329,8 +329,8 @@ def test_any_text_is_shown_as_text_and_invisible_characters_are_named(text):
 
 def test_cuts_of_gold_words_are_marked_as_hits_and_misses(folder):
     gold = {entry.word: entry.segmentations[0] for entry in read_gold(folder / "gold.tsv").words}
-    first = open_for_page(folder / "mws")
-    second = Opened("letters", build_backend(base_vocab((), "".join(gold), []), []))
+    first = open_tokenizer(folder / "mws", by_class=True)
+    second = Opened("letters", live=build_backend(base_vocab((), "".join(gold), []), []))
     found = differences(first, second, "\n".join(gold), gold)
     assert found and all(each.gold == tuple(gold[each.word]) for each in found)
     for pieces in [each.first for each in found] + [each.second for each in found]:

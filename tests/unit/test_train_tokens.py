@@ -8,7 +8,8 @@ import pytest
 
 from mws_hf import MwSTrainer
 from mws_hf.errors import MwSError
-from mws_hf.tokenizer.training_record import kinds_of, read_record
+from mws_hf.tokenizer.opened import open_tokenizer
+from mws_hf.tokenizer.training_record import read_record
 from tests.in_process import mws
 
 TEXT = ["readers read reading 12 21 players play playing it's 1212 assess pass"] * 30
@@ -35,7 +36,7 @@ def test_a_vocabulary_that_is_full_makes_room(tmp_path):
     assert len(plain) == len(asked) == 280 and asked.tokenize("XQZ") == ["XQZ"]
     asked.save_pretrained(tmp_path)
     assert read_record(tmp_path, asked.backend_tokenizer)["tokens"] == ["XQZ"]
-    assert kinds_of(tmp_path, asked.backend_tokenizer)[-1] == ("required", 2)
+    assert open_tokenizer(tmp_path).kinds[-1] == ("required", 2)
 
 
 def test_characters_and_pairs_are_kept_apart():

@@ -24,10 +24,10 @@ from tokenizers import Tokenizer
 
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.formats import needed
 from mws_hf.research.baselines.bpe import build_character_bpe
 from mws_hf.research.baselines.feed import Task
 from mws_hf.research.baselines.word_piece import bert_words
+from mws_hf.tokenizer.foreign import morfessor_cut, needed
 
 FILE = "segmentations.tsv"
 MAX_TYPES = 30_000
@@ -44,7 +44,7 @@ class MorfessorModel:
 
     def segment(self, word: str) -> list[str]:
         """Cut a word in the cheapest way (Viterbi); a word with unseen characters is cut as well as it can be."""
-        return [str(piece) for piece in self._model.viterbi_segment(word)[0]]
+        return morfessor_cut(self._model, word)
 
     def save(self, directory: Path) -> None:
         """Write the table of segmented words: count, then the pieces, separated by tabs."""

@@ -20,12 +20,11 @@ from mws_hf.atomic import staged
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.word_list import as_word_counts
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.encoder import Encoder, load_encoder
-from mws_hf.evaluate.segment import segment_words
 from mws_hf.research.baselines.feed import UNKNOWN, Task
 from mws_hf.research.baselines.morfessor_baseline import MorfessorModel
 from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS, check_special_tokens, special_settings
 from mws_hf.tokenizer.file import STOCK_MODULE, STOCK_SOURCE, load_json, portable_config
+from mws_hf.tokenizer.opened import Opened, open_tokenizer
 
 DESCRIPTION_FILE = "baseline.json"
 Model: TypeAlias = Tokenizer | MorfessorModel
@@ -81,11 +80,11 @@ BASELINES: dict[str, System] = {
 class Baseline:
     """A trained rival: its name in `BASELINES`, entries of its vocabulary, and the folder it was saved in, if it was.
 
-    `source` goes into `mws_hf.evaluate.segment_words`: an encoder, or a function where there is no tokenizer.json.
+    `source` is a segmenter where there is no tokenizer.json.
     """
 
     name: str
-    source: Encoder | Callable[[str], list[str]]
+    source: Opened
     n_tokens: int
     directory: Path | None = None
 
@@ -95,7 +94,7 @@ class Baseline:
 
     def segment_all(self, words: Sequence[str]) -> list[list[str]]:
         """Cut many words in one call, which is much faster than a call of `segment` for each."""
-        return [list(pieces) for pieces in segment_words(self.source, words)]
+        return [list(pieces) for pieces in self.source.cut(words)]
 
 
 def train(
@@ -134,8 +133,8 @@ def train(
         about |= {"words": len(counts), "options": options}
         _save(model, directory, dict.fromkeys((*tokens, *system.reserved)), about)
     if isinstance(model, Tokenizer):
-        return Baseline(name, load_encoder(model), model.get_vocab_size(), directory)
-    return Baseline(name, model.segment, len(model), directory)
+        return Baseline(name, open_tokenizer(model), model.get_vocab_size(), directory)
+    return Baseline(name, open_tokenizer(model.segment), len(model), directory)
 
 
 def load(directory: str | os.PathLike[str]) -> Baseline:
@@ -151,9 +150,9 @@ def load(directory: str | os.PathLike[str]) -> Baseline:
     _system(name)
     if name.startswith("morfessor"):
         model = MorfessorModel.load(path)
-        return Baseline(name, model.segment, len(model), path)
-    encoder = load_encoder(path)
-    return Baseline(name, encoder, encoder.vocabulary_size, path)
+        return Baseline(name, open_tokenizer(model.segment), len(model), path)
+    opened = open_tokenizer(path, by_class=True)
+    return Baseline(name, opened, opened.vocabulary_size, path)
 
 
 def _system(name: str) -> System:

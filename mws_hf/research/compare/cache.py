@@ -36,7 +36,7 @@ _LIBRARIES = ("numpy", "numba", "tokenizers", "transformers", "regex", "sentence
 _ROOTS: dict[Work, tuple[str, ...]] = {
     "mws": ("mws_hf.trainer",),
     "rival": ("mws_hf.research.baselines.registry",),
-    "evaluation": ("mws_hf.evaluate.running_text", "mws_hf.evaluate.ngram_bits", "mws_hf.evaluate.encoder"),
+    "evaluation": ("mws_hf.evaluate.running_text", "mws_hf.evaluate.ngram_bits", "mws_hf.tokenizer.opened"),
 }
 _OPENER = "mws_hf.research.baselines.registry"
 """What opens a rival to be scored; how it was trained, which this module imports too, is no matter then."""

@@ -20,10 +20,8 @@ from mws_hf.corpus.segmentations import Gold, read_gold, read_golds
 from mws_hf.corpus.word_list import as_word_counts
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.boundaries import summarize, word_table
-from mws_hf.evaluate.encoder import Encoder, load_encoder
 from mws_hf.evaluate.ngram_bits import ngram_bits
 from mws_hf.evaluate.running_text import lines_of, score_text
-from mws_hf.evaluate.segment import segment_words
 from mws_hf.evaluate.significance import bootstrap_f1, difference, interval
 from mws_hf.learn.settings import CriterionSettings
 from mws_hf.research import baselines
@@ -31,6 +29,7 @@ from mws_hf.research.compare.cache import TRAINING, ResultCache, counts_digest, 
 from mws_hf.research.compare.plan import MWS_SYSTEMS, Job, SystemSpec, default_systems, parse_systems, plan
 from mws_hf.research.compare.results import RESULTS_FILE, Comparison, CutExample, Row, TokenizerRow, write_tables
 from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS
+from mws_hf.tokenizer.opened import open_tokenizer
 from mws_hf.trainer import MwSTrainer
 
 if TYPE_CHECKING:
@@ -254,9 +253,9 @@ def _measure(
     job: Job, cache: ResultCache, golds: Sequence[Gold], texts: tuple[list[str], list[str] | None] | None
 ) -> tuple[dict[str, Cuts], dict[str, float | None] | None]:
     directory = cache.directory(job)
-    source = load_encoder(directory) if job.spec.is_mws else baselines.load(directory).source
-    cuts = {gold.name: segment_words(source, [entry.word for entry in gold.words]) for gold in golds}
-    if texts is None or not isinstance(source, Encoder):
+    source = open_tokenizer(directory, by_class=True) if job.spec.is_mws else baselines.load(directory).source
+    cuts = {gold.name: source.cut([entry.word for entry in gold.words]) for gold in golds}
+    if texts is None or source.is_segmenter:
         return cuts, None
     lines, train = texts
     what = text_record(lines, train or ())

@@ -25,10 +25,10 @@ from mws_hf import MwSTrainer, WordCounts
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.evaluate import score, score_text, segment_words
-from mws_hf.evaluate.encoder import load_encoder
 from mws_hf.research import baselines
 from mws_hf.text.markdown import markdown_table
 from mws_hf.text.pattern import DEFAULT_PATTERN
+from mws_hf.tokenizer.opened import open_tokenizer
 
 PARITY = "parity-bpe"
 COMPOSITION = {"own-morphs": 0, "own": None, "mws-morphs": 0, "mws": None}
@@ -81,10 +81,10 @@ def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
 def source_of(place: Place, system: str, size: int, counts: GroupedCounts) -> Any:
     """A trained tokenizer as `segment_words` takes it; rivals see all text as one."""
     if system == PARITY:
-        return load_encoder(parity_bpe([lines_in_parts(place, language)[0] for language in ORDER], size))
+        return open_tokenizer(parity_bpe([lines_in_parts(place, language)[0] for language in ORDER], size))
     if system in COMPOSITION:
         trainer = MwSTrainer(vocab_size=size, composition=COMPOSITION[system], show_progress=False)
-        return load_encoder(trainer.backend(trainer.learn(counts))[0])
+        return open_tokenizer(trainer.backend(trainer.learn(counts))[0])
     return baselines.train(RIVAL.get(system, system), counts.union, size).source
 
 

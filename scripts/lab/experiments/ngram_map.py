@@ -15,9 +15,9 @@ from lab.data import GOLD, MB, first, parts_of
 from lab.systems import UNIGRAM, trained
 from lab.tables import groups, span, where
 from mws_hf.corpus.counting import count_documents
-from mws_hf.evaluate.encoder import load_encoder
 from mws_hf.evaluate.ngram_bits import NgramBits, bits_differences, ngram_bits
 from mws_hf.text.markdown import markdown_table
+from mws_hf.tokenizer.opened import open_tokenizer
 
 SLICES = {"4 MB": 4 * MB, "all": None}
 ABLATIONS = {
@@ -47,7 +47,7 @@ def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
     counts, folder = count_documents(lines), place.work / "ngram_map" / language
     part = first(lines, SLICES[cells[0]["slice"]]) or lines
     bits = {
-        name: ngram_bits(load_encoder(trained(name, counts, size, folder)), part, held_out)
+        name: ngram_bits(open_tokenizer(trained(name, counts, size, folder), by_class=True), part, held_out)
         for name in (cell["system"] for cell in cells)
     }
     against = {rival: percent_against(bits, rival) for rival in AGAINST}

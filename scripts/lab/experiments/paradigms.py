@@ -27,8 +27,8 @@ from lab.data import order_of, parts_of
 from lab.systems import UNIGRAM, trained
 from lab.tables import groups, half
 from mws_hf.corpus.counting import count_documents
-from mws_hf.evaluate.encoder import Encoder, load_encoder
 from mws_hf.text.markdown import markdown_table
+from mws_hf.tokenizer.opened import Opened, open_tokenizer
 
 SYSTEMS = ("mws", "mws-morphs", "mws-shuffled", "bpe-byte", UNIGRAM)
 TABLES = {"rus": "russian", "fin": "finnish", "tur": "turkish", "hun": "hungarian", "ces": "czech", "eng": "english",
@@ -89,7 +89,7 @@ def chosen(lexemes: Lexemes, least_forms: int) -> Lexemes:
     return {lemma: forms for lemma, forms in kept.items() if len(forms) >= least_forms}
 
 
-def cut(encoder: Encoder, lexemes: Lexemes) -> dict[str, list[CutForm]]:
+def cut(encoder: Opened, lexemes: Lexemes) -> dict[str, list[CutForm]]:
     """Every form as it is cut after a space."""
     prefix = "" if encoder.adds_space else " "
     forms = [prefix + form for each in lexemes.values() for form in each]
@@ -147,7 +147,7 @@ def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
     own: dict[str, dict[str, list[float]]] = {}
     for cell in cells:
         directory = trained(cell["system"], counts, size, folder)
-        values = own[cell["system"]] = measures(cut(load_encoder(directory), lexemes))
+        values = own[cell["system"]] = measures(cut(open_tokenizer(directory, by_class=True), lexemes))
         row = {"lexemes": len(lexemes), "forms": sum(map(len, lexemes.values()))}
         row |= {name: statistics.fmean(each) for name, each in values.items()}
         for name in ("same_stem", "shared"):

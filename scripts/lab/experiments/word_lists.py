@@ -14,10 +14,10 @@ from lab.systems import RIVAL
 from lab.tables import groups, where
 from mws_hf import MwSTrainer, WordCounts
 from mws_hf.evaluate import segment_words
-from mws_hf.evaluate.encoder import load_encoder
 from mws_hf.research import baselines
 from mws_hf.text.markdown import markdown_table
 from mws_hf.text.pattern import DEFAULT_PATTERN, split
+from mws_hf.tokenizer.opened import open_tokenizer
 
 LANGUAGES = ("bul", "deu", "est", "pol", "ukr")
 SYSTEMS = ("mws-morphs", "mws", "bpe", "unigram")
@@ -37,7 +37,7 @@ def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
         if system.startswith("mws"):
             composition = 0 if system == "mws-morphs" else None
             trainer = MwSTrainer(vocab_size=size, composition=composition, show_progress=False)
-            source = load_encoder(trainer.backend(trainer.learn(counts))[0])
+            source = open_tokenizer(trainer.backend(trainer.learn(counts))[0])
         else:
             source = baselines.train(RIVAL.get(system, system), counts, size).source
         lengths = [len(pieces) for pieces in segment_words(source, list(held_out))]

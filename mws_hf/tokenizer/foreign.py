@@ -1,0 +1,208 @@
+"""Read the files of other programs: SentencePiece and Morfessor models, and finished segmentations.
+
+Pickles are refused, for reading one runs code.
+"""
+
+from __future__ import annotations
+
+import importlib
+import struct
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
+
+from mws_hf.corpus.segmentations import read_gold
+from mws_hf.errors import MwSError, first_line, library_failure
+from mws_hf.tokenizer.spans import Encoded, spans_in
+
+SPACE = "▁"
+_NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _BYTE = 1, 2, 3, 4, 6  # types of pieces in sentencepiece_model.proto
+_UNIGRAM, _BPE = 1, 2
+_SHOWN = 3
+
+
+def needed(name: str) -> Any:
+    """Import a library that is no dependency; raises MwSError, with the pip command, where it is absent."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise MwSError(f"{name} is not installed; pip install {name}") from error
+
+
+@dataclass(frozen=True)
+class Segmentations:
+    """Words that another program has cut: word -> pieces, which spell it."""
+
+    file: Path
+    pieces: Mapping[str, tuple[str, ...]]
+
+    def __call__(self, word: str) -> tuple[str, ...]:
+        """Return the pieces of a word; raises MwSError for a word that the file lacks."""
+        self.check([word])
+        return self.pieces[word]
+
+    def check(self, words: Sequence[str]) -> None:
+        """Raise MwSError, with their number and the first ones, if the file lacks some of the words."""
+        if absent := [word for word in dict.fromkeys(words) if word not in self.pieces]:
+            shown = ", ".join(absent[:_SHOWN]) + (", ..." if len(absent) > _SHOWN else "")
+            raise MwSError(
+                f"{self.file}: no segmentation of {len(absent):,} of {len(set(words)):,} words ({shown}); add them, or "
+                "leave them out of what is scored"
+            )
+
+
+def segmentations(file: Path) -> Segmentations:
+    """Read finished segmentations; of a word with alternatives the first counts."""
+    found = read_gold(file)
+    pieces: dict[str, tuple[str, ...]] = {}
+    for number, word, ways in found.rows:
+        if pieces.setdefault(word, ways[0]) != ways[0]:
+            raise MwSError(f"{file}:{number}: {word!r} is cut in another way above; keep one of the two lines")
+    if found.problems:
+        raise MwSError(f"{found.problems[0]} ({len(found.problems)} such lines); mend the file")
+    return Segmentations(file, pieces)
+
+
+def morfessor_cut(model: Any, word: str) -> list[str]:
+    """Cut a word as the program `morfessor-segment` does, which does not count the word itself as one more morph."""
+    return [str(piece) for piece in model.viterbi_segment(word, 0)[0]]
+
+
+def morfessor(file: Path) -> Callable[[str], list[str]]:
+    """Read a Morfessor model saved as text."""
+    library = needed("morfessor")
+    model = library.BaselineModel()
+    try:
+        model.load_segmentations(library.MorfessorIO(encoding="utf-8").read_segmentation_file(str(file)))
+        morfessor_cut(model, "a")
+    except Exception as error:  # its reader raises whatever a damaged line leads to
+        raise MwSError(f"{file}: not a Morfessor model that can be read ({first_line(error)})") from error
+    return partial(morfessor_cut, model)
+
+
+class _Piece(NamedTuple):
+    text: str
+    score: float
+    type: int
+
+
+def sentence_piece_library(file: Path) -> tuple[Any, Callable[[Sequence[str]], list[Encoded]]]:
+    """Open a model by its own library; return the library's object and a function that encodes texts."""
+    try:
+        processor = needed("sentencepiece").SentencePieceProcessor(model_file=str(file))
+    except (RuntimeError, OSError) as error:
+        raise MwSError(f"{file}: not a SentencePiece model that can be read ({first_line(error)})") from error
+
+    def encode(texts: Sequence[str]) -> list[Encoded]:
+        encoded: list[Encoded] = []
+        for text in texts:
+            ids, tokens = processor.encode(text), processor.encode(text, out_type=str)
+            normalized, offsets = processor.normalize(text, with_offsets=True)
+            spans = spans_in(normalized, offsets, tokens, list(map(processor.is_byte, ids)))
+            encoded.append(Encoded(ids, tokens, spans))
+        return encoded
+
+    return processor, encode
+
+
+def sentence_piece(file: Path) -> Tokenizer:
+    """Read a SentencePiece model as a tokenizer with the same ids; it needs no library."""
+    try:
+        return tokenizer_of(file.read_bytes())
+    except BaseException as error:  # the bindings raise nothing narrower, and panics are no Exception
+        if library_failure(error) is None and not isinstance(error, Exception):
+            raise
+        raise MwSError(f"{file}: not a SentencePiece model that can be read ({first_line(error)})") from error
+
+
+def tokenizer_of(model: bytes, *, dummy_prefix: bool | None = None) -> Tokenizer:
+    """Rewrite a SentencePiece model as a tokenizer with the same ids.
+
+    `dummy_prefix`: whether a text gets the mark ``▁`` in front; None: as the model says. One thing differs: a space
+    before a control or user-defined symbol is lost, as in transformers' own converters.
+    """
+    fields = list(_fields(model))
+    trainer, normalizer = (dict(_fields(dict(fields)[number])) for number in (2, 3))  # specs in ModelProto
+    pieces = [_piece(message) for number, message in fields if number == 1]
+    unknown = next(i for i, piece in enumerate(pieces) if piece.type == _UNKNOWN)
+    byte_fallback = any(piece.type == _BYTE for piece in pieces)
+    form = trainer.get(3, _UNIGRAM)
+    if form == _UNIGRAM:
+        kind: Any = models.Unigram([piece[:2] for piece in pieces], unk_id=unknown, byte_fallback=byte_fallback)
+    elif form == _BPE:
+        ordinary = {piece.text: i for i, piece in enumerate(pieces) if piece.type == _NORMAL}
+        kind = models.BPE(
+            vocab={piece.text: i for i, piece in enumerate(pieces)},
+            merges=merges_of(ordinary),
+            unk_token=pieces[unknown].text,
+            fuse_unk=True,
+            byte_fallback=byte_fallback,
+        )
+    else:
+        raise ValueError("its pieces are whole words or characters, which no tokenizer.json holds")
+    tokenizer = Tokenizer(kind)
+    prefixed = bool(normalizer.get(3, 1)) if dummy_prefix is None else dummy_prefix  # add_dummy_prefix
+    squeezes = bool(normalizer.get(4, 1))  # remove_extra_whitespaces
+    steps: list[normalizers.Normalizer] = [normalizers.Precompiled(normalizer[2])] if normalizer.get(2) else []
+    if squeezes:
+        steps += [normalizers.Strip(left=not prefixed), normalizers.Replace(Regex(" {2,}"), " ")]
+    elif prefixed:
+        steps += [normalizers.Prepend(SPACE)]  # also before a space, which a text may begin with
+    tokenizer.normalizer = normalizers.Sequence(steps)
+    scheme = "first" if squeezes and prefixed else "never"
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(replacement=SPACE, prepend_scheme=scheme)
+    first = [decoders.Strip(" ", 1, 0)] if prefixed else []
+    tokenizer.decoder = decoders.Sequence(
+        [decoders.Replace(SPACE, " "), decoders.ByteFallback(), decoders.Fuse(), *first]
+    )
+    tokenizer.add_special_tokens([piece.text for piece in pieces if piece.type == _CONTROL])
+    fixed = [piece.text for piece in pieces if piece.type == _USER_DEFINED]
+    tokenizer.add_tokens([AddedToken(text, normalized=False) for text in fixed])
+    return tokenizer
+
+
+def merges_of(pieces: dict[str, int]) -> list[tuple[str, str]]:
+    """List the merges a BPE vocabulary implies: all ways to make each piece of two others, the better piece first.
+
+    SentencePiece joins the two neighbours whose product is the best piece, whatever they are.
+
+    >>> merges_of({"ab": 0, "abc": 1, "a": 2, "b": 3, "c": 4, "bc": 5})
+    [('a', 'b'), ('ab', 'c'), ('a', 'bc'), ('b', 'c')]
+    """
+    merges: list[tuple[str, str]] = []
+    for piece in sorted(pieces, key=pieces.__getitem__):
+        ways = [(piece[:i], piece[i:]) for i in range(1, len(piece))]
+        known = [pair for pair in ways if pair[0] in pieces and pair[1] in pieces]
+        merges += sorted(known, key=lambda pair: (pieces[pair[0]], pieces[pair[1]]))
+    return merges
+
+
+def _piece(message: bytes) -> _Piece:
+    fields = dict(_fields(message))
+    return _Piece(fields[1].decode("utf-8"), struct.unpack("<f", fields.get(2, bytes(4)))[0], fields.get(3, _NORMAL))
+
+
+def _fields(message: bytes) -> Iterator[tuple[int, Any]]:
+    """Read fields of a protocol-buffer message as (number, integer or bytes), so that no protobuf library is needed."""
+    at = 0
+    while at < len(message):
+        key, at = _varint(message, at)
+        kind = key & 7
+        if kind == 0:
+            value, at = _varint(message, at)
+            yield key >> 3, value
+            continue
+        size, at = ({1: 8, 5: 4}[kind], at) if kind in (1, 5) else _varint(message, at)
+        yield key >> 3, message[at : at + size]
+        at += size
+    if at > len(message):
+        raise ValueError("it ends too early")
+
+
+def _varint(message: bytes, at: int) -> tuple[int, int]:
+    end = next(i for i in range(at, len(message)) if message[i] < 128) + 1
+    return sum((byte & 127) << 7 * i for i, byte in enumerate(message[at:end])), end

@@ -1,0 +1,161 @@
+"""The one opener: what it takes, what it refuses, and how it cuts a word as inside a sentence."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from mws_hf import MwSTokenizer, MwSTokenizerFast, MwSTrainer
+from mws_hf.errors import MissingTokenizerError, MwSError
+from mws_hf.evaluate import score_text
+from mws_hf.text.sample_texts import NATURAL
+from mws_hf.tokenizer.opened import open_tokenizer
+from tests.in_process import mws
+from tests.small_tokenizers import small_fast
+
+POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "0" * 64 + "\nsize 12\n"
+
+
+@pytest.mark.parametrize("name", ["BertTokenizerFast", "LlamaTokenizer", "T5TokenizerFast", "Qwen2Tokenizer"])
+@pytest.mark.parametrize("empty", [{}, {"vocab.json": "{}", "merges.txt": ""}])
+def test_a_folder_without_a_vocabulary_is_no_tokenizer(name: str, empty: dict[str, str], tmp_path: Path):
+    for file, content in {"tokenizer_config.json": json.dumps({"tokenizer_class": name}), **empty}.items():
+        (tmp_path / file).write_text(content)
+    for by_class in (True, False):
+        with pytest.raises(MwSError, match="tokenizer"):
+            open_tokenizer(tmp_path, by_class=by_class)
+    (tmp_path / "text.txt").write_text("some text\n")
+    for command in (
+        ("encode", str(tmp_path / "text.txt"), "-t", str(tmp_path), "-o", str(tmp_path / "out")),
+        ("evaluate", str(tmp_path), "--text", str(tmp_path / "text.txt")),
+        ("segment", str(tmp_path), "word"),
+    ):
+        code, out, _ = mws(*command)
+        assert code == 2 and not out
+
+
+def test_a_tokenizer_json_without_entries_is_no_tokenizer(tmp_path: Path):
+    spec = json.loads(small_fast().backend_tokenizer.to_str())
+    spec["model"] |= {"vocab": {}, "merges": []}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(spec))
+    with pytest.raises(MissingTokenizerError, match="no vocabulary"):
+        open_tokenizer(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("vocab.txt", "[PAD]\n[UNK]\n"), ("x.tiktoken", "IQ== 0\nIg== 1\n"), ("tekken.json", "{}")],
+)
+def test_a_file_of_another_program_is_named_with_a_way_that_helps(name: str, content: str, tmp_path: Path):
+    (tmp_path / name).write_text(content)
+    for place in (tmp_path, tmp_path / name):
+        with pytest.raises(MwSError, match=f"{name} is of another program.*convert_slow_tokenizer"):
+            open_tokenizer(place)
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "tokenizer.model", "tokenizer_config.json"])
+def test_a_pointer_of_git_lfs_is_no_tokenizer(name: str, tmp_path: Path):
+    small_fast().save_pretrained(tmp_path / "whole")
+    folder = tmp_path if name == "tokenizer.model" else tmp_path / "whole"
+    (folder / name).write_text(POINTER)
+    with pytest.raises(MwSError, match=r"Git LFS pointer.*git lfs pull"):
+        open_tokenizer(folder, by_class=True)
+
+
+@pytest.fixture(scope="module", params=["unigram", "bpe"])
+def stripping(request, tmp_path_factory) -> Path:
+    """A folder with nothing but a SentencePiece model that strips the space before a text and adds none."""
+    spm = pytest.importorskip("sentencepiece")
+    made = io.BytesIO()
+    spm.SentencePieceTrainer.train(
+        sentence_iterator=iter([*NATURAL, "unlock unlocks locks undo"] * 20),
+        model_writer=made,
+        model_type=request.param,
+        vocab_size=600,
+        byte_fallback=True,
+        hard_vocab_limit=False,
+        add_dummy_prefix=False,
+        minloglevel=2,
+    )
+    folder = tmp_path_factory.mktemp("spm")
+    (folder / "tokenizer.model").write_bytes(made.getvalue())
+    return folder
+
+
+def test_a_folder_with_a_sentence_piece_model_alone_is_a_tokenizer_everywhere(stripping: Path, tmp_path: Path):
+    library, own = open_tokenizer(stripping, by_class=True), open_tokenizer(stripping)
+    texts = [text for text in NATURAL if "\n" not in text]
+    assert [each.ids for each in own.encode(texts)] == [each.ids for each in library.encode(texts)]
+    assert own.eos_token is None and own.vocabulary_size == library.vocabulary_size
+    (tmp_path / "t.txt").write_text("\n".join(texts), encoding="utf-8")
+    code, _, err = mws("encode", str(tmp_path / "t.txt"), "-t", str(stripping), "-o", str(tmp_path / "o"), "-q")
+    assert code in (0, 2), err  # 2: it names no end of text
+
+
+def test_a_tokenizer_that_strips_the_space_is_cut_as_inside_a_sentence(stripping: Path):
+    """Without a dummy prefix a word at the beginning has no mark; inside a sentence it has one."""
+    for by_class in (True, False):
+        opened = open_tokenizer(stripping, by_class=by_class)
+        for word in ("unlocks", "undo", "дома"):
+            text = f"locks {word}"
+            encoded = opened.encode([text])[0]
+            inside = {start - 6 for start, _ in encoded.spans if 6 < start < len(text)}
+            cuts = {sum(map(len, pieces[:i])) for pieces in opened.cut([word]) for i in range(1, len(pieces))}
+            assert cuts == inside, (word, encoded.tokens)
+    lines = [" ".join(["и", *text.split()]) for text in NATURAL if "\n" not in text]
+    assert score_text(stripping, lines).context_agreement > 0.95
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory) -> Path:
+    """A trained tokenizer with its record and evidence, in a subfolder; the root holds a damaged one."""
+    root = tmp_path_factory.mktemp("root")
+    words = ["перечитать читатель писатель писал читал переписать"] * 40
+    MwSTrainer(vocab_size=420, show_progress=False).train(words).save_pretrained(root / "inside")
+    (root / "tokenizer.json").write_text("{")
+    return root
+
+
+@pytest.mark.parametrize("kind", [MwSTokenizer, MwSTokenizerFast])
+def test_evidence_is_found_by_a_relative_name_a_subfolder_and_elsewhere(kind, trained: Path, tmp_path, monkeypatch):
+    monkeypatch.chdir(trained.parent)
+    tokenizer = kind.from_pretrained(trained.name, subfolder="inside")
+    monkeypatch.chdir(tmp_path)
+    assert tokenizer.explain("писатель").spelt
+    assert dict(open_tokenizer(tokenizer).kinds)["morph"] > 0
+    if kind is MwSTokenizer:
+        tokenizer.set_dropout(0.5, kind="morph")
+
+
+def test_explaining_changes_no_fingerprint(trained: Path):
+    hasher = pytest.importorskip("datasets.fingerprint").Hasher
+    tokenizer = MwSTokenizerFast.from_pretrained(trained / "inside")
+    before = hasher.hash(tokenizer)
+    tokenizer.explain("писатель")
+    assert hasher.hash(tokenizer) == before
+
+
+def test_dropout_has_one_fingerprint_in_every_process(trained: Path):
+    import subprocess
+    import sys
+
+    code = (
+        "import sys; from mws_hf import MwSTokenizer; from datasets.fingerprint import Hasher\n"
+        "t = MwSTokenizer.from_pretrained(sys.argv[1]); t.set_dropout(0.3, kind='morph'); print(Hasher.hash(t))"
+    )
+    pytest.importorskip("datasets")
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code, str(trained / "inside")],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(found) == 1

@@ -29,7 +29,7 @@ from mws_hf.report.words import differences, visible
 from mws_hf.research import baselines
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 from mws_hf.tokenizer.backend import base_vocab, build_backend
-from mws_hf.tokenizer.opened import Opened
+from mws_hf.tokenizer.opened import Opened, open_tokenizer
 from mws_hf.trainer import MwSTrainer
 from tests.examples import examples
 from tests.processes import mws, one_line

@@ -203,8 +203,10 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
             MwSError: the pre-tokenizer is not a split by a pattern, or an argument is unknown or out of range.
         """
         from mws_hf.corpus.counting import count_documents  # inference must not load the learner
+        from mws_hf.learn.described import COUNT, check_range
         from mws_hf.learn.settings import read_settings
 
+        check_range("vocab_size", vocab_size, COUNT)
         show_progress = kwargs.pop("show_progress", True)
         new = self._retrained_on_nothing(vocab_size, new_special_tokens, special_tokens_map)
         special = [token.content for _, token in sorted(new.backend_tokenizer.get_added_tokens_decoder().items())]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mws_hf.corpus.counts import check_normalization
 from mws_hf.errors import MwSError
-from mws_hf.learn.described import TrainerFields, check_flag, described
+from mws_hf.learn.described import SETTINGS, TrainerFields, check_flag, check_names, described
 from mws_hf.learn.settings import CriterionSettings, VocabularySettings, alphabet_kind, read_settings
 from mws_hf.text.byte_alphabet import check_added_tokens
 from mws_hf.text.pattern import compiled, with_digits
@@ -47,6 +47,13 @@ class MwSTrainer(TrainerFields):
 
     settings: CriterionSettings = field(init=False, repr=False, compare=False)
     vocabulary: VocabularySettings = field(init=False, repr=False, compare=False)
+
+    def __new__(cls, *values: Any, **given: Any) -> MwSTrainer:
+        """Refuse what is no setting, with the nearest name."""
+        if values:
+            raise MwSError(f"MwSTrainer({values[0]!r}): give settings by name, such as vocab_size=32000")
+        check_names("MwSTrainer", given, SETTINGS)
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         check_flag("show_progress", self.show_progress)

@@ -29,17 +29,19 @@ def training_facts(backend: Tokenizer, groups: GroupedCounts, weights: Mapping[s
 
     Returns:
         ``rare_entries``: of the products of merges, as shares, those ``unused`` in the text, and those used
-        ``under_5`` times, the former included. Where groups are named also ``groups``, by name: ``weight`` in training,
-        ``types`` (distinct pre-tokens), ``words`` (running ones, of letters), ``tokens_per_word`` (of those, the space
-        before each included; 0 without words), ``bytes_per_token`` (UTF-8 bytes of the group's text) and
-        ``own_vocabulary`` (share of the vocabulary that no other group's text uses). ``sample_words``: some longer
-        words of the text, evenly spread, for a model card to show cut.
+        ``under_5`` times, the former included. ``bytes_per_token``: UTF-8 bytes of the text by its tokens. Where groups
+        are named also ``groups``, by name: ``weight`` in training, ``types`` (distinct pre-tokens), ``words`` (running
+        ones, of letters), ``tokens_per_word`` (of those, the space before each included; 0 without words),
+        ``bytes_per_token`` and ``own_vocabulary`` (share of the vocabulary that no other group's text uses).
+        ``sample_words``: some longer words of the text, evenly spread, for a model card to show cut.
     """
     encoder, size = BlockEncoder(backend), backend.get_vocab_size()
     cut = side_by_side(partial(_cut, encoder, size, groups.is_named), groups.values(), most=MAX_LISTS_AT_ONCE)
     words = groups.union.strings
+    n_tokens = sum(int(uses.sum()) for uses, _ in cut)
     facts: dict[str, Any] = {
         "rare_entries": _rare_entries(encoder.spec, np.sum([uses for uses, _ in cut], axis=0)),
+        "bytes_per_token": round(sum(map(_bytes, groups.values())) / max(1, n_tokens), 4),
         "sample_words": list(sample_words(words[:: len(words) // _SPREAD + 1].to_pylist())),
     }
     if groups.is_named:
@@ -82,13 +84,16 @@ def _cut(encoder: BlockEncoder, size: int, is_named: bool, counts: WordCounts) -
         return uses, {}
     tokens = np.concatenate(lengths) * counts.counts
     words = int(counts.counts[is_word].sum())
-    n_bytes = int((np.diff(counts.utf8()[1]) * counts.counts).sum())
     return uses, {
         "types": len(counts),
         "words": words,
         "tokens_per_word": round(int(tokens[is_word].sum()) / max(1, words), 4),
-        "bytes_per_token": round(n_bytes / max(1, int(tokens.sum())), 4),
+        "bytes_per_token": round(_bytes(counts) / max(1, int(tokens.sum())), 4),
     }
+
+
+def _bytes(counts: WordCounts) -> int:
+    return int((np.diff(counts.utf8()[1]) * counts.counts).sum())
 
 
 def sample_words(words: Iterable[str], wanted: int = 8) -> tuple[str, ...]:

@@ -57,7 +57,6 @@ def _end_at_once(code: object) -> None:
 def run(app: Callable[..., None], name: str) -> None:
     """Run an application under a name; a user's error is one line, and exit code 2."""
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
-    logging.getLogger("mws_hf.kernels.cache.notices").setLevel(logging.INFO)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a cp1252 console shows \\u0436 rather than a traceback
             stream.reconfigure(errors="backslashreplace")

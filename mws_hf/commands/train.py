@@ -171,11 +171,14 @@ def _train_and_save(
     result: dict[str, Any] = {
         "directory": str(output),
         "vocab_size": backend.get_vocab_size(),
+        "vocab_size_asked": trainer.vocabulary.wanted,
         "alphabet": settings["characters"],
         "morph_merges": merges["morph"],
         "composition_merges": merges["composition"],
+        "required_merges": merges.get("required", 0),
         "word_types": settings["word_types"],
-        **({"places_cut": settings["places_cut"]} if "places_cut" in settings else {}),
+        "bytes_per_token": settings["bytes_per_token"],
+        **_fineness(settings),
         "criterion": trainer.criterion,
         "seconds": round(time.perf_counter() - started, 1),
         **{name: settings[name] for name in ("rare_entries", "groups") if name in settings},
@@ -199,14 +202,37 @@ def _check_groups(trainer: MwSTrainer, sources: Sources) -> None:
         labels_of_groups(sources.by_group, evidence.labels, evidence.group_labels)
 
 
+def _fineness(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the share of places cut, and the granularity used: asked for, of labels, usual; None of several groups."""
+    from mws_hf.learn.settings import DEFAULT_GRANULARITY
+
+    if "places_cut" not in settings:
+        return {}
+    used = settings.get("label_fit", {"granularity": DEFAULT_GRANULARITY}).get("granularity")
+    return {"places_cut": settings["places_cut"], "granularity": settings["granularity"] or used}
+
+
 def _summary(result: dict[str, Any]) -> str:
-    return (
-        f"{result['directory']}: {counted(result['vocab_size'], 'token')} "
-        f"({counted(result['morph_merges'], 'morph merge')}, "
-        f"{counted(result['composition_merges'], 'composition')}) "
-        f"from {counted(result['word_types'], 'word type')} in {result['seconds']} s"
-        + (f"; morphs cut {result['places_cut']:.1%} of the places inside words" if "places_cut" in result else "")
-    )
+    """Say what came out: entries and their kinds, how long text becomes, how finely words are cut."""
+    morphs, compositions, required = (result[f"{kind}_merges"] for kind in ("morph", "composition", "required"))
+    base = result["vocab_size"] - morphs - compositions - required
+    asked = result["vocab_size_asked"]
+    short = f" of {asked:,} asked for" if asked is not None and result["vocab_size"] < asked else ""
+    lines = [
+        f"{result['directory']}: {counted(result['vocab_size'], 'entry', 'entries')}{short}: "
+        f"{counted(morphs, 'morph')}, "
+        f"{counted(compositions, 'frequent stem or word', 'frequent stems and words')} (compositions), "
+        f"{f'{required:,} for --tokens, ' if required else ''}{base:,} bytes, characters and special tokens",
+        f"learnt from {counted(result['word_types'], 'different word')} in {result['seconds']} s; "
+        f"a token stands for {result['bytes_per_token']:.2f} bytes of this text",
+    ]
+    if "places_cut" in result:
+        share = "fewer" if result["granularity"] is None else f"{result['granularity']:.1%}"
+        lines.append(
+            f"morphs end at {result['places_cut']:.1%} of the places inside words; at {share} a boundary is likelier "
+            "than none (--granularity), at the others no merge was worth its price"
+        )
+    return "\n".join(lines)
 
 
 def _refuse_unrunnable(pattern: str) -> None:

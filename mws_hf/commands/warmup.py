@@ -47,6 +47,6 @@ def compile_ahead() -> subprocess.Popen[bytes] | None:
         cache_directory().mkdir(parents=True, mode=0o700)
     except OSError:  # there already, or it cannot be made
         return None
-    say_compiling(first=True)
+    say_compiling(now=True)
     nothing = subprocess.DEVNULL
     return subprocess.Popen([sys.executable, "-P", "-c", _MERGING], stdin=nothing, stdout=nothing, stderr=nothing)

@@ -23,6 +23,7 @@ import pickle
 import secrets
 import stat
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -85,7 +86,7 @@ def _add_value(value: Any, parts: list[str], seen: set[int]) -> None:
 
 logger = logging.getLogger(__name__)
 notices = logging.getLogger(__name__ + ".notices")
-"""Tells of compiling on terminals; at the level INFO, which the command line sets, also in files and pipes."""
+"""Says that kernels are being compiled, unless its level is above WARNING (``--quiet``)."""
 
 _SEAL = 32  # bytes of SHA-256
 _COMPILING = "compiling kernels for this machine, once, about 15 s"
@@ -105,6 +106,7 @@ PROCESSOR_FILE = "processor.json"
 """In `SHIPPED`, what its code was compiled for: numba's triple, name and features of a processor."""
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _said: set[str] = set()
+_asked: list[float] = []  # when kernels had to be compiled
 
 
 def attach(dispatcher: Any, function: Callable[..., Any], folder: Path) -> bool:
@@ -154,7 +156,7 @@ class _KernelCache:
                 found, code = pickle.loads(content)
                 if found == key:
                     return self._rebuild(target_context, *code)
-        say_compiling(first=not (_holds_kernels(self._folder) or _holds_kernels(shipped)))
+        say_compiling()
         return None
 
     def _read(self, path: Path) -> bytes | None:
@@ -258,27 +260,17 @@ def _write(path: Path, content: bytes) -> None:
         raise
 
 
-def _holds_kernels(folder: Path) -> bool:
-    """Return whether any kernel was compiled on this machine before."""
-    try:
-        return any(name.endswith(".kernel") for name in os.listdir(folder))
-    except OSError:
-        return False
-
-
-def say_compiling(*, first: bool) -> None:
-    """Say once a process that kernels are being compiled: on a terminal any of them, elsewhere only all (`first`)."""
-    if _COMPILING in _said or sys.stderr is None:
+def say_compiling(*, now: bool = False) -> None:
+    """Say once a process that kernels are being compiled: `now` and on a terminal at once, elsewhere after a second."""
+    if _COMPILING in _said or sys.stderr is None or not notices.isEnabledFor(logging.WARNING):
         return
-    _said.add(_COMPILING)
-    if notices.isEnabledFor(logging.WARNING) and (
-        sys.stderr.isatty() or (first and notices.isEnabledFor(logging.INFO))
-    ):
-        from tqdm import tqdm  # leaves progress bars whole
-
-        tqdm.write(_COMPILING, file=sys.stderr)
-    else:
-        notices.debug(_COMPILING)
+    _asked.append(time.monotonic())
+    if now or sys.stderr.isatty() or _asked[-1] - _asked[0] > 1:
+        _said.add(_COMPILING)
+        if "tqdm" in sys.modules:  # where bars may be drawn, which it leaves whole
+            sys.modules["tqdm"].tqdm.write(_COMPILING, file=sys.stderr)
+        else:
+            sys.stderr.write(f"{_COMPILING}\n")
 
 
 def _warn_once(what: str, folder: Path, why: str) -> None:

@@ -14,6 +14,7 @@ import contextlib
 import functools
 import hashlib
 import os
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from functools import cached_property, lru_cache
@@ -21,6 +22,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
+from mws_hf.errors import MwSError
 from mws_hf.kernels import cache
 
 _PACKAGE = Path(__file__).resolve().parent.parent
@@ -38,8 +40,15 @@ def cache_directory() -> Path:
         source = file.read_bytes()
         if any(sign in source for sign in _SIGNS):
             digest.update(source)
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mws_hf" / "numba"
-    return Path(os.environ.get("NUMBA_CACHE_DIR") or home) / digest.hexdigest()[:16]
+    return Path(os.environ.get("NUMBA_CACHE_DIR") or user_cache() / "numba") / digest.hexdigest()[:16]
+
+
+def user_cache() -> Path:
+    """Return the folder for what can be made again: ``~/.cache/mws_hf``, or without a home a temporary one."""
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mws_hf"
+    except RuntimeError:  # no HOME, and a user id that the system does not know, as in containers
+        return Path(tempfile.gettempdir()) / f"mws_hf-{getattr(os, 'getuid', int)()}"
 
 
 _MAKING = threading.RLock()
@@ -70,6 +79,8 @@ class Later:
         return self.made(*arguments)
 
     def __getattr__(self, name: str) -> Any:
+        if name == "made":  # making it failed: an AttributeError of numba's
+            raise MwSError(f"numba cannot make the kernel {self.py_func.__name__}; pip install --upgrade numba")
         return getattr(self.made, name)
 
 
@@ -118,6 +129,8 @@ def _dispatcher(allocates: bool, inner: bool, more: dict[str, Any], function: Ca
     options = {"no_cfunc_wrapper": True, "no_cpython_wrapper": inner, **more}
     if hasattr(DefaultOptions, "_nrt"):
         options["_nrt"] = allocates
+    if numba.config.DISABLE_JIT:
+        raise MwSError("NUMBA_DISABLE_JIT is set, but training and encoding in bulk need compiled kernels; unset it")
     compiled = numba.njit(**options)(function)
     if not cache.attach(compiled, function, cache_directory()):
         with contextlib.suppress(RuntimeError):  # numba's word for: no folder to cache in

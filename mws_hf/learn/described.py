@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
 from functools import cache
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar, get_type_hints
 
-from mws_hf.errors import SettingError
+from mws_hf.errors import MwSError, SettingError
 from mws_hf.text.alphabets import NAMED_ALPHABETS
 from mws_hf.text.byte_alphabet import Alphabet
 from mws_hf.text.pattern import Digits
@@ -334,6 +335,21 @@ def described(documented: type[T]) -> type[T]:
         lines = "\n".join(f"    {name}: {setting.argument_help()}" for name, setting in SETTINGS.items())
         documented.__doc__ = inspect.cleandoc(documented.__doc__).replace(_PLACE, f"Args:\n{lines}")
     return documented
+
+
+def check_names(taker: str, given: Iterable[str], known: Collection[str]) -> None:
+    """Refuse the name of a setting that is not known, with the nearest one that is.
+
+    >>> check_names("MwSTrainer", ["vocab"], ["vocab_size", "n_merges"])
+    Traceback (most recent call last):
+        ...
+    mws_hf.errors.MwSError: MwSTrainer takes no 'vocab'; the nearest name is 'vocab_size'
+    """
+    for name in given:
+        if name not in known:
+            near = [*(each for each in known if name in each), *get_close_matches(name, known, 1)]
+            advice = f"the nearest name is {near[0]!r}" if near else f"it takes {', '.join(known)}"
+            raise MwSError(f"{taker} takes no {name!r}; {advice}")
 
 
 def check_settings(settings: Any) -> None:

@@ -26,7 +26,7 @@ from mws_hf.learn.words import utf8_sizes
 from mws_hf.text.alphabets import characters_of
 from mws_hf.text.byte_alphabet import DEFAULT_ALPHABET, Alphabet, check_alphabet_kind
 from mws_hf.text.pattern import DEFAULT_PATTERN
-from mws_hf.text.special import check_special_tokens
+from mws_hf.text.special import BYTE_TOKENS, check_order, check_special_tokens
 
 if TYPE_CHECKING:
     from mws_hf.corpus.segmentations import GoldWord
@@ -223,13 +223,22 @@ class VocabularySettings(VocabularyFields):
             check_alphabet_kind(self.alphabet)
         object.__setattr__(self, "weights", check_weights(self.weights))
         object.__setattr__(self, "special_tokens", check_special_tokens(self.special_tokens))
+        if self.vocab_size is not None and self.vocab_size < (least := len(self.special_tokens) + len(BYTE_TOKENS)):
+            said = f"is less than the {least} entries of {len(BYTE_TOKENS)} bytes and the special tokens; ask for more"
+            raise SettingError("vocab_size", self.vocab_size, said)
         object.__setattr__(self, "initial_alphabet", characters_of(self.initial_alphabet))
         for name in ("tokens", "keep_apart"):
             given = getattr(self, name)
+            check_order(name, given)
             if isinstance(given, str) or not all(isinstance(each, str) for each in given):
                 raise MwSError(f"{name}={given!r}: give a list of strings")
             object.__setattr__(self, name, tuple(given))
         self.apart  # noqa: B018  # refuses what cannot be kept apart
+
+    @property
+    def wanted(self) -> int | None:
+        """The entries asked for; None where a number of merges is."""
+        return DEFAULT_VOCAB_SIZE if self.vocab_size is None and self.n_merges is None else self.vocab_size
 
     @cached_property
     def apart(self) -> Apart:

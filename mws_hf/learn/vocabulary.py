@@ -26,7 +26,6 @@ from mws_hf.learn.evidence.forms import collect_forms
 from mws_hf.learn.morphs import MORPH_LIMITS, learn_contextual
 from mws_hf.learn.multilingual import find_evidence
 from mws_hf.learn.settings import (
-    DEFAULT_VOCAB_SIZE,
     Apart,
     ContextualSettings,
     CriterionSettings,
@@ -236,18 +235,18 @@ def choose_alphabet(words: CodePoints, counts: Longs, initial: Iterable[str], li
 def _merge_budget(settings: CriterionSettings, vocabulary: VocabularySettings, alphabet: list[str]) -> int:
     """Count the merges that the vocabulary has room for; a vocabulary too small for its base warns and gets none."""
     n_special = len(vocabulary.special_tokens)
-    if vocabulary.n_merges is not None:
+    if (wanted := vocabulary.wanted) is None:
         # the published size test counts special tokens before they are appended (mws.md, Training)
-        return vocabulary.n_merges + (n_special if settings.as_published else 0)
-    wanted = DEFAULT_VOCAB_SIZE if vocabulary.vocab_size is None else vocabulary.vocab_size
+        return (vocabulary.n_merges or 0) + (n_special if settings.as_published else 0)
     in_bytes = alphabet_kind(settings, vocabulary) == "bytes"  # merges of bytes make the alphabet then
     n_alphabet = len(character_merges(alphabet) if in_bytes else alphabet)
     base = n_special + len(BYTE_TOKENS) + n_alphabet
     if wanted < base:
         _logger.warning(
-            "a vocabulary of %d is less than %d special tokens + %d byte tokens + %d %s = %d: no merges are "
-            "learnt; ask for a larger one, or limit the alphabet",
-            wanted, n_special, len(BYTE_TOKENS), n_alphabet, "parts of characters" if in_bytes else "characters", base,
+            "the vocabulary has %s entries, %s were asked for: %d special tokens + %d bytes + %d %s leave no room for "
+            "merges; ask for more, or limit the alphabet",
+            f"{base:,}", f"{wanted:,}", n_special, len(BYTE_TOKENS), n_alphabet,
+            "parts of characters" if in_bytes else "characters",
         )  # fmt: skip
     return max(0, wanted - base)
 
@@ -331,10 +330,13 @@ def _learn_compositions(
 
 def _warn_if_short(job: LearningJob, n_found: int) -> None:
     if n_found < job.n_merges:
-        advice = "" if job.composition else "; a composition of 'fill' would fill the rest with frequent neighbours"
+        size = job.vocabulary.wanted
+        asked = "" if size is None else f": {size - job.n_merges + n_found:,} entries, {size:,} were asked for"
+        counted = not job.composition and int(job.counts.counts.max()) > 1  # a list of words has no frequent ones
         _logger.warning(
-            "the %s criterion found %d of %d merges: the vocabulary has %d entries fewer than asked for%s",
-            job.settings.criterion, n_found, job.n_merges, job.n_merges - n_found, advice,
+            "the words yield %s of %s merges%s; give more text, or ask for fewer%s",
+            f"{n_found:,}", f"{job.n_merges:,}", asked,
+            ", or for frequent words besides (a composition of 'fill')" if counted else "",
         )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, KeysView, Mapping, Sequence, Set
 from typing import Any
 
 from mws_hf.errors import MwSError
@@ -37,8 +37,9 @@ def check_special_tokens(tokens: Iterable[str]) -> list[str]:
     """Return the special tokens as a list, each of them checked.
 
     Raises:
-        MwSError: the tokens are one string or a mapping; a token is empty or blank, given twice, no Unicode text, or
-            has the form of a byte token (``<0x41>``).
+        MwSError: the tokens are one string, a mapping or a set, which has no order; a token is empty or blank, given
+            twice, no Unicode text, has the form of a byte token (``<0x41>``), or takes white space or whole words alone
+            (flags of an AddedToken, which would be lost).
 
     >>> check_special_tokens(["<s>", "</s>", "<s>"])
     Traceback (most recent call last):
@@ -47,11 +48,17 @@ def check_special_tokens(tokens: Iterable[str]) -> list[str]:
     """
     if isinstance(tokens, str | bytes | Mapping) or not isinstance(tokens, Iterable):
         raise MwSError(f"special_tokens={tokens!r}: give a list of tokens, such as ['<|endoftext|>', '<|pad|>']")
+    check_order("special_tokens", tokens)
     result: dict[str, None] = {}
     for given in tokens:
         if isinstance(given, Mapping | list | tuple | bytes) or given is None:
             raise MwSError(f"special token {given!r} is a {type(given).__name__}, not text; give its name alone")
         token = str(given)
+        if lost := [flag for flag in ("lstrip", "rstrip", "single_word") if getattr(given, flag, False) is True]:
+            raise MwSError(
+                f"special token {token!r} has {lost[0]}=True, which training does not keep; give its name alone, and "
+                "the AddedToken to add_special_tokens of the tokenizer that comes out"
+            )
         if not token.strip():
             what = "the empty string" if not token else f"nothing but white space ({token!r})"
             raise MwSError(f"a special token is {what}; give each a name such as '<|endoftext|>'")
@@ -63,6 +70,12 @@ def check_special_tokens(tokens: Iterable[str]) -> list[str]:
             raise MwSError(f"special token {token!r} has the name of a byte token; choose another name")
         result[token] = None
     return list(result)
+
+
+def check_order(name: str, given: object) -> None:
+    """Refuse a set where the order decides about ids: that of strings in a set differs from process to process."""
+    if isinstance(given, Set) and not isinstance(given, KeysView):
+        raise MwSError(f"{name}: a {type(given).__name__} has no order, and the order decides about ids; give a list")
 
 
 def special_roles(tokens: Iterable[str]) -> dict[str, str]:

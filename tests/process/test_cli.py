@@ -52,6 +52,7 @@ def test_train_json_goes_to_stdout_and_nothing_else(corpus: Path, tmp_path: Path
     done = mws("train", corpus, *classic, "--output", tmp_path / "t", "--json")
     result = json.loads(done.stdout)
     assert result["morph_merges"] == 22 and result["composition_merges"] == 0
+    assert result["vocab_size_asked"] is None and result["bytes_per_token"] > 1
     assert done.stderr == ""
 
 

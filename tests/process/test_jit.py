@@ -25,9 +25,19 @@ print(intern_pairs(np.array([1, 2, 1], np.int32), np.array([1, 2, 1], np.int32))
 """
 
 
-def run(cache, code=CHILD, **options):
+COMPILING = "compiling kernels for this machine, once, about 15 s\n"
+
+
+def raw(cache, code=CHILD, **options):
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
     return subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, **options)
+
+
+def run(cache, code=CHILD, **options):
+    """Run a child; that it compiles, which a slow machine makes it say, is no matter."""
+    done = raw(cache, code, **options)
+    done.stderr = done.stderr.replace(COMPILING, "")
+    return done
 
 
 def files_of(cache):
@@ -148,12 +158,32 @@ def test_a_terminal_is_told_of_compiling_once_and_only_if_it_happens(tmp_path):
 
 
 @thorough
+def test_a_training_in_python_says_so_off_a_terminal_too(tmp_path):
+    code = "from mws_hf import MwSTrainer; MwSTrainer(n_merges=2).train(['дом дома домом'])"
+    assert raw(tmp_path, code).stderr == COMPILING
+    assert raw(tmp_path, code).stderr == ""
+
+
+def test_kernels_need_no_home_and_say_what_stops_them(tmp_path):
+    code = "import mws_hf.kernels.jit as jit, pathlib\ndef home(): raise RuntimeError\npathlib.Path.home = home\n"
+    bare = {name: value for name, value in os.environ.items() if name not in ("XDG_CACHE_HOME", "NUMBA_CACHE_DIR")}
+    done = subprocess.run(
+        [sys.executable, "-c", code + "print(jit.cache_directory())"], env=bare, capture_output=True, text=True
+    )
+    assert "mws_hf-" in done.stdout, done.stderr
+    refused = subprocess.run(
+        [sys.executable, "-c", CHILD], env={**os.environ, "NUMBA_DISABLE_JIT": "1"}, capture_output=True, text=True
+    )
+    assert "MwSError: NUMBA_DISABLE_JIT is set" in refused.stderr
+
+
+@thorough
 def test_quiet_commands_do_not_speak_of_compiling(tmp_path):
     (tmp_path / "text.txt").write_text("дом дома " * 9)
     code = "from mws_hf.commands.entry import main; import sys; sys.argv = ['mws', 'count', {!r}, '-o', {!r}{}]; main()"
     names = str(tmp_path / "text.txt"), str(tmp_path / "counts.parquet")
-    piped = run(tmp_path / "a", code.format(*names, ""))  # the first run says so wherever its words go
-    assert piped.stderr.splitlines().count("compiling kernels for this machine, once, about 15 s") == 1
+    piped = raw(tmp_path / "a", code.format(*names, ""))  # the first run says so wherever its words go
+    assert piped.stderr.count(COMPILING) == 1
     assert on_a_terminal(tmp_path / "b", code.format(*names, ", '--quiet'")) == ""
 
 

@@ -117,7 +117,8 @@ def test_one_is_singular(tmp_path: Path):
     done = mws(
         "train", tmp_path / "one.txt", "--n-merges", 1, "--composition", 1, "--output", tmp_path / "t", "--quiet"
     )
-    assert "1 composition)" in done.stdout and "from 1 word type in" in done.stdout, done.stderr
+    assert "1 frequent stem or word (compositions)" in done.stdout, done.stderr
+    assert "from 1 different word in" in done.stdout
 
 
 def test_hidden_boundary_price_reaches_the_learner(corpus: Path, tmp_path: Path):

@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tokenizers import AddedToken
 
 from mws_hf import MwSError, MwSTrainer, encode_corpus
 from mws_hf.corpus.counting import count_documents, count_files
 from mws_hf.corpus.word_list import read_word_list
 from mws_hf.learn.classic.coefficient import ClassicSettings
 from mws_hf.learn.settings import ContextualSettings, EvidenceSettings
+from mws_hf.research import baselines
+from mws_hf.research.compare import compare
 from tests.in_process import mws
 from tests.short_text import TEXT
 
@@ -48,6 +51,10 @@ CONTEXTUAL = ("hidden_boundary_price", "granularity")
         ("initial_alphabet", [1]),
         ("special_tokens", {"eos_token": "</s>"}),
         ("special_tokens", "</s>"),
+        ("special_tokens", frozenset(["</s>", "<s>"])),
+        ("special_tokens", [AddedToken("<sep>", single_word=True)]),
+        ("special_tokens", [AddedToken("<sep>", rstrip=True)]),
+        ("tokens", {"дом", "кот"}),
         ("special_tokens", [{"content": "</s>"}]),
         ("special_tokens", [None]),
         ("special_tokens", ["  "]),
@@ -60,6 +67,31 @@ def test_a_trainer_refuses_a_bad_argument_at_once_and_names_it(argument: str, va
     with pytest.raises(MwSError) as caught:
         MwSTrainer(**{argument: value})
     assert argument.split("_")[0] in str(caught.value)
+
+
+@pytest.mark.parametrize(("name", "nearest"), [("size", "vocab_size"), ("specialtokens", "special_tokens")])
+def test_a_wrong_name_is_refused_with_the_nearest(name: str, nearest: str):
+    with pytest.raises(MwSError, match=f"no '{name}'.*'{nearest}'"):
+        MwSTrainer(**{name: 3})
+    tokenizer = MwSTrainer(n_merges=2, show_progress=False).train_from_iterator([TEXT])
+    with pytest.raises(MwSError, match=name):
+        tokenizer.train_new_from_iterator([TEXT], 300, **{name: 3})
+    with pytest.raises(MwSError, match="by name"):
+        MwSTrainer(8000)
+
+
+def test_a_size_in_letters_is_taken_by_no_door_of_python(tmp_path: Path):
+    tokenizer = MwSTrainer(n_merges=2, show_progress=False).train_from_iterator([TEXT])
+    doors = [
+        lambda: MwSTrainer(vocab_size="1k"),
+        lambda: MwSTrainer(n_merges="1k"),
+        lambda: tokenizer.train_new_from_iterator([TEXT], "1k"),
+        lambda: baselines.train("unigram", {"дом": 3}, "1k"),
+        lambda: compare({"дом": 3}, [], ["1k"], tmp_path, text=["дом"]),
+    ]
+    for door in doors:
+        with pytest.raises(MwSError, match="'1k' is not a whole number"):
+            door()
 
 
 @pytest.mark.parametrize(

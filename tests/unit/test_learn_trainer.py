@@ -84,14 +84,25 @@ def test_layout_special_bytes_alphabet_merges():
 def test_running_out_is_said_with_the_numbers(caplog: pytest.LogCaptureFixture):
     with caplog.at_level(logging.WARNING):
         tokenizer = quiet(criterion="classic", vocab_size=5000).train_from_iterator(["слово слова словом"])
-    assert len(tokenizer) < 5000
-    assert "the classic criterion found" in caplog.text and "fill" in caplog.text
-
-
-def test_a_vocabulary_below_its_base_warns_and_still_encodes_everything(caplog: pytest.LogCaptureFixture):
+    assert f"{len(tokenizer):,} entries, 5,000 were asked for" in caplog.text
+    assert "fill" not in caplog.text  # each word once: none is frequent
     with caplog.at_level(logging.WARNING):
-        tokenizer = quiet(vocab_size=10).train_from_iterator([TEXT])
-    assert "a vocabulary of 10 is less than" in caplog.text
+        quiet(composition=0).train_from_iterator([TEXT, TEXT])
+    assert "32,000 were asked for" in caplog.text and "fill" in caplog.text
+
+
+def test_a_vocabulary_below_bytes_and_special_tokens_is_refused():
+    with pytest.raises(MwSError, match="vocab_size=259 .*260 entries"):
+        quiet(vocab_size=259, special_tokens=list("①②③④"))
+    tokenizer = quiet(n_merges=2).train_from_iterator([TEXT])
+    with pytest.raises(MwSError, match="vocab_size=0"):
+        tokenizer.train_new_from_iterator([TEXT], 0)
+
+
+def test_a_vocabulary_below_its_alphabet_warns_and_still_encodes_everything(caplog: pytest.LogCaptureFixture):
+    with caplog.at_level(logging.WARNING):
+        tokenizer = quiet(vocab_size=260).train_from_iterator([TEXT])
+    assert f"{len(tokenizer)} entries, 260 were asked for" in caplog.text
     assert tokenizer.decode(tokenizer("перечитали ☃")["input_ids"]) == "перечитали ☃"
 
 
@@ -143,7 +154,7 @@ def test_composition_one_is_frequency_bpe():
     assert merges == Segmentation(corpus).learn(None, len(merges)).merges
 
 
-@pytest.mark.parametrize("vocabulary", [{"composition": 0}, {"types": False}, {"composition": 1}, {"vocab_size": 3}])
+@pytest.mark.parametrize("vocabulary", [{"composition": 0}, {"types": False}, {"composition": 1}, {"vocab_size": 260}])
 def test_evidence_computed_before_changes_nothing(vocabulary: dict[str, Any]):
     counts, asked = small_counts(), VocabularySettings(**{"vocab_size": 400, **vocabulary})
     evidence = find_evidence(counts)

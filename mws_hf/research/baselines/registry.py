@@ -20,6 +20,7 @@ from mws_hf.atomic import staged
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.word_list import as_word_counts
 from mws_hf.errors import MwSError
+from mws_hf.learn.described import COUNT, check_range
 from mws_hf.research.baselines.feed import UNKNOWN, Task
 from mws_hf.research.baselines.morfessor_baseline import MorfessorModel
 from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS, check_special_tokens, special_settings
@@ -122,6 +123,7 @@ def train(
         MwSError: an unknown name, no words, a library that is not installed, or a directory that cannot be written.
     """
     system = _system(name)
+    check_range("vocab_size", vocab_size, COUNT)
     counts = as_word_counts(counts)
     if len(counts) == 0:
         raise MwSError(f"{name}: no words to learn from; give counts with at least one word")

@@ -23,6 +23,7 @@ from mws_hf.evaluate.boundaries import summarize, word_table
 from mws_hf.evaluate.ngram_bits import ngram_bits
 from mws_hf.evaluate.running_text import lines_of, score_text
 from mws_hf.evaluate.significance import bootstrap_f1, difference, interval
+from mws_hf.learn.described import Range, check_range
 from mws_hf.learn.settings import CriterionSettings
 from mws_hf.research import baselines
 from mws_hf.research.compare.cache import TRAINING, ResultCache, counts_digest, text_record
@@ -85,6 +86,8 @@ def compare(
     """
     if not sizes or not (gold_files or text is not None):
         raise MwSError("nothing to compare; give at least one vocabulary size, and gold segmentations or a text")
+    for size in sizes:
+        check_range("vocab_size", size, Range(1, whole=True))
     if bits is not None and text is None:
         raise MwSError("bits per byte are those of a held-out text; give that too (--text)")
     golds, counts = read_golds(gold_files), as_word_counts(counts)

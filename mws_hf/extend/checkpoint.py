@@ -1,6 +1,6 @@
 """Give a model on disk another tokenizer: shards are streamed, so that only its embeddings are ever in memory.
 
-Tensors that stay are copied in pieces from file to file; for the format see `mws_hf.tokenizer.ids`.
+Tensors that stay are copied in pieces from file to file; for the format see `mws_hf.tokenizer.rows`.
 """
 
 from __future__ import annotations
@@ -20,12 +20,19 @@ from mws_hf.atomic import staged
 from mws_hf.cards.readme import is_untouched
 from mws_hf.errors import MwSError, brief
 from mws_hf.extend.base import read_ids, write_json
-from mws_hf.extend.embeddings import LOST, TransplantReport, logger, mix_rows, roles_of, successors
-from mws_hf.extend.first_rows import check_init, mixed_rows
-from mws_hf.tokenizer.file import load_json
+from mws_hf.extend.embeddings import LOST, TransplantReport, logger, mix_rows, new_table, roles_of, successors
+from mws_hf.extend.first_rows import check_init
+from mws_hf.tokenizer.file import load_json, load_settings
 from mws_hf.tokenizer.hub import snapshot
-from mws_hf.tokenizer.ids import read_tensor_header, renumber_model, shard_of_tensors
+from mws_hf.tokenizer.ids import renumber_model
 from mws_hf.tokenizer.layout import IDS_FILE, INDEX, Of, files, is_of, patterns
+from mws_hf.tokenizer.rows import (
+    read_tensor_header,
+    shard_of_tensors,
+    stored_tensors,
+    usable_tables,
+    vocabulary_tables,
+)
 
 _PIECE = 16 << 20
 _OF_OLD = (Of.TOKENIZER, Of.SETTINGS, Of.FOREIGN, Of.RECORD, Of.CHANGE, Of.MODEL)
@@ -51,23 +58,22 @@ def transplant_directory(
         text: documents of the language that the new tokens are for; "weighted" and "focus" read them once.
 
     Raises:
-        MwSError: unknown init, text missing or not read, no such model or tokenizer, no .safetensors weights, quantized
-            embeddings, a slow tokenizer, an ids.json of another base, fewer rows than ids.
+        MwSError: unknown init, text missing or not read, no such model or tokenizer, no .safetensors weights, a tensor
+            by vocabulary that cannot follow, a slow tokenizer, an ids.json of another base, fewer rows than ids.
     """
     check_init(init, text is not None)
     source, target = _local(model), _local(tokenizer)
     old_tokenizer, new_tokenizer = _open_tokenizer(source), _open_tokenizer(target)
-    shards = shard_of_tensors(source)
-    names = embedding_names(source, shards)
-    matrices = {name: _read_tensor(source / shards[name], name) for name in names}
-    for name, matrix in matrices.items():
-        if not matrix.is_floating_point() or matrix.element_size() < 2:
-            raise MwSError(f"{source / shards[name]}: {name} is quantized ({matrix.dtype}); give the full weights")
+    shards, settings = shard_of_tensors(source), load_settings(source / "config.json")
+    tables = vocabulary_tables(stored_tensors(source), settings)
+    rows = usable_tables(tables, settings, source)
     ids = read_ids(target / IDS_FILE) if (target / IDS_FILE).is_file() else None
-    rows = len(matrices[names[0]])
     mixtures, report = mix_rows(old_tokenizer, new_tokenizer, init, text, rows, pad_to_multiple, ids)
     successor, roles = successors(old_tokenizer, new_tokenizer), roles_of(old_tokenizer, new_tokenizer)
-    changed = {name: mixed_rows(matrices.pop(name), mixtures) for name in names}
+    changed = {
+        table.name: new_table(_read_tensor(source / shards[table.name], table.name), table, mixtures)
+        for table in tables
+    }
     with staged(Path(output), patterns(*_OF_OLD), head="config.json") as stage:
         for file in sorted(set(shards.values())):
             inside = {name: rows for name, rows in changed.items() if shards[name] == file}
@@ -82,34 +88,6 @@ def transplant_directory(
                     logger.warning(LOST, name, field)
                 write_json(stage / name, settings)
     return report
-
-
-def embedding_names(directory: Path, tensors: Mapping[str, str]) -> list[str]:
-    """Name, among a checkpoint's tensors, the input embeddings, then output embeddings and bias if stored."""
-    try:
-        config = transformers.AutoConfig.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
-        kind = getattr(transformers, (config.architectures or ["AutoModelForCausalLM"])[0])
-        with torch.device("meta"):
-            model = kind.from_config(config) if kind is transformers.AutoModelForCausalLM else kind(config)
-    except Exception as error:  # whatever its parts raise
-        raise MwSError(f"{directory}: not a model transformers can make ({brief(error)})") from error
-    given, made = model.get_input_embeddings(), model.get_output_embeddings()
-    found = []
-    for layer, part in ((given, "weight"), (made, "weight"), (made, "bias")):
-        owner = next((name for name, module in model.named_modules() if module is layer), None)
-        if layer is not None and getattr(layer, part, None) is not None and owner is not None:
-            found += _stored(f"{owner}.{part}", tensors)
-    if not found or (made is not None and len(found) < 2 and not config.get_text_config().tie_word_embeddings):
-        raise MwSError(f"{directory}: its weights hold no embeddings under the names that transformers expects")
-    return list(dict.fromkeys(found))
-
-
-def _stored(name: str, tensors: Mapping[str, str]) -> list[str]:
-    """Find the tensor of a name, or the one that lacks or has a prefix such as ``model.``."""
-    if name in tensors:
-        return [name]
-    alike = [each for each in tensors if name.endswith(f".{each}") or each.endswith(f".{name}")]
-    return alike if len(alike) == 1 else []
 
 
 def rewrite_shard(source: Path, target: Path, changed: Mapping[str, torch.Tensor]) -> None:

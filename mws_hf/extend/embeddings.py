@@ -21,8 +21,9 @@ from mws_hf.errors import MwSError, SettingError
 from mws_hf.extend.base import IdMap
 from mws_hf.extend.first_rows import Mixture, check_init, mixed_rows, weigh
 from mws_hf.extend.spelling import Spelling, raw_bytes
-from mws_hf.tokenizer.ids import Role, Successor, is_id_field, renumbered_field
+from mws_hf.tokenizer.ids import SIZES, Role, Successor, is_id_field, renumbered_field
 from mws_hf.tokenizer.layout import IDS_FILE
+from mws_hf.tokenizer.rows import Table, Tensor, usable_tables, vocabulary_tables
 
 logger = logging.getLogger(__name__)
 LOST = "%s: %s named a token that the new tokenizer lacks; the id was dropped"
@@ -77,30 +78,34 @@ def transplant(
         The new model (tied embeddings, dtype and device kept, the special ids of its configs changed), and a report.
 
     Raises:
-        MwSError: unknown init, text missing or not read, a slow tokenizer, or an old one with more ids than rows.
+        MwSError: unknown init, text missing or not read, a slow tokenizer, an old one with more ids than rows, a tensor
+            by vocabulary that cannot follow.
     """
-    rows = len(model.get_input_embeddings().weight) if hasattr(model, "get_input_embeddings") else None
+    check_init(init, text is not None)
+    successor, roles = successors(old_tokenizer, new_tokenizer), roles_of(old_tokenizer, new_tokenizer)
+    rows = usable_tables([table for _, table in _tables_in_memory(model)], model.config.to_dict(), type(model).__name__)
     mixtures, report = mix_rows(old_tokenizer, new_tokenizer, init, text, rows, pad_to_multiple)
     changed = copy.deepcopy(model)
-    _replace_rows(model, changed, mixtures)
-    successor, roles = successors(old_tokenizer, new_tokenizer), roles_of(old_tokenizer, new_tokenizer)
+    _replace_rows(changed, mixtures, successor)
     for config in filter(None, (changed.config, getattr(changed, "generation_config", None))):
-        _fit_config(config, successor, roles)
+        _fit_config(config, successor, roles, len(mixtures))
     return changed, report
 
 
-def _fit_config(config: Any, successor: Successor, roles: Mapping[str, Role]) -> None:
-    """Give a config of a model in memory new ids, and those within it of the same vocabulary."""
+def _fit_config(config: Any, successor: Successor, roles: Mapping[str, Role], rows: int) -> None:
+    """Give a config of a model in memory new ids and sizes, and those within it of the same vocabulary."""
     size = getattr(config, "vocab_size", None)
     for name, value in list(vars(config).items()):
-        if is_id_field(name):
+        if name in SIZES:
+            setattr(config, name, rows)
+        elif is_id_field(name):
             new, dropped = renumbered_field(name, value, successor, roles)
             setattr(config, name, new)
             if dropped:
                 logger.warning(LOST, type(config).__name__, name)
         elif hasattr(value, "to_dict") and name.endswith("_config"):
             if size is None or getattr(value, "vocab_size", None) in (None, size):
-                _fit_config(value, successor, roles)
+                _fit_config(value, successor, roles, rows)
 
 
 def mix_rows(
@@ -255,17 +260,42 @@ def _mean_mixtures(
     return mixtures, TransplantReport(len(special), copied, mixed, len(mixtures) - len(special) - copied - mixed)
 
 
-def _replace_rows(model: Any, changed: Any, mixtures: list[Mixture]) -> None:
-    """Resize the embeddings of `changed`, tied or not, and fill them and the output bias from those of `model`."""
-    changed.resize_token_embeddings(len(mixtures), mean_resizing=False)
-    pairs = [(model.get_input_embeddings(), changed.get_input_embeddings())]
-    if (output := model.get_output_embeddings()) is not None and output.weight is not pairs[0][0].weight:
-        pairs.append((output, changed.get_output_embeddings()))
-    with torch.no_grad():
-        for source, target in pairs:
-            target.weight.copy_(mixed_rows(source.weight, mixtures))
-        if getattr(output, "bias", None) is not None:
-            changed.get_output_embeddings().bias.copy_(mixed_rows(output.bias, mixtures))
+def new_table(old: torch.Tensor, table: Table, mixtures: list[Mixture]) -> torch.Tensor:
+    """Mix the rows of a tensor by vocabulary; an id that it has no row for reads its first row, as in Gemma."""
+    if table.rows <= max((index for ids, _ in mixtures for index in ids), default=0):
+        mixtures = [([index if index < table.rows else 0 for index in ids], weights) for ids, weights in mixtures]
+    entries = old.movedim(table.axis, 0)
+    made = mixed_rows(entries.reshape(len(entries), -1), mixtures)
+    return made.view(len(made), *entries.shape[1:]).movedim(0, table.axis).contiguous()
+
+
+def _tables_in_memory(model: Any) -> list[tuple[torch.Tensor, Table]]:
+    """List the tensors by vocabulary of a model, tied ones once, and what is known of each."""
+    tensors = {id(tensor): (name, tensor) for name, tensor in reversed(model.state_dict(keep_vars=True).items())}
+    named = dict(tensors.values())
+    shapes = {name: Tensor(str(tensor.dtype), tuple(tensor.shape)) for name, tensor in named.items()}
+    return [(named[table.name], table) for table in vocabulary_tables(shapes, model.config.to_dict())]
+
+
+def _replace_rows(changed: Any, mixtures: list[Mixture], successor: Successor) -> None:
+    """Give a copied model new tensors by vocabulary, tied as they were, and its modules and configs their sizes."""
+    made = {
+        id(old): (old, table, new_table(old.detach(), table, mixtures)) for old, table in _tables_in_memory(changed)
+    }
+    rows = {table.rows for _, table, _ in made.values()}
+    parameters = {key: torch.nn.Parameter(new, old.requires_grad) for key, (old, _, new) in made.items()}
+    for module in changed.modules():
+        sizes = set(SIZES)
+        for tensors in (module._parameters, module._buffers):
+            for name, tensor in tensors.items():
+                if id(tensor) in made:
+                    tensors[name] = parameters[id(tensor)] if tensors is module._parameters else made[id(tensor)][2]
+                    sizes |= {"num_embeddings", "out_features"}
+        for name in sizes.intersection(vars(module)):
+            if getattr(module, name) in rows:
+                setattr(module, name, len(mixtures))
+        if getattr(module, "padding_idx", None) is not None and "num_embeddings" in sizes:
+            module.padding_idx = successor(module.padding_idx)
 
 
 def _backend(tokenizer: Any) -> Tokenizer:

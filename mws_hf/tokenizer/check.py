@@ -34,7 +34,8 @@ from mws_hf.tokenizer.file import (
     read_tokenizer,
     uses_stock_module,
 )
-from mws_hf.tokenizer.ids import Finding, embedding_rows, model_rows, named_ids
+from mws_hf.tokenizer.ids import Finding, model_rows, named_ids
+from mws_hf.tokenizer.rows import Table, per_layer_rows, stored_tensors, vocabulary_tables
 from mws_hf.tokenizer.spec import Spec, has_leading_space, parts_of, split_of
 from mws_hf.tokenizer.stock import Tokenizer, without_limits
 from mws_hf.tokenizer.training_record import FILE as TRAINING_FILE
@@ -114,7 +115,7 @@ def check(directory: Path) -> Report:
         *named_ids(directory, backend, spec, settings),
         *_of_other_merges(directory, backend),
         *_beside_a_model(directory, backend, ids, settings, model),
-        *_beside_weights(ids, model, embedding_rows(directory)),
+        *_beside_weights(ids, model, vocabulary_tables(stored_tensors(directory), model)),
     ]
     findings.sort(key=lambda finding: finding.level)
     facts = _facts(backend, shape, settings, spaced) | _rows(ids, model) | _use(directory, backend)
@@ -303,18 +304,27 @@ def _rows(ids: int, model: dict[str, Any]) -> dict[str, str]:
     return {"embedding_rows": f"{rows:,}, of which the last {rows - ids:,} have no token (padding, which is fine)"}
 
 
-def _beside_weights(ids: int, model: dict[str, Any], rows: dict[str, int]) -> Iterator[Finding]:
-    """Compare rows of embeddings with ids and config.json; rows after the last id are padding, which is no fault."""
-    stated = model_rows(model)
-    for name, number in rows.items():
-        if number < ids:
-            message = f"{name} has {number:,} rows, fewer than the {ids:,} ids; mws transplant makes the others"
-            yield Finding("error", "rows", message)
-        if stated is not None and number != stated:
-            message = (
-                f"{name} has {number:,} rows, but config.json vocab_size {stated:,}: loading fails; mend config.json"
+def _beside_weights(ids: int, model: dict[str, Any], tables: list[Table]) -> Iterator[Finding]:
+    """Compare rows of tensors by vocabulary with ids and config.json; rows after the last id are padding, no fault."""
+    stated, per_layer = model_rows(model), per_layer_rows(model)
+    for name, _, number, fault in tables:
+        few = f"{name} has {number:,} rows, "
+        if fault:
+            yield Finding("warning", "rows-unknown", f"{name} {fault}; mws transplant refuses this model")
+        elif number == per_layer and number != stated:
+            if number < ids:
+                message = f"{few}and ids from there on read its first; mws transplant gives new ones rows of their own"
+                yield Finding("warning", "rows", message)
+            continue
+        elif number < ids:
+            yield Finding("error", "rows", f"{few}fewer than the {ids:,} ids; mws transplant makes the others")
+        if not fault and stated is not None and number != stated:
+            remedy = (
+                "its rows are of other tokens; mws transplant the first model again"
+                if any(table.rows == stated for table in tables)
+                else "loading fails; mend config.json"
             )
-            yield Finding("error", "rows-config", message)
+            yield Finding("error", "rows-config", f"{few}but config.json vocab_size {stated:,}: {remedy}")
 
 
 def as_json(report: Report) -> str:

@@ -1,25 +1,19 @@
-"""Ids and embedding rows in a tokenizer.json, its config, and the model beside it: the one walk over all of them.
+"""Ids in a tokenizer.json, its config, and the configs of the model beside it: the one walk over all of them.
 
 Trimming, extending, transplanting and retraining renumber by it, and `mws check` compares by it. An id without a
 successor is dropped and reported. Fields that are not known are never changed; `unknown_ids` names those that could
 hold an id.
-
-A .safetensors file is a length (8 bytes, little-endian), a JSON header with type, shape and place of each tensor, and
-their bytes. Only headers are read here.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import regex
 
-from mws_hf.errors import MwSError
-from mws_hf.tokenizer.file import CONFIG_FILE, TOKENIZER_FILE, load_json, load_settings
-from mws_hf.tokenizer.layout import INDEX, SINGLE
+from mws_hf.tokenizer.file import CONFIG_FILE, TOKENIZER_FILE, load_settings
 from mws_hf.tokenizer.spec import Spec
 from mws_hf.tokenizer.stock import Tokenizer
 
@@ -37,6 +31,8 @@ _NAMED = frozenset(("lang_to_id", "task_to_id"))
 _COUNTS = ("num_", "max_", "min_", "n_")
 _NO_IDS = ("_size", "_len", "_length", "_count", "_dim", "_per_second", "_per_image")
 _GONE = object()
+SIZES = ("vocab_size", "vocab_size_per_layer_input")
+"""Numbers of rows of a model's tables by vocabulary."""
 
 
 class Named(NamedTuple):
@@ -115,12 +111,12 @@ def renumber_model(
     """Give a config.json or generation_config.json, in place, the ids of another tokenizer.
 
     Configs within it that share its vocabulary are changed too. `roles` of the new tokenizer serve where the old token
-    is gone; `rows` of embeddings are the new ``vocab_size``, if given. Returns the fields that lost an id.
+    is gone; `rows` of embeddings are the new `SIZES`, if given. Returns the fields that lost an id.
     """
     lost: list[str] = []
     for prefix, part in list(parts_of_model(settings)):
         for name, value in list(part.items()):
-            if name == "vocab_size" and rows is not None:
+            if name in SIZES and rows is not None:
                 part[name] = rows  # type: ignore[index]
             if is_id_field(name):
                 part[name], dropped = renumbered_field(name, value, successor, roles)  # type: ignore[index]
@@ -346,41 +342,3 @@ def _in_template(directory: Path, settings: Mapping[str, Any], backend: Tokenize
         if absent:
             message = f"the chat template writes {', '.join(absent[:3])}, no token here: it is cut into pieces"
             yield Finding("warning", "template-token", message)
-
-
-_INPUTS = (
-    *("embed_tokens.weight", "wte.weight", "embed_in.weight", "word_embeddings.weight", "tok_embeddings.weight"),
-    "shared.weight",
-)
-_OUTPUTS = ("lm_head.weight", "embed_out.weight", "output.weight")
-
-
-def shard_of_tensors(directory: Path) -> dict[str, str]:
-    """Find the file of each tensor of a model's weights; raises MwSError where there are no .safetensors weights."""
-    if (directory / INDEX).is_file():
-        return dict(load_json(directory / INDEX)["weight_map"])
-    if not (directory / SINGLE).is_file():
-        raise MwSError(f"{directory}: no {SINGLE} and no {INDEX}; save the model with save_pretrained first")
-    return dict.fromkeys((name for name in read_tensor_header(directory / SINGLE) if name != "__metadata__"), SINGLE)
-
-
-def read_tensor_header(file: Path) -> dict[str, Any]:
-    """Read the header of a .safetensors file; raises MwSError if it is damaged."""
-    try:
-        with file.open("rb") as stream:
-            return dict(json.loads(stream.read(int.from_bytes(stream.read(8), "little"))))
-    except (OSError, ValueError, MemoryError) as error:
-        raise MwSError(f"{file}: not a readable .safetensors file ({error}); download it again") from error
-
-
-def embedding_rows(directory: Path) -> dict[str, int]:
-    """Count the rows of input and output embeddings by tensor name; empty without .safetensors weights."""
-    if not any((directory / name).is_file() for name in (INDEX, SINGLE)):
-        return {}
-    shards = shard_of_tensors(directory)
-    named = [name for name in shards if any(_ends(name, known) for known in (*_INPUTS, *_OUTPUTS))]
-    return {name: read_tensor_header(directory / shards[name])[name]["shape"][0] for name in named}
-
-
-def _ends(name: str, known: str) -> bool:
-    return name == known or name.endswith(f".{known}")

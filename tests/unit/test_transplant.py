@@ -20,11 +20,15 @@ pytest.importorskip("accelerate")
 
 from lm.data import Codec
 from lm.scoring import bits_per_byte
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from transformers import (
     AutoModelForCausalLM,
     AutoTokenizer,
+    Gemma3nForCausalLM,
+    Gemma3nTextConfig,
+    Gemma4ForCausalLM,
+    Gemma4TextConfig,
     GenerationConfig,
     GPT2Config,
     GPT2LMHeadModel,
@@ -44,7 +48,8 @@ from mws_hf.extend.extension import extend
 from mws_hf.extend.first_rows import READERS
 from mws_hf.extend.trim import trim
 from mws_hf.tokenizer.check import check
-from mws_hf.tokenizer.ids import shard_of_tensors
+from mws_hf.tokenizer.ids import SIZES as IDS_SIZES
+from mws_hf.tokenizer.rows import shard_of_tensors
 from tests.in_process import mws
 from tests.small_bases import ENGLISH, SPECIAL, llama3_like, russian, save, turkish
 from tests.small_language import train_steps
@@ -323,6 +328,100 @@ def test_a_text_of_kept_tokens_gets_the_same_logits_after_trimming(folder, surge
                 logits, others = smaller(after).logits, model.eval()(before).logits
             assert torch.allclose(logits[..., list(kept)], others[..., list(kept.values())], atol=1e-5)
     assert compared > 10
+
+
+GEMMA = {
+    **{"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 2, "head_dim": 8},
+    **{"num_key_value_heads": 1, "hidden_size_per_layer_input": 4, "num_kv_shared_layers": 0, "bos_token_id": 1},
+    "layer_types": ["sliding_attention", "full_attention"],
+}
+
+
+def layered(kind, rows, short):
+    """A small model with a table of its own for each layer, of `short` rows; and the name of the table."""
+    torch.manual_seed(2)
+    if kind == "gemma3n":
+        more = {"laurel_rank": 4, "altup_num_inputs": 2, "activation_sparsity_pattern": [0.0, 0.0]}
+        config = Gemma3nTextConfig(vocab_size=rows, vocab_size_per_layer_input=short, **GEMMA, **more)
+        model = Gemma3nForCausalLM(config)
+    elif kind == "gemma4":
+        model = Gemma4ForCausalLM(Gemma4TextConfig(vocab_size=rows, vocab_size_per_layer_input=short, **GEMMA))
+    else:  # a table that no known model has, of three axes
+        model = LlamaForCausalLM(LlamaConfig(vocab_size=rows, **SIZES))
+        model.model.register_parameter("lookup", torch.nn.Parameter(torch.randn(2, rows, 3)))
+        return model.eval(), "model.lookup"
+    return model.eval(), "model.embed_tokens_per_layer.weight"
+
+
+@pytest.mark.parametrize("name", ["trimmed", "both", "larger"])
+@pytest.mark.parametrize(("kind", "short"), [("gemma3n", N_OLD), ("gemma3n", 400), ("gemma4", N_OLD), ("own", N_OLD)])
+def test_tables_of_single_layers_follow(folder, surgeries, tmp_path, name, kind, short):
+    """A kept token reads the row it read before in each table, so that logits stay; every id has a row."""
+    model, table = layered(kind, N_OLD, short)
+    directory = tmp_path / "model"
+    model.save_pretrained(directory)
+    AutoTokenizer.from_pretrained(folder / "base").save_pretrained(directory)
+    transplant_directory(directory, folder / name, tmp_path / "new")
+    old, new = (AutoTokenizer.from_pretrained(place) for place in (directory, tmp_path / "new"))
+    if kind == "own":
+        before, after = (tensors(place)[table] for place in (directory, tmp_path / "new"))
+        ids = surgeries[name] if name in surgeries else {index: index for index in range(N_OLD)}
+        assert all(torch.equal(after[:, b], before[:, a]) for a, b in ids.items() if b is not None)
+        assert after.shape == (2, len(new), 3)
+    changed = AutoModelForCausalLM.from_pretrained(tmp_path / "new").eval()
+    twin, _ = transplant(model, old, new)
+    assert all(getattr(changed.config, size, len(new)) == len(new) for size in IDS_SIZES)
+    assert all(getattr(twin.config, size, len(new)) == len(new) for size in IDS_SIZES)
+    kept = [token for token in new.get_vocab() if token in old.get_vocab()]
+    ids = [tokenizer.convert_tokens_to_ids(kept) for tokenizer in (old, new)]
+    with torch.inference_mode():
+        read = lambda each, numbers: each(torch.tensor([numbers])).logits[0]  # noqa: E731
+        given, found, other = read(model, ids[0]), read(changed, ids[1]), read(twin, ids[1])
+        assert torch.allclose(given[:, ids[0]], found[:, ids[1]], atol=1e-5)
+        assert torch.allclose(found, other, atol=1e-6)
+        assert changed(torch.tensor([[len(new) - 1]])).logits.shape[-1] == len(new)
+
+
+def with_tensors(directory, more):
+    """Add tensors to the one file of a model's weights, as tools do that keep what transformers leaves out."""
+    held = load_file(directory / "model.safetensors")
+    save_file({**held, **more}, directory / "model.safetensors", {"format": "pt"})
+
+
+def test_heads_of_layers_that_predict_further_tokens_follow_in_the_files(folder, surgeries, tmp_path):
+    directory, _ = make(folder, "further", dtype=torch.float32, shard="1GB")
+    names = [f"model.layers.2.{name}" for name in ("embed_tokens.weight", "shared_head.head.weight")]
+    names += ["medusa_head.0.1.weight", "model.layers.2.eh_proj.weight"]
+    with_tensors(directory, {name: torch.randn(N_OLD if n < 3 else 32, 32) for n, name in enumerate(names)})
+    before = tensors(directory)
+    transplant_directory(directory, folder / "trimmed", tmp_path / "new")
+    after = tensors(tmp_path / "new")
+    for name in names[:3]:
+        for old, new in surgeries["trimmed"].items():
+            assert new is None or torch.equal(after[name][new], before[name][old])
+        assert len(after[name]) == len(after["model.embed_tokens.weight"])
+    assert torch.equal(after[names[3]], before[names[3]])
+    assert check(tmp_path / "new").ok
+    with_tensors(tmp_path / "new", {names[0]: before[names[0]]})  # as who left it out would write it
+    found = [finding.message for finding in check(tmp_path / "new").findings if finding.trap == "rows-config"]
+    assert len(found) == 1 and "transplant" in found[0] and "config.json" not in found[0].partition("vocab_size")[2]
+
+
+@pytest.mark.parametrize(
+    ("name", "tensor", "reason"),
+    [
+        ("lm_head.qweight", torch.zeros((8, N_OLD), dtype=torch.int32), "quantized"),
+        ("model.layers.0.mlp.gate.tid2eid", torch.zeros((N_OLD, 2), dtype=torch.int64), "ids"),
+        ("model.layers.0.mlp.side_proj.weight", torch.zeros((N_OLD, 32)), "by chance"),
+        ("draft.lm_head.weight", torch.zeros((N_OLD - 20, 32)), "differ in their rows"),
+    ],
+)
+def test_a_tensor_by_vocabulary_that_cannot_follow_is_named(folder, tmp_path, name, tensor, reason):
+    directory, _ = make(folder, f"named-{name}", dtype=torch.float32, shard="1GB")
+    with_tensors(directory, {name: tensor})
+    with pytest.raises(MwSError, match=f"{name}.*{reason}"):
+        transplant_directory(directory, folder / "larger", tmp_path / "new")
+    assert not (tmp_path / "new").exists() and name in str(check(directory).findings)
 
 
 def test_what_does_not_fit_is_refused_with_the_reason(folder, surgeries, tmp_path):

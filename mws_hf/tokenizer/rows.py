@@ -1,0 +1,205 @@
+"""Tensors of a model that have a row for each entry of the vocabulary: input, output, bias, tables of single layers.
+
+They are found by name and shape alone, so that a model in memory and files on disk give the same list, as do models
+that transformers cannot make. A .safetensors file is a length (8 bytes, little-endian), a JSON header with type, shape
+and place of each tensor, and their bytes. Only headers are read here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from itertools import combinations_with_replacement
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import regex
+
+from mws_hf.errors import MwSError
+from mws_hf.tokenizer.file import load_json
+from mws_hf.tokenizer.ids import SIZES, is_id_field, parts_of_model
+from mws_hf.tokenizer.layout import INDEX, SINGLE
+
+_KNOWN = frozenset(
+    ("embed_tokens", "embed_tokens_per_layer", "wte", "embed_in", "word_embeddings", "tok_embeddings", "shared")
+    + ("lm_head", "embed_out")
+)
+"""Modules that have rows by vocabulary whatever their number, which may contradict the config."""
+_PLACES = regex.compile(r"(^|_)(pos|positions?|positional|wpe|patch|relative\w*)(_|$)")
+_VOCABULARY = regex.compile(
+    r"emb|head|logit|vocab|token|word|wte|lexic|predict|unembed|^output(_projection)?$|^decoder$|^proj_out$"
+)
+_LAYERS = regex.compile(
+    r"(^|_)(proj|projection|dense|fc\d*|norm\w*|ln\w*|conv\w*|attn|attention|mlp|gate|up|down|qkv|[qkvo]|w\d|query|key"
+    r"|value|linear|router|experts?|in|out)(_|$)"
+)
+_PART = regex.compile(
+    r"\d+|weight|bias|scales?|zeros?|qweight|qzeros|g_idx|absmax|quant\w*|bitsandbytes\w*|weight_\w+|nested_\w+|SCB"
+)
+"""The end of a tensor's name, after its module."""
+
+
+class Tensor(NamedTuple):
+    """Type and shape of a tensor; the type as safetensors or torch name it."""
+
+    dtype: str
+    shape: tuple[int, ...]
+
+    @property
+    def plain(self) -> bool:
+        """Whether its rows can be averaged: floats of two bytes or more."""
+        return self.dtype.removeprefix("torch.") in ("F16", "BF16", "F32", "F64", *_TORCH_FLOATS)
+
+
+_TORCH_FLOATS = ("float16", "bfloat16", "float32", "float64")
+
+
+class Table(NamedTuple):
+    """A tensor by vocabulary: the axis of the entries, their number, and why it cannot follow another tokenizer."""
+
+    name: str
+    axis: int
+    rows: int
+    fault: str | None = None
+
+
+def vocabulary_tables(tensors: Mapping[str, Tensor], settings: Mapping[str, Any]) -> list[Table]:
+    """List the tensors of a model that have a row for each entry of its vocabulary; `settings` are its config.json.
+
+    A tensor counts whose module is named as embeddings or heads are, or that has as many rows as the vocabulary and is
+    no part of a layer by its name.
+
+    >>> shapes = {"lm_head.weight": (90, 8), "norm.weight": (8,), "a.lookup": (2, 90, 4), "wpe.weight": (90, 8)}
+    >>> found = vocabulary_tables({name: Tensor("F32", shape) for name, shape in shapes.items()}, {"vocab_size": 90})
+    >>> [(table.name, table.axis) for table in found]
+    [('lm_head.weight', 0), ('a.lookup', 1)]
+    """
+    own, others = _sizes(settings)
+    known = {
+        name: tensor
+        for name, tensor in tensors.items()
+        if _module(name)[-1] in _KNOWN and tensor.shape and (tensor.shape[0] in own or tensor.shape[0] not in others)
+    }
+    if whole := [tensor.shape[0] for tensor in known.values() if tensor.plain and len(tensor.shape) == 2]:
+        own |= set(whole)
+    explained = _explained(settings)
+    found = []
+    for name, tensor in tensors.items():
+        axes = [0] if name in known else [axis for axis, size in enumerate(tensor.shape) if size in own]
+        verdict = name in known or bool(axes) and _verdict(name, tensor.shape[axes[0]] in explained)
+        if axes and verdict is not False:
+            found.append(Table(name, axes[0], tensor.shape[axes[0]], _fault(name, tensor, len(axes) == 1 and verdict)))
+    return found
+
+
+def _fault(name: str, tensor: Tensor, sure: bool | None) -> str | None:
+    part = name.rpartition(".")[2]
+    if not tensor.plain or (_PART.fullmatch(part) and part not in ("weight", "bias") and not part.isdecimal()):
+        return f"is quantized or holds ids ({tensor.dtype}); give full weights"
+    return None if sure else "may have a row for each entry, or be as large by chance"
+
+
+def _module(name: str) -> list[str]:
+    """Return the parts of a tensor's name without the kind of tensor and numbers."""
+    parts = name.split(".")
+    while len(parts) > 1 and _PART.fullmatch(parts[-1]):
+        parts.pop()
+    return [part for part in parts if not part.isdecimal()] or parts
+
+
+def _verdict(name: str, explained: bool) -> bool | None:
+    """Judge a tensor as large as the vocabulary: by vocabulary or not; None is doubtful.
+
+    `explained`: other sizes in the config make that number too.
+    """
+    path = _module(name)
+    if _PLACES.search(path[-1]):
+        return False
+    if any(_VOCABULARY.search(part) for part in path[-2:]):
+        return True
+    if _LAYERS.search(path[-1]):
+        return False if explained else None
+    return None if explained else True
+
+
+def _sizes(settings: Mapping[str, Any]) -> tuple[set[int], set[int]]:
+    """Return the sizes of this vocabulary that a config names, and those of others within it."""
+    parts = [part for _, part in parts_of_model(settings)]
+    own = {part[name] for part in parts for name in SIZES if isinstance(part.get(name), int)}
+    named = {value for name, value in _numbers(settings) if "vocab_size" in name}
+    return own, named - own
+
+
+def _explained(settings: Mapping[str, Any]) -> set[int]:
+    """Return the sizes in a config that are none of a vocabulary, and products of two of them."""
+    sizes = {value for name, value in _numbers(settings) if "vocab" not in name and not is_id_field(name)}
+    sizes |= {2, 3, 4}
+    return sizes | {one * other for one, other in combinations_with_replacement(sizes, 2)}
+
+
+def _numbers(settings: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            yield from _numbers(value)
+        elif isinstance(value, int) and not isinstance(value, bool):
+            yield name, value
+
+
+def usable_tables(tables: list[Table], settings: Mapping[str, Any], where: object) -> int:
+    """Return the number of rows of a model's tables; MwSError naming each that cannot follow another tokenizer.
+
+    Tables of single layers may have fewer rows, as ``vocab_size_per_layer_input`` of Gemma says.
+    """
+    if not tables:
+        raise MwSError(f"{where}: its weights hold no embeddings: no tensor has a row for each entry of the vocabulary")
+    if wrong := [f"{table.name} {table.fault}" for table in tables if table.fault]:
+        raise MwSError(f"{where}: {'; '.join(wrong)}")
+    if offsets := [name for name, _ in _numbers(settings) if name == "vocab_offset"]:
+        raise MwSError(
+            f"{where}: config.json has {offsets[0]}: ids from there on are read by tables of images or sounds, and "
+            "other tokens would move them; save the text model alone (its AutoModelForCausalLM) and give that"
+        )
+    short = per_layer_rows(settings)
+    rows = sorted({table.rows for table in tables if table.rows != short}) or [tables[0].rows]
+    if len(rows) > 1:
+        told = ", ".join(f"{table.name} {table.rows:,}" for table in tables)
+        raise MwSError(f"{where}: tensors by vocabulary differ in their rows ({told}); resize them alike first")
+    return rows[0]
+
+
+def per_layer_rows(settings: Mapping[str, Any]) -> int | None:
+    """Return the rows of tables of single layers that a config names apart, such as Gemma's."""
+    parts = (part.get("vocab_size_per_layer_input") for _, part in parts_of_model(settings))
+    return next((size for size in parts if isinstance(size, int)), None)
+
+
+def shard_of_tensors(directory: Path) -> dict[str, str]:
+    """Find the file of each tensor of a model's weights; raises MwSError where there are no .safetensors weights."""
+    if (directory / INDEX).is_file():
+        return dict(load_json(directory / INDEX)["weight_map"])
+    if not (directory / SINGLE).is_file():
+        raise MwSError(f"{directory}: no {SINGLE} and no {INDEX}; save the model with save_pretrained first")
+    return dict.fromkeys((name for name in read_tensor_header(directory / SINGLE) if name != "__metadata__"), SINGLE)
+
+
+def read_tensor_header(file: Path) -> dict[str, Any]:
+    """Read the header of a .safetensors file; raises MwSError if it is damaged."""
+    try:
+        with file.open("rb") as stream:
+            return dict(json.loads(stream.read(int.from_bytes(stream.read(8), "little"))))
+    except (OSError, ValueError, MemoryError) as error:
+        raise MwSError(f"{file}: not a readable .safetensors file ({error}); download it again") from error
+
+
+def stored_tensors(directory: Path) -> dict[str, Tensor]:
+    """Read type and shape of each tensor of a model's weights; empty without .safetensors weights."""
+    if not any((directory / name).is_file() for name in (INDEX, SINGLE)):
+        return {}
+    shards = shard_of_tensors(directory)
+    headers = {file: read_tensor_header(directory / file) for file in sorted(set(shards.values()))}
+    found = {}
+    for name, file in shards.items():
+        if name not in headers[file]:
+            raise MwSError(f"{directory / file}: lacks {name}, which {INDEX} names there; download it again")
+        found[name] = Tensor(headers[file][name]["dtype"], tuple(headers[file][name]["shape"]))
+    return found

@@ -1,7 +1,7 @@
-"""What `mkdocs build` changes in the pages: help of commands, settings, and links to files outside docs/.
+"""What `mkdocs build` changes in the pages: README as the first one, help of commands, settings, links out of docs/.
 
-The pages are written for GitHub. On the site a picture of scripts/results is copied beside the pages, and a link to
-another file of the repository becomes its path, for the site holds only the pages.
+The pages are written for GitHub. On the site a picture of scripts/results is copied to the pages, and a link to
+another file of the repository becomes its path, for the site has only the pages.
 """
 
 from __future__ import annotations
@@ -33,7 +33,10 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Tell links from the site, and put the help of every command where the page asks for it."""
+    """Take README as the first page, lead links from the site, and put the help of every command where it belongs."""
+    if page.file.src_uri == "index.md":
+        markdown = (RESULTS.parents[1] / "README.md").read_text(encoding="utf-8").replace("](docs/", "](../docs/")
+        markdown = re.sub(r"\]\((?![a-z]+:|\.\./|#)", "](../", markdown).replace("](../docs/", "](")
     markdown = links_of_the_site(markdown, posixpath.join("docs", page.file.src_uri))
     markdown = markdown.replace(PLACE_OF_SETTINGS, settings_table())
     if PLACE_OF_COMMANDS not in markdown:

@@ -1,4 +1,4 @@
-"""Copy the tables of scripts/results into README and docs/, so that they read the same on GitHub as on the site.
+"""Write tables and figures of scripts/results into README and docs/, so that GitHub and the site show the same.
 
     python scripts/docs_tables.py
 
@@ -7,9 +7,9 @@ A page says where a table goes by two comments, and everything between them is r
     <!-- from scripts/results/clients.md -->
     <!-- end -->
 
-`scripts/results/README.md:reading` takes the part of a file between `<!-- --8<-- [start:reading] -->` and
-`[end:reading]`. The title of a file is left out, its headings go below the page's heading before the comment, and its
-links are told from the page. tests/process/test_documents.py fails where a page is behind its tables.
+`figures:works` in place of a file takes a table of `checks/tables.py`, and `<!--=sets.bpe-->38 of 40<!--/-->` quotes a
+figure of `checks/figures.py`. The title of a file is left out, its headings go below the page's heading before the
+comment, and its links lead on from the page. tests/process/test_documents.py fails where a page differs from its rows.
 """
 
 from __future__ import annotations
@@ -18,29 +18,30 @@ import os
 import re
 from pathlib import Path
 
+from checks.figures import figures
+from checks.tables import TABLES
+
 ROOT = Path(__file__).resolve().parent.parent
 PLACE = re.compile(r"^(<!-- from (\S+?)(?::(\w+))? -->\n)(?:(?!<!-- (?:from|end)).*\n)*(<!-- end -->)$", re.MULTILINE)
+FIGURE = re.compile(r"(<!--=([\w.-]+)-->).*?(<!--/-->)")
 _HEADING = re.compile(r"^(#+) ", re.MULTILINE)
 _LINK = re.compile(r"(\]\()(?![a-z]+:|#|/)([^)\s]+)(\))")
 
 
 def filled(page: str, folder: Path, root: Path = ROOT) -> str:
-    """A page of a folder with its tables as they are now."""
+    """A page of a folder with its tables and figures as the rows have them."""
 
     def table(found: re.Match[str]) -> str:
         begin, source, section, end = found.groups()
+        if source == "figures":
+            return f"{begin}\n{TABLES[section]()}\n\n{end}"
         above = _HEADING.findall(page[: found.start()])
-        text = _lower(_part((root / source).read_text(encoding="utf-8"), section), len(above[-1]) if above else 1)
+        text = re.sub(r"\A# .*\n", "", (root / source).read_text(encoding="utf-8"))
+        text = _lower(text, len(above[-1]) if above else 1)
         return f"{begin}\n{_links(text, (root / source).parent, folder).strip()}\n\n{end}"
 
-    return PLACE.sub(table, page)
-
-
-def _part(text: str, section: str | None) -> str:
-    """A section of a file; or all of it but its title."""
-    if section is None:
-        return re.sub(r"\A# .*\n", "", text)
-    return text.split(f"<!-- --8<-- [start:{section}] -->\n")[1].split(f"<!-- --8<-- [end:{section}] -->")[0]
+    known = figures() if FIGURE.search(page) else {}
+    return FIGURE.sub(lambda found: f"{found[1]}{known[found[2]]}{found[3]}", PLACE.sub(table, page))
 
 
 def _lower(text: str, above: int) -> str:
@@ -51,17 +52,17 @@ def _lower(text: str, above: int) -> str:
 
 
 def _links(text: str, source: Path, folder: Path) -> str:
-    """Text of one folder with its relative links told from another."""
+    """Text of one folder with its relative links leading on from another."""
 
-    def told(found: re.Match[str]) -> str:
+    def link(found: re.Match[str]) -> str:
         return f"{found[1]}{Path(os.path.relpath(source / found[2], folder)).as_posix()}{found[3]}"
 
-    return _LINK.sub(told, text)
+    return _LINK.sub(link, text)
 
 
 def main() -> None:
     """Write every page whose tables have changed."""
-    for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+    for path in [ROOT / "README.md", ROOT / "scripts/results/README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
         text = path.read_text(encoding="utf-8")
         new = filled(text, path.parent)
         if new != text:

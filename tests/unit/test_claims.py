@@ -1,42 +1,32 @@
-"""Figures of README and docs/ are those of the results files; `scripts/claims.py` finds one that is not."""
+"""Figures of README and docs/ are those of the results files: `scripts/docs_tables.py` writes them in from the rows."""
 
 from __future__ import annotations
 
 import re
 
-import pytest
-
 from tests.paths import ROOT
 
-
-@pytest.fixture(scope="module")
-def claims_script():
-    import sys
-
-    sys.path.insert(0, str(ROOT / "scripts"))
-    import claims
-
-    yield claims
-    sys.path.remove(str(ROOT / "scripts"))
+PAGES = [ROOT / "README.md", ROOT / "scripts/results/README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-def pages(script):
-    """The texts of the pages with figures."""
-    return {claim.page: (ROOT / claim.page).read_text(encoding="utf-8") for claim in script.claims()}
+def test_every_figure_quoted_and_every_table_asked_for_is_known(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    from checks.figures import figures
+    from checks.tables import TABLES
+    from docs_tables import FIGURE
+
+    texts = [page.read_text(encoding="utf-8") for page in PAGES]
+    quoted = {found[2] for text in texts for found in FIGURE.finditer(text)}
+    asked = {name for text in texts for name in re.findall(r"<!-- from figures:(\w+) -->", text)}
+    assert len(quoted) >= 60 and quoted <= set(figures())
+    assert asked == set(TABLES)
 
 
-def test_every_figure_held_is_that_of_the_results_files(claims_script):
-    texts = pages(claims_script)
-    claims = claims_script.claims()
-    assert sum(len(claim.figures) for claim in claims) >= 100
-    assert not [fault for claim in claims for fault in claims_script.faults(claim, texts[claim.page])]
+def test_a_figure_changed_in_a_page_is_found_and_mended(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    from docs_tables import FIGURE, filled
 
-
-def test_a_figure_changed_in_a_page_is_found(claims_script):
-    texts = pages(claims_script)
-    for claim in claims_script.claims():
-        places = [found[0] for found in re.finditer(claim.place, texts[claim.page], re.MULTILINE)]
-        for figure in claim.figures:
-            wrong = figure.translate(str.maketrans("0123456789", "1234567890"))
-            text = "\n\n".join(place.replace(figure, wrong) for place in places)
-            assert claims_script.faults(claim, text), (claim, figure)
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        spoilt = FIGURE.sub(lambda found: f"{found[1]}0.123456{found[3]}", text)
+        assert filled(spoilt, page.parent) == text

@@ -1,0 +1,331 @@
+"""Short tables of README and docs/, computed from scripts/results: `docs_tables.py` writes them into the pages."""
+
+from __future__ import annotations
+
+import statistics
+from typing import Any
+
+from checks.figures import (
+    BPE,
+    GOLDS,
+    SHUFFLED,
+    UNIGRAM,
+    ablation_rows,
+    best_rival,
+    cards,
+    difference,
+    medians,
+    public_leads,
+    quality,
+    results,
+    small_f1,
+    tagger_figures,
+)
+
+from mws_hf.evaluate.measures import GOLD, TEXT, Measure
+from mws_hf.text.markdown import markdown_table
+
+NAMES = {BPE: "byte-level BPE", UNIGRAM: "SentencePiece Unigram", SHUFFLED: "shuffled evidence"}
+LANGUAGES = {
+    "ces": "Czech", "deu": "German", "eng": "English", "fin": "Finnish", "hun": "Hungarian", "rus": "Russian",
+    "tur": "Turkish", "ukr": "Ukrainian", "lat": "Latin",
+}  # fmt: skip
+MORFESSOR_ENGLISH = "Morfessor 0.623"
+"""The best rival of English has no row in quality.json: Morfessor on all types (scripts/results/README.md)."""
+
+
+def boundaries() -> str:
+    """Tabulate boundary F1 at 8,000 entries."""
+    rows = []
+    for title, (language, gold) in GOLDS.items():
+        ours, default, classic = (quality(language, gold, each) for each in ("mws-morphs", "mws", "mws-classic"))
+        f1, name = best_rival(language, gold)
+        rival = f"{name} {f1:.3f}"
+        if language == "rus-lexicon":  # its rivals in quality.json are few; the card has the strongest
+            rival = f"SentencePiece Unigram {cards()['mws-ru-morphs-8k']['Unigram']['f1'][gold]:.3f}"
+        span = f"{ours['f1']:.3f} ({ours['f1_low']:.3f}-{ours['f1_high']:.3f})"
+        best = MORFESSOR_ENGLISH if language == "eng" else rival
+        rows.append([title, span, f"{default['f1']:.3f}", f"{classic['f1']:.3f}", best])
+    return markdown_table(["gold", "morphs only", "default", "classic", "best rival"], rows)
+
+
+def public_sets() -> str:
+    """Tabulate on how many public sets the default and morphs alone are ahead."""
+    kinds = {"whole": "whole segmentations, by F1", "one": "one boundary a word, by recall"}
+    rows = []
+    for (kind, system), leads in public_leads().items():
+        cells = [f"{sum(lead[i] for lead in leads)} of {len(leads)}" for i in (0, 1)]
+        tried = [lead[2] for lead in leads if len(lead) > 2]
+        name = "default" if system == "mws" else "morphs only"
+        rows.append([kinds[kind], name, *cells, f"{sum(tried)} of {len(tried)}"])
+    return markdown_table(["sets", "", "byte-level BPE", "SentencePiece Unigram", "Morfessor"], rows)
+
+
+def signed(found: list[float], digits: int = 1) -> str:
+    """Write a difference with its interval.
+
+    >>> signed([-1.66, -1.89, -1.44])
+    '-1.7 (-1.9 to -1.4)'
+    """
+    value, low, high = (f"{each:+.{digits}f}" for each in found)
+    return f"{value} ({low} to {high})"
+
+
+def works() -> str:
+    """Tabulate the default of 8,000 entries on whole works held out."""
+    presets = ("rus-works", "hun-works", "deu-works")
+    rows = [[name, *(signed(difference(each, "mws", rival)) for each in presets)] for rival, name in NAMES.items()]
+    return markdown_table(["the default against", "Russian", "Hungarian", "German, the control"], rows)
+
+
+def taken_away() -> str:
+    """Tabulate the same learner with one thing taken away, beside byte-level BPE."""
+    systems = {
+        "the default": "mws", "morphs by counts": "mws-counts", "price 0": "mws-price0",
+        "no evidence": "mws-no-evidence", "shuffled evidence": "mws-shuffled",
+    }  # fmt: skip
+    presets = ("rus-works", "hun-works")
+    rows = [[name, *(signed(difference(each, system, BPE)) for each in presets)] for name, system in systems.items()]
+    return markdown_table(["against byte-level BPE", "Russian", "Hungarian"], rows)
+
+
+def in_print() -> str:
+    """Tabulate Hungarian bits per byte by vocabulary, with seeds: the comparison with papers."""
+    found = {(row["system"], row["vocabulary"]): row for row in results("lm_hun-works")
+             if not row["flop_matched"] and row["main"]}  # fmt: skip
+    names = {"mws": "the default", BPE: NAMES[BPE], UNIGRAM: NAMES[UNIGRAM], "morph-bpe-byte": "MorphBPE, rebuilt"}
+    rows = []
+    for system, name in names.items():
+        cells = [found.get((system, size)) for size in (8_000, 16_000, 32_000)]
+        rows.append([name, *(f"{row['bits_per_byte']:.4f} ({row['seeds']})" if row else "-" for row in cells)])
+    return markdown_table(["bits per byte (seeds)", "8,000", "16,000", "32,000"], rows)
+
+
+def superwords() -> str:
+    """Tabulate superwords at the operations of the default, 16,000 entries."""
+    rows = []
+    for language, preset in (("Hungarian", "hun-works"), ("English", "eng-phrases"), ("Russian", "rus-phrases")):
+        found = difference(preset, "mws-superwords", "mws", matched=True, size=16_000)
+        rows.append([language, f"{signed(found, 2)} %"])
+    return markdown_table(["language", "bits with superwords"], rows)
+
+
+def lines() -> str:
+    """Tabulate the older runs, on held-out lines of the books learnt from."""
+    rows = []
+    for title, system, rival in (
+        ("default against BPE over characters", "mws", "bpe"),
+        ("default against byte-level BPE", "mws", "bpe-byte"),
+        ("default against Unigram of `tokenizers`", "mws", "unigram"),
+        ("morphs only against BPE over characters", "mws-morphs", "bpe"),
+    ):
+        cells = [signed(difference(each, system, rival, matched=m)) for each in ("hun", "rus") for m in (False, True)]
+        rows.append([title, *cells])
+    return markdown_table(["", "Hungarian", "equal operations", "Russian", "equal operations"], rows)
+
+
+def dropout_table() -> str:
+    """Tabulate what dropout costs a small model, by the merges that fail."""
+    bits: dict[str, list[tuple[float, float]]] = {}
+    for row in results("dropout"):
+        bits.setdefault(row["way"], []).append((row["bits per byte"], row["with typing errors"]))
+    means = {way: [statistics.mean(column) for column in zip(*each, strict=True)] for way, each in bits.items()}
+    plain = means.pop("no dropout")
+    rows = [
+        [way, *(f"{100 * (ours / without - 1):+.1f} %" for ours, without in zip(each, plain, strict=True))]
+        for way, each in means.items()
+    ]
+    return markdown_table(["merges that fail", "bits per byte", "with typing errors"], rows)
+
+
+def tagger() -> str:
+    """Tabulate by how many points the default's taggers lead, of all words and of words never seen."""
+    given = dict(tagger_figures())
+    columns = [f"{rival}{part}" for part in ("", ".new") for rival in ("bpe", "unigram")]
+    rows = [[LANGUAGES[each], *(f"+{given[f'tagger.{each}.{c}']}" for c in columns)] for each in ("fin", "hun", "tur")]
+    return markdown_table(["points", "BPE", "Unigram", "BPE, new words", "Unigram, new words"], rows)
+
+
+def other_text() -> str:
+    """Tabulate n-gram bits on text of another kind than was learnt from."""
+    cells: dict[str, dict[tuple[int, str], list[str]]] = {}
+    for row in results("other_text"):
+        if row["kind"] == "other" and row["system"] == "mws":
+            for rival in (BPE, UNIGRAM):
+                text = f"{row['against'][rival][0]:+.1f}"
+                cells.setdefault(row["language"], {}).setdefault((row["size"], rival), []).append(text)
+    columns = [(size, rival) for size in (8_000, 32_000) for rival in (BPE, UNIGRAM)]
+    rows = [[LANGUAGES[each], *(", ".join(found.get(c, ["-"])) for c in columns)] for each, found in cells.items()]
+    return markdown_table(["", "BPE, 8,000", "Unigram, 8,000", "BPE, 32,000", "Unigram, 32,000"], rows)
+
+
+def ablations() -> str:
+    """Tabulate n-gram bits of the default, 8,000 entries, on the largest text of at most 10 MB of each language."""
+    rows = []
+    for ours, _ in ablation_rows():
+        if ours["size"] == 8_000 and (ours["language"] != "ces" or ours["slice"] == "4 MB"):
+            rows.append([LANGUAGES[ours["language"]], *(signed(ours[f"against_{rival}"], 2) for rival in NAMES)])
+    return markdown_table(["8,000 entries", *NAMES.values()], rows)
+
+
+def forms() -> str:
+    """Tabulate how many forms begin with the same stem, and what two forms share, 8,000 entries."""
+    of = {(row["source"], row["vocab_size"], row["system"]): row for row in results("paradigms")}
+    names = {**LANGUAGES, "rus-pymorphy3": "Russian, pymorphy3"}
+    rows = []
+    for source in dict.fromkeys(source for source, _, _ in of):
+        cells = [
+            f"{of[source, 8_000, system]['same_stem']:.2f} / {of[source, 8_000, system]['shared']:.2f}"
+            for system in ("mws", BPE, UNIGRAM)
+        ]
+        rows.append([names[source], *cells])
+    return markdown_table(["same stem / shared", "default", NAMES[BPE], NAMES[UNIGRAM]], rows)
+
+
+def training() -> str:
+    """Tabulate the seconds of trainers on much and on little text."""
+    found = list(medians("trainers").values())
+    rows = [[name, *(f"{text[name]:.1f}" for text in found)] for name in found[0]]
+    return markdown_table(["seconds", *(title.replace(" entries", "") for title in results("trainers"))], rows)
+
+
+def encoding() -> str:
+    """Tabulate the seconds of encoders on much and on little text."""
+    found = list(medians("encoders").values())
+    rows = [[name, *(f"{text[name]:.1f}" for text in found)] for name in found[0]]
+    return markdown_table(["seconds", *(title.partition(",")[0] for title in results("encoders"))], rows)
+
+
+def mixtures() -> str:
+    """Tabulate eight languages in one tokenizer against each language's own of 32,000 entries."""
+    rows = {(row["system"], row["vocab_size"], row["language"]): row for row in results("mixture")}
+    table = []
+    for language in [each for system, _, each in rows if system == "own"]:
+        own, *both = rows["own", 32_000, language], *(rows["mws", size, language] for size in (128_000, 64_000))
+        tokens = [f"{100 * (one['tokens_per_word'] / own['tokens_per_word'] - 1):+.0f} %" for one in both]
+        f1 = [f"{one['f1'] - own['f1']:+.2f}" if "f1" in own else "" for one in both]
+        table.append([LANGUAGES[language], *tokens, *f1])
+    return markdown_table(["", "tokens, 128,000", "tokens, 64,000", "F1, 128,000", "F1, 64,000"], table)
+
+
+def labels() -> str:
+    """Tabulate F1 without labels and what labels add, 32,000 entries."""
+    f1: dict[tuple[str, int], list[float]] = {}
+    for row in results("labels"):
+        if row["vocab_size"] == 32_000:
+            f1.setdefault((row["language"], row["labels"]), []).append(row["f1"])
+    mean = {key: statistics.fmean(found) for key, found in f1.items()}
+    rows = []
+    for each in dict.fromkeys(language for language, _ in mean):
+        gains = [f"{mean[each, n] - mean[each, 0]:+.3f}" if (each, n) in mean else "" for n in (20, 100, 300, 1_000)]
+        rows.append([LANGUAGES[each], f"{mean[each, 0]:.3f}", *gains])
+    return markdown_table(["F1", "no labels", "20", "100", "300", "1,000"], rows)
+
+
+def small_table() -> str:
+    """Tabulate boundary F1 of 0.1 MB, 1 MB and the most text, beside the best rival."""
+    f1 = small_f1()
+    rows = []
+    for language in dict.fromkeys(each for each, _, _ in f1):
+        line = [LANGUAGES[language]]
+        for size in (0.1, 1.0, 10.0):
+            here = {system: value for (each, mb, system), value in f1.items() if (each, mb) == (language, size)}
+            rival = max(value for system, value in here.items() if not system.startswith("mws"))
+            line.append(f"{here['mws-morphs']:.2f} / {here['mws-morphs, 300 labels']:.2f} / {rival:.2f}")
+        rows.append(line)
+    return markdown_table(["F1: no labels / 300 / best rival", "0.1 MB", "1 MB", "10 MB"], rows)
+
+
+def clients() -> str:
+    """Tabulate the programs that differ or refuse for one kind of tokenizer."""
+    found = results("clients")
+
+    def cell(row: dict[str, Any]) -> str:
+        if "refused" in row:
+            return "refuses"
+        wrong = "-" if row["wrong_ids"] is None else row["wrong_ids"]
+        return f"{wrong} / {row['wrong_text']}" if row["wrong_ids"] or row["wrong_text"] else "same"
+
+    rows = []
+    for client in [each for each in found["bytes-o200k"] if each != "TokEval"]:
+        cells = [cell(kind[client]) for kind in found.values()]
+        if set(cells) != {"same"}:
+            rows.append([client, *cells])
+    return markdown_table(["client", *(kind.replace("-", ", ") for kind in found)], rows)
+
+
+def appended() -> str:
+    """Tabulate 8,000 tokens appended to an English base, beside as many characters by frequency alone."""
+    of = {(row["base"], row["language"], row["system"]): row for row in results("extend")}
+    rows = []
+    for base, language in dict.fromkeys(key[:2] for key in of):
+        before, ours, frequency = (of[base, language, x] for x in ("base", "ours", "frequency, as long as ours"))
+        cells = [f"{before['tokens/word']:.2f}", f"{ours['tokens/word']:.2f}", f"{ours['F1']:.3f}"]
+        same = ours["English and code texts with the same ids"]
+        rows.append([f"{base}, {LANGUAGES[language]}", *cells, f"{frequency['F1']:.3f}", same])
+    heads = ["base", "tokens a word before", "after", "F1", "F1 by frequency", "old texts with the same ids"]
+    return markdown_table(heads, rows)
+
+
+def trimmed() -> str:
+    """Tabulate bases trimmed to 60 % of their entries, then extended with 16,000 Russian tokens."""
+    found = results("surgery")
+    names = {
+        "English, byte-level": "stand-in: English",
+        "eight languages, byte fallback": "stand-in: eight languages, some Russian",
+    }
+    of = {(row["base"], row["language"]): row for row in [*found["public"], *found["length"]]}
+    rows = []
+    for base in dict.fromkeys(name for name, _ in of):
+        english, russian = of[base, "eng"], of[base, "rus"]
+        cells = [english["trimmed"], russian["and 16,000 Russian tokens"], russian["by frequency"]]
+        rows.append([names.get(base, base), f"{english['entries']:,}", *cells])
+    heads = ["base", "entries", "English tokens, trimmed", "Russian tokens, extended", "by frequency alone"]
+    return markdown_table(heads, rows)
+
+
+def decoder() -> str:
+    """Tabulate English bits of the larger decoder after surgery, before any training."""
+    rows = [row for row in results("surgery")["decoder"] if row["weights"] == "5.2 M"][1:]
+    bits = [row["bits per byte, English"].split("(")[1][:-1] for row in rows]
+    names = ("trimmed", "and extended, `mean`", "and extended, `quiet`")
+    return markdown_table(["English bits", "to 60 %", "to 80 %"], zip(names, bits[:3], bits[3:], strict=True))
+
+
+def ready_table() -> str:
+    """Tabulate the ready tokenizers of 32,000 entries and the mixtures beside BPE and Unigram."""
+    rows = []
+    for row in results("pretrained"):
+        if row["entries"] >= 32_000:
+            of = [row["systems"][name] for name in ("MwS", "BPE", "Unigram")]
+            f1 = " / ".join(f"{next(iter(each['f1'].values())):.3f}" for each in of) if of[0].get("f1") else ""
+            lengths = " / ".join(f"{each['tokens_per_word']:.2f}" for each in of)
+            bits = " / ".join(f"{each['bits_per_byte']:.3f}" for each in of)
+            rows.append([f"`{row['name']}`", f1, lengths, bits])
+    return markdown_table(["MwS / BPE / Unigram", "boundary F1", "tokens a word", "n-gram bits a byte"], rows)
+
+
+def _measures(of: dict[str, Measure]) -> str:
+    names = {"up": "higher", "down": "lower", "": "-"}
+    rows = [[each.short, each.about, names[each.better]] for each in of.values()]
+    return markdown_table(["column", "meaning", "better"], rows, numbers=False)
+
+
+def gold_measures() -> str:
+    """Tabulate the measures of boundaries."""
+    return _measures(GOLD)
+
+
+def text_measures() -> str:
+    """Tabulate the measures of running text."""
+    return _measures(TEXT)
+
+
+TABLES = {
+    each.__name__: each
+    for each in (
+        boundaries, public_sets, works, taken_away, in_print, superwords, lines, tagger, other_text, ablations, forms,
+        training, encoding, mixtures, labels, small_table, clients, ready_table, dropout_table, appended, trimmed,
+        decoder, gold_measures, text_measures,
+    )
+}  # fmt: skip

@@ -9,10 +9,11 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterable
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from tokenizers import AddedToken, Tokenizer
+from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizer
 
 from mws_hf.atomic import write_text
@@ -321,9 +322,9 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         backend.pre_tokenizer, backend.normalizer = self._split, self._normalizer
         backend.post_processor = self._post_processor
         settle_leading_space(backend, self.add_prefix_space)
-        for token in self.added_tokens_decoder.values():  # by id, so that new ones get the ids they have here
-            added = copy.deepcopy(token) if isinstance(token, AddedToken) else AddedToken(token)
-            (backend.add_special_tokens if added.special else backend.add_tokens)([added])
+        added = (copy.deepcopy(token) for token in self.added_tokens_decoder.values())
+        for special, tokens in groupby(added, lambda token: token.special):  # by id, so that new ones keep their ids
+            (backend.add_special_tokens if special else backend.add_tokens)(list(tokens))
         return backend
 
     def save_vocabulary(self, save_directory: str, filename_prefix: str | None = None) -> tuple[str, ...]:

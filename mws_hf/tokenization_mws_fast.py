@@ -30,10 +30,16 @@ _SPACE_FIRST = pre_tokenizers.Metaspace(replacement=" ", prepend_scheme="always"
 
 
 class WorkingCopies:
-    """Copies of one tokenizer, each lent to one call at a time; a pickled or copied tokenizer makes its own."""
+    """Copies of one tokenizer, each lent to one call at a time; a pickled or copied tokenizer makes its own.
+
+    `handed_out`: whether somebody was given the backend since the added tokens were last compared, one by one.
+    """
 
     def __init__(self) -> None:
         self._free: list[tuple[Tokenizer, Any]] = []
+        self._added: dict[int, AddedToken] = {}
+        self._changes = self._next_id = 0
+        self.handed_out = True
 
     def __reduce__(self) -> tuple[type[WorkingCopies], tuple[()]]:
         return WorkingCopies, ()
@@ -41,7 +47,7 @@ class WorkingCopies:
     @contextlib.contextmanager
     def lend(self, backend: Tokenizer) -> Iterator[Tokenizer]:
         """Lend a copy that has the present model, parts and added tokens of `backend`."""
-        state = _state(backend)
+        state = self._state(backend)
         try:
             copy, known = self._free.pop()
         except IndexError:  # as many calls at once as there are copies
@@ -56,14 +62,18 @@ class WorkingCopies:
         finally:
             self._free.append((copy, state))
 
-
-def _state(backend: Tokenizer) -> Any:
-    """Return what a copy cannot take over by assignment; None where that cannot be compared."""
-    try:
-        normalizer = backend.normalizer.__getstate__() if backend.normalizer is not None else None
-    except Exception:  # one written in Python; the bindings raise nothing narrower
-        return None
-    return normalizer, [getattr(backend, part) is None for part in PARTS], backend.get_added_tokens_decoder()
+    def _state(self, backend: Tokenizer) -> Any:
+        """Return what a copy cannot take over by assignment; None where that cannot be compared."""
+        try:
+            normalizer = backend.normalizer.__getstate__() if backend.normalizer is not None else None
+        except Exception:  # one written in Python; the bindings raise nothing narrower
+            return None
+        # thousands of added tokens take longer to compare than a text to encode; the next one would get the next id
+        if self.handed_out or backend.id_to_token(self._next_id) is not None:
+            self.handed_out, added = False, backend.get_added_tokens_decoder()
+            self._changes += added != self._added
+            self._added, self._next_id = added, max([backend.get_vocab_size(False) - 1, *added]) + 1
+        return normalizer, [getattr(backend, part) is None for part in PARTS], self._changes
 
 
 class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
@@ -135,9 +145,15 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         self.add_prefix_space = settle_leading_space(self._tokenizer, kwargs.get("add_prefix_space"))
 
     @property
+    def backend_tokenizer(self) -> Tokenizer:
+        """The tokenizer of `tokenizers`, which whoever has it may change."""
+        self._copies.handed_out = True
+        return self._tokenizer
+
+    @property
     def is_byte_level(self) -> bool:  # type: ignore[override]
         """Whether tokens are written in the byte alphabet; `convert_tokens_to_string` makes text of them."""
-        return is_byte_level(self.backend_tokenizer)
+        return is_byte_level(self._tokenizer)
 
     @classmethod
     def convert_to_native_format(cls, trust_remote_code: bool = False, **kwargs: Any) -> dict[str, Any]:
@@ -152,6 +168,10 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
     def _patch_mistral_regex(cls, tokenizer: Any, *_: Any, **__: Any) -> Any:
         """Keep the split pattern: transformers would call it incorrect beside some models, or put Mistral's there."""
         return tokenizer
+
+    def _add_tokens(self, new_tokens: Any, special_tokens: bool = False) -> int:
+        self._copies.handed_out = True
+        return super()._add_tokens(new_tokens, special_tokens)
 
     def _encode_plus(self, *args: Any, **kwargs: Any) -> Any:
         return self._at_work("_encode_plus", *args, **kwargs)

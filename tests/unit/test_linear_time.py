@@ -22,9 +22,11 @@ from mws_hf.errors import MwSError
 from mws_hf.evaluate.boundaries import consistency, emma2
 from mws_hf.text.byte_alphabet import byte_level_merges
 from mws_hf.text.special import check_special_tokens
+from mws_hf.tokenization_mws import MwSTokenizer
 from mws_hf.tokenization_mws_fast import import_notebook
 from mws_hf.tokenizer.explain import Tracer
 from tests.encode_cases import ALPHABET, make_backend, make_byte_level, random_merges, rust_ids
+from tests.small_tokenizers import small_fast
 
 
 @contextmanager
@@ -94,3 +96,21 @@ def test_holes_of_an_imported_vocabulary(tmp_path: Path):
     with within(5):
         tokenizer = import_notebook(tmp_path)
     assert tokenizer.convert_tokens_to_ids("[EOS]") == 100_000 and len(tokenizer) > 100_001
+
+
+def test_thousands_of_added_tokens_cost_a_call_and_a_save_little(tmp_path: Path):
+    tokenizer = small_fast()
+    assert tokenizer.add_tokens([AddedToken(f"<unused{k}>", normalized=False) for k in range(6000)]) == 6000
+    held = tokenizer.backend_tokenizer
+    short = {"truncation": True, "max_length": 4}
+    tokenizer("читал", **short)
+    with within(1):  # 5 s when the added tokens were compared at each call
+        for _ in range(1000):
+            tokenizer("читал", **short)
+    held.add_tokens(["читал"])  # by whoever has the backend: still seen
+    assert tokenizer("читал", **short)["input_ids"] == [held.token_to_id("читал")]
+    tokenizer.save_pretrained(tmp_path)
+    slow = MwSTokenizer.from_pretrained(tmp_path)
+    with within(4):  # 20 s when they were added one by one
+        slow.save_pretrained(tmp_path / "slow")
+    assert MwSTokenizer.from_pretrained(tmp_path / "slow").get_vocab() == tokenizer.get_vocab()

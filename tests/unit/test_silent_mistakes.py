@@ -13,7 +13,7 @@ from mws_hf.corpus.counting import count_documents
 from mws_hf.errors import MwSError
 from mws_hf.extend.extension import extend
 from mws_hf.text.pattern import LLAMA3_PATTERN, compiled
-from mws_hf.tokenizer.file import open_tokenizer
+from mws_hf.tokenizer.opened import open_tokenizer
 from tests.in_process import mws
 from tests.processes import one_line
 

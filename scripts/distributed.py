@@ -19,7 +19,7 @@ from statistics import median
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from benchmark.runner import machine
+from lab.process import machine
 
 from mws_hf.atomic import write_text
 from mws_hf.corpus.inputs import read_documents

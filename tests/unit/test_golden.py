@@ -21,7 +21,7 @@ from mws_hf.text.pattern import GPT4_PATTERN, WORD_PATTERN
 from tests.paths import DATA, ROOT
 
 sys.path.insert(0, str(ROOT / "scripts"))  # this file is a program as well
-from robustness.made_up import made_up_lists  # noqa: E402
+from lab.made_up import made_up_lists  # noqa: E402
 
 RUSSIAN = DATA / "russian_forms.txt"
 """12,022 forms of 616 lemmas of pymorphy3's dictionary (OpenCorpora, CC BY-SA 3.0), those with the least hashes."""

@@ -3,7 +3,7 @@
 About 8 MB of a language; every 50th line is held out, the rest trains. `morphs` are morph merges alone, `default` is
 the default recipe; n-gram bits per byte are those of the default with 32,000 entries, whose model learns from the first
 half of the training lines. Words with inner apostrophes are measured alone: those of the held-out lines, and for
-Ukrainian a made-up list with gold (`robustness/made_up.py`), as for Hindi and decomposed Finnish, on which 1,000
+Ukrainian a made-up list with gold (`lab/made_up.py`), as for Hindi and decomposed Finnish, on which 1,000
 entries are trained. Speeds are medians of five rounds in turn, one thread, on the Russian text.
 """
 
@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import regex
-from robustness.made_up import made_up_lists
 
 from lab.cells import Cell, Place, Row
 from lab.data import GOLDS, HELD_OUT_EVERY, HELD_OUT_LINES, LANGUAGES, lines_of, split_lines
+from lab.made_up import made_up_lists
 from lab.tables import groups, span, where
 from mws_hf import MwSTrainer, WordCounts
 from mws_hf.atomic import write_text

@@ -1,34 +1,24 @@
-"""scripts/robustness.py: a tiny run of every part, and the noise and the made-up lists behind it."""
+"""The robustness of the lab: a tiny run of every part, and the noise and the made-up lists behind it."""
 
 from __future__ import annotations
 
 import gzip
-import json
-import os
 import random
-import subprocess
-import sys
 import unicodedata
 
 import pytest
+from lab import made_up, noise
+from lab.cells import Experiment, Place, measure
 
 from mws_hf import WordCounts
 from mws_hf.text.pattern import DEFAULT_PATTERN, WORD_PATTERN, split
 from tests.agglutinative import make_language
-from tests.paths import ROOT
 
-SCRIPTS = ROOT / "scripts"
 LANGUAGES = {
     "rus": ["tikhonov", "wiktionary-forms", "running-text-forms"],
     "fin": ["morphochallenge2010"],
     "eng": ["morphochallenge2010"],
 }
-
-
-def run(*arguments):
-    command = [sys.executable, str(SCRIPTS / "robustness.py"), *map(str, arguments)]
-    environment = {**os.environ, "PYTHONPATH": str(SCRIPTS.parent)}
-    return subprocess.run(command, capture_output=True, encoding="utf-8", env=environment, timeout=280)
 
 
 @pytest.fixture(scope="module")
@@ -52,54 +42,31 @@ def data(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_a_tiny_run_of_every_part_measures_reports_and_resumes(data, tmp_path):
-    output = tmp_path / "results" / "robustness.json"
-    arguments = ["--data", data, "--work", tmp_path / "work", "--results", output, "--vocab-size", 600]
-    arguments += ["--base-mb", 0.02, "--text-mb", 0.1, "--seeds", 2, "--cost-types", 500, "--cost-vocab", 600]
-    first = run(
-        *arguments, "--only", "growth/*", "noise/fin/*", "seeds/fin/*", "cost/morphs", "unseen/est", "unseen/hin"
-    )
-    assert first.returncode == 0, first.stderr
-    records = {r["name"]: r for r in json.loads(output.read_text(encoding="utf-8"))["records"]}
-    assert len(records) == 7 + 7 + 2 + 1 + 2
+def test_a_tiny_run_of_every_part_measures_and_writes_its_page(data, tmp_path):
+    experiment, place = Experiment.of("robustness"), Place(data, tmp_path / "work", tmp_path / "results")
+    parts = (("growth", "rus"), ("noise", "fin"), ("seeds", "fin"), ("unseen", "est"), ("unseen", "hin"))
+    due = [
+        cell for part, name in parts for cell in experiment.due([], {"part": [part], "language": [name]}, again=False)
+    ]
+    assert len(due) == 3 + 7 + 3 + 1 + 1
+    records = {tuple(row[name] for name in experiment.axes): row for row in measure(experiment, place, due)}
     for record in records.values():
         for row in record.get("rows", []):
             assert 0 <= row["f1_low"] <= row["f1"] <= row["f1_high"] <= 1
-    assert [len(records[f"growth/rus/{n}x"]["rows"]) for n in (1, 3, 9)] == [3, 3, 3]
-    clean = records["noise/fin/clean"]
+    assert [len(records["growth", "rus", f"{n}x"]["rows"]) for n in (1, 3, 9)] == [3, 3, 3]
+    clean = records["noise", "fin", "clean"]
     for variant in ("foreign", "typos", "capitals", "hyphens", "numbers", "all"):
-        noisy = records[f"noise/fin/{variant}"]
+        noisy = records["noise", "fin", variant]
         assert noisy["types"] > 1.05 * clean["types"]
         assert noisy["rows"][0]["delta"] == pytest.approx(noisy["rows"][0]["f1"] - clean["rows"][0]["f1"])
-    assert records["seeds/fin/0"]["rows"] != records["seeds/fin/1"]["rows"]
-    cost = records["cost/morphs"]
-    assert cost["cold"]["types"] == 500 and cost["cold"]["merges"] == cost["warm"]["merges"]
-    assert cost["cold"]["seconds"] > cost["warm"]["seconds"] > 0 and cost["warm"]["peak_mb"] > 10
-    assert records["unseen/est"]["not_restored"] == 0
-    page = output.with_suffix(".md").read_text(encoding="utf-8")
+    assert records["seeds", "fin", "0"]["rows"] != records["seeds", "fin", "1"]["rows"]
+    assert records["unseen", "est", ""]["not_restored"] == 0 and records["unseen", "hin", ""]["marks_torn_off"] == 0
+    page = (place.results / "robustness.md").read_text(encoding="utf-8")
     for text in ("| rus.tikhonov | 9x |", "| fin.morphochallenge2010 | foreign |", "| Hindi verbs", "Made up"):
         assert text in page
 
-    again = run(*arguments, "--only", "growth/*", "noise/fin/*")
-    assert again.returncode == 0 and again.stderr == ""  # nothing was left to measure
-    assert {r["name"]: r for r in json.loads(output.read_text(encoding="utf-8"))["records"]} == records
 
-
-def test_unknown_names_are_refused(data, tmp_path):
-    unknown = run("--data", data, "--work", tmp_path, "--results", tmp_path / "r.json", "--only", "growht/*")
-    assert unknown.returncode == 1 and "names no measurement" in unknown.stderr
-
-
-@pytest.fixture
-def parts(monkeypatch):
-    monkeypatch.syspath_prepend(str(SCRIPTS))
-    from robustness import made_up, noise
-
-    return noise, made_up
-
-
-def test_noise_adds_a_tenth_and_takes_nothing_away(parts):
-    noise, _ = parts
+def test_noise_adds_a_tenth_and_takes_nothing_away():
     words = [f" {word}" for word in make_language(n_stems=60)]
     clean = WordCounts.from_mapping(dict.fromkeys(words, 20), pattern=DEFAULT_PATTERN)
     donor = WordCounts.from_mapping(
@@ -118,8 +85,7 @@ def test_noise_adds_a_tenth_and_takes_nothing_away(parts):
     assert len(everything) > 1.35 * len(clean)
 
 
-def test_made_up_words_are_spelled_by_their_morphs_and_are_one_pretoken(parts):
-    _, made_up = parts
+def test_made_up_words_are_spelled_by_their_morphs_and_are_one_pretoken():
     for name, each in made_up.made_up_lists().items():
         assert len(each.gold) >= 400 and {"".join(morphs) for morphs in each.gold.values()} == set(each.gold)
         for word, morphs in each.gold.items():

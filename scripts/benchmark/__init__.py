@@ -1,1 +1,0 @@
-"""Parts of `scripts/benchmark.py`: corpus, tasks run in processes of their own, validation, tables and plot."""

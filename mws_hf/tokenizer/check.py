@@ -34,7 +34,9 @@ from mws_hf.tokenizer.file import (
     read_tokenizer,
     uses_stock_module,
 )
+from mws_hf.tokenizer.foreign import holds_other_entries
 from mws_hf.tokenizer.ids import Finding, model_rows, named_ids
+from mws_hf.tokenizer.layout import ADDED_FILE, NOTEBOOK_FILES, Of, files
 from mws_hf.tokenizer.rows import Table, per_layer_rows, stored_tensors, vocabulary_tables
 from mws_hf.tokenizer.spec import Spec, has_leading_space, parts_of, split_of
 from mws_hf.tokenizer.stock import Tokenizer, without_limits
@@ -114,6 +116,7 @@ def check(directory: Path) -> Report:
         *_configured(directory, backend, settings, model),
         *named_ids(directory, backend, spec, settings),
         *_of_other_merges(directory, backend),
+        *_of_other_programs(directory, backend),
         *_beside_a_model(directory, backend, ids, settings, model),
         *_beside_weights(ids, model, vocabulary_tables(stored_tensors(directory), model)),
     ]
@@ -127,6 +130,23 @@ def _of_other_merges(directory: Path, backend: Tokenizer) -> Iterator[Finding]:
     if (directory / TRAINING_FILE).is_file() and not belongs(directory, backend):
         message = f"{TRAINING_FILE} is the record of other merges, and a card would tell its figures; remove it"
         yield Finding("error", "other-record", message)
+
+
+def _of_other_programs(directory: Path, backend: Tokenizer) -> Iterator[Finding]:
+    """Find vocabularies in the form of other programs, which these, and some classes, read instead."""
+    for name in files(directory, Of.FOREIGN):
+        if str(name) in (
+            ADDED_FILE,
+            *NOTEBOOK_FILES,
+        ):  # compared elsewhere, or read by the slow class where it is alone
+            continue
+        other = holds_other_entries(directory / name, backend)
+        if other:
+            message = f"{name} holds other entries than {TOKENIZER_FILE}, and some programs prefer it; remove it"
+            yield Finding("error", "foreign-vocabulary", message)
+        elif other is None:
+            message = f"{name}, which some programs prefer, could not be compared with {TOKENIZER_FILE}"
+            yield Finding("warning", "foreign-vocabulary", message)
 
 
 def _facts(backend: Tokenizer, shape: Shape | None, settings: dict[str, Any], spaced: bool) -> dict[str, Any]:

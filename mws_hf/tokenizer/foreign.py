@@ -5,11 +5,14 @@ Pickles are refused, for reading one runs code.
 
 from __future__ import annotations
 
+import base64
 import importlib
+import json
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +20,9 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 
 from mws_hf.corpus.segmentations import read_gold
 from mws_hf.errors import MwSError, first_line, library_failure
-from mws_hf.tokenizer.spans import Encoded, spans_in
+from mws_hf.text.byte_alphabet import BYTE_OF
+from mws_hf.tokenizer.spans import Encoded, spans_in, token_bytes
+from mws_hf.tokenizer.spec import Spec
 
 SPACE = "▁"
 _NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _BYTE = 1, 2, 3, 4, 6  # types of pieces in sentencepiece_model.proto
@@ -206,3 +211,47 @@ def _fields(message: bytes) -> Iterator[tuple[int, Any]]:
 def _varint(message: bytes, at: int) -> tuple[int, int]:
     end = next(i for i in range(at, len(message)) if message[i] < 128) + 1
     return sum((byte & 127) << 7 * i for i, byte in enumerate(message[at:end])), end
+
+
+def holds_other_entries(file: Path, backend: Tokenizer) -> bool | None:
+    """Return whether a vocabulary in another program's form differs from a tokenizer's; None where it cannot be read.
+
+    Entries are compared by their bytes, and by their ids but for SentencePiece, whose ids some classes shift.
+    """
+    spec, added = Spec.of(backend), backend.get_added_tokens_decoder()
+    letters = BYTE_OF if spec.byte_level else None
+    try:
+        if file.name == "merges.txt":
+            lines = file.read_text(encoding="utf-8").split("\n")
+            merges = [line for line in lines if line and not line.startswith("#version")]
+            return merges != [" ".join(pair) for pair in spec.merges]
+        entries, by_id = _entries(file, letters)
+    except Exception:  # whatever the form of a file that is not ours
+        return None
+    vocab = sorted(backend.get_vocab().items(), key=itemgetter(1))
+    everything = {token_bytes(token, letters): number for token, number in vocab}
+    own = {token_bytes(token, letters) for token, number in vocab if number not in added}
+    if own - entries.keys() or entries.keys() - everything.keys():
+        return True
+    return by_id and any(everything[entry] != number for entry, number in entries.items() if entry in own)
+
+
+def _entries(file: Path, letters: dict[str, int] | None) -> tuple[dict[bytes, int], bool]:
+    """Read the entries of a vocabulary, as bytes, with their ids; and whether the ids are those of the tokenizer."""
+    data = file.read_bytes()
+    if file.suffix == ".json":
+        content = json.loads(data)
+        if "tekken" in file.name:
+            special = int(content["config"]["default_num_special_tokens"])
+            listed = content["vocab"][: int(content["config"]["default_vocab_size"]) - special]
+            return {base64.b64decode(each["token_bytes"]): each["rank"] + special for each in listed}, True
+        by_id = sorted(content.items(), key=itemgetter(1))
+        return {token_bytes(token, letters): int(number) for token, number in by_id}, True
+    if file.suffix == ".txt":
+        return {token_bytes(token): number for number, token in enumerate(data.decode().split("\n")) if token}, True
+    try:
+        pairs = [line.split() for line in data.splitlines() if line]
+        return {base64.b64decode(token, validate=True): int(rank) for token, rank in pairs}, True
+    except ValueError:  # no ranks of tiktoken
+        pieces = [_piece(message) for number, message in _fields(data) if number == 1]
+        return {token_bytes(piece.text): number for number, piece in enumerate(pieces)}, False

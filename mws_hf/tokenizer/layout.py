@@ -41,10 +41,12 @@ RECORD_FILE, EVIDENCE_FILE = "mws_training.json", "mws_evidence.pq"
 IDS_FILE, RETIRED_FILE, TRIM_FILE = "ids.json", "retired.json", "trim.json"
 INDEX, SINGLE = "model.safetensors.index.json", "model.safetensors"
 STOCK_FILE, ADDED_FILE = "stock_tokenizer.py", "added_tokens.json"
+NOTEBOOK_FILES = ("vocabulary.json", "merges.json")
 
 _OF_PROGRAMS = (
-    *("tiktoken.model", "*.tiktoken", "tokenizer.model", "tokenizer.model.v*", "spiece.model", "sentencepiece*.model"),
+    *("tiktoken.model", "*.tiktoken", "tokenizer*.model", "tokenizer.model.v*", "spiece.model", "sentencepiece*.model"),
     *("spm.model", "spm_char.model", "*.spm", "prophetnet.tokenizer", "entity_vocab.json"),
+    *("vocab.bpe", "encoder.json", "bpe.codes", "vocab.model"),
 )
 LAYOUT = (
     Entry(TOKENIZER_FILE, Of.TOKENIZER, "all", stale=True),
@@ -55,10 +57,10 @@ LAYOUT = (
     Entry("chat_template.json", Of.SETTINGS, "processors of transformers"),
     Entry(STOCK_FILE, Of.SETTINGS, "mws_hf", stale=True),
     Entry(ADDED_FILE, Of.FOREIGN, "transformers 4", stale=True),
-    Entry("tekken.json", Of.FOREIGN, "mistral-common", stale=True),
+    Entry("*tekken*.json", Of.FOREIGN, "mistral-common", stale=True),
     *(Entry(name, Of.FOREIGN, "its program") for name in _OF_PROGRAMS),
     *(Entry(name, Of.FOREIGN, "transformers 4") for name in ("vocab.json", "vocab.txt", "merges.txt")),
-    *(Entry(name, Of.FOREIGN, "the slow class, a notebook") for name in ("vocabulary.json", "merges.json")),
+    *(Entry(name, Of.FOREIGN, "the slow class, a notebook") for name in NOTEBOOK_FILES),
     *(Entry(name, Of.RECORD, "mws_hf") for name in (RECORD_FILE, EVIDENCE_FILE)),
     *(Entry(name, Of.CHANGE, "mws extend, mws trim") for name in (IDS_FILE, RETIRED_FILE, TRIM_FILE)),
     Entry(CARD_FILE, Of.CARD, "mws_hf, or a person"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import shutil
 
@@ -12,6 +13,7 @@ from typer.testing import CliRunner
 
 from mws_hf.commands.app import app
 from mws_hf.errors import MwSError
+from mws_hf.text.byte_alphabet import bytes_of
 from mws_hf.text.pattern import LLAMA3_PATTERN, with_digits
 from mws_hf.tokenizer.check import check, repair
 from tests.small_tokenizers import ADVERSARIAL, small_fast
@@ -234,3 +236,35 @@ def test_misuse(tmp_path):
     shutil.copy(tmp_path / "t" / "tokenizer_config.json", tmp_path / "t" / "tokenizer.json")
     damaged = mws("check", tmp_path / "t")
     assert damaged.exit_code == 1 and "not a tokenizer.json" in damaged.output
+
+
+def _as_other_programs_have_it(tokenizer, shift):
+    """A vocabulary in the forms of other programs, by file name; with `shift` two entries change places."""
+    vocab = tokenizer.get_vocab(with_added_tokens=False)
+    tokens = sorted(vocab, key=vocab.get)
+    merges = [" ".join(pair) for pair in json.loads(tokenizer.to_str())["model"]["merges"]]
+    if shift:
+        tokens[60], tokens[61] = tokens[61], tokens[60]
+        merges.pop()
+    data = [base64.b64encode(bytes_of(token)).decode() for token in tokens]
+    sizes = {"default_vocab_size": len(data) + 2, "default_num_special_tokens": 2}
+    listed = [{"rank": rank - 2, "token_bytes": each} for rank, each in enumerate(data)]
+    return {
+        "vocab.json": json.dumps({token: number for number, token in enumerate(tokens)}),
+        "merges.txt": "\n".join(["#version: 0.2", *merges]),
+        "own.tiktoken": "".join(f"{each} {rank}\n" for rank, each in enumerate(data)),
+        "tekken_v3.json": json.dumps({"config": sizes, "vocab": listed}),
+    }
+
+
+@pytest.mark.parametrize("name", ["vocab.json", "merges.txt", "own.tiktoken", "tekken_v3.json"])
+def test_another_vocabulary_beside_is_an_error_and_the_same_one_is_none(name, tmp_path):
+    tokenizer = small_fast("llama3", alphabet="bytes")
+    tokenizer.save_pretrained(tmp_path)
+    for shift, found in ((False, set()), (True, {"foreign-vocabulary"})):
+        text = _as_other_programs_have_it(tokenizer.backend_tokenizer, shift)[name]
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        assert traps(tmp_path) == found
+    (tmp_path / name).unlink()
+    (tmp_path / "spiece.model").write_bytes(b"no model of any kind")
+    assert [(each.level, each.trap) for each in check(tmp_path).findings] == [("warning", "foreign-vocabulary")]

@@ -173,6 +173,23 @@ def test_configs_index_and_other_files_fit(folder, tmp_path):
     assert (tmp_path / "new" / "tokenizer.json").read_bytes() == (folder / "larger" / "tokenizer.json").read_bytes()
 
 
+FOREIGN = ("tekken_v2.json", "tiktoken.model", "qwen.tiktoken", "spiece.model", "sentencepiece.bpe.model", "vocab.txt")
+
+
+def test_no_vocabulary_of_another_program_stays_beside_a_new_tokenizer(folder, tmp_path):
+    """Not one of the model, of the new tokenizer's folder, nor of what the output folder held before."""
+    directory, _ = make(folder, "foreign")
+    larger = shutil.copytree(folder / "larger", tmp_path / "larger")
+    (tmp_path / "new").mkdir()
+    for place in (directory, larger, tmp_path / "new"):
+        for name in FOREIGN:
+            (place / name).write_bytes(b"old")
+    transplant_directory(directory, larger, tmp_path / "new")
+    extend(directory, count_documents(russian(), workers=1), 5).save(tmp_path / "new" / "more", directory)
+    trim(open_base(directory), ENGLISH[:2], keep_size=350).save(tmp_path / "new" / "less", directory)
+    assert not [file.name for name in FOREIGN for file in (tmp_path / "new").rglob(name)]
+
+
 def test_text_without_new_tokens_gets_the_same_logits(folder, tmp_path):
     directory, model = make(folder, "logits", dtype=torch.float32)
     transplant_directory(directory, folder / "larger", tmp_path / "new")

@@ -17,9 +17,9 @@ from pretrained_index import CARDS
 from pretrained_sources import WORDS, texts_of
 
 from mws_hf.atomic import write_text
+from mws_hf.compare import rivals
 from mws_hf.corpus.counting import count_documents
 from mws_hf.evaluate.segment import segment_words
-from mws_hf.research import baselines
 from mws_hf.text.markdown import markdown_table
 from mws_hf.tokenizer.opened import open_tokenizer
 
@@ -38,7 +38,7 @@ def our_cuts(language: str, cards: Path = CARDS) -> list[str]:
 def bpe_cuts(language: str, data: Path) -> list[str]:
     """Cut a language's words by byte-level BPE of the size and the training text of its ready tokenizer."""
     training, _ = texts_of(language, data, share_alike=language == "tr")
-    rival = baselines.train("bpe-byte", count_documents(training), SIZE)
+    rival = rivals.train("bpe-byte", count_documents(training), SIZE)
     return ["·".join(rival.segment(word)) for word in SHOWN[language]]
 
 

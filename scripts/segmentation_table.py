@@ -11,8 +11,8 @@ from __future__ import annotations
 import argparse
 
 from mws_hf import MwSTrainer, WordCounts
+from mws_hf.compare import rivals
 from mws_hf.corpus.word_list import lexicon_counts
-from mws_hf.research import baselines
 
 WORDS = ("подводник", "безработица", "читательницами", "краснолицый", "переписывающаяся")
 SIZE = 8000
@@ -27,7 +27,7 @@ def mws_cuts(counts: WordCounts, granularity: float | None = None) -> list[str]:
 
 def bpe_cuts(counts: WordCounts) -> list[str]:
     """Each word as character-level BPE of the same size cuts it, every form counted once."""
-    rival = baselines.train("bpe-character", counts, SIZE)
+    rival = rivals.train("bpe-character", counts, SIZE)
     return ["·".join(rival.segment(word)) for word in WORDS]
 
 

@@ -41,7 +41,6 @@ from mws_hf.evaluate.report import EvaluationReport, evaluate
 from mws_hf.evaluate.running_text import TextScores, score_text
 from mws_hf.evaluate.segment import segment_words
 from mws_hf.portable import Held
-from mws_hf.research import baselines
 from mws_hf.text.alphabets import EVERYDAY
 from mws_hf.text.markdown import markdown_table
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
@@ -53,7 +52,7 @@ NGRAM_BYTES = 4 * MB
 LEXICON_EVERY = 500
 UNIGRAM_TYPES = 100_000
 RIVALS = {"BPE": ("bpe-byte", None), "Unigram": (UNIGRAM, UNIGRAM_TYPES)}
-"""Names in the cards: system of `research.baselines`, and how many of the most frequent pre-tokens it learns from."""
+"""Names in the cards: system of `compare.rivals`, and how many of the most frequent pre-tokens it learns from."""
 RESULTS = Path("scripts/results/pretrained.json")
 KEPT_BPE = {"mws-eight-languages-64k": "bpe-eight-languages-64k"}
 """Tokenizers whose BPE is kept too, in a folder of this name: the page of `scripts/space` shows both."""
@@ -277,7 +276,7 @@ def make(config: Config, output: Path, data: Path, rivals: Sequence[str]) -> dic
         name, most = RIVALS[title]
         learnt_from = counts if most is None else most_frequent(counts, most)
         kept = output / KEPT_BPE[config.name] if title == "BPE" and config.name in KEPT_BPE else None
-        systems[title] = open_tokenizer(baselines.train(name, learnt_from, config.size, kept).source, by_class=True)
+        systems[title] = open_tokenizer(rivals.train(name, learnt_from, config.size, kept).source, by_class=True)
     found = measure(config, systems, groups, data)
     report = found.report.of(config.name)
     bits = report.bits.get(config.name)

@@ -16,7 +16,7 @@ from mws_hf.errors import MwSError
 
 
 def compare_command(
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for results, plots and the cache.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for results, the picture and the tokenizers.")],
     vocab_size: Annotated[
         list[str],
         typer.Option(metavar="SIZES", help="Sizes: 8k,32k or repeated; further bare numbers are sizes too."),
@@ -30,10 +30,12 @@ def compare_command(
     bits: options.BitsText = None,
     systems: Annotated[
         list[str] | None,
-        typer.Option(help="Systems of the list above, comma-separated [default: most of them]."),
+        typer.Option(
+            help="Systems of the list above, comma-separated [default: most; morfessor up to 30,000 different words]."
+        ),
     ] = None,
     lexicon: options.Lexicon = None,
-    no_plots: Annotated[bool, typer.Option("--no-plots", help="Tables only.")] = False,
+    no_picture: Annotated[bool, typer.Option("--no-picture", help="Tables only.")] = False,
     column: options.Column = None,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
@@ -41,9 +43,9 @@ def compare_command(
     """Compare MwS with BPE, WordPiece, Unigram, SentencePiece and Morfessor on the same words.
 
     With --gold where they cut, with --text how long text becomes, with --bits too its n-gram bits per byte. The table
-    printed is of the largest size; results.md has all. Gold files are read for scoring alone. Trained tokenizers are
-    kept in OUTPUT/cache, so an interrupted run goes on where it stopped, and another run on the same words adds to the
-    tables. All systems and the plots need `pip install sentencepiece morfessor matplotlib`.
+    printed is of the largest size; results.md has all. Gold files are read for scoring alone. Each tokenizer has a
+    folder in OUTPUT/tokenizers: what is there, of the same words, is not trained again. All systems and the picture
+    need `pip install sentencepiece morfessor matplotlib`.
 
     Systems: mws is what `mws train` makes, mws-morphs the same with --composition 0, mws-classic with --criterion
     classic. Rivals: bpe (or bpe-byte: byte-level BPE), bpe-character, bpe-end-of-word, bpe-low-line, morph-bpe,
@@ -71,29 +73,24 @@ def compare_command(
     others = [*filter(None, [text, bits])]
     sources = Sources(files, lexicon, reading=reading, show_progress=not quiet, others=others)
     check_scored(gold, [text], bits)
-    refuse_overwriting(files_in(output, ("results.*", "f1-*.png", "examples.*.png")), files, gold, text, bits)
+    refuse_overwriting(files_in(output, ("results.*", "picture.png")), files, gold, text, bits)
     check_output(output, folder=True)
-    if gold and not no_plots and importlib.util.find_spec("matplotlib") is None:
-        raise MwSError("the plots need matplotlib: pip install matplotlib, or give --no-plots")
+    if gold and not no_picture and importlib.util.find_spec("matplotlib") is None:
+        raise MwSError("the picture needs matplotlib: pip install matplotlib, or give --no-picture")
     sources.check(None, None)
+    from mws_hf.compare import compare as run_comparison
+    from mws_hf.compare import parse_systems
+    from mws_hf.compare.results import summary
     from mws_hf.evaluate.running_text import read_lines
-    from mws_hf.research.compare import compare as run_comparison
-    from mws_hf.research.compare import parse_systems
-    from mws_hf.research.compare.results import summary
 
     specs = parse_systems(systems) if systems else None
     with output_lock(output):
+        counts = sources.gather(None, None).union
         result = run_comparison(
-            sources.gather(None, None).union,
-            gold,
-            sizes,
-            output,
-            systems=specs,
+            counts, gold, sizes, output, systems=specs, picture=not no_picture, show_progress=not quiet,
             text=None if text is None else read_lines(text, reading),
             bits=None if bits is None else read_lines(bits, reading),
-            plots=bool(gold) and not no_plots,
-            show_progress=not quiet,
-        )
+        )  # fmt: skip
     record = {"output": str(output), "tokenizers": len(result.tokenizers), "rows": len(result.rows)}
     where = f"{output / 'results.md'}: {counted(len(result.systems), 'system')}, {counted(len(result.sizes), 'size')}"
     tell(record, f"{aligned(summary(result))}\n\n{where}", as_json)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lab.cells import Row
 from lab.tables import where
-from mws_hf.research.compare.plots import fertility_figure, save
+from mws_hf.compare.picture import figure_of, save
 
 GOLDS = {
     ("rus", "rus.tikhonov"): "Russian: Tikhonov's dictionary of morphemes",
@@ -31,7 +31,7 @@ MARKS = {8_000: 6, 32_000: 11}
 def by_length(rows: list[Row], folder: Path) -> None:
     """Every system on one gold set: f1-by-fertility.GOLD.png."""
     for (language, gold), about in GOLDS.items():
-        figure = fertility_figure(where(rows, language=language, gold=gold), about)
+        figure = figure_of({about: where(rows, language=language, gold=gold)})
         save(figure, folder / f"f1-by-fertility.{gold}.png")
 
 

@@ -25,10 +25,10 @@ import numpy as np
 import numpy.typing as npt
 
 from mws_hf import MwSTrainer, WordCounts
+from mws_hf.compare import rivals
+from mws_hf.compare.feed import Task
+from mws_hf.compare.morfessor_baseline import MAX_LENGTH, build_frequent
 from mws_hf.corpus.segmentations import GoldWord
-from mws_hf.research import baselines
-from mws_hf.research.baselines.feed import Task
-from mws_hf.research.baselines.morfessor_baseline import MAX_LENGTH, build_frequent
 
 if TYPE_CHECKING:
     from mws_hf.learn.contextual import Evidence
@@ -43,13 +43,13 @@ MWS: dict[str, dict[str, Any]] = {
     "mws-no-evidence": {},
     "mws-finer": {"granularity": 0.14},
 }
-"""MwS and its ablations by name: arguments of `MwSTrainer`. Other names are of `research.baselines`."""
+"""MwS and its ablations by name: arguments of `MwSTrainer`. Other names are of `compare.rivals`."""
 
 UNIGRAM = "sentencepiece-unigram-identity"
 """The strongest rival that is lossless: SentencePiece's Unigram trainer, identity normalization, byte fallback."""
 
 RIVAL = {"bpe": "bpe-character"}
-"""Names of results files that `research.baselines` has otherwise: ``bpe`` is BPE over characters in them."""
+"""Names of results files that `compare.rivals` has otherwise: ``bpe`` is BPE over characters in them."""
 
 MORPH_BPE = "morph-bpe-byte"
 """BPE over bytes inside the cuts of Morfessor, at inference by its merges alone (`within_cuts`)."""
@@ -67,7 +67,7 @@ def train_system(name: str, counts: WordCounts, size: int, directory: Path, **op
     """Train a system on word counts and save it.
 
     Args:
-        name: a key of `MWS`, `RIVAL` or `mws_hf.research.baselines.BASELINES`, or `MORPH_BPE`.
+        name: a key of `MWS`, `RIVAL` or `mws_hf.compare.rivals.RIVALS`, or `MORPH_BPE`.
         counts: words and how often each occurs.
         size: entries of the vocabulary.
         directory: where to save.
@@ -75,10 +75,10 @@ def train_system(name: str, counts: WordCounts, size: int, directory: Path, **op
     """
     if name == MORPH_BPE:
         inside = within_cuts(counts, build_frequent(Task(counts, size)).segment)
-        baselines.train("bpe-byte", inside, size, directory)
+        rivals.train("bpe-byte", inside, size, directory)
         return
     if name not in MWS:
-        baselines.train(RIVAL.get(name, name), counts, size, directory)
+        rivals.train(RIVAL.get(name, name), counts, size, directory)
         return
     trainer = MwSTrainer(vocab_size=size, show_progress=False, pattern=counts.pattern, **(MWS[name] | options))
     evidence = evidence_of(counts, trainer.settings.evidence)

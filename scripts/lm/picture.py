@@ -13,7 +13,7 @@ from lab.systems import MORPH_BPE, UNIGRAM
 
 from lm.plan import MB, PRESETS
 from lm.report import curve_rows
-from mws_hf.research.compare.plots import save
+from mws_hf.compare.picture import save
 
 Row: TypeAlias = dict[str, Any]
 

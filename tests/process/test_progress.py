@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -97,13 +96,3 @@ def test_a_pair_and_a_list_of_lemmas_show_progress(inputs: dict[str, Path], tmp_
 def test_counting_parquet_shows_percent_before_its_end(inputs: dict[str, Path], capsys: pytest.CaptureFixture[str]):
     count_files(inputs["a.parquet"], column="text", show_progress=True)
     assert capsys.readouterr().err == ""  # not a terminal
-
-
-def test_a_comparison_counts_seconds_while_one_tokenizer_is_learnt(inputs: dict[str, Path], tmp_path: Path):
-    options = ("--systems", "mws,bpe", "--vocab-size", "600", "--text", inputs["a.txt"], "-o", tmp_path)
-    shown = on_a_terminal("compare", inputs["a.txt"], *options)
-    steps = re.findall(r"compare: +(\d+)%.*?\[(\d\d:\d\d)<.*?(mws-600|bpe-byte.text-600), (training|scoring)", shown)
-    assert {(system, phase) for _, _, system, phase in steps} >= {
-        ("mws-600", "training"),
-        ("bpe-byte.text-600", "scoring"),
-    }

@@ -11,12 +11,11 @@ import pytest
 from tokenizers import AddedToken
 
 from mws_hf import MwSError, MwSTrainer, encode_corpus
+from mws_hf.compare import compare, rivals
 from mws_hf.corpus.counting import count_documents, count_files
 from mws_hf.corpus.word_list import read_word_list
 from mws_hf.learn.classic.coefficient import ClassicSettings
 from mws_hf.learn.settings import ContextualSettings, EvidenceSettings
-from mws_hf.research import baselines
-from mws_hf.research.compare import compare
 from tests.in_process import mws
 from tests.short_text import TEXT
 
@@ -86,7 +85,7 @@ def test_a_size_in_letters_is_taken_by_no_door_of_python(tmp_path: Path):
         lambda: MwSTrainer(vocab_size="1k"),
         lambda: MwSTrainer(n_merges="1k"),
         lambda: tokenizer.train_new_from_iterator([TEXT], "1k"),
-        lambda: baselines.train("unigram", {"дом": 3}, "1k"),
+        lambda: rivals.train("unigram", {"дом": 3}, "1k"),
         lambda: compare({"дом": 3}, [], ["1k"], tmp_path, text=["дом"]),
     ]
     for door in doors:

@@ -9,11 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
 
-from mws_hf.corpus.counts import WordCounts
-from mws_hf.learn.engine.segmentation import Segmentation
-from mws_hf.learn.words import SymbolCorpus
-from mws_hf.research.baselines import train
-from mws_hf.research.baselines.bpe import (
+from mws_hf.compare.bpe import (
     _END,
     _WORD,
     PairLearner,
@@ -22,7 +18,11 @@ from mws_hf.research.baselines.bpe import (
     frequency,
     learn_end_of_word,
 )
-from mws_hf.research.baselines.feed import Task, repeated, train_on_counts
+from mws_hf.compare.feed import Task, repeated, train_on_counts
+from mws_hf.compare.rivals import train
+from mws_hf.corpus.counts import WordCounts
+from mws_hf.learn.engine.segmentation import Segmentation
+from mws_hf.learn.words import SymbolCorpus
 from mws_hf.text.pattern import DEFAULT_PATTERN, split
 from mws_hf.tokenizer.backend import tables_of
 from tests.examples import examples

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mws_hf.research.baselines.bpe import PairLearner, frequency, likelihood
+from mws_hf.compare.bpe import PairLearner, frequency, likelihood
 from tests.examples import examples
 
 

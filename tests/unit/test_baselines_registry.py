@@ -7,11 +7,11 @@ from itertools import product
 
 import pytest
 
+from mws_hf.compare.feed import Task
+from mws_hf.compare.morfessor_baseline import build_morph_bpe
+from mws_hf.compare.rivals import RIVALS, load, train
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
-from mws_hf.research.baselines import BASELINES, load, train
-from mws_hf.research.baselines.feed import Task
-from mws_hf.research.baselines.morfessor_baseline import build_morph_bpe
 from mws_hf.text.pattern import DEFAULT_PATTERN, split
 from tests.small_corpus import morphs, small_counts
 
@@ -27,7 +27,7 @@ NEEDS = {
 
 
 @pytest.mark.parametrize("types", [True, False], ids=["types", "text"])
-@pytest.mark.parametrize("name", BASELINES)
+@pytest.mark.parametrize("name", RIVALS)
 def test_train_save_load(name, types, tmp_path):
     pytest.importorskip(NEEDS.get(name, "tokenizers"))
     counts = small_counts().as_types() if types else small_counts()
@@ -41,7 +41,7 @@ def test_train_save_load(name, types, tmp_path):
     assert not list((tmp_path / "out").glob("*.pkl"))
 
 
-@pytest.mark.parametrize("name", [name for name in BASELINES if not name.startswith("morfessor")])
+@pytest.mark.parametrize("name", [name for name in RIVALS if not name.startswith("morfessor")])
 def test_opens_in_transformers(name, tmp_path):
     pytest.importorskip(NEEDS.get(name, "tokenizers"))
     from transformers import AutoTokenizer
@@ -58,7 +58,7 @@ def test_opens_in_transformers(name, tmp_path):
     assert saved["tokenizer_class"] == "PreTrainedTokenizerFast"
 
 
-@pytest.mark.parametrize("name", [name for name in BASELINES if name != "unigram"])
+@pytest.mark.parametrize("name", [name for name in RIVALS if name != "unigram"])
 def test_training_twice_writes_the_same_files(name, tmp_path):
     pytest.importorskip(NEEDS.get(name, "tokenizers"))
     for run in "ab":
@@ -68,7 +68,7 @@ def test_training_twice_writes_the_same_files(name, tmp_path):
         assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes(), file
 
 
-@pytest.mark.parametrize("name", BASELINES)
+@pytest.mark.parametrize("name", RIVALS)
 def test_awkward_words(name, tmp_path):
     pytest.importorskip(NEEDS.get(name, "tokenizers"))
     texts = [
@@ -84,7 +84,7 @@ def test_awkward_words(name, tmp_path):
     assert load(tmp_path / "out").segment_all(words) == pieces
 
 
-@pytest.mark.parametrize("name", BASELINES)
+@pytest.mark.parametrize("name", RIVALS)
 def test_no_words_but_spaces(name):
     pytest.importorskip(NEEDS.get(name, "tokenizers"))
     counts = WordCounts.from_mapping({" ": 3, "\n": 1}, pattern=DEFAULT_PATTERN)

@@ -8,11 +8,11 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
+from mws_hf.compare.feed import Task
+from mws_hf.compare.rivals import train
+from mws_hf.compare.sentence_piece import build_unigram, settled
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
-from mws_hf.research.baselines import train
-from mws_hf.research.baselines.feed import Task
-from mws_hf.research.baselines.sentence_piece import build_unigram, settled
 from mws_hf.text.pattern import DEFAULT_PATTERN, split
 from tests.examples import examples
 from tests.small_corpus import running_text, small_counts
@@ -42,7 +42,7 @@ def test_settled_does_not_depend_on_the_trainers_order():
 @pytest.fixture(scope="module", params=["bpe", "unigram"])
 def sentence_piece(request):
     spm = pytest.importorskip("sentencepiece")
-    from mws_hf.research.baselines.sentence_piece import train_model
+    from mws_hf.compare.sentence_piece import train_model
     from mws_hf.tokenizer.foreign import tokenizer_of
 
     model = train_model(request.param, Task(small_counts(), 420, ["<eot>"]), user_defined_symbols=["[SEP]"])
@@ -85,7 +85,7 @@ def lossless():
 
 def test_sentence_piece_error_names_the_size():
     pytest.importorskip("sentencepiece")
-    from mws_hf.research.baselines.sentence_piece import train_model
+    from mws_hf.compare.sentence_piece import train_model
 
     with pytest.raises(MwSError, match="vocabulary of 12"):
         train_model("bpe", Task(small_counts(), 12))

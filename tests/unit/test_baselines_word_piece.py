@@ -5,15 +5,15 @@ from collections import Counter
 import pytest
 from tokenizers import pre_tokenizers
 
-from mws_hf.corpus.counts import WordCounts
-from mws_hf.research.baselines import load, train
-from mws_hf.research.baselines.word_piece import (
+from mws_hf.compare.rivals import load, train
+from mws_hf.compare.word_piece import (
     Substrings,
     bert_words,
     characters,
     learn_likelihood,
     learn_top_down,
 )
+from mws_hf.corpus.counts import WordCounts
 from tests.small_corpus import small_counts
 
 COURSE = [

@@ -10,9 +10,9 @@ from huggingface_hub import ModelCard
 from transformers import AutoTokenizer
 
 from mws_hf.cards.readme import is_untouched, marked, unmarked
+from mws_hf.compare import rivals
 from mws_hf.corpus.counting import count_documents
 from mws_hf.evaluate import evaluate
-from mws_hf.research import baselines
 from tests.fake_hub import running_hub
 from tests.processes import mws, one_line, tree
 from tests.short_text import TEXT
@@ -78,7 +78,7 @@ def test_the_card_s_figures_are_those_of_evaluate_and_the_hub_reads_them(folder,
 
 def test_other_tokenizers_stand_beside_it_with_the_figures_of_evaluate(folder, trained, tmp_path):
     bpe = tmp_path / "bpe"
-    baselines.train("bpe-character", count_documents(TEXT.splitlines()), 450, bpe)
+    rivals.train("bpe-character", count_documents(TEXT.splitlines()), 450, bpe)
     done = measured(folder, trained, "--beside", f"BPE={bpe}", "--name", "me/russian")
     assert done.returncode == 0, done.stderr
     files = {"text": folder / "heldout.txt", "bits": folder / "train.txt"}

@@ -1,33 +1,28 @@
-"""The whole comparison on a toy language: tables, plots, the cache, the command line."""
+"""The whole comparison on a toy language: tables, the picture, what is not trained again, the command line."""
 
-import ast
 import csv
 import importlib.metadata
 import importlib.util
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import time
-from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 import mws_hf
+from mws_hf.compare import compare, parse_systems
+from mws_hf.compare.results import summary
+from mws_hf.compare.rivals import RIVALS
+from mws_hf.compare.run import MWS_SYSTEMS, Job, TrainedSystems
+from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.segmentations import read_gold
 from mws_hf.errors import MwSError
 from mws_hf.evaluate import evaluate, score, segment_words
-from mws_hf.research.baselines import BASELINES
-from mws_hf.research.compare import compare, parse_systems
-from mws_hf.research.compare.cache import ResultCache, counts_digest, text_record
-from mws_hf.research.compare.plan import MWS_SYSTEMS, Job
-from mws_hf.research.compare.results import summary
 from mws_hf.trainer import MwSTrainer
-from tests.examples import FULL
 from tests.small_corpus import morphs, running_text, small_counts
 
 SYSTEMS = (
@@ -73,7 +68,7 @@ def test_scores_are_those_of_the_saved_directories(compared, gold):
 
 def test_a_tokenizer_trained_beside_others_is_the_one_trained_alone(gold, tmp_path):
     systems, sizes = parse_systems(["mws,mws-morphs,mws:text"]), [330, 360, 420, 600]
-    comparison = compare(small_counts(), [gold], sizes, tmp_path, systems=systems, plots=False, resamples=10)
+    comparison = compare(small_counts(), [gold], sizes, tmp_path, systems=systems, picture=False, resamples=10)
     for found in comparison.tokenizers:
         name, _, words = found.system.partition(":")
         trainer = MwSTrainer(
@@ -98,26 +93,24 @@ def test_tables_and_plots(compared):
         "1 of 162 lines left out)",
         "| mws |",
         "Bytes per token",
-        "| gold |",
         "characters (",
         "360",
         "420",
     ):
         assert text in table
     pytest.importorskip("matplotlib")
-    for name in ("f1-by-size.toy.png", "f1-by-fertility.toy.png", "examples.toy.png"):
-        assert (folder / name).read_bytes().startswith(b"\x89PNG")
+    assert (folder / "picture.png").read_bytes().startswith(b"\x89PNG")
 
 
 def written(folder):
-    """When each file of the cache was written."""
-    return {path: path.stat().st_mtime_ns for path in (folder / "cache").rglob("*") if path.is_file()}
+    """When each file of the tokenizers was written."""
+    return {path: path.stat().st_mtime_ns for path in (folder / "tokenizers").rglob("*") if path.is_file()}
 
 
 def test_second_run_trains_nothing_and_agrees(compared, gold):
     folder, first = compared
     before = written(folder)
-    options = {"systems": parse_systems([SYSTEMS]), "text": running_text(), "resamples": 50, "plots": False}
+    options = {"systems": parse_systems([SYSTEMS]), "text": running_text(), "resamples": 50, "picture": False}
     assert compare(small_counts(), [gold], SIZES, folder, **options) == first
     assert written(folder) == before
     assert len(before) > len(first.tokenizers)
@@ -125,11 +118,11 @@ def test_second_run_trains_nothing_and_agrees(compared, gold):
 
 KILLED = """
 import sys
-from mws_hf.research.baselines import BASELINES
-from mws_hf.research.compare import compare, parse_systems
+from mws_hf.compare.rivals import RIVALS
+from mws_hf.compare import compare, parse_systems
 from tests.small_corpus import small_counts
 systems = parse_systems(["bpe-character:types"])
-compare(small_counts(), [sys.argv[1]], range(300, 360), sys.argv[2], systems=systems, plots=False)
+compare(small_counts(), [sys.argv[1]], range(300, 360), sys.argv[2], systems=systems, picture=False)
 """
 
 
@@ -138,39 +131,40 @@ def test_killed_run_resumes(gold, tmp_path):
     environment = {**os.environ, "PYTHONPATH": str(root)}
     child = subprocess.Popen([sys.executable, "-c", KILLED, str(gold), str(tmp_path)], env=environment, cwd=root)
     try:
-        while child.poll() is None and not list(tmp_path.glob("cache/*.training.json")):
+        while child.poll() is None and not list(tmp_path.glob("tokenizers/*/comparison.json")):
             time.sleep(0.002)
     finally:
         child.kill()
         child.wait()
-    before = {path: when for path, when in written(tmp_path).items() if path.name.endswith(".training.json")}
+    before = {path: when for path, when in written(tmp_path).items() if path.name == "comparison.json"}
     assert 0 < len(before) < 60
-    options = {"systems": parse_systems(["bpe-character:types"]), "plots": False, "resamples": 10}
+    options = {"systems": parse_systems(["bpe-character:types"]), "picture": False, "resamples": 10}
     resumed = compare(small_counts(), [gold], range(300, 360), tmp_path / ".", **options)
     assert {path: written(tmp_path)[path] for path in before} == before
     whole = compare(small_counts(), [gold], range(300, 360), tmp_path / "whole", **options)
     assert [row.scores for row in resumed.rows] == [row.scores for row in whole.rows]
 
 
-def test_cache_depends_on_words_and_settings(tmp_path):
-    counts = small_counts()
-    spec = parse_systems(["bpe-character:types"])[0]
-    one = ResultCache(tmp_path, counts_digest(counts), ("<s>",))
-    others = [
-        (ResultCache(tmp_path, counts_digest(counts.as_types()), ("<s>",)), Job(spec, 300)),
-        (ResultCache(tmp_path, counts_digest(counts), ()), Job(spec, 300)),
-        (one, Job(spec, 301)),
-        (one, Job(parse_systems(["bpe-character:text"])[0], 300)),
-    ]
-    paths = [cache.directory(job) for cache, job in others] + [one.directory(Job(spec, 300))]
-    assert len(set(paths)) == len(paths)
-    assert counts_digest(small_counts()) == counts_digest(counts)
+def test_other_words_special_tokens_and_versions_are_trained_anew(tmp_path, monkeypatch):
+    job = Job(parse_systems(["bpe-character:types"])[0], 300)
+
+    def trained(counts, special_tokens=("<s>",)):
+        systems = TrainedSystems(counts, tmp_path, special_tokens, 300)
+        systems.train(job)
+        return (tmp_path / job.title / "comparison.json").stat().st_mtime_ns
+
+    first = trained(small_counts())
+    assert trained(small_counts()) == first
+    times = [first, trained(small_counts().as_types()), trained(small_counts()), trained(small_counts(), ())]
+    monkeypatch.setattr("mws_hf.__version__", "99")
+    times.append(trained(small_counts(), ()))
+    assert times == sorted(set(times))
 
 
 def test_a_rival_that_refuses_a_size_is_left_out(gold, tmp_path, caplog):
     pytest.importorskip("sentencepiece")
     systems = parse_systems(["bpe-character:types,sentencepiece-bpe:types"])
-    comparison = compare(small_counts(), [gold], [270, 420], tmp_path, systems=systems, plots=False, resamples=10)
+    comparison = compare(small_counts(), [gold], [270, 420], tmp_path, systems=systems, picture=False, resamples=10)
     assert [(t.system, t.vocab_size) for t in comparison.tokenizers] == [
         ("bpe-character:types", 270), ("bpe-character:types", 420), ("sentencepiece-bpe:types", 420)
     ]  # fmt: skip
@@ -211,7 +205,7 @@ def test_command(gold, tmp_path):
         "-o",
         out,
     ]
-    result = CliRunner().invoke(app, [*arguments, "--text", str(text), "--no-plots", "--quiet", "--json"])
+    result = CliRunner().invoke(app, [*arguments, "--text", str(text), "--no-picture", "--quiet", "--json"])
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout) == {"output": out, "tokenizers": 3, "rows": 3}
 
@@ -251,161 +245,51 @@ def test_without_gold_it_compares_length_and_bits(tmp_path):
     assert "nothing to compare by" in str(nothing.exception)
 
 
-def one_run(gold, folder):
-    options = {"systems": parse_systems(["bpe-character:types,morfessor,mws"]), "text": running_text(), "plots": False}
-    return compare(small_counts(), [gold], [360], folder, **options, resamples=10)
+def test_a_damaged_tokenizer_is_named(gold, tmp_path):
+    options = {"systems": parse_systems(["mws"]), "picture": False, "resamples": 10}
+    compare(small_counts(), [gold], [420], tmp_path, **options)
+    (tmp_path / "tokenizers/mws-420/tokenizer.json").write_bytes(b'{"version": "1.0"')
+    with pytest.raises(MwSError, match="mws-420"):
+        compare(small_counts(), [gold], [420], tmp_path, **options)
 
 
-def untimed(comparison):
-    return [replace(tokenizer, seconds=0.0) for tokenizer in comparison.tokenizers]
+def test_words_that_stand_too_often_to_be_repeated_are_divided_with_a_notice(gold, tmp_path, caplog):
+    counts = WordCounts.from_mapping(
+        {word: 100_000_000 + 50_000_000 * (number % 2) for number, word in enumerate(small_counts().words[:9])},
+        pattern=small_counts().pattern,
+    )
+    systems = parse_systems(["bpe-byte,bpe-end-of-word:text,wordpiece,unigram"])
+    started = time.perf_counter()
+    found = compare(counts, [gold], [300], tmp_path, systems=systems, picture=False, resamples=10)
+    assert time.perf_counter() - started < 60
+    assert len(found.tokenizers) == 4
+    assert caplog.text.count("all counts are divided by") == 1
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("*.training.json", b""),
-        ("*.training.json", b"{}"),
-        ("*.training.json", b"[" * 100_000),
-        ("*.training.json", b'{"seconds": 1.0, "n_tokens": 3}'),
-        ("*.text-*.json", b'{"fertility": 1.0}'),
-        ("*.text-*.json", b"\xff\xfe"),
-        ("*/tokenizer.json", b'{"version": "1.0"'),
-        ("*/tokenizer_config.json", b"null"),
-        ("*/segmentations.tsv", b"x"),
-        ("*/baseline.json", b""),
-    ],
-)
-def test_damaged_entries_are_made_again_and_said_once(gold, tmp_path, caplog, name, content):
-    pytest.importorskip("morfessor")
-    first = one_run(gold, tmp_path)
-    damaged = sorted((tmp_path / "cache").glob(name))
-    for file in damaged:
-        file.write_bytes(content)
-    with caplog.at_level("WARNING", logger="mws_hf.research.compare.cache"):
-        again = one_run(gold, tmp_path)
-    assert untimed(again) == untimed(first)
-    assert len(damaged) > 0
-    said = [record.message for record in caplog.records if record.name == "mws_hf.research.compare.cache"]
-    assert [message.count("is damaged") for message in said] == [1] * len(damaged)
-    caplog.clear()
-    one_run(gold, tmp_path)
-    assert not [record for record in caplog.records if record.name == "mws_hf.research.compare.cache"]
+def test_a_picture_is_drawn_whatever_the_notebook_set(compared, tmp_path):
+    pytest.importorskip("matplotlib")
+    code = "from mws_hf.compare.picture import figure_of, save; from pathlib import Path; import sys, os\n"
+    code += "rows = [{'system': 'mws', 'vocab_size': 300, 'tokens_per_word': 2.0, 'f1': 0.5}]\n"
+    code += "save(figure_of({'toy': rows}), Path(sys.argv[1])); print(os.environ['MPLBACKEND'])"
+    root = Path(mws_hf.__file__).parents[1]
+    environment = {**os.environ, "PYTHONPATH": str(root), "MPLBACKEND": "module://matplotlib_inline.no_such_backend"}
+    file = tmp_path / "picture.png"
+    done = subprocess.run([sys.executable, "-c", code, str(file)], env=environment, capture_output=True, text=True)
+    assert done.stdout.strip() == environment["MPLBACKEND"], done.stderr
+    assert file.read_bytes().startswith(b"\x89PNG")
 
 
-KEYS = """
-from pathlib import Path
-from mws_hf.research.compare.cache import ResultCache, text_record
-from mws_hf.research.compare.plan import Job, parse_systems
-cache = ResultCache(Path("c"), "", ())
-print([cache.directory(Job(spec, 300)).name for spec in parse_systems(["mws,bpe"])] + [text_record(["a"])])
-"""
-
-
-def test_the_key_holds_the_code_of_training_and_of_evaluation(tmp_path):
-    shutil.copytree(Path(mws_hf.__file__).parent, tmp_path / "mws_hf", ignore=shutil.ignore_patterns("__pycache__"))
-
-    def keys():
-        environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-        return ast.literal_eval(
-            subprocess.check_output([sys.executable, "-c", KEYS], env=environment, cwd=tmp_path, text=True)
-        )
-
-    found = [keys()]
-    for file in ("evaluate/running_text.py", "learn/vocabulary.py", "research/baselines/bpe.py"):
-        with (tmp_path / "mws_hf" / file).open("a") as stream:
-            stream.write("# changed\n")
-        found.append(keys())
-    changed = [[a != b for a, b in zip(before, after, strict=True)] for before, after in pairwise(found)]
-    assert changed == [[False, False, True], [True, False, False], [False, True, False]]
-
-
-def test_the_key_holds_modules_wherever_they_move(tmp_path):
-    package = tmp_path / "mws_hf"
-    shutil.copytree(Path(mws_hf.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
-
-    def keys():
-        environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-        return ast.literal_eval(
-            subprocess.check_output([sys.executable, "-c", KEYS], env=environment, cwd=tmp_path, text=True)
-        )
-
-    (package / "letters").mkdir()
-    (package / "text" / "byte_alphabet.py").rename(package / "letters" / "byte_alphabet.py")
-    for file in package.rglob("*.py"):
-        source = file.read_text(encoding="utf-8")
-        file.write_text(source.replace("mws_hf.text.byte_alphabet", "mws_hf.letters.byte_alphabet"), encoding="utf-8")
-    before = keys()
-    with (package / "letters" / "byte_alphabet.py").open("a") as stream:
-        stream.write("# changed\n")
-    assert all(a != b for a, b in zip(before, keys(), strict=True))
-
-
-@pytest.mark.parametrize("library", ["tokenizers", *(("numpy", "numba", "sentencepiece", "morfessor") if FULL else ())])
-def test_the_key_holds_library_versions(library, tmp_path, monkeypatch):
-    from mws_hf.research.compare.cache import program_digest
-
-    cache = ResultCache(tmp_path, "", ())
-
-    def keys():
-        program_digest.cache_clear()
-        return {cache.directory(Job(spec, 300)) for spec in parse_systems(["mws,bpe"])} | {text_record(["a"])}
-
-    before, real = keys(), importlib.metadata.version
-    monkeypatch.setattr("importlib.metadata.version", lambda name: "99" if name == library else real(name))
-    after = keys()
-    program_digest.cache_clear()
-    assert len(before) == len(after) == 3 and not before & after
-
-
-def test_another_run_into_the_folder_adds_to_the_table_if_the_words_are_the_same(gold, tmp_path):
-    def systems(names, size, counts):
-        options = {"systems": parse_systems([names]), "plots": False, "resamples": 10}
-        found = compare(counts, [gold], [size], tmp_path, **options)
-        assert found.rows == [replace(row, tokenizer=found.tokenizers[at]) for at, row in enumerate(found.rows)]
-        return [(each.system, each.vocab_size) for each in found.tokenizers]
-
-    first = systems("mws", 360, small_counts())
-    assert first == [("mws", 360)]
-    assert systems("bpe,characters", 360, small_counts()) == [*first, ("bpe-byte:text", 360), ("characters", None)]
-    assert systems("mws", 380, small_counts())[-1] == ("mws", 380)
-    table = (tmp_path / "results.md").read_text(encoding="utf-8")
-    assert "| vocabulary | 360 | 380 |" in table and "bpe-byte:text" in table
-    (tmp_path / "results.json").write_text('{"tokenizers": [{"system": "none", "vocab_size": 3}]}')
-    assert systems("mws", 360, small_counts()) == [("mws", 360)]
-    assert systems("characters", 360, small_counts().as_types()) == [("characters", None)]
-
-
-def test_another_run_into_the_folder_keeps_the_gold_if_the_words_are_the_same(gold, tmp_path, caplog):
-    second = tmp_path / "second.tsv"
-    second.write_text("".join(gold.read_text(encoding="utf-8").splitlines(keepends=True)[:5]), encoding="utf-8")
-    folder = tmp_path / "out"
-
-    def run(names, counts, golds, **more):
-        options = {"systems": parse_systems([names]), "plots": False, "resamples": 10, **more}
-        found = compare(counts, golds, [360], folder, **options)
-        rows = {(row.gold, row.tokenizer.system): row.scores.f1 for row in found.rows}
-        assert list(rows) == [(each["name"], system) for each in found.golds for system in found.systems]
-        return [each["name"] for each in found.golds], rows
-
-    counts = small_counts()
-    _, before = run("mws", counts, [gold])
-    names, rows = run("characters", counts, [second])
-    assert names == ["toy", "second"] and rows["toy", "mws"] == before["toy", "mws"]
-    assert run("mws", counts, [gold])[0] == ["second", "toy"]  # a file given again is read once
-    assert run("mws", counts, [], text=["word"])[0] == ["second", "toy"]
-    second.unlink()
-    assert run("mws", counts, [gold])[0] == ["toy"]
-    assert "second, gold of an earlier run, is left out" in caplog.text
-    other = tmp_path / "other.tsv"
-    other.write_bytes(gold.read_bytes())
-    assert run("characters", counts.as_types(), [other])[0] == ["other"]
+def test_progress_is_a_line_a_system_off_a_terminal_too(gold, tmp_path, capsys):
+    options = {"systems": parse_systems(["bpe-byte,characters"]), "picture": False, "resamples": 10}
+    compare(small_counts(), [gold], [300], tmp_path, show_progress=True, **options)
+    assert capsys.readouterr().err.splitlines() == ["bpe-byte.text-300: 1 of 2", "characters: 2 of 2"]
 
 
 def test_bits_of_a_system_that_loses_text_are_marked_in_every_form(tmp_path):
     pytest.importorskip("sentencepiece")
     lines = running_text()
     text, train = [*lines[::2], "Ａ ﬁ  x"], [" ".join(reversed(line.split())) for line in lines]
-    options = {"systems": parse_systems(["sentencepiece-unigram,bpe"]), "text": text, "bits": train, "plots": False}
+    options = {"systems": parse_systems(["sentencepiece-unigram,bpe"]), "text": text, "bits": train, "picture": False}
     found = compare(small_counts(), [], [420], tmp_path, **options)
     lossy, kept = "sentencepiece-unigram:text", "bpe-byte:text"
     cells = {row[0]: row[-1] for row in summary(found)}
@@ -423,7 +307,7 @@ def test_the_help_names_every_system():
     from tests.in_process import mws
 
     said = set(re.findall(r"[\w-]+", mws("compare", "--help").stdout))
-    assert {*BASELINES, *MWS_SYSTEMS, "bpe"} <= said
+    assert {*RIVALS, *MWS_SYSTEMS, "bpe"} <= said
     assert [spec.label for spec in parse_systems(["bpe", "unigram", "morfessor", "mws"])] == [
         "bpe-byte:text", "unigram:text", "morfessor:types", "mws"
     ]  # fmt: skip

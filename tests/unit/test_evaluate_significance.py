@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.boundaries import macro_scores, summarize, word_table
-from mws_hf.evaluate.report import BASELINES
+from mws_hf.evaluate.report import RIVALS
 from mws_hf.evaluate.significance import bootstrap_f1, difference, interval, stable_samples, wilcoxon
 from mws_hf.tokenizer.spans import pieces_of
 from tests.examples import examples
@@ -75,7 +75,7 @@ def test_a_real_difference_is_found_and_none_is_not():
 
 def test_degenerate_tables_do_not_divide_by_zero():
     gold = [GoldWord(word, ((word,),)) for word in ("ab", "c")]
-    letters, whole = (word_table(gold, [cut(entry.word) for entry in gold]) for cut in BASELINES.values())
+    letters, whole = (word_table(gold, [cut(entry.word) for entry in gold]) for cut in RIVALS.values())
     result = compare(whole, letters, resamples=20)
     assert 0 <= result.low <= result.high <= 1
 

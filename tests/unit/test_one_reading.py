@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mws_hf import MwSTrainer
+from mws_hf.compare import rivals
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.counts_file import fingerprint
@@ -20,7 +21,6 @@ from mws_hf.learn.classic.coefficient import ClassicSettings
 from mws_hf.learn.evidence import labels as label_module
 from mws_hf.learn.settings import ContextualSettings, VocabularySettings
 from mws_hf.learn.vocabulary import learn
-from mws_hf.research import baselines
 from mws_hf.text.pattern import WORD_PATTERN
 from tests.small_bases import gpt2_like, russian
 
@@ -39,9 +39,7 @@ def test_a_mapping_is_read_alike_by_training_extending_and_rivals():
     one, two = (extend(gpt2_like(), each, 12).learned.merges for each in (words, count_mapping(words)))
     assert one == two and one
     for name in ("bpe-character", "wordpiece-likelihood"):
-        assert baselines.train(name, WORDS, 290).segment("читать") == baselines.train(name, counts, 290).segment(
-            "читать"
-        )
+        assert rivals.train(name, WORDS, 290).segment("читать") == rivals.train(name, counts, 290).segment("читать")
     trainer = MwSTrainer(n_merges=12, show_progress=False)
     assert trainer.learn(WORDS).merges == trainer.learn(counts).merges
 
@@ -53,7 +51,7 @@ def test_the_items_of_counts_train_as_they_do_or_are_refused():
     with pytest.raises(MwSError, match="begins with a space.*WordCounts.from_mapping"):
         extend(gpt2_like(), dict(text.items()), 5)
     with pytest.raises(MwSError, match="begins with a space"):
-        baselines.train("bpe-character", dict(text.items()), 290)
+        rivals.train("bpe-character", dict(text.items()), 290)
     assert trained(WordCounts.from_mapping(dict(text.items()), pattern=text.pattern)) == trained(text)
     spaced = count_documents([" читать писать читала писала"] * 9)
     assert all(word.startswith(" ") for word in spaced.words) and trained(dict(spaced.items())) == trained(spaced)

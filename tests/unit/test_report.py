@@ -20,13 +20,13 @@ from tokenizers import Tokenizer
 from typer.testing import CliRunner
 
 from mws_hf.commands.app import app
+from mws_hf.compare import rivals
 from mws_hf.corpus.counting import count_documents
 from mws_hf.evaluate import evaluate, read_gold
 from mws_hf.report.facts import Entry, packed, packed_within
 from mws_hf.report.page import MOST_BYTES
 from mws_hf.report.pictures import Point, _ticks, bars, scatter
 from mws_hf.report.words import differences, visible
-from mws_hf.research import baselines
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 from mws_hf.tokenizer.backend import base_vocab, build_backend
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
@@ -49,7 +49,7 @@ def folder(tmp_path_factory):
     (folder / "train.txt").write_text("\n".join(lines[::2]) + "\n", encoding="utf-8")
     (folder / "gold.tsv").write_text(GOLD, encoding="utf-8")
     MwSTrainer(vocab_size=450, show_progress=False).train(lines).save_pretrained(folder / "mws")
-    baselines.train("bpe-character", count_documents(lines), 450, folder / "bpe")
+    rivals.train("bpe-character", count_documents(lines), 450, folder / "bpe")
     done = report(folder, "--bits", folder / "train.txt")
     assert done.exit_code == 0, done.output
     return folder

@@ -6,8 +6,8 @@ import pymorphy3
 import pytest
 
 from mws_hf import MwSTrainer, WordCounts
+from mws_hf.compare import rivals
 from mws_hf.evaluate import GoldWord, score, segment_words
-from mws_hf.research import baselines
 from mws_hf.text.pattern import DEFAULT_PATTERN
 from tests.paths import DATA
 
@@ -34,7 +34,7 @@ def gold(forms):
 def test_mws_finds_the_ends_of_stems_that_bpe_of_the_same_size_misses(forms, gold):
     counts = WordCounts.from_mapping({" " + form: 1 for form in forms[::2]}, pattern=DEFAULT_PATTERN)
     ours = MwSTrainer(vocab_size=VOCAB_SIZE, composition=0, show_progress=False).train_from_counts(counts)
-    theirs = baselines.train("bpe-character", counts, VOCAB_SIZE)
+    theirs = rivals.train("bpe-character", counts, VOCAB_SIZE)
     assert len(ours) <= VOCAB_SIZE and theirs.n_tokens == VOCAB_SIZE
     words = [entry.word for entry in gold]
     mws, bpe = (score(gold, segment_words(source, words)) for source in (ours, theirs.source))

@@ -20,10 +20,10 @@ from lab.cells import Cell, Place, Row
 from lab.public_sets import KINDS, LANGUAGES, TEXTS, sets_of, words_of
 from lab.systems import UNIGRAM, trained
 from lab.tables import groups, where
+from mws_hf.compare import rivals
 from mws_hf.evaluate import segment_words
 from mws_hf.evaluate.boundaries import summarize, word_table
 from mws_hf.evaluate.significance import bootstrap_f1, interval
-from mws_hf.research import baselines
 from mws_hf.text.markdown import markdown_table
 from mws_hf.tokenizer.opened import open_tokenizer
 
@@ -53,9 +53,7 @@ def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
             continue
         counts, about = words
         directory = trained(system[0], counts, size, place.work / "ngram_map" / language)
-        source = (
-            baselines.load(directory).source if system[0] == "morfessor" else open_tokenizer(directory, by_class=True)
-        )
+        source = rivals.load(directory).source if system[0] == "morfessor" else open_tokenizer(directory, by_class=True)
         for cell in own:
             gold = sets[cell["kind"]]
             cut = word_table(gold.words, segment_words(source, [each.word for each in gold.words]))

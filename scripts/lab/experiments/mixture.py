@@ -22,10 +22,10 @@ from lab.data import GOLD, gold_of, lines_of, split_lines
 from lab.systems import RIVAL, UNIGRAM
 from lab.tables import pivot
 from mws_hf import MwSTrainer, WordCounts
+from mws_hf.compare import rivals
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.evaluate import score, score_text, segment_words
-from mws_hf.research import baselines
 from mws_hf.text.markdown import markdown_table
 from mws_hf.text.pattern import DEFAULT_PATTERN
 from mws_hf.tokenizer.opened import open_tokenizer
@@ -85,7 +85,7 @@ def source_of(place: Place, system: str, size: int, counts: GroupedCounts) -> An
     if system in COMPOSITION:
         trainer = MwSTrainer(vocab_size=size, composition=COMPOSITION[system], show_progress=False)
         return open_tokenizer(trainer.backend(trainer.learn(counts))[0])
-    return baselines.train(RIVAL.get(system, system), counts.union, size).source
+    return rivals.train(RIVAL.get(system, system), counts.union, size).source
 
 
 def parity_bpe(languages: Sequence[Sequence[str]], size: int) -> Tokenizer:

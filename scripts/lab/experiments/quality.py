@@ -16,9 +16,9 @@ from lab.data import GOLDS, HELD_OUT_LINES, lines_of, split_lines
 from lab.parama import gold_file
 from lab.tables import where
 from mws_hf import WordCounts
+from mws_hf.compare import compare, parse_systems
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.word_list import lexicon_counts
-from mws_hf.research.compare import compare, parse_systems
 from mws_hf.text.markdown import markdown_table
 from mws_hf.text.pattern import DEFAULT_PATTERN, split
 
@@ -77,7 +77,7 @@ def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
         place.work / "quality" / language,
         systems=parse_systems([",".join(systems)]),
         text=held_out,
-        plots=False,
+        picture=False,
         show_progress=True,
     )
     for row in result.to_dict()["rows"]:

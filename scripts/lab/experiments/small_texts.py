@@ -16,9 +16,9 @@ from lab.data import gold_of, head, read, shuffled
 from lab.systems import UNIGRAM
 from lab.tables import groups, where
 from mws_hf import MwSTrainer
+from mws_hf.compare import rivals
 from mws_hf.corpus.counting import count_documents
 from mws_hf.evaluate import score, segment_words
-from mws_hf.research import baselines
 from mws_hf.text.markdown import markdown_table
 
 SOURCES = {
@@ -56,7 +56,7 @@ def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
                     source = trainer.backend(trainer.learn(counts))[0]
                 else:
                     seen = counts.as_types() if TYPES[system] else counts
-                    source = baselines.train(system, seen, VOCAB_SIZE).source
+                    source = rivals.train(system, seen, VOCAB_SIZE).source
             rest = order[POOL:]
             f1 = score(rest, segment_words(source, [each.word for each in rest])).f1
             yield cell, {**about, "f1": f1, "words": len(rest)}

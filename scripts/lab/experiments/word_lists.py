@@ -13,8 +13,8 @@ from lab.data import list_of
 from lab.systems import RIVAL
 from lab.tables import groups, where
 from mws_hf import MwSTrainer, WordCounts
+from mws_hf.compare import rivals
 from mws_hf.evaluate import segment_words
-from mws_hf.research import baselines
 from mws_hf.text.markdown import markdown_table
 from mws_hf.text.pattern import DEFAULT_PATTERN, split
 from mws_hf.tokenizer.opened import open_tokenizer
@@ -39,7 +39,7 @@ def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
             trainer = MwSTrainer(vocab_size=size, composition=composition, show_progress=False)
             source = open_tokenizer(trainer.backend(trainer.learn(counts))[0])
         else:
-            source = baselines.train(RIVAL.get(system, system), counts, size).source
+            source = rivals.train(RIVAL.get(system, system), counts, size).source
         lengths = [len(pieces) for pieces in segment_words(source, list(held_out))]
         running = sum(n * k for n, k in zip(held_out.values(), lengths, strict=True)) / sum(held_out.values())
         once = sum(lengths) / len(lengths)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,22 +13,23 @@ from typing import Any, TypeAlias
 from tokenizers import Tokenizer
 
 import mws_hf
-import mws_hf.research.baselines.bpe as bpe
-import mws_hf.research.baselines.morfessor_baseline as morfessor
-import mws_hf.research.baselines.sentence_piece as sentence_piece
-import mws_hf.research.baselines.word_piece as word_piece
+import mws_hf.compare.bpe as bpe
+import mws_hf.compare.morfessor_baseline as morfessor
+import mws_hf.compare.sentence_piece as sentence_piece
+import mws_hf.compare.word_piece as word_piece
 from mws_hf.atomic import staged
+from mws_hf.compare.feed import UNKNOWN, Task
+from mws_hf.compare.morfessor_baseline import MorfessorModel
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.word_list import as_word_counts
 from mws_hf.errors import MwSError
 from mws_hf.learn.described import COUNT, check_range
-from mws_hf.research.baselines.feed import UNKNOWN, Task
-from mws_hf.research.baselines.morfessor_baseline import MorfessorModel
 from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS, check_special_tokens, special_settings
 from mws_hf.tokenizer.file import STOCK_MODULE, STOCK_SOURCE, load_json, portable_config
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
 
 DESCRIPTION_FILE = "baseline.json"
+MORFESSOR, SENTENCEPIECE = "morfessor", "sentencepiece"
 Model: TypeAlias = Tokenizer | MorfessorModel
 
 
@@ -39,15 +41,23 @@ class System:
     build: Callable[..., Model]  # of a `Task` and options
     reserved: tuple[str, ...] = ()  # special tokens it adds to the ones asked for
     sized: bool = True  # whether the vocabulary size has an effect
+    needs: str | None = None  # a library beyond those of the package
+
+    @property
+    def installed(self) -> bool:
+        """Whether the library it needs is there."""
+        return self.needs is None or importlib.util.find_spec(self.needs) is not None
 
 
-BASELINES: dict[str, System] = {
+RIVALS: dict[str, System] = {
     "bpe-byte": System("byte-level BPE by frequency, GPT-2 style", bpe.build_byte_bpe),
     "bpe-character": System(
         "character-level BPE by frequency; pre-tokenizer and byte fallback as MwS", bpe.build_character_bpe
     ),
     "morph-bpe": System(
-        "character-level BPE inside the segments of Morfessor (MorphBPE, no labels)", morfessor.build_morph_bpe
+        "character-level BPE inside the segments of Morfessor (MorphBPE, no labels)",
+        morfessor.build_morph_bpe,
+        needs="morfessor",
     ),
     "bpe-end-of-word": System("BPE with </w> after each word, merges by frequency", bpe.build_end_of_word),
     "bpe-low-line": System(
@@ -59,18 +69,25 @@ BASELINES: dict[str, System] = {
         "WordPiece from long substrings down, as TensorFlow Text", word_piece.build_top_down, word_piece.RESERVED
     ),
     "unigram": System("Unigram by EM and pruning, with byte fallback", sentence_piece.build_unigram),
-    "sentencepiece-bpe": System("SentencePiece BPE: NFKC, word mark ▁", sentence_piece.build_sentence_piece_bpe),
+    "sentencepiece-bpe": System(
+        "SentencePiece BPE: NFKC, word mark ▁", sentence_piece.build_sentence_piece_bpe, needs=SENTENCEPIECE
+    ),
     "sentencepiece-unigram": System(
-        "SentencePiece Unigram: NFKC, word mark ▁", sentence_piece.build_sentence_piece_unigram
+        "SentencePiece Unigram: NFKC, word mark ▁", sentence_piece.build_sentence_piece_unigram, needs=SENTENCEPIECE
     ),
     "sentencepiece-unigram-identity": System(
-        "the same without normalization, every space kept: lossless", sentence_piece.build_lossless_unigram
+        "the same without normalization, every space kept: lossless",
+        sentence_piece.build_lossless_unigram,
+        needs="sentencepiece",
     ),
     "morfessor": System(
-        "Morfessor 2.0 Baseline on 30,000 words at most, a sample", morfessor.build_morfessor, sized=False
+        "Morfessor 2.0 Baseline on 30,000 words at most, a sample",
+        morfessor.build_morfessor,
+        sized=False,
+        needs="morfessor",
     ),
     "morfessor-frequent": System(
-        "the same on the most frequent ones, each once", morfessor.build_frequent, sized=False
+        "the same on the most frequent ones, each once", morfessor.build_frequent, sized=False, needs=MORFESSOR
     ),
     "characters": System("every character a token", bpe.build_characters, sized=False),
     "words": System("the most frequent words, all others unknown", bpe.build_words),
@@ -78,8 +95,8 @@ BASELINES: dict[str, System] = {
 
 
 @dataclass(frozen=True)
-class Baseline:
-    """A trained rival: its name in `BASELINES`, entries of its vocabulary, and the folder it was saved in, if it was.
+class Rival:
+    """A trained rival: its name in `RIVALS`, entries of its vocabulary, and the folder it was saved in, if it was.
 
     `source` is a segmenter where there is no tokenizer.json.
     """
@@ -106,11 +123,11 @@ def train(
     *,
     special_tokens: Sequence[str] = DEFAULT_SPECIAL_TOKENS,
     **options: Any,
-) -> Baseline:
+) -> Rival:
     """Train a rival on word counts, in any form that `corpus.word_list.as_word_counts` takes.
 
     Args:
-        name: a key of `BASELINES`.
+        name: a key of `RIVALS`.
         counts: running-text counts, or `counts.as_types()` for each form once.
         vocab_size: entries of the vocabulary, special tokens, bytes and characters included; never exceeded unless the
             fixed part alone does.
@@ -135,16 +152,16 @@ def train(
         about |= {"words": len(counts), "options": options}
         _save(model, directory, dict.fromkeys((*tokens, *system.reserved)), about)
     if isinstance(model, Tokenizer):
-        return Baseline(name, open_tokenizer(model), model.get_vocab_size(), directory)
-    return Baseline(name, open_tokenizer(model.segment), len(model), directory)
+        return Rival(name, open_tokenizer(model), model.get_vocab_size(), directory)
+    return Rival(name, open_tokenizer(model.segment), len(model), directory)
 
 
-def load(directory: str | os.PathLike[str]) -> Baseline:
+def load(directory: str | os.PathLike[str]) -> Rival:
     """Read a directory that `train` wrote; raises MwSError for any other, or a damaged file."""
     path = Path(directory)
     file = path / DESCRIPTION_FILE
     if not file.is_file():
-        raise MwSError(f"{path}: holds no {DESCRIPTION_FILE}; give a directory that baselines.train wrote")
+        raise MwSError(f"{path}: holds no {DESCRIPTION_FILE}; give a directory that rivals.train wrote")
     description = load_json(file)
     if not isinstance(description, dict) or "system" not in description:
         raise MwSError(f"{file}: names no system; train it again")
@@ -152,15 +169,15 @@ def load(directory: str | os.PathLike[str]) -> Baseline:
     _system(name)
     if name.startswith("morfessor"):
         model = MorfessorModel.load(path)
-        return Baseline(name, open_tokenizer(model.segment), len(model), path)
+        return Rival(name, open_tokenizer(model.segment), len(model), path)
     opened = open_tokenizer(path, by_class=True)
-    return Baseline(name, opened, opened.vocabulary_size, path)
+    return Rival(name, opened, opened.vocabulary_size, path)
 
 
 def _system(name: str) -> System:
-    if name not in BASELINES:
-        raise MwSError(f"unknown system {name!r}; choose one of {', '.join(BASELINES)}")
-    return BASELINES[name]
+    if name not in RIVALS:
+        raise MwSError(f"unknown system {name!r}; choose one of {', '.join(RIVALS)}")
+    return RIVALS[name]
 
 
 def _save(model: Model, directory: Path, special_tokens: Iterable[str], about: dict[str, Any]) -> None:

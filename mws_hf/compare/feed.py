@@ -6,8 +6,10 @@ at it again, gives them exactly the counts wanted, for less time than the runnin
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
@@ -15,6 +17,8 @@ from mws_hf.corpus.counts import WordCounts
 
 UNKNOWN = "[UNK]"
 _CHUNK = 20_000
+_MOST = 2_000_000  # running words, which take about two seconds
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,29 @@ def repeated(words: Mapping[str, int], mark: str) -> Iterator[str]:
         yield "".join(parts)
 
 
+def divided(words: Mapping[str, int]) -> Mapping[str, int]:
+    """Divide the counts of words that stand too often to be repeated, 100 times the number of words; none becomes 0.
+
+    >>> divided({"a": 3, "b": 100_000_000})
+    {'a': 1, 'b': 1960784}
+    """
+    running, most = sum(words.values()), max(_MOST, 100 * len(words))
+    if running <= most:
+        return words
+    by = -(-running // most)
+    _say_divided(running, by)
+    return {word: max(1, (count + by // 2) // by) for word, count in words.items()}
+
+
+@cache  # each system at each size would say it again
+def _say_divided(running: int, by: int) -> None:
+    logger.warning(
+        "the trainers of tokenizers take no counts, and %s running words are too many to repeat: for them all counts "
+        "are divided by %s",
+        f"{running:,}", f"{by:,}",
+    )  # fmt: skip
+
+
 def train_on_counts(
     learner: Tokenizer,
     trainer: trainers.Trainer,
@@ -51,6 +78,7 @@ def train_on_counts(
     then: pre_tokenizers.PreTokenizer | None = None,
 ) -> None:
     """Train a model on counted pre-tokens, to each of which `then` is done before, such as `ByteLevel`."""
+    words = divided(words)
     seen = set().union(*words)
     mark = next(c for c in map(chr, range(0xE000, 0xF900)) if c not in seen)  # for private use
     cut = pre_tokenizers.CharDelimiterSplit(mark)

@@ -22,11 +22,11 @@ from pathlib import Path
 
 from tokenizers import Tokenizer
 
+from mws_hf.compare.bpe import build_character_bpe
+from mws_hf.compare.feed import Task
+from mws_hf.compare.word_piece import bert_words
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
-from mws_hf.research.baselines.bpe import build_character_bpe
-from mws_hf.research.baselines.feed import Task
-from mws_hf.research.baselines.word_piece import bert_words
 from mws_hf.tokenizer.foreign import morfessor_cut, needed
 
 FILE = "segmentations.tsv"

@@ -15,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
+from mws_hf.compare.bpe import PairLearner, likelihood
+from mws_hf.compare.feed import UNKNOWN, Task, numbered, rewritten, tokenizer_like, train_on_counts
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
 from mws_hf.kernels.arrays import Longs, Mask
-from mws_hf.research.baselines.bpe import PairLearner, likelihood
-from mws_hf.research.baselines.feed import UNKNOWN, Task, numbered, rewritten, tokenizer_like, train_on_counts
 
 PREFIX = "##"
 RESERVED = ("[PAD]", UNKNOWN, "[START]", "[END]")

@@ -15,8 +15,8 @@ from typing import Any, Literal, TypeAlias
 
 from tokenizers import Tokenizer, decoders, models, trainers
 
+from mws_hf.compare.feed import Task, rewritten, tokenizer_like, train_on_counts
 from mws_hf.errors import MwSError
-from mws_hf.research.baselines.feed import Task, rewritten, tokenizer_like, train_on_counts
 from mws_hf.text.special import BYTE_TOKENS
 from mws_hf.tokenizer.foreign import SPACE, needed, tokenizer_of
 

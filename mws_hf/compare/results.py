@@ -16,7 +16,6 @@ from mws_hf.evaluate.report import json_text
 from mws_hf.evaluate.significance import Difference
 from mws_hf.text.markdown import markdown_table
 
-RESULTS_FILE = "results.json"
 _MARK = " (loses text)"
 
 
@@ -63,25 +62,14 @@ class Row:
 
 
 @dataclass(frozen=True)
-class CutExample:
-    """Words of a gold file as each system cuts them; `cuts` maps the system's label to the pieces of each word."""
-
-    gold: str
-    vocab_size: int
-    morphs: list[list[str]]
-    cuts: dict[str, list[list[str]]]
-
-
-@dataclass(frozen=True)
 class Comparison:
     """All figures."""
 
     corpus: dict[str, Any]  # figures of the training words: types, running words, pattern
     sizes: list[int]  # ascending
-    golds: list[dict[str, Any]]  # name, file (relative to the output folder), words, lines left out
+    golds: list[dict[str, Any]]  # name, words, lines, lines left out
     tokenizers: list[TokenizerRow]  # in the order of the plan
     rows: list[Row]  # gold by gold, in the order of the plan
-    examples: list[CutExample]  # one for each gold file
 
     @property
     def systems(self) -> list[str]:
@@ -105,7 +93,6 @@ class Comparison:
             "golds": self.golds,
             "tokenizers": [asdict(each) | {"bits_comparable": not each.loses_text} for each in self.tokenizers],
             "rows": [row.to_dict() for row in self.rows],
-            "examples": [asdict(example) for example in self.examples],
         }
 
 
@@ -116,7 +103,7 @@ def is_trivial(system: str) -> bool:
 
 def write_tables(comparison: Comparison, folder: Path) -> None:
     """Write results.json, results.csv and results.md, each atomically."""
-    write_text(folder / RESULTS_FILE, json_text(comparison.to_dict()))
+    write_text(folder / "results.json", json_text(comparison.to_dict()))
     rows = [row.to_dict() for row in comparison.rows] or [each.to_dict() for each in comparison.tokenizers]
     write_text(folder / "results.csv", csv_text(rows))
     write_text(folder / "results.md", markdown(comparison))
@@ -149,7 +136,6 @@ def markdown(comparison: Comparison) -> str:
             _by_size(comparison, f1, GOLD["f1"]),
         ]
         parts += [_details(rows, comparison.sizes)]
-        parts += [_examples(example) for example in comparison.examples if example.gold == gold["name"]]
     if any(tokenizer.text for tokenizer in comparison.tokenizers):
         parts += ["## Held-out running text"]
         for measure in (TEXT["fertility"], TEXT["bytes_per_token"]):
@@ -254,10 +240,3 @@ def _detail(row: Row) -> list[str]:
         f"{ahead.wilcoxon:.3f}" if ahead else "",
         f"{row.tokenizer.seconds:.1f}",
     ]
-
-
-def _examples(example: CutExample) -> str:
-    rows = [["gold", *map(" ".join, example.morphs)]]
-    rows += [[system, *map(" ".join, cuts)] for system, cuts in example.cuts.items()]
-    words = ["".join(morphs) for morphs in example.morphs]
-    return f"Examples at vocabulary {example.vocab_size:,}:\n\n" + markdown_table(["system", *words], rows)

@@ -1,0 +1,8 @@
+"""MwS and its rivals: trained on one corpus, evaluated alike; none of the rivals is used by MwS itself."""
+
+from __future__ import annotations
+
+from mws_hf.compare.results import Comparison, Row
+from mws_hf.compare.run import DEFAULT_SYSTEMS, SystemSpec, compare, parse_systems
+
+__all__ = ["DEFAULT_SYSTEMS", "Comparison", "Row", "SystemSpec", "compare", "parse_systems"]

@@ -1,0 +1,113 @@
+"""The picture of a comparison (matplotlib, extra ``plot``): F1 of boundaries over tokens per word."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mws_hf.atomic import atomic_path
+from mws_hf.compare.results import Comparison, is_trivial
+
+logger = logging.getLogger(__name__)
+
+# distinct for people of every colour vision (Okabe and Ito; Tol); the warm ones are kept for MwS
+_OURS = ("#d55e00", "#7f4a1e", "#e6a000")
+_RIVALS = (
+    "#332288 #117733 #44aa99 #0072b2 #999933 #aa4499 #777777 #6699cc #000000 #c2a500 #5a3e85 #2f6f6f #66a61e #b3a2d9"
+).split()
+_APART = 0.033  # between names, of the height of a panel
+
+
+def write_picture(comparison: Comparison, folder: Path) -> Path | None:
+    """Draw picture.png, a panel for each gold file; None, with a warning, when matplotlib is not installed."""
+    try:
+        load_matplotlib()
+    except ImportError:
+        logger.warning("no picture: matplotlib is not installed; pip install matplotlib")
+        return None
+    names = [str(gold["name"]) for gold in comparison.golds]
+    return save(
+        figure_of({name: [row.to_dict() for row in comparison.rows_of(name)] for name in names}), folder / "picture.png"
+    )
+
+
+def load_matplotlib() -> None:
+    """Import matplotlib, also where MPLBACKEND names a backend that this environment lacks, as notebooks set it."""
+    backend = os.environ.pop("MPLBACKEND", None)
+    try:
+        import matplotlib  # noqa: F401
+    finally:
+        if backend is not None:
+            os.environ["MPLBACKEND"] = backend
+    logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
+
+
+def figure_of(panels: Mapping[str, Sequence[Mapping[str, Any]]]) -> Any:
+    """Draw a panel for each title: F1 over tokens per word, a line for each system through its sizes, in larger marks.
+
+    Rows have the form of `Row.to_dict`. Words are those of held-out text where there is any, else of the gold file.
+    Trivial systems are left out; the name of each other stands beside its point on the right, in its colour.
+    """
+    load_matplotlib()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 6 * len(panels)), dpi=130, layout="constrained")
+    FigureCanvasAgg(figure)
+    for axes, (title, rows) in zip(figure.subplots(len(panels), squeeze=False)[:, 0], panels.items(), strict=True):
+        drawn = [row for row in rows if not is_trivial(row["system"])]
+        of_text = any(row.get("text_fertility") for row in drawn)
+        length = "text_fertility" if of_text else "tokens_per_word"
+        drawn = [row for row in drawn if row.get(length)]
+        sizes = sorted({row["vocab_size"] for row in drawn if row["vocab_size"]})
+        note = f"\nmark size: {' < '.join(f'{size:,}' for size in sizes)} entries" if len(sizes) > 1 else ""
+        axes.set_title(f"{title}: boundaries found, and length{note}", fontsize=11, loc="left")
+        axes.set_xlabel(f"tokens per word of {'new text' if of_text else 'the gold file'}: ← shorter")
+        axes.set_ylabel("F1 of morpheme boundaries: ↑ truer")
+        axes.grid(alpha=0.25)
+        axes.margins(0.15, 0.1)
+        _draw(axes, drawn, length, sizes)
+    return figure
+
+
+def _draw(axes: Any, rows: Sequence[Mapping[str, Any]], length: str, sizes: Sequence[int]) -> None:
+    ends = []
+    for system, style in _styles(rows).items():
+        own = sorted((row["vocab_size"] or 0, row[length], row["f1"]) for row in rows if row["system"] == system)
+        axes.plot([x for _, x, _ in own], [y for _, _, y in own], **style)
+        for size, x, y in own:
+            axes.plot(x, y, "o", markersize=5 + 3 * (sizes.index(size) if size in sizes else 0), **style)
+        x, y = max((x, y) for _, x, y in own)
+        ends.append((y, x, system, style["color"]))
+    (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
+    at = low
+    for y, x, system, colour in sorted(ends):  # names from below, none over another
+        at = max(y, at + _APART * (high - low))
+        line = {"arrowstyle": "-", "color": colour, "linewidth": 0.6} if at > y else None
+        weight = "bold" if system.startswith("mws") else "normal"
+        axes.annotate(
+            system, (x, y), (x + 0.02 * (right - left), at), color=colour, weight=weight, va="center", fontsize=8.5,
+            arrowprops=line,
+        )  # fmt: skip
+
+
+def _styles(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Choose how each system is drawn: MwS thick, in warm colours and on top."""
+    styles: dict[str, dict[str, Any]] = {}
+    systems = sorted({str(row["system"]) for row in rows})
+    for ours in (True, False):
+        for number, system in enumerate(each for each in systems if each.startswith("mws") == ours):
+            colours = _OURS if ours else _RIVALS
+            colour = colours[number % len(colours)]
+            styles[system] = {"color": colour, "linewidth": 2.6 if ours else 1.2, "zorder": 3 if ours else 2}
+    return styles
+
+
+def save(figure: Any, path: Path) -> Path:
+    """Write a figure as PNG, atomically; the same figure gives the same bytes."""
+    with atomic_path(path) as temporary:
+        figure.savefig(temporary, format="png", metadata={"Software": None})
+    return path

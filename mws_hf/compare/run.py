@@ -1,0 +1,371 @@
+"""What is compared, and one run: train what the folder lacks, cut the gold words, score, write the tables."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import math
+import os
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import mws_hf
+import mws_hf.compare.rivals as rivals
+from mws_hf.atomic import write_text
+from mws_hf.compare.morfessor_baseline import MAX_TYPES
+from mws_hf.compare.results import Comparison, Row, TokenizerRow, write_tables
+from mws_hf.compare.rivals import RIVALS
+from mws_hf.corpus.counts import WordCounts
+from mws_hf.corpus.segmentations import Gold, read_golds
+from mws_hf.corpus.word_list import as_word_counts
+from mws_hf.errors import MwSError
+from mws_hf.evaluate.boundaries import summarize, word_table
+from mws_hf.evaluate.ngram_bits import ngram_bits
+from mws_hf.evaluate.running_text import lines_of, score_text
+from mws_hf.evaluate.significance import bootstrap_f1, difference, interval
+from mws_hf.learn.described import Range, check_range
+from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS, check_special_tokens
+from mws_hf.tokenizer.file import load_json
+from mws_hf.tokenizer.opened import open_tokenizer
+from mws_hf.trainer import MwSTrainer
+
+if TYPE_CHECKING:
+    from mws_hf.learn.contextual import Evidence
+
+logger = logging.getLogger(__name__)
+
+Weighting = Literal["types", "text"]
+Cuts = list[tuple[str, ...]]
+
+REFERENCE = "mws"
+MWS_SYSTEMS: dict[str, dict[str, Any]] = {
+    "mws": {"criterion": "contextual"},
+    "mws-morphs": {"criterion": "contextual", "composition": 0},
+    "mws-classic": {"criterion": "classic"},
+}
+"""MwS variants: name -> arguments of `MwSTrainer`; ``mws`` is the default, ``mws-morphs`` morphs only."""
+
+DEFAULT_SYSTEMS = (
+    *MWS_SYSTEMS,
+    "bpe-character:types,bpe-character:text,bpe-byte:text,bpe-end-of-word:types",
+    "wordpiece:types,wordpiece:text,wordpiece-likelihood:types,wordpiece-top-down:types",
+    "unigram:types,unigram:text,sentencepiece-bpe:text,sentencepiece-unigram:types,sentencepiece-unigram:text",
+    "morfessor:types,characters,words:text",
+)
+RECORD = "comparison.json"
+"""In the folder of each system: the words it was trained on, its entries, the seconds it took."""
+
+
+@dataclass(frozen=True)
+class SystemSpec:
+    """A system and the words it is trained on."""
+
+    name: str  # a key of `MWS_SYSTEMS` or `RIVALS`
+    words: Weighting = "types"  # each form once, or "text": weighted by frequency
+
+    @property
+    def label(self) -> str:
+        """The name in tables: without the weighting where a system has only one."""
+        if self.name == "characters" or (self.is_mws and self.words == "types"):
+            return self.name
+        return f"{self.name}:{self.words}"
+
+    @property
+    def is_mws(self) -> bool:
+        """Whether the system is MwS."""
+        return self.name in MWS_SYSTEMS
+
+    @property
+    def sized(self) -> bool:
+        """Whether the vocabulary size has an effect."""
+        return self.is_mws or RIVALS[self.name].sized
+
+    @property
+    def installed(self) -> bool:
+        """Whether the library it needs is there."""
+        return self.is_mws or RIVALS[self.name].installed
+
+
+@dataclass(frozen=True)
+class Job:
+    """One tokenizer to train; `vocab_size` is None where it has no effect."""
+
+    spec: SystemSpec
+    vocab_size: int | None
+
+    @property
+    def title(self) -> str:
+        """The name for progress and folders."""
+        return self.spec.label.replace(":", ".") + (f"-{self.vocab_size}" if self.vocab_size else "")
+
+
+def parse_systems(names: Iterable[str]) -> list[SystemSpec]:
+    """Read system names, each alone or several separated by commas.
+
+    A name may end in ``:text``, to learn words weighted by how often they occur, or ``:types``, each word once. A bare
+    name means what people use: types for MwS and Morfessor, text for other rivals; ``bpe`` is byte-level BPE.
+
+    >>> [spec.label for spec in parse_systems(["mws,bpe", "bpe-character:types", "morfessor"])]
+    ['mws', 'bpe-byte:text', 'bpe-character:types', 'morfessor:types']
+    """
+    specs: list[SystemSpec] = []
+    for given in (part.strip() for name in names for part in name.split(",") if part.strip()):
+        name, _, words = given.partition(":")
+        name = "bpe-byte" if name == "bpe" else name
+        if name not in MWS_SYSTEMS and name not in RIVALS:
+            raise MwSError(f"unknown system {name!r}; choose from {', '.join((*MWS_SYSTEMS, *RIVALS))}")
+        if words not in ("", "types", "text"):
+            raise MwSError(f"system {given!r}: after the colon comes 'types' (each form once) or 'text' (by frequency)")
+        usual: Weighting = "types" if name in MWS_SYSTEMS or name.startswith("morfessor") else "text"
+        spec = SystemSpec(name, cast("Weighting", words or usual))
+        if spec not in specs:
+            specs.append(spec)
+    return specs
+
+
+def default_systems(n_types: int) -> list[SystemSpec]:
+    """List `DEFAULT_SYSTEMS` for a list of `n_types` words, with a warning about each system that is left out."""
+    specs = parse_systems(DEFAULT_SYSTEMS)
+    absent = [spec.label for spec in specs if not spec.installed]
+    if absent:
+        logger.warning("left out, library not installed: %s; pip install sentencepiece morfessor", ", ".join(absent))
+    if n_types > MAX_TYPES:
+        specs = [spec for spec in specs if not spec.name.startswith("morfessor")]
+        logger.warning(
+            "morfessor is left out: it takes minutes, and of more than %s different words it learns from a sample; "
+            "--systems can name it",
+            f"{MAX_TYPES:,}",
+        )
+    return [spec for spec in specs if spec.installed]
+
+
+def plan(specs: Sequence[SystemSpec], sizes: Sequence[int]) -> list[Job]:
+    """List all jobs, system by system; a system without a size is trained once."""
+    return [Job(spec, size) for spec in specs for size in (sizes if spec.sized else (None,))]
+
+
+def compare(
+    counts: WordCounts | Mapping[str, int],
+    gold_files: Sequence[str | os.PathLike[str]],
+    sizes: Sequence[int],
+    output: str | os.PathLike[str],
+    *,
+    systems: Sequence[SystemSpec] | None = None,
+    text: str | os.PathLike[str] | Iterable[str] | None = None,
+    bits: str | os.PathLike[str] | Iterable[str] | None = None,
+    special_tokens: Sequence[str] = DEFAULT_SPECIAL_TOKENS,
+    picture: bool = True,
+    resamples: int = 1000,
+    show_progress: bool = False,
+) -> Comparison:
+    """Train MwS and its rivals on the same words and score them on the same gold and text.
+
+    Each trained tokenizer has a folder under `output`/tokenizers. What is there, of the same words and the same version
+    of mws_hf, is not trained again: a broken run goes on. The tables are of this run alone.
+
+    Args:
+        counts: running-text counts, in any form that `corpus.word_list.as_word_counts` takes; systems marked "types"
+            see each form once.
+        gold_files: files that `mws_hf.evaluate.read_gold` understands; used for scoring alone. None are needed where
+            there is `text`: then length, and with `bits` bits per byte, are compared.
+        sizes: vocabulary sizes.
+        output: folder that gets results.json, results.csv, results.md, picture.png and the tokenizers.
+        systems: systems to compare; None: `DEFAULT_SYSTEMS` as far as their libraries are installed.
+        text: held-out running text, a UTF-8 file (gzip allowed) or lines.
+        bits: text to train n-gram models on, a file or lines; gives n-gram bits per byte of `text`, a line a document.
+        special_tokens: special tokens of all tokenizers.
+        picture: whether to draw the picture (needs gold and matplotlib).
+        resamples: bootstrap resamples for the 95 % intervals.
+        show_progress: a line on stderr for each tokenizer.
+
+    Raises:
+        MwSError: there are no sizes, neither gold nor text, unreadable files, a library that an asked-for system needs
+            is absent, a tokenizer of an earlier run is damaged.
+    """
+    if not sizes or not (gold_files or text is not None):
+        raise MwSError("nothing to compare; give at least one vocabulary size, and gold segmentations or a text")
+    for size in sizes:
+        check_range("vocab_size", size, Range(1, whole=True))
+    if bits is not None and text is None:
+        raise MwSError("bits per byte are those of a held-out text; give that too (--text)")
+    golds, counts, sizes = read_golds(gold_files), as_word_counts(counts), sorted(set(sizes))
+    texts = None if text is None else (lines_of(text), None if bits is None else lines_of(bits))
+    folder = Path(output)
+    jobs = plan(_installed(default_systems(len(counts)) if systems is None else systems), sizes)
+    training = TrainedSystems(counts, folder / "tokenizers", special_tokens, fallback_size=max(sizes))
+    tokenizers: list[TokenizerRow] = []
+    cuts: list[dict[str, Cuts]] = []
+    for number, job in enumerate(jobs, 1):
+        if show_progress:
+            sys.stderr.write(f"{job.title}: {number} of {len(jobs)}\n")
+        try:
+            record = training.train(job)
+        except MwSError as error:  # one rival may refuse a size that suits the others
+            logger.warning("%s is left out: %s", job.title, error)
+            continue
+        pieces, scores = _measure(training.directory(job), golds, texts)
+        where = training.directory(job).relative_to(folder).as_posix()
+        row = TokenizerRow(job.spec.label, job.vocab_size, record["n_tokens"], record["seconds"], where, scores)
+        tokenizers.append(row)
+        cuts.append(pieces)
+    if not tokenizers:
+        raise MwSError("no system could be trained; the warnings say why")
+    comparison = Comparison(
+        corpus={"types": len(counts), "running_words": counts.total, "pattern": counts.pattern},
+        sizes=sizes,
+        golds=[_about(gold) for gold in golds],
+        tokenizers=tokenizers,
+        rows=[
+            row for gold in golds for row in _scored(gold, tokenizers, [each[gold.name] for each in cuts], resamples)
+        ],
+    )
+    write_tables(comparison, folder)
+    if picture and golds:
+        from mws_hf.compare.picture import write_picture
+
+        write_picture(comparison, folder)
+    return comparison
+
+
+@dataclass
+class TrainedSystems:
+    """The systems trained from one word list, each in a folder of its own; without a size they get `fallback_size`."""
+
+    counts: WordCounts
+    folder: Path
+    special_tokens: Sequence[str]
+    fallback_size: int
+    _evidence: Evidence | None = field(default=None, init=False, repr=False)
+    _evidence_seconds: float = field(default=0.0, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        tokens = check_special_tokens(self.special_tokens)
+        self._made_of = {
+            "words": counts_digest(self.counts), "special_tokens": tokens, "mws_hf": mws_hf.__version__
+        }  # fmt: skip
+
+    def directory(self, job: Job) -> Path:
+        """Return the folder of a job's tokenizer."""
+        return self.folder / job.title
+
+    def train(self, job: Job) -> dict[str, Any]:
+        """Train and save what is not there of these words; returns its record, with the seconds of a training alone."""
+        directory = self.directory(job)
+        file = directory / RECORD
+        record = load_json(file) if file.is_file() else {}
+        if self._made_of.items() <= record.items():
+            return dict(record)
+        file.unlink(missing_ok=True)
+        n_tokens, seconds = self._train_mws(job, directory) if job.spec.is_mws else self._train_rival(job, directory)
+        record = {**self._made_of, "n_tokens": n_tokens, "seconds": round(seconds, 2)}
+        write_text(file, json.dumps(record) + "\n")
+        return record
+
+    def _train_mws(self, job: Job, directory: Path) -> tuple[int, float]:
+        trainer = MwSTrainer(
+            **MWS_SYSTEMS[job.spec.name],
+            vocab_size=job.vocab_size,
+            special_tokens=list(self.special_tokens),
+            pattern=self.counts.pattern,
+            normalization=self.counts.normalization,
+            types=job.spec.words == "types",
+            show_progress=False,
+        )
+        evidence = self._evidence_for(trainer)
+        started = time.perf_counter()
+        trained = trainer.trained(self.counts, evidence=evidence)
+        trained.save(directory)
+        seconds = time.perf_counter() - started
+        used = trained.training.evidence.value is not None
+        return trained.backend.get_vocab_size(), seconds + self._evidence_seconds if used else seconds
+
+    def _evidence_for(self, trainer: MwSTrainer) -> Evidence | None:
+        """Find the evidence once for the whole run: it depends on neither vocabulary size nor composition."""
+        if trainer.settings.evidence is None:
+            return None
+        if self._evidence is None:
+            from mws_hf.learn.multilingual import find_evidence
+
+            started = time.perf_counter()
+            self._evidence = find_evidence(self.counts, trainer.settings.evidence)
+            self._evidence_seconds = time.perf_counter() - started
+        return self._evidence
+
+    def _train_rival(self, job: Job, directory: Path) -> tuple[int, float]:
+        started = time.perf_counter()
+        trained = rivals.train(
+            job.spec.name,
+            self.counts.as_types() if job.spec.words == "types" else self.counts,
+            job.vocab_size or self.fallback_size,
+            directory,
+            special_tokens=self.special_tokens,
+        )
+        return trained.n_tokens, time.perf_counter() - started
+
+
+def counts_digest(counts: WordCounts) -> str:
+    """Hash words, counts, pattern and normalization."""
+    digest = hashlib.sha256(counts.fingerprint.encode())
+    data, offsets = counts.utf8()
+    digest.update(data[offsets[0] : offsets[-1]].tobytes())
+    digest.update((offsets - offsets[0]).tobytes())
+    digest.update(counts.counts.tobytes())
+    return digest.hexdigest()[:16]
+
+
+def _installed(systems: Sequence[SystemSpec]) -> Sequence[SystemSpec]:
+    for spec in systems:
+        if not spec.installed:
+            raise MwSError(f"{spec.label} needs a library that is not installed; pip install sentencepiece morfessor")
+    return systems
+
+
+def _measure(
+    directory: Path, golds: Sequence[Gold], texts: tuple[list[str], list[str] | None] | None
+) -> tuple[dict[str, Cuts], dict[str, float | None] | None]:
+    """Cut the words of all gold files, and score the text where the system has a tokenizer."""
+    is_rival = (directory / rivals.DESCRIPTION_FILE).is_file()
+    opened = rivals.load(directory).source if is_rival else open_tokenizer(directory, by_class=True)
+    cuts = {gold.name: opened.cut([entry.word for entry in gold.words]) for gold in golds}
+    if texts is None or opened.is_segmenter:
+        return cuts, None
+    lines, train = texts
+    found: dict[str, Any] = asdict(score_text(opened, lines))
+    if train is not None:
+        bits = ngram_bits(opened, train, [line for line in lines if line])
+        found |= {"bits_per_byte": bits.value, "restored_lines": float(bits.restored.mean())}
+    return cuts, {name: None if math.isnan(value) else value for name, value in found.items()}
+
+
+def _about(gold: Gold) -> dict[str, Any]:
+    return {"name": gold.name, "words": len(gold.words), "lines": gold.lines, "left_out": len(gold.problems)}
+
+
+def _scored(gold: Gold, tokenizers: Sequence[TokenizerRow], cuts: Sequence[Cuts], resamples: int) -> list[Row]:
+    tables = [word_table(gold.words, pieces) for pieces in cuts]
+    resampled = bootstrap_f1(tables, resamples)
+    rows = []
+    for index, (tokenizer, table) in enumerate(zip(tokenizers, tables, strict=True)):
+        low, high = interval(resampled[index])
+        row = Row(tokenizer, gold.name, summarize(table), low, high)
+        reference = _reference(tokenizer, tokenizers)
+        if reference is not None:
+            ahead = difference(tables[reference], table, resampled[reference], resampled[index])
+            row = replace(row, mws_ahead=ahead)
+        rows.append(row)
+    return rows
+
+
+def _reference(tokenizer: TokenizerRow, tokenizers: Sequence[TokenizerRow]) -> int | None:
+    """Return the index of MwS at the same size, or at the nearest to the tokens of a system that has no size."""
+    if tokenizer.system == REFERENCE:
+        return None
+    ours = [i for i, other in enumerate(tokenizers) if other.system == REFERENCE]
+    if tokenizer.vocab_size is None:
+        return min(ours, key=lambda i: abs((tokenizers[i].vocab_size or 0) - tokenizer.n_tokens), default=None)
+    return next((i for i in ours if tokenizers[i].vocab_size == tokenizer.vocab_size), None)

@@ -136,7 +136,7 @@ def trained(python, tmp_path_factory):
         "check words": "check given-words --json",
         "extend": "extend mws a.txt --add 10 -o more -q",
         "byte-level": "export mws --format byte-level --pattern llama3 -o llama3",
-        "compare": "compare a.txt --gold gold.tsv --vocab-size 400 -o table -q --no-plots",
+        "compare": "compare a.txt --gold gold.tsv --vocab-size 400 -o table -q --no-picture",
     }
     job = {"commands": [each.split(" ") for each in commands.values()]}
     return home, dict(zip(commands, run(python, "commands", job, home, plug_in=True), strict=True))

@@ -89,7 +89,7 @@ def test_other_outputs_are_none_of_its_business(home, monkeypatch):
     "line",
     [
         "train absent.txt -o new",
-        "compare text.txt --gold gold.tsv --vocab-size 400 --systems mws --no-plots -o new",
+        "compare text.txt --gold gold.tsv --vocab-size 400 --systems mws --no-picture -o new",
         "encode tok text.txt -o new",
         "import nb -o new",
         "export tok --format notebook -o new",

@@ -98,7 +98,14 @@ def _to_notebook(directory: Path, output: Path) -> None:
 def _to_byte_level(directory: Path, output: Path, pattern: str | None) -> None:
     from mws_hf.text.sample_texts import sample_texts
     from mws_hf.tokenizer.export import compare_ids, to_byte_level_backend
-    from mws_hf.tokenizer.file import CONFIG_FILE, TOKENIZER_FILE, load_settings, read_tokenizer, save_backend
+    from mws_hf.tokenizer.file import (
+        CONFIG_FILE,
+        TOKENIZER_FILE,
+        chat_templates,
+        load_settings,
+        read_tokenizer,
+        save_backend,
+    )
 
     claim_folder(output, directory, directory / TOKENIZER_FILE)
     old = read_tokenizer(directory / TOKENIZER_FILE)
@@ -106,9 +113,11 @@ def _to_byte_level(directory: Path, output: Path, pattern: str | None) -> None:
     found = compare_ids(old, sample_texts(), lambda text: new.encode(text, add_special_tokens=False).ids)
     shown = f", such as {found.ids[0][:60]!r}" if found.ids else ""
     typer.echo(f"ids differ on {len(found.ids):,} of {found.texts:,} texts of the sample{shown}", err=True)
-    template = directory / "chat_template.jinja"
-    kept_template = {"chat_template": template.read_text(encoding="utf-8")} if template.is_file() else {}
-    save_backend(output, new, load_settings(directory / CONFIG_FILE) | kept_template)
+    settings = load_settings(directory / CONFIG_FILE)
+    if templates := chat_templates(directory, settings):
+        named = [{"name": name, "template": text} for name, text in templates.items()]
+        settings["chat_template"] = templates["default"] if templates.keys() == {"default"} else named
+    save_backend(output, new, settings)
     tell_faults(output)
     typer.echo(f"{output}: {counted(new.get_vocab_size(), 'token')}, byte-level")
 
@@ -116,7 +125,7 @@ def _to_byte_level(directory: Path, output: Path, pattern: str | None) -> None:
 def _to_client(directory: Path, output: Path, form: Format, name: str) -> None:
     from mws_hf.text.sample_texts import sample_texts
     from mws_hf.tokenizer.export import MODULE_FILE, RANKS_FILE, write_gguf, write_tiktoken
-    from mws_hf.tokenizer.file import CONFIG_FILE, TOKENIZER_FILE, load_settings, read_tokenizer
+    from mws_hf.tokenizer.file import CONFIG_FILE, TOKENIZER_FILE, chat_templates, load_settings, read_tokenizer
 
     folder = directory if directory.is_dir() else directory.parent
     file = folder / TOKENIZER_FILE if directory.is_dir() else directory
@@ -124,8 +133,8 @@ def _to_client(directory: Path, output: Path, form: Format, name: str) -> None:
     refuse_overwriting(written, directory, list(folder.glob("*")))
     backend, texts = read_tokenizer(file), sample_texts()
     if form == "gguf":
-        roles = _roles(load_settings(folder / CONFIG_FILE), folder / "chat_template.jinja")
-        found = write_gguf(backend, roles, output, texts, name)
+        settings = load_settings(folder / CONFIG_FILE)
+        found = write_gguf(backend, _roles(settings), output, texts, name, chat_templates(folder, settings))
         reader = "llama-cpp-python"
     else:
         found = write_tiktoken(backend, output, texts, name)
@@ -137,16 +146,10 @@ def _to_client(directory: Path, output: Path, form: Format, name: str) -> None:
     typer.echo(f"{output}: {counted(backend.get_vocab_size(), 'token')}, {form}")
 
 
-def _roles(settings: dict[str, Any], template: Path) -> dict[str, str]:
-    """Return role -> special token, and the chat template."""
-    roles = {}
-    for role, token in settings.items():
-        content = token.get("content") if isinstance(token, dict) else token
-        if isinstance(content, str) and (role.endswith("_token") or role == "chat_template"):
-            roles[role] = content
-    if template.is_file():
-        roles["chat_template"] = template.read_text(encoding="utf-8")
-    return roles
+def _roles(settings: dict[str, Any]) -> dict[str, str]:
+    """Return role -> special token."""
+    tokens = {role: token.get("content") if isinstance(token, dict) else token for role, token in settings.items()}
+    return {role: token for role, token in tokens.items() if role.endswith("_token") and isinstance(token, str)}
 
 
 def check_command(tokenizer: options.Tokenizer, as_json: options.Json = False) -> None:

@@ -225,13 +225,18 @@ _NORMAL, _CONTROL, _USER_DEFINED = 1, 3, 4  # gguf.TokenType
 
 
 def write_gguf(
-    backend: Tokenizer, roles: Mapping[str, str], output: str | os.PathLike[str], texts: list[str], name: str
+    backend: Tokenizer,
+    roles: Mapping[str, str],
+    output: str | os.PathLike[str],
+    texts: list[str],
+    name: str,
+    templates: Mapping[str, str] | None = None,
 ) -> IdComparison | None:
     """Write the vocabulary of a byte-level tokenizer as a GGUF file that llama.cpp reads with the same ids, or nothing.
 
     What the post-processor puts before and after a text becomes ``add_bos_token`` and ``add_eos_token``. `roles` are
-    ``{"eos_token": "<|endoftext|>", ...}`` and ``chat_template``; both tokenizers must agree on the texts.
-    Returns the comparison, or None where `llama-cpp-python` is not installed.
+    ``{"eos_token": "<|endoftext|>", ...}``, `templates` those of chats by name, "default" among them; both tokenizers
+    must agree on the texts. Returns the comparison, or None where `llama-cpp-python` is not installed.
     """
     tables = byte_tables(backend)
     pre_type = PRE_TYPES.get(tables.pattern)
@@ -242,7 +247,7 @@ def write_gguf(
         )
     around = tokens_around(backend)
     with atomic_path(output) as temporary:
-        _write_values(tables, pre_type, roles, around, temporary, name)
+        _write_values(tables, pre_type, roles, around, temporary, name, templates or {})
         found = _read_gguf(backend, temporary, texts)
         if found is not None:
             refuse_differences(found, "llama.cpp", "keep to clients that read tokenizer.json")
@@ -269,6 +274,7 @@ def _write_values(
     around: tuple[int | None, int | None],
     file: Path,
     name: str,
+    templates: Mapping[str, str],
 ) -> None:
     try:
         from gguf import GGUFWriter
@@ -300,8 +306,10 @@ def _write_values(
             add(place)
     writer.add_add_bos_token(first is not None)
     writer.add_add_eos_token(last is not None)
-    if roles.get("chat_template"):
-        writer.add_chat_template(roles["chat_template"])
+    if more := sorted(templates.keys() - {"default"}):
+        writer.add_array("tokenizer.chat_templates", more)
+    for key, text in sorted(templates.items()):
+        writer.add_string("tokenizer.chat_template" + ("" if key == "default" else f".{key}"), text)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.close()

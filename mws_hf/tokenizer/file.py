@@ -346,6 +346,19 @@ def save_backend(
         write_files(stage, backend, {**plain, **roles}, more or {})
 
 
+def chat_templates(folder: Path, settings: Mapping[str, Any]) -> dict[str, str]:
+    """Read the chat templates of a directory by name, the main one as "default"; files stand before the config."""
+    main, listed = folder / "chat_template.jinja", settings.get("chat_template")
+    files = {"default": main} if main.is_file() else {}
+    files |= {file.stem: file for file in sorted(folder.glob("additional_chat_templates/*.jinja"))}
+    if files:
+        return {name: file.read_text(encoding="utf-8") for name, file in files.items()}
+    if isinstance(listed, list):
+        listed = {each.get("name"): each.get("template") for each in listed if isinstance(each, Mapping)}
+    found = listed if isinstance(listed, Mapping) else {"default": listed}
+    return {name: text for name, text in found.items() if isinstance(name, str) and isinstance(text, str)}
+
+
 def surrogate_error(inputs: Any) -> MwSError | None:
     """Return the error for the first lone surrogate in a text or nested lists of texts; None when there is none."""
     if isinstance(inputs, str):

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import regex
 
-from mws_hf.tokenizer.file import CONFIG_FILE, TOKENIZER_FILE, load_settings
+from mws_hf.tokenizer.file import CONFIG_FILE, TOKENIZER_FILE, chat_templates, load_settings
 from mws_hf.tokenizer.spec import Spec
 from mws_hf.tokenizer.stock import Tokenizer
 
@@ -334,11 +334,9 @@ def _wrong_in_model(file: str, named_id: Named, what: str) -> Finding:
 
 
 def _in_template(directory: Path, settings: Mapping[str, Any], backend: Tokenizer) -> Iterator[Finding]:
-    """Look for special tokens of the chat template that are not in the vocabulary."""
-    file = directory / "chat_template.jinja"
-    template = file.read_text(encoding="utf-8") if file.is_file() else settings.get("chat_template")
-    if isinstance(template, str):
-        absent = sorted({token for token in _IN_TEMPLATES.findall(template) if backend.token_to_id(token) is None})
-        if absent:
-            message = f"the chat template writes {', '.join(absent[:3])}, no token here: it is cut into pieces"
-            yield Finding("warning", "template-token", message)
+    """Look for special tokens of the chat templates that are not in the vocabulary."""
+    templates = chat_templates(directory, settings)
+    written = {token for template in templates.values() for token in _IN_TEMPLATES.findall(template)}
+    if absent := sorted(token for token in written if backend.token_to_id(token) is None):
+        message = f"the chat template writes {', '.join(absent[:3])}, no token here: it is cut into pieces"
+        yield Finding("warning", "template-token", message)

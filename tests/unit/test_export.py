@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import random
 import sys
 
@@ -174,6 +175,30 @@ def test_byte_level_keeps_every_id_and_every_text(tmp_path):
     assert (stock.eos_token_id, stock.pad_token_id, stock.chat_template) == (0, 1, "{{ messages }}")
     differing = [text for text in sample_texts() if stock.encode(text) != old.encode(text)]
     assert differing and f"ids differ on {len(differing)} of {len(sample_texts())} texts" in result.stderr
+
+
+@pytest.mark.parametrize("in_config", [False, True])
+@pytest.mark.parametrize(
+    "templates", [{"default": "{{ 1 }}", "rag": "{{ 2 }}", "tool_use": "{{ 3 }}"}, {"rag": "{{ 2 }}"}]
+)
+def test_named_chat_templates_stay_in_exports(templates, in_config, tmp_path):
+    """In files, as transformers 5 writes them, and in a list of the config, as 4 does."""
+    gguf = pytest.importorskip("gguf")
+    old = small_fast("llama3", alphabet="bytes")
+    old.chat_template = None if in_config else templates
+    old.save_pretrained(tmp_path / "old")
+    if in_config:
+        file = tmp_path / "old" / "tokenizer_config.json"
+        named = [{"name": name, "template": text} for name, text in templates.items()]
+        file.write_text(json.dumps(json.loads(file.read_text("utf-8")) | {"chat_template": named}), encoding="utf-8")
+    for form, options, output in (("byte-level", ["--pattern", "llama3"], "new"), ("gguf", [], "x.gguf")):
+        result = mws(tmp_path / "old", "--format", form, *options, "-o", tmp_path / output)
+        assert result.exit_code == 0, result.stderr
+    assert AutoTokenizer.from_pretrained(tmp_path / "new").chat_template == templates
+    fields = gguf.GGUFReader(tmp_path / "x.gguf").fields
+    names = {name: "tokenizer.chat_template" + (f".{name}" if name != "default" else "") for name in templates}
+    assert {name: fields[names[name]].contents() for name in templates} == templates
+    assert fields["tokenizer.chat_templates"].contents() == sorted(templates.keys() - {"default"})
 
 
 @pytest.mark.parametrize("alphabet", ["characters", "bytes"])

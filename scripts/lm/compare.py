@@ -2,8 +2,8 @@
 
 Each run is a process of its own (`python -m lm pretrain`); call the command again to go on where it stopped. What a run
 measured is one line of scripts/results/lm_PRESET.runs.jsonl, so that another machine goes on from there as well;
-checkpoints of a run that was interrupted stay under --work. In presets named *-works, and gpu, whole works are held out
-(`works.py` finds them) and rates are chosen on other works. scripts/results/lm_PRESET.{md,json} are written after every
+checkpoints of a run that was interrupted stay under --work. Whole works are held out (`works.py` finds them) and rates
+are chosen on other works. scripts/results/lm_PRESET.{md,json} are written after every
 run, the picture of all presets, lm.png, at the end. Text: DATA/text/LANGUAGE.*.txt.gz, without RuBLiMP's own sentences
 and without novels that are there twice (`NOT_FOR_MODELS`).
 """
@@ -58,12 +58,12 @@ def compare(
     if show:
         show_plan(preset, records)
         return
-    place = work / (name if preset.works else preset.language)
+    place = work / name
     listed = results / f"lm_{name}.works.json"
     while time.monotonic() - started < 60 * minutes and (run := due(preset, records, only)):
         text = texts_of(data, preset, place, listed, works)
         measured = execute(run, preset, text, place, records, threads)
-        records.add(run, *measured, numbers_of_works(listed) if preset.works else None)
+        records.add(run, *measured, numbers_of_works(listed))
         print(f"{time.monotonic() - started:7.0f} s  {run.name}", flush=True)
         write_report(name, preset, records, results)
     write_report(name, preset, records, results)
@@ -120,7 +120,6 @@ def run_config(run: Run, preset: Preset, text: Texts, tokenizer: Path, records: 
         seed=run.seed,
         embedding_rows=preset.vocabulary if run.vocabulary < preset.vocabulary else run.vocabulary,
         flop_budget=budget,
-        multi_token=preset.multi_token if run.multi_token else None,
         **(values | text.of_run()),
     )
 
@@ -144,9 +143,8 @@ def execute(
         lm("evaluate", directory)
     files = (directory / "training.json", directory / "evaluation.json", tokenizer / "about.json")
     training, evaluation, about = (json.loads(file.read_text(encoding="utf-8")) for file in files)
-    if text.development:
-        found = lm("evaluate", directory, *(part for file in text.development for part in ("--text", file)))
-        evaluation["development"] = json.loads(found)["bits_per_byte"]
+    found = lm("evaluate", directory, "--text", *text.development)
+    evaluation["development"] = json.loads(found)["bits_per_byte"]
     return training, evaluation, about
 
 

@@ -13,19 +13,14 @@ from typing import Any
 
 from lab.systems import MORPH_BPE, UNIGRAM
 
-from lm.config import MultiToken
-
-REFERENCES = ("bpe", "bpe-byte", "unigram")
-"""What all others are compared with where whole lines are held out."""
 DEFAULT = "mws"
 FINER = "mws-finer"
 """Cuts 0.14 of the places; its operations are those of the default of its seed (diary, 26 November 2026)."""
 RIVALS = ("bpe-byte", UNIGRAM, "mws-shuffled")
 """What all others are compared with where whole works are held out; chosen before the first run (`works_preset`)."""
 TUNED = ("bpe", "bpe-byte", "mws", "mws-morphs", "unigram")
-"""Systems of the small presets; the first two are the check that the set-up is sound, where they cut alike."""
+"""Systems of the closed presets; the first two are the check that the set-up is sound, where they cut alike."""
 FIRST_RATES = (8e-3, 1.6e-2)
-ALL_RATES = (5e-4, 1e-3, 2e-3, 4e-3)
 HIGHEST_RATE, LOWEST_RATE = 3.2e-2, 2.5e-4
 SPREAD = 0.005
 MB = 1_000_000
@@ -91,15 +86,13 @@ class Preset:
         rate: one peak rate for all; None: each system's best.
         first_rates: peak rates that every sweep begins with.
         seeds: of the main table.
-        check: runs that come before all others: do the two that should be alike come out alike?
         more: further runs, after the main table.
-        multi_token: of runs that predict several tokens.
         alike: whether BPE over characters and over bytes cut alike. In Hungarian, Finnish and Turkish 99 % of their
             cuts agree, in Russian 72 %: where a letter has two bytes, byte-level BPE first merges vowels and spaces
             with the lead byte of the next letter, and gets pieces that begin with vowels, as Russian endings do.
         references: what all others are compared with; the first also sets the budget of FLOP-matched runs.
-        works: whether whole works are held out, and rates are chosen on other works, half as much text; else single
-            lines are held out, and rates are chosen on these.
+        closed: whether single lines were held out, and rates chosen on these; nothing more is trained. Else whole
+            works are held out, and rates are chosen on other works, half as much text.
     """
 
     language: str
@@ -109,55 +102,26 @@ class Preset:
     rate: float | None = None
     first_rates: tuple[float, ...] = FIRST_RATES
     seeds: tuple[int, ...] = (0, 1, 2)
-    check: list[Run] = field(default_factory=list)
     more: list[Run] = field(default_factory=list)
-    multi_token: MultiToken = field(default_factory=MultiToken)
     alike: bool = False
-    references: tuple[str, ...] = REFERENCES
-    works: bool = False
+    references: tuple[str, ...] = RIVALS
+    closed: bool = False
 
 
-def small_preset(language: str, length: int, curve: Sequence[int], controls: tuple[int, int]) -> Preset:
-    """532,000 weights (148,000 besides the embedding) and five tokens a weight: minutes a run on one core.
+def closed_preset(language: str, length: int) -> Preset:
+    """The first comparison, which held single lines out: its rows and tables are kept, nothing is planned.
 
-    Args:
-        language: to train on.
-        length: bytes of text of the main table.
-        curve: other lengths to train the references and the default on.
-        controls: the vocabularies at which BPE's tokens are as long as those of the default, and of morphs alone.
+    Its plan, sweeps of peak rates, a curve over amounts of text, equal operations and multi-token prediction, stands in
+    commit 50739cd.
     """
-    size = 8000
-    more = [
-        Run(system=system, seed=seed, vocabulary=size, flop_matched=True)
-        for seed in (0, 1, 2)
-        for system in ("mws", "mws-morphs", "unigram")
-    ]
-    more += [
-        Run(system=system, seed=0, vocabulary=size, train_bytes=other)
-        for other in curve
-        for system in ("bpe", "mws", "unigram")
-    ]
-    multi = [("mws", size), ("bpe", size), ("mws-morphs", size), ("unigram", size)]
-    multi += [("bpe", control) for control in controls]
-    more += [
-        Run(system=system, seed=seed, vocabulary=vocabulary, multi_token=True)
-        for seed in (0, 1, 2)
-        for system, vocabulary in multi
-    ]
-    more += [Run(system=system, seed=0, vocabulary=size, learning_rate=rate) for rate in ALL_RATES for system in TUNED]
     return Preset(
         language=language,
         settings={"train_bytes": length, "held_out_bytes": 500_000, **SMALL_MODEL},
-        vocabulary=size,
+        vocabulary=8000,
         tuned=TUNED,
-        check=[
-            Run(system=system, seed=0, vocabulary=size, learning_rate=rate, train_bytes=4 * MB)
-            for rate in (2e-3, 8e-3)
-            for system in TUNED[:2]
-        ],
-        more=more,
-        multi_token=MultiToken(horizon=3),
         alike=language == "hun",
+        references=("bpe", "bpe-byte", "unigram"),
+        closed=True,
     )
 
 
@@ -186,7 +150,7 @@ def answers_in_print(size: int, other_rate: float) -> list[Run]:
         for vocabulary in (32000, 16000)
         for system in systems
     ]
-    return finer_runs(16000) + equal_bytes + equal_operations + rates
+    return equal_bytes + finer_runs(16000) + equal_operations + rates
 
 
 def finer_runs(size: int) -> list[Run]:
@@ -240,7 +204,6 @@ def works_preset(
             *larger,
         ],
         references=(*RIVALS, DEFAULT) if in_print else RIVALS,
-        works=True,
     )
 
 
@@ -262,7 +225,6 @@ def larger_preset() -> Preset:
         seeds=(0, 1),
         more=[Run(system=each, seed=0, vocabulary=size, learning_rate=8e-3) for each in systems],
         references=(RIVALS[0], UNIGRAM),
-        works=True,
     )
 
 
@@ -282,7 +244,6 @@ def phrases_preset(language: str) -> Preset:
         seeds=(),
         more=runs + (finer_runs(size) if language == "rus" else []),
         references=(DEFAULT, RIVALS[0]),
-        works=True,
     )
 
 
@@ -311,15 +272,13 @@ def gpu_preset() -> Preset:
         vocabulary=16_000,
         tuned=("mws", *RIVALS, "mws-price0"),
         first_rates=(2e-3, 4e-3),
-        references=RIVALS,
-        works=True,
     )
 
 
 # Finnish and Turkish have too little text for five tokens a weight: 10 and 7 MB; Hungarian has 30
 PRESETS = {
-    "rus": lambda: small_preset("rus", 17 * MB, (4 * MB, 64 * MB), controls=(5700, 1300)),
-    "hun": lambda: small_preset("hun", 12 * MB, (4 * MB, 28 * MB), controls=(6700, 2350)),
+    "rus": lambda: closed_preset("rus", 17 * MB),
+    "hun": lambda: closed_preset("hun", 12 * MB),
     "rus-works": lambda: works_preset("rus", 17 * MB, 8e-3, ("mws-no-evidence", "mws-price0", "mws-counts")),
     "hun-works": lambda: works_preset(
         "hun", 12 * MB, 1.6e-2, ("mws-no-evidence", "mws-price0", "mws-counts"), in_print=True
@@ -369,8 +328,10 @@ def plan(preset: Preset, done: Mapping[Run, float]) -> list[Run]:
         preset: what to compare.
         done: bits per byte of the runs that are finished.
     """
+    if preset.closed:
+        return []
     rates = tuned_rates(preset, done)
-    wanted = list(preset.check)
+    wanted: list[Run] = []
     settled: dict[str, float | None] = dict.fromkeys(preset.tuned, preset.rate)
     if preset.rate is None:
         wanted += [_plain(preset, system, 0, rate) for rate in preset.first_rates for system in preset.tuned]

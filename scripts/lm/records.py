@@ -1,7 +1,7 @@
 """What the runs of a comparison measured, as a file of JSON lines: it is kept, models and checkpoints are not.
 
-The first line holds the settings and the raw bytes of each held-out work, or line, which are equal for all runs; every
-other line is one finished run, with its nats for each of them. Lines are only added.
+The first line holds the settings and the raw bytes of each held-out work, which are equal for all runs; every other
+line is one finished run, with its nats for each of them. Lines are only added.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Records:
     Attributes:
         path: the file; it need not exist yet.
         settings: those of all its runs.
-        n_bytes: int64 (works,), raw bytes of each held-out work; of each line, where single lines are held out.
+        n_bytes: int64 (works,), raw bytes of each held-out work.
         covariance: of the bits per byte of the runs, in the order of the file, when lines are drawn with replacement;
             it stands for `nats` by line in the files of single lines, which are closed.
         runs: finished runs in the order they were added.
@@ -107,7 +107,7 @@ class Records:
         training: dict[str, Any],
         evaluation: dict[str, Any],
         tokenizer: dict[str, Any],
-        works: Sequence[int] | None = None,
+        works: Sequence[int],
     ) -> None:
         """Keep a run, in memory and in the file, with totals by work.
 
@@ -116,7 +116,7 @@ class Records:
             training: the report of `pretrain`.
             evaluation: that of `evaluate_run`.
             tokenizer: what is known of the tokenizer.
-            works: number of the work of each held-out document; None: each stands for itself.
+            works: number of the work of each held-out document.
 
         Raises:
             MwSError: the file is closed, or the run was measured on other text than the runs before.
@@ -152,11 +152,10 @@ def totals(
     training: dict[str, Any],
     evaluation: dict[str, Any],
     tokenizer: dict[str, Any],
-    works: Sequence[int] | None,
+    works: Sequence[int],
 ) -> tuple[dict[str, Any], Longs]:
     """The line of a run with its nats by work, and the raw bytes of each work (arguments: `Records.add`)."""
-    number = range(len(evaluation["n_bytes"])) if works is None else works
-    nats, n_bytes = (np.bincount(number, evaluation[name]) for name in ("nats", "n_bytes"))
+    nats, n_bytes = (np.bincount(works, evaluation[name]) for name in ("nats", "n_bytes"))
     by_document = ("nats", "n_bytes", "represented")
     line = {
         "run": asdict(run),

@@ -210,7 +210,7 @@ def _main_table(rows: list[dict[str, Any]], preset: Preset) -> str:
 
 
 def _held_out(preset: Preset) -> str:
-    if not preset.works:
+    if preset.closed:
         return "single lines of works are held out, and rates are chosen on the same lines."
     chosen = "rates are chosen on other works"
     if preset.rate is not None:
@@ -226,7 +226,7 @@ def _sanity(records: Records, preset: Preset) -> str:
         if run.system == "bpe" and (other := records.runs.get(replace(run, system="bpe-byte"))) is not None
     ]
     if not pairs:
-        return "" if preset.works else "Sanity check: not yet (it needs `bpe` and `bpe-byte`)."
+        return ""
     most = max(round(size / MB) for size, _, _ in pairs)
     gaps = [(gap, rate) for size, gap, rate in pairs if round(size / MB) == most]
     shown = ", ".join(f"{gap:+.4f} (rate {rate:g})" for gap, rate in gaps)

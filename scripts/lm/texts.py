@@ -1,4 +1,4 @@
-"""The text of a comparison: which files models are trained on, and which lines or whole works are held out."""
+"""The text of a comparison: which files models are trained on, and which whole works are held out."""
 
 from __future__ import annotations
 
@@ -33,20 +33,18 @@ class Texts:
     """Files of a comparison, a document a line.
 
     Attributes:
-        training: models and tokenizers learn from these.
-        held_out: from whole works, scored; none where lines of `training` are held out.
-        held_out_bytes: of lines held out of `training`.
-        development: from other whole works; peak rates are chosen on them.
+        training: models and tokenizers learn from it.
+        held_out: from whole works, scored.
+        development: from other whole works; peak rates are chosen on it.
     """
 
     training: tuple[str, ...]
-    held_out: tuple[str, ...] = ()
-    held_out_bytes: int = 500_000
-    development: tuple[str, ...] = ()
+    held_out: tuple[str, ...]
+    development: tuple[str, ...]
 
     def of_run(self) -> dict[str, Any]:
         """Arguments of `RunConfig`."""
-        return {"text": self.training, "held_out": self.held_out, "held_out_bytes": self.held_out_bytes}
+        return {"text": self.training, "held_out": self.held_out}
 
 
 def texts_of(data: Path, preset: Preset, work: Path, results: Path, known_works: Path = WORKS) -> Texts:
@@ -60,8 +58,6 @@ def texts_of(data: Path, preset: Preset, work: Path, results: Path, known_works:
     if not kept:
         raise MwSError(f"{data / 'text'}: no {preset.language}.*.txt.gz; give the folder that holds text/ with --data")
     size = preset.settings["held_out_bytes"]
-    if not preset.works:
-        return Texts(tuple(map(str, kept)), held_out_bytes=size)
     known = json.loads(known_works.read_text(encoding="utf-8"))
     if missing := [file.name for file in kept if file.name.removesuffix(".txt.gz") not in known]:
         kept = [file for file in kept if file.name not in missing]
@@ -79,8 +75,7 @@ def texts_of(data: Path, preset: Preset, work: Path, results: Path, known_works:
             write_text(found[name], "".join(f"{line}\n" for each in works for line in each.lines))
     named = {name: [[each.name, len(each.lines)] for each in parts[name]] for name in ("held_out", "development")}
     write_text(results, json.dumps(named, ensure_ascii=False, indent=1) + "\n")
-    paths = {name: (str(file.resolve()),) for name, file in found.items()}
-    return Texts(paths["training"], paths["held_out"], size, paths["development"])
+    return Texts(**{name: (str(file.resolve()),) for name, file in found.items()})
 
 
 def numbers_of_works(listed: Path) -> list[int]:

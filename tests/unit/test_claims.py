@@ -20,6 +20,7 @@ def test_every_figure_quoted_and_every_table_asked_for_is_known(monkeypatch):
     asked = {name for text in texts for name in re.findall(r"<!-- from figures:(\w+) -->", text)}
     assert len(quoted) >= 60 and quoted <= set(figures())
     assert asked == set(TABLES)
+    assert not re.search(r"^ *<!--=", "\n".join(texts), re.MULTILINE), "a line that begins so is HTML, not text"
 
 
 def test_a_figure_changed_in_a_page_is_found_and_mended(monkeypatch):

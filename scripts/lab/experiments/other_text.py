@@ -95,7 +95,9 @@ def table(rows: list[Row]) -> str:
         shown = own if kind == "own" else f"{own} → {other}"
         about = [by["mws"]["language"], f"{size:,}", shown, str(by["mws"]["lines"])]
         against = [span(by["mws"]["against"][rival]) for rival in NAMES]
-        lines[kind].append([*about, *against, *(f"{by[system]['tokens_per_word']:.2f}" for system in SYSTEMS)])
+        line = [*about, *against, *(f"{by[system]['tokens_per_word']:.2f}" for system in SYSTEMS)]
+        if line not in lines[kind]:  # what is learnt from for two pairs has one row of its own lines
+            lines[kind].append(line)
     header = ["language", "entries", "text", "lines", *(f"beside {name}" for name in NAMES.values()),
               "tokens a word", *(f"of {name}" for name in NAMES.values())]  # fmt: skip
     return (

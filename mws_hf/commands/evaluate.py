@@ -106,7 +106,7 @@ def segment(
     tokenizer: options.Tokenizer,
     words: Annotated[
         list[str] | None,
-        typer.Argument(help="Words or text; read from stdin when none is given.", show_default=False),
+        typer.Argument(help="Words or text; read from stdin when none, or -, is given.", show_default=False),
     ] = None,
     separator: Annotated[str, typer.Option(help="What to print between morphs.")] = "·",
     as_json: options.Json = False,
@@ -123,7 +123,7 @@ def segment(
     from mws_hf.tokenizer.opened import open_tokenizer
 
     opened = open_tokenizer(tokenizer, by_class=True)
-    for line in words or _stdin_lines():
+    for line in _stdin_lines() if words in (None, [], ["-"]) else words:
         if find_surrogate(line) is not None:
             raise MwSError(f"argument {line!r} is not valid text in this locale; give it in UTF-8, or on stdin")
         pieces = opened.cut(line.split())
@@ -132,6 +132,8 @@ def segment(
 
 def _stdin_lines() -> Iterator[str]:
     """Read lines of standard input, which is UTF-8 whatever the locale."""
+    if sys.stdin is None:
+        raise MwSError("standard input is closed; give words, or send text to it")
     for number, line in enumerate(sys.stdin.buffer, start=1):
         try:
             yield line.decode("utf-8").rstrip("\r\n")

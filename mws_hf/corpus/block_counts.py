@@ -13,7 +13,6 @@ import threading
 import unicodedata
 from collections import Counter, deque
 from collections.abc import Callable, ItemsView, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, nullcontext
 from functools import partial
 from numbers import Integral
@@ -43,14 +42,19 @@ def share_out(sources: Sequence[Iterator[T]], tasks: Sequence[Callable[[T], None
     supply = _Supply(sources)
     if len(tasks) == 1:
         supply.feed(tasks[0])
-        return
-    with ThreadPoolExecutor(len(tasks), thread_name_prefix="mws-count") as pool:
-        futures = [pool.submit(supply.feed, task) for task in tasks]
-        try:
-            for future in futures:
-                future.result()
-        finally:
-            supply.stop()
+    threads = [threading.Thread(target=supply.feed, args=[task], daemon=True) for task in tasks[1:] and tasks]
+    for thread in threads:
+        thread.start()
+    try:
+        for thread in threads:
+            thread.join()
+    except BaseException:  # Ctrl-C, while a thread may wait for a pipe that nobody writes: none is waited for long
+        supply.stop()
+        for thread in threads:
+            thread.join(1)
+        raise
+    if supply.error is not None:
+        raise supply.error
 
 
 class _Supply(Generic[T]):
@@ -58,6 +62,7 @@ class _Supply(Generic[T]):
         self._idle = deque(sources)
         self._busy = 0
         self._stopped = False
+        self.error: BaseException | None = None
         self._condition = threading.Condition()
 
     def stop(self) -> None:
@@ -70,9 +75,9 @@ class _Supply(Generic[T]):
         try:
             while (item := self._take()) is not None:
                 task(item)
-        except BaseException:
+        except BaseException as error:
+            self.error = self.error or error
             self.stop()
-            raise
 
     def _take(self) -> T | None:
         while True:

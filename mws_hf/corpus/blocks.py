@@ -17,11 +17,13 @@ end. The cut into blocks depends on the source alone: an interrupted run finds t
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
-from itertools import pairwise
+from functools import cached_property, lru_cache, partial
+from itertools import groupby, pairwise
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -31,7 +33,15 @@ import pyarrow as pa
 from mws_hf.corpus.columns import flat_utf8
 from mws_hf.corpus.files import PLAIN, PathLike, Reading, fill, open_binary
 from mws_hf.corpus.inputs import document_batches, read_strings
-from mws_hf.corpus.readers import bad_byte, decoding_error, first_bytes, nul_error, text_stream, utf8_pieces
+from mws_hf.corpus.readers import (
+    bad_byte,
+    decoding_error,
+    ends_by_return,
+    first_bytes,
+    nul_error,
+    text_stream,
+    utf8_pieces,
+)
 from mws_hf.errors import MwSError
 from mws_hf.kernels.instructions import WINDOW, range_mask, trailing_zeros
 from mws_hf.kernels.jit import njit
@@ -47,6 +57,7 @@ LITTLE = 1 << 19
 """Bytes of text up to which loading a kernel takes longer than doing without."""
 _NEAR = 1 << 10
 _PIECE = 4 << 20
+_RETURNS = bytes.maketrans(b"\r", b"\n")
 _SPACE = rb"(?:[\t-\r ]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80)"
 _CUT = (
     rb"(?rs)(?:(?<!" + _SPACE + rb")(?<=.)(?= )|(?<=[\r\n])(?!/|\xef\xbc\x8f|" + _SPACE + rb"))(?=.{4})"
@@ -216,6 +227,7 @@ def text_blocks(
             rest, byte = first_bytes(stream, name)
         else:
             stream = text_stream(stream, name, how)
+        by_return = lines and ends_by_return(stream.peek())
         while not last:
             room = max(size, 2 * len(rest))
             buffer = bytearray(room + PADDING)
@@ -224,10 +236,11 @@ def text_blocks(
             last = stop < room
             if strict and (at := buffer.find(0, len(rest), stop)) >= 0:
                 raise nul_error(name, line + buffer.count(b"\n", 0, at) + 1, byte + at)
-            cut = stop if last else (_line_cut if lines else _stream_cut)(buffer, room)
+            marks = buffer.translate(_RETURNS) if by_return else buffer
+            cut = stop if last else (_line_cut if lines else _stream_cut)(marks, room)
             rest = bytes(memoryview(buffer)[cut:stop])
             end = cut or stop  # where nothing is cut, more is read, unless the block is refused
-            offsets = line_offsets(buffer, end) if lines else np.array([0, end], np.int64)
+            offsets = line_offsets(marks, end) if lines else np.array([0, end], np.int64)
             start = (str(name), line, byte) if strict else None
             block = Block(buffer, offsets, partial(_line_name, name, line), start)
             if cut:
@@ -282,12 +295,27 @@ def file_blocks(
 def cut_at(block: Block, tokens: Sequence[bytes]) -> Block:
     """Return a block whose documents are cut wherever one of some tokens stands, and the token left out."""
     text = block.data[block.offsets[0] :].tobytes()
-    if not any(token in text for token in tokens):
+    if not tokens or os.path.commonprefix(tokens) not in text:
         return block
-    mark = re.compile(b"|".join(map(re.escape, sorted(tokens, key=len, reverse=True))))
+    mark = _finder(tuple(tokens))
+    if not mark.search(text):
+        return block
     ends = (block.offsets - block.offsets[0]).tolist()
     parts = [part for start, end in pairwise(ends) for part in mark.split(text[start:end])]
     return block_of(parts, lambda _: block.where(0))
+
+
+@lru_cache(maxsize=4)
+def _finder(tokens: tuple[bytes, ...]) -> re.Pattern[bytes]:
+    """Compile the search for the longest of some tokens; beginnings are shared, so many cost little."""
+
+    def longest(tokens: list[bytes]) -> bytes:
+        shared = os.path.commonprefix(tokens)
+        rest = [token[len(shared) :] for token in tokens]
+        branches = b"|".join(longest(list(each)) for _, each in groupby(filter(None, rest), key=itemgetter(0)))
+        return re.escape(shared) + (b"(?:%s)%s" % (branches, b"?" * (b"" in rest)) if branches else b"")
+
+    return re.compile(longest(sorted(set(tokens))))
 
 
 def document_blocks(documents: Iterable[str], name: str = "iterator", size: int = BLOCK_BYTES) -> Iterator[Block]:

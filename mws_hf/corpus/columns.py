@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from mws_hf.corpus.files import DEFAULT_COLUMN, PLAIN, PathLike, Reading, file_kind
+from mws_hf.corpus.files import DEFAULT_COLUMN, PLAIN, PathLike, Reading, file_kind, open_binary
 from mws_hf.corpus.readers import decoding_error, no_place, read_header, read_rows
 from mws_hf.errors import MwSError, first_line
 
@@ -66,12 +66,12 @@ def read_columns(
 
     A column None is `DEFAULT_COLUMN`. An error names the row, the first being 1.
     """
-    check_columns(name, columns, how)
     kind, first, names = file_kind(name), 1, [column or DEFAULT_COLUMN for column in columns]
     reach = _reacher(advance)
     if kind == "csv":
-        batches = _csv_arrays(name, names, how, advance)
+        batches = _csv_arrays(name, columns, how, advance)
     else:
+        check_columns(name, columns, how)
         batches = (_parquet_arrays if kind == "parquet" else _ipc_arrays)(name, names, reach)
     try:
         for arrays in batches:
@@ -107,9 +107,14 @@ def _reacher(advance: Callable[[int], None] | None) -> Callable[[int], None]:
 def check_columns(name: PathLike, columns: Sequence[str | None], how: Reading = PLAIN) -> None:
     """Raise MwSError unless a table has those columns, and they hold text; None is `DEFAULT_COLUMN`. Reads no rows."""
     kind = file_kind(name)
+    if kind != "csv" and not os.path.isfile(name):
+        raise MwSError(f"{name}: a pipe, which is read once, but a table is read in several places; give a file")
     try:
+        with open_binary(name):  # where its first bytes are looked at
+            pass
         if kind == "csv":
-            schema = pa.schema([(title, pa.string()) for title in read_header(name, how)])
+            check_names(name, columns, read_header(name, how))
+            return
         elif kind == "parquet":
             from pyarrow import parquet as pq  # here, because few need it
 
@@ -117,19 +122,30 @@ def check_columns(name: PathLike, columns: Sequence[str | None], how: Reading = 
         else:
             with pa.OSFile(os.fspath(name)) as file:
                 schema = _ipc_reader(file).schema
-        names = list(schema.names)
     except (OSError, pa.ArrowException) as error:
         raise MwSError(f"{name}: not a readable {_TITLES[kind]} file ({first_line(error)})") from error
     for column in columns:
         if column is None and b"mws_hf.word_counts" in (schema.metadata or {}):
             raise MwSError(f"{name}: saved word counts, not text; they are for `mws train` and train_from_counts(path)")
-        wanted = column or DEFAULT_COLUMN
-        if wanted not in names:
-            raise no_place(str(name), "column", column, names, "--column")
-        if names.count(wanted) > 1:
-            raise MwSError(f"{name}: more than one column {wanted!r}; columns here: {', '.join(names)}; rename one")
-        if not is_text(schema.field(wanted).type):
-            raise MwSError(f"{name}: column {wanted!r} holds {schema.field(wanted).type}, not text")
+    for place, column in zip(check_names(name, columns, schema.names), columns, strict=True):
+        if not is_text(schema.field(place).type):
+            raise MwSError(f"{name}: column {column or DEFAULT_COLUMN!r} holds {schema.field(place).type}, not text")
+
+
+def check_names(
+    where: PathLike, columns: Sequence[str | None], names: Sequence[Any], option: str = "--column"
+) -> list[int]:
+    """Return the places of columns among names; raises MwSError where one is absent or there twice."""
+    found = [[place for place, name in enumerate(names) if str(name) == (c or DEFAULT_COLUMN)] for c in columns]
+    for column, places in zip(columns, found, strict=True):
+        if not places:
+            raise no_place(str(where), "column", column, names, option)
+        if len(places) > 1:
+            here = ", ".join(map(str, names))
+            raise MwSError(
+                f"{where}: more than one column {column or DEFAULT_COLUMN!r}; columns here: {here}; rename one"
+            )
+    return [place for (place,) in found]
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -244,9 +260,9 @@ def _ipc_arrays(name: PathLike, columns: list[str], reach: Callable[[int], None]
 
 
 def _csv_arrays(
-    name: PathLike, columns: list[str], how: Reading, advance: Callable[[int], None] | None
+    name: PathLike, columns: Sequence[str | None], how: Reading, advance: Callable[[int], None] | None
 ) -> Iterator[tuple[pa.Array, ...]]:
-    places = list(map(read_header(name, how).index, columns))
-    rows = read_rows(name, how, advance)
+    rows = read_rows(name, how, advance)  # opened once, since it may be a pipe
+    places = check_names(name, columns, next(rows, []))
     while batch := list(islice(rows, _ROWS)):
         yield tuple(arrow_strings([row[place] for row in batch]) for place in places)

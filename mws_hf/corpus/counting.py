@@ -31,7 +31,6 @@ from mws_hf.corpus.inputs import (
     warn_of_repeated,
 )
 from mws_hf.errors import MwSError
-from mws_hf.kernels.threads import thread_count
 from mws_hf.text.pattern import DEFAULT_PATTERN
 from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS
 from mws_hf.text.unicode import scanner_kind
@@ -118,10 +117,9 @@ def count_documents(
     >>> list(count_documents(["кот и кот", [" и"]]).items())
     [(' и', 2), (' кот', 1), ('кот', 1)]
     """
-    parts = stream_shards(documents, 1 if scanner_kind(pattern) is None else thread_count(workers))
     with _bar(show_progress, total=length, unit=" documents") as bar:
         advance = _locked(bar.update) if show_progress else None
-        sources = [document_blocks(_advancing(iterate_documents(part, column), advance)) for part in parts]
+        sources = [document_blocks(_advancing(iterate_documents(documents, column), advance))]
         return _ungrouped(
             sources, pattern=pattern, normalization=normalization, workers=workers, memory_cap=memory_cap,
             special_tokens=special_tokens,
@@ -182,12 +180,6 @@ def _ungrouped(sources: Iterable[Iterator[Block]], **options: Any) -> WordCounts
     if UNNAMED in found:
         return found[UNNAMED]
     return WordCounts.from_mapping({}, pattern=options["pattern"], normalization=options["normalization"])
-
-
-def stream_shards(documents: Any, most: int) -> list[Any]:
-    """Divide a `datasets` IterableDataset into up to so many streams of its shards; any other source is one stream."""
-    n = 1 if hasattr(documents, "__len__") else min(most, getattr(documents, "num_shards", 1))
-    return [documents] if n < 2 else [documents.shard(num_shards=n, index=k) for k in range(n)]
 
 
 _TEXTS = "train_from_iterator(texts)"

@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, BinaryIO, cast
+from typing import Any
 
-from mws_hf.errors import MwSError, first_line
+from mws_hf.errors import MwSError, first_line, refuse_pointer
 
 PathLike = str | os.PathLike[str]
 STDIN = "-"
@@ -157,58 +157,112 @@ def file_kind(name: PathLike) -> str:
     return kind
 
 
-class _Metered(io.FileIO):
-    """A file that reports how many bytes were taken from it."""
+PACKED = {
+    b"\x1f\x8b": "gzip",
+    **{b"BZh%d%s" % (level, mark): "bz2" for level in range(1, 10) for mark in (b"1AY&SY", b"\x17rE8P\x90")},
+    b"\xfd7zXZ\0": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    **{bytes([0x50 + number]) + b"\x2a\x4d\x18": "zstd" for number in range(16)},  # frames to be skipped come first
+}
+"""The first bytes of compressed files, which are unpacked whatever their names, and the library for each."""
 
-    def __init__(self, name: PathLike, advance: Callable[[int], None]) -> None:
-        super().__init__(name, "rb")
-        self._advance = advance
+_OTHER = {
+    b"PK\x03\x04": "a zip archive",
+    b"7z\xbc\xaf\x27\x1c": "a 7z archive",
+    b"Rar!\x1a\x07": "a rar archive",
+    b"%PDF-": "a PDF",
+    b"\x04\x22\x4d\x18": "compressed by lz4",
+    b"\x1f\x9d": "compressed by compress",
+    b"LZIP\x01": "compressed by lzip",
+    b"PAR1\x15": "a Parquet table; end its name in .parquet",
+    b"ARROW1\0\0": "an Arrow table; end its name in .arrow",
+}
+_HEAD = 1 << 16
 
-    def readinto(self, buffer: Any) -> int | None:
-        taken = super().readinto(buffer)
-        self._advance(taken or 0)
+
+class _Stored(io.RawIOBase):
+    """A file as stored, from its start although its first bytes have been looked at; it reports the bytes taken."""
+
+    def __init__(self, raw: Any, advance: Callable[[int], None] | None) -> None:
+        self._raw, self._advance = raw, advance
+        self.head = self._rest = b""
+        while len(self.head) < _HEAD and (more := raw.read(_HEAD - len(self.head))):
+            self.head += more
+        self._rest = self.head
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if self._rest:
+            taken = min(len(buffer), len(self._rest))
+            buffer[:taken], self._rest = self._rest[:taken], self._rest[taken:]
+        else:
+            taken = self._raw.readinto(buffer) or 0
+        if self._advance is not None:
+            self._advance(taken)
         return taken
 
 
 @contextlib.contextmanager
-def open_binary(name: PathLike, advance: Callable[[int], None] | None = None) -> Iterator[BinaryIO]:
-    """Open a file or standard input ("-") for reading bytes, unpacked where the name ends in .gz, .bz2, .xz or .zst.
+def open_binary(name: PathLike, advance: Callable[[int], None] | None = None) -> Iterator[io.BufferedReader]:
+    """Open a file or standard input ("-") for reading bytes, unpacked where its first bytes say that it is compressed.
 
     `advance` is called with the number of bytes taken from the file as stored (compressed ones of a .gz).
     """
-    if name == STDIN:
-        yield sys.stdin.buffer
-        return
-    try:
-        raw = io.BufferedReader(io.FileIO(name, "rb") if advance is None else _Metered(name, advance), 1 << 18)
-    except OSError as error:
-        raise MwSError(f"{name}: cannot be read ({error.strerror})") from error
-    with raw:
-        ending = Path(name).suffix.lower()
-        if ending in COMPRESSED:
-            with _unpacked(raw, name, ending) as stream:
-                yield cast(BinaryIO, stream)
-        else:
-            yield raw
+    with contextlib.ExitStack() as stack, _readable(name):
+        if name == STDIN and sys.stdin is None:
+            raise MwSError("standard input is closed; name a file, or send text to it")
+        try:
+            raw = sys.stdin.buffer if name == STDIN else stack.enter_context(io.FileIO(name, "rb"))
+            stored = _Stored(raw, advance)
+        except OSError as error:
+            raise MwSError(f"{name}: cannot be read ({error.strerror})") from error
+        kind = _check_head(stored.head, name)
+        stream: Any = io.BufferedReader(stored, 1 << 18)
+        if kind is not None:
+            unpacked = _Stored(stack.enter_context(_unpacked(stream, name, kind)), None)
+            if _check_head(unpacked.head, name) is not None:
+                raise MwSError(f"{name}: compressed twice; unpack it once")
+            stream = io.BufferedReader(unpacked, 1 << 18)
+        elif stored.head and name != STDIN and Path(name).suffix.lower() in COMPRESSED:
+            raise MwSError(f"{name}: cannot be unpacked, since it is not compressed; end its name in another way")
+        yield stream
 
 
-def _unpacked(raw: Any, name: PathLike, ending: str) -> Any:
-    if ending == ".gz":
+def _check_head(head: bytes, name: PathLike) -> str | None:
+    """Return how a file that begins so is compressed; raises MwSError where it begins as no text does."""
+    refuse_pointer(head, name)
+    kind = next((kind for mark, kind in PACKED.items() if head.startswith(mark)), None)
+    if KINDS.get(_ending(name)[0]) in ("parquet", "arrow"):
+        if kind is not None:
+            raise MwSError(f"{name}: a table compressed as a whole by {kind}; unpack it first")
+        return None
+    other = next((what for mark, what in _OTHER.items() if head.startswith(mark)), None)
+    if other is None and head[257:262] == b"ustar":
+        other = "a tar archive"
+    if other is not None:
+        raise MwSError(f"{name}: {other}{'' if ';' in other else '; unpack or convert it, and name files of text'}")
+    return kind
+
+
+def _unpacked(raw: Any, name: PathLike, kind: str) -> Any:
+    if kind == "gzip":
         return gzip.GzipFile(fileobj=raw)
-    if ending == ".zst":
+    if kind == "zstd":
         import pyarrow as pa  # here, because few need it
 
         if not pa.Codec.is_available("zstd"):
             raise MwSError(f"{name}: the installed pyarrow was built without zstd; unpack it first, with: zstd -d")
         return pa.CompressedInputStream(pa.PythonFile(raw, "r"), "zstd")
-    module, opener = {".bz2": ("bz2", "BZ2File"), ".xz": ("lzma", "LZMAFile")}[ending]
+    module, opener = {"bz2": ("bz2", "BZ2File"), "xz": ("lzma", "LZMAFile")}[kind]
     try:  # Python can be built without either
         return getattr(importlib.import_module(module), opener)(raw)
     except ImportError as error:
         raise MwSError(f"{name}: this Python was built without {module}; unpack the file first") from error
 
 
-def read_blocks(stream: BinaryIO, name: PathLike, size: int) -> Iterator[bytes]:
+def read_blocks(stream: io.BufferedReader, name: PathLike, size: int) -> Iterator[bytes]:
     """Read `stream` in blocks of at most `size` bytes; a broken compressed file gives a MwSError naming it."""
     with _readable(name):
         while block := stream.read(size):
@@ -231,6 +285,8 @@ def _readable(name: PathLike) -> Iterator[None]:
         unpacking = type(error).__name__ == "LZMAError" or type(error).__module__ == "pyarrow.lib"  # seldom imported
         if not unpacking and not isinstance(error, (EOFError, OSError, zlib.error)):
             raise
+        if "too much memory" in str(error):
+            raise MwSError(f"{name}: packed by zstd --long; unpack it first, with: zstd -d --long=31") from error
         raise MwSError(f"{name}: cannot be read to its end ({first_line(error)}); is it damaged or cut off?") from error
 
 

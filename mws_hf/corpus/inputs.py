@@ -13,6 +13,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from glob import escape, glob
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ import pyarrow.compute as pc
 from mws_hf.corpus.columns import (
     arrow_strings,
     check_columns,
+    check_names,
     checked_strings,
     is_text,
     load_folder,
@@ -123,7 +125,10 @@ def check_files(names: Sequence[str], how: Reading = PLAIN, group_column: str | 
             continue
         if not os.access(name, os.R_OK):
             raise MwSError(f"{name}: cannot be read (Permission denied)")
-        if kind in ("csv", "parquet", "arrow"):
+        if kind == "text":
+            with open_binary(name):  # where its first bytes are looked at
+                pass
+        elif kind in ("csv", "parquet", "arrow"):
             check_columns(name, columns, how)
         elif kind == "jsonl":
             next(read_jsonl(name, how), None)
@@ -166,12 +171,12 @@ def marks_of(name: str) -> list[str]:
     if not os.path.isfile(name):
         return []
     try:
-        with open_binary(name) as stream:
+        counted = CountsFile.open(name).texts if is_counts_file(name) else None
+        with open(name, "rb") if counted is not None else open_binary(name) as stream:
             head = next(read_blocks(stream, name, _HEAD), b"")
-        counted = CountsFile.open(name).texts if is_counts_file(name) else []
-    except MwSError:
+    except (MwSError, OSError):
         return []
-    return [hashlib.blake2b(head, digest_size=8).hexdigest(), *counted] if head else []
+    return [hashlib.blake2b(head, digest_size=8).hexdigest(), *(counted or [])] if head else []
 
 
 def read_strings(
@@ -226,69 +231,73 @@ def read_records(source: Any, columns: Sequence[str | None], where: str = "") ->
     [[['раз', None]]]
     """
     where, first = where or type(source).__name__, 1
-    wanted = [name or DEFAULT_COLUMN for name in columns]
-    for batch in _batches(source, wanted):
-        for name, given in zip(wanted, columns, strict=True):
-            if name not in batch:
-                raise no_place(where, "column", given, batch, "column=")
-        values = [batch[name] for name in wanted]
+    for batch in _batches(source, columns, where):
         yield [
-            [_text_of(value, f"{where}, row {row}: column {name!r}") for row, value in enumerate(column, start=first)]
-            for name, column in zip(wanted, values, strict=True)
+            [_text_of(value, f"{where}, row {row}: column {name or DEFAULT_COLUMN!r}") for row, value in rows]
+            for name, rows in zip(columns, (enumerate(values, start=first) for values in batch), strict=True)
         ]
-        first += len(values[0])
+        first += len(batch[0])
 
 
-def _batches(source: Any, wanted: Sequence[str]) -> Iterator[Mapping[Any, Sequence[Any]]]:
-    """Yield the columns of some rows; where one is absent, the names of those that are there."""
+def _batches(source: Any, columns: Sequence[str | None], where: str) -> Iterator[list[Sequence[Any]]]:
+    """Yield the values of columns, some rows at a time."""
     if isinstance(source, Mapping):
-        yield from _batches(only_split(source), wanted)
-    elif hasattr(source, "columns"):  # a DataFrame, an Arrow table
-        names = list(map(str, getattr(source, "column_names", source.columns)))
-        if not set(wanted) <= set(names):
-            yield dict.fromkeys(names, ())
-            return
-        held = [source[name] for name in wanted]
-        for start in range(0, len(held[0]), _ROWS):
-            parts = (_values(column, name, start) for column, name in zip(held, wanted, strict=True))
-            yield dict(zip(wanted, parts, strict=True))
+        yield from _batches(only_split(source), columns, where)
+    elif hasattr(source, "columns"):
+        yield from _frame_batches(source, columns, where)
     elif hasattr(source, "iter"):  # a `datasets` Dataset or IterableDataset
-        known = getattr(source, "column_names", None)  # None too for a stream whose features are not known yet
-        if known is not None and not set(wanted) <= set(known):
-            yield dict.fromkeys(known, ())
-            return
-        yield from (source if known is None else source.select_columns(list(wanted))).iter(batch_size=_ROWS)
+        wanted = [name or DEFAULT_COLUMN for name in columns]
+        if (known := getattr(source, "column_names", None)) is not None:  # as it is for a stream without features
+            check_names(where, columns, known, "column=")
+            source = source.select_columns(list(wanted))
+        for batch in source.iter(batch_size=_ROWS):
+            if not isinstance(batch, Mapping):  # it was given the format "arrow", "pandas" or "polars"
+                yield from _frame_batches(batch, columns, where)
+                continue
+            check_names(where, columns, list(batch), "column=")
+            yield [batch[name] for name in wanted]
     else:
-        yield from _column_batches(source, wanted)
+        yield from _column_batches(source, columns, where)
 
 
-def _values(column: Any, name: str, start: int) -> list[Any]:
+def _frame_batches(frame: Any, columns: Sequence[str | None], where: str) -> Iterator[list[Sequence[Any]]]:
+    """Yield the values of columns of an Arrow table or a DataFrame; a column is taken by its place, not its name."""
+    if not hasattr(frame, "__len__"):
+        raise MwSError(f"{where}: holds no rows yet; give the table that it computes, such as frame.collect()")
+    names = list(getattr(frame, "column_names", frame.columns))
+    held = [_held_column(frame, place, names) for place in check_names(where, columns, names, "column=")]
+    for start in range(0, len(frame), _ROWS):
+        yield [_values(column, f"{where}, column {name!r}", start) for column, name in zip(held, columns, strict=True)]
+
+
+def _held_column(frame: Any, place: int, names: list[Any]) -> Any:
+    if isinstance(frame, (pa.Table, pa.RecordBatch)):
+        return frame.column(place)
+    return frame.iloc[:, place] if hasattr(frame, "iloc") else frame[names[place]]
+
+
+def _values(column: Any, where: str, start: int) -> list[Any]:
     if isinstance(column, (pa.Array, pa.ChunkedArray)):
         part = column.slice(start, _ROWS)
         if not is_text(part.type):
-            raise MwSError(f"pyarrow: column {name!r} holds {part.type}, not text")
+            raise MwSError(f"{where}: it holds {part.type}, not text")
         whole = part.combine_chunks() if isinstance(part, pa.ChunkedArray) else part
-        return valid_strings(whole, f"pyarrow, column {name!r}", start + 1).to_pylist()
+        return valid_strings(whole, where, start + 1).to_pylist()
     return list(getattr(column, "iloc", column)[start : start + _ROWS])
 
 
-def _column_batches(source: Any, wanted: Sequence[str]) -> Iterator[dict[Any, list[Any]]]:
+def _column_batches(source: Any, columns: Sequence[str | None], where: str) -> Iterator[list[Sequence[Any]]]:
     if isinstance(source, (str, bytes)) or not isinstance(source, Iterable):
         raise MwSError(f"{type(source).__name__}: a column is for tables, datasets and records")
-    batch: dict[Any, list[Any]] = {name: [] for name in wanted}
-    for number, record in enumerate(source):
-        if not isinstance(record, Mapping):
-            what = type(record).__name__
-            raise MwSError(f"element {number} is {what}, not a record; the column {wanted[-1]!r} is for tables")
-        if not all(name in record for name in wanted):
-            yield {name: [value] for name, value in record.items()}  # whose columns the error names
-        for name, values in batch.items():
-            values.append(record[name])
-        if len(batch[wanted[0]]) == _ROWS:
-            yield batch
-            batch = {name: [] for name in wanted}
-    if batch[wanted[0]]:
-        yield batch
+    wanted = [name or DEFAULT_COLUMN for name in columns]
+    records = enumerate(source)
+    while batch := list(islice(records, _ROWS)):
+        for number, record in batch:
+            if not isinstance(record, Mapping):
+                what = type(record).__name__
+                raise MwSError(f"element {number} is {what}, not a record; the column {wanted[-1]!r} is for tables")
+            check_names(where, columns, list(record), "column=")
+        yield [[record[name] for _, record in batch] for name in wanted]
 
 
 def _text_of(value: Any, where: str) -> str | None:

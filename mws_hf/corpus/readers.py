@@ -23,7 +23,7 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import Any, BinaryIO
+from typing import Any
 
 from mws_hf.corpus.files import DEFAULT_COLUMN, PLAIN, PathLike, Reading, open_binary, read_blocks
 from mws_hf.errors import MwSError
@@ -33,6 +33,7 @@ MARK = "\ufeff"
 LONGEST_FIELD = 16 << 20
 """Characters that a field of .csv may have; a mark that is never closed is noticed after so many."""
 _PIECE = 1 << 20
+_HEAD = 1 << 16
 _logger = logging.getLogger(__name__)
 
 
@@ -68,13 +69,13 @@ def _without_nul(text: str, how: Reading, name: PathLike, line: int, byte: int) 
     return text.replace("\0", "\ufffd" if how.errors == "replace" else "")
 
 
-def first_bytes(stream: BinaryIO, name: PathLike) -> tuple[bytes, int]:
+def first_bytes(stream: io.BufferedReader, name: PathLike) -> tuple[bytes, int]:
     """Return the first bytes of UTF-8 text without a byte order mark, and the bytes that mark took (0 or 3)."""
     head = next(read_blocks(stream, name, len(codecs.BOM_UTF8)), b"")
     return (b"", len(head)) if head == codecs.BOM_UTF8 else (head, 0)
 
 
-def converted(stream: BinaryIO, name: PathLike, how: Reading, size: int) -> Iterator[bytes]:
+def converted(stream: io.BufferedReader, name: PathLike, how: Reading, size: int) -> Iterator[bytes]:
     """Convert the text of `stream` to valid UTF-8, in pieces of whole characters made of `size` bytes each."""
     encoding = how.encoding
     decoder = codecs.getincrementaldecoder(encoding)(how.errors)
@@ -95,7 +96,7 @@ def converted(stream: BinaryIO, name: PathLike, how: Reading, size: int) -> Iter
         yield piece
 
 
-def utf8_pieces(stream: BinaryIO, name: PathLike, how: Reading, size: int) -> Iterator[bytes]:
+def utf8_pieces(stream: io.BufferedReader, name: PathLike, how: Reading, size: int) -> Iterator[bytes]:
     """Read `stream` as UTF-8 in pieces; of strict UTF-8 only NUL is looked for, not whether it is valid."""
     if not how.is_strict_utf8:
         yield from converted(stream, name, how, size)
@@ -129,26 +130,33 @@ class _Pieces(io.RawIOBase):
         return size
 
 
-def text_stream(stream: BinaryIO, name: PathLike, how: Reading) -> io.BufferedReader:
+def text_stream(stream: io.BufferedReader, name: PathLike, how: Reading) -> io.BufferedReader:
     """Open a text as a file of UTF-8 bytes; `utf8_pieces` reads them."""
-    return io.BufferedReader(_Pieces(utf8_pieces(stream, name, how, _PIECE)))
+    return io.BufferedReader(_Pieces(utf8_pieces(stream, name, how, _PIECE)), _HEAD)
 
 
 def stored_lines(name: PathLike, how: Reading = PLAIN, advance: Callable[[int], None] | None = None) -> Iterator[str]:
-    r"""Read lines of a text file, each with its line end (``\n``, ``\r\n``, ``\r``) as it stands; cut after ``\n``.
+    r"""Read lines of a text file, each with its line end (``\n``, ``\r\n``) as it stands; see `ends_by_return`.
 
     `advance` is called with the number of bytes taken from the file as stored.
     """
-    rest: list[str] = []
+    rest, by_return = list[str](), None
     with open_binary(name, advance) as stream:
         for piece in converted(stream, name, how, _PIECE):
             text = piece.decode()
-            if cut := text.rfind("\n") + 1:
-                yield from io.StringIO("".join([*rest, text[:cut]]), newline="\n")
+            if by_return is None and text:
+                by_return = ends_by_return(text.encode())
+            if cut := max(text.rfind("\n"), text.rfind("\r", 0, -1) if by_return else -1) + 1:
+                yield from io.StringIO("".join([*rest, text[:cut]]), newline="" if by_return else "\n")
                 rest = []
             rest.append(text[cut:])
-    if any(rest):
-        yield "".join(rest)
+    yield from io.StringIO("".join(rest), newline="" if by_return else "\n")
+
+
+def ends_by_return(start: bytes) -> bool:
+    """Return whether carriage returns end the lines of a file: its first 64 KiB hold some, and no line feed."""
+    head = start[:_HEAD]
+    return b"\r" in head and b"\n" not in head
 
 
 def read_jsonl(name: PathLike, how: Reading, advance: Callable[[int], None] | None = None) -> Iterator[str]:
@@ -201,13 +209,11 @@ def read_header(name: PathLike, how: Reading) -> list[str]:
 
 
 def read_rows(name: PathLike, how: Reading, advance: Callable[[int], None] | None = None) -> Iterator[list[str]]:
-    """Read the rows after the header; lines without any character are passed over."""
+    """Read the rows, the header first; lines without any character are passed over."""
     quoting = csv.QUOTE_MINIMAL if not _is_tsv(name) or _quotes_fit(name, how) else csv.QUOTE_NONE
-    over, first = 0, (0, 0)
-    rows = _parsed(stored_lines(name, how, advance), name, quoting)
-    last = next(rows, ([], 0))[1]
-    for row, line in rows:
-        if line - last > 1 and any("\n" in field for field in row):
+    over, first, last = 0, (0, 0), -1
+    for row, line in _parsed(stored_lines(name, how, advance), name, quoting):
+        if line - last > 1 and last >= 0 and any("\n" in field for field in row):
             first = first if over else (last + 1, line)
             over += 1
         last = line
@@ -248,8 +254,6 @@ def _fault(error: str, line: int) -> str:
             f"text follows the quotation mark that closes a field in line {line}; double a mark that is text, and "
             "quote its field"
         )
-    if "new-line" in error:
-        return "a carriage return stands within a field that is not quoted; end lines with a line feed"
     return error
 
 

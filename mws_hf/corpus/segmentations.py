@@ -16,7 +16,6 @@ formats lines that do not spell their word are usual; they are left out with a w
 from __future__ import annotations
 
 import csv
-import gzip
 import logging
 import os
 import re
@@ -26,6 +25,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from mws_hf.corpus.files import COMPRESSED, open_binary, read_blocks
+from mws_hf.corpus.readers import ends_by_return
 from mws_hf.errors import MwSError
 
 Morphs: TypeAlias = tuple[str, ...]
@@ -62,7 +63,7 @@ class Gold:
     """The content of a gold file.
 
     Attributes:
-        name: short name for tables (the file name without ``.tsv``, ``.csv``, ``.gz``).
+        name: short name for tables (the file name without ``.tsv``, ``.csv``, ``.txt``, ``.gz``).
         format: one of `FORMATS`.
         words: distinct words in file order, alternatives merged.
         problems: ``file:line: reason`` for each line left out.
@@ -91,7 +92,7 @@ class Gold:
 
 
 def read_gold(path: str | os.PathLike[str], format: str | None = None) -> Gold:
-    r"""Read a file of segmentations (UTF-8, gzip allowed); its format, of `FORMATS`, is found if not given.
+    r"""Read a file of segmentations (UTF-8, also compressed); its format, of `FORMATS`, is found if not given.
 
     Alternatives of equal words are merged. Morphs that differ from the word in letter case only are accepted and take
     the word's letters.
@@ -189,14 +190,13 @@ def _vote(line: str) -> str:
 
 
 def _read_text(file: Path) -> str:
+    with open_binary(file) as stream:
+        raw = b"".join(read_blocks(stream, file, 1 << 20))
     try:
-        raw = file.read_bytes()
-        return (gzip.decompress(raw) if file.suffix == ".gz" else raw).decode("utf-8-sig")
+        text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise MwSError(f"{file}: byte {error.start} is not UTF-8; convert: iconv -f latin1 -t utf-8 {file}") from error
-    except (OSError, EOFError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise MwSError(f"{file}: cannot be read ({reason}); give a text file of segmented words") from error
+    return text.replace("\r", "\n") if ends_by_return(raw) else text
 
 
 def _numbered(text: str) -> Iterator[tuple[int, str]]:
@@ -207,7 +207,10 @@ def _numbered(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _short_name(file: Path) -> str:
-    return re.sub(r"(\.(tsv|csv|txt|gz))+$", "", file.name)
+    name = file.name
+    while name.endswith((".tsv", ".csv", ".txt", *COMPRESSED)) and "." in name[1:]:
+        name = name.rpartition(".")[0]
+    return name
 
 
 def _spell(word: str, morphs: list[str]) -> Morphs:

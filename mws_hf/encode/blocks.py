@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 import torch
 from torch.utils.data import Dataset
@@ -35,6 +37,7 @@ class BlockDataset(Dataset):
         return self.corpus.n_tokens // self.block_size
 
     def __getitem__(self, index: int) -> dict[str, torch.Tensor]:
+        index = operator.index(index)
         if not -len(self) <= index < len(self):
             raise IndexError(f"block {index} of {len(self)}")
         start = (index % len(self)) * self.block_size

@@ -6,10 +6,11 @@ A shard is an Arrow stream file that `datasets` loads; the manifest says where i
 from __future__ import annotations
 
 import json
+import operator
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast, overload
 
 import numpy as np
 import pyarrow as pa
@@ -195,6 +196,7 @@ class EncodedCorpus:
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         self.directory = Path(directory)
+        self._place = self.directory.absolute()
         manifest = read_manifest(self.directory)
         if manifest is None:
             raise MwSError(f"{self.directory}: no encoded corpus ({MANIFEST} is missing); make one with: mws encode")
@@ -231,7 +233,13 @@ class EncodedCorpus:
     def __len__(self) -> int:
         return int(self._documents[-1])
 
-    def __getitem__(self, index: int) -> np.ndarray:
+    @overload
+    def __getitem__(self, index: int) -> np.ndarray: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[np.ndarray]: ...
+    def __getitem__(self, index: int | slice) -> np.ndarray | list[np.ndarray]:
+        if isinstance(index, slice):
+            return [self[k] for k in range(*index.indices(len(self)))]
         shard, row = self._locate(index)
         return self.ids[shard][self.offsets[shard][row] : self.offsets[shard][row + 1]]
 
@@ -241,6 +249,7 @@ class EncodedCorpus:
         return int(self._n_bytes[shard][row])
 
     def _locate(self, index: int) -> tuple[int, int]:
+        index = operator.index(index)
         position = index + len(self) if index < 0 else index
         if not 0 <= position < len(self):
             raise IndexError(f"document {index} of {len(self)}")
@@ -265,4 +274,4 @@ class EncodedCorpus:
         return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return EncodedCorpus, (self.directory,)  # a memory map would be pickled by value
+        return EncodedCorpus, (self._place,)  # a memory map would be pickled by value

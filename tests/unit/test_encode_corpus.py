@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import pickle
@@ -227,6 +228,12 @@ def test_stream_access_and_blocks(backend, corpus_file, tmp_path):
     with pytest.raises(IndexError):
         corpus.tokens(0, len(stream) + 1)
     blocks = BlockDataset(pickle.loads(pickle.dumps(corpus)), 64)
+    with contextlib.chdir(corpus.directory.parent):
+        relative = EncodedCorpus.open(corpus.directory.name)
+    assert rows(pickle.loads(pickle.dumps(relative))) == rows(corpus)
+    assert list(map(list, corpus[-2:])) == rows(corpus)[-2:] and corpus[:0] == []
+    with pytest.raises(TypeError, match="integer"):
+        corpus[[0]]
     assert isinstance(blocks, torch.utils.data.Dataset)
     assert len(blocks) == len(stream) // 64
     assert torch.equal(blocks[-1]["labels"], torch.from_numpy(stream.astype(np.int64))[: len(blocks) * 64][-64:])

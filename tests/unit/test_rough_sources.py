@@ -1,12 +1,15 @@
 """What a source says of itself: stray quotation marks, empty rows, texts given twice, files that are none of text."""
 
+import bz2
 import csv
 import gzip
 import io
 import json
 import logging
+import lzma
 import os
 import shutil
+import threading
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,6 +19,8 @@ from mws_hf import MwSTrainer
 from mws_hf.corpus.counting import count_documents, count_files, count_source
 from mws_hf.corpus.files import Reading, expand_paths
 from mws_hf.corpus.inputs import iterate_documents, read_documents
+from mws_hf.corpus.segmentations import read_gold, read_labels
+from mws_hf.corpus.word_list import read_word_list
 from mws_hf.encode import encode_corpus
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import GPT4_PATTERN
@@ -269,3 +274,125 @@ def test_training_on_a_text_twice_is_reported(folder, caplog):
         caplog.clear()
         count_source(source)
         assert len(caplog.records) == 1 and "whose words then count twice" in caplog.text
+
+
+def zstd(raw):
+    return pa.Codec("zstd").compress(raw, asbytes=True)
+
+
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"4d" * 32 + b"\nsize 12345\n"
+GOLD = "читали\tчит а л и\nписали\tпис а л и\n"
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "a.csv", "a.parquet", "a.arrow", "a.md"])
+@pytest.mark.parametrize("content", [POINTER, POINTER.replace(b"\n", b"\r\n"), b"/annex/objects/SHA256E-s12--ab.txt\n"])
+def test_a_pointer_to_a_file_is_not_the_file(name, content, tmp_path):
+    (tmp_path / name).write_bytes(content)
+    for use in (count_files, documents, lambda path: count_source({"ru": path})):
+        with pytest.raises(MwSError, match=rf"{name}: a (Git LFS|git-annex) pointer"):
+            use(tmp_path / name)
+    for use in (read_gold, read_word_list, read_labels):
+        with pytest.raises(MwSError, match="pointer"):
+            use((tmp_path / name).rename(tmp_path / "words.tsv"))
+        (tmp_path / "words.tsv").rename(tmp_path / name)
+
+
+@pytest.mark.parametrize("packed", [bz2.compress, lzma.compress, zstd])
+@pytest.mark.parametrize("errors", ["strict", "replace", "ignore"])
+def test_the_first_bytes_say_how_a_file_is_compressed(packed, errors, tmp_path):
+    for name, text in [
+        ("a.txt", "раз два\nтри"),
+        ("b.jsonl", '{"text": "раз два"}\n'),
+        ("c.csv.gz", "text\nраз два\n"),
+    ]:
+        (tmp_path / name).write_bytes(packed(text.encode("utf-16" if errors == "replace" else "utf-8")))
+        (tmp_path / ("plain" + name.removesuffix(".gz"))).write_text(text, encoding="utf-8")
+        encoding = "utf-16" if errors == "replace" else "utf-8"
+        assert documents(tmp_path / name, errors=errors, encoding=encoding) == documents(
+            tmp_path / ("plain" + name.removesuffix(".gz"))
+        )
+    (tmp_path / "gold").write_bytes(packed(GOLD.encode()))
+    assert [word.word for word in read_gold(tmp_path / "gold").words] == ["читали", "писали"]
+    (tmp_path / "list.txt").write_bytes(packed("кот\t3\n".encode()))
+    assert dict(read_word_list(tmp_path / "list.txt").items()) == {" кот": 3}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.txt", b"PK\x03\x04 and so on", "zip archive"),
+        ("a.txt", gzip.compress(gzip.compress(b"text")), "compressed twice"),
+        ("a.txt", gzip.compress(b"x" * 257 + b"ustar  \0"), "tar archive"),
+        ("a.txt", b"PAR1\x15\x04", r"end its name in \.parquet"),
+        ("a.parquet", gzip.compress(b"PAR1"), "compressed as a whole"),
+        ("a.txt.bz2", b"some text", "not compressed"),
+        ("a.jsonl", b"\x28\xb5\x2f\xfd\x00\xa8\x21\0\0text", r"zstd -d --long=31"),
+    ],
+)
+def test_files_that_hold_no_text_are_named(name, content, message, tmp_path):
+    (tmp_path / name).write_bytes(content)
+    for errors in ("strict", "replace"):
+        with pytest.raises(MwSError, match=message):
+            count_files(tmp_path / name, errors=errors)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are of POSIX")
+@pytest.mark.parametrize("name", ["x.csv", "x.tsv", "x.jsonl", "x.txt", "x.csv.gz"])
+def test_a_named_pipe_is_read_once(name, tmp_path):
+    content = {"csv": "n,text\n1,раз два\n", "tsv": "n\ttext\n1\tраз два\n", "json": '{"text": "раз два"}\n'}
+    raw = content.get(name[2:].removesuffix(".gz").removesuffix("l"), "раз два").encode()
+    os.mkfifo(tmp_path / name)
+    writer = threading.Thread(target=(tmp_path / name).write_bytes, args=[gzip.compress(raw) if "gz" in name else raw])
+    writer.start()
+    assert dict(count_files(tmp_path / name).items()) == {"раз": 1, " два": 1}
+    writer.join(10)
+    os.mkfifo(tmp_path / "x.parquet")
+    with pytest.raises(MwSError, match="pipe"):
+        count_files(tmp_path / "x.parquet")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_carriage_returns_alone_end_lines_where_there_is_no_line_feed(encoding, tmp_path):
+    lines = [f"строка {k}\r" for k in range(300)]
+    (tmp_path / "a.txt").write_bytes("".join(lines).encode(encoding))
+    assert documents(tmp_path / "a.txt", encoding=encoding) == lines
+    backend = make_backend(random_merges(6, 150))
+    corpus = encode_corpus(
+        backend, tmp_path / "a.txt", tmp_path / "ids", separator=None, encoding=encoding, shard_size=512
+    )
+    assert len(corpus) == 300 and len(corpus.ids) > 1
+    (tmp_path / "gold.tsv").write_bytes(GOLD.replace("\n", "\r").encode())
+    assert len(read_gold(tmp_path / "gold.tsv").words) == 2
+    (tmp_path / "list.txt").write_bytes("кот\t3\rкит\t2\r".encode())
+    assert dict(read_word_list(tmp_path / "list.txt").items()) == {" кот": 3, " кит": 2}
+    (tmp_path / "b.txt").write_bytes(b"one \r line\nanother\n")
+    assert documents(tmp_path / "b.txt") == ["one \r line\n", "another\n"]
+
+
+def test_a_column_that_is_there_twice_is_refused(tmp_path):
+    pd = pytest.importorskip("pandas")
+    table = pa.table([["раз"], ["ru"], ["en"]], names=["text", "lang", "lang"])
+    for source in (table, table.to_batches()[0], pd.DataFrame([["раз", "ru", "en"]], columns=["text", "lang", "lang"])):
+        with pytest.raises(MwSError, match="more than one column 'lang'"):
+            count_source(source, group_column="lang")
+        assert dict(count_documents(source).items()) == {"раз": 1}
+    numbered = pd.DataFrame([["раз", "два"]])
+    assert list(iterate_documents(numbered, "1")) == ["два"]
+    with pytest.raises(MwSError, match="no column '7'; columns here: 0, 1"):
+        count_documents(numbered, column="7")
+
+
+@pytest.mark.parametrize("kind", ["arrow", "pandas", "numpy", None])
+def test_datasets_in_any_format_give_their_texts(kind):
+    datasets = pytest.importorskip("datasets")
+    held = datasets.Dataset.from_dict({"text": ["раз", None, "два"], "n": [1, 2, 3]}).with_format(kind)
+    for source in (held, held.to_iterable_dataset().with_format(kind)):
+        assert list(iterate_documents(source)) == ["раз", "", "два"]
+        with pytest.raises(MwSError, match="holds (int64|int), not text"):
+            list(iterate_documents(source, "n"))
+
+
+def test_closed_standard_input_is_named(monkeypatch):
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(MwSError, match="standard input is closed"):
+        count_files("-")

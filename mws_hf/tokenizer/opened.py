@@ -6,7 +6,6 @@ model saved as text, or a table of segmentations. What is no tokenizer is refuse
 
 from __future__ import annotations
 
-import gzip
 import logging
 import os
 import re
@@ -16,6 +15,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from mws_hf.corpus.files import open_binary
 from mws_hf.errors import MwSError, SettingError, brief, first_line, refuse_pointer
 from mws_hf.text.byte_alphabet import BYTE_OF, bytes_of
 from mws_hf.text.special import byte_of
@@ -37,7 +37,7 @@ from mws_hf.tokenizer.training_record import EVIDENCE_FILE, kinds_by_rank, kinds
 
 Isolated = Literal["space", "none"]
 _BATCH = 4096
-_GZIP, _PICKLES = b"\x1f\x8b", (b"\x80", b"PK\x03\x04")
+_PICKLES = (b"\x80", b"PK\x03\x04")
 _HEAD = 4096
 _MORFESSOR = re.compile(rb"(#[^\n]*\n|\s)*\d+ [^\t\n]*(\n|$)")
 _TIKTOKEN = re.compile(rb"[A-Za-z0-9+/]+=* 0\r?\n[A-Za-z0-9+/]+=* 1\r?\n")
@@ -358,16 +358,16 @@ def _of_any_file(place: Path, name: str, by_class: bool) -> Opened:
 
 
 def _head(file: Path) -> bytes:
-    """Read the first bytes of a file, unpacked where it is compressed by gzip."""
+    """Read the first bytes of a file, unpacked where it is compressed."""
     try:
-        with file.open("rb") as stream:
-            head = stream.read(_HEAD)
-        if head.startswith(_GZIP):
-            with gzip.open(file) as unpacked:
-                head = unpacked.read(_HEAD)
-    except (OSError, EOFError) as error:
+        with file.open("rb") as stored:
+            head = stored.read(_HEAD)
+    except OSError as error:
         raise MwSError(f"{file}: cannot be read ({first_line(error)}); check the file") from error
-    return head
+    if head.startswith(_PICKLES):
+        return head
+    with open_binary(file) as stream:
+        return stream.read(_HEAD)
 
 
 def _plain(original: Tokenizer) -> Tokenizer:

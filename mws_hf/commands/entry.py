@@ -74,7 +74,7 @@ def run(app: Callable[..., None], name: str) -> None:
         _drop_output()
         sys.exit(141)
     except OSError as error:
-        if error.errno != errno.ENOSPC:
+        if error.errno not in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT):
             raise
         _drop_output()
         sys.stderr.write(f"error: the result cannot be written: {error.strerror}; make room and run it again\n")

@@ -295,7 +295,7 @@ def file_blocks(
 def cut_at(block: Block, tokens: Sequence[bytes]) -> Block:
     """Return a block whose documents are cut wherever one of some tokens stands, and the token left out."""
     text = block.data[block.offsets[0] :].tobytes()
-    if not tokens or os.path.commonprefix(tokens) not in text:
+    if not tokens or _shared(tokens) not in text:
         return block
     mark = _finder(tuple(tokens))
     if not mark.search(text):
@@ -305,12 +305,16 @@ def cut_at(block: Block, tokens: Sequence[bytes]) -> Block:
     return block_of(parts, lambda _: block.where(0))
 
 
+def _shared(tokens: Sequence[bytes]) -> bytes:
+    return os.path.commonprefix(tokens) or b""
+
+
 @lru_cache(maxsize=4)
 def _finder(tokens: tuple[bytes, ...]) -> re.Pattern[bytes]:
     """Compile the search for the longest of some tokens; beginnings are shared, so many cost little."""
 
     def longest(tokens: list[bytes]) -> bytes:
-        shared = os.path.commonprefix(tokens)
+        shared = _shared(tokens)
         rest = [token[len(shared) :] for token in tokens]
         branches = b"|".join(longest(list(each)) for _, each in groupby(filter(None, rest), key=itemgetter(0)))
         return re.escape(shared) + (b"(?:%s)%s" % (branches, b"?" * (b"" in rest)) if branches else b"")

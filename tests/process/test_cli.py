@@ -195,6 +195,18 @@ def test_a_result_that_finds_no_room_is_one_line(trained: Path, buffered: bool):
     assert done.stderr.count("\n") == 1
 
 
+def test_a_result_over_a_limit_of_size_is_one_line(trained: Path, tmp_path: Path):
+    resource = pytest.importorskip("resource")
+    command = [sys.executable, "-c", "from mws_hf.commands.entry import main; main()", "segment", str(trained), "-"]
+    with open(tmp_path / "out.txt", "wb") as output:
+        done = subprocess.run(
+            command, input=b"one two\n" * 2000, stdout=output, stderr=subprocess.PIPE,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)),
+        )  # fmt: skip
+    assert done.returncode == 2 and done.stderr.startswith(b"error: the result cannot be written: File too large")
+    assert done.stderr.count(b"\n") == 1
+
+
 @pytest.mark.parametrize("normalization", [None, "nfd"])
 def test_explain_replays_the_merges_behind_the_tokenizers_own_pipeline(normalization: str | None, tmp_path: Path):
     text = TEXT.replace("чит", "чйт")

@@ -13,7 +13,6 @@ from mws_hf.learn.described import SETTINGS, TrainerFields, check_flag, check_na
 from mws_hf.learn.settings import CriterionSettings, VocabularySettings, alphabet_kind, read_settings
 from mws_hf.text.byte_alphabet import check_added_tokens
 from mws_hf.text.pattern import compiled, with_digits
-from mws_hf.tokenizer.stock import IS_ONE
 from mws_hf.trained import Recipe, TrainedTokenizer
 
 if TYPE_CHECKING:
@@ -217,15 +216,8 @@ def _check_options(method: str, options: Mapping[str, Any], known: tuple[str, ..
 
 def _wrapped(trained: TrainedTokenizer) -> MwSTokenizerFast:
     """Make a tokenizer of transformers of a trained one."""
-    try:
-        from mws_hf.tokenization_mws_fast import MwSTokenizerFast  # only now, for transformers takes 20 MB
-    except ImportError as error:
-        if not IS_ONE:
-            raise
-        raise MwSError(
-            "MwSTokenizerFast is a class of transformers, which needs tokenizers 0.x: pip install 'tokenizers<1'; "
-            "`mws train` does without (in Python: MwSTrainer.trained)"
-        ) from error
+    from mws_hf.tokenization_mws_fast import MwSTokenizerFast  # only now, for transformers takes 20 MB
+
     tokenizer = MwSTokenizerFast(tokenizer_object=trained.backend, **trained.roles)
     tokenizer.training = trained.training
     return tokenizer

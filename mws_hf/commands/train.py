@@ -155,7 +155,6 @@ def _train_and_save(
     from mws_hf.commands.warmup import compile_ahead
 
     started = time.perf_counter()
-    _refuse_unrunnable(trainer.split_pattern)
     compile_ahead()
     counts = sources.gather(pattern, normalization, trainer.split_pattern, trainer.special_tokens)
     for line in pattern_notices(counts.union):
@@ -233,18 +232,6 @@ def _summary(result: dict[str, Any]) -> str:
             "than none (--granularity), at the others no merge was worth its price"
         )
     return "\n".join(lines)
-
-
-def _refuse_unrunnable(pattern: str) -> None:
-    """Stop a training whose tokenizer the installed `tokenizers` (1.0) could not run."""
-    from mws_hf.tokenizer.client_facts import TOKENIZERS_ONE, runs_in_one
-    from mws_hf.tokenizer.stock import IS_ONE
-
-    if IS_ONE and not runs_in_one(pattern):
-        raise MwSError(
-            f"{TOKENIZERS_ONE} is installed here and cannot run this split pattern: give --pattern o200k or llama3 "
-            "(which splits as GPT-4's does), or pip install 'tokenizers<1'"
-        )
 
 
 class ApostropheCuts(NamedTuple):

@@ -7,17 +7,15 @@ points that only newer tables call letters.
 from __future__ import annotations
 
 import contextlib
-import json
-import tempfile
 import zipfile
 import zlib
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import regex
 import tokenizers
+from tokenizers import Regex, pre_tokenizers
 
 from mws_hf.atomic import atomic_path
 from mws_hf.errors import MwSError
@@ -42,7 +40,7 @@ from mws_hf.kernels.scanner import (
     UPPER,
     WORD_KIND,
 )
-from mws_hf.text.pattern import LLAMA3_PATTERN, NAMED_PATTERNS, O200K_PATTERN, Digits, digits_of, with_digits
+from mws_hf.text.pattern import NAMED_PATTERNS, Digits, digits_of, with_digits
 
 _DIGITS: dict[Digits, int] = {"threes": 0, "single": SINGLE, "right": RIGHT}
 _NAMED = {"words": WORD_KIND, "gpt4": GPT4_KIND, "llama3": GPT4_KIND, "o200k": O200K_KIND}  # llama3 splits as gpt4
@@ -128,82 +126,5 @@ def _points(text: str) -> Array:
 
 def _matches(name: str, text: str) -> str:
     """Find the characters of `text` that `tokenizers` finds to match a one-character expression."""
-    if not hasattr(tokenizers, "pre_tokenizers"):  # 1.0
-        return "".join(character for character, yes in zip(text, _TESTS[name](text), strict=True) if yes)
-    from tokenizers import Regex, pre_tokenizers
-
     pieces = pre_tokenizers.Split(Regex(f"[^{name}]+"), "removed").pre_tokenize_str(text)
     return "".join(piece for piece, _ in pieces)
-
-
-@cache
-def _counter(pattern: str) -> tokenizers.Tokenizer:
-    """Make a tokenizer that gives one unknown token for each pre-token.
-
-    `tokenizers` 1.0 has no regular expressions to ask with, but its own split patterns tell where they cut: Llama 3's
-    keeps letters after a letter, digits after a digit and symbols after a symbol; GPT-4o's keeps a small letter or a
-    mark after a small letter, and a letter without case before a capital.
-    """
-    split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
-    parts = ("truncation", "padding", "normalizer", "post_processor", "decoder")
-    model = {"type": "WordLevel", "vocab": {"?": 0}, "unk_token": "?"}
-    spec: dict[str, Any] = {
-        "version": "1.0",
-        **dict.fromkeys(parts),
-        "added_tokens": [],
-        "pre_tokenizer": split,
-        "model": model,
-    }
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "tokenizer.json")
-        path.write_text(json.dumps(spec), encoding="utf-8")
-        return tokenizers.Tokenizer.from_file(str(path))
-
-
-def _whole(pattern: str, text: str, before: str, after: str = "") -> list[bool]:
-    """Return whether each character stays with its neighbours under a pattern."""
-    found = _counter(pattern).encode_batch([before + character + after for character in text])
-    return [len(each) == 1 for each in found]
-
-
-def _letters(text: str) -> list[bool]:
-    return _whole(LLAMA3_PATTERN, text, "a")
-
-
-def _are_numbers(text: str) -> list[bool]:
-    return _whole(LLAMA3_PATTERN, text, "1")
-
-
-def _small(text: str) -> list[bool]:
-    """Find small letters, letters without case, marks."""
-    return _whole(O200K_PATTERN, text, "a")
-
-
-def _marks(text: str) -> list[bool]:
-    return [small and not letter for small, letter in zip(_small(text), _letters(text), strict=True)]
-
-
-def _capitals(text: str) -> list[bool]:
-    return [letter and not small for small, letter in zip(_small(text), _letters(text), strict=True)]
-
-
-def _lower(text: str) -> list[bool]:
-    """Find small letters alone: a letter without case stays before a capital and a small letter."""
-    ahead = _whole(O200K_PATTERN, text, "", "Ab")
-    every = zip(_small(text), _letters(text), ahead, strict=True)
-    return [small and letter and not caseless for small, letter, caseless in every]
-
-
-def _spaces(text: str) -> list[bool]:
-    """Find characters that a symbol neither takes along nor stands before; it takes line ends along."""
-    kept = _whole(LLAMA3_PATTERN, text, "!")
-    return [
-        character in "\r\n" or not (whole or number)
-        for character, whole, number in zip(text, kept, _are_numbers(text), strict=True)
-    ]
-
-
-_TESTS = {
-    r"\p{L}": _letters, r"\p{N}": _are_numbers, r"\p{M}": _marks, r"\s": _spaces,
-    r"\p{Lu}\p{Lt}": _capitals, r"\p{Ll}": _lower,
-}  # fmt: skip

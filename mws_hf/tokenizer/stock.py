@@ -1,26 +1,18 @@
-"""The `tokenizers` of Hugging Face, whichever version is installed, to encode with; and what is changed in one at work.
+"""The parts of a `tokenizers` tokenizer at work, read and changed, and where it puts special tokens.
 
-A tokenizer is built as a tokenizer.json (`spec.py`) and opened once. Up to 0.x it is the library's own; 1.0 shows
-little of one, so that `stock_one` tells the rest from tokenizer.json.
+A tokenizer is built as a tokenizer.json (`spec.py`) and opened once.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import tokenizers
+from tokenizers import Tokenizer
 
 from mws_hf.errors import MwSError
-
-IS_ONE = not hasattr(tokenizers, "models")
-"""Whether it is `tokenizers` 1.0 or later."""
-
-if TYPE_CHECKING or not IS_ONE:
-    from tokenizers import Tokenizer
-else:
-    from mws_hf.tokenizer.stock_one import Tokenizer
 
 PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 
@@ -32,7 +24,7 @@ def entry_of(tokenizer: Tokenizer, place: str) -> dict[str, Any] | None:
 
 
 def set_part(tokenizer: Tokenizer, place: str, entry: Mapping[str, Any] | None) -> None:
-    """Give a tokenizer at work, of 0.x, the part that an entry of tokenizer.json describes.
+    """Give a tokenizer at work the part that an entry of tokenizer.json describes.
 
     >>> tokenizer = Tokenizer.from_str('{"model": {"type": "BPE", "vocab": {}, "merges": []}}')
     >>> set_part(tokenizer, "normalizer", {"type": "NFC"})
@@ -57,8 +49,6 @@ def without_limits(tokenizer: Tokenizer) -> Tokenizer:
     >>> len(copy.encode("aaa")), len(tokenizer.encode("aaa")), copy.get_vocab() == tokenizer.get_vocab()
     (2, 3, True)
     """
-    if IS_ONE:
-        return tokenizer.without_limits()  # type: ignore[attr-defined]
     copy = Tokenizer(tokenizer.model)
     share_parts(copy, tokenizer)
     copy.add_tokens([token for _, token in sorted(tokenizer.get_added_tokens_decoder().items())])

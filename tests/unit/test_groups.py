@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mws_hf.report.shown import open_for_page
 from transformers import AutoTokenizer
 
 from mws_hf import MwSError, MwSTrainer, WordCounts
@@ -25,6 +24,7 @@ from mws_hf.learn.multilingual import find_evidence
 from mws_hf.learn.settings import EvidenceSettings
 from mws_hf.learn.vocabulary import LearnedVocabulary
 from mws_hf.text.pattern import DEFAULT_PATTERN
+from mws_hf.tokenizer.opened import open_tokenizer
 from tests.examples import examples, thorough
 from tests.in_process import mws
 from tests.short_text import TEXT
@@ -437,6 +437,5 @@ def test_record_and_card_tell_of_every_group(files, tmp_path):
 
 def test_the_page_shows_the_evidence_that_a_weighted_mixture_keeps(tmp_path: Path):
     quiet(weights={"fin": 2}).train_from_counts(counted("eng", "fin")).save_pretrained(tmp_path / "model")
-    places = [tmp_path / "model"]
-    known = evidence_of(places, [open_for_page(place) for place in places])
+    known = evidence_of([open_tokenizer(tmp_path / "model")])
     assert known.values(" talossa") and max(filter(None, known.values(" talossa"))) > 0

@@ -155,7 +155,7 @@ class PortableMixin:
         Raises:
             MwSError: the directory cannot be written, or another run is writing it.
         """
-        from mws_hf.cards.card import has_card_by_hand, keep_own_card, push_card
+        from mws_hf.cards.card import stage_own_card
 
         directory = Path(save_directory)
         options = {"legacy_format": legacy_format, "filename_prefix": filename_prefix}
@@ -173,26 +173,25 @@ class PortableMixin:
                     raise MwSError(f"{directory}: cannot be written ({error}); name another directory") from error
                 raise
             written = tuple(str(directory / Path(file).relative_to(stage)) for file in files)
-        if not filename_prefix:
-            keep_own_card(self, directory)
+            if not filename_prefix:
+                stage_own_card(self, stage, directory)
         if push_to_hub:
-            repository, token = str(kwargs.setdefault("repo_id", directory.name)), kwargs.get("token")
-            by_hand = has_card_by_hand(repository, token)
+            kwargs.setdefault("repo_id", directory.name)
             with tempfile.TemporaryDirectory() as scratch:
                 parent.save_pretrained(scratch, push_to_hub=True, **options, **kwargs)
-            push_card(self, repository, token, by_hand)
         return written
 
-    def push_to_hub(self, *args: Any, **kwargs: Any) -> Any:
-        """Upload as in transformers; a tokenizer just learnt gets its own card, unless a card was written by hand."""
-        from mws_hf.cards.card import has_card_by_hand, push_card
+    def _upload_modified_files(
+        self, working_dir: str | os.PathLike[str], repo_id: str, files_timestamps: dict[str, float], **kwargs: Any
+    ) -> Any:
+        """Upload as transformers does, in one commit; the card goes with the files, and never over one by hand."""
+        from mws_hf.cards.card import settle_card
+        from mws_hf.tokenizer.layout import CARD_FILE
 
+        if not settle_card(self, Path(working_dir), repo_id, kwargs.get("revision"), kwargs.get("token")):
+            files_timestamps = {**files_timestamps, CARD_FILE: float("inf")}  # as one that has not changed
         parent: Any = super()
-        repository, token = str(args[0] if args else kwargs["repo_id"]), kwargs.get("token")
-        by_hand = has_card_by_hand(repository, token)
-        done = parent.push_to_hub(*args, **kwargs)
-        push_card(self, getattr(getattr(done, "repo_url", None), "repo_id", repository), token, by_hand)
-        return done
+        return parent._upload_modified_files(working_dir, repo_id, files_timestamps, **kwargs)
 
     def create_model_card(self, name: str | None = None, **facts: Any) -> str:
         """Write the text of a model card; `save_pretrained` and `push_to_hub` keep one after a training.

@@ -2,7 +2,7 @@
 
     python scripts/train_pretrained.py --data ../shared/data [--only mws-ru-16k ...] [--force] [--rivals BPE Unigram]
 
-One a language and size, three mixtures, and one from the pymorphy3 lexicon (morphs only). A folder is what `mws push`
+One a language and size, three mixtures, and one from the pymorphy3 lexicon (morphs only). A folder is what `hf upload`
 uploads: a tokenizer and its card. What is finished is skipped without `--force`, so that a broken run goes on. Texts
 and licences stand in `pretrained_sources.py`. Boundary F1 is measured where there is gold, everything else on held-out
 text: 1,500 lines of a language, 500 of each group of a mixture. n-gram models learn from 4 MB of the training text.

@@ -11,7 +11,10 @@ from urllib.parse import unquote, urlsplit
 
 
 class FakeHub(ThreadingHTTPServer):
-    """Repositories by name, each a mapping from path to content."""
+    """Repositories by name, each a mapping from path to content; other branches are called ``user/repo@branch``.
+
+    A commit with create_pr goes to the branch ``refs/pr/1``. Files in `broken` are answered with status 500.
+    """
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -19,6 +22,7 @@ class FakeHub(ThreadingHTTPServer):
         self.private: set[str] = set()
         self.messages: list[str] = []
         self.requests: list[str] = []
+        self.broken: set[str] = set()
 
     @property
     def address(self) -> str:
@@ -77,10 +81,15 @@ class _Handler(BaseHTTPRequestHandler):
                 return self.missing("RepoNotFound")
             return self.tree(repository, "/".join(rest[2:])) if rest[:1] == ["tree"] else self.info(repository)
         if len(parts) > 4 and parts[2] == "resolve":
-            return self.file("/".join(parts[:2]).lstrip("/"), "/".join(parts[4:]))
+            revision, name = _revision(parts[3:])
+            return self.file(self.branch("/".join(parts[:2]).lstrip("/"), revision), name)
         if parts == ["api", "whoami-v2"]:
             return self.answer_json({"name": "user", "type": "user", "orgs": [], "auth": {"type": "access_token"}})
         return self.missing("EntryNotFound")
+
+    def branch(self, repository: str, revision: str) -> str:
+        """The key of a branch; a commit's hash is one of the main branch."""
+        return repository if revision == "main" or len(revision) == 40 else f"{repository}@{revision}"
 
     def info(self, repository: str) -> None:
         files = [{"rfilename": name} for name in self.server.repositories[repository]]
@@ -95,9 +104,12 @@ class _Handler(BaseHTTPRequestHandler):
         return self.answer_json([{"type": "file", "path": n, "size": len(files[n]), "oid": "0" * 40} for n in inside])
 
     def file(self, repository: str, name: str) -> None:
+        if f"{repository.partition('@')[0]}/{name}" in self.server.broken:
+            return self.answer(500)
         content = self.server.repositories.get(repository, {}).get(name)
         if content is None:
-            return self.missing("EntryNotFound" if repository in self.server.repositories else "RepoNotFound")
+            absent = "RevisionNotFound" if "@" in repository else "RepoNotFound"
+            return self.missing("EntryNotFound" if repository in self.server.repositories else absent)
         commit = self.server.commit_of(repository)
         return self.answer(200, content, ETag=f'"{hashlib.sha1(content).hexdigest()}"', X_Repo_Commit=commit)
 
@@ -124,8 +136,13 @@ class _Handler(BaseHTTPRequestHandler):
         if "preupload" in parts:
             files = [{"path": each["path"], "uploadMode": "regular"} for each in json.loads(body)["files"]]
             return self.answer_json({"files": [{**each, "shouldIgnore": False} for each in files]})
+        if "branch" in parts:
+            of = "/".join(parts[2:4])
+            self.server.repositories[f"{of}@{'/'.join(parts[5:])}"] = dict(self.server.repositories[of])
+            return self.answer_json({})
         if "commit" in parts:
-            return self.commit("/".join(parts[2:4]), body)
+            revision = "refs/pr/1" if "create_pr=1" in self.path else "/".join(parts[5:])
+            return self.commit(self.branch("/".join(parts[2:4]), revision), body)
         return self.missing("EntryNotFound")
 
     def refusal(self) -> tuple[int, str] | None:
@@ -136,6 +153,7 @@ class _Handler(BaseHTTPRequestHandler):
         return (403, "You don't have the right to write") if token.startswith("hf_read") else None
 
     def commit(self, repository: str, body: bytes) -> None:
+        self.server.repositories.setdefault(repository, {})
         for line in map(json.loads, body.splitlines()):
             if line["key"] == "header":
                 self.server.messages.append(line["value"]["summary"])
@@ -143,5 +161,13 @@ class _Handler(BaseHTTPRequestHandler):
                 content = base64.b64decode(line["value"]["content"])
                 self.server.repositories[repository][line["value"]["path"]] = content
         commit = self.server.commit_of(repository)
-        url = f"{self.server.address}/{repository}/commit/{commit}"
-        self.answer_json({"success": True, "commitOid": commit, "commitUrl": url, "pullRequestUrl": None})
+        of, _, revision = repository.partition("@")
+        url = f"{self.server.address}/{of}/commit/{commit}"
+        request = f"{self.server.address}/{of}/discussions/1" if revision.startswith("refs/pr") else None
+        self.answer_json({"success": True, "commitOid": commit, "commitUrl": url, "pullRequestUrl": request})
+
+
+def _revision(parts: list[str]) -> tuple[str, str]:
+    """Take the revision, which may be ``refs/pr/N``, from the front of a path."""
+    n = 3 if parts[0] == "refs" else 1
+    return "/".join(parts[:n]), "/".join(parts[n:])

@@ -39,6 +39,13 @@ def main(folder):
     trained = MwSTrainer(n_merges=5, show_progress=False).train_from_iterator([TEXT, TEXT])
     trained.push_to_hub("user/trained")
     trained.push_to_hub("user/trained")
+    trained.push_to_hub("user/trained", create_pr=True)
+    trained.push_to_hub("user/trained", revision="dev")
+    for name in ("user/by-hand", "user/unknown"):
+        trained.push_to_hub(name)
+        trained.push_to_hub(name, revision="dev")
+    trained.save_pretrained(f"{folder}/trained")
+    MwSTokenizerFast.from_pretrained(f"{folder}/trained").push_to_hub("user/loaded")
     again = MwSTokenizerFast.from_pretrained("user/pushed")
     again.push_to_hub("user/again")
     assert AutoTokenizer.from_pretrained("user/again", trust_remote_code=True).encode(TEXT) == tokenizer.encode(TEXT)

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mws_hf import __version__
-from mws_hf.cards.facts import CardFacts, write_facts
-from mws_hf.cards.readme import FILE, is_untouched, marked, write_card
+from mws_hf.cards.facts import CardFacts, read_facts, write_facts
+from mws_hf.cards.readme import FILE, is_free, is_untouched, marked, write_card
+from mws_hf.errors import brief
 from mws_hf.text.markdown import cell
 from mws_hf.tokenizer.stock import Tokenizer
-from mws_hf.tokenizer.training_record import rare_entries_said
+from mws_hf.tokenizer.training_record import rare_entries_said, read_record
 
 if TYPE_CHECKING:
     from huggingface_hub import ModelCardData
 
     from mws_hf.evaluate.report import EvaluationReport
     from mws_hf.evaluate.running_text import TextScores
+
+_logger = logging.getLogger(__name__)
 
 
 def card_of(
@@ -32,43 +36,59 @@ def card_of(
 ) -> str:
     """Write the text of a card of a tokenizer of one of our classes; `CardFacts` tells what the facts are."""
     backend = tokenizer.backend_tokenizer if hasattr(tokenizer, "backend_tokenizer") else tokenizer.to_backend()
-    facts = CardFacts(data=data or "", languages=tuple(languages), license=license or "", words=tuple(words))
-    return trained_card(name, backend, facts, _settings(tokenizer) or {}).to_markdown()
+    settings, facts = _known(tokenizer, backend)
+    said = CardFacts(data=data or "", languages=tuple(languages), license=license or "", words=tuple(words))
+    return trained_card(name, backend, facts.with_(**said.to_dict()), settings).to_markdown()
 
 
-def keep_own_card(tokenizer: Any, directory: Path) -> None:
-    """Write the card of a tokenizer that was just learnt beside it, unless a card of another hand is there."""
-    path = directory / FILE
-    if _settings(tokenizer) is not None and (not path.exists() or is_untouched(path)):
-        write_card(directory, card_of(tokenizer, directory.resolve().name))
+def _known(tokenizer: Any, backend: Tokenizer) -> tuple[Mapping[str, Any], CardFacts]:
+    """Return settings and facts of a tokenizer: of its training just now, or from the record where it was loaded."""
+    if tokenizer.__dict__.get("training") is not None:
+        return tokenizer.training.settings, CardFacts()
+    place = Path(getattr(tokenizer, "name_or_path", "") or "absent")
+    return read_record(place, backend) or {}, read_facts(place, backend) or CardFacts()
 
 
-def push_card(tokenizer: Any, repository: str, token: Any, by_hand: bool) -> None:
-    """Upload the card of a tokenizer that was just learnt, unless the repository had one of another hand before."""
-    if _settings(tokenizer) is None or by_hand:
-        return
-    from huggingface_hub import HfApi
-
-    text = marked(card_of(tokenizer, repository)).encode()
-    HfApi(token=token).upload_file(
-        path_or_fileobj=text, path_in_repo=FILE, repo_id=repository, commit_message="Model card of the tokenizer"
-    )
+def stage_own_card(tokenizer: Any, stage: Path, directory: Path) -> None:
+    """Put the card of a tokenizer that was just learnt beside its files, unless one of another hand is there."""
+    if getattr(tokenizer, "training", None) is not None and is_free(directory):
+        write_card(stage, card_of(tokenizer, directory.resolve().name))
 
 
-def _settings(tokenizer: Any) -> dict[str, Any] | None:
-    """Return the settings of the training; None for a tokenizer that was loaded, and for the slow class."""
-    training = getattr(tokenizer, "training", None)
-    return None if training is None else training.settings
+def settle_card(tokenizer: Any, folder: Path, repository: str, revision: str | None, token: Any) -> bool:
+    """Decide about the card among the files that are to be pushed; returns whether it goes with them.
 
-
-def has_card_by_hand(repository: str, token: Any) -> bool:
-    """Return whether a repository of the Hub has a card that this package has not written."""
-    from huggingface_hub import hf_hub_download
-
-    try:
-        return not is_untouched(Path(hf_hub_download(repository, FILE, token=token)))
-    except Exception:  # no such repository or file, or the Hub's own errors, which pushing itself will tell
+    A card by hand stays as the Hub has it, and so does any where the Hub does not say what it has. A tokenizer with a
+    record of its training gets its own card; another one what transformers has put into the folder.
+    """
+    there = _card_on_hub(repository, revision, token)
+    if isinstance(there, Exception):
+        _logger.warning("%s: no card was written, for the Hub does not show its own (%s)", repository, brief(there))
         return False
+    if there is not None and not is_untouched(there):
+        return False
+    backend = tokenizer.backend_tokenizer if hasattr(tokenizer, "backend_tokenizer") else tokenizer.to_backend()
+    if not _known(tokenizer, backend)[0]:
+        return there is None
+    (folder / FILE).write_text(marked(card_of(tokenizer, repository)), encoding="utf-8", newline="\n")
+    return True
+
+
+def _card_on_hub(repository: str, revision: str | None, token: Any) -> Path | Exception | None:
+    """Fetch the card that a commit to a branch would replace; None where there is none, or why that is not known."""
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError, RevisionNotFoundError
+
+    try:  # never the cache's copy, which is taken where the Hub does not answer
+        return Path(hf_hub_download(repository, FILE, revision=revision, token=token, force_download=True))
+    except RevisionNotFoundError as error:  # a new branch begins as the main one
+        return error if revision is None else _card_on_hub(repository, None, token)
+    except LocalEntryNotFoundError as error:  # a kind of the next one, though it says only that there was no answer
+        return error
+    except EntryNotFoundError:
+        return None
+    except Exception as error:  # the Hub's own, requests or httpx, by version
+        return error
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""`mws import`, `export`, `check`, `repair` and `pretrained`: tokenizer directories from and for elsewhere."""
+"""`mws export`, `check` and `pretrained`: tokenizer directories from and for elsewhere."""
 
 from __future__ import annotations
 
@@ -14,25 +14,6 @@ from mws_hf.commands.outputs import aligned, claim_folder, counted, files_in, re
 from mws_hf.errors import MissingTokenizerError, MwSError
 
 Format = Literal["notebook", "gguf", "tiktoken", "byte-level"]
-
-
-def import_(
-    source: Annotated[Path, typer.Argument(help="A folder with vocabulary.json and merges.json.")],
-    output: options.Directory,
-) -> None:
-    """Turn the original notebook's artifact into a Hugging Face directory; every id is kept.
-
-    For example:
-
-        mws import notebook/ --output out/imported
-    """
-    from mws_hf.tokenization_mws_fast import import_notebook
-    from mws_hf.tokenizer.notebook import MERGES_FILE, VOCABULARY_FILE
-
-    claim_folder(output, source, source / VOCABULARY_FILE, source / MERGES_FILE)
-    tokenizer = import_notebook(source)
-    tokenizer.save_pretrained(str(output))
-    typer.echo(f"{output}: {counted(len(tokenizer), 'token')}")
 
 
 def export(
@@ -89,7 +70,7 @@ def _to_notebook(directory: Path, output: Path) -> None:
     export_notebook(tokenizer, output)
     if pattern_of(tokenizer.backend_tokenizer) != GPT4_PATTERN:
         typer.echo(
-            "its split pattern is not the notebook's: `mws import` reads it from merges.json, the notebook does not",
+            "its split pattern is not the notebook's: import_notebook reads it from merges.json, the notebook does not",
             err=True,
         )
     typer.echo(f"{output}: {VOCABULARY_FILE}, {MERGES_FILE}")
@@ -152,7 +133,13 @@ def _roles(settings: dict[str, Any]) -> dict[str, str]:
     return {role: token for role, token in tokens.items() if role.endswith("_token") and isinstance(token, str)}
 
 
-def check_command(tokenizer: options.Tokenizer, as_json: options.Json = False) -> None:
+def check_command(
+    tokenizer: options.Tokenizer,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="First mend what a stock class saved or lost; ids never change.")
+    ] = False,
+    as_json: options.Json = False,
+) -> None:
     """Tell where a directory can go: lost text, traps, versions, and which clients read it rightly.
 
     Exits with 0 when nothing is wrong, with 1 when something gives wrong ids, loses text or fails to load somewhere.
@@ -162,11 +149,19 @@ def check_command(tokenizer: options.Tokenizer, as_json: options.Json = False) -
         mws check out/russian
 
         mws check Qwen/Qwen3-0.6B --json
+
+        mws check checkpoints/last --repair
     """
     from mws_hf.tokenizer import check as checking
-    from mws_hf.tokenizer.hub import tokenizer_folder
+    from mws_hf.tokenizer.hub import is_repository, tokenizer_folder
 
+    if repair and is_repository(tokenizer):
+        raise MwSError(
+            f"{tokenizer}: lies on the Hub, where nothing can be repaired; fetch it with `hf download {tokenizer} "
+            f"--local-dir DIR`, run `mws check DIR --repair`, and upload it with `hf upload {tokenizer} DIR`"
+        )
     folder = tokenizer_folder(tokenizer)
+    done = checking.repair(folder) if repair else []
     try:
         report = checking.check(folder)
     except MissingTokenizerError:
@@ -174,8 +169,10 @@ def check_command(tokenizer: options.Tokenizer, as_json: options.Json = False) -
     except MwSError as error:  # damaged: not a misuse of the command
         report = checking.Report({}, [checking.Finding("error", "damaged", str(error))], [])
     if as_json:
-        typer.echo(checking.as_json(report))
+        typer.echo(checking.as_json(report, done))
     else:
+        for line in done or ["nothing to repair"] * repair:
+            typer.echo(line)
         for name, value in report.facts.items():
             typer.echo(f"{name.replace('_', ' '):<20}{'no' if value in (None, False) else value}")
         if report.ok:
@@ -190,26 +187,6 @@ def check_command(tokenizer: options.Tokenizer, as_json: options.Json = False) -
             typer.echo(f"{fact.verdict:<8}{fact.client}{remark}")
     if not report.ok:
         raise typer.Exit(1)
-
-
-def repair_command(tokenizer: options.Tokenizer) -> None:
-    """Mend a directory that a stock class saved or that lost files: names, module, baked truncation; never ids.
-
-    For example:
-
-        mws repair checkpoints/last
-    """
-    from mws_hf.tokenizer.check import repair as mend
-    from mws_hf.tokenizer.hub import is_repository, tokenizer_folder
-
-    if is_repository(tokenizer):
-        raise MwSError(
-            f"{tokenizer}: lies on the Hub, where nothing can be repaired; fetch it with `hf download {tokenizer} "
-            "--local-dir DIR`, repair DIR, and `mws push` it"
-        )
-    done = mend(tokenizer_folder(tokenizer))
-    for line in done or ["nothing to repair"]:
-        typer.echo(line)
 
 
 def pretrained_command(

@@ -35,7 +35,7 @@ from mws_hf.tokenizer.file import (
     uses_stock_module,
 )
 from mws_hf.tokenizer.foreign import holds_other_entries
-from mws_hf.tokenizer.ids import Finding, model_rows, named_ids
+from mws_hf.tokenizer.ids import REPAIR, Finding, model_rows, named_ids
 from mws_hf.tokenizer.layout import ADDED_FILE, NOTEBOOK_FILES, Of, files
 from mws_hf.tokenizer.rows import Table, per_layer_rows, stored_tensors, vocabulary_tables
 from mws_hf.tokenizer.spec import Spec, has_leading_space, parts_of, split_of
@@ -218,7 +218,7 @@ def _lossless(backend: Tokenizer, spaced: bool) -> Iterator[Finding]:
 def _baked(backend: Tokenizer) -> Iterator[Finding]:
     for what, state in (("truncation", backend.truncation), ("padding", backend.padding)):
         if state is not None:
-            message = f"{TOKENIZER_FILE} holds a past call's {what}, which bare readers obey; mws repair takes it out"
+            message = f"{TOKENIZER_FILE} holds a past call's {what}, which bare readers obey; {REPAIR} takes it out"
             yield Finding("error", f"baked-{what}", message)
 
 
@@ -245,7 +245,7 @@ def _configured(
     """Report how transformers reads tokenizer_config.json and the files beside it."""
     if not settings:
         beside = f", and beside {model['model_type']} maybe that model's class, with other ids" if model else ""
-        message = f"{CONFIG_FILE} is missing: transformers 4 cannot load this{beside}; mws repair writes it"
+        message = f"{CONFIG_FILE} is missing: transformers 4 cannot load this{beside}; {REPAIR} writes it"
         yield Finding("error", "no-config", message)
         return
     name = settings.get("tokenizer_class")
@@ -253,23 +253,21 @@ def _configured(
         message = f"tokenizer_class is {name}, which may cut otherwise than {TOKENIZER_FILE}"
         yield Finding("warning", "foreign-class", message)
     elif name not in _KNOWN_EVERYWHERE:
-        message = (
-            f"tokenizer_class is {name}, which not every version from 4.51 on knows; mws repair names {STOCK_CLASS}"
-        )
+        message = f"tokenizer_class is {name}, which not every version from 4.51 on knows; {REPAIR} names {STOCK_CLASS}"
         yield Finding("error", "version-class", message)
     if isinstance(settings.get("extra_special_tokens"), list):
-        message = "extra_special_tokens is a list, at which transformers 4 stops; mws repair renames it"
+        message = f"extra_special_tokens is a list, at which transformers 4 stops; {REPAIR} renames it"
         yield Finding("error", "version-list", message)
     if "auto_map" in settings and uses_stock_module(settings) and not (directory / f"{STOCK_MODULE}.py").is_file():
         message = (
             f"auto_map names {STOCK_MODULE}.py, which is missing (a stock class saved this): loading with "
-            "trust_remote_code=True fails; mws repair writes it"
+            f"trust_remote_code=True fails; {REPAIR} writes it"
         )
         yield Finding("error", "auto-map-file", message)
     if (directory / "added_tokens.json").is_file():
         ids = backend.get_vocab(with_added_tokens=True)
         if any(ids.get(token) != number for token, number in load_settings(directory / "added_tokens.json").items()):
-            message = f"added_tokens.json contradicts {TOKENIZER_FILE}; mws repair removes it"
+            message = f"added_tokens.json contradicts {TOKENIZER_FILE}; {REPAIR} removes it"
             yield Finding("error", "stale-added-tokens", message)
 
 
@@ -280,7 +278,7 @@ def _beside_a_model(
     kind, rows = model.get("model_type"), model_rows(model)
     if kind in REPLACING_TYPES and settings and "auto_map" not in settings:
         remedy = (
-            "mws repair prevents that"
+            f"{REPAIR} prevents that"
             if settings.get("tokenizer_class") in NEUTRAL_CLASSES
             else f"write its normalizer into {TOKENIZER_FILE}, or name {STOCK_CLASS} as tokenizer_class and repair"
         )
@@ -347,11 +345,12 @@ def _beside_weights(ids: int, model: dict[str, Any], tables: list[Table]) -> Ite
             yield Finding("error", "rows-config", f"{few}but config.json vocab_size {stated:,}: {remedy}")
 
 
-def as_json(report: Report) -> str:
+def as_json(report: Report, repaired: list[str]) -> str:
     """Turn a report into plain values for scripts."""
     parts = {
         "ok": report.ok,
         **report.facts,
+        "repaired": repaired,
         "findings": [finding._asdict() for finding in report.findings],
         "clients": [fact._asdict() for fact in report.clients],
     }

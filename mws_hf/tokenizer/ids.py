@@ -306,8 +306,12 @@ def named_ids(directory: Path, backend: Tokenizer, spec: Spec, settings: Mapping
     yield from _in_template(directory, settings, backend)
 
 
+REPAIR = "mws check --repair"
+"""The command that mends a directory, as findings name it."""
+
+
 def _stale(file: str, field: str, number: Any, what: str, remedy: str) -> Finding:
-    advice = {"train": "train or save it again", "repair": "mws repair takes it out", "save": "save it again"}[remedy]
+    advice = {"train": "train or save it again", "repair": f"{REPAIR} takes it out", "save": "save it again"}[remedy]
     return Finding("error", "stale-id", f"{file}: {field} names id {number} {what}; {advice}")
 
 

@@ -16,7 +16,7 @@ import pytest
 from transformers import AutoTokenizer
 
 import mws_hf
-from mws_hf import MwSTrainer
+from mws_hf import MwSTrainer, import_notebook
 from mws_hf.corpus.counting import count_files
 from mws_hf.learn.classic.coefficient import ClassicSettings
 from mws_hf.learn.settings import ContextualSettings, EvidenceSettings
@@ -95,7 +95,6 @@ def test_count_then_merge_then_train_equals_training_on_the_text(corpus: Path, t
         (["train", "CORPUS", "--output", "CORPUS"], "corpus.txt"),
         (["segment", "absent", "слово"], "absent"),
         (["count", "CORPUS", "--pattern", "(", "--output", "OUT"], "pattern"),
-        (["import", "absent", "--output", "OUT"], "absent"),
         (["count", "CORPUS", "--output", "FOLDER"], "Invalid value for '--output'"),
     ],
 )
@@ -121,7 +120,7 @@ def test_version():
 
 
 def test_help_teaches_by_example():
-    for command in ("train", "count", "segment", "explain", "evaluate", "compare", "encode", "import"):
+    for command in ("train", "count", "segment", "explain", "evaluate", "compare", "encode"):
         done = mws(command, "--help")
         assert done.returncode == 0 and f"mws {command}" in done.stdout
 
@@ -269,7 +268,7 @@ def test_import_and_export_keep_every_id(corpus: Path, tmp_path: Path):
     options = ("--characters", "--vocab-size", 500, "--composition", 0)
     assert mws("train", corpus, *options, "--output", (trained := tmp_path / "characters")).returncode == 0
     assert mws("export", trained, "--format", "notebook", "--output", tmp_path / "notebook").returncode == 0
-    assert mws("import", tmp_path / "notebook", "--output", tmp_path / "back").returncode == 0
+    import_notebook(tmp_path / "notebook").save_pretrained(tmp_path / "back")
     before, after = (AutoTokenizer.from_pretrained(d).get_vocab() for d in (trained, tmp_path / "back"))
     assert {token: after[token] for token in before} == before
 

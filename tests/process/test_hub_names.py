@@ -94,7 +94,6 @@ def commands_that_open(name: str, folder: Path) -> list[list[str]]:
         ["segment", name, "перечитать"],
         ["evaluate", name, "--text", text],
         ["check", name],
-        ["card", name, "--text", text, "--print"],
         ["explain", "перечитать", "--model", name],
         ["export", name, "--format", "byte-level", "-o", out],
         ["encode", name, text, "-o", out + ".ids", "--quiet"],
@@ -105,7 +104,7 @@ def commands_that_open(name: str, folder: Path) -> list[list[str]]:
 def test_one_message_for_a_mistyped_name_in_every_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text.txt").write_text("перечитать\n", encoding="utf-8")
-    commands = [*commands_that_open("mistyped", tmp_path), ["repair", "mistyped"]]
+    commands = [*commands_that_open("mistyped", tmp_path), ["check", "mistyped", "--repair"]]
     said = {str(CliRunner().invoke(app, command).exception) for command in commands}
     (message,) = said
     assert "mistyped: no such directory" in message and "user/repo" in message
@@ -123,7 +122,7 @@ def test_hub_names_serve_every_command(tmp_path: Path):
         environment |= {"HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
         opening = commands_that_open("user/small", tmp_path)
         both = ["evaluate", "gpt2", f"mine={tmp_path / 'small'}", "--text", str(tmp_path / "text.txt")]
-        refused = [["repair", "user/small"], ["card", "user/small"], ["segment", "user/absent", "a"]]
+        refused = [["check", "user/small", "--repair"], ["segment", "user/absent", "a"]]
         commands = [*opening, both, *refused, ["check", "user/empty"]]
         done = subprocess.run(
             [sys.executable, "-m", "tests.hub_commands_child"],
@@ -135,9 +134,7 @@ def test_hub_names_serve_every_command(tmp_path: Path):
     for command, (code, output, error) in zip(commands, results[: len(opening) + 1], strict=False):
         assert code == 0 and output, (command, error)
     assert "| gpt2 |" in results[len(opening)][1] and "| mine |" in results[len(opening)][1]
-    repair, card, absent, empty = (error for _, _, error in results[len(opening) + 1 :])
-    assert "hf download user/small" in repair and "--print" in card
+    repair, absent, empty = (error for _, _, error in results[len(opening) + 1 :])
+    assert "hf download user/small" in repair
     assert "no such repository" in absent and "holds no tokenizer" in empty
     assert not [request for request in hub.requests if "safetensors" in request]
-    printed = next(output for command, (_, output, _) in zip(commands, results, strict=True) if command[0] == "card")
-    assert 'from_pretrained("user/small")' in printed

@@ -62,7 +62,6 @@ OVERWRITING = [
     "encode tok text.txt -o out",
     "encode tok text.txt -o tok",
     "encode tok text.txt -o folder",
-    "import nb -o nb",
     "export tok --format notebook -o tok",
     "export tok --format notebook -o folder",
     "explain читать --from text.txt --plot text.txt",
@@ -91,7 +90,6 @@ def test_other_outputs_are_none_of_its_business(home, monkeypatch):
         "train absent.txt -o new",
         "compare text.txt --gold gold.tsv --vocab-size 400 --systems mws --no-picture -o new",
         "encode tok text.txt -o new",
-        "import nb -o new",
         "export tok --format notebook -o new",
     ],
 )
@@ -157,7 +155,6 @@ def test_files_get_the_mode_that_the_umask_gives(tmp_path):
     "line",
     [
         f"train text.txt -o new {' '.join(map(str, TRAIN))}",
-        "import nb -o new",
         "export tok --format notebook -o new",
         "count text.txt -o new",
         "evaluate tok --gold gold.tsv --output new",

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from mws_hf import MwSError, import_notebook
 from mws_hf.corpus.blocks import LITTLE
 from tests.in_process import mws
 from tests.short_text import TEXT
@@ -110,7 +111,8 @@ def test_deeply_nested_json_is_named(folder: Path, tmp_path: Path):
     (tmp_path / "n").mkdir()
     (tmp_path / "n" / "vocabulary.json").write_text(DEEP, encoding="utf-8")
     (tmp_path / "n" / "merges.json").write_text("[]", encoding="utf-8")
-    assert "vocabulary.json" in one_line(mws("import", tmp_path / "n", "--output", tmp_path / "t"))
+    with pytest.raises(MwSError, match=r"vocabulary\.json"):
+        import_notebook(tmp_path / "n")
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252"])

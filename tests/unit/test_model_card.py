@@ -7,6 +7,9 @@ import sys
 import pytest
 
 from mws_hf.cards.readme import is_untouched, write_card
+from mws_hf.tokenization_mws_fast import MwSTokenizerFast
+from tests.in_process import mws
+from tests.small_tokenizers import small_fast
 
 TEXT = "---\ntags:\n- mws-hf\n---\n# Карта\n"
 
@@ -44,6 +47,18 @@ def test_other_line_ends_are_no_edit(tmp_path):
     card = tmp_path / "README.md"
     card.write_bytes(card.read_bytes().replace(b"\n", b"\r\n"))
     assert is_untouched(card)
+
+
+def test_a_loaded_tokenizer_has_the_card_of_its_record_with_what_is_said_of_it(tmp_path):
+    (tmp_path / "corpus.txt").write_text("перечитать прочитать читатель писатель переписать " * 20, encoding="utf-8")
+    assert mws("train", tmp_path / "corpus.txt", "--n-merges", 5, "-o", tmp_path / "out", "-q").returncode == 0
+    loaded = MwSTokenizerFast.from_pretrained(tmp_path / "out")
+    card = loaded.create_model_card("me/russian", data="novels", languages=["ru"], license="mit", words=["читать"])
+    rows = [line for line in (tmp_path / "out" / "README.md").read_text("utf-8").splitlines() if line.startswith("| ")]
+    kept = [row for row in rows[: rows.index("| word | tokens |")] if "trained on" not in row]
+    assert "| command | `mws train" in card and all(row in card for row in kept)
+    assert "| trained on | novels |" in card and 'from_pretrained("me/russian")' in card and "| читать | " in card
+    assert "mws_hf" not in small_fast().create_model_card("plain").split("## Limits")[0]
 
 
 def test_train_leaves_an_edited_card_and_says_so(tmp_path):

@@ -14,19 +14,16 @@ import pytest
 from huggingface_hub import EvalResult, ModelCard
 from transformers import AutoTokenizer
 
-from mws_hf.cards.readme import is_untouched, unmarked
+from mws_hf.cards.readme import is_untouched
 from mws_hf.corpus.word_list import lexicon_words
 from mws_hf.evaluate import evaluate
 from mws_hf.evaluate.segment import segment_words
 from mws_hf.tokenizer.check import check
 from mws_hf.tokenizer.opened import open_tokenizer
 from tests.examples import FULL
-from tests.fake_hub import running_hub
 from tests.paths import ROOT
-from tests.processes import mws
 from tests.small_corpus import morphs, running_text
 from tests.small_tokenizers import ADVERSARIAL
-from tests.unit.test_card_and_push import rows_of, surroundings
 
 CARDS = ROOT / "model_cards"
 DATA = ROOT.parent / "shared" / "data"
@@ -37,6 +34,12 @@ DICTIONARY_FORMS = 3_064_812  # of pymorphy3-dicts-ru 2.4.417150.4580142, which 
 
 pytestmark = pytest.mark.skipif(not CARDS.is_dir(), reason="model_cards/ is not in the source distribution")
 every_folder = pytest.mark.parametrize("folder", FOLDERS[:: 1 if FULL else 5], ids=lambda folder: folder.name)
+
+
+def rows_of(card: str, header: str) -> dict[str, str]:
+    """The rows of a card's table of two columns that begins with a header."""
+    table = card.split(f"| {header} |", 1)[1].split("\n\n")[0].splitlines()[2:]
+    return dict(row.strip("| ").split(" | ", 1) for row in table)
 
 
 @pytest.fixture
@@ -150,19 +153,6 @@ def test_two_figures_of_the_finnish_tokenizer_are_measured_again_on_gold_and_hel
     found = metrics(folder)
     assert round(report.rows[0].scores.f1, 4) == found["fin.morphochallenge2010", "f1"]
     assert round(report.text["t"].fertility, 4) == found["held-out text", "tokens_per_word"]
-
-
-def test_a_folder_is_pushed_as_it_is_but_for_the_name_it_is_loaded_by(tmp_path):
-    folder = CARDS / "mws-ru-morphs-8k"
-    with running_hub() as hub:
-        done = mws("push", folder, "user/morphs", env=surroundings(hub.address, tmp_path / "home"))
-    assert done.returncode == 0 and done.stderr == "", done.stderr
-    pushed = hub.repositories["user/morphs"]
-    card = pushed.pop("README.md").decode()
-    assert pushed == {file.name: file.read_bytes() for file in folder.iterdir() if file.name != "README.md"}
-    own = unmarked((folder / "README.md").read_text(encoding="utf-8"))
-    assert 'from_pretrained("user/morphs")' in card and 'from_pretrained("mws-ru-morphs-8k")' in own
-    assert card.count("\n") == own.count("\n") + 1 and unmarked(card).count("user/morphs") >= 3
 
 
 def test_the_bpe_that_the_demo_shows_is_one_of_as_many_entries_and_loses_nothing(script):

@@ -34,6 +34,7 @@ from mws_hf.atomic import write_text
 from mws_hf.cards.card import Card, keep_card
 from mws_hf.cards.facts import CardFacts
 from mws_hf.cards.readme import is_untouched, write_card
+from mws_hf.compare.rivals import train as train_rival
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.corpus.word_list import lexicon_counts, lexicon_words
@@ -276,7 +277,7 @@ def make(config: Config, output: Path, data: Path, rivals: Sequence[str]) -> dic
         name, most = RIVALS[title]
         learnt_from = counts if most is None else most_frequent(counts, most)
         kept = output / KEPT_BPE[config.name] if title == "BPE" and config.name in KEPT_BPE else None
-        systems[title] = open_tokenizer(rivals.train(name, learnt_from, config.size, kept).source, by_class=True)
+        systems[title] = open_tokenizer(train_rival(name, learnt_from, config.size, kept).source, by_class=True)
     found = measure(config, systems, groups, data)
     report = found.report.of(config.name)
     bits = report.bits.get(config.name)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from extend_bases import END, byte_level, save
+from lab.stand_ins import END, byte_level, save
 from lm.data import Codec, Collator, pack
 from lm.scoring import bits_per_byte
 from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM, Trainer, TrainingArguments

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -12,6 +13,10 @@ from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+
+from lab.cells import Row
+from lab.tables import groups
+from mws_hf.text.markdown import markdown_table
 
 _PACKAGES = ("tokenizers", "transformers", "sentencepiece", "numba", "numpy", "pyarrow")
 
@@ -50,3 +55,18 @@ def machine() -> str:
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in _PACKAGES)
     where = f"{(names or [platform.processor()])[0]}, {os.cpu_count()} cores, {memory:.1f} GB, {platform.platform()}"
     return f"{where}; Python {platform.python_version()}, {versions}"
+
+
+def race(rows: Sequence[Row], header: Sequence[str]) -> str:
+    """Markdown: a row a program, the median seconds of its rounds, and how that compares with the first one's."""
+    lines, first = [], 0.0
+    for (program,), here in groups(rows, "program").items():
+        seconds = [row["seconds"] for row in here if "seconds" in row]
+        if not seconds:
+            lines.append([str(program), here[0]["failed"], ""])
+            continue
+        middle = statistics.median(seconds)
+        first = first or middle
+        lines.append([str(program), f"{middle:.1f}", f"{middle / first:.2f}"])
+    rounds = max(row["round"] for row in rows) + 1
+    return f"Medians of {rounds} rounds, whole processes.\n\n{markdown_table(list(header), lines)}"

@@ -101,3 +101,17 @@ def pivot(rows: Sequence[Row], by: Sequence[str], across: str, figure: str, form
         found = [[row[figure] for row in where(here, **{across: column}) if figure in row] for column in columns]
         lines.append([*map(said, key), *(format(statistics.fmean(each), form) if each else "" for each in found)])
     return markdown_table([*by, *map(said, columns)], lines)
+
+
+def plain(rows: Sequence[Row], columns: Sequence[str]) -> str:
+    """Markdown: the rows as they are, some columns of them."""
+    return markdown_table(list(columns), [[str(row[name]) for name in columns] for row in rows])
+
+
+def about(doc: str | None) -> str:
+    r"""What an experiment's docstring says after its first line.
+
+    >>> about("A title.\n\nHow it is measured.\n")
+    'How it is measured.'
+    """
+    return (doc or "").partition("\n")[2].strip()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
@@ -45,12 +44,12 @@ def test_its_python_prints_what_it_shows(tmp_path):
 @pytest.mark.skipif(not CARDS.is_dir(), reason="the source distribution has no tokenizers")
 def test_its_words_are_cut_by_the_tokenizers_that_one_downloads(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "scripts"))
-    from first_words import LANGUAGES, RESULTS, SHOWN, our_cuts, table
+    from lab.cells import rows_of
+    from lab.experiments.words import LANGUAGES, our_cuts, table
 
-    kept = json.loads(RESULTS.read_text(encoding="utf-8"))
-    ours = {language: our_cuts(language) for language in LANGUAGES}
-    assert {language: list(words) for language, words in SHOWN.items()} == kept["words"]
-    assert table(kept["bpe"], ours) in README, "run `python scripts/first_words.py` and `scripts/docs_tables.py`"
+    rows = rows_of("words")
+    assert [row["ours"] for row in rows] == [cut for language in LANGUAGES for cut in our_cuts(language)]
+    assert table(rows) in README, "run `python scripts/lab run words --again` and `scripts/docs_tables.py`"
 
 
 def test_the_commands_it_names_exist_and_the_reference_names_all():
@@ -77,7 +76,7 @@ def test_it_is_short_and_begins_with_a_picture():
 @thorough
 def test_the_segmentations_of_the_lexicon_are_those_of_the_demo(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "scripts"))
-    from segmentation_table import WORDS, mws_cuts
+    from lab.experiments.lexicon_words import WORDS, mws_cuts
 
     from mws_hf.corpus.word_list import lexicon_counts
 

@@ -229,10 +229,11 @@ def median(task: str, text: str = "Russian") -> float:
 
 def medians(name: str) -> dict[str, dict[str, float]]:
     """Give the median seconds of each program, by text."""
-    return {
-        text: {program: statistics.median(times) for program, times in found["seconds"].items()}
-        for text, found in results(name).items()
-    }
+    times: dict[str, dict[str, list[float]]] = {}
+    for row in results(name):
+        text = row.get("text") or f"{row['megabytes']} MB"
+        times.setdefault(text, {}).setdefault(row["program"], []).append(row["seconds"])
+    return {text: {program: statistics.median(each) for program, each in of.items()} for text, of in times.items()}
 
 
 def speed() -> Figures:
@@ -311,18 +312,18 @@ def small_texts() -> Figures:
 
 def surgery() -> Figures:
     """Yield what kinds of first rows bring."""
-    found = results("surgery")
     bits: dict[tuple[str, str], list[float]] = {}
-    for run in found["first_rows"]:
+    for run in results("first_rows"):
         for language, value in run["steps"]["1,000"].items():
             bits.setdefault((run["init"], language), []).append(value)
     for init in ("mean", "quiet"):
         yield f"rows.{init}", f"{statistics.fmean(bits[init, 'Finnish']):.3f}"
     yield "rows.forgotten", f"{statistics.fmean(statistics.fmean(bits[x, 'English']) for x in ('mean', 'quiet')):.1f}"
-    more = [row["English tokens"].split("(")[1][1:-2] for row in found["decoder"] if row["tokenizer"] == "trimmed"]
+    decoder = results("surgery_decoder")
+    more = [row["English tokens"].split("(")[1][1:-2] for row in decoder if row["tokenizer"] == "trimmed"]
     yield "trim.60", f"{more[0]} %"
     yield "trim.80", f"{more[1]} %"
-    english = [row["bits per byte, English"] for row in found["decoder"] if row["weights"] == "5.2 M"]
+    english = [row["bits per byte, English"] for row in decoder if row["weights"] == "5.2 M"]
     for name, cell in zip(("trim.60.bits", "trim.80.mean", "trim.80.quiet"), (english[1], *english[5:]), strict=True):
         yield name, f"{cell.split('(')[1][1:-2]} %"
 

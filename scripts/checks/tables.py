@@ -186,14 +186,14 @@ def training() -> str:
     """Tabulate the seconds of trainers on much and on little text."""
     found = list(medians("trainers").values())
     rows = [[name, *(f"{text[name]:.1f}" for text in found)] for name in found[0]]
-    return markdown_table(["seconds", *(title.replace(" entries", "") for title in results("trainers"))], rows)
+    return markdown_table(["seconds", *(title.replace(" entries", "") for title in medians("trainers"))], rows)
 
 
 def encoding() -> str:
     """Tabulate the seconds of encoders on much and on little text."""
     found = list(medians("encoders").values())
     rows = [[name, *(f"{text[name]:.1f}" for text in found)] for name in found[0]]
-    return markdown_table(["seconds", *(title.partition(",")[0] for title in results("encoders"))], rows)
+    return markdown_table(["seconds", *(title for title in medians("encoders"))], rows)
 
 
 def mixtures() -> str:
@@ -269,12 +269,11 @@ def appended() -> str:
 
 def trimmed() -> str:
     """Tabulate bases trimmed to 60 % of their entries, then extended with 16,000 Russian tokens."""
-    found = results("surgery")
     names = {
         "English, byte-level": "stand-in: English",
         "eight languages, byte fallback": "stand-in: eight languages, some Russian",
     }
-    of = {(row["base"], row["language"]): row for row in [*found["public"], *found["length"]]}
+    of = {(row["base"], row["language"]): row for row in results("surgery")}
     rows = []
     for base in dict.fromkeys(name for name, _ in of):
         english, russian = of[base, "eng"], of[base, "rus"]
@@ -286,7 +285,7 @@ def trimmed() -> str:
 
 def decoder() -> str:
     """Tabulate English bits of the larger decoder after surgery, before any training."""
-    rows = [row for row in results("surgery")["decoder"] if row["weights"] == "5.2 M"][1:]
+    rows = [row for row in results("surgery_decoder") if row["weights"] == "5.2 M"][1:]
     bits = [row["bits per byte, English"].split("(")[1][:-1] for row in rows]
     names = ("trimmed", "and extended, `mean`", "and extended, `quiet`")
     return markdown_table(["English bits", "to 60 %", "to 80 %"], zip(names, bits[:3], bits[3:], strict=True))

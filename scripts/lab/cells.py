@@ -160,7 +160,7 @@ def keep(experiment: Experiment, new: Iterable[Row], results: Path = RESULTS) ->
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in kept)
         write_text(results / f"{experiment.name}.jsonl", lines)
         table = experiment.module.table(kept).strip()
-        by = f"Written by `python scripts/lab run {experiment.name}`."
+        by = f"By `scripts/lab run {experiment.name}`."
         write_text(results / f"{experiment.name}.md", f"# {experiment.title}\n\n{table}\n\n{by}\n")
 
 

@@ -20,7 +20,7 @@ from mws_hf.extend.base import open_base
 from mws_hf.extend.extension import extend
 from mws_hf.extend.trim import trim
 
-KEPT = {**BASES, "GPT-NeoX 20B": ("eng",), "OpenLLaMA": ("eng",)}
+KEPT = {"GPT-NeoX 20B": ("eng",), "OpenLLaMA": ("eng",), **BASES}
 SHARE, NEW, RUSSIAN = 0.6, 16_000, 12
 """Of the entries that stay; Russian tokens to add, and million characters to learn them from."""
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from lab.cells import Cell, Place, Row
 from lab.tables import groups
 from mws_hf import MwSTrainer, WordCounts
-from mws_hf.corpus.word_list import lexicon_counts
 from mws_hf.compare import rivals
+from mws_hf.corpus.word_list import lexicon_counts
 from mws_hf.text.markdown import markdown_table
 
 WORDS = ("подводник", "безработица", "читательницами", "краснолицый", "переписывающаяся")

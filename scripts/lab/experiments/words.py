@@ -13,9 +13,9 @@ from pretrained_sources import WORDS, texts_of
 
 from lab.cells import Cell, Place, Row
 from lab.tables import groups
+from mws_hf.compare import rivals
 from mws_hf.corpus.counting import count_documents
 from mws_hf.evaluate.segment import segment_words
-from mws_hf.compare import rivals
 from mws_hf.text.markdown import markdown_table
 from mws_hf.tokenizer.opened import open_tokenizer
 

@@ -1,6 +1,6 @@
 """Which programs read a tokenizer with the right ids, found from its alphabet and split pattern alone.
 
-Every line was established by `scripts/check_clients.py` (`scripts/results/clients.md`; the ways to cut numbers:
+Every line was established by `scripts/checks/clients.py` (`scripts/results/clients.md`; the ways to cut numbers:
 `scripts/results/clients-digits.md`); nothing is run here.
 """
 

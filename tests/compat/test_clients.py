@@ -1,4 +1,4 @@
-"""scripts/check_clients.py: what is compared, that a client which differs is seen, and the clients installed here."""
+"""scripts/checks/clients.py: what is compared, that a client which differs is seen, and the clients installed here."""
 
 from __future__ import annotations
 
@@ -7,22 +7,19 @@ import json
 import sys
 from pathlib import Path
 
-import check_clients as clients
 import pytest
+from checks import clients
 from tokenizers import Tokenizer
 
 from mws_hf.text.sample_texts import NATURAL
 from tests.paths import ROOT
 from tests.small_tokenizers import small_fast
 
-SCRIPTS = ROOT / "scripts"
-
 
 def run_check(call: str, place: Path, folder: Path, cases: list[dict]) -> dict:
     (folder / "cases.json").write_text(json.dumps(cases), encoding="utf-8")
-    return clients.run_child(
-        [sys.executable, str(SCRIPTS / "clients" / "check.py"), call, str(place), str(folder / "cases.json")], folder
-    )
+    script = str(ROOT / "scripts" / "checks" / "clients_python.py")
+    return clients.run_child([sys.executable, script, call, str(place), str(folder / "cases.json")], folder)
 
 
 def rows(tokenizer) -> list[dict]:

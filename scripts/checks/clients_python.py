@@ -1,6 +1,8 @@
 """Encodes and decodes the texts of a JSON file with one Python library, and prints how many differ from what it says.
 
-    python check.py CLIENT PLACE CASES      PLACE: a tokenizer directory, or what `mws export` wrote for the client
+    python clients_python.py CLIENT PLACE CASES
+
+PLACE: a tokenizer directory, or what `mws export` wrote for the client.
 
 CASES: [{"text": ..., "ids": [...], "natural": true or false}, ...]. Result, on stdout: {"wrong_ids": n, "natural": how
 many of these are running text, "wrong_text": n, "first": text or null}, or {"refused": why}. It needs no mws_hf.

@@ -1,6 +1,6 @@
 """Do other programs read tokenizer directories as `tokenizers` does: ids and decoded text, client by client.
 
-    python scripts/check_clients.py out/characters out/bytes --text '../shared/data/text/*.txt.gz'
+    python scripts/checks/clients.py out/characters out/bytes --text '../shared/data/text/*.txt.gz'
 
 Lines of the texts, the sample of `mws_hf.text.sample_texts` and random Unicode go through every client that can be
 had: Python ones by pip into virtual environments below --work (llama-cpp-python is compiled, which takes minutes),
@@ -22,12 +22,11 @@ import platform
 import shutil
 import subprocess
 import sys
+import tarfile
 import venv
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from clients.llama_cpp_converter import NotInstalledError, converted
-from clients.tokeval import sanity_check, sanity_report
 from tokenizers import Tokenizer
 
 import mws_hf
@@ -38,7 +37,8 @@ from mws_hf.errors import MwSError
 from mws_hf.text.sample_texts import NATURAL, sample_texts
 
 PACKAGES = ("@huggingface/transformers@3.8.1", "@huggingface/transformers@4.3.1", "@huggingface/tokenizers@0.2.0")
-CHECKS = Path(__file__).parent / "clients"
+CHECKS = Path(__file__).resolve().parent
+PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "-q")
 
 
 class Client(NamedTuple):
@@ -48,7 +48,7 @@ class Client(NamedTuple):
         name: what the table calls it.
         environment: the virtual environment it goes into, below --work.
         requirements: what pip installs there.
-        call: the function of check.py that reads with it.
+        call: the function of clients_python.py that reads with it.
         reads: what it is given: the directory, a format of `mws export`, or "convert_hf_to_gguf".
         bare: what pip installs there first, without dependencies.
     """
@@ -65,6 +65,11 @@ LLAMA_CPP = "llama-cpp-python==0.3.36"
 TORCH = "torch==2.13.0"
 """One version in most environments, or pip would fetch several; its build for CPUs, where pip finds one."""
 
+LLAMA_CONFIG = {
+    **{"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 64, "intermediate_size": 64},
+    **{"num_hidden_layers": 1, "num_attention_heads": 4, "num_key_value_heads": 4, "rms_norm_eps": 1e-5},
+    **{"max_position_embeddings": 128},
+}
 VLLM_NEEDS = ("transformers>=5.16.1,<5.21", "psutil", "pyzmq", "urllib3")
 SGLANG_NEEDS = (
     *("torchvision==0.29.2", "transformers==5.19.0", "orjson", "psutil", "pybase64", "requests", "triton", "pillow"),
@@ -72,6 +77,12 @@ SGLANG_NEEDS = (
 )
 """What their tokenizer layers import; the rest of their requirements is for GPUs and servers."""
 
+EXPLAINED = {
+    "C2": "characters of the alphabet that are combining marks are entries, for a mark may begin a text",
+    "C6": "numbers are cut into threes from the left, as by GPT-4 and Llama 3, and of these only frequent ones are one "
+    "token; `--digits` has other ways",
+}
+"""Check of TokEval -> why our tokenizers do not pass it."""
 
 CLIENTS = (
     Client("tokenizers", "clients", ("tokenizers",), "tokenizers"),
@@ -126,35 +137,76 @@ def texts(names: list[str], lines: int) -> dict[str, bool]:
     return found
 
 
-def installed(client: Client, work: Path) -> tuple[Path, str]:
-    """The python of the client's environment, made if it is absent, and what pip complains about."""
-    home = work / client.environment
+def installed(client: Client, work: Path) -> Path:
+    """The python of the client's environment, made if it is absent."""
+    python = environment(work / client.environment)
+    for wanted in (["--no-deps", *client.bare] if client.bare else [], client.requirements):
+        if wanted:
+            pip(python, "install", *wanted)
+    return python
+
+
+def environment(home: Path) -> Path:
+    """The python of a virtual environment, made if it is absent."""
     python = home / ("Scripts" if os.name == "nt" else "bin") / "python"
     if not python.exists():
         venv.create(home)
-    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "-q", "--disable-pip-version-check"]
-    for wanted in (["--no-deps", *client.bare], client.requirements):
-        if wanted and wanted != ["--no-deps"]:
-            done = subprocess.run([*pip, *wanted], capture_output=True, text=True)
-            if done.returncode != 0:
-                return python, done.stderr.strip()[-300:]
-    return python, ""
+    return python
+
+
+def pip(python: Path, *arguments: str) -> None:
+    """Let pip do something for an environment.
+
+    Raises:
+        NotInstalledError: it complains.
+    """
+    done = subprocess.run([*PIP, "--python", str(python), *arguments], capture_output=True, text=True)
+    if done.returncode:
+        raise NotInstalledError(done.stderr.strip()[-300:])
+
+
+class NotInstalledError(Exception):
+    """What pip complains about."""
 
 
 def exported(folder: Path, reads: str, work: Path) -> tuple[Path | None, str]:
     """What a client reads: the directory, or what `mws export` makes of it; and the reason where it refuses."""
+    place = work / f"{folder.name}.{reads}"
     if reads == "directory":
         return folder.resolve(), ""
     if reads == "convert_hf_to_gguf":
-        return converted(folder, work, LLAMA_CPP, TORCH)
-    place = work / f"{folder.name}.{reads}"
-    command = [sys.executable, "-m", "mws_hf", "export", str(folder), "--format", reads, "-o", str(place)]
+        command = converter(folder, work, place)
+    else:
+        command = [sys.executable, "-m", "mws_hf", "export", str(folder), "--format", reads, "-o", str(place)]
     done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
     return (place.resolve(), "") if done.returncode == 0 else (None, done.stderr.strip()[-300:])
 
 
+def converter(folder: Path, work: Path, output: Path) -> list[str]:
+    """The command of llama.cpp's own converter, out of the source package of llama-cpp-python, for a copy of a folder.
+
+    The tokenizer stands beside the config of a model of type llama, for which the converter tries most kinds.
+    """
+    home, copy = work / "llama.cpp", work / f"{folder.name}.llama"
+    python = environment(home)
+    pip(python, "install", TORCH, "transformers>=5.19,<5.21", "sentencepiece", "numpy", "pyyaml", "requests", "tqdm")
+    if not (home / "convert_hf_to_gguf.py").exists():
+        pip(python, "download", "--no-deps", "--no-binary", "llama-cpp-python", "-d", str(home), LLAMA_CPP)
+        with tarfile.open(next(home.glob("*.tar.gz"))) as package:
+            for member in package.getmembers():
+                _, _, member.name = member.name.partition("/vendor/llama.cpp/")
+                if member.name.startswith(("convert_hf_to_gguf.py", "conversion/", "gguf-py/")):
+                    package.extract(member, home, filter="data")
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(folder, copy)
+    output.unlink(missing_ok=True)
+    size = len(json.loads((folder / "tokenizer.json").read_text("utf-8"))["model"]["vocab"])
+    (copy / "config.json").write_text(json.dumps(LLAMA_CONFIG | {"vocab_size": size}), encoding="utf-8")
+    return [str(part) for part in (python, home / "convert_hf_to_gguf.py", copy, "--vocab-only", "--outfile", output)]
+
+
 def run_child(command: list[str], folder: Path) -> dict[str, Any]:
-    """What check.py or check.mjs prints."""
+    """What clients_python.py or clients_javascript.mjs prints."""
     outside = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "HF_"))}
     outside |= {"HF_HUB_OFFLINE": "1", "PYTHONUTF8": "1"}
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, encoding="utf-8", env=outside)
@@ -164,16 +216,15 @@ def run_child(command: list[str], folder: Path) -> dict[str, Any]:
 
 
 def python_client(client: Client, folder: Path, cases: Path, work: Path) -> dict[str, Any]:
-    python, complaint = installed(client, work)
-    if complaint:
-        return {"absent": complaint}
+    """The result of a Python client."""
     try:
+        python = installed(client, work)
         place, refusal = exported(folder, client.reads, work)
     except NotInstalledError as error:
         return {"absent": str(error)}
     if place is None:
         return {"refused": refusal}
-    command = [str(python.absolute()), str(CHECKS.resolve() / "check.py"), client.call, str(place), str(cases)]
+    command = [str(python.absolute()), str(CHECKS / "clients_python.py"), client.call, str(place), str(cases)]
     return run_child(command, work)
 
 
@@ -190,8 +241,8 @@ def javascript(package: str, folder: Path, cases: Path, work: Path) -> dict[str,
         done = subprocess.run(npm, cwd=home, capture_output=True, text=True)
         if done.returncode != 0:
             return {"absent": done.stderr.strip()[-300:]}
-    shutil.copy(CHECKS / "check.mjs", home)  # imports are looked up from where the module stands
-    return run_child(["node", "check.mjs", library, str(folder.resolve()), str(cases)], home)
+    shutil.copy(CHECKS / "clients_javascript.mjs", home)  # imports are looked up from where the module stands
+    return run_child(["node", "clients_javascript.mjs", library, str(folder.resolve()), str(cases)], home)
 
 
 def check(folder: Path, wanted: dict[str, bool], work: Path, only: list[str]) -> dict[str, dict[str, Any]]:
@@ -231,12 +282,57 @@ def report(results: dict[str, dict[str, dict[str, Any]]], wanted: dict[str, bool
         f"mws_hf {mws_hf.__version__}, Python {platform.python_version()}; {len(wanted):,} texts a tokenizer, "
         f"{sum(wanted.values()):,} of them running text, the others hard cases and random Unicode. A cell tells how "
         "many texts get other ids than from `tokenizers` (in brackets: of running text) / how many do not come back "
-        "when its ids are decoded. `python scripts/check_clients.py`; reasons and first texts are in clients.json.",
+        "when its ids are decoded. `python scripts/checks/clients.py`; reasons and first texts are in clients.json.",
         "",
         f"| client | {' | '.join(results)} |",
         f"|---|{'---:|' * len(results)}",
         *(f"| {name} | {' | '.join(cell(found[name]) for found in results.values())} |" for name in names),
     ]
+    return "\n".join(lines) + "\n"
+
+
+def sanity(folder: Path, work: Path) -> dict[str, Any]:
+    """TokEval's checks: name -> {"name", "severity", "message"}, or {"absent": why}."""
+    command = shutil.which("tokenizer-sanity-check", path=str(work.resolve() / "tokeval" / "bin"))
+    if command is None:
+        return {"absent": "not on PyPI"}
+    output = work.resolve() / f"{folder.name}.tokeval"
+    shutil.rmtree(output, ignore_errors=True)
+    given = [f"huggingface:{folder.resolve()}", "--output-dir", str(output), "--exit-zero"]
+    done = subprocess.run([command, *given], capture_output=True, text=True, encoding="utf-8", cwd=work)
+    if done.returncode:
+        return {"absent": done.stderr.strip()[-300:]}
+    found = json.loads((output / "sanity_results.json").read_text("utf-8"))
+    (told,) = found["tokenizer_sanity_check"]["per_tokenizer"].values()
+    return {
+        name.split()[0]: {"name": each["name"], "severity": each["severity"], "message": each["detail"]}
+        for name, each in told["checks"].items()
+    }
+
+
+def sanity_report(health: dict[str, dict[str, Any]]) -> str:
+    """A list: how many of TokEval's checks pass, and for the others the reason.
+
+    >>> checks = {"C5": {"name": "C5 spaces", "severity": "pass", "message": ""}}
+    >>> print(sanity_report({"a": checks, "b": {"absent": "why"}}).strip())
+    TokEval's `tokenizer-sanity-check`:
+    <BLANKLINE>
+    * a: 1 pass
+    * b: not run (why)
+    """
+    lines = ["", "TokEval's `tokenizer-sanity-check`:", ""]
+    for folder, checks in health.items():
+        if "absent" in checks:
+            lines.append(f"* {folder}: not run ({checks['absent']})")
+            continue
+        severities = [each["severity"].replace("_", " ") for each in checks.values()]
+        counts = ", ".join(f"{severities.count(each)} {each}" for each in dict.fromkeys(severities))
+        reasons = [
+            f"; {each['severity']}: {each['name']} ({EXPLAINED.get(check, each['message'])})"
+            for check, each in checks.items()
+            if each["severity"] in ("warn", "fail")
+        ]
+        lines.append(f"* {folder}: {counts}{''.join(reasons)}")
     return "\n".join(lines) + "\n"
 
 
@@ -249,7 +345,7 @@ def main() -> int:
         results[folder.name] = check(folder, wanted, options.work, options.only)
         for client, result in results[folder.name].items():
             print(f"{folder.name}\t{client}\t{cell(result)}", flush=True)
-        health[folder.name] = sanity_check(folder, options.work)
+        health[folder.name] = sanity(folder, options.work)
     write_text(options.output, report(results, wanted) + sanity_report(health))
     told = {name: found | {"TokEval": health[name]} for name, found in results.items()}
     write_text(options.output.with_suffix(".json"), json.dumps(told, indent=1, ensure_ascii=True) + "\n")

@@ -1,7 +1,7 @@
 """Does a test notice? Seeded faults, each one substitution in a copy of the package, and the tests that should fail.
 
-    python scripts/mutants.py             # every row of scripts/mutants.tsv; writes scripts/results/mutants.{json,md}
-    python scripts/mutants.py 3 17        # these rows alone; the results of the others are kept
+    python scripts/checks/mutants.py             # every row of mutants.tsv; writes scripts/results/mutants.{json,md}
+    python scripts/checks/mutants.py 3 17        # these rows alone; the results of the others are kept
 
 A row of the list: a file of the package, the text there, what takes its place, the files of tests to run, and a part of
 the names of those tests that are likely to notice and go first. The text must stand in the file exactly once. Of each
@@ -27,8 +27,8 @@ from typing import NamedTuple, NoReturn
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-LIST, RESULTS = ROOT / "scripts" / "mutants.tsv", ROOT / "scripts" / "results" / "mutants.json"
+ROOT = Path(__file__).resolve().parents[2]
+LIST, RESULTS = ROOT / "scripts" / "checks" / "mutants.tsv", ROOT / "scripts" / "results" / "mutants.json"
 COPIED = ("mws_hf", "tests", "scripts", "docs", "README.md", "pyproject.toml")
 LIBRARIES = ("hypothesis", "numba", "pyarrow.parquet", "tokenizers", "tqdm", "transformers", "typer.testing")
 SURVIVED, ENDLESS = "SURVIVED", "endless"
@@ -136,7 +136,7 @@ def table(rows: list[dict[str, object]], listed: int) -> str:
     caught = sum(row["by"] != SURVIVED for row in rows)
     lines = [
         f"{caught} of {len(rows)} seeded faults are noticed by the tests; {listed - len(rows)} more are listed in "
-        "`scripts/mutants.tsv` and were not run (`python scripts/mutants.py`).",
+        "`scripts/checks/mutants.tsv` and were not run (`python scripts/checks/mutants.py`).",
         "",
         "| | place | fault | first test that fails |",
         "|---|---|---|---|",

@@ -20,18 +20,20 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from mws_hf.atomic import staged
-from mws_hf.errors import MissingTokenizerError, MwSError
+from mws_hf.errors import MwSError
 from mws_hf.text.byte_alphabet import bytes_of, to_byte_level
 from mws_hf.text.special import BYTE_TOKENS
 from mws_hf.tokenizer.backend import check_added
-from mws_hf.tokenizer.file import CONFIG_FILE, TOKENIZER_FILE, load_json, load_settings, open_file
+from mws_hf.tokenizer.file import CONFIG_FILE, TOKENIZER_FILE, load_json, load_settings, read_spec
 from mws_hf.tokenizer.hub import tokenizer_place
 from mws_hf.tokenizer.ids import renumbered_config
 from mws_hf.tokenizer.layout import IDS_FILE, Of, files, patterns
+from mws_hf.tokenizer.opened import Opened, open_tokenizer
 from mws_hf.tokenizer.spec import Spec, parts_of
 from mws_hf.tokenizer.stock import Tokenizer
 
 logger = logging.getLogger(__name__)
+_FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 
 IdMap: TypeAlias = Mapping[int, int | None]
 """Old id -> new id, or None where the entry is gone; every id of the base, ascending. New entries are not in it."""
@@ -53,37 +55,87 @@ def read_ids(file: Path) -> dict[int, int | None]:
     return ids
 
 
-def fetch(source: str | os.PathLike[str]) -> Path:
-    """Return the tokenizer.json of a directory, of a Hub repository in the cache, or `source` where it is such a file.
-
-    Raises MwSError if there is no such tokenizer, or it has no tokenizer.json.
-    """
-    path = tokenizer_place(source)
-    file = path / TOKENIZER_FILE if path.is_dir() else path
-    if not file.is_file():
-        raise MissingTokenizerError(f"{source}: holds no {TOKENIZER_FILE}; save it with a fast tokenizer first")
-    return file
-
-
 def open_base(source: Any) -> Base:
     """Open a tokenizer that can be extended and trimmed.
 
+    Tokens that only files beside a tokenizer.json name, such as a pad token in tokenizer_config.json, count as the
+    class counts them that transformers makes of it.
+
     Args:
-        source: a directory with tokenizer.json or such a file, a Hub name, a `tokenizers.Tokenizer`, or a fast
-            tokenizer of transformers; its model a BPE, byte-level or with byte fallback. Also one open already.
+        source: whatever `tokenizer.opened.open_tokenizer` takes; its model a BPE, byte-level or with byte fallback.
+            Also one open already.
 
     Raises:
         MwSError: there is no such tokenizer, a damaged one, or one of another kind.
     """
     if isinstance(source, Base):
         return source
-    if isinstance(source, str | os.PathLike):
-        tokenizer, spec = open_file(fetch(source))
-        return Base.of(tokenizer, str(source), spec)
-    backend = getattr(source, "backend_tokenizer", source)
-    if not isinstance(backend, Tokenizer):
-        raise MwSError(f"{type(source).__name__} has no tokenizer.json; load it with AutoTokenizer from one that has")
-    return Base.of(backend)
+    opened = open_tokenizer(source)
+    place = opened.place if opened.live is not None and isinstance(source, str | os.PathLike) else None
+    if place is None:
+        return Base.of(opened.backend, opened.name, named=getattr(opened.live, "all_special_tokens", ()))
+    file = place / TOKENIZER_FILE if place.is_dir() else place
+    spec = read_spec(file) if file.suffix == ".json" and file.is_file() else opened.spec.raw
+    named = named_tokens(file.parent)
+    if named.difference(opened.backend.get_vocab()):
+        spec = {
+            **spec,
+            "added_tokens": [*spec.get("added_tokens", []), *_counted_by_class(opened, file.parent)],
+        }
+        return Base.of(Spec(spec).open(), opened.name, spec, named)
+    return Base.of(opened.backend, opened.name, spec, named)
+
+
+def named_tokens(folder: Path) -> set[str]:
+    """List the tokens that the files beside a tokenizer.json name."""
+    found = set(load_settings(folder / "added_tokens.json"))
+    for name in (CONFIG_FILE, "special_tokens_map.json"):
+        settings = load_settings(folder / name)
+        decoder, extra = settings.get("added_tokens_decoder") or {}, settings.get("extra_special_tokens") or []
+        listed = [
+            *settings.get("additional_special_tokens", []),
+            *(extra.values() if isinstance(extra, dict) else extra),
+        ]
+        listed += [*decoder.values(), *(token for role, token in settings.items() if role.endswith("_token"))]
+        contents = (token.get("content") if isinstance(token, Mapping) else token for token in listed)
+        found.update(token for token in contents if isinstance(token, str))
+    return found
+
+
+def open_class(directory: Path) -> Any:
+    """Open a tokenizer of transformers by its class; where that is code of its own, which is never run, the stock one.
+
+    Raises:
+        MwSError: there is none that transformers can open.
+    """
+    opened = open_tokenizer(directory, by_class=True)
+    if not isinstance(opened.live, Tokenizer):
+        return opened.live
+    from transformers import PreTrainedTokenizerFast  # noqa: PLC0415  (seconds to import, and seldom needed)
+
+    return PreTrainedTokenizerFast.from_pretrained(directory, local_files_only=True)
+
+
+def _counted_by_class(opened: Opened, folder: Path) -> list[dict[str, Any]]:
+    """Return the entries of added tokens that a tokenizer.json lacks, with the ids that its class gives them."""
+    here, counted = opened.backend.get_vocab(), open_class(folder).backend_tokenizer
+    vocab = counted.get_vocab()
+    if any(vocab.get(token) != number for token, number in here.items()):
+        raise MwSError(
+            f"{opened.name}: the class in {CONFIG_FILE} gives other ids than {TOKENIZER_FILE}; save it once with "
+            "AutoTokenizer.from_pretrained(...).save_pretrained(...)"
+        )
+    return [
+        {"id": number, "content": token.content, **{flag: getattr(token, flag) for flag in _FLAGS}}
+        for number, token in sorted(counted.get_added_tokens_decoder().items())
+        if token.content not in here
+    ]
+
+
+def folder_of(source: str | os.PathLike[str]) -> Path:
+    """Return the folder of a tokenizer by the name of its folder or file, or on the Hub."""
+    place = tokenizer_place(source)
+    return place if place.is_dir() else place.parent
 
 
 def write_directory(
@@ -97,7 +149,7 @@ def write_directory(
 
     Returns the names of files that are left behind, since they hold the old vocabulary in another form.
     """
-    home = None if source is None else fetch(source).parent
+    home = None if source is None else folder_of(source)
     with staged(Path(directory), patterns(Of.SETTINGS, Of.FOREIGN, Of.CHANGE)) as stage:
         for name, record in (records or {}).items():
             write_json(stage / name, record, indent=1)
@@ -151,7 +203,7 @@ class Base:
         byte_level: whether symbols are bytes in GPT-2's alphabet; else characters with byte fallback.
         mark: the character that it writes for a space.
         vocab: token -> id, added tokens included, as `tokenizers` numbers them.
-        added: the added tokens, special or not.
+        added: the added tokens, special or not, and entries that files beside name as such.
         merges: (left, right) in rank order.
     """
 
@@ -163,8 +215,17 @@ class Base:
     merges: list[tuple[str, str]]
 
     @classmethod
-    def of(cls, tokenizer: Tokenizer, name: str = "the tokenizer", spec: Mapping[str, Any] | None = None) -> Base:
-        """Look through a loaded tokenizer, which errors call `name`; `spec`: its tokenizer.json on disk, if any."""
+    def of(
+        cls,
+        tokenizer: Tokenizer,
+        name: str = "the tokenizer",
+        spec: Mapping[str, Any] | None = None,
+        named: Iterable[str] = (),
+    ) -> Base:
+        """Look through a loaded tokenizer, which errors call `name`.
+
+        `spec`: its tokenizer.json on disk, if any; `named`: what counts as added, whether the spec says so or not.
+        """
         if (kind := type(tokenizer.model).__name__) != "BPE":
             raise MwSError(
                 f"{name}: its model is {kind}, not BPE; only byte-level or byte-fallback BPE can be extended"
@@ -186,7 +247,7 @@ class Base:
                     f"{vocab[token['content']]}; save the tokenizer again with transformers"
                 )
         check_added(tokenizer, name)
-        added = frozenset(token["content"] for token in spec.get("added_tokens", []))
+        added = frozenset(token["content"] for token in spec.get("added_tokens", [])).union(vocab.keys() & set(named))
         _warn_of_odd_merges(parsed.merges, name)
         return cls(spec, byte_level, parsed.space, vocab, added, parsed.merges)
 

@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import torch
-import transformers
 from safetensors import SafetensorError, safe_open
 
 from mws_hf.atomic import staged
 from mws_hf.cards.readme import is_untouched
-from mws_hf.errors import MwSError, brief
-from mws_hf.extend.base import read_ids, write_json
+from mws_hf.errors import MwSError
+from mws_hf.extend.base import open_class, read_ids, write_json
 from mws_hf.extend.embeddings import LOST, TransplantReport, logger, mix_rows, new_table, roles_of, successors
 from mws_hf.extend.first_rows import check_init
 from mws_hf.tokenizer.file import load_json, load_settings
@@ -63,7 +62,7 @@ def transplant_directory(
     """
     check_init(init, text is not None)
     source, target = _local(model), _local(tokenizer)
-    old_tokenizer, new_tokenizer = _open_tokenizer(source), _open_tokenizer(target)
+    old_tokenizer, new_tokenizer = open_class(source), open_class(target)
     shards, settings = shard_of_tensors(source), load_settings(source / "config.json")
     tables = vocabulary_tables(stored_tensors(source), settings)
     rows = usable_tables(tables, settings, source)
@@ -167,12 +166,3 @@ def _local(name: str | os.PathLike[str]) -> Path:
     """Return a directory itself, or the Hub's copy of it in the cache."""
     ignored = [name for name in patterns(Of.MODEL) if name.startswith("*") and "safetensors" not in name]
     return Path(name) if Path(name).is_dir() else snapshot(name, ignore_patterns=ignored)
-
-
-def _open_tokenizer(directory: Path) -> Any:
-    try:
-        return transformers.AutoTokenizer.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # whatever its parts raise
-        raise MwSError(
-            f"{directory}: AutoTokenizer cannot open it ({brief(error)}); it needs a tokenizer.json"
-        ) from error

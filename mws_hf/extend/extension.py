@@ -20,7 +20,7 @@ from mws_hf.extend.spelling import count_ids
 from mws_hf.extend.trim import Trimming
 from mws_hf.learn.described import Range, check_range
 from mws_hf.learn.vocabulary import merges_for
-from mws_hf.text.special import BYTE_TOKENS
+from mws_hf.text.special import BYTE_TOKENS, check_order
 from mws_hf.tokenizer.stock import Tokenizer
 from mws_hf.tokenizer.training_record import FILE as RECORD
 from mws_hf.tokenizer.training_record import added_record
@@ -168,6 +168,7 @@ def extend(
     ([' w', 'al', 'k', 's'], 4)
     """
     check_range("n_tokens", n_tokens, Range(1, whole=True), optional=True)
+    check_order("tokens", tokens)
     counts = as_word_counts(counts)
     base = open_base(tokenizer)
     chosen, strings, guard = ExtensionSettings(**settings), check_strings(base, tokens), protect(base, protected)

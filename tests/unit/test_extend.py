@@ -329,7 +329,7 @@ def test_broken_files_are_named(tmp_path):
     with pytest.raises(MwSError, match="nowhere"):
         open_base(source)
     file.unlink()
-    with pytest.raises(MwSError, match="no tokenizer.json"):
+    with pytest.raises(MwSError, match="needs a tokenizer.json"):
         open_base(source)
 
 

@@ -11,10 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models
+from transformers import AutoTokenizer
 
 import mws_hf
 from mws_hf import MwSError
-from mws_hf.extend.base import Base, open_base
+from mws_hf.extend.base import Base, open_base, read_ids
+from mws_hf.extend.extension import extend
 from mws_hf.extend.trim import Trimming, count_uses, last_merges, measure_use, trim
 from tests.examples import examples
 from tests.in_process import mws
@@ -22,6 +24,7 @@ from tests.small_bases import BASES, ENGLISH, SPECIAL, llama3_like, russian, sav
 from tests.small_tokenizers import ADVERSARIAL
 
 KINDS = [*BASES, "tiktoken"]
+MASK = {"__type": "AddedToken", "content": "<mask>", "lstrip": True, "special": True}
 CODE = [ENGLISH[1], ENGLISH[3]]
 
 
@@ -275,3 +278,25 @@ def test_the_command_refuses_in_one_line_and_leaves_what_was_there(folder):
         assert message in done.stderr
         assert [file.name for file in (folder / "there").iterdir()] == ["notes.json"]
         assert (folder / "there" / "notes.json").read_text(encoding="utf-8") == "{}"
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"pad_token": "<pad>"},
+        {"additional_special_tokens": ["<a>", "<b>"], "mask_token": MASK},
+        {"pad_token": " talking"},  # an entry like others, but for the config
+    ],
+)
+@pytest.mark.parametrize("operation", ["trim", "extend"])
+def test_tokens_that_the_config_alone_names_count_as_the_class_counts_them(operation, settings, tmp_path):
+    base = save(llama3_like(), tmp_path / "base", **settings)
+    if operation == "trim":
+        trim(base, ["The rain"], min_count=1).save(tmp_path / "new", base)
+    else:
+        extend(base, {" привет": 9, " приветы": 5}, 4, composition=0).save(tmp_path / "new", base)
+    old, new = (AutoTokenizer.from_pretrained(place) for place in (base, tmp_path / "new"))
+    ids = read_ids(tmp_path / "new" / "ids.json")
+    assert len(ids) == len(old) and set(old.all_special_tokens) == set(new.all_special_tokens)
+    assert {ids[number] for number in old.all_special_ids} == set(new.all_special_ids)
+    assert len(new) == max(Tokenizer.from_file(str(tmp_path / "new" / "tokenizer.json")).get_vocab().values()) + 1

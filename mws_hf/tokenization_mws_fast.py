@@ -320,19 +320,18 @@ def import_notebook(
     return MwSTokenizerFast(tokenizer_object=backend, **roles)
 
 
-def pretrained(name: str, source: str | os.PathLike[str] | None = None) -> MwSTokenizerFast:
+def pretrained(name: str) -> MwSTokenizerFast:
     """Load a trained tokenizer of this project by name.
 
     Args:
         name: such as "mws-ru-32k"; `mws pretrained` lists them.
-        source: the folder, archive or Hub user to take the tokenizer from; see `pretrained_folder`.
 
     Raises:
-        MwSError: there is no such tokenizer, the source lacks it, or its files differ from the released ones.
+        MwSError: there is no such tokenizer, or its files differ from the released ones.
     """
-    from mws_hf.tokenizer.hub import pretrained_folder
+    from mws_hf.tokenizer.pretrained import pretrained_folder
 
-    loaded: MwSTokenizerFast = MwSTokenizerFast.from_pretrained(pretrained_folder(name, source))
+    loaded: MwSTokenizerFast = MwSTokenizerFast.from_pretrained(pretrained_folder(name))
     return loaded
 
 

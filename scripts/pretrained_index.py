@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mws_hf.atomic import atomic_path, write_text
-from mws_hf.tokenizer.hub import INDEX, text_digest
+from mws_hf.tokenizer.pretrained import INDEX, text_digest
 
 ROOT = Path(__file__).resolve().parent.parent
 CARDS = ROOT / "model_cards"

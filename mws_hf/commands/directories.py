@@ -194,46 +194,33 @@ def pretrained_command(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The folder to write [default: NAME, in this folder].")
     ] = None,
-    source: Annotated[
-        str | None,
-        typer.Option(
-            "--from",
-            metavar="FILE|URL|DIR|hub:USER",
-            help="A release's archive by path or URL, a folder of tokenizers, or a user of the Hub "
-            "[default: MWS_PRETRAINED if set, else the checkout, else what was taken before].",
-        ),
-    ] = None,
     as_json: options.Json = False,
 ) -> None:
     """List the trained tokenizers of this project, or write one of them into a folder; its files are checked.
 
-    No network is asked unless --from names a URL or the Hub. What is taken from an archive is kept in
-    ~/.cache/mws_hf/pretrained, where `mws_hf.pretrained("NAME")` and `mws pretrained NAME` find it again. On a machine
-    without a network, carry the archive there and name its path.
+    They come with the package; every command takes their names.
 
     For example:
 
         mws pretrained
 
         mws pretrained mws-ru-32k -o out/russian
-
-        mws pretrained mws-fi-16k --from mws-pretrained.zip
     """
-    from mws_hf.tokenizer.hub import place_of, pretrained_folder, ready_made, write_folder
+    from mws_hf.tokenizer.pretrained import pretrained_folder, ready_made, write_pretrained
 
     if name is not None:
         target = output or Path(name)
-        folder = pretrained_folder(name, source)
-        claim_folder(target, source, beside=folder, anew=False)
-        write_folder(name, folder, target)
+        folder = pretrained_folder(name)
+        claim_folder(target, beside=folder, anew=False)
+        write_pretrained(name, target)
         entry = ready_made()[name]
         found = {"directory": str(target), "license": entry.license}
         tell(found, f"{target}: {name}, {entry.entries:,} entries, {entry.license}", as_json)
         return
-    if output is not None or source is not None:
-        raise MwSError("--output and --from are for one tokenizer; name it: mws pretrained NAME ...")
-    rows = [{**asdict(entry), "here": place_of(entry.name)} for entry in ready_made().values()]
-    header = ["name", "languages", "entries", "MB", "F1", "tokens/word", "bytes/token", "licence", "here"]
+    if output is not None:
+        raise MwSError("--output is for one tokenizer; name it: mws pretrained NAME -o DIR")
+    rows = [asdict(entry) for entry in ready_made().values()]
+    header = ["name", "languages", "entries", "MB", "F1", "tokens/word", "bytes/token", "licence"]
     cells = [
         [
             row["name"],
@@ -244,7 +231,6 @@ def pretrained_command(
             f"{row['tokens_per_word']:.2f}",
             f"{row['bytes_per_token']:.2f}",
             row["license"],
-            row["here"] or "no: --from",
         ]
         for row in rows
     ]

@@ -309,23 +309,16 @@ def transplant_command(
     tokenizer: Annotated[str, typer.Argument(help="Directory of the new tokenizer, or a Hub name.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The model directory to write.")],
     init: Annotated[
-        Literal["mean", "quiet", "weighted", "focus"],
+        Literal["mean", "quiet"],
         typer.Option(
-            metavar="mean|quiet|weighted|focus",
-            help="First row of a new token: the mean of its old pieces; half that, half the rows of bytes that no text "
-            "has; pieces weighted by their share in --text; or a mean of old tokens that stand in --text as it does.",
+            metavar="mean|quiet",
+            help="First row of a new token: the mean of its old pieces; or half that, half the rows of bytes that no "
+            "text has.",
         ),
     ] = "mean",
-    text: Annotated[
-        list[str] | None,
-        typer.Option(help="Text of the new tokens' language, for --init weighted and focus; repeat for more."),
-    ] = None,
     pad_to_multiple: Annotated[
         int | None, typer.Option(help="Fill rows up to a multiple of this [default: as the base has it].", min=1)
     ] = None,
-    column: options.Column = None,
-    encoding: options.Encoding = "utf-8",
-    errors: options.Errors = "strict",
     as_json: options.Json = False,
 ) -> None:
     """Give a pretrained model another tokenizer, such as its own trimmed or extended; nothing is trained.
@@ -336,33 +329,16 @@ def transplant_command(
 
         mws transplant Qwen/Qwen3-0.6B out/qwen-ru -o out/qwen-ru-model
 
-        mws transplant Qwen/Qwen3-0.6B out/qwen-ru --init focus --text 'russian/*.txt.gz' -o out/qwen-ru-model
+        mws transplant Qwen/Qwen3-0.6B out/qwen-ru --init quiet -o out/qwen-ru-model
     """
-    reading = Reading(column, encoding, errors)
-    claim_folder(output, model, tokenizer, text, model=True)
+    claim_folder(output, model, tokenizer, model=True)
     try:
         import torch  # noqa: F401
     except ImportError as error:
         raise MwSError("models need torch: pip install torch accelerate") from error
     from mws_hf.extend.checkpoint import transplant_directory
-    from mws_hf.extend.first_rows import check_init
 
-    check_init(init, bool(text))
-    if text:
-        _check_rows_text(text, reading)
-    read = documents(text, reading) if text else None
-    report = asdict(transplant_directory(model, tokenizer, output, init, pad_to_multiple, read))
+    report = asdict(transplant_directory(model, tokenizer, output, init, pad_to_multiple))
     tell_faults(output)
     line = ", ".join(f"{number:,} {name}" for name, number in report.items())
     tell({"directory": str(output), **report}, f"{output}: rows {line}", as_json)
-
-
-def _check_rows_text(text: list[str], reading: Reading) -> None:
-    from mws_hf.corpus.counts_file import is_counts_file
-    from mws_hf.corpus.files import expand_paths
-    from mws_hf.corpus.inputs import check_files
-
-    files = expand_paths(text)
-    if saved := [name for name in files if Path(name).is_file() and is_counts_file(name)]:
-        raise MwSError(f"{saved[0]}: holds counts of words, not text; give files of text to --text")
-    check_files(files, reading)

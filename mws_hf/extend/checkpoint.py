@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -19,8 +19,16 @@ from mws_hf.atomic import staged
 from mws_hf.cards.readme import is_untouched
 from mws_hf.errors import MwSError
 from mws_hf.extend.base import open_class, read_ids, write_json
-from mws_hf.extend.embeddings import LOST, TransplantReport, logger, mix_rows, new_table, roles_of, successors
-from mws_hf.extend.first_rows import check_init
+from mws_hf.extend.embeddings import (
+    LOST,
+    TransplantReport,
+    check_init,
+    logger,
+    mix_rows,
+    new_table,
+    roles_of,
+    successors,
+)
 from mws_hf.tokenizer.file import load_json, load_settings
 from mws_hf.tokenizer.hub import snapshot
 from mws_hf.tokenizer.ids import renumber_model
@@ -44,7 +52,6 @@ def transplant_directory(
     output: str | os.PathLike[str],
     init: str = "mean",
     pad_to_multiple: int | None = None,
-    text: Iterable[str] | None = None,
 ) -> TransplantReport:
     """Write a copy of a pretrained model that is fitted to another tokenizer, and the tokenizer beside it.
 
@@ -52,22 +59,21 @@ def transplant_directory(
         model: a directory with config.json, tokenizer and .safetensors weights, or a Hub name.
         tokenizer: a directory with tokenizer.json, or a Hub name.
         output: the directory to write, atomically.
-        init: "mean", "quiet", "weighted" or "focus", see `embeddings.transplant`.
+        init: "mean" or "quiet", see `embeddings.transplant`.
         pad_to_multiple: rows are filled up to a multiple of this; None does as the model's embeddings have it.
-        text: documents of the language that the new tokens are for; "weighted" and "focus" read them once.
 
     Raises:
-        MwSError: unknown init, text missing or not read, no such model or tokenizer, no .safetensors weights, a tensor
+        MwSError: unknown init, no such model or tokenizer, no .safetensors weights, a tensor
             by vocabulary that cannot follow, a slow tokenizer, an ids.json of another base, fewer rows than ids.
     """
-    check_init(init, text is not None)
+    check_init(init)
     source, target = _local(model), _local(tokenizer)
     old_tokenizer, new_tokenizer = open_class(source), open_class(target)
     shards, settings = shard_of_tensors(source), load_settings(source / "config.json")
     tables = vocabulary_tables(stored_tensors(source), settings)
     rows = usable_tables(tables, settings, source)
     ids = read_ids(target / IDS_FILE) if (target / IDS_FILE).is_file() else None
-    mixtures, report = mix_rows(old_tokenizer, new_tokenizer, init, text, rows, pad_to_multiple, ids)
+    mixtures, report = mix_rows(old_tokenizer, new_tokenizer, init, rows, pad_to_multiple, ids)
     successor, roles = successors(old_tokenizer, new_tokenizer), roles_of(old_tokenizer, new_tokenizer)
     changed = {
         table.name: new_table(_read_tensor(source / shards[table.name], table.name), table, mixtures)

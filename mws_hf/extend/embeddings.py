@@ -2,7 +2,7 @@
 
 Tokens are matched by their raw bytes, so byte-level, metaspace and character-level tokenizers meet; of an extended or
 trimmed tokenizer (`mws_hf.extend`) every old token keeps its row bit for bit. Every new row is a weighted mean of old
-rows (`extend.first_rows`), and input and output embeddings use the same weights. Models on disk: `extend.checkpoint`.
+rows, in all tensors by vocabulary the same. Models on disk: `extend.checkpoint`.
 """
 
 from __future__ import annotations
@@ -10,20 +10,26 @@ from __future__ import annotations
 import copy
 import dataclasses
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from tokenizers import Tokenizer
 
 from mws_hf.errors import MwSError, SettingError
 from mws_hf.extend.base import IdMap
-from mws_hf.extend.first_rows import Mixture, check_init, mixed_rows, weigh
 from mws_hf.extend.spelling import Spelling, raw_bytes
 from mws_hf.tokenizer.ids import SIZES, Role, Successor, is_id_field, renumbered_field
 from mws_hf.tokenizer.layout import IDS_FILE
 from mws_hf.tokenizer.rows import Table, Tensor, usable_tables, vocabulary_tables
+
+Mixture: TypeAlias = tuple[list[int], list[float]]
+"""Old ids and their weights, which add up to 1; without ids, the mean of all old rows."""
+
+INITS = ("mean", "quiet")
+_NEVER = [bytes([byte]) for byte in (0xC0, 0xC1, *range(0xF5, 0x100))]
+"""Bytes that no UTF-8 text has, so that the rows of their tokens have learnt nothing but to stay silent."""
 
 logger = logging.getLogger(__name__)
 LOST = "%s: %s named a token that the new tokenizer lacks; the id was dropped"
@@ -40,7 +46,7 @@ class TransplantReport:
     Attributes:
         special: special tokens, by role or by name.
         copied: tokens with the same bytes in both vocabularies; old rows that no token uses, kept, are among them.
-        mixed: tokens made of their old pieces or, by "focus", of copied tokens like them.
+        mixed: tokens made of their old pieces.
         fallback: tokens that the old tokenizer cannot spell, such as special tokens it lacks: the mean of all old rows.
         padding: rows after the vocabulary, which no token uses.
     """
@@ -58,7 +64,6 @@ def transplant(
     new_tokenizer: Any,
     init: str = "mean",
     pad_to_multiple: int | None = None,
-    text: Iterable[str] | None = None,
 ) -> tuple[Any, TransplantReport]:
     """Copy a causal model and fit it to another tokenizer.
 
@@ -68,23 +73,20 @@ def transplant(
         new_tokenizer: a fast tokenizer.
         init: "mean": a new token is the mean of the old tokenizer's pieces of its string (FVT, Gee et al. 2022).
             "quiet": half that, half the rows of bytes that no text has, so that old tokens keep their probability.
-            "weighted": the pieces count by their share in `text`. "focus": a mean of tokens in both vocabularies by the
-            likeness of their neighbours in `text` (FOCUS, Dobler & de Melo 2023, who train fastText vectors for that).
         pad_to_multiple: rows are filled up to a multiple of this, by old rows after the vocabulary or the mean of all;
             None does as the old embeddings have it, see `row_count`.
-        text: documents of the language that the new tokens are for; "weighted" and "focus" read them once.
 
     Returns:
         The new model (tied embeddings, dtype and device kept, the special ids of its configs changed), and a report.
 
     Raises:
-        MwSError: unknown init, text missing or not read, a slow tokenizer, an old one with more ids than rows, a tensor
+        MwSError: unknown init, a slow tokenizer, an old one with more ids than rows, a tensor
             by vocabulary that cannot follow.
     """
-    check_init(init, text is not None)
+    check_init(init)
     successor, roles = successors(old_tokenizer, new_tokenizer), roles_of(old_tokenizer, new_tokenizer)
     rows = usable_tables([table for _, table in _tables_in_memory(model)], model.config.to_dict(), type(model).__name__)
-    mixtures, report = mix_rows(old_tokenizer, new_tokenizer, init, text, rows, pad_to_multiple)
+    mixtures, report = mix_rows(old_tokenizer, new_tokenizer, init, rows, pad_to_multiple)
     changed = copy.deepcopy(model)
     _replace_rows(changed, mixtures, successor)
     for config in filter(None, (changed.config, getattr(changed, "generation_config", None))):
@@ -108,11 +110,16 @@ def _fit_config(config: Any, successor: Successor, roles: Mapping[str, Role], ro
                 _fit_config(value, successor, roles, rows)
 
 
+def check_init(init: str) -> None:
+    """Refuse an unknown name of first rows."""
+    if init not in INITS:
+        raise SettingError("init", init, f"is unknown; choose one of {', '.join(INITS)}")
+
+
 def mix_rows(
     old_tokenizer: Any,
     new_tokenizer: Any,
     init: str,
-    text: Iterable[str] | None,
     rows: int | None,
     pad_to_multiple: int | None,
     ids: IdMap | None = None,
@@ -122,14 +129,14 @@ def mix_rows(
     `rows` are those of the old embeddings; None stands for as many as the old tokenizer has ids. Without `ids` tokens
     are matched by their strings.
     """
-    check_init(init, text is not None)
+    check_init(init)
     old, new = Spelling(_backend(old_tokenizer)), _backend(new_tokenizer)
     old_size, pieces = len(old.pieces), raw_bytes(new)
     rows = old_size if rows is None else rows
     n_rows = row_count(rows, old_size, len(pieces), pad_to_multiple)
     kept = kept_rows(old.backend, new, ids)
     mixtures, report = _mean_mixtures(old, pieces, _special_matches(old_tokenizer, new_tokenizer), kept)
-    mixtures = weigh(mixtures, init, old, new, text)
+    mixtures = hushed(mixtures, old) if init == "quiet" else mixtures
     report = dataclasses.replace(report, padding=n_rows - len(pieces))
     for index in range(len(pieces), n_rows):
         spare = index if index >= old_size else old_size + index - len(pieces)
@@ -258,6 +265,49 @@ def _mean_mixtures(
         else:
             mixtures.append(([], []))
     return mixtures, TransplantReport(len(special), copied, mixed, len(mixtures) - len(special) - copied - mixed)
+
+
+def hushed(mixtures: list[Mixture], old: Spelling) -> list[Mixture]:
+    """Mix tokens of several pieces half from these, half from tokens of bytes that no text has.
+
+    A model has learnt never to say the latter. So new tokens take little probability from old ones before they are
+    trained, in untied heads and tied ones.
+    """
+    never = [old.by_bytes[byte] for byte in _NEVER if byte in old.by_bytes]
+    if not never:
+        raise SettingError("init", "quiet", "needs tokens of single bytes, which the old one lacks; choose 'mean'")
+    silence = [0.5 / len(never)] * len(never)
+    return [
+        (ids + never, [weight / 2 for weight in weights] + silence) if len(ids) > 1 else (ids, weights)
+        for ids, weights in mixtures
+    ]
+
+
+def mixed_rows(matrix: torch.Tensor, mixtures: Sequence[Mixture]) -> torch.Tensor:
+    """Compute weighted means of rows, (mixtures, width), in the type of `matrix`; single rows stay bit for bit."""
+    if matrix.dim() == 1:  # a bias
+        return mixed_rows(matrix[:, None], mixtures)[:, 0]
+    rows = matrix.new_empty((len(mixtures), matrix.shape[1]))
+    single = [index for index, (ids, _) in enumerate(mixtures) if len(ids) == 1]
+    rows[single] = matrix[[mixtures[index][0][0] for index in single]]
+    if len(single) == len(mixtures):
+        return rows
+    mixed = [index for index, (ids, _) in enumerate(mixtures) if len(ids) > 1]
+    rows[mixed] = _means(matrix, [mixtures[index] for index in mixed]).to(matrix.dtype)
+    empty = [index for index, (ids, _) in enumerate(mixtures) if not ids]
+    rows[empty] = matrix.mean(0, dtype=torch.float32).to(matrix.dtype)
+    return rows
+
+
+def _means(matrix: torch.Tensor, mixtures: list[Mixture]) -> torch.Tensor:
+    """Compute weighted means of rows in float32, (mixtures, width); only the rows that occur are made float32."""
+    flat = torch.tensor([index for ids, _ in mixtures for index in ids], device=matrix.device, dtype=torch.long)
+    weights = torch.tensor([weight for _, shares in mixtures for weight in shares], device=matrix.device)
+    starts = torch.tensor([0, *(len(ids) for ids, _ in mixtures)], device=matrix.device).cumsum(0)[:-1]
+    used, places = flat.unique(return_inverse=True)
+    return torch.nn.functional.embedding_bag(
+        places, matrix[used].float(), starts, mode="sum", per_sample_weights=weights.float()
+    )
 
 
 def new_table(old: torch.Tensor, table: Table, mixtures: list[Mixture]) -> torch.Tensor:

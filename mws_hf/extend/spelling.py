@@ -15,7 +15,7 @@ from mws_hf.kernels.arrays import Longs
 from mws_hf.tokenizer.spec import Spec
 from mws_hf.tokenizer.stock import Tokenizer, without_limits
 
-_BATCH, _PLACES = 1024, 1 << 20
+_BATCH = 1024
 
 
 class Spelling:
@@ -105,20 +105,3 @@ def count_ids(tokenizer: Tokenizer, texts: Iterable[str], size: int) -> Longs:
     while batch := list(islice(parts, _BATCH)):
         uses += np.bincount(np.concatenate(batch), minlength=size)
     return uses
-
-
-def joined(parts: Iterable[Longs], gap: int) -> Iterator[Longs]:
-    """Join the ids of many texts into arrays of a million places or more, with `gap` places of -1 after each text.
-
-    >>> [array.tolist() for array in joined([np.array([3, 4]), np.array([5])], 2)]
-    [[3, 4, -1, -1, 5, -1, -1]]
-    """
-    between, held, places = np.full(gap, -1, np.int64), list[Longs](), 0
-    for ids in parts:
-        held += [ids, between]
-        places += len(ids) + gap
-        if places >= _PLACES:
-            yield np.concatenate(held)
-            held, places = [], 0
-    if held:
-        yield np.concatenate(held)

@@ -4,7 +4,6 @@
 
 import math
 
-import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -17,8 +16,7 @@ from tokenizers import Tokenizer
 from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
 from mws_hf.errors import MwSError
-from mws_hf.extend.embeddings import transplant
-from mws_hf.extend.first_rows import INITS, READERS, sparsemax
+from mws_hf.extend.embeddings import INITS, transplant
 from tests.small_language import sentences, small_run, tokenizer_dir, train_steps, write_corpus
 
 
@@ -35,10 +33,6 @@ def old(folder):
     return folder / "run" / "model"
 
 
-def text_for(init):
-    return sentences(300, seed=4) if init in READERS else None
-
-
 def _random_like(model):
     torch.manual_seed(5)
     return LlamaForCausalLM(model.config).eval()
@@ -50,7 +44,7 @@ def test_far_below_random_at_once_and_recovers(old, folder, init, kind):
     directory = tokenizer_dir(folder, kind, 345)
     model = AutoModelForCausalLM.from_pretrained(old).eval()
     new_tokenizer = AutoTokenizer.from_pretrained(directory)
-    changed, report = transplant(model, AutoTokenizer.from_pretrained(old), new_tokenizer, init, text=text_for(init))
+    changed, report = transplant(model, AutoTokenizer.from_pretrained(old), new_tokenizer, init)
     codec, held_out = Codec.open(directory), sentences(40, seed=77)
     assert changed.get_input_embeddings().weight.shape[0] == codec.vocabulary_size
     assert report.special + report.copied + report.mixed + report.fallback == codec.vocabulary_size
@@ -104,26 +98,14 @@ def test_to_its_own_tokenizer_nothing_changes(old):
     model = AutoModelForCausalLM.from_pretrained(old)
     tokenizer = AutoTokenizer.from_pretrained(old)
     for init in INITS:
-        changed, report = transplant(model, tokenizer, tokenizer, init, text=text_for(init))
+        changed, report = transplant(model, tokenizer, tokenizer, init)
         rows = len(tokenizer)
         assert torch.equal(changed.get_input_embeddings().weight, model.get_input_embeddings().weight[:rows])
         assert report.mixed == 0
 
 
-def test_sparsemax_is_the_projection_onto_the_simplex():
-    scores = torch.tensor(np.sort(np.random.default_rng(0).normal(0, 1, (50, 7)))[:, ::-1].copy())
-    weights = sparsemax(scores)
-    assert torch.allclose(weights.sum(1), torch.ones(50, dtype=torch.float64)) and (weights >= 0).all()
-    # optimality: on the support the residual is constant, outside it is not larger
-    residual = scores - weights
-    for row in range(50):
-        support = weights[row] > 0
-        level = residual[row][support]
-        assert torch.allclose(level, level[0].expand_as(level)) and (residual[row][~support] <= level[0] + 1e-9).all()
-
-
 def test_mistakes_are_named(old):
-    with pytest.raises(MwSError, match="choose one of mean, quiet, weighted, focus"):
+    with pytest.raises(MwSError, match="choose one of mean, quiet"):
         transplant(None, None, None, "magic")
     with pytest.raises(MwSError, match="slow"):
         transplant(None, object(), Tokenizer.from_file(str(old / "tokenizer.json")), "mean")

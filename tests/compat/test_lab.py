@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -113,3 +114,10 @@ def test_what_a_place_lacks_is_named():
 def test_lines_of_so_many_bytes_are_whole():
     assert head(["дом\n", "дома\n", "кот\n"], 16) == ["дом\n", "дома\n"]
     assert mean([0.1, 0.3], "+.1f") == "+0.2 ± 1.3"
+
+
+def test_the_readme_names_every_experiment_and_every_table_of_the_pages():
+    page = (ROOT / "scripts" / "README.md").read_text(encoding="utf-8")
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    tables = {name for each in pages for name in re.findall(r"<!-- from figures:(\w+) -->", each.read_text("utf-8"))}
+    assert tables and not [name for name in (*names(), *tables) if not re.search(rf"\b{name}\b", page)]

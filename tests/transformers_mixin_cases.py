@@ -1,6 +1,6 @@
 """The test classes that `test_transformers_mixin.py` runs in a process of its own; not collected by name.
 
-`MWS_TESTER_MIXIN` names the folder that `scripts/fetch_tester_mixin.py` filled.
+`MWS_TESTER_MIXIN` names the folder that `tests/fetch_tester_mixin.py` filled.
 """
 
 import importlib

@@ -7,7 +7,7 @@ type. This module finds neither morphs nor boundary evidence.
 Compositions pay for all boundaries of the evidence, but in code only for certain ones. Between the capitals and
 underscores of identifiers length is what counts, so frequency alone decides there, also whether ``.append`` or
 ``(self`` becomes one token. With the prices of a language, a training on several languages and code took 8.7 % fewer
-bytes a token of Python than BPE; without them it takes 4.8 % fewer (scripts/LOG.md, 2026-11-22).
+bytes a token of Python than BPE; without them it takes 4.8 % fewer (scripts/log, 2026-11-22).
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def with_capitals(words: CodePoints, counts: Longs) -> tuple[CodePoints, Longs]:
     """Give each word that occurs `SHARE` times and more in small letters an upper-case variant; new words come last.
 
     Running text has few words in capitals, so a vocabulary learnt from it cuts a headline into many tokens. One
-    occurrence in capitals for every `SHARE` in small letters mends this for 30 to 300 entries (scripts/LOG.md,
+    occurrence in capitals for every `SHARE` in small letters mends this for 30 to 300 entries (scripts/log,
     2026-11-23). Words with one capital at the head get no variant: they would make text 1.9 % longer. A word whose
     upper-case variant is longer, such as one with "ß", gets none either.
 

@@ -40,7 +40,7 @@ DEFAULT_COMPOSITION = 0.5
 """Share of the merges given to compositions by the contextual criterion.
 
 Half of 32,000 leaves more morph merges than most lists yield evidence for, and at 8,000 the morph F1 is on its plateau
-from 4,000 on (scripts/LOG.md, 2026-11-21).
+from 4,000 on (scripts/log, 2026-11-21).
 """
 
 MULTILINGUAL_COMPOSITION = 0.6
@@ -49,7 +49,7 @@ MULTILINGUAL_COMPOSITION = 0.6
 Morphs are learnt with every language alike, compositions by the frequencies of the text, as BPE does. With half of the
 merges a language that has more text than others gets too few whole words. Measured on eight languages at 64,000 and
 128,000 entries against BPE of the same text: Russian has up to 9 % more tokens a word with .5, at most 7.7 % with .6
-(scripts/LOG.md, 2026-11-22).
+(scripts/log, 2026-11-22).
 """
 
 DEFAULT_HIDDEN_BOUNDARY_PRICE = 1.0
@@ -58,7 +58,7 @@ DEFAULT_HIDDEN_BOUNDARY_PRICE = 1.0
 1 means: a composition must save at least as many tokens as an average type has occurrences for each boundary it hides.
 At 32,000 entries this costs 4.6 (English) to 7.9 % (Russian) more tokens a word than BPE and keeps 80 (forms of Russian
 text) to 100 % (English) of the boundary F1 of the morphs (scripts/results/quality.md). 0 (plain frequency) costs .5 %
-more in Finnish and 2.6 % in Russian, and keeps 79 and 73 % of the F1 (scripts/LOG.md, 2026-11-22).
+more in Finnish and 2.6 % in Russian, and keeps 79 and 73 % of the F1 (scripts/log, 2026-11-22).
 """
 
 DEFAULT_CROSSING_PENALTY = 16.0
@@ -72,7 +72,7 @@ class EvidenceSettings:
     """Settings of the boundary evidence; its constants are in the modules of the views.
 
     One set of constants serves all languages. They were chosen on the gold sets of README's quality table, language by
-    language as their notes and scripts/LOG.md show, so that figures on those sets are mildly optimistic; other gold was
+    language as their notes and scripts/log show, so that figures on those sets are mildly optimistic; other gold was
     never looked at.
 
     Attributes:

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 )
 def test_both_classes_pass_the_tester_mixins(tmp_path):
     pytest.importorskip("parameterized", reason="the mixins need the parameterized package")
-    script = [sys.executable, str(ROOT / "scripts" / "fetch_tester_mixin.py")]
+    script = [sys.executable, str(ROOT / "tests" / "fetch_tester_mixin.py")]
     fetched = subprocess.run(script, capture_output=True, text=True, check=False)
     if fetched.returncode == 3:
         pytest.skip(f"the source archive of transformers cannot be fetched: {fetched.stderr[-300:]}")

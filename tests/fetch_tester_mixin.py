@@ -1,6 +1,6 @@
 """Fetch the tokenizer test mixins of the installed transformers from its source archive on PyPI; nothing is vendored.
 
-Usage: python scripts/fetch_tester_mixin.py [FOLDER]
+Usage: python tests/fetch_tester_mixin.py [FOLDER]
 
 Prints the folder that holds the `tests` folder with the mixins. A folder that has them already is not fetched again.
 Exit code 3: the registry could not be reached (the caller may skip).

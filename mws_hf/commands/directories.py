@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -12,6 +12,9 @@ from mws_hf.atomic import check_output
 from mws_hf.commands import options
 from mws_hf.commands.outputs import aligned, claim_folder, counted, files_in, refuse_overwriting, tell, tell_faults
 from mws_hf.errors import MissingTokenizerError, MwSError
+
+if TYPE_CHECKING:
+    from mws_hf.tokenizer.stock import Tokenizer as Backend
 
 Format = Literal["notebook", "gguf", "tiktoken", "byte-level"]
 
@@ -48,15 +51,16 @@ def export(
     if pattern is not None and form != "byte-level":
         raise MwSError("--pattern goes with --format byte-level; the other formats keep the pattern there")
     check_output(output, folder=form != "gguf")
-    from mws_hf.tokenizer.hub import tokenizer_folder, tokenizer_place
+    from mws_hf.tokenizer.opened import open_tokenizer
 
-    directory = tokenizer_place(tokenizer)
+    opened = open_tokenizer(tokenizer)
+    folder = opened.folder or Path()
     if form == "notebook":
-        _to_notebook(tokenizer_folder(directory), output)
+        _to_notebook(folder, output)
     elif form == "byte-level":
-        _to_byte_level(tokenizer_folder(directory), output, pattern)
+        _to_byte_level(opened.backend, folder, output, pattern)
     else:
-        _to_client(directory, output, form, name=Path(tokenizer).resolve().name)
+        _to_client(opened.backend, folder, output, form, name=Path(tokenizer).resolve().name)
 
 
 def _to_notebook(directory: Path, output: Path) -> None:
@@ -76,7 +80,7 @@ def _to_notebook(directory: Path, output: Path) -> None:
     typer.echo(f"{output}: {VOCABULARY_FILE}, {MERGES_FILE}")
 
 
-def _to_byte_level(directory: Path, output: Path, pattern: str | None) -> None:
+def _to_byte_level(old: Backend, directory: Path, output: Path, pattern: str | None) -> None:
     from mws_hf.text.sample_texts import sample_texts
     from mws_hf.tokenizer.export import compare_ids, to_byte_level_backend
     from mws_hf.tokenizer.file import (
@@ -84,12 +88,10 @@ def _to_byte_level(directory: Path, output: Path, pattern: str | None) -> None:
         TOKENIZER_FILE,
         chat_templates,
         load_settings,
-        read_tokenizer,
         save_backend,
     )
 
     claim_folder(output, directory, directory / TOKENIZER_FILE)
-    old = read_tokenizer(directory / TOKENIZER_FILE)
     new = to_byte_level_backend(old, pattern)
     found = compare_ids(old, sample_texts(), lambda text: new.encode(text, add_special_tokens=False).ids)
     shown = f", such as {found.ids[0][:60]!r}" if found.ids else ""
@@ -103,16 +105,14 @@ def _to_byte_level(directory: Path, output: Path, pattern: str | None) -> None:
     typer.echo(f"{output}: {counted(new.get_vocab_size(), 'token')}, byte-level")
 
 
-def _to_client(directory: Path, output: Path, form: Format, name: str) -> None:
+def _to_client(backend: Backend, folder: Path, output: Path, form: Format, name: str) -> None:
     from mws_hf.text.sample_texts import sample_texts
     from mws_hf.tokenizer.export import MODULE_FILE, RANKS_FILE, write_gguf, write_tiktoken
-    from mws_hf.tokenizer.file import CONFIG_FILE, TOKENIZER_FILE, chat_templates, load_settings, read_tokenizer
+    from mws_hf.tokenizer.file import CONFIG_FILE, chat_templates, load_settings
 
-    folder = directory if directory.is_dir() else directory.parent
-    file = folder / TOKENIZER_FILE if directory.is_dir() else directory
     written = [output] if form == "gguf" else files_in(output, (RANKS_FILE, MODULE_FILE))
-    refuse_overwriting(written, directory, list(folder.glob("*")))
-    backend, texts = read_tokenizer(file), sample_texts()
+    refuse_overwriting(written, folder, list(folder.glob("*")))
+    texts = sample_texts()
     if form == "gguf":
         settings = load_settings(folder / CONFIG_FILE)
         found = write_gguf(backend, _roles(settings), output, texts, name, chat_templates(folder, settings))

@@ -68,16 +68,20 @@ def evaluate_command(
 
     docs/score.md says what each column means.
     """
-    from mws_hf.tokenizer.hub import named_sources, tokenizer_place
+    from mws_hf.tokenizer.hub import named_sources
+    from mws_hf.tokenizer.opened import open_tokenizer
 
     sources = named_sources(directories)
     if not gold and text is None:
         raise MwSError("nothing to score on: give gold segmentations (--gold FILE), running text (--text FILE) or both")
     check_scored(gold, [text], bits)
-    named = {name: tokenizer_place(source) for name, source in sources.items()}
+    named = {name: open_tokenizer(source, by_class=True) for name, source in sources.items()}
     if output is not None:
-        tokenizers = [str(file) for place in named.values() for file in place.glob("*.json")]
-        refuse_overwriting([output], gold, text, bits, list(named.values()), tokenizers)
+        folders = [opened.folder for opened in named.values() if opened.folder is not None]
+        tokenizers = [str(file) for folder in folders for file in folder.glob("*.json")]
+        refuse_overwriting(
+            [output], gold, text, bits, [each.place for each in named.values() if each.place], tokenizers
+        )
         check_output(output, folder=False)
     from mws_hf.evaluate.report import evaluate as run_evaluation
     from mws_hf.evaluate.report import json_text

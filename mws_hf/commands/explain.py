@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from dataclasses import asdict, dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,10 +19,8 @@ from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, split
 if TYPE_CHECKING:
     from mws_hf.corpus.groups import GroupedCounts
     from mws_hf.learn.any_word import AnyWord
-    from mws_hf.learn.contextual import Evidence
     from mws_hf.learn.settings import CriterionSettings, VocabularySettings
-    from mws_hf.tokenizer.explain import Explanation
-    from mws_hf.tokenizer.stock import Tokenizer
+    from mws_hf.tokenizer.opened import Opened
 
 From = Annotated[
     list[str] | None,
@@ -78,14 +74,19 @@ def explain(
         raise MwSError("--plot draws the evidence of words; --pair and --merges have none")
     if not classic:
         _check_asked(words, model, plot, sources)
-    known = Explained() if model is None else _open(model)
-    if model is not None and not quiet:
-        typer.echo(f"{model}: {known.describe()}", err=True)
+    from mws_hf.tokenizer.opened import open_tokenizer
+
+    opened = None if model is None else open_tokenizer(model)
+    if opened is not None and not quiet:
+        shown = {name: value for name, value in (opened.record or {}).items() if isinstance(value, str | int | float)}
+        said = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in shown.items() if name != "pattern")
+        typer.echo(f"{model}: {said or 'settings unknown, defaults assumed'}", err=True)
     if classic:
-        rows = _classic_rows(sources, pair, merges, known)
+        rows = _classic_rows(sources, pair, merges, opened)
         tell(rows, _terms_table(rows), as_json)
         return
-    _explain_words(words or [], known, sources, plot, as_json)
+    counts = None if sources.is_empty else _gathered(sources, opened, DEFAULT_PATTERN)
+    _explain_words(words or [], opened, counts, plot, as_json)
 
 
 def _check_asked(words: list[str] | None, model: str | None, plot: Path | None, sources: Sources) -> None:
@@ -104,113 +105,79 @@ def _check_asked(words: list[str] | None, model: str | None, plot: Path | None, 
         sources.check(None, None)
 
 
-@dataclass(frozen=True)
-class Explained:
-    """The tokenizer to explain, if any, and the record of its training (None: not known)."""
+def _settings(opened: Opened | None) -> tuple[CriterionSettings, VocabularySettings]:
+    """Return the settings of a tokenizer's training, or the default settings."""
+    from mws_hf.learn.settings import from_record
 
-    backend: Tokenizer | None = None
-    record: dict[str, Any] | None = None
-    folder: Path | None = None
-
-    @cached_property
-    def kept(self) -> AnyWord | None:
-        """Read the evidence that lies beside the tokenizer; None where there is none, as beside older ones."""
-        from mws_hf.tokenizer.training_record import EVIDENCE_FILE
-
-        if self.backend is None or self.folder is None or not (self.folder / EVIDENCE_FILE).is_file():
-            return None
-        from mws_hf.learn.any_word import read_evidence
-
-        return read_evidence(self.folder, self.backend)
-
-    @cached_property
-    def settings(self) -> tuple[CriterionSettings, VocabularySettings]:
-        """Return the settings of its training, or the default settings."""
-        from mws_hf.learn.settings import from_record
-
-        try:
-            return from_record(self.record or {})
-        except TypeError as error:
-            raise MwSError(f"the settings kept beside the tokenizer are damaged ({error}); train it again") from error
-
-    def describe(self) -> str:
-        """Describe the settings in a line."""
-        if self.record is None:
-            return "settings unknown, defaults assumed"
-        shown = {name: value for name, value in self.record.items() if isinstance(value, str | int | float)}
-        return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in shown.items() if name != "pattern")
-
-    def gather(self, sources: Sources, default_pattern: str = DEFAULT_PATTERN) -> GroupedCounts:
-        """Count the training words with the pattern, normalization and least count of the model."""
-        from mws_hf.tokenizer.backend import pattern_of
-
-        pattern = None if self.backend is None else pattern_of(self.backend)
-        vocabulary = self.settings[1]
-        counts = sources.gather(pattern, self.normalization, default_pattern, vocabulary.special_tokens)
-        return counts.at_least(vocabulary.min_count)
-
-    def evidence(self, counts: GroupedCounts) -> Evidence:
-        """Compute boundary evidence of training words by the model's settings; absent groups' weights do not count."""
-        from mws_hf.learn.multilingual import find_evidence
-        from mws_hf.learn.settings import ContextualSettings
-
-        settings, vocabulary = self.settings
-        own = settings.evidence if isinstance(settings, ContextualSettings) else None
-        weights = {name: weight for name, weight in vocabulary.weights.items() if name in counts}
-        return find_evidence(counts, own, weights)
-
-    @property
-    def normalization(self) -> str | None:
-        """Its Unicode normalization, such as "nfc"."""
-        if self.backend is None or self.backend.normalizer is None:
-            return None
-        return str(json.loads(self.backend.normalizer.__getstate__())["type"]).lower()
+    try:
+        return from_record((opened.record if opened else None) or {})
+    except TypeError as error:
+        raise MwSError(f"the settings kept beside the tokenizer are damaged ({error}); train it again") from error
 
 
-def _open(model: str) -> Explained:
-    from mws_hf.tokenizer.opened import open_tokenizer
+def _gathered(sources: Sources, opened: Opened | None, default_pattern: str) -> GroupedCounts:
+    """Count the training words with the pattern, normalization and least count of the tokenizer."""
+    from mws_hf.tokenizer.backend import pattern_of
 
-    opened = open_tokenizer(model)
-    return Explained(opened.backend, opened.record, opened.folder)
+    pattern = None if opened is None else pattern_of(opened.backend)
+    normalization = None if opened is None else opened.spec.normalization
+    vocabulary = _settings(opened)[1]
+    counts = sources.gather(pattern, normalization, default_pattern, vocabulary.special_tokens)
+    return counts.at_least(vocabulary.min_count)
 
 
-def _explain_words(words: list[str], known: Explained, sources: Sources, plot: Path | None, as_json: bool) -> None:
-    from mws_hf.tokenizer.explain import Traced, Tracer, plot_evidence, with_evidence
+def _evidence(opened: Opened | None, counts: GroupedCounts | None) -> AnyWord | None:
+    """Compute the evidence of training words by the tokenizer's settings, or read what lies beside it, if anything."""
+    if counts is None and (opened is None or opened.evidence_folder is None):
+        return None
+    from mws_hf.learn.any_word import AnyWord, read_evidence
 
-    if not sources.is_empty:
-        from mws_hf.learn.any_word import AnyWord
+    if counts is None:
+        assert opened is not None and opened.evidence_folder is not None
+        return read_evidence(opened.evidence_folder, opened.backend)
+    from mws_hf.learn.multilingual import find_evidence
+    from mws_hf.learn.settings import ContextualSettings
 
-    counts = None if sources.is_empty else known.gather(sources)
-    evidence = known.kept if counts is None else AnyWord(known.evidence(counts))
+    settings, vocabulary = _settings(opened)
+    own = settings.evidence if isinstance(settings, ContextualSettings) else None
+    weights = {name: weight for name, weight in vocabulary.weights.items() if name in counts}
+    return AnyWord(find_evidence(counts, own, weights))
+
+
+def _explain_words(
+    words: list[str], opened: Opened | None, counts: GroupedCounts | None, plot: Path | None, as_json: bool
+) -> None:
+    from mws_hf.tokenizer.explain import UNSEEN, Explanation, Tracer, plot_evidence, untraced
+
+    evidence = _evidence(opened, counts)
     if evidence is None:
-        _tell_of_no_evidence(known, plot)
-    tracer = None if known.backend is None else Tracer(known.backend)
-    drawn: list[tuple[str, list[float], list[str]]] = []
+        _tell_of_no_evidence(opened, plot)
+    tracer = Tracer(opened.backend) if opened else lambda text: untraced(_parts_of(text, counts))
+    drawn = []
     for word in words:
-        parts = tracer(" " + word) if tracer else [Traced(p, (p,), (), (p,)) for p in _parts_of(" " + word, counts)]
-        told = with_evidence(parts, evidence)
+        told = Explanation.of(tracer(" " + word), evidence)
         drawn += told.spelt
         if as_json:
-            typer.echo(json.dumps(_result(word, told, known, evidence is not None), ensure_ascii=False))
+            settings = {"settings": opened.record} if opened else {}
+            row = {"word": word, **told.to_dict(merges=opened is not None, evidence=evidence is not None), **settings}
+            typer.echo(json.dumps(row, ensure_ascii=False))
             continue
-        for line in told.lines():
-            typer.echo(line)
+        typer.echo(told.text())
         for part, seen in zip(told.parts, told.seen, strict=True):
-            if evidence and seen is None:
-                typer.echo(f"{part.text.strip()}: no word, so there is no evidence of morphs", err=True)
-            elif evidence and not seen:
-                typer.echo(f"{part.text.strip()}: not among the training words, judged by its letters", err=True)
+            if evidence and not seen:
+                what = "no word, so there is no evidence of morphs" if seen is None else UNSEEN
+                typer.echo(f"{part.text.strip()}: {what}", err=True)
     if plot is not None:
         if not drawn:
             raise MwSError("nothing to plot: none of the arguments is a word")
-        plot_evidence(plot, *zip(*drawn, strict=True))
+        plot_evidence(plot, drawn)
 
 
-def _tell_of_no_evidence(known: Explained, plot: Path | None) -> None:
+def _tell_of_no_evidence(opened: Opened | None, plot: Path | None) -> None:
     """Say that merges alone can be shown; raise MwSError where a plot of the evidence was asked for."""
-    why = "a record of another criterion or of compositions alone has none"
-    if known.record is None or known.settings[0].__class__.__name__ == "ContextualSettings":
-        why = "older ones keep none"
+    record = opened.record if opened else None
+    contextual = record is None or record.get("criterion") != "classic"
+    why = "older ones keep none" if contextual else "a record of another criterion or of compositions alone has none"
     said = f"no evidence is kept beside the tokenizer ({why}); give its training words with --from or --lexicon"
     if plot is not None:
         raise MwSError(said)
@@ -221,40 +188,22 @@ def _parts_of(text: str, counts: GroupedCounts | None) -> list[str]:
     """Cut a text into pre-tokens as the texts of the counts were cut."""
     from mws_hf.corpus.block_counts import normalizer
 
-    if counts is None:
-        return [text]
-    return split(normalizer(counts.normalization)(text), counts.pattern)
-
-
-def _result(word: str, told: Explanation, known: Explained, with_evidence: bool) -> dict[str, Any]:
-    """Write one line of `--json`; boundaries are None for pre-tokens without evidence, and as a whole without any."""
-    result: dict[str, Any] = {"word": word}
-    if known.backend is not None:
-        result["pretokens"] = [part.text for part in told.parts]
-        result["tokens"] = [token for part in told.parts for token in part.tokens]
-        result["merges"] = [asdict(step) for part in told.parts for step in part.steps]
-        result["settings"] = known.record
-    if with_evidence:
-        values: list[float | None] = []
-        for part, own in zip(told.parts, told.boundaries, strict=True):
-            values += [None] * len(part.text) if own is None else [round(value, 4) for value in own]
-        result["boundaries"] = values[1:] if told.spelt else None
-    return result
+    return [text] if counts is None else split(normalizer(counts.normalization)(text), counts.pattern)
 
 
 def _classic_rows(
-    sources: Sources, pair: tuple[str, str] | None, merges: int | None, known: Explained
+    sources: Sources, pair: tuple[str, str] | None, merges: int | None, opened: Opened | None
 ) -> list[dict[str, Any]]:
     from mws_hf.learn.classic.coefficient import ClassicSettings
     from mws_hf.learn.classic.explain import explain_merges, explain_pair
     from mws_hf.learn.words import CodePoints, SymbolCorpus
 
-    settings, vocabulary = known.settings
-    if known.record is None:
+    settings, vocabulary = _settings(opened)
+    if opened is None or opened.record is None:
         settings = ClassicSettings()
     if not isinstance(settings, ClassicSettings):
         raise MwSError("the model was learnt by the contextual criterion; --pair and --merges explain the classic one")
-    counts = known.gather(sources, GPT4_PATTERN).union
+    counts = _gathered(sources, opened, GPT4_PATTERN).union
     corpus = SymbolCorpus.from_words(CodePoints.of_counts(counts), None if vocabulary.types else counts.counts)
     if pair is not None:
         return [explain_pair(corpus, *pair, settings, show_progress=sources.show_progress).to_dict()]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from mws_hf.atomic import atomic_path
 from mws_hf.errors import MwSError
@@ -17,10 +17,12 @@ from mws_hf.tokenizer.merging import merge_steps, ranked, symbols_of
 from mws_hf.tokenizer.stock import Tokenizer, without_limits
 
 _BYTES = frozenset(BYTE_TOKENS)
+UNSEEN = "not among the training words, judged by its letters"
+Tables: TypeAlias = tuple[dict[str, int], dict[tuple[str, str], tuple[int, str]]]
+"""The vocabulary of a BPE, and its merges as `merging.ranked` gives them."""
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """One merge while a pre-token is encoded: its rank (0 first), its parts, and the whole pre-token after it."""
 
     rank: int
@@ -29,14 +31,37 @@ class Step:
     tokens: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Traced:
+class Traced(NamedTuple):
     """A pre-token after normalizer and split: its tokens, the merges that fired, and the pieces that spell its text."""
 
     text: str
     tokens: tuple[str, ...]
     steps: tuple[Step, ...]
     pieces: tuple[str, ...]
+
+
+class Spelt(NamedTuple):
+    """A word without the space before it, the evidence after each of its letters, and its pieces."""
+
+    letters: str
+    boundaries: list[float]
+    pieces: list[str]
+
+    def lines(self) -> str:
+        """Write two aligned lines: pieces with their cuts, and under each letter P(boundary after it) in per cent.
+
+        >>> print(Spelt("читал", [0.01, 0.2, 0.93, 0.4, 0.0], ["чит", "ал"]).lines())
+        ч   и   т | а   л
+          1  20  93  40
+        """
+        cuts = {*accumulate(map(len, self.pieces))}
+        *inner, last = enumerate(self.letters, start=1)
+        first = "".join(letter + (" | " if place in cuts else "   ") for place, letter in inner) + last[1]
+        return (
+            first
+            + "\n"
+            + "".join(f"{round(100 * self.boundaries[place - 1]):>{3 if place == 1 else 4}}" for place, _ in inner)
+        )
 
 
 @dataclass(frozen=True)
@@ -53,21 +78,51 @@ class Explanation:
     boundaries: tuple[list[float] | None, ...]
     seen: tuple[bool | None, ...]
 
-    @property
-    def spelt(self) -> list[tuple[str, list[float], list[str]]]:
-        """Letters, evidence and pieces of each part that has evidence, without the space before it."""
-        found = zip(self.parts, self.boundaries, strict=True)
-        return [without_space(part, values) for part, values in found if values is not None]
+    @classmethod
+    def of(cls, parts: Iterable[Traced], evidence: WordEvidence | None) -> Explanation:
+        """Look up the evidence of each part of a word."""
+        parts = tuple(parts)
+        values = tuple(None if evidence is None else evidence.word(part.text) for part in parts)
+        seen = (
+            None if evidence is None or own is None else evidence.knows(part.text)
+            for part, own in zip(parts, values, strict=True)
+        )
+        return cls(parts, values, tuple(seen))
 
-    def lines(self) -> list[str]:
+    @property
+    def spelt(self) -> list[Spelt]:
+        """The parts that have evidence."""
+        found = []
+        for part, values in zip(self.parts, self.boundaries, strict=True):
+            if values is not None:
+                lead = len(part.text) - len(part.text.removeprefix(" "))
+                first, *others = part.pieces
+                pieces = [piece for piece in (first[lead:], *others) if piece]
+                found.append(Spelt(part.text[lead:], values[lead:], pieces))
+        return found
+
+    def text(self) -> str:
         """Write the merges in order, then pieces with the evidence under their letters."""
         steps = (step for part in self.parts for step in part.steps)
         merges = [f"{step.rank:>7}  {step.left!r} + {step.right!r}  ->  {'·'.join(step.tokens)}" for step in steps]
-        return merges + [evidence_lines(*part) for part in self.spelt]
+        return "\n".join(merges + [part.lines() for part in self.spelt])
 
     def __str__(self) -> str:
-        unseen = False in self.seen
-        return "\n".join(self.lines() + ["(not among the training words: judged by its letters)"] * unseen)
+        return self.text() + f"\n({UNSEEN})" * (False in self.seen)
+
+    def to_dict(self, *, merges: bool = True, evidence: bool = True) -> dict[str, Any]:
+        """Return plain values for JSON; evidence is None for pre-tokens without any, and as a whole without any."""
+        found: dict[str, Any] = {}
+        if merges:
+            found["pretokens"] = [part.text for part in self.parts]
+            found["tokens"] = [token for part in self.parts for token in part.tokens]
+            found["merges"] = [step._asdict() for part in self.parts for step in part.steps]
+        if evidence:
+            values: list[float | None] = []
+            for part, own in zip(self.parts, self.boundaries, strict=True):
+                values += [None] * len(part.text) if own is None else [round(value, 4) for value in own]
+            found["boundaries"] = values[1:] if self.spelt else None
+        return found
 
 
 class WordEvidence(Protocol):
@@ -93,28 +148,12 @@ def explain_word(
           0  'о' + 'н'  ->   ·он
           1  ' ' + 'он'  ->   он
     """
-    return with_evidence(Tracer(backend, tables)(" " + word), evidence)
+    return Explanation.of(Tracer(backend, tables)(" " + word), evidence)
 
 
-def with_evidence(parts: Sequence[Traced], evidence: WordEvidence | None) -> Explanation:
-    """Look up the evidence of each part of a word."""
-    values = tuple(None if evidence is None else evidence.word(part.text) for part in parts)
-    seen = (
-        None if evidence is None or own is None else evidence.knows(part.text)
-        for part, own in zip(parts, values, strict=True)
-    )
-    return Explanation(tuple(parts), values, tuple(seen))
-
-
-def without_space(traced: Traced, values: list[float]) -> tuple[str, list[float], list[str]]:
-    """Return letters, evidence and pieces of a pre-token without its leading space."""
-    lead = len(traced.text) - len(traced.text.removeprefix(" "))
-    first, *others = traced.pieces
-    return traced.text[lead:], values[lead:], [piece for piece in (first[lead:], *others) if piece]
-
-
-Tables: TypeAlias = tuple[dict[str, int], dict[tuple[str, str], tuple[int, str]]]
-"""The vocabulary of a BPE, and its merges as `merging.ranked` gives them."""
+def untraced(texts: Iterable[str]) -> list[Traced]:
+    """Take pre-tokens whole, where there is no tokenizer."""
+    return [Traced(text, (text,), (), (text,)) for text in texts]
 
 
 def tracing_tables(backend: Tokenizer) -> Tables:
@@ -195,29 +234,7 @@ def spell(text: bytes, lengths: Iterable[int]) -> tuple[str, ...]:
     return tuple(text[begin:end].decode() for begin, end in pairwise(whole))
 
 
-def evidence_lines(letters: str, boundaries: Sequence[float], tokens: Sequence[str]) -> str:
-    """Write two aligned lines: a word's tokens with their cuts, and under each letter P(boundary after it) in per cent.
-
-    >>> print(evidence_lines("читал", [0.01, 0.2, 0.93, 0.4, 0.0], ["чит", "ал"]))
-    ч   и   т | а   л
-      1  20  93  40
-    """
-    cuts = set()
-    place = 0
-    for token in tokens:
-        place += len(token)
-        cuts.add(place)
-    first, second = [], []
-    for i, letter in enumerate(letters):
-        last = i + 1 == len(letters)
-        first.append(letter if last else letter + (" | " if i + 1 in cuts else "   "))
-        second.append("" if last else f"{round(100 * boundaries[i]):>{3 if i == 0 else 4}}")
-    return "".join(first) + "\n" + "".join(second)
-
-
-def plot_evidence(
-    path: Path, words: Sequence[str], boundaries: Sequence[Sequence[float]], cuts: Sequence[Sequence[str]]
-) -> None:
+def plot_evidence(path: Path, words: Sequence[Spelt]) -> None:
     """Draw the evidence of words, one panel a word: bars between letters, a line where the tokenizer cuts."""
     try:
         from matplotlib.figure import Figure
@@ -225,13 +242,12 @@ def plot_evidence(
         raise MwSError("plotting needs matplotlib: pip install matplotlib") from None
     figure = Figure(figsize=(8, 1.6 * len(words) + 0.4), layout="constrained")
     panels = figure.subplots(len(words), 1, squeeze=False)[:, 0]
-    for panel, word, values, tokens in zip(panels, words, boundaries, cuts, strict=True):
-        panel.bar([i + 0.5 for i in range(len(word) - 1)], values[: len(word) - 1], width=0.5, color="#4a7ebb")
-        place = 0
-        for token in tokens[:-1]:
-            place += len(token)
-            panel.axvline(place - 0.5, color="#c0392b", linewidth=1.5)
-        panel.set_xticks(range(len(word)), list(word))
-        panel.set(ylim=(0, 1), xlim=(-0.5, len(word) - 0.5), ylabel="P(boundary)")
+    for panel, (letters, values, pieces) in zip(panels, words, strict=True):
+        inner = range(len(letters) - 1)
+        panel.bar([place + 0.5 for place in inner], [values[place] for place in inner], width=0.5, color="#4a7ebb")
+        for cut in accumulate(map(len, pieces[:-1])):
+            panel.axvline(cut - 0.5, color="#c0392b", linewidth=1.5)
+        panel.set_xticks(range(len(letters)), list(letters))
+        panel.set(ylim=(0, 1), xlim=(-0.5, len(letters) - 0.5), ylabel="P(boundary)")
     with atomic_path(path) as temporary:
         figure.savefig(temporary, format=path.suffix.lstrip(".") or "png", dpi=150)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,8 +20,7 @@ from mws_hf.learn.words import NO_LIMIT, MergeLimits, SymbolCorpus
 _ANY_PAIR = (1, NO_LIMIT, NO_LIMIT)
 
 
-@dataclass(frozen=True)
-class MergeExplanation:
+class MergeExplanation(NamedTuple):
     """Terms of one pair at one moment, if it occurs; `candidate`: whether the lengths allow the merge then.
 
     `coefficient` is the total rounded to 1e-9, by which pairs are compared, 0 when negative or no candidate.
@@ -37,9 +35,9 @@ class MergeExplanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Convert all numbers to one flat dict, for tables and JSON."""
-        row = {"left": self.left, "right": self.right, **self.counts._asdict()}
-        row |= dict.fromkeys(Terms._fields) if self.terms is None else self.terms._asdict()
-        return {**row, "candidate": self.candidate, "coefficient": self.coefficient}
+        terms = dict.fromkeys(Terms._fields) if self.terms is None else self.terms._asdict()
+        last = {"candidate": self.candidate, "coefficient": self.coefficient}
+        return {"left": self.left, "right": self.right, **self.counts._asdict(), **terms, **last}
 
 
 def explain_pair(
@@ -61,8 +59,12 @@ def explain_pair(
     (3, 2.12, 0.475, 0.618186445)
     """
     settings = settings or ClassicSettings()
-    if merges is None:
-        merges = _merges_up_to(corpus, {left, right}, settings, show_progress)
+    if merges is None and {left, right} <= {*corpus.alphabet}:
+        merges = []
+    elif merges is None:  # up to the last one that makes one of the parts
+        merges = learn_classic(corpus, NO_LIMIT, settings, MergeLimits(show_progress=show_progress)).merges
+        made = [rank for rank, pair in enumerate(merges) if "".join(pair) in {left, right}.difference(corpus.alphabet)]
+        merges = merges[: made[-1] + 1] if made else merges
     return _replayed(corpus, merges, settings, (left, right))[-1]
 
 
@@ -128,18 +130,6 @@ def _add_absent(table: PairTable, left: int, right: int) -> int:
     table.token_left[at], table.token_right[at] = left, right
     table.used[TOKENS] = at + 1
     return 0
-
-
-def _merges_up_to(
-    corpus: SymbolCorpus, parts: set[str], settings: ClassicSettings, show_progress: bool
-) -> list[tuple[str, str]]:
-    """Learn classic merges up to the last one that makes one of the parts; none when all parts are characters."""
-    missing = parts.difference(corpus.alphabet)
-    if not missing:
-        return []
-    merges = learn_classic(corpus, NO_LIMIT, settings, MergeLimits(show_progress=show_progress)).merges
-    made = [rank for rank, (left, right) in enumerate(merges) if left + right in missing]
-    return merges[: made[-1] + 1] if made else merges
 
 
 def _explanation(

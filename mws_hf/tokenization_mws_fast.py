@@ -21,7 +21,7 @@ from mws_hf.tokenizer.backend import base_vocab, build_backend, is_byte_level, p
 from mws_hf.tokenizer.file import load_json, refuse_empty, surrogate_error
 from mws_hf.tokenizer.spec import Spec, bpe_model, has_leading_space
 from mws_hf.tokenizer.stock import PARTS, entry_of, set_part, share_parts, without_limits
-from mws_hf.trained import Recipe, Training
+from mws_hf.trained import Training, recorded, tables, words_of
 
 if TYPE_CHECKING:
     from mws_hf.encode.corpus import EncodedCorpus
@@ -224,7 +224,8 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         """
         from mws_hf.corpus.counting import count_documents  # inference must not load the learner
         from mws_hf.learn.described import COUNT, check_range
-        from mws_hf.learn.settings import read_settings
+        from mws_hf.learn.settings import Settings
+        from mws_hf.learn.vocabulary import learn
 
         check_range("vocab_size", vocab_size, COUNT)
         show_progress = kwargs.pop("show_progress", True)
@@ -233,23 +234,26 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         kind: Alphabet = "bytes" if is_byte_level(self.backend_tokenizer) else "characters"
         if kwargs.pop("alphabet", kind) != kind:
             raise MwSError(f"alphabet: this tokenizer is one of {kind}, and retraining keeps it; use MwSTrainer")
-        arguments = {**kwargs, "vocab_size": vocab_size, "special_tokens": special, "alphabet": kind}
-        criterion, vocabulary = read_settings(arguments)
+        if own := [name for name in ("pattern", "digits", "normalization", "special_tokens") if name in kwargs]:
+            raise MwSError(f"{own[0]}: retraining keeps that of this tokenizer; use MwSTrainer")
         bare = Tokenizer.from_str(self.backend_tokenizer.to_str())
         settle_leading_space(bare, False)
         texts, pattern = _normalized(text_iterator, bare), pattern_of(bare)
-        recipe = Recipe(criterion, vocabulary, pattern, show_progress=show_progress)
+        settings = Settings(
+            **kwargs, vocab_size=vocab_size, special_tokens=special, alphabet=kind, pattern=pattern,
+            show_progress=show_progress,
+        )  # fmt: skip
         counted = count_documents(
             texts, pattern=pattern, special_tokens=special, length=length, show_progress=show_progress
         )
-        words = recipe.words(counted)
-        learned = recipe.learn(words)
-        model = bpe_model(*recipe.tables(learned), in_bytes=kind == "bytes")
+        words = words_of(settings, counted)
+        learned = learn(words, settings)
+        model = bpe_model(*tables(settings, learned), in_bytes=kind == "bytes")
         new.backend_tokenizer.model = Spec({"model": model}).open().model  # all else is this tokenizer's
         self._restore_settings(new, special_tokens_map or {})
         plain = without_limits(new.backend_tokenizer)
         settle_leading_space(plain, False)
-        new.training = recipe.record(learned, plain, words)
+        new.training = recorded(settings, learned, plain, words)
         return new
 
     def encode_corpus(self, source: Any, output: str | os.PathLike[str], **options: Any) -> EncodedCorpus:

@@ -1,7 +1,7 @@
-"""The way from counts to a saved tokenizer: a `Recipe` learns, builds and records; a `TrainedTokenizer` saves itself.
+"""The way from counts to a saved tokenizer, step by step: words, merges, tables, backend, record, `TrainedTokenizer`.
 
-`MwSTrainer` and the retraining of a tokenizer make a recipe each and go this way. `MwSTokenizerFast` wraps the result
-for users of transformers, which is not needed here.
+`MwSTrainer` and the retraining of a tokenizer go this way. `MwSTokenizerFast` wraps the result for users of
+transformers, which is not needed here.
 """
 
 from __future__ import annotations
@@ -24,85 +24,66 @@ from mws_hf.tokenizer.training_record import EVIDENCE_FILE, FILE, merges_digest,
 if TYPE_CHECKING:
     from mws_hf.corpus.groups import GroupedCounts
     from mws_hf.learn.contextual import Evidence
-    from mws_hf.learn.settings import CriterionSettings, VocabularySettings
+    from mws_hf.learn.settings import Settings
     from mws_hf.learn.vocabulary import LearnedVocabulary
 
 
-@dataclass(frozen=True)
-class Recipe:
-    """What is to be trained, from words cut by `pattern`; the methods are the steps of the way, in order."""
+def words_of(settings: Settings, counts: Any) -> GroupedCounts:
+    """Read the counts that a user gives, as `corpus.word_list.as_grouped_counts` takes them.
 
-    settings: CriterionSettings
-    vocabulary: VocabularySettings
-    pattern: str
-    normalization: str | None = None
-    show_progress: bool = False
+    Raises:
+        MwSError: pattern or normalization differ from the counts'.
+    """
+    from mws_hf.corpus.word_list import as_grouped_counts  # inference must not load the learner
 
-    def words(self, counts: Any) -> GroupedCounts:
-        """Read the counts that a user gives, as `corpus.word_list.as_grouped_counts` takes them.
-
-        Raises:
-            MwSError: pattern or normalization differ from the counts'.
-        """
-        from mws_hf.corpus.word_list import as_grouped_counts  # inference must not load the learner
-
-        groups = as_grouped_counts(counts, pattern=self.pattern, normalization=self.normalization)
-        if groups.pattern != self.pattern or groups.normalization != self.normalization:
-            raise MwSError(
-                f"the counts were made with {cut_by(groups.pattern, groups.normalization)}, but training asks for "
-                f"{cut_by(self.pattern, self.normalization)}; count again, or pass pattern= and normalization= of the "
-                "counts"
-            )
-        return groups
-
-    def learn(self, groups: GroupedCounts, evidence: Evidence | None = None) -> LearnedVocabulary:
-        """Learn alphabet and merges; `mws_hf.learn.vocabulary.learn` tells the arguments and errors."""
-        from mws_hf.learn.vocabulary import learn
-
-        return learn(groups, self.settings, self.vocabulary, evidence=evidence, show_progress=self.show_progress)
-
-    def tables(self, learned: LearnedVocabulary) -> tuple[dict[str, int], Sequence[tuple[str, str]]]:
-        """Write alphabet and merges as the vocabulary and merges of a BPE."""
-        from mws_hf.learn.settings import alphabet_kind
-
-        kind = alphabet_kind(self.settings, self.vocabulary)
-        return tokenizer_tables(self.vocabulary.special_tokens, learned.alphabet, learned.merges, kind)
-
-    def build(self, vocab: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> tuple[Tokenizer, dict[str, Any]]:
-        """Build the `tokenizers` backend of `tables`; return it and the roles of special tokens."""
-        special = self.vocabulary.special_tokens
-        backend = build_backend(
-            vocab, merges, pattern=self.pattern, normalization=self.normalization, special_tokens=special
+    pattern, normalization = settings.split_pattern, settings.normalization
+    groups = as_grouped_counts(counts, pattern=pattern, normalization=normalization)
+    if groups.pattern != pattern or groups.normalization != normalization:
+        raise MwSError(
+            f"the counts were made with {cut_by(groups.pattern, groups.normalization)}, but training asks for "
+            f"{cut_by(pattern, normalization)}; count again, or pass pattern= and normalization= of the counts"
         )
-        return backend, special_settings(special)
+    return groups
 
-    def record(self, learned: LearnedVocabulary, backend: Tokenizer, groups: GroupedCounts | None = None) -> Training:
-        """Put together settings and evidence, and what the tokenizer built does to the words, where they are given."""
-        table = _laid_out(learned.evidence)
-        sizes = {"word_types": learned.n_types, "characters": len(learned.alphabet)}
-        facts: dict[str, Any] = {}
-        if groups is not None:
-            from mws_hf.cards.group_facts import training_facts  # only now, for it imports the encoder
 
-            facts = training_facts(backend, groups, self.vocabulary.weights)
-        return Training(self.settings_record | learned.record | sizes | facts, Held(learned.evidence), table)
+def carry_out(settings: Settings, groups: GroupedCounts, evidence: Evidence | None = None) -> TrainedTokenizer:
+    """Go the whole way, from counts to a tokenizer that can be saved."""
+    from mws_hf.learn.vocabulary import learn
 
-    @property
-    def settings_record(self) -> dict[str, Any]:
-        """The settings that decide about merges, as a record keeps them."""
-        from mws_hf.learn.settings import to_record
+    return finish(settings, learn(groups, settings, evidence=evidence), groups)
 
-        return to_record(self.settings, self.vocabulary, self.pattern, self.normalization)
 
-    def carry_out(self, groups: GroupedCounts, evidence: Evidence | None = None) -> TrainedTokenizer:
-        """Go the whole way, from counts to a tokenizer that can be saved."""
-        return self.finish(self.learn(groups, evidence), groups)
+def finish(settings: Settings, learned: LearnedVocabulary, groups: GroupedCounts | None = None) -> TrainedTokenizer:
+    """Build a tokenizer of what was learnt; its record has figures about the words where they are given."""
+    backend, merges = build(settings, learned)
+    training = recorded(settings, learned, backend, groups)
+    return TrainedTokenizer(backend, special_settings(settings.special_tokens), training, merges_digest(merges))
 
-    def finish(self, learned: LearnedVocabulary, groups: GroupedCounts | None = None) -> TrainedTokenizer:
-        """Build a tokenizer of what was learnt; its record has figures about the words where they are given."""
-        vocab, merges = self.tables(learned)
-        backend, roles = self.build(vocab, merges)
-        return TrainedTokenizer(backend, roles, self.record(learned, backend, groups), merges_digest(merges))
+
+def build(settings: Settings, learned: LearnedVocabulary) -> tuple[Tokenizer, Sequence[tuple[str, str]]]:
+    """Build the `tokenizers` backend of what was learnt; returns it and its merges."""
+    vocab, merges = tables(settings, learned)
+    pattern, normalization, special = settings.split_pattern, settings.normalization, settings.special_tokens
+    return build_backend(vocab, merges, pattern, normalization, special), merges
+
+
+def tables(settings: Settings, learned: LearnedVocabulary) -> tuple[dict[str, int], Sequence[tuple[str, str]]]:
+    """Write alphabet and merges as the vocabulary and merges of a BPE."""
+    return tokenizer_tables(settings.special_tokens, learned.alphabet, learned.merges, settings.alphabet_kind)
+
+
+def recorded(
+    settings: Settings, learned: LearnedVocabulary, backend: Tokenizer, groups: GroupedCounts | None = None
+) -> Training:
+    """Put together settings and evidence, and what the tokenizer built does to the words, where they are given."""
+    table = _laid_out(learned.evidence)
+    sizes = {"word_types": learned.n_types, "characters": len(learned.alphabet)}
+    facts: dict[str, Any] = {}
+    if groups is not None:
+        from mws_hf.cards.group_facts import training_facts  # only now, for it imports the encoder
+
+        facts = training_facts(backend, groups, settings.weights)
+    return Training(settings.record | learned.record | sizes | facts, Held(learned.evidence), table)
 
 
 def _laid_out(evidence: Evidence | None) -> Held:

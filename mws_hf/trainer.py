@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mws_hf.corpus.counts import check_normalization
 from mws_hf.errors import MwSError
-from mws_hf.learn.described import SETTINGS, TrainerFields, check_flag, check_names, described
-from mws_hf.learn.settings import CriterionSettings, VocabularySettings, alphabet_kind, read_settings
-from mws_hf.text.byte_alphabet import check_added_tokens
-from mws_hf.text.pattern import compiled, with_digits
-from mws_hf.trained import Recipe, TrainedTokenizer
+from mws_hf.learn.described import described
+from mws_hf.learn.settings import Settings
+from mws_hf.text.special import special_settings
+from mws_hf.trained import TrainedTokenizer, build, carry_out, finish, words_of
 
 if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts
@@ -22,58 +20,25 @@ if TYPE_CHECKING:
     from mws_hf.tokenization_mws_fast import MwSTokenizerFast
     from mws_hf.tokenizer.stock import Tokenizer
 
-_NOT_FOR_LEARNING = ("show_progress", "pattern", "normalization", "digits")
-
 
 @described
 @dataclass(kw_only=True, frozen=True)
-class MwSTrainer(TrainerFields):
+class MwSTrainer(Settings):
     """Learn morphemic BPE merges without labels; keyword arguments follow `tokenizers.trainers`.
 
     Choose these first: `vocab_size`, `composition`, `granularity`, `labels`, `pattern`, `special_tokens`, `weights`.
+    The record of a training makes its trainer again: ``MwSTrainer.from_record(tokenizer.training.settings)``.
 
-    The arguments are described in `mws_hf.learn.described`.
+    The arguments are described in `mws_hf.learn.settings`.
 
     Raises:
-        MwSError: an argument is out of range, contradicts another or belongs to the other criterion; the message says
-            which.
+        MwSError: an argument is unknown, out of range, contradicts another or belongs to the other criterion.
 
     >>> trainer = MwSTrainer(criterion="classic", n_merges=3, show_progress=False)
     >>> tokenizer = trainer.train_from_iterator(["читать читал читала читали"])
     >>> tokenizer.decode(tokenizer("читали!")["input_ids"])
     'читали!'
     """
-
-    settings: CriterionSettings = field(init=False, repr=False, compare=False)
-    vocabulary: VocabularySettings = field(init=False, repr=False, compare=False)
-
-    def __new__(cls, *values: Any, **given: Any) -> MwSTrainer:
-        """Refuse what is no setting, with the nearest name."""
-        if values:
-            raise MwSError(f"MwSTrainer({values[0]!r}): give settings by name, such as vocab_size=32000")
-        check_names("MwSTrainer", given, SETTINGS)
-        return super().__new__(cls)
-
-    def __post_init__(self) -> None:
-        check_flag("show_progress", self.show_progress)
-        given = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
-        settings, vocabulary = read_settings({n: v for n, v in given.items() if n not in _NOT_FOR_LEARNING})
-        checked: dict[str, Any] = {
-            "settings": settings,
-            "vocabulary": vocabulary,
-            "special_tokens": vocabulary.special_tokens,
-            "initial_alphabet": vocabulary.initial_alphabet,
-            "normalization": check_normalization(self.normalization),
-            "pattern": with_digits(settings.usual_pattern if self.pattern is None else self.pattern, self.digits),
-            "alphabet": alphabet_kind(settings, vocabulary),
-        }
-        if self.labels is not None and settings.evidence is not None:
-            checked["labels"] = settings.evidence.group_labels or settings.evidence.labels  # read once
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
-        compiled(self.split_pattern)
-        if self.alphabet == "bytes":
-            check_added_tokens(vocabulary.special_tokens)
 
     def train(
         self, source: Any, *, column: str | None = None, group_column: str | None = None, **reader_options: Any
@@ -108,7 +73,7 @@ class MwSTrainer(TrainerFields):
 
         _check_options("train", reader_options, ("encoding", "errors", "length", "workers", "memory_cap"))
         groups = count_source(source, column=column, group_column=group_column, **self._counting, **reader_options)
-        return _wrapped(self.recipe.carry_out(groups))
+        return _wrapped(carry_out(self, groups))
 
     def train_from_iterator(
         self, iterator: Any, length: int | None = None, *, column: str | None = None, **options: Any
@@ -163,7 +128,7 @@ class MwSTrainer(TrainerFields):
         Returns:
             Backend, roles and training as one value, which saves itself; `mws train` writes what this gives.
         """
-        return self.recipe.carry_out(self.recipe.words(counts), evidence)
+        return carry_out(self, words_of(self, counts), evidence)
 
     def learn(
         self, counts: WordCounts | Mapping[str, WordCounts], *, evidence: Evidence | None = None
@@ -173,35 +138,22 @@ class MwSTrainer(TrainerFields):
         Raises:
             MwSError: there is no word to learn from, or pattern or normalization differ from the counts'.
         """
-        return self.recipe.learn(self.recipe.words(counts), evidence)
+        from mws_hf.learn.vocabulary import learn
+
+        return learn(words_of(self, counts), self, evidence=evidence)
 
     def tokenizer(self, learned: LearnedVocabulary) -> MwSTokenizerFast:
         """Build the tokenizer from the merges that `learn` found."""
-        return _wrapped(self.recipe.finish(learned))
+        return _wrapped(finish(self, learned))
 
     def backend(self, learned: LearnedVocabulary) -> tuple[Tokenizer, dict[str, Any]]:
         """Build the `tokenizers` backend from the merges of `learn`; returns it and the roles of special tokens."""
-        return self.recipe.build(*self.recipe.tables(learned))
+        return build(self, learned)[0], special_settings(self.special_tokens)
 
     @property
     def _counting(self) -> dict[str, Any]:
         """Return how text is counted for this training: cut at its special tokens, too."""
         return {name: getattr(self, name) for name in ("pattern", "normalization", "special_tokens", "show_progress")}
-
-    @property
-    def recipe(self) -> Recipe:
-        """Return the training to carry out, without how text is counted."""
-        return Recipe(self.settings, self.vocabulary, self.split_pattern, self.normalization, self.show_progress)
-
-    @property
-    def split_pattern(self) -> str:
-        """Return the split pattern, which is known once the trainer is made."""
-        return str(self.pattern)
-
-    @property
-    def record(self) -> dict[str, Any]:
-        """Return the settings that decide about merges, as they are kept beside the tokenizer."""
-        return self.recipe.settings_record
 
 
 def _check_options(method: str, options: Mapping[str, Any], known: tuple[str, ...]) -> None:

@@ -16,7 +16,7 @@ from mkdocs.structure.files import File, Files
 from typer.testing import CliRunner
 
 from mws_hf.commands.app import COMMANDS, app
-from mws_hf.learn.described import SETTINGS
+from mws_hf.learn.settings import SETTINGS
 from mws_hf.text.markdown import markdown_table
 
 RESULTS = Path(__file__).parent / "results"

@@ -19,7 +19,7 @@ from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, split
 if TYPE_CHECKING:
     from mws_hf.corpus.groups import GroupedCounts
     from mws_hf.learn.any_word import AnyWord
-    from mws_hf.learn.settings import CriterionSettings, VocabularySettings
+    from mws_hf.learn.settings import Settings
     from mws_hf.tokenizer.opened import Opened
 
 From = Annotated[
@@ -105,12 +105,12 @@ def _check_asked(words: list[str] | None, model: str | None, plot: Path | None, 
         sources.check(None, None)
 
 
-def _settings(opened: Opened | None) -> tuple[CriterionSettings, VocabularySettings]:
+def _settings(opened: Opened | None) -> Settings:
     """Return the settings of a tokenizer's training, or the default settings."""
-    from mws_hf.learn.settings import from_record
+    from mws_hf.learn.settings import Settings
 
     try:
-        return from_record((opened.record if opened else None) or {})
+        return Settings.from_record((opened.record if opened else None) or {})
     except TypeError as error:
         raise MwSError(f"the settings kept beside the tokenizer are damaged ({error}); train it again") from error
 
@@ -121,9 +121,9 @@ def _gathered(sources: Sources, opened: Opened | None, default_pattern: str) -> 
 
     pattern = None if opened is None else pattern_of(opened.backend)
     normalization = None if opened is None else opened.spec.normalization
-    vocabulary = _settings(opened)[1]
-    counts = sources.gather(pattern, normalization, default_pattern, vocabulary.special_tokens)
-    return counts.at_least(vocabulary.min_count)
+    settings = _settings(opened)
+    counts = sources.gather(pattern, normalization, default_pattern, settings.special_tokens)
+    return counts.at_least(settings.min_count)
 
 
 def _evidence(opened: Opened | None, counts: GroupedCounts | None) -> AnyWord | None:
@@ -136,11 +136,10 @@ def _evidence(opened: Opened | None, counts: GroupedCounts | None) -> AnyWord | 
         assert opened is not None and opened.evidence_folder is not None
         return read_evidence(opened.evidence_folder, opened.backend)
     from mws_hf.learn.multilingual import find_evidence
-    from mws_hf.learn.settings import ContextualSettings
 
-    settings, vocabulary = _settings(opened)
-    own = settings.evidence if isinstance(settings, ContextualSettings) else None
-    weights = {name: weight for name, weight in vocabulary.weights.items() if name in counts}
+    settings = _settings(opened)
+    own = None if settings.is_classic else settings
+    weights = {name: weight for name, weight in settings.weights.items() if name in counts}
     return AnyWord(find_evidence(counts, own, weights))
 
 
@@ -194,17 +193,15 @@ def _parts_of(text: str, counts: GroupedCounts | None) -> list[str]:
 def _classic_rows(
     sources: Sources, pair: tuple[str, str] | None, merges: int | None, opened: Opened | None
 ) -> list[dict[str, Any]]:
-    from mws_hf.learn.classic.coefficient import ClassicSettings
+    from mws_hf.learn.classic.coefficient import PUBLISHED
     from mws_hf.learn.classic.explain import explain_merges, explain_pair
     from mws_hf.learn.words import CodePoints, SymbolCorpus
 
-    settings, vocabulary = _settings(opened)
-    if opened is None or opened.record is None:
-        settings = ClassicSettings()
-    if not isinstance(settings, ClassicSettings):
+    settings = PUBLISHED if opened is None or opened.record is None else _settings(opened)
+    if not settings.is_classic:
         raise MwSError("the model was learnt by the contextual criterion; --pair and --merges explain the classic one")
     counts = _gathered(sources, opened, GPT4_PATTERN).union
-    corpus = SymbolCorpus.from_words(CodePoints.of_counts(counts), None if vocabulary.types else counts.counts)
+    corpus = SymbolCorpus.from_words(CodePoints.of_counts(counts), None if settings.types else counts.counts)
     if pair is not None:
         return [explain_pair(corpus, *pair, settings, show_progress=sources.show_progress).to_dict()]
     found = explain_merges(corpus, merges or 0, settings, show_progress=sources.show_progress)

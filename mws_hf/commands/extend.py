@@ -17,7 +17,7 @@ from mws_hf.commands import options
 from mws_hf.commands.outputs import claim_folder, save_card, tell, tell_faults
 from mws_hf.commands.sources import Reading, check_texts, entries_in
 from mws_hf.errors import MwSError
-from mws_hf.learn.described import HIDDEN_BOUNDARY_PRICE
+from mws_hf.learn.settings import SETTINGS
 
 if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts
@@ -87,7 +87,7 @@ def extend_command(
         list[str] | None, typer.Option(help="Other text to report on, such as English; repeat for more.")
     ] = None,
     composition: Composition = 0.5,
-    hidden_boundary_price: Annotated[float, typer.Option(help=HIDDEN_BOUNDARY_PRICE.about)] = 1,
+    hidden_boundary_price: Annotated[float, typer.Option(help=SETTINGS["hidden_boundary_price"].about)] = 1,
     min_saving: MinSaving = 2,
     replace: Replace = False,
     protect: Protect = None,
@@ -150,7 +150,7 @@ def _extended(
     from mws_hf.extend.extension import extend as run
     from mws_hf.extend.report import facts
     from mws_hf.extend.trim import trim
-    from mws_hf.learn.settings import Apart
+    from mws_hf.learn.apart import Apart
     from mws_hf.tokenizer.layout import RETIRED_FILE
 
     original = opened = open_base(asked.base)  # whatever is wrong with it is reported before anything is counted

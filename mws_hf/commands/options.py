@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, get_type_hints
 import typer
 
 from mws_hf.errors import MwSError
-from mws_hf.learn.described import SETTINGS, TrainerFields
+from mws_hf.learn.settings import SETTINGS, Settings
 from mws_hf.text.pattern import literal_pattern
 
 INPUTS = (
@@ -81,7 +81,7 @@ BitsText = Annotated[
 
 
 def setting(name: str, **more: Any) -> Any:
-    """Make the option of a setting of a training from its description (`mws_hf.learn.described`)."""
+    """Make the option of a setting of a training from its description (`mws_hf.learn.settings`)."""
     described = SETTINGS[name]
     return typer.Option(option_of(name), metavar=described.metavar, help=described.option_help(), **more)
 
@@ -113,20 +113,17 @@ def takes_settings(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command an option for each setting of a training, after its own; it gets them by name."""
     own = inspect.signature(command, eval_str=True).parameters.values()
     parameters = [each for each in own if each.kind is not inspect.Parameter.VAR_KEYWORD]
-    hints = get_type_hints(TrainerFields)
+    hints = get_type_hints(Settings)
     ready = {"pattern": Pattern, "digits": Digits, "normalization": Normalization}
-    for each in fields(TrainerFields):
-        if SETTINGS[each.name].option is not None:
+    for each in fields(Settings):
+        described = SETTINGS[each.name]
+        if described.option is not None:
+            default = None if described.default or each.default is MISSING else each.default
             kind = _AS_TYPED.get(each.name, hints[each.name])
-            optional = type(None) in getattr(kind, "__args__", ()) or each.default is MISSING
-            parameters.append(
-                inspect.Parameter(
-                    each.name,
-                    inspect.Parameter.KEYWORD_ONLY,
-                    default=None if optional else each.default,
-                    annotation=ready.get(each.name) or Annotated[kind, setting(each.name)],
-                )
-            )
+            kind = kind if default is not None else kind | None
+            annotation = ready.get(each.name) or Annotated[kind, setting(each.name)]
+            found = inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+            parameters.append(found)
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {each.name: each.annotation for each in parameters}
     return command

@@ -16,7 +16,7 @@ from mws_hf.commands import options
 from mws_hf.commands.outputs import claim_folder, counted, save_card, tell
 from mws_hf.commands.sources import Reading, Sources, entries_in
 from mws_hf.errors import MwSError
-from mws_hf.learn.described import SETTINGS
+from mws_hf.learn.settings import DEFAULT_GRANULARITY, SETTINGS
 from mws_hf.text.alphabets import NAMED_ALPHABETS
 from mws_hf.text.pattern import WORD_PATTERN, named
 from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS
@@ -115,7 +115,7 @@ def _tell_labels(fits: Mapping[str, LabelFit]) -> None:
 
 def _typed_settings(given: Mapping[str, Any], reading: Reading) -> dict[str, Any]:
     """Read the settings as they are typed; files are opened."""
-    from mws_hf.learn.settings import Apart
+    from mws_hf.learn.apart import Apart
 
     in_bytes = given["alphabet"]
     return {
@@ -170,7 +170,7 @@ def _train_and_save(
     result: dict[str, Any] = {
         "directory": str(output),
         "vocab_size": backend.get_vocab_size(),
-        "vocab_size_asked": trainer.vocabulary.wanted,
+        "vocab_size_asked": trainer.wanted,
         "alphabet": settings["characters"],
         "morph_merges": merges["morph"],
         "composition_merges": merges["composition"],
@@ -191,20 +191,15 @@ def _check_groups(trainer: MwSTrainer, sources: Sources) -> None:
     """Refuse weights and labels of groups that are not there, before hours of counting."""
     from mws_hf.corpus.groups import group_shares
     from mws_hf.corpus.segmentations import labels_of_groups
-    from mws_hf.learn.settings import ContextualSettings
 
     if not any(sources.by_group):
         return
-    group_shares(sources.by_group, trainer.vocabulary.weights)
-    if isinstance(trainer.settings, ContextualSettings):
-        evidence = trainer.settings.evidence
-        labels_of_groups(sources.by_group, evidence.labels, evidence.group_labels)
+    group_shares(sources.by_group, trainer.weights)
+    labels_of_groups(sources.by_group, trainer.labels)
 
 
 def _fineness(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the share of places cut, and the granularity used: asked for, of labels, usual; None of several groups."""
-    from mws_hf.learn.settings import DEFAULT_GRANULARITY
-
     if "places_cut" not in settings:
         return {}
     used = settings.get("label_fit", {"granularity": DEFAULT_GRANULARITY}).get("granularity")

@@ -286,13 +286,13 @@ class TrainedSystems:
 
     def _evidence_for(self, trainer: MwSTrainer) -> Evidence | None:
         """Find the evidence once for the whole run: it depends on neither vocabulary size nor composition."""
-        if trainer.settings.evidence is None:
+        if trainer.is_classic:
             return None
         if self._evidence is None:
             from mws_hf.learn.multilingual import find_evidence
 
             started = time.perf_counter()
-            self._evidence = find_evidence(self.counts, trainer.settings.evidence)
+            self._evidence = find_evidence(self.counts, trainer)
             self._evidence_seconds = time.perf_counter() - started
         return self._evidence
 

@@ -364,23 +364,20 @@ def read_group_labels(sources: Mapping[Any, Any]) -> dict[str, tuple[GoldWord, .
 
 
 def labels_of_groups(
-    groups: Iterable[str], labels: tuple[GoldWord, ...], by_group: Mapping[str, tuple[GoldWord, ...]]
+    groups: Iterable[str], labels: tuple[GoldWord, ...] | Mapping[str, tuple[GoldWord, ...]]
 ) -> Mapping[str, tuple[GoldWord, ...]]:
-    """Return the labels of each group that has any: those `by_group`, or `labels`, which belong to the one group."""
-    names = list(groups)
+    """Return the labels of each group that has any; those that name no group belong to the only one."""
+    names, by_group = list(groups), labels if isinstance(labels, Mapping) else {}
     here = ", ".join(name for name in names if name) or "none was named"
     if unknown := sorted(set(by_group) - set(names)):
         raise MwSError(f"labels for group {', '.join(map(repr, unknown))}, which is not there; groups: {here}")
+    if isinstance(labels, Mapping):
+        return labels
     if labels and len(names) > 1:
         raise MwSError(
             f"labels of one language beside {len(names)} groups ({here}); say whose, such as {names[0]}=FILE"
         )
-    return dict.fromkeys(names, labels) if labels else by_group
-
-
-def to_mapping(labels: Iterable[GoldWord]) -> dict[str, list[list[str]]]:
-    """Turn labels into plain lists, as a record keeps them; `read_labels` reads them back."""
-    return {label.word: [list(morphs) for morphs in label.segmentations] for label in labels}
+    return dict.fromkeys(names, labels)
 
 
 def _read_file(file: Path) -> tuple[GoldWord, ...]:

@@ -20,9 +20,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from itertools import islice
-from typing import Annotated
+from typing import Annotated, Any, Self
 
 import numpy as np
 
@@ -33,12 +33,12 @@ from mws_hf.extend.spelling import cuts
 from mws_hf.kernels.arrays import Array, Doubles, Ints, Longs
 from mws_hf.learn.compositions import compose
 from mws_hf.learn.contextual import Evidence, collect_evidence
-from mws_hf.learn.described import COUNT, Range, Setting
+from mws_hf.learn.described import COUNT, Range, Setting, check_names
 from mws_hf.learn.engine.pairs import INSIDE, SEPARATOR
 from mws_hf.learn.engine.segmentation import Segmentation, Worth
 from mws_hf.learn.evidence.forms import Forms, TypeCounts, collect_forms, with_lower_case
 from mws_hf.learn.morphs import MORPH_LIMITS, SPACE_SHARE, form_weights, learn_morphs
-from mws_hf.learn.settings import DEFAULT_COMPOSITION, Apart, ContextualSettings
+from mws_hf.learn.settings import DEFAULT_COMPOSITION, Settings
 from mws_hf.learn.words import CodePoints, LearnedMerges, MergeLimits, SymbolCorpus, count_points, utf8_sizes
 from mws_hf.tokenizer.stock import Tokenizer
 
@@ -48,15 +48,20 @@ CHARACTER_SHARE = 2
 _LINES_AT_ONCE = 1000
 
 
+_TAKES = (
+    *("composition", "hidden_boundary_price", "crossing_penalty", "granularity", "max_types", "labels"),
+    *("max_token_length", "keep_apart", "min_saving"),
+)
+"""The settings of an extension: those of a training that mean the same, and its own."""
+
+
 @dataclass(frozen=True, kw_only=True)
-class ExtensionSettings(ContextualSettings):
-    """The settings of an extension: those of the contextual criterion, and these.
+class ExtensionSettings(Settings):
+    """The settings of an extension, `_TAKES`, as a training has them, but for these.
 
     Attributes:
         composition: share of the new tokens for compositions, 0 to 1; 1 alone needs no evidence: frequency BPE.
         min_saving: occurrences in the corpus that a new token must save when it is made.
-        max_token_length: longest new token in symbols of the base (bytes or characters); None: no limit.
-        keep_apart: characters that no new merge joins with others, and pairs of characters that none joins.
 
     Raises:
         MwSError: a value is out of range.
@@ -64,18 +69,11 @@ class ExtensionSettings(ContextualSettings):
 
     composition: Annotated[float, Setting("Share of compositions.", takes=Range(most=1))] = DEFAULT_COMPOSITION
     min_saving: Annotated[int, Setting("Least saving.", takes=COUNT)] = 2
-    max_token_length: Annotated[int | None, Setting("Longest token.", takes=Range(1, whole=True))] = None
-    keep_apart: Iterable[str] = ()
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "keep_apart", tuple(self.keep_apart))
-        self.apart  # noqa: B018  # refuses what cannot be kept apart
-
-    @cached_property
-    def apart(self) -> Apart:
-        """Return what `keep_apart` says, read."""
-        return Apart.of(self.keep_apart)
+    def __new__(cls, **given: Any) -> Self:
+        """Refuse what an extension does not take."""
+        check_names("extend", given, _TAKES)
+        return super().__new__(cls)
 
 
 @dataclass(frozen=True)
@@ -151,7 +149,7 @@ def learn_tokens(
     if not len(forms.counts):
         raise MwSError("no words to learn from; give text with at least one word of letters")
     listed = TypeCounts(forms.types, forms.type_counts)
-    evidence = collect_evidence(listed, settings.evidence) if settings.composition < 1 else None
+    evidence = collect_evidence(listed, settings) if settings.composition < 1 else None
     n_forms = len(forms.counts)
     most = 0 if base.byte_level else n_tokens // CHARACTER_SHARE
     symbols = missing_characters(base, forms, most, settings, protection.characters)

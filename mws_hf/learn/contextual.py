@@ -18,7 +18,7 @@ from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import give_back, in_parts
 from mws_hf.learn.evidence.ensemble import boundary_posteriors
 from mws_hf.learn.evidence.forms import TypeCounts, WordPlaces, count_graphemes, find_words, fold, split_graphemes
-from mws_hf.learn.settings import EvidenceSettings
+from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import N_POINTS, CodePoints, distinct_points, find_among
 from mws_hf.text.pattern import compiled
 
@@ -62,7 +62,7 @@ class Evidence:
 
     code_points: CodePoints
     probabilities: Doubles
-    settings: EvidenceSettings = field(default_factory=EvidenceSettings)
+    settings: Settings = field(default_factory=Settings)
     weights: Doubles | None = None
     labels: Mapping[str, LabelFit] = field(default_factory=dict)
     in_code: Doubles | None = None
@@ -183,14 +183,12 @@ def _fill_boundaries(
                 out[i] += (in_code[type_of[w]] if type_of[w] >= 0 else 1.0) * (1.0 - out[i])
 
 
-def collect_evidence(
-    listed: TypeCounts, settings: EvidenceSettings | None = None, n_threads: int | None = None
-) -> Evidence:
+def collect_evidence(listed: TypeCounts, settings: Settings | None = None, n_threads: int | None = None) -> Evidence:
     """Compute boundary evidence for the `max_types` most frequent types of 2 to `LONGEST_WORD` graphemes.
 
     Labelled words that are no types of the list are added. The result does not depend on the number of threads.
     """
-    settings = settings or EvidenceSettings()
+    settings = settings or Settings()
     sizes = count_graphemes(listed.words)
     chosen = np.nonzero((sizes > 1) & (sizes <= LONGEST_WORD))[0][: settings.max_types]
     types, times, n_text = listed.words.take(chosen), listed.counts[chosen], len(chosen)

@@ -1,36 +1,27 @@
-"""The settings of a training, each written once: name, type, default, what it does and which values it takes.
+"""How a setting is described: what it does, which values it takes, where it is recorded; and the check of values.
 
-`MwSTrainer`, its docstring, the options of `mws train` and the page of reference come from `TrainerFields`. Arguments
-are checked against their descriptions before any work begins. Nothing heavy is imported here, so that the help of a
-command needs no numpy.
+The docstring of a class, the options of a command, the page of reference and the record come from the descriptions of
+its fields. Nothing heavy is imported here, so that the help of a command needs no numpy.
 """
 
 from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import MISSING, fields
 from difflib import get_close_matches
 from functools import cache
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar, get_type_hints
+from typing import Any, NamedTuple, Self, TypeVar, get_type_hints
 
 from mws_hf.errors import MwSError, SettingError
-from mws_hf.text.alphabets import NAMED_ALPHABETS
-from mws_hf.text.byte_alphabet import Alphabet
-from mws_hf.text.pattern import Digits
-from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS
-
-if TYPE_CHECKING:
-    from mws_hf.corpus.segmentations import Labels
-    from mws_hf.learn.settings import CriterionSettings
-else:  # their names are enough to read the descriptions
-    Labels = CriterionSettings = Any
 
 T = TypeVar("T")
 
-_PLACE = "The arguments are described in `mws_hf.learn.described`."
+PLACE = "The arguments are described in `mws_hf.learn.settings`."
+CONTEXTUAL, CLASSIC = "contextual", "classic"
+"""The criteria, by which merges are chosen."""
 
 
 class Range(NamedTuple):
@@ -57,265 +48,49 @@ class Setting(NamedTuple):
     `about` says in sentences what it does, `more` what only a program may want to know. `default` is "" where the
     signature shows it; `shown` is how the command line writes it, where it differs. `takes` is None where other code
     checks the value (a default of None is always allowed). `option` is how `mws train` calls it, where it differs from
-    its name; None: there is no such option. `first` settings are among those to choose first.
+    its name; None: there is no such option. `first` settings are among those to choose first. `criterion` is the one
+    that a setting belongs to, "" for both. `unrecorded` says why a record of a training does not keep it.
     """
 
     about: str
     default: str = ""
     more: str = ""
-    contextual: bool = False
+    criterion: str = ""
     takes: Range | str | None = None
     option: str | None = ""
     metavar: str | None = None
     shown: str | None = None
     first: bool = False
+    unrecorded: str = ""
 
     def option_help(self) -> str:
         """Write the help of an option.
 
-        >>> Setting("Pairs to merge.", "all", contextual=True).option_help()
+        >>> Setting("Pairs to merge.", "all", criterion=CONTEXTUAL).option_help()
         'Pairs to merge [default: all; not with --criterion classic].'
         """
         value_shown = self.default if self.shown is None else self.shown
-        other = "; not with --criterion classic" if self.contextual else ""
+        other = "; not with --criterion classic" if self.criterion == CONTEXTUAL else ""
         return f"{self.about[:-1]} [default: {value_shown}{other}]." if value_shown else self.about
 
     def argument_help(self) -> str:
         """Write the lines of an argument in a docstring.
 
-        >>> Setting("Pairs to merge.", "all", "An int.", contextual=True).argument_help()
+        >>> Setting("Pairs to merge.", "all", "An int.", criterion=CONTEXTUAL).argument_help()
         'Pairs to merge. An int. Of the contextual criterion alone. Default: all.'
         """
-        parts = [self.about, self.more, "Of the contextual criterion alone." if self.contextual else ""]
-        return " ".join(filter(None, [*parts, f"Default: {self.default}." if self.default else ""]))
+        own = f"Of the {self.criterion} criterion alone." if self.criterion else ""
+        kept = f"Not in the record: {self.unrecorded}." if self.unrecorded else ""
+        return " ".join(filter(None, [self.about, self.more, own, self.default and f"Default: {self.default}.", kept]))
 
 
-CROSSING_PENALTY = Setting(
-    "Price of merging across a boundary against one within a morph (lambda); higher cuts finer.",
-    takes=Range(above=True, advice="8 to 20 work for all languages"),
-)
-HIDDEN_BOUNDARY_PRICE = Setting(
-    "Price of a morph boundary that a frequent stem or word hides; 0 is plain frequency.",
-    "1.0",
-    "In units of the mean frequency of a word type, see `learn.settings.DEFAULT_HIDDEN_BOUNDARY_PRICE`.",
-    contextual=True,
-    takes=NUMBER,
-)
-MOST_TYPES = Setting("Boundary evidence comes from this many most frequent word types.", takes=Range(1, whole=True))
-GRANULARITY = Setting(
-    "How finely to cut: the share of places inside words where the evidence passes one half, 0.05 (coarse) to 0.15 "
-    "(fine); how many places come to be cut is reported after training.",
-    "0.095, or as the labels ask",
-    contextual=True,
-    # gold has a boundary at a quarter of the places (`labels.USUAL_SHARE`), for which .095 is right; from twice the
-    # useful .15 on most words would fall apart into letters
-    takes=Range(0.01, 0.3, advice="useful are 0.05 (coarse) to 0.15 (fine)"),
-    first=True,
-)
-"""The settings that the contextual criterion, its evidence and `mws extend` have as well."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class VocabularyFields:
-    """What both criteria share; see `mws_hf.learn.settings.VocabularySettings`."""
-
-    vocab_size: Annotated[
-        int | None,
-        Setting(
-            "Entries of the whole vocabulary: special tokens, bytes, alphabet and merges.",
-            "32,000, or what n_merges gives",
-            takes=COUNT,
-            metavar="SIZE",
-            shown="32k, or what --n-merges gives",
-            first=True,
-        ),
-    ] = None
-    n_merges: Annotated[
-        int | None,
-        Setting(
-            "Number of merges, in place of a vocabulary size.",
-            "what vocab_size leaves",
-            'With ``criterion="classic"`` the published size test applies: special tokens are counted before they are '
-            "appended, so `n_merges` + the number of special tokens merges are learnt.",
-            takes=COUNT,
-            metavar="SIZE",
-            shown="what --vocab-size leaves",
-        ),
-    ] = None
-    alphabet: Annotated[
-        Alphabet | None,
-        Setting(
-            "Start from bytes (GPT-2's alphabet, known to most programs) or from characters (token strings that can be "
-            "read).",
-            "bytes; characters with the classic criterion",
-            '``"bytes"`` writes token strings like ``ĠÑĩ``; ``"characters"`` has byte tokens for characters that were '
-            "not seen, and needs no merges that build characters. See `byte_alphabet.DEFAULT_ALPHABET`.",
-            option="--byte-level/--characters",
-            shown="bytes; characters with --criterion classic",
-        ),
-    ] = None
-    min_frequency: Annotated[
-        int,
-        Setting(
-            "Least frequency of a merged pair.",
-            more="As in `tokenizers`, occurrences weighted by word count (1 a word when `types` is True; compositions "
-            "always by count). The seed merges, a space with a letter and a letter with its marks, are excepted.",
-            takes=COUNT,
-        ),
-    ] = 0
-    min_count: Annotated[int, Setting("Leave out pre-tokens seen less often.", takes=COUNT)] = 1
-    special_tokens: Annotated[
-        Sequence[str],
-        Setting(
-            "Tokens that stand for something else than text; customary names take their role (<|endoftext|>: eos, "
-            "[PAD]: pad).",
-            more="They get the ids 0, 1, ...",
-            option="--special-token",
-            shown=f"{', '.join(DEFAULT_SPECIAL_TOKENS)}; repeat for more",
-            first=True,
-        ),
-    ] = DEFAULT_SPECIAL_TOKENS
-    initial_alphabet: Annotated[
-        Iterable[str],
-        Setting(
-            "Characters to know whether the text has them or not.",
-            "none",
-            'A string of them, or a list of characters and names of alphabets, such as ``["latin-1", "€"]``; see '
-            "`alphabets.NAMED_ALPHABETS`.",
-            metavar="NAMES|FILE",
-            shown=f"none; a file that holds them, or names with commas between: {', '.join(NAMED_ALPHABETS)}",
-        ),
-    ] = ()
-    tokens: Annotated[
-        Sequence[str],
-        Setting(
-            "Strings that must be entries, whatever the learner thinks; each a word to the split pattern, its leading "
-            "space included.",
-            "none",
-            "Their merges rank after all others, in place of the last compositions.",
-            metavar="FILE",
-            shown="none; one a line",
-        ),
-    ] = ()
-    keep_apart: Annotated[
-        Sequence[str],
-        Setting(
-            "Characters that are merged with no other, and pairs of characters that are never joined.",
-            "none",
-            'Strings of one character or of two, such as ``["\'", "ss"]``.',
-            metavar="FILE",
-            shown="none; one a line",
-        ),
-    ] = ()
-    limit_alphabet: Annotated[
-        int | None,
-        Setting(
-            "Keep this many of the most frequent characters; others become bytes.", "all", takes=COUNT, option=None
-        ),
-    ] = None
-    max_token_length: Annotated[
-        int | None,
-        Setting("Longest token in characters, a leading space included.", "no limit", takes=Range(1, whole=True)),
-    ] = None
-    types: Annotated[
-        bool,
-        Setting(
-            "Learn morphs from every form once (the good-dataset principle).",
-            more="False weighs forms by their counts. Compositions always use the counts.",
-            takes=FLAG,
-            option=None,
-        ),
-    ] = True
-    composition: Annotated[
-        float | Literal["fill"] | None,
-        Setting(
-            "Share of the merges for frequent stems and words after the morphs: 0 (morphs only) to 1, or fill (what "
-            "the morphs leave).",
-            "0.5; 0.6 for several groups; 0 with the classic criterion",
-            "Compositions also fill what the morphs leave.",
-            takes=Range(most=1, word="fill"),
-            shown="0.5; 0.6 for several groups; 0 with --criterion classic",
-            first=True,
-        ),
-    ] = None
-    weights: Annotated[
-        Mapping[str, float],
-        Setting(
-            "Weight of a group of words against the others.",
-            "1 each",
-            'A dict such as ``{"ru": 2}``. In the morphs every language weighs the same, however much text and however '
-            "many forms it has; compositions go by the text, that of a group repeated as its weight says. The words of "
-            "a group named ``code`` are cut at their capitals for sure: ``get|User|Name``, ``HTTP|Server``.",
-            option="--weight",
-            metavar="GROUP=NUMBER",
-            shown="1 each; repeat for more",
-        ),
-    ] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainerFields(VocabularyFields):
-    """What `mws_hf.MwSTrainer` takes."""
-
-    criterion: Annotated[
-        Literal["contextual", "classic"] | CriterionSettings,
-        Setting(
-            "How merges are chosen: contextual (boundary evidence from the word list) or classic (the published MwS "
-            "coefficient, exact).",
-            more="Or the settings of one: `learn.settings.ContextualSettings`, "
-            "`learn.classic.coefficient.ClassicSettings`.",
-        ),
-    ] = "contextual"
-    granularity: Annotated[float | None, GRANULARITY] = None
-    hidden_boundary_price: Annotated[float | None, HIDDEN_BOUNDARY_PRICE] = None
-    labels: Annotated[
-        Labels | None,
-        Setting(
-            "Words cut by hand to learn from, better 20 or more: a file of word<TAB>mor ph eme s, alternatives after a "
-            "comma, or another format that `mws evaluate` reads; of several groups a file each.",
-            "none",
-            'Also a dict, or pairs; by group ``{"fin": "fin.tsv"}``. See `corpus.segmentations.read_labels`.',
-            contextual=True,
-            metavar="[GROUP=]FILE",
-            shown="none; repeat for more",
-            first=True,
-        ),
-    ] = None
-    pattern: Annotated[
-        str | None,
-        Setting(
-            "Split pattern: a regular expression, or the name of one (words, gpt4, llama3, o200k).",
-            "o200k; gpt4 with the classic criterion; that of saved counts",
-            metavar="NAME|REGEX",
-            shown="o200k, or that of the criterion or of saved counts",
-            first=True,
-        ),
-    ] = None
-    digits: Annotated[
-        Digits | None,
-        Setting(
-            "How the pattern cuts numbers: threes from the left (123|456|7), single digits, or threes from the right "
-            "(1|234|567).",
-            "as the pattern has it, the named ones in threes",
-            '``"threes"``, ``"single"`` or ``"right"``.',
-            metavar="threes|single|right",
-        ),
-    ] = None
-    normalization: Annotated[
-        str | None,
-        Setting(
-            "Unicode form that becomes part of the tokenizer: nfc, nfd, nfkc or nfkd (lossy).",
-            "none, or that of saved counts",
-        ),
-    ] = None
-    show_progress: Annotated[
-        bool, Setting("Progress bars on stderr when it is a terminal.", takes=FLAG, option=None)
-    ] = True
+def descriptions_of(cls: Any) -> dict[str, Setting]:
+    """Return the descriptions of a dataclass's fields, by name, in their order."""
+    return _descriptions(cls)
 
 
 @cache
-def descriptions_of(cls: Any) -> dict[str, Setting]:
-    """Return the descriptions of a dataclass's fields, by name, in their order."""
+def _descriptions(cls: Any) -> dict[str, Setting]:
     hints = get_type_hints(cls, include_extras=True)
     return {
         each.name: found
@@ -325,15 +100,22 @@ def descriptions_of(cls: Any) -> dict[str, Setting]:
     }
 
 
-SETTINGS = descriptions_of(TrainerFields)
-"""The settings by the name of the argument."""
+def plain(value: Any) -> Any:
+    """Write the value of a setting as JSON has it, labels (`GoldWord`) as words and their morphs."""
+    if isinstance(value, Mapping):
+        return {name: plain(each) for name, each in value.items()}
+    if not isinstance(value, list | tuple):
+        return value
+    if value and hasattr(value[0], "segmentations"):
+        return {label.word: [list(morphs) for morphs in label.segmentations] for label in value}
+    return list(value)
 
 
 def described(documented: type[T]) -> type[T]:
-    """Put `SETTINGS` into a class's docstring, as arguments, in place of the name of this module."""
+    """Put the descriptions of a class's fields into its docstring, as arguments, in place of `PLACE`."""
     if documented.__doc__:
-        lines = "\n".join(f"    {name}: {setting.argument_help()}" for name, setting in SETTINGS.items())
-        documented.__doc__ = inspect.cleandoc(documented.__doc__).replace(_PLACE, f"Args:\n{lines}")
+        lines = "\n".join(f"    {name}: {each.argument_help()}" for name, each in descriptions_of(documented).items())
+        documented.__doc__ = inspect.cleandoc(documented.__doc__).replace(PLACE, f"Args:\n{lines}")
     return documented
 
 
@@ -352,15 +134,70 @@ def check_names(taker: str, given: Iterable[str], known: Collection[str]) -> Non
             raise MwSError(f"{taker} takes no {name!r}; {advice}")
 
 
-def check_settings(settings: Any) -> None:
-    """Check each field of a dataclass by the values that its description takes; SettingError names a wrong one."""
-    defaults = {each.name: each.default for each in fields(settings)}
-    for name, setting in descriptions_of(settings.__class__).items():
-        value = getattr(settings, name)
-        if setting.takes == FLAG:
-            check_flag(name, value)
-        elif isinstance(setting.takes, Range):
-            check_range(name, value, setting.takes, optional=defaults[name] is None)
+class Described:
+    """What is made of described fields: its names and values are checked, a record keeps them and makes it again."""
+
+    criterion: str
+
+    def __new__(cls, *values: Any, **given: Any) -> Self:
+        """Refuse what is no setting, with the nearest name."""
+        if values:
+            raise MwSError(f"{cls.__name__}({values[0]!r}): give settings by name, such as vocab_size=32000")
+        check_names(cls.__name__, given, descriptions_of(cls))
+        return super().__new__(cls)
+
+    def set(self, values: Mapping[str, Any]) -> None:
+        """Put values in place while the settings are made; afterwards they do not change."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def check(self) -> None:
+        """Put defaults in place of None, and check each field by its description; SettingError names a wrong one."""
+        defaults = {
+            each.name: each.default if each.default_factory is MISSING else each.default_factory()
+            for each in fields(self)  # type: ignore[arg-type]
+        }
+        self.set({name: default for name, default in defaults.items() if getattr(self, name) is None})
+        if self.criterion not in (CONTEXTUAL, CLASSIC):
+            raise MwSError(f"criterion {self.criterion!r} is unknown; choose {CONTEXTUAL!r} or {CLASSIC!r}")
+        for name, setting in descriptions_of(self.__class__).items():
+            value = getattr(self, name)
+            if setting.criterion not in ("", self.criterion) and value != defaults[name]:
+                raise SettingError(name, value, f"belongs to the {setting.criterion} criterion; leave it out")
+            if setting.takes == FLAG:
+                check_flag(name, value)
+            elif isinstance(setting.takes, Range):
+                check_range(name, value, setting.takes, optional=defaults[name] is None)
+
+    @classmethod
+    def _recorded(cls, criterion: str) -> list[str]:
+        """List the settings that a record of a criterion keeps."""
+        described = descriptions_of(cls).items()
+        return [name for name, each in described if each.criterion in ("", criterion) and not each.unrecorded]
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The settings as plain values, as mws_training.json keeps them beside a tokenizer."""
+        return {name: plain(getattr(self, name)) for name in self._recorded(self.criterion)}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any], **others: Any) -> Self:
+        """Make the settings of a training again from its record; names that are no settings are passed over.
+
+        Args:
+            record: what mws_training.json holds, or a tokenizer just trained has as ``training.settings``.
+            **others: settings to change.
+
+        Raises:
+            MwSError: a value is out of range.
+            TypeError: a value has a type that no record has.
+
+        >>> from mws_hf.learn.settings import Settings
+        >>> Settings.from_record({"vocab_size": 500, "word_types": 3}, min_count=2).vocab_size
+        500
+        """
+        names = cls._recorded(record.get("criterion", CONTEXTUAL))
+        return cls(**{name: record[name] for name in names if record.get(name) is not None} | others)
 
 
 def check_range(name: str, value: Any, takes: Range, *, optional: bool = False) -> None:

@@ -33,7 +33,7 @@ from mws_hf.kernels.arrays import Doubles, Ints, Longs
 from mws_hf.kernels.threads import side_by_side
 from mws_hf.learn.contextual import CODE, Evidence, collect_evidence
 from mws_hf.learn.evidence.forms import collect_types
-from mws_hf.learn.settings import EvidenceSettings
+from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import N_POINTS, CodePoints, concatenated, distinct, distinct_points
 from mws_hf.text.pattern import compiled
 
@@ -113,7 +113,7 @@ class GroupEvidence(NamedTuple):
 
 def find_evidence(
     counts: WordCounts | Mapping[str, WordCounts],
-    settings: EvidenceSettings | None = None,
+    settings: Settings | None = None,
     weights: Mapping[str, float] | None = None,
 ) -> Evidence:
     """Compute boundary evidence for the words of all groups; without named groups every type weighs the same.
@@ -132,14 +132,14 @@ def find_evidence(
     >>> sorted(found.types)
     ['house', 'houses', 'in', 'talossa', 'talosta']
     """
-    settings = settings or EvidenceSettings()
+    settings = settings or Settings()
     groups = GroupedCounts.of(counts)
     shares = group_shares(groups, weights or {})
     labels: Mapping[str, tuple[GoldWord, ...]] = {}
-    if settings.labels or settings.group_labels:
+    if settings.labels:
         from mws_hf.corpus.segmentations import labels_of_groups
 
-        labels = labels_of_groups(groups, settings.labels, settings.group_labels)
+        labels = labels_of_groups(groups, settings.labels)
     if len(groups) == 1:
         name, words = next(iter(groups.items()))
         return _group_evidence(name, words, settings, labels.get(name, ()))
@@ -157,7 +157,7 @@ def find_evidence(
     return join_groups(parts, settings)
 
 
-def join_groups(groups: Sequence[GroupEvidence], settings: EvidenceSettings) -> Evidence:
+def join_groups(groups: Sequence[GroupEvidence], settings: Settings) -> Evidence:
     """Join the evidence of groups: mean posteriors, weights and prices of types, as the module docstring says."""
     every = concatenated([part.evidence.code_points for part in groups])
     found = distinct(every)
@@ -188,13 +188,11 @@ def join_groups(groups: Sequence[GroupEvidence], settings: EvidenceSettings) -> 
     return Evidence(types, probabilities, settings, weights, labels, in_code if code else None, prices, times)
 
 
-def _group_evidence(
-    name: str, counts: WordCounts, settings: EvidenceSettings, labels: tuple[GoldWord, ...]
-) -> Evidence:
+def _group_evidence(name: str, counts: WordCounts, settings: Settings, labels: tuple[GoldWord, ...]) -> Evidence:
     """Compute the evidence of one group, script by script; labels are words of the main script."""
     words = CodePoints.of_counts(counts)
     lists = script_lists(words)
-    own = [replace(settings, labels=() if i else labels, group_labels={}) for i in range(len(lists))]
+    own = [replace(settings, labels=() if i else labels) for i in range(len(lists))]
     parts = (words.take(rows) for rows in lists) if len(lists) > 1 else [words]
     listed = side_by_side(collect_types, parts, [counts.counts[rows] for rows in lists], most=MAX_LISTS_AT_ONCE)
     del words, lists, parts
@@ -204,9 +202,10 @@ def _group_evidence(
         types = concatenated([part.code_points for part in found])
         times = np.concatenate([part.times for part in found if part.times is not None])
         whole = Evidence(types, np.concatenate([part.probabilities for part in found]), times=times)
-    fits = {name if settings.group_labels else UNNAMED: fit for fit in found[0].labels.values()}  # one at most
+    whose = name if isinstance(settings.labels, Mapping) else UNNAMED
+    fit = next(iter(found[0].labels.values()), None)
     in_code = np.ones(len(whole.code_points)) if name == CODE else None
-    return replace(whole, settings=settings, labels=fits, in_code=in_code)
+    return replace(whole, settings=settings, labels={} if fit is None else {whose: fit}, in_code=in_code)
 
 
 def _relative_frequencies(evidence: Evidence) -> Doubles:

@@ -1,38 +1,41 @@
-"""Hold what `learn` is given: the settings of each criterion and of both, from flat arguments and from records."""
+"""The settings of a training, each written once: name, type, default, what it does and which values it takes.
+
+`Settings` is what a training is made of, and `mws_hf.MwSTrainer` is it with the methods that train. The options of
+`mws train`, the page of reference and the record of a training come from its fields; a record makes the settings again.
+Nothing heavy is imported here, so that the help of a command needs no numpy.
+
+One set of constants serves all languages. They were chosen on the gold sets of the table of boundaries, language by
+language as their notes and scripts/log show, so that figures on those sets are mildly optimistic; other gold was
+never looked at.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import numpy as np
-
-from mws_hf.corpus.counts import WordCounts
-from mws_hf.corpus.groups import check_weights
-from mws_hf.corpus.token_table import TokenTable
 from mws_hf.errors import MwSError, SettingError
-from mws_hf.kernels.arrays import Array, Mask
 from mws_hf.learn.described import (
-    CROSSING_PENALTY,
-    GRANULARITY,
-    HIDDEN_BOUNDARY_PRICE,
-    MOST_TYPES,
-    VocabularyFields,
-    check_settings,
+    CLASSIC,
+    CONTEXTUAL,
+    COUNT,
+    FLAG,
+    NUMBER,
+    Described,
+    Range,
+    Setting,
+    descriptions_of,
 )
-from mws_hf.learn.words import utf8_sizes
-from mws_hf.text.alphabets import characters_of
-from mws_hf.text.byte_alphabet import DEFAULT_ALPHABET, Alphabet, check_alphabet_kind
-from mws_hf.text.pattern import DEFAULT_PATTERN
-from mws_hf.text.special import BYTE_TOKENS, check_order, check_special_tokens
+from mws_hf.text.alphabets import NAMED_ALPHABETS, characters_of
+from mws_hf.text.byte_alphabet import DEFAULT_ALPHABET, Alphabet, check_added_tokens, check_alphabet_kind
+from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, Digits, compiled, with_digits
+from mws_hf.text.special import BYTE_TOKENS, DEFAULT_SPECIAL_TOKENS, check_order, check_special_tokens
 
 if TYPE_CHECKING:
-    from mws_hf.corpus.segmentations import GoldWord
-    from mws_hf.learn.classic.coefficient import ClassicSettings
-else:  # its name is enough to read the descriptions
-    GoldWord = Any
+    from mws_hf.learn.apart import Apart
 
 DEFAULT_VOCAB_SIZE = 32_000
 
@@ -67,275 +70,375 @@ DEFAULT_GRANULARITY = 0.095
 """From 0.09 to 0.11 English falls from 0.663 to 0.654 and Turkish rises from 0.664 to 0.676."""
 
 
-@dataclass(frozen=True)
-class EvidenceSettings:
-    """Settings of the boundary evidence; its constants are in the modules of the views.
-
-    One set of constants serves all languages. They were chosen on the gold sets of README's quality table, language by
-    language as their notes and scripts/log show, so that figures on those sets are mildly optimistic; other gold was
-    never looked at.
-
-    Attributes:
-        max_types: evidence is given for this many most frequent word types; from 150,000 to 400,000 Hungarian gains
-            0.008, Russian lemmas 0.010 and Czech 0.047, Finnish nothing.
-        granularity: share of the places inside words (between two letters of one) where the evidence for a boundary
-            passes one half, 0.01 to 0.3: more cuts finer. Together with `ensemble.SHARPNESS` and the crossing
-            penalty it sets how much is cut. None: as the labels ask, or `DEFAULT_GRANULARITY`.
-        labels: words cut by hand, to which the evidence is fitted (`labels.refit`), of one list of words.
-        group_labels: the same by group, where groups are named.
-
-    Raises:
-        MwSError: a value is out of range.
-    """
-
-    max_types: Annotated[int, MOST_TYPES] = 400_000
-    granularity: Annotated[float | None, GRANULARITY] = None
-    labels: tuple[GoldWord, ...] = ()
-    group_labels: Mapping[str, tuple[GoldWord, ...]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-
-
-@dataclass(frozen=True)
-class ContextualSettings:
-    """Settings of the contextual criterion; `evidence` holds the settings of the boundary evidence.
-
-    `hidden_boundary_price` and the settings of the evidence are arguments of `mws_hf.MwSTrainer` too and described
-    there. A `crossing_penalty` (the price of merging across a boundary against one within a morph) of 8 with a
-    `granularity` 0.02 higher is a tie on the mean.
-
-    Raises:
-        MwSError: a value is out of range.
-    """
-
-    crossing_penalty: Annotated[float, CROSSING_PENALTY] = DEFAULT_CROSSING_PENALTY
-    hidden_boundary_price: Annotated[float, HIDDEN_BOUNDARY_PRICE] = DEFAULT_HIDDEN_BOUNDARY_PRICE
-    evidence: EvidenceSettings = field(default_factory=EvidenceSettings)
-
-    criterion: ClassVar[Literal["contextual", "classic"]] = "contextual"
-    usual_alphabet: ClassVar[Alphabet] = DEFAULT_ALPHABET
-    usual_pattern: ClassVar[str] = DEFAULT_PATTERN
-    as_published: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-
-    @staticmethod
-    def usual_composition(n_groups: int) -> float:
-        """The share of compositions where none is asked for."""
-        return DEFAULT_COMPOSITION if n_groups == 1 else MULTILINGUAL_COMPOSITION
-
-
-_SHIFT = 21  # bits of a code point
-
-
-@dataclass(frozen=True)
-class Apart:
-    """Characters that are merged with no other, and strings of two characters that no merge joins in this order."""
-
-    alone: frozenset[str] = frozenset()
-    pairs: frozenset[str] = frozenset()
-
-    @classmethod
-    def of(cls, entries: Iterable[str]) -> Apart:
-        """Read a list of entries, each of one character or two.
-
-        Raises:
-            MwSError: an entry is empty or longer.
-
-        >>> Apart.of(["'", "12"]) == Apart(frozenset("'"), frozenset(["12"]))
-        True
-        """
-        given = list(entries)
-        for entry in given:
-            if not isinstance(entry, str) or not 1 <= len(entry) <= 2:
-                raise MwSError(f"{entry!r} cannot be kept apart; give one character, or two that are not to be joined")
-        return cls(frozenset(e for e in given if len(e) == 1), frozenset(e for e in given if len(e) == 2))
-
-    def after(self, points: Array) -> Mask:
-        """Find the places that no merge may cross: bool, True after each of the n code points where a merge must stop.
-
-        >>> Apart.of(["'", "12"]).after(np.array([ord(c) for c in "a'b121"])).tolist()
-        [True, True, False, True, False, False]
-        """
-        points = points.astype(np.int64)
-        alone = np.isin(points, [ord(character) for character in self.alone])
-        found = alone.copy()
-        found[:-1] |= alone[1:]
-        codes = [ord(pair[0]) << _SHIFT | ord(pair[1]) for pair in self.pairs]
-        found[:-1] |= np.isin(points[:-1] << _SHIFT | points[1:], codes)
-        return found
-
-    def split(self, counts: WordCounts) -> WordCounts:
-        """Cut words where characters are kept apart; each part counts as often as the words that hold it.
-
-        >>> counts = WordCounts.from_mapping({" it's": 3, "s": 1}, pattern="...")
-        >>> dict(Apart.of("'").split(counts).items())
-        {'s': 4, ' it': 3, "'": 3}
-        """
-        if not (self.alone or self.pairs) or not len(counts):
-            return counts
-        points, starts = counts.code_points()
-        data, offsets = counts.utf8()
-        cuts = np.union1d(starts, np.nonzero(self.after(points))[0] + 1)
-        ends = offsets[0] + np.concatenate([[0], np.cumsum(utf8_sizes(points))])
-        owner = np.searchsorted(starts, cuts[:-1], "right") - 1
-        table = TokenTable()
-        table.count_words(data, ends[cuts], counts.counts[owner])
-        strings, numbers = table.entries()
-        return WordCounts.from_arrays(
-            strings, numbers, pattern=counts.pattern, normalization=counts.normalization, checked=True
-        )
-
-
-CriterionSettings: TypeAlias = "ClassicSettings | ContextualSettings"
-
-_EVIDENCE = ("max_types", "granularity", "labels")
-"""What a record keeps of the evidence's settings; labels are by group where groups are named."""
-
-_OF_TRAINER = ("hidden_boundary_price", "granularity", "labels")
-"""The settings of the contextual criterion that are flat arguments too."""
-
-_RECORDED = (
-    *("vocab_size", "n_merges", "min_frequency", "min_count", "limit_alphabet", "max_token_length", "types"),
-    "composition",
-)
-"""The shared settings that a record of a training always keeps."""
-
-
 @dataclass(frozen=True, kw_only=True)
-class VocabularySettings(VocabularyFields):
-    """Settings that both criteria share; each field is the argument of the same name of `mws_hf.MwSTrainer`.
+class Settings(Described):
+    """All settings of a training, checked; `MwSTrainer` has them as arguments.
+
+    `alphabet`, `pattern` and `labels` are read once: what was left out is there as the criterion has it.
 
     Raises:
-        MwSError: a value is out of range, or both `vocab_size` and `n_merges` are given.
+        MwSError: a value is out of range, a name is unknown, or a setting contradicts another or belongs to the other
+            criterion.
 
-    >>> VocabularySettings(initial_alphabet="ba").initial_alphabet
-    ['a', 'b']
+    >>> Settings(initial_alphabet="ba").initial_alphabet, Settings(criterion="classic").alphabet
+    (['a', 'b'], 'characters')
     """
 
+    vocab_size: Annotated[
+        int | None,
+        Setting(
+            "Entries of the whole vocabulary: special tokens, bytes, alphabet and merges.",
+            "32,000, or what n_merges gives",
+            takes=COUNT,
+            metavar="SIZE",
+            shown="32k, or what --n-merges gives",
+            first=True,
+        ),
+    ] = None
+    n_merges: Annotated[
+        int | None,
+        Setting(
+            "Number of merges, in place of a vocabulary size.",
+            "what vocab_size leaves",
+            'With ``criterion="classic"`` the published size test applies: special tokens are counted before they are '
+            "appended, so `n_merges` + the number of special tokens merges are learnt.",
+            takes=COUNT,
+            metavar="SIZE",
+            shown="what --vocab-size leaves",
+        ),
+    ] = None
+    alphabet: Annotated[
+        Alphabet | None,
+        Setting(
+            "Start from bytes (GPT-2's alphabet, known to most programs) or from characters (token strings that can be "
+            "read).",
+            "bytes; characters with the classic criterion",
+            '``"bytes"`` writes token strings like ``ĠÑĩ``; ``"characters"`` has byte tokens for characters that were '
+            "not seen, and needs no merges that build characters. See `byte_alphabet.DEFAULT_ALPHABET`.",
+            option="--byte-level/--characters",
+            shown="bytes; characters with --criterion classic",
+        ),
+    ] = None
+    min_frequency: Annotated[
+        int,
+        Setting(
+            "Least frequency of a merged pair.",
+            more="As in `tokenizers`, occurrences weighted by word count (1 a word when `types` is True; compositions "
+            "always by count). The seed merges, a space with a letter and a letter with its marks, are excepted.",
+            takes=COUNT,
+        ),
+    ] = 0
+    min_count: Annotated[int, Setting("Leave out pre-tokens seen less often.", takes=COUNT)] = 1
+    special_tokens: Annotated[
+        Sequence[str],
+        Setting(
+            "Tokens that stand for something else than text; customary names take their role (<|endoftext|>: eos, "
+            "[PAD]: pad).",
+            more="They get the ids 0, 1, ...",
+            option="--special-token",
+            shown=f"{', '.join(DEFAULT_SPECIAL_TOKENS)}; repeat for more",
+            first=True,
+        ),
+    ] = DEFAULT_SPECIAL_TOKENS
+    initial_alphabet: Annotated[
+        Iterable[str],
+        Setting(
+            "Characters to know whether the text has them or not.",
+            "none",
+            'A string of them, or a list of characters and names of alphabets, such as ``["latin-1", "€"]``; see '
+            "`alphabets.NAMED_ALPHABETS`.",
+            metavar="NAMES|FILE",
+            shown=f"none; a file that holds them, or names with commas between: {', '.join(NAMED_ALPHABETS)}",
+        ),
+    ] = ()
+    tokens: Annotated[
+        Sequence[str],
+        Setting(
+            "Strings that must be entries, whatever the learner thinks; each a word to the split pattern, its leading "
+            "space included.",
+            "none",
+            "Their merges rank after all others, in place of the last compositions.",
+            metavar="FILE",
+            shown="none; one a line",
+        ),
+    ] = ()
+    keep_apart: Annotated[
+        Sequence[str],
+        Setting(
+            "Characters that are merged with no other, and pairs of characters that are never joined.",
+            "none",
+            'Strings of one character or of two, such as ``["\'", "ss"]``.',
+            metavar="FILE",
+            shown="none; one a line",
+        ),
+    ] = ()
+    limit_alphabet: Annotated[
+        int | None,
+        Setting(
+            "Keep this many of the most frequent characters; others become bytes.", "all", takes=COUNT, option=None
+        ),
+    ] = None
+    max_token_length: Annotated[
+        int | None,
+        Setting("Longest token in characters, a leading space included.", "no limit", takes=Range(1, whole=True)),
+    ] = None
+    types: Annotated[
+        bool,
+        Setting(
+            "Learn morphs from every form once (the good-dataset principle).",
+            more="False weighs forms by their counts. Compositions always use the counts.",
+            takes=FLAG,
+            option=None,
+        ),
+    ] = True
+    composition: Annotated[
+        float | Literal["fill"] | None,
+        Setting(
+            "Share of the merges for frequent stems and words after the morphs: 0 (morphs only) to 1, or fill (what "
+            "the morphs leave).",
+            "0.5; 0.6 for several groups; 0 with the classic criterion",
+            "Compositions also fill what the morphs leave.",
+            takes=Range(most=1, word="fill"),
+            shown="0.5; 0.6 for several groups; 0 with --criterion classic",
+            first=True,
+        ),
+    ] = None
+    weights: Annotated[
+        Mapping[str, float],
+        Setting(
+            "Weight of a group of words against the others.",
+            "1 each",
+            'A dict such as ``{"ru": 2}``. In the morphs every language weighs the same, however much text and however '
+            "many forms it has; compositions go by the text, that of a group repeated as its weight says. The words of "
+            "a group named ``code`` are cut at their capitals for sure: ``get|User|Name``, ``HTTP|Server``.",
+            option="--weight",
+            metavar="GROUP=NUMBER",
+            shown="1 each; repeat for more",
+        ),
+    ] = field(default_factory=dict)
+    criterion: Annotated[
+        Literal["contextual", "classic"],
+        Setting(
+            "How merges are chosen: contextual (boundary evidence from the word list) or classic (the published MwS "
+            "coefficient, exact).",
+        ),
+    ] = "contextual"
+    granularity: Annotated[
+        float | None,
+        Setting(
+            "How finely to cut: the share of places inside words where the evidence passes one half, 0.05 (coarse) to "
+            "0.15 (fine); how many places come to be cut is reported after training.",
+            "0.095, or as the labels ask",
+            criterion=CONTEXTUAL,
+            # gold has a boundary at a quarter of the places (`labels.USUAL_SHARE`), for which .095 is right; from
+            # twice the useful .15 on most words would fall apart into letters
+            takes=Range(0.01, 0.3, advice="useful are 0.05 (coarse) to 0.15 (fine)"),
+            first=True,
+        ),
+    ] = None
+    hidden_boundary_price: Annotated[
+        float,
+        Setting(
+            "Price of a morph boundary that a frequent stem or word hides; 0 is plain frequency.",
+            "1.0",
+            "In units of the mean frequency of a word type, see `learn.settings.DEFAULT_HIDDEN_BOUNDARY_PRICE`.",
+            criterion=CONTEXTUAL,
+            takes=NUMBER,
+        ),
+    ] = DEFAULT_HIDDEN_BOUNDARY_PRICE
+    crossing_penalty: Annotated[
+        float,
+        Setting(
+            "Price of merging across a boundary against one within a morph (lambda); higher cuts finer.",
+            takes=Range(above=True, advice="8 to 20 work for all languages"),
+            more="8 with a `granularity` 0.02 higher is a tie on the mean.",
+            criterion=CONTEXTUAL,
+            option=None,
+        ),
+    ] = DEFAULT_CROSSING_PENALTY
+    max_types: Annotated[
+        int,
+        Setting(
+            "Boundary evidence comes from this many most frequent word types.",
+            more="From 150,000 to 400,000 Hungarian gains 0.008, Russian lemmas 0.010, Czech 0.047, Finnish nothing.",
+            criterion=CONTEXTUAL,
+            takes=Range(1, whole=True),
+            option=None,
+        ),
+    ] = 400_000
+    labels: Annotated[
+        Any,
+        Setting(
+            "Words cut by hand to learn from, better 20 or more: a file of word<TAB>mor ph eme s, alternatives after a "
+            "comma, or another format that `mws evaluate` reads; of several groups a file each.",
+            "none",
+            'Also a dict, or pairs; by group ``{"fin": "fin.tsv"}``. See `corpus.segmentations.read_labels`.',
+            criterion=CONTEXTUAL,
+            metavar="[GROUP=]FILE",
+            shown="none; repeat for more",
+            first=True,
+        ),
+    ] = ()
+    len_norm_factor: Annotated[
+        float, Setting("Weight of the length penalty, 0 to `log_base`.", criterion=CLASSIC, takes=NUMBER, option=None)
+    ] = 2.0
+    log_base: Annotated[
+        float,
+        Setting("Base of all logarithms.", criterion=CLASSIC, takes=Range(1, above=True), option=None),
+    ] = 2.0
+    max_merge_len: Annotated[
+        int,
+        Setting(
+            "Longest product of a merge in characters, without leading white space.",
+            criterion=CLASSIC,
+            takes=Range(2, (1 << 20) - 1, whole=True),
+            option=None,
+        ),
+    ] = 5
+    max_len_delta: Annotated[
+        float,
+        Setting(
+            "Largest distance between the length of a product and the root of the mean token length.",
+            criterion=CLASSIC,
+            takes=Range(most=math.inf),
+            option=None,
+        ),
+    ] = 2.0
+    stop_threshold: Annotated[
+        float | None,
+        Setting("Stop where the best coefficient is not above this.", "0", criterion=CLASSIC, option=None),
+    ] = None
+    pattern: Annotated[
+        str | None,
+        Setting(
+            "Split pattern: a regular expression, or the name of one (words, gpt4, llama3, o200k).",
+            "o200k; gpt4 with the classic criterion; that of saved counts",
+            metavar="NAME|REGEX",
+            shown="o200k, or that of the criterion or of saved counts",
+            first=True,
+        ),
+    ] = None
+    digits: Annotated[
+        Digits | None,
+        Setting(
+            "How the pattern cuts numbers: threes from the left (123|456|7), single digits, or threes from the right "
+            "(1|234|567).",
+            "as the pattern has it, the named ones in threes",
+            '``"threes"``, ``"single"`` or ``"right"``.',
+            metavar="threes|single|right",
+            unrecorded="it is part of the pattern",
+        ),
+    ] = None
+    normalization: Annotated[
+        str | None,
+        Setting(
+            "Unicode form that becomes part of the tokenizer: nfc, nfd, nfkc or nfkd (lossy).",
+            "none, or that of saved counts",
+        ),
+    ] = None
+    show_progress: Annotated[
+        bool,
+        Setting(
+            "Progress bars on stderr when it is a terminal.",
+            takes=FLAG,
+            option=None,
+            unrecorded="nothing depends on it",
+        ),
+    ] = True
+
     def __post_init__(self) -> None:
+        self.check()
         if self.vocab_size is not None and self.n_merges is not None:
             raise SettingError("vocab_size", self.vocab_size, "is given beside a number of merges; give one of them")
-        check_settings(self)
-        if self.alphabet is not None:
-            check_alphabet_kind(self.alphabet)
-        object.__setattr__(self, "weights", check_weights(self.weights))
-        object.__setattr__(self, "special_tokens", check_special_tokens(self.special_tokens))
-        if self.vocab_size is not None and self.vocab_size < (least := len(self.special_tokens) + len(BYTE_TOKENS)):
+        self._check_classic()
+        self.set(self._read())
+        least = len(self.special_tokens) + len(BYTE_TOKENS)
+        if self.vocab_size is not None and self.vocab_size < least:
             said = f"is less than the {least} entries of {len(BYTE_TOKENS)} bytes and the special tokens; ask for more"
             raise SettingError("vocab_size", self.vocab_size, said)
-        object.__setattr__(self, "initial_alphabet", characters_of(self.initial_alphabet))
+        self.apart  # noqa: B018  # refuses what cannot be kept apart
+        compiled(self.split_pattern)
+        if self.alphabet == "bytes":
+            check_added_tokens(self.special_tokens)
+
+    def _check_classic(self) -> None:
+        if self.criterion == CLASSIC and self.len_norm_factor > self.log_base:
+            raise MwSError(
+                f"len_norm_factor={self.len_norm_factor} must lie between 0 and log_base={self.log_base}: beyond, the "
+                "length penalty is the logarithm of a negative number"
+            )
+        if self.stop_threshold is not None and math.isnan(self.stop_threshold):
+            raise MwSError("stop_threshold is not a number; give a number or None")
+
+    def _read(self) -> dict[str, Any]:
+        """Read what has several forms."""
+        from mws_hf.corpus.counts import check_normalization  # it needs numpy
+        from mws_hf.corpus.groups import check_weights
+
+        lists = {}
         for name in ("tokens", "keep_apart"):
             given = getattr(self, name)
             check_order(name, given)
             if isinstance(given, str) or not all(isinstance(each, str) for each in given):
                 raise MwSError(f"{name}={given!r}: give a list of strings")
-            object.__setattr__(self, name, tuple(given))
-        self.apart  # noqa: B018  # refuses what cannot be kept apart
+            lists[name] = tuple(given)
+        alphabet, pattern = ("characters", GPT4_PATTERN) if self.is_classic else (DEFAULT_ALPHABET, DEFAULT_PATTERN)
+        return lists | {
+            "alphabet": alphabet if self.alphabet is None else check_alphabet_kind(self.alphabet),
+            "weights": check_weights(self.weights),
+            "special_tokens": check_special_tokens(self.special_tokens),
+            "initial_alphabet": characters_of(self.initial_alphabet),
+            "labels": _read_labels(self.labels),
+            "pattern": with_digits(pattern if self.pattern is None else self.pattern, self.digits),
+            "normalization": check_normalization(self.normalization),
+        }
+
+    @property
+    def is_classic(self) -> bool:
+        """Whether the criterion is the published one, which finds no evidence and whose learner is kept as it was."""
+        return self.criterion == CLASSIC
+
+    @property
+    def alphabet_kind(self) -> Alphabet:
+        """Whether symbols below the merges are bytes or characters, which is known once the settings are made."""
+        return self.alphabet or DEFAULT_ALPHABET
+
+    @property
+    def split_pattern(self) -> str:
+        """The split pattern, which is known once the settings are made."""
+        return str(self.pattern)
 
     @property
     def wanted(self) -> int | None:
         """The entries asked for; None where a number of merges is."""
         return DEFAULT_VOCAB_SIZE if self.vocab_size is None and self.n_merges is None else self.vocab_size
 
+    @property
+    def of_evidence(self) -> tuple[Any, ...]:
+        """The settings that the boundary evidence depends on."""
+        return self.max_types, self.granularity, self.labels
+
     @cached_property
     def apart(self) -> Apart:
-        """Return what `keep_apart` says, read."""
+        """What `keep_apart` says, read."""
+        from mws_hf.learn.apart import Apart
+
         return Apart.of(self.keep_apart)
 
-
-def alphabet_kind(settings: CriterionSettings, vocabulary: VocabularySettings) -> Alphabet:
-    """Return whether symbols below the merges are bytes or characters; each criterion has its default."""
-    return settings.usual_alphabet if vocabulary.alphabet is None else vocabulary.alphabet
-
-
-def read_settings(arguments: Mapping[str, Any]) -> tuple[CriterionSettings, VocabularySettings]:
-    """Read settings from flat arguments, as `mws_hf.MwSTrainer` takes them.
-
-    Args:
-        arguments: fields of `VocabularySettings`; ``criterion``, a name or the settings themselves; and the contextual
-            criterion's own arguments, where None stands for the default.
-
-    Raises:
-        MwSError: an argument is unknown, out of range, or of the other criterion.
-
-    >>> read_settings({"hidden_boundary_price": 0.3})[0].hidden_boundary_price
-    0.3
-    """
-    shared = {each.name for each in fields(VocabularySettings)}
-    own = {name: value for name, value in arguments.items() if name not in shared and value is not None}
-    vocabulary = VocabularySettings(**{name: value for name, value in arguments.items() if name in shared})
-    return _criterion_settings(own.pop("criterion", "contextual"), own), vocabulary
+    def share_of_compositions(self, n_groups: int) -> float | Literal["fill"]:
+        """Return the share of compositions: as asked for, or usual; the published learner makes none."""
+        usual = 0.0 if self.is_classic else DEFAULT_COMPOSITION if n_groups == 1 else MULTILINGUAL_COMPOSITION
+        return usual if self.composition is None else self.composition
 
 
-def _criterion_settings(criterion: Any, given: dict[str, Any]) -> CriterionSettings:
-    for name in given:
-        if name not in _OF_TRAINER:
-            raise MwSError(f"unknown argument {name!r}; of the criterion there are {', '.join(_OF_TRAINER)}")
-    if criterion == ContextualSettings.criterion:
-        return _contextual(given)
-    from mws_hf.learn.classic.coefficient import ClassicSettings
+def _read_labels(given: Any) -> Any:
+    """Read labels, of one list or by group; what was read stays as it is."""
+    if not isinstance(given, Mapping | str) and given == ():
+        return ()
+    from mws_hf.corpus.segmentations import is_by_group, read_group_labels, read_labels
 
-    if isinstance(criterion, ClassicSettings | ContextualSettings):
-        if given:
-            raise MwSError(f"{', '.join(given)}: given beside settings of the criterion; write it into the settings")
-        return criterion
-    if criterion != ClassicSettings.criterion:
-        raise MwSError(f"criterion {criterion!r} is unknown; choose 'contextual' or 'classic'")
-    for name, value in given.items():
-        raise SettingError(name, value, "belongs to the contextual criterion; leave it out")
-    return ClassicSettings()
+    return read_group_labels(given) if is_by_group(given) else read_labels(given)
 
 
-def _contextual(given: dict[str, Any]) -> ContextualSettings:
-    if "labels" in given:
-        from mws_hf.corpus.segmentations import is_by_group, read_group_labels, read_labels
-
-        by_group = is_by_group(given["labels"])
-        labels = given.pop("labels")
-        given |= {"group_labels": read_group_labels(labels)} if by_group else {"labels": read_labels(labels)}
-    evidence = {name: given.pop(name) for name in (*_EVIDENCE, "group_labels") if name in given}
-    return ContextualSettings(**given, evidence=EvidenceSettings(**evidence))
-
-
-def to_record(
-    settings: CriterionSettings, vocabulary: VocabularySettings, pattern: str, normalization: str | None
-) -> dict[str, Any]:
-    """Write the settings that decide about merges as a flat dict, for mws_training.json beside a tokenizer."""
-    record: dict[str, Any] = {"criterion": settings.criterion, "pattern": pattern, "normalization": normalization}
-    record |= {name: getattr(vocabulary, name) for name in _RECORDED} | asdict(settings)
-    record["alphabet"] = alphabet_kind(settings, vocabulary)
-    record |= {"weights": dict(vocabulary.weights)} if vocabulary.weights else {}
-    record |= {name: list(value) for name in ("tokens", "keep_apart") if (value := getattr(vocabulary, name))}
-    if isinstance(settings, ContextualSettings):
-        evidence = settings.evidence
-        del record["evidence"]
-        record |= {"max_types": evidence.max_types, "granularity": evidence.granularity, "labels": None}
-        if evidence.labels or evidence.group_labels:
-            from mws_hf.corpus.segmentations import to_mapping
-
-            by_group = {name: to_mapping(labels) for name, labels in evidence.group_labels.items()}
-            record["labels"] = by_group or to_mapping(evidence.labels) or None
-    return record
-
-
-def from_record(record: Mapping[str, Any]) -> tuple[CriterionSettings, VocabularySettings]:
-    """Read the settings of a record; unknown names are passed over.
-
-    Raises:
-        MwSError: a value is out of range.
-        TypeError: a value has a type that `to_record` never writes.
-    """
-    shared = ("weights", "tokens", "keep_apart", "alphabet", *_RECORDED)
-    vocabulary = VocabularySettings(**{name: record[name] for name in shared if name in record})
-    if record.get("criterion") == "classic":
-        from mws_hf.learn.classic.coefficient import ClassicSettings
-
-        own = [each.name for each in fields(ClassicSettings) if each.name in record]
-        return ClassicSettings(**{name: record[name] for name in own}), vocabulary
-    names = [each.name for each in fields(ContextualSettings) if each.name != "evidence"]
-    return _contextual(
-        {name: record[name] for name in (*names, *_EVIDENCE) if record.get(name) is not None}
-    ), vocabulary
+SETTINGS = descriptions_of(Settings)
+"""The settings by the name of the argument."""

@@ -20,18 +20,13 @@ from mws_hf.corpus.groups import UNNAMED, GroupedCounts
 from mws_hf.errors import MwSError
 from mws_hf.kernels.arrays import Ints, Longs
 from mws_hf.kernels.threads import give_back
+from mws_hf.learn.apart import Apart
 from mws_hf.learn.compositions import SCALE, check_fits, learn_compositions, priced_boundaries, with_capitals
 from mws_hf.learn.contextual import Evidence
 from mws_hf.learn.evidence.forms import collect_forms
 from mws_hf.learn.morphs import MORPH_LIMITS, learn_contextual
 from mws_hf.learn.multilingual import find_evidence
-from mws_hf.learn.settings import (
-    Apart,
-    ContextualSettings,
-    CriterionSettings,
-    VocabularySettings,
-    alphabet_kind,
-)
+from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import CodePoints, LearnedMerges, MergeLimits, SymbolCorpus, count_points
 from mws_hf.text.byte_alphabet import character_merges
 from mws_hf.text.pattern import split
@@ -94,36 +89,31 @@ class LearnedVocabulary:
 
 def learn(
     counts: WordCounts | Mapping[str, WordCounts],
-    settings: CriterionSettings | None = None,
-    vocabulary: VocabularySettings | None = None,
+    settings: Settings | None = None,
     *,
     evidence: Evidence | None = None,
-    show_progress: bool = False,
 ) -> LearnedVocabulary:
     """Learn alphabet and merges from word counts.
 
     Args:
         counts: words and how often each occurs in running text; by group, such as language, where groups are named.
-        settings: `ContextualSettings` (the default) or `ClassicSettings`; their type is the criterion.
-        vocabulary: size, limits and whatever else both criteria share.
+        settings: of the training; how words are split and normalized is the counts' own.
         evidence: boundary evidence of the same counts (`multilingual.find_evidence`), to save computing it again.
-        show_progress: show progress bars on stderr when it is a terminal.
 
     Raises:
         MwSError: there is no word to learn from, counts are too large to be weighed, a special token is a character of
             the words, or `evidence` was computed with other settings.
 
     >>> from mws_hf.corpus.counting import count_documents
-    >>> from mws_hf.learn.classic.coefficient import ClassicSettings
     >>> counts = count_documents(["читать читал читала читали"])
-    >>> learned = learn(counts, ClassicSettings(), VocabularySettings(n_merges=2, special_tokens=[]))
+    >>> learned = learn(counts, Settings(criterion="classic", n_merges=2, special_tokens=[]))
     >>> learned.merges, learned.n_types
     ([(' ', 'ч'), (' ч', 'и')], 4)
     """
-    settings = settings or ContextualSettings()
+    settings = settings or Settings()
     _check_evidence(evidence, settings)
     give_back()  # what counting took
-    job = LearningJob.plan(counts, settings, vocabulary or VocabularySettings(), show_progress)
+    job = LearningJob.plan(counts, settings)
     # 1. evidence: how freely could each word have gone on after each of its characters?
     evidence = _find_evidence(job, evidence)
     # 2. morphs: merges that stay between the boundaries
@@ -152,8 +142,7 @@ class LearningJob:
 
     groups: GroupedCounts
     counts: WordCounts
-    settings: CriterionSettings
-    vocabulary: VocabularySettings
+    settings: Settings
     alphabet: list[str]
     composition: float | Literal["fill"]
     n_merges: int
@@ -161,39 +150,32 @@ class LearningJob:
     limits: MergeLimits
 
     @classmethod
-    def plan(
-        cls,
-        counts: WordCounts | Mapping[str, WordCounts],
-        settings: CriterionSettings,
-        vocabulary: VocabularySettings,
-        show_progress: bool = False,
-    ) -> LearningJob:
+    def plan(cls, counts: WordCounts | Mapping[str, WordCounts], settings: Settings) -> LearningJob:
         """Check the words, choose the alphabet and work out how many merges there is room for; arguments as `learn`."""
-        groups = GroupedCounts.of(counts).at_least(vocabulary.min_count)
-        if vocabulary.keep_apart:
-            groups = GroupedCounts({name: vocabulary.apart.split(part) for name, part in groups.items()})
-        _check_words(groups, vocabulary.min_count)
-        total = groups.weighted(vocabulary.weights)
+        groups = GroupedCounts.of(counts).at_least(settings.min_count)
+        if settings.keep_apart:
+            groups = GroupedCounts({name: settings.apart.split(part) for name, part in groups.items()})
+        _check_words(groups, settings.min_count)
+        total = groups.weighted(settings.weights)
         words = CodePoints.of_counts(total)
-        check_fits(words.starts, total.counts, SCALE, settings.hidden_boundary_price)
-        kind = alphabet_kind(settings, vocabulary)
-        _check_tokens(vocabulary.tokens, total, vocabulary.apart)
-        initial = set(vocabulary.initial_alphabet).union(*vocabulary.tokens)
-        if kind == "characters" and not settings.as_published:
+        check_fits(words.starts, total.counts, SCALE, 0.0 if settings.is_classic else settings.hidden_boundary_price)
+        kind = settings.alphabet_kind
+        _check_tokens(settings.tokens, total, settings.apart)
+        initial = set(settings.initial_alphabet).union(*settings.tokens)
+        if kind == "characters" and not settings.is_classic:
             initial.add(BYTE_ORDER_MARK)
-        alphabet = choose_alphabet(words, total.counts, initial, vocabulary.limit_alphabet)
-        tokenizer_tables(vocabulary.special_tokens, alphabet, [], kind)  # refuses a special token that is a character
-        asked = vocabulary.composition
-        composition = settings.usual_composition(len(groups)) if asked is None else asked
-        n_merges = _merge_budget(settings, vocabulary, alphabet)
+        alphabet = choose_alphabet(words, total.counts, initial, settings.limit_alphabet)
+        tokenizer_tables(settings.special_tokens, alphabet, [], kind)  # refuses a special token that is a character
+        composition = settings.share_of_compositions(len(groups))
+        n_merges = _merge_budget(settings, alphabet)
         n_morphs = n_merges if isinstance(composition, str) else round(n_merges * (1 - composition))
         limits = MergeLimits(
-            min_frequency=vocabulary.min_frequency,
-            max_token_length=vocabulary.max_token_length,
-            forbidden=frozenset(vocabulary.special_tokens),
-            show_progress=show_progress,
+            min_frequency=settings.min_frequency,
+            max_token_length=settings.max_token_length,
+            forbidden=frozenset(settings.special_tokens),
+            show_progress=settings.show_progress,
         )
-        return cls(groups, total, settings, vocabulary, alphabet, composition, n_merges, n_morphs, limits)
+        return cls(groups, total, settings, alphabet, composition, n_merges, n_morphs, limits)
 
 
 def _check_words(groups: GroupedCounts, least: int) -> None:
@@ -232,13 +214,13 @@ def choose_alphabet(words: CodePoints, counts: Longs, initial: Iterable[str], li
     return sorted(kept.union(others if limit is None else others[:limit]))
 
 
-def _merge_budget(settings: CriterionSettings, vocabulary: VocabularySettings, alphabet: list[str]) -> int:
+def _merge_budget(settings: Settings, alphabet: list[str]) -> int:
     """Count the merges that the vocabulary has room for; a vocabulary too small for its base warns and gets none."""
-    n_special = len(vocabulary.special_tokens)
-    if (wanted := vocabulary.wanted) is None:
+    n_special = len(settings.special_tokens)
+    if (wanted := settings.wanted) is None:
         # the published size test counts special tokens before they are appended (mws.md, Training)
-        return (vocabulary.n_merges or 0) + (n_special if settings.as_published else 0)
-    in_bytes = alphabet_kind(settings, vocabulary) == "bytes"  # merges of bytes make the alphabet then
+        return (settings.n_merges or 0) + (n_special if settings.is_classic else 0)
+    in_bytes = settings.alphabet_kind == "bytes"  # merges of bytes make the alphabet then
     n_alphabet = len(character_merges(alphabet) if in_bytes else alphabet)
     base = n_special + len(BYTE_TOKENS) + n_alphabet
     if wanted < base:
@@ -251,35 +233,34 @@ def _merge_budget(settings: CriterionSettings, vocabulary: VocabularySettings, a
     return max(0, wanted - base)
 
 
-def _check_evidence(evidence: Evidence | None, settings: CriterionSettings) -> None:
+def _check_evidence(evidence: Evidence | None, settings: Settings) -> None:
     if evidence is None:
         return
-    if settings.evidence is None:
-        raise MwSError(f"evidence= is of no use to the {settings.criterion} criterion; leave it out")
-    if evidence.settings != settings.evidence:
+    if settings.is_classic:
+        raise MwSError("evidence= is of no use to the classic criterion; leave it out")
+    if evidence.settings.of_evidence != settings.of_evidence:
         raise MwSError("the evidence given was computed with other settings than those asked for; compute it again")
 
 
 def _find_evidence(job: LearningJob, given: Evidence | None) -> Evidence | None:
     """Compute the boundary evidence, unless it is given or of no use: a criterion without, or no morphs, need none."""
-    settings = job.settings.evidence
-    if settings is None:
+    if job.settings.is_classic:
         return None
     if job.n_morphs == 0:  # compositions alone are plain frequency BPE
-        if settings.labels or settings.group_labels:
+        if job.settings.labels:
             _logger.warning("the labels are not used: no merge is to be a morph; lower composition")
         return None
     if given is not None:
         return given
-    return find_evidence(job.groups, settings, job.vocabulary.weights)
+    return find_evidence(job.groups, job.settings, job.settings.weights)
 
 
 def _learn_morphs(job: LearningJob, words: CodePoints, evidence: Evidence | None) -> tuple[LearnedMerges, float | None]:
     """Learn the criterion's own merges; also returns the share of places that they leave cut, where it is known."""
-    if not isinstance(job.settings, ContextualSettings):
+    if job.settings.is_classic:
         from mws_hf.learn.classic.learner import learn_classic
 
-        weights = None if job.vocabulary.types else job.counts.counts
+        weights = None if job.settings.types else job.counts.counts
         corpus = SymbolCorpus.from_words(words, weights, job.alphabet)
         return learn_classic(corpus, job.n_morphs, job.settings, job.limits), None
     if evidence is None:
@@ -290,7 +271,7 @@ def _learn_morphs(job: LearningJob, words: CodePoints, evidence: Evidence | None
         job.n_morphs,
         evidence,
         crossing_penalty=job.settings.crossing_penalty,
-        types=job.vocabulary.types,
+        types=job.settings.types,
         limits=replace(job.limits, min_occurrences=MORPH_LIMITS.min_occurrences),
     )
     return morphs, segmentation.places_cut()
@@ -304,7 +285,7 @@ def _running_text(job: LearningJob, words: CodePoints, evidence: Evidence | None
     """Look up the words of the running text, `words` of ``job.counts`` among them; None: no composition is wanted."""
     if not job.composition:
         return None
-    repeated = job.groups.repeated(job.vocabulary.weights)
+    repeated = job.groups.repeated(job.settings.weights)
     listed = words if repeated is job.counts else CodePoints.of_counts(repeated)
     if evidence is None:
         return listed, repeated.counts, None
@@ -330,7 +311,7 @@ def _learn_compositions(
 
 def _warn_if_short(job: LearningJob, n_found: int) -> None:
     if n_found < job.n_merges:
-        size = job.vocabulary.wanted
+        size = job.settings.wanted
         asked = "" if size is None else f": {size - job.n_merges + n_found:,} entries, {size:,} were asked for"
         counted = not job.composition and int(job.counts.counts.max()) > 1  # a list of words has no frequent ones
         _logger.warning(
@@ -343,16 +324,16 @@ def _warn_if_short(job: LearningJob, n_found: int) -> None:
 def _with_required(job: LearningJob, merges: list[tuple[str, str]]) -> tuple[list[tuple[str, str]], int]:
     """Add the merges of the strings that must be entries, in place of the last ones; returns how many these are."""
     room = min(len(merges), job.n_merges)
-    if not job.vocabulary.tokens:
+    if not job.settings.tokens:
         return merges[:room], 0
     while room >= 0:
-        required = merges_for(job.vocabulary.tokens, merges[:room], job.alphabet)
+        required = merges_for(job.settings.tokens, merges[:room], job.alphabet)
         over = room + len(required) - job.n_merges
         if over <= 0:
             return merges[:room] + required, len(required)
         room -= over
     raise MwSError(
-        f"{len(job.vocabulary.tokens)} strings must be entries, which takes more than the {job.n_merges} merges that "
+        f"{len(job.settings.tokens)} strings must be entries, which takes more than the {job.n_merges} merges that "
         "there is room for; ask for a larger vocabulary, or leave some out"
     )
 

@@ -32,7 +32,7 @@ from mws_hf.corpus.segmentations import GoldWord
 
 if TYPE_CHECKING:
     from mws_hf.learn.contextual import Evidence
-    from mws_hf.learn.settings import EvidenceSettings
+    from mws_hf.learn.settings import Settings
 
 MWS: dict[str, dict[str, Any]] = {
     "mws": {},
@@ -81,7 +81,7 @@ def train_system(name: str, counts: WordCounts, size: int, directory: Path, **op
         rivals.train(RIVAL.get(name, name), counts, size, directory)
         return
     trainer = MwSTrainer(vocab_size=size, show_progress=False, pattern=counts.pattern, **(MWS[name] | options))
-    evidence = evidence_of(counts, trainer.settings.evidence)
+    evidence = evidence_of(counts, trainer)
     if name == "mws-shuffled":
         evidence = shuffled(evidence)
     if name == "mws-no-evidence":
@@ -108,10 +108,10 @@ def labelled(
     from mws_hf.learn.evidence.ensemble import calibrated_posteriors, mix_views
     from mws_hf.learn.evidence.forms import collect_forms, count_graphemes, split_graphemes
     from mws_hf.learn.evidence.labels import add_labelled, label_targets
-    from mws_hf.learn.settings import EvidenceSettings
+    from mws_hf.learn.settings import Settings
     from mws_hf.learn.words import CodePoints
 
-    settings = EvidenceSettings()
+    settings = Settings()
     listed = collect_forms(CodePoints.of_counts(counts), counts.counts).types
     lengths = count_graphemes(listed)
     chosen = np.nonzero((lengths > 1) & (lengths <= LONGEST_WORD))[0][: settings.max_types]
@@ -149,14 +149,14 @@ def within_cuts(counts: WordCounts, cut: Callable[[str], Sequence[str]]) -> Word
     return WordCounts.from_mapping(pieces, pattern=counts.pattern, normalization=counts.normalization)
 
 
-_last: list[tuple[WordCounts, EvidenceSettings, Evidence]] = []
+_last: list[tuple[WordCounts, Settings, Evidence]] = []
 
 
-def evidence_of(counts: WordCounts, settings: EvidenceSettings) -> Evidence:
+def evidence_of(counts: WordCounts, settings: Settings) -> Evidence:
     """Find the evidence of a word list; that of the last list is kept, for MwS and its ablations share it."""
     from mws_hf.learn.multilingual import find_evidence
 
-    if not _last or _last[0][0] is not counts or _last[0][1] != settings:
+    if not _last or _last[0][0] is not counts or _last[0][1].of_evidence != settings.of_evidence:
         _last[:] = [(counts, settings, find_evidence(counts, settings))]
     return _last[0][2]
 

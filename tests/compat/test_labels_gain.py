@@ -19,7 +19,7 @@ from mws_hf.learn.evidence.ensemble import calibrated_posteriors, mix_views
 from mws_hf.learn.evidence.forms import split_graphemes
 from mws_hf.learn.evidence.labels import label_targets
 from mws_hf.learn.multilingual import find_evidence
-from mws_hf.learn.settings import EvidenceSettings
+from mws_hf.learn.settings import Settings
 from mws_hf.text.pattern import DEFAULT_PATTERN
 from tests.paths import DATA
 
@@ -43,7 +43,7 @@ def gold() -> list[GoldWord]:
 @pytest.mark.slow
 def test_no_number_of_labels_is_worse_than_none():
     counts = WordCounts.from_mapping({" " + word: 1 for word in FORMS}, pattern=DEFAULT_PATTERN)
-    settings = EvidenceSettings()
+    settings = Settings()
     types = find_evidence(counts).code_points
     graphemes = split_graphemes(types)
     mixture = mix_views(graphemes.corpus, settings, keep=True)

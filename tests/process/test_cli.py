@@ -18,8 +18,6 @@ from transformers import AutoTokenizer
 import mws_hf
 from mws_hf import MwSTrainer, import_notebook
 from mws_hf.corpus.counting import count_files
-from mws_hf.learn.classic.coefficient import ClassicSettings
-from mws_hf.learn.settings import ContextualSettings, EvidenceSettings
 from mws_hf.text.byte_alphabet import readable
 from mws_hf.text.pattern import GPT4_PATTERN, NAMED_PATTERNS
 from tests.in_process import mws
@@ -221,8 +219,7 @@ def test_explain_replays_the_merges_behind_the_tokenizers_own_pipeline(normaliza
 
 
 def test_explain_shows_the_evidence_of_the_models_own_settings(corpus: Path, tmp_path: Path):
-    few = ContextualSettings(evidence=EvidenceSettings(max_types=30))
-    trainer = MwSTrainer(vocab_size=400, criterion=few, show_progress=False)
+    trainer = MwSTrainer(vocab_size=400, max_types=30, show_progress=False)
     learned = trainer.learn(count_files(corpus))
     trainer.tokenizer(learned).save_pretrained(tmp_path / "m")
     assert learned.evidence is not None
@@ -249,7 +246,7 @@ def test_explain_does_not_take_another_models_settings(corpus: Path, tmp_path: P
 
 
 def test_explain_gives_the_classic_terms_of_the_models_own_settings(corpus: Path, tmp_path: Path):
-    trainer = MwSTrainer(criterion=ClassicSettings(len_norm_factor=0.0), vocab_size=400, show_progress=False)
+    trainer = MwSTrainer(criterion="classic", len_norm_factor=0.0, vocab_size=400, show_progress=False)
     learned = trainer.learn(count_files(corpus, pattern=GPT4_PATTERN))
     trainer.tokenizer(learned).save_pretrained(tmp_path / "m")
     merges = learned.merges[:10]

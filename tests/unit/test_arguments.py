@@ -14,13 +14,10 @@ from mws_hf import MwSError, MwSTrainer, encode_corpus
 from mws_hf.compare import compare, rivals
 from mws_hf.corpus.counting import count_documents, count_files
 from mws_hf.corpus.word_list import read_word_list
-from mws_hf.learn.classic.coefficient import ClassicSettings
-from mws_hf.learn.settings import ContextualSettings, EvidenceSettings
 from tests.in_process import mws
 from tests.short_text import TEXT
 
 NAN = float("nan")
-CONTEXTUAL = ("hidden_boundary_price", "granularity")
 
 
 @pytest.mark.parametrize(
@@ -94,39 +91,48 @@ def test_a_size_in_letters_is_taken_by_no_door_of_python(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("settings", "argument", "value"),
+    ("criterion", "argument", "value"),
     [
-        (ClassicSettings, "max_merge_len", 4.5),
-        (ClassicSettings, "max_merge_len", 1 << 20),
-        (ClassicSettings, "len_norm_factor", NAN),
-        (ClassicSettings, "log_base", 1.0),
-        (ClassicSettings, "log_base", "2"),
-        (ClassicSettings, "log_base", True),
-        (ClassicSettings, "max_len_delta", -1),
-        (ClassicSettings, "max_len_delta", "2"),
-        (EvidenceSettings, "max_types", 0),
-        (EvidenceSettings, "max_types", 10.5),
-        (ContextualSettings, "crossing_penalty", 0.0),
-        (ContextualSettings, "crossing_penalty", -1.0),
-        (ContextualSettings, "crossing_penalty", NAN),
-        (ContextualSettings, "crossing_penalty", float("inf")),
+        ("classic", "max_merge_len", 4.5),
+        ("classic", "max_merge_len", 1 << 20),
+        ("classic", "len_norm_factor", NAN),
+        ("classic", "log_base", 1.0),
+        ("classic", "log_base", "2"),
+        ("classic", "log_base", True),
+        ("classic", "max_len_delta", -1),
+        ("classic", "max_len_delta", "2"),
+        ("contextual", "max_types", 0),
+        ("contextual", "max_types", 10.5),
+        ("contextual", "crossing_penalty", 0.0),
+        ("contextual", "crossing_penalty", -1.0),
+        ("contextual", "crossing_penalty", NAN),
+        ("contextual", "crossing_penalty", float("inf")),
+        ("published", "criterion", "published"),
     ],
 )
-def test_settings_of_a_criterion_refuse_a_bad_value_and_name_it(settings: Any, argument: str, value: Any):
+def test_settings_of_a_criterion_refuse_a_bad_value_and_name_it(criterion: str, argument: str, value: Any):
     with pytest.raises(MwSError, match=argument):
-        settings(**{argument: value})
+        MwSTrainer(**{"criterion": criterion, argument: value})
 
 
-@pytest.mark.parametrize("argument", CONTEXTUAL)
-@pytest.mark.parametrize("criterion", ["classic", ClassicSettings()], ids=["name", "settings"])
-def test_an_argument_of_the_other_criterion_is_an_error_that_names_it(criterion: Any, argument: str):
-    value = 0.2 if argument == "granularity" else 2
-    assert MwSTrainer(**{argument: value})
-    with pytest.raises(MwSError, match=argument):
-        MwSTrainer(**{argument: value}, criterion=criterion)
+@pytest.mark.parametrize(
+    ("criterion", "arguments"),
+    [("classic", {"hidden_boundary_price": 2, "granularity": 0.2, "max_types": 9}), ("contextual", {"log_base": 3.0})],
+)
+def test_an_argument_of_the_other_criterion_is_an_error_that_names_it(criterion: str, arguments: dict[str, Any]):
+    tokenizer = MwSTrainer(n_merges=2, show_progress=False).train_from_iterator([TEXT])
+    for argument, value in arguments.items():
+        with pytest.raises(MwSError, match=argument):
+            MwSTrainer(**{argument: value}, criterion=criterion)
+        with pytest.raises(MwSError, match=argument):
+            tokenizer.train_new_from_iterator([TEXT], 300, **{argument: value}, criterion=criterion)
+
+
+@pytest.mark.parametrize("argument", ["pattern", "normalization", "special_tokens"])
+def test_retraining_keeps_what_is_the_tokenizer_s_own(argument: str):
     tokenizer = MwSTrainer(n_merges=2, show_progress=False).train_from_iterator([TEXT])
     with pytest.raises(MwSError, match=argument):
-        tokenizer.train_new_from_iterator([TEXT], 300, **{argument: value}, criterion=criterion)
+        tokenizer.train_new_from_iterator([TEXT], 300, **{argument: "nfc"})
 
 
 def test_a_trainer_cannot_be_changed():

@@ -18,7 +18,6 @@ from mws_hf.evaluate.running_text import score_text
 from mws_hf.evaluate.segment import segment_words
 from mws_hf.extend.base import open_base
 from mws_hf.extend.spelling import raw_bytes
-from mws_hf.learn.settings import from_record
 from mws_hf.text.byte_alphabet import (
     BYTE_CHARACTERS,
     BYTE_OF,
@@ -153,7 +152,7 @@ def test_limits_of_alphabet_and_length_mean_the_same_in_bytes():
 def test_settings_say_which_alphabet():
     assert (MwSTrainer().alphabet, MwSTrainer(criterion="classic").alphabet) == ("bytes", "characters")
     record = MwSTrainer(alphabet="bytes").record
-    assert from_record(record)[1].alphabet == "bytes"
+    assert MwSTrainer.from_record(record).alphabet == "bytes"
     with pytest.raises(MwSError, match="choose 'characters' or 'bytes'"):
         MwSTrainer(alphabet="utf-16")
 

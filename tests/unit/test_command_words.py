@@ -14,12 +14,12 @@ from typer.testing import CliRunner
 from mws_hf import MwSTrainer
 from mws_hf.commands import explain, extend, train
 from mws_hf.commands.app import COMMANDS, app
-from mws_hf.learn.described import SETTINGS
 from mws_hf.learn.settings import (
     DEFAULT_COMPOSITION,
     DEFAULT_GRANULARITY,
     DEFAULT_HIDDEN_BOUNDARY_PRICE,
     DEFAULT_VOCAB_SIZE,
+    SETTINGS,
 )
 from mws_hf.text.pattern import NAMED_PATTERNS
 from tests.small_corpus import running_text

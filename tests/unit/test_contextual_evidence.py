@@ -10,7 +10,7 @@ from mws_hf.learn.contextual import collect_evidence
 from mws_hf.learn.evidence import affixes, ensemble, lexicon, short_lists
 from mws_hf.learn.evidence.ensemble import boundary_posteriors
 from mws_hf.learn.evidence.forms import collect_types
-from mws_hf.learn.settings import EvidenceSettings
+from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import SymbolCorpus
 from tests import evidence_twin
 from tests.agglutinative import make_language
@@ -27,7 +27,7 @@ def corpus(language):
 
 
 def test_evidence_finds_the_boundaries_of_an_agglutinative_language(language, corpus):
-    j = boundary_posteriors(corpus, EvidenceSettings(granularity=0.2))[0]
+    j = boundary_posteriors(corpus, Settings(granularity=0.2))[0]
     true = np.concatenate([[k in np.cumsum([len(m) for m in language[w]])[:-1] for k in range(1, len(w) + 1)]
                            for w in sorted(language)])  # fmt: skip
     found = j > 0.5
@@ -36,14 +36,14 @@ def test_evidence_finds_the_boundaries_of_an_agglutinative_language(language, co
 
 
 def test_evidence_is_the_same_for_any_number_of_threads(corpus):
-    one, three = (boundary_posteriors(corpus, EvidenceSettings(), n_threads)[0] for n_threads in (1, 3))
+    one, three = (boundary_posteriors(corpus, Settings(), n_threads)[0] for n_threads in (1, 3))
     assert np.array_equal(one, three)
 
 
 def test_the_share_of_cuts_is_the_setting(corpus):
     inner = len(corpus.symbols) - len(corpus)
     for rate in (0.1, 0.3):
-        j = boundary_posteriors(corpus, EvidenceSettings(granularity=rate))[0]
+        j = boundary_posteriors(corpus, Settings(granularity=rate))[0]
         assert (j > 0.5).sum() / inner == pytest.approx(rate, abs=0.01)
     assert j.min() >= 0
     assert j.max() <= 1
@@ -54,7 +54,7 @@ def test_the_share_of_cuts_is_the_setting(corpus):
 )
 def test_tiny_inputs(words):
     corpus = SymbolCorpus.from_words(words)
-    j = boundary_posteriors(corpus, EvidenceSettings())[0]
+    j = boundary_posteriors(corpus, Settings())[0]
     assert j.shape == corpus.symbols.shape
     assert np.isfinite(j).all()
     assert (j[corpus.starts[1:] - 1] == 0).all()
@@ -63,7 +63,7 @@ def test_tiny_inputs(words):
 @pytest.mark.parametrize(("argument", "value"), [("granularity", 0.0), ("granularity", 1.0), ("max_types", 0)])
 def test_settings_out_of_range_say_which(argument, value):
     with pytest.raises(MwSError, match=argument):
-        EvidenceSettings(**{argument: value})
+        Settings(**{argument: value})
 
 
 OTHERS = {
@@ -78,7 +78,7 @@ def test_evidence_equals_the_readable_twin_from_end_to_end(granularity, constant
         for module in (affixes, ensemble, lexicon, short_lists):
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, value)
-    settings = EvidenceSettings(granularity=granularity)
+    settings = Settings(granularity=granularity)
     endings = {a + b for a, b in product(("ev", "kuş", "at", "dere"), ("", "i", "de", "ler"))}
     words = sorted(word for word in endings | {"el", "eli", "atık", "kol", "deli"} if len(word) < 7)
     expected = evidence_twin.boundary_probabilities(words, granularity)

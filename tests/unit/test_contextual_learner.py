@@ -6,12 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mws_hf import MwSTrainer
 from mws_hf.learn.contextual import collect_evidence
 from mws_hf.learn.engine.segmentation import Segmentation
 from mws_hf.learn.evidence.forms import TypeCounts, collect_forms, collect_types
 from mws_hf.learn.morphs import MORPH_LIMITS, learn_contextual
-from mws_hf.learn.settings import ContextualSettings, EvidenceSettings
+from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import SymbolCorpus
 from tests.agglutinative import boundary_f1, encoder, make_language
 
@@ -43,10 +42,6 @@ def test_a_small_regular_paradigm_is_cut_before_its_endings():
     tokenizer = encoder(merges, alphabet_of(words))
     cut = [tokenizer.encode(word).tokens[-1] in endings for word in words]
     assert np.mean(cut) > 0.65
-
-
-def test_the_trainer_and_the_evidence_have_the_same_defaults():
-    assert MwSTrainer().settings == ContextualSettings(evidence=EvidenceSettings())
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +119,7 @@ def test_inside_words_without_evidence_nothing_is_known(trained):
 
 def test_types_are_the_most_frequent_cores_of_fitting_length():
     words = [" aa", " bb", " Bb", " cc", " d", " " + "e" * 30, " " + "f" * 29]
-    _, evidence = train(words, 5, counts=[2, 1, 2, 2, 9, 9, 9], settings=EvidenceSettings(max_types=3))
+    _, evidence = train(words, 5, counts=[2, 1, 2, 2, 9, 9, 9], settings=Settings(max_types=3))
     assert evidence.types[:2] == ["f" * 29, "bb"]
     assert evidence.types[2:] in (["aa"], ["cc"])
 

@@ -21,7 +21,7 @@ from mws_hf.corpus.counting import count_documents, count_files, count_group_col
 from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.learn.multilingual import find_evidence
-from mws_hf.learn.settings import EvidenceSettings
+from mws_hf.learn.settings import Settings
 from mws_hf.learn.vocabulary import LearnedVocabulary
 from mws_hf.text.pattern import DEFAULT_PATTERN
 from mws_hf.tokenizer.opened import open_tokenizer
@@ -101,7 +101,7 @@ def test_groups_side_by_side_give_the_evidence_of_one_after_another(monkeypatch)
 def test_evidence_tells_how_often_its_types_occur_labelled_ones_once_at_least():
     counts = WordCounts.from_mapping({" talo": 4, "Talo": 2, " talossa": 1, " katu": 5}, pattern=DEFAULT_PATTERN)
     labels = tuple(GoldWord(word, ((word,),)) for word in ("katu", "metsä"))
-    found = find_evidence(counts, EvidenceSettings(max_types=1, labels=labels))
+    found = find_evidence(counts, Settings(max_types=1, labels=labels))
     assert found.times is not None
     assert dict(zip(found.types, found.times.tolist(), strict=True)) == {"talo": 6, "katu": 5, "metsä": 1}
 
@@ -399,7 +399,7 @@ def test_a_price_lies_between_that_of_the_whole_text_and_that_of_its_group():
 
 def test_every_group_has_a_budget_of_its_own():
     counts = counted("fin", "eng")
-    small = EvidenceSettings(max_types=30)
+    small = Settings(max_types=30)
     assert len(find_evidence(counts, small).types) == 60
     assert len(find_evidence(GroupedCounts(counts).union, small).types) == 30
 

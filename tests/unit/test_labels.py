@@ -14,7 +14,6 @@ from mws_hf.corpus.segmentations import GoldWord, read_labels
 from mws_hf.evaluate import evaluate, read_gold
 from mws_hf.learn.evidence.forms import split_graphemes
 from mws_hf.learn.evidence.labels import label_targets
-from mws_hf.learn.settings import from_record
 from mws_hf.learn.words import CodePoints
 from mws_hf.text.pattern import DEFAULT_PATTERN
 from tests.agglutinative import make_language
@@ -173,7 +172,7 @@ def test_the_record_holds_the_labels_and_evaluation_leaves_them_out(tmp_path: Pa
     tokenizer = trainer.train_from_counts(counts)
     tokenizer.save_pretrained(tmp_path / "model")
     record = json.loads((tmp_path / "model" / "mws_training.json").read_text(encoding="utf-8"))["settings"]
-    assert from_record(record) == (trainer.settings, replace(trainer.vocabulary, alphabet=trainer.alphabet))
+    assert MwSTrainer.from_record(record, show_progress=False) == trainer
     assert record["label_fit"]["used"] == 40 and 0 < record["label_fit"]["f1"] <= 1
     file = tmp_path / "gold.tsv"
     file.write_text(gold_lines(words[20:80]), encoding="utf-8")
@@ -277,7 +276,7 @@ def test_files_and_commands_take_labels_by_group(tmp_path: Path, mixture: dict[s
     assert "learnt with 70 words cut by hand" in card and "| labelled words of two | 30 of 30 used" in card
     record = json.loads((tmp_path / "model" / "mws_training.json").read_text(encoding="utf-8"))["settings"]
     trainer = quiet(labels={name: str(tmp_path / f"{name}.tsv") for name in mixture}, vocab_size=None)
-    assert from_record(record)[0] == trainer.settings == replace(trainer).settings
+    assert MwSTrainer.from_record(record).labels == trainer.labels == replace(trainer).labels
     assert spelled(trainer.train_from_counts(mixture)) == spelled(MwSTokenizerFast.from_pretrained(tmp_path / "model"))
     (tmp_path / "gold.tsv").write_text(gold_lines(words[20:80]), encoding="utf-8")
     report = evaluate([tmp_path / "model"], [tmp_path / "gold.tsv"], resamples=10)

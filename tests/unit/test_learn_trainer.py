@@ -16,10 +16,9 @@ from mws_hf import MwSError, MwSTokenizerFast, MwSTrainer, WordCounts
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.word_list import good_dataset_text
 from mws_hf.evaluate.segment import segment_words
-from mws_hf.learn.classic.coefficient import ClassicSettings
 from mws_hf.learn.engine.segmentation import Segmentation
 from mws_hf.learn.multilingual import find_evidence
-from mws_hf.learn.settings import ContextualSettings, EvidenceSettings, VocabularySettings, from_record
+from mws_hf.learn.settings import SETTINGS, Settings
 from mws_hf.learn.vocabulary import choose_alphabet, learn
 from mws_hf.learn.words import CodePoints, SymbolCorpus
 from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN
@@ -154,47 +153,51 @@ def test_composition_one_is_frequency_bpe():
     assert merges == Segmentation(corpus).learn(None, len(merges)).merges
 
 
-@pytest.mark.parametrize("vocabulary", [{"composition": 0}, {"types": False}, {"composition": 1}, {"vocab_size": 260}])
-def test_evidence_computed_before_changes_nothing(vocabulary: dict[str, Any]):
-    counts, asked = small_counts(), VocabularySettings(**{"vocab_size": 400, **vocabulary})
+@pytest.mark.parametrize("settings", [{"composition": 0}, {"types": False}, {"composition": 1}, {"vocab_size": 260}])
+def test_evidence_computed_before_changes_nothing(settings: dict[str, Any]):
+    counts, asked = small_counts(), Settings(**{"vocab_size": 400, **settings})
     evidence = find_evidence(counts)
-    given, alone = learn(counts, vocabulary=asked, evidence=evidence), learn(counts, vocabulary=asked)
+    given, alone = learn(counts, asked, evidence=evidence), learn(counts, asked)
     assert given == alone
     assert (given.evidence is None) == (alone.evidence is None)
     assert given.evidence in (None, evidence)
 
 
-@pytest.mark.parametrize("settings", [ClassicSettings(), ContextualSettings(evidence=EvidenceSettings(max_types=9))])
-def test_evidence_of_other_settings_is_refused(settings: ClassicSettings | ContextualSettings):
+@pytest.mark.parametrize("settings", [{"criterion": "classic"}, {"max_types": 9}, {"labels": {"дома": "дом а"}}])
+def test_evidence_of_other_settings_is_refused(settings: dict[str, Any]):
     with pytest.raises(MwSError, match="evidence"):
-        learn(small_counts(), settings, evidence=find_evidence(small_counts()))
+        learn(small_counts(), Settings(**settings), evidence=find_evidence(small_counts()))
 
 
-def test_a_criterion_is_also_given_as_its_settings():
-    counts = small_counts()
-    settings = ContextualSettings(hidden_boundary_price=0.3, evidence=EvidenceSettings(granularity=0.2))
-    assert quiet(n_merges=90, criterion=settings).learn(counts) == learn(
-        counts, settings, VocabularySettings(n_merges=90)
-    )
-    assert learn(counts, settings, VocabularySettings(n_merges=90)).merges != quiet(n_merges=90).learn(counts).merges
-    with pytest.raises(MwSError, match="hidden_boundary_price"):
-        quiet(criterion=settings, hidden_boundary_price=1.0)
+OTHERS: dict[str, Any] = {
+    "contextual": {"alphabet": "characters", "granularity": 0.2, "hidden_boundary_price": 0.3, "crossing_penalty": 8.0, "max_types": 7,
+                   "labels": {"читала": "чит ал а"}},
+    "classic": {"alphabet": "bytes", "len_norm_factor": 1.0, "log_base": 3.0, "max_merge_len": 4, "max_len_delta": 3.0,
+                "stop_threshold": 0.5},
+    "": {"vocab_size": 300, "n_merges": 40, "min_frequency": 3, "min_count": 2,
+         "special_tokens": ["<s>"], "initial_alphabet": "ж", "tokens": ["чита"], "keep_apart": ["'"],
+         "limit_alphabet": 30, "max_token_length": 9, "types": False, "composition": "fill", "weights": {"ru": 2.0},
+         "pattern": "llama3", "digits": "right", "normalization": "nfc", "show_progress": False},
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        ContextualSettings(crossing_penalty=8.0, evidence=EvidenceSettings(max_types=7)),
-        ClassicSettings(log_base=3.0, stop_threshold=0.5),
-    ],
-)
-def test_a_record_gives_the_settings_back(settings: ClassicSettings | ContextualSettings):
-    trainer = quiet(criterion=settings, vocab_size=300, min_count=2, types=False, composition="fill")
-    read = from_record(json.loads(json.dumps(trainer.record)))
-    vocabulary = VocabularySettings(
-        vocab_size=300, min_count=2, types=False, composition="fill", alphabet=trainer.alphabet
-    )
-    assert read == (settings, vocabulary)
+@pytest.mark.parametrize("criterion", ["contextual", "classic"])
+def test_every_setting_is_recorded_or_says_why_not(criterion: str):
+    assert {name for values in OTHERS.values() for name in values} | {"criterion"} == set(SETTINGS)
+    for name, value in {**OTHERS[""], **OTHERS[criterion]}.items():
+        trainer = MwSTrainer(**{"criterion": criterion, name: value})
+        again = MwSTrainer.from_record(json.loads(json.dumps(trainer.record)))
+        if why := SETTINGS[name].unrecorded:
+            assert name not in trainer.record and why in (MwSTrainer.__doc__ or "")
+            again = MwSTrainer.from_record(trainer.record, **{name: value})
+        assert again == trainer and trainer.record != MwSTrainer(criterion=criterion).record or name == "show_progress"
+
+
+def test_the_trainer_of_a_record_makes_the_same_tokenizer():
+    trainer = quiet(n_merges=40, composition=0.3, granularity=0.2, special_tokens=["<s>"], initial_alphabet="ж")
+    tokenizer = trainer.train_from_iterator([TEXT])
+    again = MwSTrainer.from_record(tokenizer.training.settings, show_progress=False).train_from_iterator([TEXT])
+    assert again.backend_tokenizer.to_str() == tokenizer.backend_tokenizer.to_str()
 
 
 def test_the_share_of_places_cut_is_that_of_the_tokenizer():

@@ -7,8 +7,7 @@ import re
 import pytest
 
 from mws_hf.corpus.counts import WordCounts
-from mws_hf.learn.classic.coefficient import ClassicSettings
-from mws_hf.learn.settings import ContextualSettings, VocabularySettings
+from mws_hf.learn.settings import Settings
 from mws_hf.learn.vocabulary import learn
 from tests.paths import ROOT
 
@@ -44,14 +43,13 @@ def counted(words):
 
 
 def test_the_classic_learner_of_the_page_finds_the_package_s_merges(page, words):
-    learnt = learn(counted(words), ClassicSettings(), VocabularySettings(n_merges=60, special_tokens=[]))
+    learnt = learn(counted(words), Settings(criterion="classic", n_merges=60, special_tokens=[]))
     assert len(learnt.merges) >= 40
     assert page["classic"](words, 60) == learnt.merges
 
 
 def test_the_morph_learner_of_the_page_finds_the_package_s_merges(page, words):
-    vocabulary = VocabularySettings(n_merges=160, special_tokens=[], composition=0.0)
-    learnt = learn(counted(words), ContextualSettings(), vocabulary)
+    learnt = learn(counted(words), Settings(n_merges=160, special_tokens=[], composition=0.0))
     assert len(learnt.merges) > 40
     chances = {word: learnt.evidence.word(word) for word in words}
     assert page["morphs"](chances, 160) == learnt.merges

@@ -17,9 +17,8 @@ from mws_hf.corpus.word_list import count_mapping
 from mws_hf.errors import MwSError
 from mws_hf.extend.extension import extend, whole_words
 from mws_hf.extend.report import facts
-from mws_hf.learn.classic.coefficient import ClassicSettings
 from mws_hf.learn.evidence import labels as label_module
-from mws_hf.learn.settings import ContextualSettings, VocabularySettings
+from mws_hf.learn.settings import Settings
 from mws_hf.learn.vocabulary import learn
 from mws_hf.text.pattern import WORD_PATTERN
 from tests.small_bases import gpt2_like, russian
@@ -66,18 +65,16 @@ def test_an_empty_word_is_refused():
 LARGEST = (2**62 - 1) // 256
 
 
-@pytest.mark.parametrize("settings", [ContextualSettings(hidden_boundary_price=0), ClassicSettings()])
+@pytest.mark.parametrize("settings", [{"hidden_boundary_price": 0}, {"criterion": "classic"}])
 def test_counts_up_to_the_bound_are_weighed_and_beyond_it_refused(settings):
     words = [" ab", " abc", " bcd", " abcd", " cdab"]
     base = np.array([7, 5, 3, 2, 1])
     letters = int((base * [len(word) for word in words]).sum())
-    vocabulary = VocabularySettings(n_merges=9, composition=1, special_tokens=[])
 
     def merges(counts):
         return learn(
             WordCounts.from_arrays(pa.array(words, pa.large_string()), counts, pattern=WORD_PATTERN),
-            settings,
-            vocabulary,
+            Settings(n_merges=9, composition=1, special_tokens=[], **settings),
         ).merges
 
     factor = LARGEST // letters
@@ -98,12 +95,12 @@ def test_running_text_of_any_size_gives_the_same_morphs():
             for end in ("", "s", "ed", "ing")
         }
     )
-    vocabulary = VocabularySettings(n_merges=40, composition=0, special_tokens=[], types=False)
+    settings = Settings(n_merges=40, composition=0, special_tokens=[], types=False)
     factor = LARGEST // 8 // int(sum(len(word) * count for word, count in counts.items()))
     factor = 1 << (factor.bit_length() - 1)
     times = WordCounts.from_arrays(counts.strings, counts.counts * factor, pattern=counts.pattern)
-    found = learn(times, ContextualSettings(), vocabulary)
-    assert found.merges == learn(counts, ContextualSettings(), vocabulary).merges and len(found.merges) > 10
+    found = learn(times, settings)
+    assert found.merges == learn(counts, settings).merges and len(found.merges) > 10
 
 
 def test_weighted_groups_do_not_overflow():

@@ -20,7 +20,7 @@ from mws_hf.learn.evidence.short_lists import (
     fit_paradigms,
     paradigm_support,
 )
-from mws_hf.learn.settings import EvidenceSettings
+from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import CodePoints, SymbolCorpus
 from tests.agglutinative import make_language
 
@@ -122,16 +122,16 @@ def rerank_between(monkeypatch, fully, below):
 
 def test_a_short_list_keeps_the_values_of_the_mixture_in_an_order_that_no_number_of_threads_changes(monkeypatch):
     corpus = SymbolCorpus.from_words(sorted(make_language()))
-    ranked = mix_views(corpus, EvidenceSettings(), 2, keep=True)
+    ranked = mix_views(corpus, Settings(), 2, keep=True)
     with monkeypatch.context() as patch:
         rerank_between(patch, 1, 2)
-        plain = mix_views(corpus, EvidenceSettings(), 2, keep=True)
+        plain = mix_views(corpus, Settings(), 2, keep=True)
     assert plain.views.shape[1] == 4 and ranked.views.shape[1] == 6
     np.testing.assert_array_equal(plain.views, ranked.views[:, :4])
     np.testing.assert_array_equal(np.sort(plain.log_odds), np.sort(ranked.log_odds))
     assert (plain.log_odds != ranked.log_odds).mean() > 0.2
     for threads in (1, 3):
-        np.testing.assert_array_equal(mix_views(corpus, EvidenceSettings(), threads).log_odds, ranked.log_odds)
+        np.testing.assert_array_equal(mix_views(corpus, Settings(), threads).log_odds, ranked.log_odds)
 
 
 def test_a_list_that_is_not_short_is_left_as_it_was(monkeypatch):
@@ -139,6 +139,6 @@ def test_a_list_that_is_not_short_is_left_as_it_was(monkeypatch):
     found = []
     for fully, below in ((1, 2), (len(corpus) - 1, len(corpus)), (len(corpus) - 1, len(corpus) + 1)):
         rerank_between(monkeypatch, fully, below)
-        found.append(boundary_posteriors(corpus, EvidenceSettings())[0])
+        found.append(boundary_posteriors(corpus, Settings())[0])
     np.testing.assert_array_equal(found[0], found[1])
     assert (found[0] != found[2]).any()

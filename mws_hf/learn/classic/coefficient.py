@@ -23,66 +23,22 @@ marks are characters like all others here, so tokens may begin with one: the pub
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal, NamedTuple
+from typing import NamedTuple
 
-from mws_hf.errors import MwSError
 from mws_hf.kernels.arithmetic import log
-from mws_hf.learn.described import Range, Setting, check_settings
-from mws_hf.text.byte_alphabet import Alphabet
-from mws_hf.text.pattern import GPT4_PATTERN
+from mws_hf.learn.settings import Settings
 
 UNITS = 1_000_000_000  # coefficients are compared in units of 1 / UNITS
 
 
-@dataclass(frozen=True)
-class ClassicSettings:
-    """Settings of the classic criterion: hyper-parameters under their published names and defaults.
+PUBLISHED = Settings(criterion="classic")
+"""The hyper-parameters as they were published."""
 
-    Args:
-        len_norm_factor: weight of the length penalty, 0 to `log_base`.
-        log_base: base of all logarithms, greater than 1.
-        max_merge_len: longest product in characters, not counting leading whitespace.
-        max_len_delta: largest distance between a product's length and the root of the mean token length.
-        stop_threshold: stop when the best coefficient is not above this; None: when it is 0.
 
-    Raises:
-        MwSError: a value is out of range.
-    """
-
-    len_norm_factor: float = 2.0
-    log_base: Annotated[float, Setting("Base of all logarithms.", takes=Range(1, above=True))] = 2.0
-    max_merge_len: Annotated[int, Setting("Longest product of a merge.", takes=Range(2, (1 << 20) - 1, whole=True))] = 5
-    max_len_delta: Annotated[float, Setting("Largest distance in length.", takes=Range(most=math.inf))] = 2.0
-    stop_threshold: float | None = None
-
-    criterion: ClassVar[Literal["contextual", "classic"]] = "classic"
-    usual_alphabet: ClassVar[Alphabet] = "characters"
-    usual_pattern: ClassVar[str] = GPT4_PATTERN
-    as_published: ClassVar[bool] = True
-    evidence: ClassVar[None] = None
-    hidden_boundary_price: ClassVar[float] = 0.0
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-        if not 0 <= self.len_norm_factor <= self.log_base:
-            raise MwSError(
-                f"len_norm_factor={self.len_norm_factor} must lie between 0 and log_base={self.log_base}: beyond, the "
-                "length penalty is the logarithm of a negative number"
-            )
-        if self.stop_threshold is not None and math.isnan(self.stop_threshold):
-            raise MwSError("stop_threshold is not a number; give a number or None")
-
-    @staticmethod
-    def usual_composition(_n_groups: int) -> float:
-        """Return the share of compositions where none is asked for: the published learner makes none."""
-        return 0.0
-
-    @property
-    def floor(self) -> int:
-        """Return the units of 1e-9 that a pair must exceed to be merged."""
-        threshold = 0.0 if self.stop_threshold is None else max(0.0, min(self.stop_threshold, 1e6))
-        return to_units(threshold)
+def floor(settings: Settings) -> int:
+    """Return the units of 1e-9 that a pair must exceed to be merged."""
+    threshold = 0.0 if settings.stop_threshold is None else max(0.0, min(settings.stop_threshold, 1e6))
+    return to_units(threshold)
 
 
 class Counts(NamedTuple):
@@ -143,19 +99,17 @@ def to_units(coefficient: float) -> int:
     return math.floor(coefficient * UNITS + 0.5)
 
 
-def terms(counts: Counts, settings: ClassicSettings | None = None) -> Terms:
+def terms(counts: Counts, settings: Settings = PUBLISHED) -> Terms:
     """Compute every term of the coefficient, whether or not the pair is a candidate."""
-    settings = settings or ClassicSettings()
     return terms_of(counts, settings.len_norm_factor, settings.log_base)
 
 
-def coefficient(counts: Counts, settings: ClassicSettings | None = None) -> float:
+def coefficient(counts: Counts, settings: Settings = PUBLISHED) -> float:
     """Compute the coefficient of a pair, rounded to 1e-9; 0 for a pair that is no candidate.
 
     >>> coefficient(Counts(u_l=4, u_r=6, b=3, left_size=1, right_size=2, n_tokens=40, n_pairs=30, n_characters=60))
     0.666736425
     """
-    settings = settings or ClassicSettings()
     size = counts.left_size + counts.right_size
     if not is_candidate(size, counts.n_tokens, counts.n_characters, settings.max_merge_len, settings.max_len_delta):
         return 0.0

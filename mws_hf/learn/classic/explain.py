@@ -10,11 +10,12 @@ import numpy as np
 from mws_hf.errors import MwSError
 from mws_hf.kernels.arrays import Longs
 from mws_hf.kernels.tables import find_pair
-from mws_hf.learn.classic.coefficient import ClassicSettings, Counts, Terms, coefficient, is_candidate, terms
+from mws_hf.learn.classic.coefficient import PUBLISHED, Counts, Terms, coefficient, is_candidate, terms
 from mws_hf.learn.classic.learner import count_tokens, learn_classic
 from mws_hf.learn.engine.pairs import TOKENS, PairTable, merge_pair
 from mws_hf.learn.engine.segmentation import Segmentation
 from mws_hf.learn.engine.tables import make_room, open_table
+from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import NO_LIMIT, MergeLimits, SymbolCorpus
 
 _ANY_PAIR = (1, NO_LIMIT, NO_LIMIT)
@@ -44,7 +45,7 @@ def explain_pair(
     corpus: SymbolCorpus,
     left: str,
     right: str,
-    settings: ClassicSettings | None = None,
+    settings: Settings = PUBLISHED,
     merges: Sequence[tuple[str, str]] | None = None,
     *,
     show_progress: bool = False,
@@ -58,7 +59,6 @@ def explain_pair(
     >>> found.counts.b, round(found.terms.pmi, 3), round(found.terms.gain, 3), found.coefficient
     (3, 2.12, 0.475, 0.618186445)
     """
-    settings = settings or ClassicSettings()
     if merges is None and {left, right} <= {*corpus.alphabet}:
         merges = []
     elif merges is None:  # up to the last one that makes one of the parts
@@ -71,7 +71,7 @@ def explain_pair(
 def explain_merges(
     corpus: SymbolCorpus,
     merges: int | Sequence[tuple[str, str]],
-    settings: ClassicSettings | None = None,
+    settings: Settings = PUBLISHED,
     *,
     show_progress: bool = False,
 ) -> list[MergeExplanation]:
@@ -79,7 +79,6 @@ def explain_merges(
 
     `merges` is a merge list to replay, whoever learnt it, or the number of merges to learn by the classic criterion.
     """
-    settings = settings or ClassicSettings()
     if isinstance(merges, int):
         merges = learn_classic(corpus, merges, settings, MergeLimits(show_progress=show_progress)).merges
     return _replayed(corpus, merges, settings)
@@ -88,7 +87,7 @@ def explain_merges(
 def _replayed(
     corpus: SymbolCorpus,
     merges: Sequence[tuple[str, str]],
-    settings: ClassicSettings,
+    settings: Settings,
     last: tuple[str, str] | None = None,
 ) -> list[MergeExplanation]:
     """Carry merges out one by one and explain each; or only the pair `last`, after all of them."""
@@ -133,7 +132,7 @@ def _add_absent(table: PairTable, left: int, right: int) -> int:
 
 
 def _explanation(
-    segmentation: Segmentation, unigrams: Longs, ids: tuple[int, int], b: int, settings: ClassicSettings
+    segmentation: Segmentation, unigrams: Longs, ids: tuple[int, int], b: int, settings: Settings
 ) -> MergeExplanation:
     corpus = segmentation.corpus
     left, right = (segmentation.tokens[i] for i in ids)

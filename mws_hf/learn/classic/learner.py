@@ -26,10 +26,11 @@ import numpy as np
 from mws_hf.corpus.files import progress_bar
 from mws_hf.kernels.arrays import Array
 from mws_hf.kernels.jit import njit
-from mws_hf.learn.classic.coefficient import UNITS, ClassicSettings, Counts, is_candidate, terms_of, to_units
+from mws_hf.learn.classic.coefficient import PUBLISHED, UNITS, Counts, floor, is_candidate, terms_of, to_units
 from mws_hf.learn.engine.pairs import PAIRS, TOKENS, PairTable, has_room, merge_pair
 from mws_hf.learn.engine.segmentation import MERGES_A_CALL, Segmentation, learnt
 from mws_hf.learn.engine.tables import ASK, EXHAUSTED, REACHED, ROOM, known, make_room, open_table, remember, resized
+from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import NO_LIMIT, UNLIMITED, LearnedMerges, MergeLimits, SymbolCorpus
 
 REBUILD = 4
@@ -249,7 +250,7 @@ def advance_classic(t: PairTable, k: Keys, strings: Array, goal: int, rules: Rul
 def learn_classic(
     corpus: SymbolCorpus | Segmentation,
     n_merges: int,
-    settings: ClassicSettings | None = None,
+    settings: Settings = PUBLISHED,
     limits: MergeLimits = UNLIMITED,
 ) -> LearnedMerges:
     """Merge the adjacent pair with the highest classic coefficient (see `coefficient`) again and again.
@@ -263,7 +264,7 @@ def learn_classic(
     opened = len(segmentation.tokens)
     end = opened + n_merges
     found = LearnedMerges([])
-    table, keys, rules = _open_keys(segmentation, values, _rules(settings or ClassicSettings(), limits))
+    table, keys, rules = _open_keys(segmentation, values, _rules(settings, limits))
     strings = segmentation.taken_strings(table, limits.never)
     status, accepted = REACHED, -1
     wanted = n_merges if n_merges < NO_LIMIT else None
@@ -286,13 +287,13 @@ def learn_classic(
     return found.then(learnt(table, segmentation.tokens, opened, status == EXHAUSTED))
 
 
-def _rules(settings: ClassicSettings, limits: MergeLimits) -> Rules:
+def _rules(settings: Settings, limits: MergeLimits) -> Rules:
     return Rules(
         len_norm_factor=float(settings.len_norm_factor),
         log_base=float(settings.log_base),
         max_merge_len=int(settings.max_merge_len),
         max_len_delta=float(settings.max_len_delta),
-        floor=settings.floor,
+        floor=floor(settings),
         min_frequency=max(1, limits.min_frequency),
         limit=0,
         max_token_length=limits.longest,

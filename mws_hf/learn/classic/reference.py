@@ -8,21 +8,21 @@ from __future__ import annotations
 from collections import Counter
 from itertools import pairwise
 
-from mws_hf.learn.classic.coefficient import UNITS, ClassicSettings, Counts, coefficient, to_units
+from mws_hf.learn.classic.coefficient import PUBLISHED, UNITS, Counts, coefficient, floor, to_units
+from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import UNLIMITED, LearnedMerges, MergeLimits, SymbolCorpus
 
 Pair = tuple[str, str]
 
 
 def learn_classic_reference(
-    corpus: SymbolCorpus, n_merges: int, settings: ClassicSettings | None = None, limits: MergeLimits = UNLIMITED
+    corpus: SymbolCorpus, n_merges: int, settings: Settings = PUBLISHED, limits: MergeLimits = UNLIMITED
 ) -> LearnedMerges:
     """Merge the adjacent pair with the highest coefficient again and again; equal to `learner.learn_classic`.
 
     It stops when the best coefficient is 0 (or not above `stop_threshold`). Pairs whose product is a token already are
     passed over. Ties: see `mws_hf.learn.classic.coefficient`.
     """
-    settings = settings or ClassicSettings()
     words = [(list(corpus.word(w)), int(corpus.weights[w])) for w in range(len(corpus))]
     ids = {character: i for i, character in enumerate(corpus.alphabet)}
     never = limits.never
@@ -32,7 +32,7 @@ def learn_classic_reference(
         candidates = [
             (-to_units(value), ids[left], ids[right], (left, right))
             for (left, right), (count, value) in coefficients(words, settings).items()
-            if to_units(value) > settings.floor
+            if to_units(value) > floor(settings)
             and count >= limits.min_frequency
             and left + right not in ids
             and left + right not in never
@@ -48,7 +48,7 @@ def learn_classic_reference(
     return LearnedMerges(merges, scores, exhausted=False)
 
 
-def coefficients(words: list[tuple[list[str], int]], settings: ClassicSettings) -> dict[Pair, tuple[int, float]]:
+def coefficients(words: list[tuple[list[str], int]], settings: Settings) -> dict[Pair, tuple[int, float]]:
     """Compute count b and coefficient of every adjacent pair of a segmented corpus of (tokens, weight)."""
     tokens: Counter[str] = Counter()
     pairs: Counter[Pair] = Counter()

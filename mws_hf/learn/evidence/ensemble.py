@@ -21,7 +21,7 @@ from mws_hf.learn.evidence.contexts import ORDERS, Contexts, collect_contexts, n
 from mws_hf.learn.evidence.forms import inner_positions, least_cut
 from mws_hf.learn.evidence.lexicon import PRICE_ENDS, lexicon_posteriors
 from mws_hf.learn.evidence.short_lists import SHORT_LIST, rerank, short_list_weight, word_support
-from mws_hf.learn.settings import DEFAULT_GRANULARITY, EvidenceSettings
+from mws_hf.learn.settings import DEFAULT_GRANULARITY, Settings
 from mws_hf.learn.words import SymbolCorpus
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ half of it unseen Finnish stems lose 0.02."""
 
 
 def boundary_posteriors(
-    corpus: SymbolCorpus, settings: EvidenceSettings, n_threads: int | None = None, labelled: Doubles | None = None
+    corpus: SymbolCorpus, settings: Settings, n_threads: int | None = None, labelled: Doubles | None = None
 ) -> tuple[Doubles, Refit | None]:
     """Compute the posterior probability of a morph boundary after each symbol, fitted to labels where there are some.
 
@@ -75,7 +75,7 @@ class Ensemble:
 def calibrated_posteriors(
     mixture: Ensemble,
     corpus: SymbolCorpus,
-    settings: EvidenceSettings,
+    settings: Settings,
     n_threads: int | None = None,
     labelled: Doubles | None = None,
 ) -> tuple[Doubles, Refit | None]:
@@ -107,7 +107,7 @@ def _calibrate(mixed: Doubles, granularity: float) -> None:
 
 
 def mix_views(
-    corpus: SymbolCorpus, settings: EvidenceSettings, n_threads: int | None = None, *, keep: bool = False
+    corpus: SymbolCorpus, settings: Settings, n_threads: int | None = None, *, keep: bool = False
 ) -> Ensemble:
     """Compute the views and their weighted sum at every inner position; the lexicon counts only where it was learnt."""
     inner = inner_positions(corpus.starts)

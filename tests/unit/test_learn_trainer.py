@@ -170,7 +170,8 @@ def test_evidence_of_other_settings_is_refused(settings: dict[str, Any]):
 
 
 OTHERS: dict[str, Any] = {
-    "contextual": {"alphabet": "characters", "granularity": 0.2, "hidden_boundary_price": 0.3, "crossing_penalty": 8.0, "max_types": 7,
+    "contextual": {"alphabet": "characters", "granularity": 0.2, "hidden_boundary_price": 0.3,
+                   "crossing_penalty": 8.0, "max_types": 7,
                    "labels": {"читала": "чит ал а"}},
     "classic": {"alphabet": "bytes", "len_norm_factor": 1.0, "log_base": 3.0, "max_merge_len": 4, "max_len_delta": 3.0,
                 "stop_threshold": 0.5},

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from mws_hf import WordCounts
-from mws_hf.atomic import write_text
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.segmentations import GoldWord, read_gold
 from mws_hf.errors import MwSError
@@ -108,14 +107,6 @@ def spread(lines: Sequence[str], characters: float) -> list[str]:
     """Lines taken evenly from all, of about so many characters together."""
     step = max(1.0, sum(map(len, lines)) / characters)
     return [lines[int(i * step)] for i in range(int(len(lines) / step))]
-
-
-def plain_text(data: Path, work: Path, language: str, megabytes: float) -> Path:
-    """A file of the first so many million bytes of a language's text, whole lines, unpacked."""
-    file = work / f"{language}-{megabytes}.txt"
-    if not file.exists():
-        write_text(file, "".join(head(lines_of(data, language), (megabytes + 0.05) * 1e6)))
-    return file
 
 
 def counts_of(data: Path, language: str) -> WordCounts:

@@ -44,22 +44,48 @@ def model_dir(tmp_path_factory):
     return folder / "run" / "model"
 
 
+SETTINGS = {"learning_rate": 3e-4, "report_to": [], "save_strategy": "no", "disable_tqdm": True, "use_cpu": True}
+
+
 def test_fine_tuning_with_trainer(model_dir, tmp_path):
-    pytest.importorskip("datasets")
-    text = tmp_path / "text.txt"
-    text.write_text("\n".join(sentences(30)), encoding="utf-8")
-    assert "loss" in script("finetune_trainer.py", model_dir, text, "--output", tmp_path / "out", "--max-steps", 3)
-    assert (tmp_path / "out" / "model.safetensors").is_file()
+    datasets = pytest.importorskip("datasets")
+    from transformers import AutoModelForCausalLM, AutoTokenizer, DataCollatorForLanguageModeling, Trainer
+    from transformers import TrainingArguments as Arguments
+
+    tokenizer, model = (kind.from_pretrained(model_dir) for kind in (AutoTokenizer, AutoModelForCausalLM))
+    lines = [line + tokenizer.eos_token for line in sentences(30)]
+    data = datasets.Dataset.from_dict(dict(tokenizer(lines, truncation=True, max_length=256)))
+    arguments = Arguments(output_dir=str(tmp_path / "out"), max_steps=3, **SETTINGS)
+    collator = DataCollatorForLanguageModeling(tokenizer, mlm=False)
+    trainer = Trainer(model, arguments, train_dataset=data, data_collator=collator, processing_class=tokenizer)
+    assert trainer.train().training_loss > 0
+    trainer.save_model(str(tmp_path / "out"))
+    assert AutoTokenizer.from_pretrained(tmp_path / "out").get_vocab() == tokenizer.get_vocab()
+
+
+# The end token closes every message, so that a tokenizer without special tokens for roles needs no new ids.
+CHAT_TEMPLATE = (
+    "{% for message in messages %}{{ '### ' + message['role'] + '\n' }}{% if message['role'] == 'assistant' %}"
+    "{% generation %}{{ message['content'] + eos_token }}{% endgeneration %}"
+    "{% else %}{{ message['content'] + eos_token }}{% endif %}{{ '\n' }}{% endfor %}"
+)
 
 
 def test_fine_tuning_with_trl_and_a_chat_template(model_dir, tmp_path):
-    pytest.importorskip("trl")
-    data = tmp_path / "dialogues.jsonl"
-    turns = [{"role": "user", "content": "Дом?"}, {"role": "assistant", "content": "Стол."}]
-    data.write_text("\n".join(json.dumps({"messages": turns}, ensure_ascii=False) for _ in range(8)), encoding="utf-8")
-    assert "loss" in script("finetune_sft.py", model_dir, data, "--output", tmp_path / "out", "--max-steps", 2)
-    from transformers import AutoTokenizer
+    trl, datasets = pytest.importorskip("trl"), pytest.importorskip("datasets")
+    from transformers import AutoModelForCausalLM, AutoTokenizer
 
+    turns = [{"role": "user", "content": "Дом?"}, {"role": "assistant", "content": "Стол."}]
+    tokenizer, model = (kind.from_pretrained(model_dir) for kind in (AutoTokenizer, AutoModelForCausalLM))
+    tokenizer.chat_template = CHAT_TEMPLATE
+    arguments = trl.SFTConfig(
+        output_dir=str(tmp_path / "out"), max_steps=2, max_length=256, assistant_only_loss=True, bf16=False,
+        gradient_checkpointing=False, **SETTINGS,
+    )  # fmt: skip
+    data = datasets.Dataset.from_list([{"messages": turns}] * 8)
+    trainer = trl.SFTTrainer(model=model, args=arguments, train_dataset=data, processing_class=tokenizer)
+    assert trainer.train().training_loss > 0
+    trainer.save_model(str(tmp_path / "out"))
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "out")
     assert tokenizer.apply_chat_template(turns[:1], tokenize=False) == "### user\nДом?<|endoftext|>\n"
     assert raw_bytes(tokenizer.backend_tokenizer)[tokenizer.eos_token_id] == b""

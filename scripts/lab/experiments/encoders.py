@@ -17,7 +17,7 @@ import numpy as np
 import tokenizers
 
 from lab.cells import Cell, Place, Row
-from lab.data import plain_text
+from lab.files import cut, mixed
 from lab.process import race, timed
 from lab.systems import trained
 from lab.tables import groups
@@ -53,8 +53,9 @@ SHARED = 1
 
 def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
     """Time each process, and compare its ids."""
-    text = plain_text(place.data, place.work, "rus", cells[0]["megabytes"])
-    with plain_text(place.data, place.work, "rus", 93.3).open(encoding="utf-8", newline="\n") as lines:
+    whole = mixed(place.data, "rus.*.txt.gz", place.work)
+    text = cut(whole, cells[0]["megabytes"])
+    with whole.open(encoding="utf-8", newline="\n") as lines:
         directory = trained("mws", count_documents(lines), 32_000, place.work / "encoders")
     right = {ends: expected(directory, text, ends) for ends in (True, False)}
     for cell in cells:

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 
 from lab.cells import Cell, Place, Row
-from lab.data import plain_text
+from lab.files import cut, mixed
 from lab.process import race, timed
 from lab.tables import groups
 from mws_hf.text.pattern import DEFAULT_PATTERN
@@ -55,7 +55,7 @@ SHARED = 1
 def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
     """Time each process."""
     megabytes, size = TEXTS[cells[0]["text"]]
-    text = str(plain_text(place.data, place.work, "rus", megabytes))
+    text = str(cut(mixed(place.data, "rus.*.txt.gz", place.work), megabytes))
     theirs = str(place.path("python", "a Python that has the rivals"))
     for cell in cells:
         name, out = cell["program"], str(place.work / "trainers")

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from mws_hf.atomic import check_output, output_lock
+from mws_hf.atomic import output_lock
 from mws_hf.commands import options
-from mws_hf.commands.outputs import aligned, counted, files_in, refuse_overwriting, tell
+from mws_hf.commands.outputs import aligned, claim_folder, counted, tell
 from mws_hf.commands.sources import Reading, Sources, check_scored
 from mws_hf.errors import MwSError
 
@@ -37,6 +37,7 @@ def compare_command(
     lexicon: options.Lexicon = None,
     no_picture: Annotated[bool, typer.Option("--no-picture", help="Tables only.")] = False,
     column: options.Column = None,
+    force: options.Force = False,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
 ) -> None:
@@ -73,8 +74,7 @@ def compare_command(
     others = [*filter(None, [text, bits])]
     sources = Sources(files, lexicon, reading=reading, show_progress=not quiet, others=others)
     check_scored(gold, [text], bits)
-    refuse_overwriting(files_in(output, ("results.*", "picture.png")), files, gold, text, bits)
-    check_output(output, folder=True)
+    claim_folder(output, files, gold, text, bits, force=force, own=("results.*", "picture.png"))
     if gold and not no_picture and importlib.util.find_spec("matplotlib") is None:
         raise MwSError("the picture needs matplotlib: pip install matplotlib, or give --no-picture")
     sources.check(None, None)

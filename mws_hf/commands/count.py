@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mws_hf.atomic import check_output
 from mws_hf.commands import options
-from mws_hf.commands.outputs import counted, refuse_overwriting, tell
+from mws_hf.commands.outputs import claim_file, counted, tell
 from mws_hf.commands.sources import Reading, Sources
 from mws_hf.text.pattern import DEFAULT_PATTERN, with_digits
 
@@ -35,6 +34,7 @@ def count_command(
         str, typer.Option(metavar="BYTES", help="Spill to disk above this many bytes, such as 500M or 2G.")
     ] = "2G",
     min_count: Annotated[int, typer.Option(min=1, help="Leave out rarer words, once everything is added up.")] = 1,
+    force: options.Force = False,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
 ) -> None:
@@ -54,8 +54,7 @@ def count_command(
 
         mws train both.parquet --vocab-size 32000 --output out/mine
     """
-    refuse_overwriting([output], [options.group_of(name)[1] for name in files or []], word_list, lemmas)
-    check_output(output, folder=False)
+    claim_file(output, [options.group_of(name)[1] for name in files or []], word_list, lemmas, force=force)
     cap = options.parse_bytes(memory_cap, "--memory-cap")
     reading = Reading(column, encoding, errors)
     sources = Sources(files or (), lexicon, word_list or (), lemmas, reading, workers, cap, not quiet, group_column)

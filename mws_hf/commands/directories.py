@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from mws_hf.atomic import check_output
 from mws_hf.commands import options
-from mws_hf.commands.outputs import aligned, claim_folder, counted, files_in, refuse_overwriting, tell, tell_faults
+from mws_hf.commands.outputs import aligned, claim_file, claim_folder, counted, replaced, tell, tell_faults
 from mws_hf.errors import MissingTokenizerError, MwSError
 
 if TYPE_CHECKING:
@@ -34,6 +33,7 @@ def export(
         str | None,
         typer.Option(help="Of byte-level: another split pattern, such as llama3 [default: the one there]."),
     ] = None,
+    force: options.Force = False,
 ) -> None:
     """Write a tokenizer for other clients; one that a format cannot carry exactly is refused, with the reason.
 
@@ -50,11 +50,15 @@ def export(
     """
     if pattern is not None and form != "byte-level":
         raise MwSError("--pattern goes with --format byte-level; the other formats keep the pattern there")
-    check_output(output, folder=form != "gguf")
     from mws_hf.tokenizer.opened import open_tokenizer
 
     opened = open_tokenizer(tokenizer)
     folder = opened.folder or Path()
+    read = [*([opened.place] if opened.place else []), *([folder, *folder.glob("*")] if opened.folder else [])]
+    if form == "gguf":
+        claim_file(output, read, force=force)
+    else:
+        claim_folder(output, read, force=force)
     if form == "notebook":
         _to_notebook(folder, output)
     elif form == "byte-level":
@@ -69,9 +73,9 @@ def _to_notebook(directory: Path, output: Path) -> None:
     from mws_hf.tokenizer.backend import pattern_of
     from mws_hf.tokenizer.notebook import MERGES_FILE, VOCABULARY_FILE, export_notebook
 
-    refuse_overwriting(files_in(output, (VOCABULARY_FILE, MERGES_FILE)), directory, list(directory.glob("*.json")))
     tokenizer = MwSTokenizerFast.from_pretrained(str(directory))
-    export_notebook(tokenizer, output)
+    with replaced(output, VOCABULARY_FILE) as stage:
+        export_notebook(tokenizer, stage)
     if pattern_of(tokenizer.backend_tokenizer) != GPT4_PATTERN:
         typer.echo(
             "its split pattern is not the notebook's: import_notebook reads it from merges.json, the notebook does not",
@@ -85,13 +89,11 @@ def _to_byte_level(old: Backend, directory: Path, output: Path, pattern: str | N
     from mws_hf.tokenizer.export import compare_ids, to_byte_level_backend
     from mws_hf.tokenizer.file import (
         CONFIG_FILE,
-        TOKENIZER_FILE,
         chat_templates,
         load_settings,
         save_backend,
     )
 
-    claim_folder(output, directory, directory / TOKENIZER_FILE)
     new = to_byte_level_backend(old, pattern)
     found = compare_ids(old, sample_texts(), lambda text: new.encode(text, add_special_tokens=False).ids)
     shown = f", such as {found.ids[0][:60]!r}" if found.ids else ""
@@ -100,25 +102,25 @@ def _to_byte_level(old: Backend, directory: Path, output: Path, pattern: str | N
     if templates := chat_templates(directory, settings):
         named = [{"name": name, "template": text} for name, text in templates.items()]
         settings["chat_template"] = templates["default"] if templates.keys() == {"default"} else named
-    save_backend(output, new, settings)
+    with replaced(output) as stage:
+        save_backend(stage, new, settings)
     tell_faults(output)
     typer.echo(f"{output}: {counted(new.get_vocab_size(), 'token')}, byte-level")
 
 
 def _to_client(backend: Backend, folder: Path, output: Path, form: Format, name: str) -> None:
     from mws_hf.text.sample_texts import sample_texts
-    from mws_hf.tokenizer.export import MODULE_FILE, RANKS_FILE, write_gguf, write_tiktoken
+    from mws_hf.tokenizer.export import MODULE_FILE, write_gguf, write_tiktoken
     from mws_hf.tokenizer.file import CONFIG_FILE, chat_templates, load_settings
 
-    written = [output] if form == "gguf" else files_in(output, (RANKS_FILE, MODULE_FILE))
-    refuse_overwriting(written, folder, list(folder.glob("*")))
     texts = sample_texts()
     if form == "gguf":
         settings = load_settings(folder / CONFIG_FILE)
         found = write_gguf(backend, _roles(settings), output, texts, name, chat_templates(folder, settings))
         reader = "llama-cpp-python"
     else:
-        found = write_tiktoken(backend, output, texts, name)
+        with replaced(output, MODULE_FILE) as stage:
+            found = write_tiktoken(backend, stage, texts, name)
         reader = "tiktoken"
     if found is None:
         typer.echo(f"not compared, for {reader} is not installed: pip install {reader}", err=True)
@@ -194,6 +196,7 @@ def pretrained_command(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The folder to write [default: NAME, in this folder].")
     ] = None,
+    force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
     """List the trained tokenizers of this project, or write one of them into a folder; its files are checked.
@@ -210,9 +213,9 @@ def pretrained_command(
 
     if name is not None:
         target = output or Path(name)
-        folder = pretrained_folder(name)
-        claim_folder(target, beside=folder, anew=False)
-        write_pretrained(name, target)
+        claim_folder(target, pretrained_folder(name), force=force)
+        with replaced(target) as stage:
+            write_pretrained(name, stage)
         entry = ready_made()[name]
         found = {"directory": str(target), "license": entry.license}
         tell(found, f"{target}: {name}, {entry.entries:,} entries, {entry.license}", as_json)

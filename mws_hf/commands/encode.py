@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from mws_hf.atomic import check_output
 from mws_hf.commands import options
-from mws_hf.commands.outputs import counted, files_in, refuse_overwriting, tell
+from mws_hf.commands.outputs import claim_folder, counted, files_in, refuse_overwriting, tell
 from mws_hf.errors import ending
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ def encode_command(
     from mws_hf.tokenizer.merging import Dropout
 
     refuse_overwriting(files_in(output, (MANIFEST, *DATASET_FILES, "*.arrow")), tokenizer, corpus)
-    check_output(output, folder=True)
+    claim_folder(output, tokenizer, corpus, force=force)
     began, before = time.perf_counter(), _written(output / MANIFEST)
     try:
         encoded = encode_corpus(

@@ -10,9 +10,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from mws_hf.atomic import check_output, write_text
+from mws_hf.atomic import write_text
 from mws_hf.commands import options
-from mws_hf.commands.outputs import aligned, counted, refuse_overwriting, tell
+from mws_hf.commands.outputs import aligned, claim_file, counted, tell
 from mws_hf.commands.sources import check_scored
 from mws_hf.errors import MwSError
 
@@ -36,6 +36,7 @@ def evaluate_command(
     output: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The file to write [default: standard output].")
     ] = None,
+    force: options.Force = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Score tokenizers against gold morpheme segmentations, and on running text.
@@ -79,10 +80,8 @@ def evaluate_command(
     if output is not None:
         folders = [opened.folder for opened in named.values() if opened.folder is not None]
         tokenizers = [str(file) for folder in folders for file in folder.glob("*.json")]
-        refuse_overwriting(
-            [output], gold, text, bits, [each.place for each in named.values() if each.place], tokenizers
-        )
-        check_output(output, folder=False)
+        places = [each.place for each in named.values() if each.place]
+        claim_file(output, gold, text, bits, places, tokenizers, force=force)
     from mws_hf.evaluate.report import evaluate as run_evaluation
     from mws_hf.evaluate.report import json_text
 

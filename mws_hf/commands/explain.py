@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mws_hf.atomic import check_output
 from mws_hf.commands import options
-from mws_hf.commands.outputs import aligned, refuse_overwriting, tell
+from mws_hf.commands.outputs import aligned, claim_file, tell
 from mws_hf.commands.sources import Sources
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, split
@@ -31,7 +30,7 @@ PANELS = {
     "explain": {
         "What to choose first": ("model", "plot", "pair", "merges"),
         "Training words": ("source", "lexicon"),
-        "Output": ("quiet", "as_json", "help"),
+        "Output": ("force", "quiet", "as_json", "help"),
     }
 }
 """Headings of the help of a command, and the options under each."""
@@ -51,6 +50,7 @@ def explain(
     source: From = None,
     lexicon: options.Lexicon = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the evidence (.png, .svg, .pdf).")] = None,
+    force: options.Force = False,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
 ) -> None:
@@ -67,7 +67,7 @@ def explain(
         mws explain --merges 20 --from counts.parquet
     """
     if plot is not None:
-        refuse_overwriting([plot], source)
+        claim_file(plot, source, force=force)
     sources = Sources(source or (), lexicon, show_progress=not quiet)
     classic = pair is not None or merges is not None
     if classic and plot is not None:
@@ -100,7 +100,6 @@ def _check_asked(words: list[str] | None, model: str | None, plot: Path | None, 
     if plot is not None:
         if importlib.util.find_spec("matplotlib") is None:
             raise MwSError("plotting needs matplotlib: pip install matplotlib")
-        check_output(plot, folder=False)
     if not sources.is_empty:
         sources.check(None, None)
 

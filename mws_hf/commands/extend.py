@@ -14,7 +14,7 @@ import typer
 
 from mws_hf.atomic import output_lock
 from mws_hf.commands import options
-from mws_hf.commands.outputs import claim_folder, save_card, tell, tell_faults
+from mws_hf.commands.outputs import claim_folder, replaced, save_card, tell, tell_faults
 from mws_hf.commands.sources import Reading, check_texts, entries_in
 from mws_hf.errors import MwSError
 from mws_hf.learn.settings import SETTINGS
@@ -56,7 +56,7 @@ PANELS = {
         "What to choose first": ("add", "output", "also", "composition", "protect", "replace", "trim_to"),
         "How it learns": ("hidden_boundary_price", "min_saving", "tokens", "keep_apart"),
         "Input": ("column", "encoding", "errors"),
-        "Output": ("quiet", "as_json", "help"),
+        "Output": ("force", "quiet", "as_json", "help"),
     }
 }
 """Headings of the help of a command, and the options under each."""
@@ -99,6 +99,7 @@ def extend_command(
     column: options.Column = None,
     encoding: options.Encoding = "utf-8",
     errors: options.Errors = "strict",
+    force: options.Force = False,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
 ) -> None:
@@ -118,7 +119,7 @@ def extend_command(
     asked = _Extending(base, corpus, also or [], protect or [], Reading(column, encoding, errors), quiet)
     if replace and trim_to is not None:
         raise MwSError("--replace and --trim-to both make room for new tokens; give one of them")
-    claim_folder(output, base, corpus, also, protect, tokens, keep_apart, beside=Path(base))
+    claim_folder(output, base, corpus, also, protect, tokens, keep_apart, force=force)
     _check_inputs(asked, "--replace" if replace else "--trim-to" if trim_to is not None else None)
     settings = {"composition": composition, "hidden_boundary_price": hidden_boundary_price, "min_saving": min_saving}
     with output_lock(output):
@@ -169,12 +170,13 @@ def _extended(
     texts = _changes(original, extension, {"held out": held_out, "protected, held out": unseen}, asked)
     result = {"directory": str(output), **facts(extension, texts, trimmed)}
     retired = {name: result[name] for name in ("retired_words", "retired_tokens", "dropped_merges")}
-    left_behind = extension.save(output, asked.base, trimmed, {RETIRED_FILE: retired} if replace else {})
-    _write_card(output, extension.tokenizer, asked, result)
+    with replaced(output) as stage:
+        left_behind = extension.save(stage, asked.base, trimmed, {RETIRED_FILE: retired} if replace else {})
+        _write_card(stage, output.resolve().name, extension.tokenizer, asked, result)
     return result, left_behind
 
 
-def _write_card(output: Path, backend: Tokenizer, asked: _Extending, found: dict[str, Any]) -> None:
+def _write_card(stage: Path, name: str, backend: Tokenizer, asked: _Extending, found: dict[str, Any]) -> None:
     gone = found["trimmed"] or {}
     figures = {
         "base": _name_of_base(asked.base),
@@ -182,7 +184,7 @@ def _write_card(output: Path, backend: Tokenizer, asked: _Extending, found: dict
         **{name: len(found[name]) for name in ("retired_tokens", "retired_words")},
         "dropped_before": sum(gone.get("dropped", {}).values()),
     }
-    save_card(output, backend, _named(asked.corpus), extended=figures)
+    save_card(stage, name, backend, _named(asked.corpus), extended=figures)
 
 
 def _check_inputs(asked: _Extending, twice: str | None) -> None:
@@ -248,6 +250,7 @@ def trim_command(
     column: options.Column = None,
     encoding: options.Encoding = "utf-8",
     errors: options.Errors = "strict",
+    force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
     """Drop entries that texts do not use from a pretrained tokenizer; text of kept entries is cut as before.
@@ -264,7 +267,7 @@ def trim_command(
         raise MwSError("give one of --keep-size (how many entries stay) and --min-count (the least uses)")
     size = options.parse_optional_size(keep_size, "--keep-size")
     reading = Reading(column, encoding, errors)
-    claim_folder(output, base, text, keep, beside=Path(base))
+    claim_folder(output, base, text, keep, force=force)
     check_texts(text, reading, "mws trim")
     from mws_hf.corpus.files import expand_paths
     from mws_hf.corpus.inputs import warn_of_repeated
@@ -282,8 +285,10 @@ def trim_command(
         trimming = run(opened, uses, keep_size=size, min_count=min_count, keep=named)
         after = {name: measure_use(trimming.trimmed_base, documents([name], reading)) for name in before}
         found = trim_facts(trimming, before, after)
-        left_behind = trimming.save(output, base, {TRIM_FILE: {"base": base, **found}})
-        save_card(output, trimming.tokenizer, _named(text), trimmed={"base": _name_of_base(base), **found})
+        with replaced(output) as stage:
+            left_behind = trimming.save(stage, base, {TRIM_FILE: {"base": base, **found}})
+            figures = {"base": _name_of_base(base), **found}
+            save_card(stage, output.resolve().name, trimming.tokenizer, _named(text), trimmed=figures)
     _tell_of_the_rest(output, left_behind)
     tell({"directory": str(output), **found}, f"{output}: {trim_summary(found)}", as_json)
 
@@ -319,6 +324,7 @@ def transplant_command(
     pad_to_multiple: Annotated[
         int | None, typer.Option(help="Fill rows up to a multiple of this [default: as the base has it].", min=1)
     ] = None,
+    force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
     """Give a pretrained model another tokenizer, such as its own trimmed or extended; nothing is trained.
@@ -331,7 +337,7 @@ def transplant_command(
 
         mws transplant Qwen/Qwen3-0.6B out/qwen-ru --init quiet -o out/qwen-ru-model
     """
-    claim_folder(output, model, tokenizer, model=True)
+    claim_folder(output, model, tokenizer, force=force)
     try:
         import torch  # noqa: F401
     except ImportError as error:

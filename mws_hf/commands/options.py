@@ -139,6 +139,7 @@ def _no_notices(quiet: bool) -> bool:
 
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars, no notes.", callback=_no_notices)]
+Force = Annotated[bool, typer.Option("--force", help="Replace a finished output.")]
 Json = Annotated[bool, typer.Option("--json", help="The result as JSON, for programs.")]
 
 

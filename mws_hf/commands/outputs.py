@@ -1,4 +1,4 @@
-"""What commands write: no file that they read, numbers with their nouns, tables aligned."""
+"""What commands write: no file that they read, no finished output without --force; numbers and tables as text."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from mws_hf.atomic import check_output
+from mws_hf.atomic import check_output, output_lock, staged
+from mws_hf.cards.readme import is_free, tell_of_card
 from mws_hf.errors import MwSError
+from mws_hf.tokenizer.layout import CARD_FILE, TOKENIZER_FILE, Of, matching, patterns
 
 if TYPE_CHECKING:
     from mws_hf.tokenizer.stock import Tokenizer
@@ -42,51 +45,46 @@ def files_in(directory: Path, names: Iterable[str]) -> list[Path]:
     return [directory, *(path for name in names for path in directory.glob(name))]
 
 
-_OURS = ("tokenizer.json", "tokenizer_config.json", "ids.json", "retired.json", "trim.json", "stock_tokenizer.py")
-"""Files that `mws` writes anew where the record beside them is of the tokenizer there; besides the record itself."""
-_OF_TOKENIZERS = (
-    *(*_OURS, "chat_template.jinja", "chat_template.json", "additional_chat_templates/*.jinja", "added_tokens.json"),
-    *("special_tokens_map.json", "vocab.json", "merges.txt", "tokenizer.model", "vocabulary.json", "merges.json"),
-)
-_REMADE = ("mws_training.json", "mws_evidence.pq", "README.md")
-_OF_MODELS = ("config.json", "generation_config.json", "*.safetensors", "*.safetensors.index.json", "*.bin")
+def claim_folder(output: Path, *inputs: Inputs, force: bool, own: Collection[str] = ()) -> None:
+    """Refuse, before any work, a folder that is read, cannot be written, or holds a finished output and no `force`.
 
-
-def claim_folder(
-    output: Path, *inputs: Inputs, beside: Path | None = None, model: bool = False, anew: bool = True
-) -> None:
-    """Refuse a folder that cannot be written, is read, or where files would be replaced that `mws` did not write.
-
-    What has nothing to do with tokenizers stays, and an edited README.md is kept. A tokenizer may be written anew
-    (unless `anew` is False) where mws_training.json is the record of its merges. Any other one, its chat template, or,
-    where a `model` is written, a model is refused. Files equal to those of the folder `beside` may be there.
+    Finished is any folder with a file of a tokenizer or a model (`tokenizer.layout`), or one that the globs of `own`
+    name. What has nothing to do with these may be there, and stays.
     """
-    refuse_overwriting(files_in(output, (*_OF_TOKENIZERS, *_REMADE)), *inputs)
+    globs = (*patterns(*(kind for kind in Of if kind is not Of.CARD)), *own)
+    refuse_overwriting(files_in(output, (*globs, CARD_FILE)), *inputs)
     check_output(output, folder=True)
-    patterns = (*_OF_TOKENIZERS, *(_OF_MODELS if model else ()), *(() if anew else ("README.md",)))
-    there = [path for name in patterns for path in sorted(output.glob(name)) if path.is_file()]
-    ours = set(_OURS) if there and anew and not model and _is_recorded(output) else set()
-    copied = [path for path in there if not (anew and path.name == "tokenizer.json") and _is_copy(path, output, beside)]
-    foreign = [path for path in there if path.name not in ours and path not in copied]
-    if foreign:
-        names = ", ".join(str(path.relative_to(output)) for path in foreign[:3])
-        more = f" and {len(foreign) - 3} more" if len(foreign) > 3 else ""
-        raise MwSError(f"{output}: holds {names}{more}, not written by this command; name another folder or move them")
+    if (there := matching(output, globs)) and not force:
+        more = f" and {len(there) - 3} more" if len(there) > 3 else ""
+        names = ", ".join(map(str, there[:3]))
+        raise MwSError(f"{output}: holds {names}{more}; --force replaces what is finished, or name another folder")
 
 
-def _is_recorded(folder: Path) -> bool:
-    from mws_hf.tokenizer.file import read_tokenizer
-    from mws_hf.tokenizer.training_record import belongs
-
-    try:
-        return belongs(folder, read_tokenizer(folder / "tokenizer.json"))
-    except MwSError:
-        return not (folder / "tokenizer.json").exists() and (folder / "mws_training.json").exists()
+def claim_file(output: Path, *inputs: Inputs, force: bool) -> None:
+    """Refuse, before any work, a file that is read, cannot be written, or is there already and no `force`."""
+    refuse_overwriting([output], *inputs)
+    check_output(output, folder=False)
+    if output.exists() and not force:
+        raise MwSError(f"{output}: is there already; --force replaces it, or name another file")
 
 
-def _is_copy(path: Path, output: Path, beside: Path | None) -> bool:
-    twin = None if beside is None else beside / path.relative_to(output)
-    return twin is not None and twin.is_file() and twin.read_bytes() == path.read_bytes()
+@contextmanager
+def replaced(output: Path, head: str = TOKENIZER_FILE, *, model: bool = False) -> Iterator[Path]:
+    """Yield an empty folder, whose files then take the place of a finished output, all in one step or none.
+
+    Of a tokenizer, and of a `model` if one is written, no older file stays but a card by hand.
+    """
+    free = is_free(output)
+    kinds = (kind for kind in Of if kind not in (Of.CARD, *(() if model else (Of.MODEL,))))
+    with output_lock(output), staged(output, (*patterns(*kinds), *([CARD_FILE] * free)), head) as stage:
+        try:
+            yield stage
+        except MwSError as error:
+            error.args = (str(error).replace(str(stage), str(output)),)
+            raise
+        if not free and (stage / CARD_FILE).exists():
+            (stage / CARD_FILE).unlink()
+            tell_of_card(output)
 
 
 def tell_faults(output: Path) -> None:
@@ -99,14 +97,14 @@ def tell_faults(output: Path) -> None:
 
 
 def save_card(
-    output: Path, backend: Tokenizer, data: str, settings: Mapping[str, Any] | None = None, **figures: Any
+    stage: Path, name: str, backend: Tokenizer, data: str, settings: Mapping[str, Any] | None = None, **figures: Any
 ) -> None:
-    """Write the card of a tokenizer that a command made, and the facts (see `CardFacts`) into its record."""
+    """Write the card of a tokenizer that a command makes, and the facts (see `CardFacts`) into its record."""
     from mws_hf.cards.card import keep_card, trained_card
     from mws_hf.cards.facts import CardFacts
 
     facts = CardFacts(data=data, command=shlex.join(["mws", *sys.argv[1:]]), **figures)
-    keep_card(output, backend, trained_card(output.resolve().name, backend, facts, settings or {}))
+    keep_card(stage, backend, trained_card(name, backend, facts, settings or {}))
 
 
 def _identity(path: PathLike) -> tuple[int, int]:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mws_hf.atomic import check_output, write_text
+from mws_hf.atomic import write_text
 from mws_hf.commands import options
-from mws_hf.commands.outputs import counted, refuse_overwriting
+from mws_hf.commands.outputs import claim_file, counted
 from mws_hf.commands.sources import check_scored
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ def report(
     parallel: Annotated[
         bool, typer.Option("--parallel", help="The texts are translations of each other, line by line.")
     ] = False,
+    force: options.Force = False,
 ) -> None:
     """Write a page that shows tokenizers side by side: one HTML file under 1 MB, which asks no network.
 
@@ -54,8 +55,7 @@ def report(
     named = named_sources(directories)
     files = {name: Path(file) for name, file in named_sources(text or []).items()}
     check_scored(gold, files.values(), bits)
-    refuse_overwriting([output], gold, bits, [*files.values()])
-    check_output(output, folder=False)
+    claim_file(output, gold, bits, [*files.values()], force=force)
     from mws_hf.evaluate.running_text import lines_of
     from mws_hf.report.page import report_page
     from mws_hf.text.sample_texts import NATURAL

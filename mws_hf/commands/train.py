@@ -13,7 +13,7 @@ import typer
 
 from mws_hf.atomic import output_lock
 from mws_hf.commands import options
-from mws_hf.commands.outputs import claim_folder, counted, save_card, tell
+from mws_hf.commands.outputs import claim_folder, counted, replaced, save_card, tell
 from mws_hf.commands.sources import Reading, Sources, entries_in
 from mws_hf.errors import MwSError
 from mws_hf.learn.settings import DEFAULT_GRANULARITY, SETTINGS
@@ -35,7 +35,7 @@ PANELS = {
         "What to choose first": FIRST,
         "How it learns": tuple(name for name, each in SETTINGS.items() if each.option is not None and not each.first),
         "Input": OWN,
-        "Output": ("quiet", "as_json", "help"),
+        "Output": ("force", "quiet", "as_json", "help"),
     }
 }
 """Headings of the help of a command, and the options under each."""
@@ -53,6 +53,7 @@ def train_command(
     encoding: options.Encoding = "utf-8",
     errors: options.Errors = "strict",
     workers: options.Workers = None,
+    force: options.Force = False,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
     **given: Any,
@@ -93,7 +94,7 @@ def train_command(
     """
     labels = given["labels"] or []
     read = [options.group_of(name)[1] for name in (*(files or []), *labels)]
-    claim_folder(output, read, word_list, lemmas, given["tokens"], given["keep_apart"])
+    claim_folder(output, read, word_list, lemmas, given["tokens"], given["keep_apart"], force=force)
     from mws_hf.trainer import MwSTrainer
 
     reading = Reading(column, encoding, errors)
@@ -165,8 +166,9 @@ def _train_and_save(
     trainer = replace(trainer, pattern=counts.pattern, normalization=counts.normalization)
     trained = trainer.trained(counts)
     backend, settings, merges = trained.backend, trained.training.settings, trained.training.settings["merges"]
-    trained.save(output)
-    save_card(output, backend, sources.describe(), settings)
+    with replaced(output) as stage:
+        trained.save(stage)
+        save_card(stage, output.resolve().name, backend, sources.describe(), settings)
     result: dict[str, Any] = {
         "directory": str(output),
         "vocab_size": backend.get_vocab_size(),

@@ -9,6 +9,7 @@ import signal
 import time
 
 import pytest
+from transformers import AutoModelForCausalLM, LlamaConfig
 from typer.testing import CliRunner
 
 from mws_hf.atomic import output_lock, staged, write_text
@@ -75,6 +76,84 @@ def test_no_command_overwrites_its_input(home, monkeypatch, line):
     error = CliRunner().invoke(app, line.split()).exception
     assert isinstance(error, MwSError) and "would be written over" in str(error)
     assert tree(home) == before
+
+
+FINISHED = [
+    f"train text.txt -o new {' '.join(map(str, TRAIN))}",
+    "trim tok --text text.txt --min-count 1 -o new",
+    "extend tok text.txt --add 2 --min-saving 0 -o new -q",
+    "transplant model tok -o new",
+    "export tok --format byte-level --pattern llama3 -o new",
+    "export tok --format notebook -o new",
+    "export bytes --format tiktoken -o new",
+    "pretrained mws-ru-morphs-8k -o new",
+    "compare text.txt --gold gold.tsv --vocab-size 400 --systems characters --no-picture -o new -q",
+]
+
+
+@pytest.mark.parametrize("line", FINISHED)
+def test_a_finished_folder_is_refused_and_replaced_as_a_whole_with_force(home, monkeypatch, line):
+    monkeypatch.chdir(home)
+    small_fast("llama3", alphabet="bytes").save_pretrained(home / "bytes")
+    if "transplant" in line:
+        size = {"vocab_size": len(small_fast()), "hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1}
+        config = LlamaConfig(**size, num_attention_heads=1, num_key_value_heads=1)
+        AutoModelForCausalLM.from_config(config).save_pretrained(home / "model")
+        small_fast().save_pretrained(home / "model")
+    new = home / "new"
+    new.mkdir()
+    (new / "notes.txt").write_text("mine", encoding="utf-8")  # has nothing to do with tokenizers
+    assert mws(*line.split()).returncode == 0
+    written = sorted(os.listdir(new))
+    for name in ("README.md", "tekken.json", "vocab.json", "spiece.model"):
+        (new / name).write_text("mine", encoding="utf-8")
+    before = tree(new)
+    done = mws(*line.split())
+    assert one_line(done) and "new: holds " in done.stderr and "--force" in done.stderr
+    assert tree(new) == before
+    own = {"README.md"} | ({"tekken.json", "vocab.json", "spiece.model"} if "compare" in line else set())
+    for _ in range(2):  # so that a script can run twice
+        done = mws(*line.split(), "--force")
+        assert done.returncode == 0, done.stderr
+        assert sorted(os.listdir(new)) == sorted({*written} | own)
+        assert all((new / name).read_text(encoding="utf-8") == "mine" for name in ("README.md", "notes.txt"))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "count text.txt -o new.parquet",
+        "evaluate tok --gold gold.tsv --output new.json --json",
+        "report tok -o new.html",
+        "explain читать --from text.txt --plot new.svg -q",
+        "export bytes --format gguf -o new.gguf",
+    ],
+)
+def test_a_file_that_is_there_is_refused_and_replaced_with_force(home, monkeypatch, line):
+    monkeypatch.chdir(home)
+    if "gguf" in line:
+        pytest.importorskip("gguf")
+        small_fast("llama3", alphabet="bytes").save_pretrained(home / "bytes")
+    name = next(word for word in line.split() if word.startswith("new."))
+    (home / name).write_text("old", encoding="utf-8")
+    done = mws(*line.split())
+    assert one_line(done) and f"{name}: is there already; --force replaces it" in done.stderr
+    assert (home / name).read_text(encoding="utf-8") == "old"
+    for _ in range(2):
+        done = mws(*line.split(), "--force")
+        assert done.returncode == 0, done.stderr
+    assert (home / name).read_bytes()[:3] != b"old"
+
+
+@pytest.mark.parametrize("beside", ["config.json", "added_tokens.json", "o200k.tiktoken", "mws_training.json"])
+def test_encode_writes_into_no_folder_of_a_tokenizer_or_a_model(home, beside):
+    (home / "new").mkdir()
+    (home / "new" / beside).write_text("{}", encoding="utf-8")
+    done = mws("encode", home / "tok", home / "text.txt", "-o", home / "new", "-q")
+    assert one_line(done) and beside in done.stderr and "--force" in done.stderr
+    assert mws("encode", home / "tok", home / "text.txt", "-o", home / "new", "-q", "--force").returncode == 0
+    assert (home / "new" / beside).read_text(encoding="utf-8") == "{}"
+    assert mws("encode", home / "tok", home / "text.txt", "-o", home / "new", "-q", "--force").returncode == 0
 
 
 def test_other_outputs_are_none_of_its_business(home, monkeypatch):
@@ -178,7 +257,7 @@ def test_kill_9_in_the_middle_of_trains_save_leaves_a_whole_tokenizer_or_none(ho
     assert mws(*arguments, "--special-token", "<old>").returncode == 0
     clock = random.Random(1)
     for _ in range(3):
-        process = start(*arguments, "--special-token", "<new>")
+        process = start(*arguments, "--special-token", "<new>", "--force")
         while process.poll() is None and not any((home / "new").glob(".new.*.tmp")):
             pass  # no pause: the folder lives for milliseconds, and once in a while it is missed
         time.sleep(clock.uniform(0, 0.005))
@@ -189,5 +268,5 @@ def test_kill_9_in_the_middle_of_trains_save_leaves_a_whole_tokenizer_or_none(ho
         loaded = MwSTokenizerFast.from_pretrained(home / "new")
         assert ("<old>" in loaded.get_vocab()) != ("<new>" in loaded.get_vocab())
         assert loaded.decode(loaded.encode(TEXT)) == TEXT
-    assert mws(*arguments, "--special-token", "<new>").returncode == 0
+    assert mws(*arguments, "--special-token", "<new>", "--force").returncode == 0
     assert "<new>" in MwSTokenizerFast.from_pretrained(home / "new").get_vocab()

@@ -434,6 +434,7 @@ def test_the_base_may_be_a_hub_name(folder, tmp_path):
         done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", env=environment, check=False)
         assert done.returncode == 0, done.stderr
         command[command.index("user/base")] = "user/absent"
+        command[-1] = str(tmp_path / "none")
         absent = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", env=environment, check=False)
     assert absent.returncode == 2 and absent.stderr.count("\n") == 1 and "user/absent" in absent.stderr
     local = extend(folder / "base", read_base_counts(folder), 20)

@@ -86,7 +86,7 @@ def test_train_leaves_an_edited_card_and_says_so(tmp_path):
     assert is_untouched(card) and first.stderr == ""
     edited = card.read_text(encoding="utf-8").replace("# out", "# Our tokenizer")
     card.write_text(edited, encoding="utf-8")
-    again = subprocess.run(command, capture_output=True, text=True, check=True)
+    again = subprocess.run([*command, "--force"], capture_output=True, text=True, check=True)
     assert card.read_text(encoding="utf-8") == edited
     assert again.stderr.count("\n") == 1 and "README.md" in again.stderr
     assert json.loads(again.stdout)["directory"] == str(tmp_path / "out")

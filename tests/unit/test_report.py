@@ -34,7 +34,11 @@ from mws_hf.trainer import MwSTrainer
 from tests.examples import examples
 from tests.processes import mws, one_line
 from tests.short_text import TEXT
-from tests.unit.test_card_and_push import GOLD
+
+GOLD = (
+    "перечитать\tпере чит ать\nзачитали\tза чит али\nпописали\tпо пис али\nпрописать\tпро пис ать\n"
+    "читательские\tчита тель ские\n"
+)
 
 HOSTILE = '<script>alert(1)</script>"&'
 
@@ -183,7 +187,7 @@ def test_parity_is_by_words_or_for_translations_by_tokens(folder, tmp_path):
 
     def cell(second, *more):
         texts = ("--text", tmp_path / "a.txt", "--text", tmp_path / second, *more)
-        arguments = ["report", folder / "mws", *texts, "-o", tmp_path / "r.html"]
+        arguments = ["report", folder / "mws", *texts, "--force", "-o", tmp_path / "r.html"]
         done = CliRunner().invoke(app, [str(each) for each in arguments], prog_name="mws")
         assert done.exit_code == 0, done.exception
         rows = Page((tmp_path / "r.html").read_text(encoding="utf-8")).rows

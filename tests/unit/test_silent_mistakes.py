@@ -119,14 +119,14 @@ def test_a_file_given_twice_is_told(tmp_path):
     text.write_text(TEXT, encoding="utf-8")
     done = mws("count", text, tmp_path / "*.txt", "--output", tmp_path / "counts.parquet")
     assert done.returncode == 0 and f"{text}: given 2 times" in done.stderr
-    assert "given" not in mws("count", text, "--output", tmp_path / "counts.parquet").stderr
+    assert "given" not in mws("count", text, "--force", "--output", tmp_path / "counts.parquet").stderr
 
 
 def test_a_list_of_words_that_all_occur_once_is_told_of_morphs_alone(tmp_path):
     words = tmp_path / "words.tsv"
     words.write_text("".join(f"слово{i:04}ами".translate(LETTERS) + "\t1\n" for i in range(2000)), encoding="utf-8")
     for options, told in ([], True), (["--composition", "0"], False):
-        done = mws("train", "--word-list", words, *options, "--vocab-size", 500, "--output", tmp_path / "out")
+        done = mws("train", "--word-list", words, *options, "--vocab-size", 500, "-o", tmp_path / "out", "--force")
         assert done.returncode == 0 and ("--composition 0" in done.stderr) == told
 
 

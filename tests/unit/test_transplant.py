@@ -2,7 +2,6 @@
 
 # ruff: noqa: E402  (without torch the tests are skipped before anything that needs it is imported)
 
-import importlib.util
 import json
 import math
 import shutil
@@ -13,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from tests.examples import thorough
-from tests.paths import ROOT
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("accelerate")
@@ -512,19 +510,3 @@ def test_a_damaged_shard_is_named_and_nothing_is_written(folder, tmp_path):
     with pytest.raises(MwSError, match=file.name):
         transplant_directory(directory, folder / "larger", tmp_path / "new")
     assert not (tmp_path / "new").exists()
-
-
-@thorough
-def test_the_example_runs_and_the_extended_model_is_ahead(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
-    from extend_example import run
-
-    from tests.small_language import sentences
-
-    lora = importlib.util.find_spec("peft") is not None
-    options = {"size": 400, "add": 100, "first": 20, "steps": 30, "width": 16, "lora": lora}
-    found = run(ENGLISH * 10, sentences(400), tmp_path, **options)
-    before, after, unextended, extended, *others = (each["Russian"] for each in found.values())
-    assert len(others) == lora and all(other < after for other in others)
-    assert extended < after and unextended < before
-    assert extended < unextended

@@ -12,8 +12,8 @@ from mws_hf.learn.evidence.ensemble import boundary_posteriors
 from mws_hf.learn.evidence.forms import collect_types
 from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import SymbolCorpus
-from tests import evidence_twin
 from tests.agglutinative import make_language
+from tests.twins import whole_evidence
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def test_evidence_equals_the_readable_twin_from_end_to_end(granularity, constant
     settings = Settings(granularity=granularity)
     endings = {a + b for a, b in product(("ev", "kuş", "at", "dere"), ("", "i", "de", "ler"))}
     words = sorted(word for word in endings | {"el", "eli", "atık", "kol", "deli"} if len(word) < 7)
-    expected = evidence_twin.boundary_probabilities(words, granularity)
+    expected = whole_evidence.boundary_probabilities(words, granularity)
     listed = collect_types([" " + word for word in words], np.ones(len(words), np.int64))
     evidence = collect_evidence(listed, settings)
     found = {word: evidence.word(" " + word) for word in words}

@@ -8,7 +8,6 @@ import pytest
 
 from mws_hf.kernels.arithmetic import sigmoid
 from mws_hf.kernels.interning import build_trie, intern_dense, intern_hashed, intern_pairs
-from mws_hf.learn.evidence import reference
 from mws_hf.learn.evidence.context_view import (
     N_FLAGS,
     PER_VIEW,
@@ -35,6 +34,7 @@ from mws_hf.learn.evidence.kernels import (
 )
 from mws_hf.learn.evidence.lexicon import build_lattice
 from mws_hf.learn.words import SymbolCorpus
+from tests.twins import evidence as reference
 
 ORDERS = (2, 3, 5)
 

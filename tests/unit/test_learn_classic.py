@@ -15,12 +15,12 @@ from mws_hf.errors import MwSError
 from mws_hf.learn.classic.coefficient import Counts, coefficient, terms
 from mws_hf.learn.classic.explain import explain_merges, explain_pair
 from mws_hf.learn.classic.learner import learn_classic
-from mws_hf.learn.classic.reference import learn_classic_reference
 from mws_hf.learn.engine.segmentation import Segmentation
 from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import MergeLimits, SymbolCorpus
 from tests.examples import examples
 from tests.paths import DATA
+from tests.twins.classic import learn_classic_reference
 
 FACTS = json.loads((DATA / "known_answers_classic.json").read_text(encoding="utf-8"))
 

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from mws_hf.errors import MwSError
-from mws_hf.learn.engine import reference, tables
+from mws_hf.learn.engine import tables
 from mws_hf.learn.engine.pairs import ARENA, PAIRS, merge_pair, tidy
 from mws_hf.learn.engine.segmentation import Segmentation
 from mws_hf.learn.words import NO_LIMIT, MergeLimits, SymbolCorpus
 from tests.examples import examples
+from tests.twins import engine as reference
 
 WORDS = st.lists(st.text("abc", min_size=1, max_size=10), min_size=1, max_size=12)
 

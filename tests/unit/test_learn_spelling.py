@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mws_hf.learn.evidence import reference
 from mws_hf.learn.words import CodePoints, SymbolCorpus, distinct, find_among
 from tests.examples import examples
+from tests.twins import evidence as reference
 
 WORDS = st.lists(st.text("abя\U0001f600\ud800 ", max_size=4), max_size=30)
 

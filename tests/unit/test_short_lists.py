@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mws_hf.kernels.threads import ThreadPool
-from mws_hf.learn.evidence import reference, short_lists
+from mws_hf.learn.evidence import short_lists
 from mws_hf.learn.evidence.affixes import affix_log_odds, count_pieces, fit_affixes, fit_trigrams, spell_stems
 from mws_hf.learn.evidence.contexts import trie_view
 from mws_hf.learn.evidence.ensemble import boundary_posteriors, mix_views
@@ -23,6 +23,7 @@ from mws_hf.learn.evidence.short_lists import (
 from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import CodePoints, SymbolCorpus
 from tests.agglutinative import make_language
+from tests.twins import evidence as reference
 
 
 def random_words(seed, n=400, letters="abcde", longest=9):

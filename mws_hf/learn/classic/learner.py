@@ -1,4 +1,4 @@
-"""Learn merges by the classic criterion, equal to those of `reference`, without evaluating every pair at every merge.
+"""Learn merges by the classic criterion, equal to those of its twin, without evaluating every pair at every merge.
 
 Every merge changes N and B, and with them every coefficient, but not arbitrarily. Let a pair's own counts be fixed
 while N falls to N1 and B to B1; write d = ln(N / N1), e = ln(B / B1). Then, in natural logarithms,

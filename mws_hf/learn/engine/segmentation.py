@@ -2,8 +2,8 @@
 
 A position is the place after a character, where a boundary may be. The engine repeatedly merges the adjacent pair of
 tokens whose occurrences have the largest sum of position values: word weights give frequency BPE, evidence for "no
-boundary here" gives morphs. Each merge costs what it changes. `reference.py` is the readable twin, equal to it merge
-for merge.
+boundary here" gives morphs. Each merge costs what it changes. `tests/twins/engine.py` is the readable twin, equal
+to it merge for merge.
 
 Merges that are known already are carried out word by word, as a BPE tokenizer does; nothing is counted or chosen then.
 """

@@ -1,4 +1,4 @@
-"""Compiled inner loops of the lexicon view: expected counts, best split, pruning. Readable twins: `reference`."""
+"""Compiled inner loops of the lexicon view: expected counts, best split, pruning. Readable twins: `tests/twins`."""
 
 from __future__ import annotations
 

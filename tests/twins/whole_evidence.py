@@ -1,4 +1,4 @@
-"""Boundary evidence from end to end in plain Python: the steps of `mws_hf.learn.evidence`, on its readable reference.
+"""Boundary evidence from end to end in plain Python: the steps of `mws_hf.learn.evidence`, on the twins of its kernels.
 
 It goes through all ways to write each word, so words must be few and short.
 """
@@ -11,7 +11,8 @@ import numpy as np
 
 from mws_hf.learn.evidence import affixes as affixes_view
 from mws_hf.learn.evidence import context_view as regression
-from mws_hf.learn.evidence import contexts, ensemble, lexicon, reference, short_lists
+from mws_hf.learn.evidence import contexts, ensemble, lexicon, short_lists
+from tests.twins import evidence as reference
 
 PREFIX, STEM, SUFFIX = range(3)
 Weights = dict[str, list[float]]

@@ -6,8 +6,7 @@ Lines of the texts, the sample of `mws_hf.text.sample_texts` and random Unicode 
 had: Python ones by pip into virtual environments below --work (llama-cpp-python is compiled, which takes minutes),
 JavaScript ones by npm (Node.js 18 or later). llama.cpp and tiktoken get what `mws export` writes, where it is exact;
 llama.cpp also what its own converter makes of the directory. vLLM and SGLang are installed without what only a GPU
-needs. TokEval is not on PyPI: install a checkout of github.com/cimeister/tokenizer-intrinsic-evals into a virtual
-environment WORK/tokeval, else it is left out.
+needs.
 
 Writes scripts/results/clients.md and clients.json; exit code 1 when a client gives other ids without refusing.
 Special tokens are not added. What cannot be installed is named with the reason.
@@ -76,13 +75,6 @@ SGLANG_NEEDS = (
     *("starlette", "msgspec", "pyzmq", "ipython", "aiohttp", "dill", "sentencepiece"),
 )
 """What their tokenizer layers import; the rest of their requirements is for GPUs and servers."""
-
-EXPLAINED = {
-    "C2": "characters of the alphabet that are combining marks are entries, for a mark may begin a text",
-    "C6": "numbers are cut into threes from the left, as by GPT-4 and Llama 3, and of these only frequent ones are one "
-    "token; `--digits` has other ways",
-}
-"""Check of TokEval -> why our tokenizers do not pass it."""
 
 CLIENTS = (
     Client("tokenizers", "clients", ("tokenizers",), "tokenizers"),
@@ -291,64 +283,17 @@ def report(results: dict[str, dict[str, dict[str, Any]]], wanted: dict[str, bool
     return "\n".join(lines) + "\n"
 
 
-def sanity(folder: Path, work: Path) -> dict[str, Any]:
-    """TokEval's checks: name -> {"name", "severity", "message"}, or {"absent": why}."""
-    command = shutil.which("tokenizer-sanity-check", path=str(work.resolve() / "tokeval" / "bin"))
-    if command is None:
-        return {"absent": "not on PyPI"}
-    output = work.resolve() / f"{folder.name}.tokeval"
-    shutil.rmtree(output, ignore_errors=True)
-    given = [f"huggingface:{folder.resolve()}", "--output-dir", str(output), "--exit-zero"]
-    done = subprocess.run([command, *given], capture_output=True, text=True, encoding="utf-8", cwd=work)
-    if done.returncode:
-        return {"absent": done.stderr.strip()[-300:]}
-    found = json.loads((output / "sanity_results.json").read_text("utf-8"))
-    (told,) = found["tokenizer_sanity_check"]["per_tokenizer"].values()
-    return {
-        name.split()[0]: {"name": each["name"], "severity": each["severity"], "message": each["detail"]}
-        for name, each in told["checks"].items()
-    }
-
-
-def sanity_report(health: dict[str, dict[str, Any]]) -> str:
-    """A list: how many of TokEval's checks pass, and for the others the reason.
-
-    >>> checks = {"C5": {"name": "C5 spaces", "severity": "pass", "message": ""}}
-    >>> print(sanity_report({"a": checks, "b": {"absent": "why"}}).strip())
-    TokEval's `tokenizer-sanity-check`:
-    <BLANKLINE>
-    * a: 1 pass
-    * b: not run (why)
-    """
-    lines = ["", "TokEval's `tokenizer-sanity-check`:", ""]
-    for folder, checks in health.items():
-        if "absent" in checks:
-            lines.append(f"* {folder}: not run ({checks['absent']})")
-            continue
-        severities = [each["severity"].replace("_", " ") for each in checks.values()]
-        counts = ", ".join(f"{severities.count(each)} {each}" for each in dict.fromkeys(severities))
-        reasons = [
-            f"; {each['severity']}: {each['name']} ({EXPLAINED.get(check, each['message'])})"
-            for check, each in checks.items()
-            if each["severity"] in ("warn", "fail")
-        ]
-        lines.append(f"* {folder}: {counts}{''.join(reasons)}")
-    return "\n".join(lines) + "\n"
-
-
 def main() -> int:
     options = parse()
     wanted = texts(options.text, options.lines)
     options.work.mkdir(parents=True, exist_ok=True)
-    results, health = {}, {}
+    results = {}
     for folder in options.folders:
         results[folder.name] = check(folder, wanted, options.work, options.only)
         for client, result in results[folder.name].items():
             print(f"{folder.name}\t{client}\t{cell(result)}", flush=True)
-        health[folder.name] = sanity(folder, options.work)
-    write_text(options.output, report(results, wanted) + sanity_report(health))
-    told = {name: found | {"TokEval": health[name]} for name, found in results.items()}
-    write_text(options.output.with_suffix(".json"), json.dumps(told, indent=1, ensure_ascii=True) + "\n")
+    write_text(options.output, report(results, wanted))
+    write_text(options.output.with_suffix(".json"), json.dumps(results, indent=1, ensure_ascii=True) + "\n")
     return any(result.get("wrong_ids") for found in results.values() for result in found.values())
 
 

@@ -247,7 +247,7 @@ def clients() -> str:
         return f"{wrong} / {row['wrong_text']}" if row["wrong_ids"] or row["wrong_text"] else "same"
 
     rows = []
-    for client in [each for each in found["bytes-o200k"] if each != "TokEval"]:
+    for client in found["bytes-o200k"]:
         cells = [cell(kind[client]) for kind in found.values()]
         if set(cells) != {"same"}:
             rows.append([client, *cells])

@@ -17,7 +17,7 @@ from mws_hf.errors import MwSError  # noqa: E402
 WORKS = Path(__file__).resolve().parent.parent / "results" / "works.json"
 
 app = typer.Typer(
-    name="python -m lm",
+    name="python scripts/lm",
     help="Language models on any tokenizer directory: train, measure, sample.",
     no_args_is_help=True,
     add_completion=False,
@@ -41,7 +41,7 @@ def pretrain(
 
     For example:
 
-        python -m lm pretrain runs/mws --tokenizer out/mws --text corpus.txt --set layers=6 --set save_every=500
+        python scripts/lm pretrain runs/mws --tokenizer out/mws --text corpus.txt --set layers=6 --set save_every=500
     """
     from lm.config import RunConfig
     from lm.training import pretrain as run
@@ -135,4 +135,4 @@ def _assignments(pairs: list[str]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    run(app, "python -m lm")
+    run(app, "python scripts/lm")

@@ -20,6 +20,7 @@ Row: TypeAlias = dict[str, Any]
 LANGUAGES = {"rus": "Russian", "hun": "Hungarian", "deu": "German", "eng": "English"}
 STYLES = {
     "mws": ("MwS, default", "#d55e00"),
+    "mws-finer": ("MwS, finer cuts", "#ff9966"),
     "mws-morphs": ("MwS, morphs alone", "#e6a000"),
     "mws-c75-price0": ("MwS, no price", "#aa4499"),
     "mws-shuffled": ("MwS, shuffled evidence", "#999999"),

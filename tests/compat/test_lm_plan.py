@@ -12,7 +12,7 @@ pytest.importorskip("torch")
 
 from lab.data import NOT_FOR_MODELS
 from lm.config import RunConfig
-from lm.picture import write_picture
+from lm.picture import STYLES, write_picture
 from lm.plan import PRESETS, Run, due_rate, plan
 from lm.records import Records
 from lm.report import acceptance_per_byte, write_report
@@ -79,6 +79,7 @@ def test_presets_are_configs_that_can_run(name):
     preset = PRESETS[name]()
     config = RunConfig.from_dict({"tokenizer": "t", "text": "x", **preset.settings})
     assert config.warmup >= 0.05 and "rus.rublimp.txt.gz" in NOT_FOR_MODELS
+    assert {run.system for run in plan(preset, {})} <= set(STYLES)  # each has a name and a colour in the picture
     if preset.closed:
         width, inner = config.hidden_size, config.feed_forward
         weights = preset.vocabulary * width + config.layers * (4 * width**2 + 3 * width * inner)

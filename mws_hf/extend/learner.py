@@ -4,7 +4,7 @@
    characters alone. A base with byte fallback gets such characters as symbols of their own. Characters that remain in
    pieces are left alone by all later steps, so that no new token holds part of a character and more.
 2. The space with the letter after it, so that a space is seldom a token before a letter.
-3. Morphs: pairs by their evidence, in the phase of `learn.morphs`.
+3. Morphs: pairs by their evidence, in the phase of `learn.morphs` and on its schedule of penalties.
 4. Compositions at a price for each boundary they hide, in the phase of `learn.compositions`.
 
 Ties: smaller id of the base, then of the new tokens in the order they were found; left before right.
@@ -31,13 +31,20 @@ from mws_hf.errors import MwSError
 from mws_hf.extend.base import Base
 from mws_hf.extend.spelling import cuts
 from mws_hf.kernels.arrays import Array, Doubles, Ints, Longs
-from mws_hf.learn.compositions import compose
+from mws_hf.learn.compositions import SCALE, check_fits, compose
 from mws_hf.learn.contextual import Evidence, collect_evidence
 from mws_hf.learn.described import COUNT, Range, Setting, check_names
 from mws_hf.learn.engine.pairs import INSIDE, SEPARATOR
 from mws_hf.learn.engine.segmentation import Segmentation, Worth
 from mws_hf.learn.evidence.forms import Forms, TypeCounts, collect_forms, with_lower_case
-from mws_hf.learn.morphs import MORPH_LIMITS, SPACE_SHARE, form_weights, learn_morphs
+from mws_hf.learn.morphs import (
+    MORPH_LIMITS,
+    SPACE_SHARE,
+    fitting_weights,
+    form_weights,
+    learn_morphs,
+    penalty_schedule,
+)
 from mws_hf.learn.settings import DEFAULT_COMPOSITION, Settings
 from mws_hf.learn.words import CodePoints, LearnedMerges, MergeLimits, SymbolCorpus, count_points, utf8_sizes
 from mws_hf.tokenizer.stock import Tokenizer
@@ -219,8 +226,9 @@ class Learner:
 
     def morphs(self, forms: Forms, evidence: Evidence, n_merges: int) -> int:
         """Learn merges by the evidence, every lower-cased type of the same weight."""
+        schedule = penalty_schedule(evidence, n_merges, self.settings.crossing_penalty)
         weights = form_weights(forms, evidence.find(forms.types)[forms.type_of])[self.cut.chosen]
-        schedule = [(n_merges, self.settings.crossing_penalty)]
+        weights = fitting_weights(self.cut.words, weights, schedule)
         limits = replace(self.limits, min_occurrences=MORPH_LIMITS.min_occurrences)
         values = partial(self._values, evidence.boundaries(self.cut.words), weights)
         return self._append(learn_morphs(self.cut.segmentation, values, schedule, n_merges, limits))
@@ -231,6 +239,7 @@ class Learner:
         boundaries[np.repeat(self.counts == 0, np.diff(self.cut.words.starts))] = 0
         mean = float(self.counts.sum()) / max(1, n_types)
         price = self.settings.hidden_boundary_price * mean if evidence is not None else 0.0
+        check_fits(self.cut.words.starts, self.counts, SCALE, self.settings.hidden_boundary_price)
         values = partial(self._values, boundaries, self.counts)
         return self._append(compose(self.cut.segmentation, values, price, n_merges, self.limits))
 

@@ -168,6 +168,18 @@ MORPH_LIMITS = MergeLimits(min_occurrences=2)
 """A pair that stands in a single place says nothing of other words."""
 
 
+def penalty_schedule(evidence: Evidence, n_merges: int, crossing_penalty: float) -> list[tuple[int, float]]:
+    """Work out the turns of learning morphs: the most merges of each, and its crossing penalty."""
+    shares = MONOLINGUAL if evidence.weights is None else MULTILINGUAL
+    return [(round(share * n_merges), factor * crossing_penalty) for share, factor in shares]
+
+
+def fitting_weights(words: CodePoints, weights: Longs, schedule: Iterable[tuple[int, float]]) -> Longs:
+    """Return weights of words whose worth, summed over all letters, fits into 64 bits; else their low bits go."""
+    most = letters_weighed(words.starts, weights) * math.ceil(UNIT * (1 + max(penalty for _, penalty in schedule)))
+    return weights >> max(0, most.bit_length() - BITS)
+
+
 def learn_contextual(
     forms: Forms, alphabet: Sequence[str], n_merges: int, evidence: Evidence, *,
     crossing_penalty: float = DEFAULT_CROSSING_PENALTY, types: bool = True, limits: MergeLimits = MORPH_LIMITS,
@@ -193,11 +205,8 @@ def learn_contextual(
     words = forms.words.take(kept)
     del forms, kept
     give_back()
-    shares = MONOLINGUAL if evidence.weights is None else MULTILINGUAL
-    schedule = [(round(share * n_merges), factor * crossing_penalty) for share, factor in shares]
-    most = letters_weighed(words.starts, weights) * math.ceil(UNIT * (1 + max(penalty for _, penalty in schedule)))
-    if spare := max(0, most.bit_length() - BITS):  # sums over all letters must fit, so low bits go
-        weights = weights >> spare
+    schedule = penalty_schedule(evidence, n_merges, crossing_penalty)
+    weights = fitting_weights(words, weights, schedule)
     numbered = SymbolCorpus.from_words(words, np.arange(len(words)), alphabet)  # may cut words at other characters
     corpus = replace(numbered, weights=frequencies[numbered.weights])
     weights = weights[numbered.weights]

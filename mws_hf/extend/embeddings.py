@@ -20,7 +20,7 @@ from tokenizers import Tokenizer
 from mws_hf.errors import MwSError, SettingError
 from mws_hf.extend.base import IdMap
 from mws_hf.extend.spelling import Spelling, raw_bytes
-from mws_hf.tokenizer.ids import SIZES, Role, Successor, is_id_field, renumbered_field
+from mws_hf.tokenizer.ids import SIZES, Role, Successor, is_id_field, renumbered_field, sizes_of
 from mws_hf.tokenizer.layout import IDS_FILE
 from mws_hf.tokenizer.rows import Table, Tensor, usable_tables, vocabulary_tables
 
@@ -96,9 +96,9 @@ def transplant(
 
 def _fit_config(config: Any, successor: Successor, roles: Mapping[str, Role], rows: int) -> None:
     """Give a config of a model in memory new ids and sizes, and those within it of the same vocabulary."""
-    size = getattr(config, "vocab_size", None)
+    size, sizes = getattr(config, "vocab_size", None), sizes_of(vars(config))
     for name, value in list(vars(config).items()):
-        if name in SIZES:
+        if name in sizes:
             setattr(config, name, rows)
         elif is_id_field(name):
             new, dropped = renumbered_field(name, value, successor, roles)

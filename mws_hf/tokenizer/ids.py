@@ -52,6 +52,16 @@ def is_id_field(name: str) -> bool:
     return name.endswith(_ENDINGS) or name in _LISTS | _SEQUENCES | _PAIRS | _NAMED
 
 
+def sizes_of(part: Mapping[str, Any]) -> list[str]:
+    """List the fields of a config that hold the number of rows of its tables by vocabulary.
+
+    >>> sizes_of({"vocab_size": 90, "padded_vocab_size": 90, "type_vocab_size": 2, "hidden_size": 90})
+    ['vocab_size', 'padded_vocab_size']
+    """
+    size = part.get("vocab_size")
+    return [name for name, value in part.items() if name in SIZES or ("vocab" in name and value == size is not None)]
+
+
 def parts_of_model(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
     """List a config and those within it that are of the same vocabulary, such as ``text_config``; with their paths.
 
@@ -111,12 +121,13 @@ def renumber_model(
     """Give a config.json or generation_config.json, in place, the ids of another tokenizer.
 
     Configs within it that share its vocabulary are changed too. `roles` of the new tokenizer serve where the old token
-    is gone; `rows` of embeddings are the new `SIZES`, if given. Returns the fields that lost an id.
+    is gone; `rows` of embeddings are the new sizes, if given. Returns the fields that lost an id.
     """
     lost: list[str] = []
     for prefix, part in list(parts_of_model(settings)):
+        sizes = [] if rows is None else sizes_of(part)
         for name, value in list(part.items()):
-            if name in SIZES and rows is not None:
+            if name in sizes:
                 part[name] = rows  # type: ignore[index]
             if is_id_field(name):
                 part[name], dropped = renumbered_field(name, value, successor, roles)  # type: ignore[index]

@@ -27,6 +27,8 @@ NAMES = ["<s>", "</s>", "<img>", "<ru>"]
 def test_every_field_of_a_model_follows_and_what_is_gone_is_dropped():
     old = {
         "vocab_size": 90,
+        "padded_vocab_size": 90,
+        "type_vocab_size": 2,
         "eos_token_id": [3, 4],
         "forced_eos_token_id": 9,
         "begin_suppress_tokens": [1, 9, 2],
@@ -44,6 +46,8 @@ def test_every_field_of_a_model_follows_and_what_is_gone_is_dropped():
     lost = renumber_model(new, {1: 11, 2: 12, 3: 13, 4: 14}.get, {"pad_token_id": Role(5, new=True)}, rows=96)
     assert new == {
         "vocab_size": 96,
+        "padded_vocab_size": 96,
+        "type_vocab_size": 2,
         "eos_token_id": [13, 14],
         "forced_eos_token_id": None,
         "begin_suppress_tokens": [11, 12],

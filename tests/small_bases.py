@@ -130,3 +130,18 @@ def save(tokenizer: Tokenizer, directory: Path, **config: object) -> Path:
     settings = {"tokenizer_class": "PreTrainedTokenizerFast", "chat_template": "{{ messages }}", **config}
     (directory / "tokenizer_config.json").write_text(json.dumps(settings), encoding="utf-8")
     return directory
+
+
+def every_split() -> Tokenizer:
+    """Llama 3 as it is converted from tiktoken: a merge for every way to cut an entry into two entries."""
+    spec = json.loads(llama3_like().to_str())
+    ids = spec["model"]["vocab"]
+    merges = [
+        (left, right)
+        for token in sorted(ids, key=ids.get)
+        for cut in range(1, len(token))
+        if (left := token[:cut]) in ids and (right := token[cut:]) in ids
+    ]
+    spec["model"]["merges"] = merges
+    assert len(merges) > len(set(map("".join, merges)))
+    return Tokenizer.from_str(json.dumps(spec))

@@ -11,8 +11,6 @@ from functools import cache
 from itertools import product
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from mws_hf import MwSError
@@ -33,7 +31,6 @@ from mws_hf.extend.learner import (
 from mws_hf.extend.report import measure_change
 from mws_hf.text.byte_alphabet import bytes_of
 from mws_hf.text.special import BYTE_TOKENS
-from tests.examples import examples
 from tests.fake_hub import running_hub
 from tests.in_process import mws
 from tests.small_bases import (
@@ -50,7 +47,6 @@ from tests.small_bases import (
     save,
     turkish,
 )
-from tests.small_tokenizers import ADVERSARIAL
 
 KINDS = list(BASES)
 
@@ -67,44 +63,6 @@ def extended(kind: str, **options):
 
 def ids(tokenizer: Tokenizer, text: str) -> list[int]:
     return tokenizer.encode(text, add_special_tokens=False).ids
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_old_id_stays_and_new_ones_lie_behind_all(kind):
-    base, larger = BASES[kind](), extended(kind)
-    old, new = (tokenizer.get_vocab(with_added_tokens=True) for tokenizer in (base, larger.tokenizer))
-    assert {token: new[token] for token in old} == old
-    assert sorted(larger.ids.values()) == list(range(len(old), len(old) + 60))
-    assert {token: number for token, number in new.items() if token not in old} == larger.ids
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_all_but_vocabulary_and_merges_is_as_it_was(kind):
-    before, after = json.loads(BASES[kind]().to_str()), extended(kind).spec
-    new = set(extended(kind).ids)
-    model, larger = before.pop("model"), dict(after["model"])
-    assert {key: value for key, value in after.items() if key != "model"} == before
-    assert larger["merges"][: len(model["merges"])] == model["merges"]
-    assert {t: i for t, i in larger["vocab"].items() if t not in new and t not in SPECIAL} == model["vocab"]
-    assert {**larger, "vocab": 0, "merges": 0} == {**model, "vocab": 0, "merges": 0}
-
-
-_ANY = st.text(
-    st.sampled_from("walkteding 'чтиаерепо ışğ\n1漢😀é\ufeff") | st.characters(exclude_categories=["Cs"]), max_size=30
-)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@examples(150)
-@given(text=_ANY | st.sampled_from([*ADVERSARIAL, *ENGLISH, *russian(), *turkish()]))
-def test_text_without_new_tokens_is_encoded_as_before(kind, text):
-    base, larger = BASES[kind](), extended(kind)
-    before, after = ids(base, text), ids(larger.tokenizer, text)
-    if not set(after) & set(larger.ids.values()):
-        assert after == before
-    else:
-        assert len(after) < len(before)
-    assert larger.tokenizer.decode(after, skip_special_tokens=False) == base.decode(before, skip_special_tokens=False)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -228,27 +186,6 @@ def test_ids_with_holes_and_tokens_behind_them_stay(tmp_path):
         assert again.token_to_id(token) == base.token_to_id(token)
         assert again.encode(f"a{token}b", add_special_tokens=False).ids[1] == base.token_to_id(token)
     assert min(larger.ids.values()) == base.token_to_id("<tool>") + 1
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_transformers_gives_the_same_ids_before_and_after(kind, tmp_path):
-    from transformers import AutoTokenizer
-
-    special = json.loads(BASES[kind]().to_str())["added_tokens"][0]["content"]
-    source = save(BASES[kind](), tmp_path / "base", eos_token=special)
-    (source / "chat_template.jinja").write_text("{{ messages }}", encoding="utf-8")
-    (source / "merges.txt").write_text("old", encoding="utf-8")
-    larger = extended(kind)
-    assert larger.save(tmp_path / "new", source) == ["merges.txt"]
-    for name in ("tokenizer_config.json", "chat_template.jinja"):
-        assert (tmp_path / "new" / name).read_bytes() == (source / name).read_bytes()
-    before, after = AutoTokenizer.from_pretrained(source), AutoTokenizer.from_pretrained(tmp_path / "new")
-    assert len(after) == len(before) + 60 and after.eos_token_id == before.eos_token_id
-    for text in ENGLISH:
-        assert after(text)["input_ids"] == before(text)["input_ids"]
-    for text in russian():
-        assert after(text, add_special_tokens=False)["input_ids"] == ids(larger.tokenizer, text)
-        assert after.decode(after(text)["input_ids"], skip_special_tokens=True) == text
 
 
 def test_the_file_keeps_the_form_it_had(tmp_path):

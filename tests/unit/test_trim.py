@@ -4,48 +4,25 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tokenizers import Tokenizer, models
-from transformers import AutoTokenizer
 
-import mws_hf
 from mws_hf import MwSError
-from mws_hf.extend.base import Base, open_base, read_ids
-from mws_hf.extend.extension import extend
+from mws_hf.extend.base import Base, open_base
 from mws_hf.extend.trim import Trimming, count_uses, last_merges, measure_use, trim
-from tests.examples import examples
 from tests.in_process import mws
-from tests.small_bases import BASES, ENGLISH, SPECIAL, llama3_like, russian, save, turkish
+from tests.small_bases import BASES, ENGLISH, SPECIAL, every_split, llama3_like, russian, save, turkish
 from tests.small_tokenizers import ADVERSARIAL
 
 KINDS = [*BASES, "tiktoken"]
-MASK = {"__type": "AddedToken", "content": "<mask>", "lstrip": True, "special": True}
 CODE = [ENGLISH[1], ENGLISH[3]]
 
 
 @cache
 def base_of(kind: str) -> Base:
-    return Base.of(_every_split() if kind == "tiktoken" else BASES[kind]())
-
-
-def _every_split() -> Tokenizer:
-    """Llama 3 as it is converted from tiktoken: a merge for every way to cut an entry into two entries."""
-    spec = json.loads(llama3_like().to_str())
-    ids = spec["model"]["vocab"]
-    merges = [
-        (left, right)
-        for token in sorted(ids, key=ids.get)
-        for cut in range(1, len(token))
-        if (left := token[:cut]) in ids and (right := token[cut:]) in ids
-    ]
-    spec["model"]["merges"] = merges
-    assert len(merges) > len(set(map("".join, merges)))
-    return Tokenizer.from_str(json.dumps(spec))
+    return Base.of(every_split() if kind == "tiktoken" else BASES[kind]())
 
 
 @cache
@@ -55,24 +32,6 @@ def trimmed(kind: str, **options) -> Trimming:
 
 def ids(tokenizer: Tokenizer, text: str) -> list[int]:
     return tokenizer.encode(text, add_special_tokens=False).ids
-
-
-_ANY = st.text(
-    st.sampled_from("walkteding 'чтиаерепо ışğ\n1漢😀é\ufeff") | st.characters(exclude_categories=["Cs"]), max_size=30
-)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@examples(150)
-@given(text=_ANY | st.sampled_from([*ADVERSARIAL, *ENGLISH, *russian()]) | st.text("def walk(self)[]:\n", max_size=30))
-def test_text_of_kept_entries_keeps_its_cut_and_every_text_comes_back(kind, text):
-    smaller = trimmed(kind)
-    base, after = Tokenizer.from_str(json.dumps(smaller.base.spec)), smaller.tokenizer
-    before = ids(base, text)
-    kept = [smaller.ids[number] for number in before]
-    if None not in kept:
-        assert ids(after, text) == kept
-    assert after.decode(ids(after, text), skip_special_tokens=False) == base.decode(before, skip_special_tokens=False)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -85,19 +44,6 @@ def test_something_is_kept_and_something_goes(kind):
     assert any(lost) and not all(
         None in [smaller.ids[n] for n in ids(base, word)] for word in ("self", "def", "return")
     )
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_ids_run_on_without_holes_in_the_old_order_and_merges_keep_theirs(kind):
-    smaller = trimmed(kind)
-    kept = {old: new for old, new in smaller.ids.items() if new is not None}
-    assert list(kept.values()) == list(range(len(kept))) and list(smaller.ids) == list(range(smaller.base.next_id))
-    vocab = smaller.tokenizer.get_vocab(with_added_tokens=True)
-    assert {smaller.base.vocab[token]: number for token, number in vocab.items()} == kept
-    ranks = {pair: rank for rank, pair in enumerate(smaller.base.merges)}
-    found = [ranks[pair] for pair in Base.of(smaller.tokenizer).merges]
-    assert found == sorted(found) and all(first < second for first, second in pairwise(found))
-    assert smaller.base.added <= set(vocab)
 
 
 def test_the_parts_of_an_entry_are_those_that_stock_bpe_makes_it_of():
@@ -158,25 +104,6 @@ def test_entries_by_name_stay_with_their_parts():
 def test_what_cannot_be_is_refused(options, message):
     with pytest.raises(MwSError, match=message):
         trim(base_of("llama3"), ENGLISH, **options)
-
-
-def test_special_tokens_keep_their_place_in_templates_and_configs(tmp_path):
-    from transformers import AutoTokenizer
-
-    added = {str(llama3_like().token_to_id(token)): {"content": token, "special": True} for token in SPECIAL}
-    source = save(llama3_like(), tmp_path / "base", eos_token=SPECIAL[1], added_tokens_decoder=added)
-    smaller = mws_hf.trim(source, CODE, min_count=2)
-    smaller.save(tmp_path / "new", source)
-    before, after = AutoTokenizer.from_pretrained(source), AutoTokenizer.from_pretrained(tmp_path / "new")
-    assert len(after) < len(before) and after.eos_token == SPECIAL[1]
-    begin = after.convert_tokens_to_ids(SPECIAL[0])
-    assert begin < before.convert_tokens_to_ids(SPECIAL[0]) and after("self")["input_ids"][0] == begin
-    config = json.loads((tmp_path / "new" / "tokenizer_config.json").read_text(encoding="utf-8"))
-    assert {token["content"]: int(number) for number, token in config["added_tokens_decoder"].items()} == {
-        token: after.convert_tokens_to_ids(token) for token in SPECIAL
-    }
-    told = json.loads((tmp_path / "new" / "ids.json").read_text(encoding="utf-8"))
-    assert {int(old): new for old, new in told.items()} == smaller.ids
 
 
 @pytest.mark.parametrize("kind", ["BertProcessing", "RobertaProcessing"])
@@ -278,25 +205,3 @@ def test_the_command_refuses_in_one_line_and_leaves_what_was_there(folder):
         assert message in done.stderr
         assert [file.name for file in (folder / "there").iterdir()] == ["notes.json"]
         assert (folder / "there" / "notes.json").read_text(encoding="utf-8") == "{}"
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"pad_token": "<pad>"},
-        {"additional_special_tokens": ["<a>", "<b>"], "mask_token": MASK},
-        {"pad_token": " talking"},  # an entry like others, but for the config
-    ],
-)
-@pytest.mark.parametrize("operation", ["trim", "extend"])
-def test_tokens_that_the_config_alone_names_count_as_the_class_counts_them(operation, settings, tmp_path):
-    base = save(llama3_like(), tmp_path / "base", **settings)
-    if operation == "trim":
-        trim(base, ["The rain"], min_count=1).save(tmp_path / "new", base)
-    else:
-        extend(base, {" привет": 9, " приветы": 5}, 4, composition=0).save(tmp_path / "new", base)
-    old, new = (AutoTokenizer.from_pretrained(place) for place in (base, tmp_path / "new"))
-    ids = read_ids(tmp_path / "new" / "ids.json")
-    assert len(ids) == len(old) and set(old.all_special_tokens) == set(new.all_special_tokens)
-    assert {ids[number] for number in old.all_special_ids} == set(new.all_special_ids)
-    assert len(new) == max(Tokenizer.from_file(str(tmp_path / "new" / "tokenizer.json")).get_vocab().values()) + 1

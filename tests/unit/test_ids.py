@@ -16,7 +16,6 @@ from mws_hf.tokenizer.backend import build_backend, tokenizer_tables
 from mws_hf.tokenizer.check import check
 from mws_hf.tokenizer.export import tokens_around
 from mws_hf.tokenizer.ids import Role, model_ids, renumber_model, unknown_ids
-from mws_hf.tokenizer.pretrained import BESIDE
 from tests.in_process import mws
 from tests.small_bases import BASES, ENGLISH, LLAMA3, llama3_like, russian, save
 from tests.small_tokenizers import ALPHABET, MERGES
@@ -221,35 +220,6 @@ def test_trimming_by_texts_without_a_token_is_refused(tmp_path):
     assert done.returncode != 0 and "error" in done.stderr and not (tmp_path / "small").exists()
     with pytest.raises(MwSError, match="hold no token"):
         trim(llama3_like(), [], min_count=1)
-
-
-def test_a_folder_that_was_not_written_by_mws_is_refused_and_stays(tmp_path):
-    base = save(llama3_like(), tmp_path / "base")
-    (tmp_path / "ru.txt").write_text("\n".join(russian() * 3), encoding="utf-8")
-    train = ("train", tmp_path / "ru.txt", "--vocab-size", "300", "--quiet", "-o")
-    commands = {
-        "train": train,
-        "extend": ("extend", base, tmp_path / "ru.txt", "--add", "20", "--quiet", "-o"),
-        "trim": ("trim", base, "--text", tmp_path / "ru.txt", "--keep-size", "400", "-o"),
-        "pretrained": ("pretrained", "mws-fi-16k", "-o"),
-    }
-    if not BESIDE.is_dir():  # a copy without the pretrained tokenizers
-        del commands["pretrained"]
-    for name, command in commands.items():
-        folder = tmp_path / name
-        folder.mkdir()
-        (folder / "notes.txt").write_text("mine", encoding="utf-8")
-        assert mws(*command, folder).returncode == 0 and (folder / "notes.txt").read_text(encoding="utf-8") == "mine"
-        if name != "pretrained":
-            assert mws(*command, folder).returncode == 0  # its own work it writes anew
-        (folder / "chat_template.jinja").write_text("{{ messages }}", encoding="utf-8")
-        done = mws(*command, folder)
-        assert done.returncode != 0 and "chat_template.jinja" in done.stderr
-        assert (folder / "chat_template.jinja").read_text(encoding="utf-8") == "{{ messages }}"
-        other = save(llama3_like(), tmp_path / f"{name}-other")
-        before = (other / "tokenizer.json").read_bytes()
-        done = mws(*command, other)
-        assert done.returncode != 0 and (other / "tokenizer.json").read_bytes() == before
 
 
 def test_records_of_the_old_tokenizer_stay_behind(tmp_path):

@@ -78,7 +78,7 @@ class MwSTrainer(Settings):
     def train_from_iterator(
         self, iterator: Any, length: int | None = None, *, column: str | None = None, **options: Any
     ) -> MwSTokenizerFast:
-        """Train on texts: whatever `corpus.inputs.iterate_documents` takes.
+        """Train on texts: whatever `corpus.values.iterate_documents` takes.
 
         Args:
             iterator: strings, batches of strings, a dataset, a table or a column of one.

@@ -11,7 +11,7 @@ import typer
 from mws_hf.atomic import output_lock
 from mws_hf.commands import options
 from mws_hf.commands.outputs import aligned, claim_folder, counted, tell
-from mws_hf.commands.sources import Reading, Sources, check_scored
+from mws_hf.commands.sources import Reading, Words, check_scored
 from mws_hf.errors import MwSError
 
 
@@ -72,7 +72,7 @@ def compare_command(
     sizes = sorted({options.parse_size(each, "--vocab-size") for each in numbers})
     reading = Reading(column)
     others = [*filter(None, [text, bits])]
-    sources = Sources(files, lexicon, reading=reading, show_progress=not quiet, others=others)
+    sources = Words(files, lexicon, reading=reading, show_progress=not quiet, also=others)
     check_scored(gold, [text], bits)
     claim_folder(output, files, gold, text, bits, force=force, own=("results.*", "picture.png"))
     if gold and not no_picture and importlib.util.find_spec("matplotlib") is None:

@@ -9,7 +9,7 @@ import typer
 
 from mws_hf.commands import options
 from mws_hf.commands.outputs import claim_file, counted, tell
-from mws_hf.commands.sources import Reading, Sources
+from mws_hf.commands.sources import Reading, Words
 from mws_hf.text.pattern import DEFAULT_PATTERN, with_digits
 
 if TYPE_CHECKING:
@@ -57,10 +57,10 @@ def count_command(
     claim_file(output, [options.group_of(name)[1] for name in files or []], word_list, lemmas, force=force)
     cap = options.parse_bytes(memory_cap, "--memory-cap")
     reading = Reading(column, encoding, errors)
-    sources = Sources(files or (), lexicon, word_list or (), lemmas, reading, workers, cap, not quiet, group_column)
+    words = Words(files or (), lexicon, word_list or (), lemmas, reading, workers, cap, not quiet, group_column)
     if digits:
         pattern = with_digits(pattern or DEFAULT_PATTERN, digits)  # type: ignore[arg-type]  # checked there
-    merged = _merged(sources, output, pattern, normalization, cap, min_count)
+    merged = _merged(words, output, pattern, normalization, cap, min_count)
     sizes = {name: {"types": types, "tokens": tokens} for name, (types, tokens) in merged.groups.items()}
     result = {"file": str(output), "types": merged.types, "tokens": merged.tokens}
     lines = [
@@ -71,16 +71,15 @@ def count_command(
 
 
 def _merged(
-    sources: Sources, output: Path, pattern: str | None, normalization: str | None, memory_cap: int, min_count: int
+    words: Words, output: Path, pattern: str | None, normalization: str | None, memory_cap: int, min_count: int
 ) -> Merged:
     """Write the counts of all sources; those of counts alone are never in memory as a whole."""
-    from mws_hf.corpus.inputs import text_marks
+    from mws_hf.corpus.files import expand_paths
     from mws_hf.corpus.merging import Merged, merge_files
 
-    saved = sources.saved() if pattern is None and normalization is None else []
+    saved = words.saved_alone if pattern is None and normalization is None else []
     if saved:
-        sources.check(pattern, normalization)
         return merge_files(saved, output, memory_cap=memory_cap, min_count=min_count)
-    counts = sources.gather(pattern, normalization).at_least(min_count)
-    counts.save(output, text_marks(sources.texts))
+    counts = words.gather(pattern, normalization).at_least(min_count)
+    counts.save(output, words.source.marks(expand_paths(words.word_lists) if words.word_lists else []))
     return Merged(len(counts.union), counts.total, {name: (len(part), part.total) for name, part in counts.items()})

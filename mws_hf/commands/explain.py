@@ -11,7 +11,7 @@ import typer
 
 from mws_hf.commands import options
 from mws_hf.commands.outputs import aligned, claim_file, tell
-from mws_hf.commands.sources import Sources
+from mws_hf.commands.sources import Words
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, split
 
@@ -68,7 +68,7 @@ def explain(
     """
     if plot is not None:
         claim_file(plot, source, force=force)
-    sources = Sources(source or (), lexicon, show_progress=not quiet)
+    sources = Words(source or (), lexicon, show_progress=not quiet)
     classic = pair is not None or merges is not None
     if classic and plot is not None:
         raise MwSError("--plot draws the evidence of words; --pair and --merges have none")
@@ -89,7 +89,7 @@ def explain(
     _explain_words(words or [], opened, counts, plot, as_json)
 
 
-def _check_asked(words: list[str] | None, model: str | None, plot: Path | None, sources: Sources) -> None:
+def _check_asked(words: list[str] | None, model: str | None, plot: Path | None, sources: Words) -> None:
     """Refuse, before anything is loaded or counted, what cannot be explained of words."""
     if not words:
         raise MwSError("nothing to explain: give words, --pair LEFT RIGHT, or --merges N")
@@ -114,7 +114,7 @@ def _settings(opened: Opened | None) -> Settings:
         raise MwSError(f"the settings kept beside the tokenizer are damaged ({error}); train it again") from error
 
 
-def _gathered(sources: Sources, opened: Opened | None, default_pattern: str) -> GroupedCounts:
+def _gathered(sources: Words, opened: Opened | None, default_pattern: str) -> GroupedCounts:
     """Count the training words with the pattern, normalization and least count of the tokenizer."""
     from mws_hf.tokenizer.backend import pattern_of
 
@@ -190,7 +190,7 @@ def _parts_of(text: str, counts: GroupedCounts | None) -> list[str]:
 
 
 def _classic_rows(
-    sources: Sources, pair: tuple[str, str] | None, merges: int | None, opened: Opened | None
+    sources: Words, pair: tuple[str, str] | None, merges: int | None, opened: Opened | None
 ) -> list[dict[str, Any]]:
     from mws_hf.learn.classic.coefficient import PUBLISHED
     from mws_hf.learn.classic.explain import explain_merges, explain_pair

@@ -15,7 +15,7 @@ import typer
 from mws_hf.atomic import output_lock
 from mws_hf.commands import options
 from mws_hf.commands.outputs import claim_folder, replaced, save_card, tell, tell_faults
-from mws_hf.commands.sources import Reading, check_texts, entries_in
+from mws_hf.commands.sources import Reading, entries_in
 from mws_hf.errors import MwSError
 from mws_hf.learn.settings import SETTINGS
 
@@ -189,29 +189,21 @@ def _write_card(stage: Path, name: str, backend: Tokenizer, asked: _Extending, f
 
 def _check_inputs(asked: _Extending, twice: str | None) -> None:
     """Check the files; `twice` is the option that reads them a second time."""
-    from mws_hf.corpus.counts_file import is_counts_file
-    from mws_hf.corpus.files import expand_paths
-    from mws_hf.corpus.inputs import check_files, warn_of_repeated
+    from mws_hf.corpus.sources import Source
 
-    warn_of_repeated(expand_paths(asked.corpus))
-    if twice is not None:
-        check_texts(asked.texts, asked.reading, twice)
-    check_files([name for name in expand_paths(asked.texts) if not is_counts_file(name)], asked.reading)
+    Source.of_files(asked.corpus, asked.reading, also=[*asked.also, *asked.protect], twice=twice)
 
 
 def _count_corpus(asked: _Extending, added: list[str]) -> tuple[WordCounts, list[str]]:
     """Count the words of the corpus, cut at added tokens; returns them and the lines held out."""
     from mws_hf.corpus.counting import count_documents
     from mws_hf.corpus.counts import WordCounts
-    from mws_hf.corpus.counts_file import is_counts_file
-    from mws_hf.corpus.files import expand_paths
+    from mws_hf.corpus.sources import Source
 
-    files = expand_paths(asked.corpus)
-    saved = [name for name in files if is_counts_file(name)]
-    parts = [WordCounts.load(name) for name in saved]
-    held_out: list[str] = []
-    if texts := [name for name in files if name not in saved]:
-        lines = _held_back(documents(texts, asked.reading), held_out)
+    source, held_out = Source.of_files(asked.corpus, asked.reading), list[str]()
+    parts = [WordCounts.load(name) for names in source.saved.values() for name in names]
+    if source.files:
+        lines = _held_back(source.documents(), held_out)
         parts.append(count_documents(lines, special_tokens=added, show_progress=not asked.quiet))
     return parts[0].merge(*parts[1:]), held_out
 
@@ -268,15 +260,14 @@ def trim_command(
     size = options.parse_optional_size(keep_size, "--keep-size")
     reading = Reading(column, encoding, errors)
     claim_folder(output, base, text, keep, force=force)
-    check_texts(text, reading, "mws trim")
     from mws_hf.corpus.files import expand_paths
-    from mws_hf.corpus.inputs import warn_of_repeated
+    from mws_hf.corpus.sources import Source
     from mws_hf.extend.base import open_base
     from mws_hf.extend.trim import check_uses, measure_use, named_entry, trim_facts, trim_summary
     from mws_hf.extend.trim import trim as run
     from mws_hf.tokenizer.layout import TRIM_FILE
 
-    warn_of_repeated(expand_paths(text))
+    Source.of_files(text, reading, twice="mws trim")
     opened = open_base(base)
     named = entries_in(keep, reading, partial(named_entry, opened))
     with output_lock(output):
@@ -295,7 +286,7 @@ def trim_command(
 
 def documents(names: list[str], reading: Reading) -> Any:
     """Read the documents of files, one after another."""
-    from mws_hf.corpus.inputs import read_documents
+    from mws_hf.corpus.sources import read_documents
 
     return read_documents(names, reading)
 

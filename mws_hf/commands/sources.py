@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +17,12 @@ from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS
 if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts
     from mws_hf.corpus.groups import GroupedCounts
+    from mws_hf.corpus.sources import Source
 
 
 @dataclass(frozen=True)
-class Sources:
-    """Where words come from; `gather` counts them all together."""
+class Words:
+    """Where the words of a training come from: text and saved counts by group, lists of words, lexicons."""
 
     files: Sequence[str] = ()
     lexicon: str | None = None
@@ -32,7 +33,7 @@ class Sources:
     memory_cap: int | None = None
     show_progress: bool = True
     group_column: str | None = None
-    others: Sequence[Path] = ()
+    also: Sequence[Path] = ()
     """Files that the command reads in the same way for something else."""
 
     @property
@@ -56,46 +57,36 @@ class Sources:
         return ", ".join(lexicon + named + [path.name for path in self.lists])
 
     @property
-    def texts(self) -> list[str]:
-        """Return the files counted, those of word lists, and saved counts."""
-        from mws_hf.corpus.files import expand_paths
-
-        names = [*(file for files in self.by_group.values() for file in files), *map(str, self.word_lists)]
-        return expand_paths(names) if names else []
-
-    @property
     def is_empty(self) -> bool:
         """Return whether no source was given."""
         return not (self.files or self.lists or self.lexicon)
 
-    def check(self, pattern: str | None, normalization: str | None) -> None:
-        """Check, before anything is counted, that every source is there and every option has a meaning."""
-        from mws_hf.corpus.counts import check_normalization
-        from mws_hf.corpus.files import expand_paths
-        from mws_hf.corpus.inputs import check_files, warn_of_repeated
-        from mws_hf.corpus.word_list import check_list
+    @cached_property
+    def source(self) -> Source:
+        """The files, checked, before anything is counted, like all else that was given."""
+        from mws_hf.corpus.sources import Source
+        from mws_hf.corpus.word_list import check_lexicon, check_list
 
         if self.is_empty:
             raise MwSError("no training words: give text files, --lexicon ru, --word-list FILE, or --lemmas FILE")
+        self._check_groups()
+        for path in self.lists:
+            check_list(path)
+        if self.lexicon is not None or self.lemmas is not None:
+            check_lexicon(self.lexicon or "ru")
+        also = list(map(str, self.also))
+        return Source.of_files(
+            self.by_group, self.reading, self.group_column, also=also, lists=list(map(str, self.word_lists))
+        )
+
+    def check(self, pattern: str | None, normalization: str | None) -> None:
+        """Check that every source is there and every option has a meaning."""
+        from mws_hf.corpus.counts import check_normalization
+
         check_normalization(normalization)
         if pattern is not None:
             compiled(pattern)
-        self._check_groups()
-        every, given = list(map(str, self.others)), list(map(str, self.word_lists))
-        for files in self.by_group.values():
-            saved, texts = _apart(files)
-            given += [*saved, *texts]
-            if self.group_column is not None:
-                check_files(expand_paths(texts), self.reading, self.group_column)
-            every += texts
-        check_files(every, self.reading)
-        for path in self.lists:
-            check_list(path)
-        warn_of_repeated(given)
-        if self.lexicon is not None or self.lemmas is not None:
-            from mws_hf.corpus.word_list import check_lexicon
-
-            check_lexicon(self.lexicon or "ru")
+        _ = self.source
 
     def _check_groups(self) -> None:
         named = sorted(group for group in self.by_group if group)
@@ -108,12 +99,11 @@ class Sources:
         if self.group_column is not None and (named or self.lists or self.lexicon):
             raise MwSError("--group-column names groups within tables; give no other groups, word lists or lexicons")
 
-    def saved(self) -> list[str]:
-        """Return the files if they are counts saved before, to which nothing is to be added; else none."""
-        if set(self.by_group) != {""} or self.lists or self.lexicon or self.group_column:
-            return []
-        saved, texts = _apart(self.by_group[""])
-        return [] if texts else saved
+    @property
+    def saved_alone(self) -> list[str]:
+        """The files if they are counts saved before, to which nothing is to be added; else none."""
+        alone = not (self.lists or self.lexicon or self.group_column or self.source.files)
+        return self.source.saved.get("", []) if alone else []
 
     def gather(
         self,
@@ -127,24 +117,28 @@ class Sources:
         A pattern of None is that of saved counts among the files, else `default_pattern`; so with the normalization.
         Texts are cut at special tokens.
         """
+        from mws_hf.corpus.counting import MEMORY_CAP, count
         from mws_hf.corpus.counts import check_normalization
         from mws_hf.corpus.groups import GroupedCounts
 
         self.check(pattern, normalization)
         normalization = check_normalization(normalization)
-        files = {group: _apart(names) for group, names in self.by_group.items()}
         parts = []
-        for group, (saved, _) in files.items():
-            for name in saved:
-                counts = GroupedCounts.load(name)
-                _check_counted_so(name, counts, pattern, normalization)
-                parts.append(GroupedCounts({group: counts.union}) if group else counts)
+        for group, name in ((group, name) for group, names in self.source.saved.items() for name in names):
+            counts = GroupedCounts.load(name)
+            _check_counted_so(name, counts, pattern, normalization)
+            parts.append(GroupedCounts({group: counts.union}) if group else counts)
         pattern = pattern or (parts[0].pattern if parts else default_pattern)
         normalization = normalization or (parts[0].normalization if parts else None)
-        cut = {"pattern": pattern, "normalization": normalization}
+        cut: dict[str, Any] = {"pattern": pattern, "normalization": normalization}
         parts += [GroupedCounts.of(counts) for counts in self._lists(cut)]
-        given = {"special_tokens": special_tokens, **cut}
-        parts += [self._count_texts(group, texts, given) for group, (_, texts) in files.items() if texts]
+        if self.source.files:
+            parts.append(
+                count(
+                    self.source, special_tokens=special_tokens, workers=self.workers, show_progress=self.show_progress,
+                    memory_cap=self.memory_cap or MEMORY_CAP, **cut,
+                )
+            )  # fmt: skip
         return parts[0].merge(*parts[1:]) if len(parts) > 1 else parts[0]
 
     def _lists(self, cut: dict[str, Any]) -> list[WordCounts]:
@@ -162,27 +156,6 @@ class Sources:
             parts.append(lexicon_counts(self.lexicon, **forms))
         return parts
 
-    def _count_texts(self, group: str, texts: list[str], counting: Mapping[str, Any]) -> GroupedCounts:
-        from mws_hf.corpus.counting import count_files, count_group_column
-        from mws_hf.corpus.groups import GroupedCounts
-
-        options: dict[str, Any] = {} if self.memory_cap is None else {"memory_cap": self.memory_cap}
-        options |= {**counting, **asdict(self.reading.of_files(texts))}
-        options |= {"workers": self.workers, "show_progress": self.show_progress}
-        if self.group_column is not None:
-            return count_group_column(texts, group_column=self.group_column, **options)
-        return GroupedCounts({group: count_files(texts, **options)})
-
-
-def _apart(names: list[str]) -> tuple[list[str], list[str]]:
-    """Divide names into saved counts and texts."""
-    from mws_hf.corpus.counts_file import is_counts_file
-    from mws_hf.corpus.files import expand_paths
-
-    files = expand_paths(names) if names else []
-    saved = [name for name in files if os.path.isfile(name) and is_counts_file(name)]  # a pipe is read but once
-    return saved, [name for name in files if name not in saved]
-
 
 def _check_counted_so(name: str, counts: GroupedCounts, pattern: str | None, normalization: str | None) -> None:
     """Refuse saved counts that were made with another pattern or normalization than is asked for."""
@@ -193,19 +166,6 @@ def _check_counted_so(name: str, counts: GroupedCounts, pattern: str | None, nor
             f"{name}: counted with {cut_by(*own)}, not {cut_by(*asked)}; count the text again, or leave --pattern and "
             "--normalization out"
         )
-
-
-def check_texts(names: list[str], reading: Reading, command: str) -> None:
-    """Refuse, before any work, what a command that reads its texts twice cannot read."""
-    from mws_hf.corpus.counts_file import is_counts_file
-    from mws_hf.corpus.files import STDIN, expand_paths
-    from mws_hf.corpus.inputs import check_files
-
-    files = expand_paths(names)
-    for name in files:
-        if name == STDIN or is_counts_file(name):
-            raise MwSError(f"{command} reads the texts twice to see which tokens they use; {name}: give files of text")
-    check_files(files, reading)
 
 
 def entries_in(file: Path | None, reading: Reading = PLAIN, check: Callable[[str], object] | None = None) -> list[str]:

@@ -14,7 +14,7 @@ import typer
 from mws_hf.atomic import output_lock
 from mws_hf.commands import options
 from mws_hf.commands.outputs import claim_folder, counted, replaced, save_card, tell
-from mws_hf.commands.sources import Reading, Sources, entries_in
+from mws_hf.commands.sources import Reading, Words, entries_in
 from mws_hf.errors import MwSError
 from mws_hf.learn.settings import DEFAULT_GRANULARITY, SETTINGS
 from mws_hf.text.alphabets import NAMED_ALPHABETS
@@ -99,7 +99,7 @@ def train_command(
 
     reading = Reading(column, encoding, errors)
     trainer = MwSTrainer(**_typed_settings(given, reading), show_progress=not quiet)
-    sources = Sources(files or (), lexicon, word_list or (), lemmas, reading, workers, None, not quiet, group_column)
+    sources = Words(files or (), lexicon, word_list or (), lemmas, reading, workers, None, not quiet, group_column)
     _check_groups(trainer, sources)
     with output_lock(output):
         asked = trainer.split_pattern if given["digits"] else given["pattern"]
@@ -150,7 +150,7 @@ def _alphabet(text: str | None) -> list[str]:
 
 
 def _train_and_save(
-    trainer: MwSTrainer, sources: Sources, pattern: str | None, normalization: str | None, output: Path
+    trainer: MwSTrainer, sources: Words, pattern: str | None, normalization: str | None, output: Path
 ) -> tuple[dict[str, Any], Mapping[str, LabelFit]]:
     """Count, learn, save the tokenizer and its card; returns the facts that the command prints and what labels did."""
     from mws_hf.commands.warmup import compile_ahead
@@ -189,7 +189,7 @@ def _train_and_save(
     return result, {} if evidence is None else evidence.labels
 
 
-def _check_groups(trainer: MwSTrainer, sources: Sources) -> None:
+def _check_groups(trainer: MwSTrainer, sources: Words) -> None:
     """Refuse weights and labels of groups that are not there, before hours of counting."""
     from mws_hf.corpus.groups import group_shares
     from mws_hf.corpus.segmentations import labels_of_groups

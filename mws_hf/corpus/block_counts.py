@@ -20,7 +20,7 @@ from typing import Generic, Literal, TypeVar, cast
 
 import numpy as np
 
-from mws_hf.corpus.blocks import Block, arrow_block, cut_at
+from mws_hf.corpus.blocks import Block, GroupBlock, arrow_block, cut_at
 from mws_hf.corpus.columns import Columns, arrow_strings, flat_utf8
 from mws_hf.corpus.counts import check_normalization
 from mws_hf.corpus.groups import MOST_GROUPS, UNNAMED
@@ -95,9 +95,6 @@ class _Supply(Generic[T]):
                 self._condition.notify_all()
             if item is not None:
                 return item
-
-
-GroupBlock = tuple[str, Block]
 
 
 class GroupTables:

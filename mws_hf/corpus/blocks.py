@@ -32,7 +32,6 @@ import pyarrow as pa
 
 from mws_hf.corpus.columns import flat_utf8
 from mws_hf.corpus.files import PLAIN, PathLike, Reading, fill, open_binary
-from mws_hf.corpus.inputs import document_batches, read_strings
 from mws_hf.corpus.readers import (
     bad_byte,
     decoding_error,
@@ -145,6 +144,10 @@ class Block:
         except UnicodeDecodeError as error:
             line = lines + _lines(self.data[: error.start]) + 1
             raise bad_byte(name, line, before + error.start, "utf-8", error.reason) from error
+
+
+GroupBlock = tuple[str, Block]
+"""A group, `groups.UNNAMED` for text of no group in particular, and a block of its text."""
 
 
 def _lines(data: npt.NDArray[np.uint8]) -> int:
@@ -283,15 +286,6 @@ def block_of(documents: Sequence[bytes], where: Callable[[int], str]) -> Block:
     return Block(bytearray(b"".join([*documents, bytes(PADDING)])), offsets, where)
 
 
-def file_blocks(
-    name: str, how: Reading, *, lines: bool, advance: Advance | None = None, size: int = BLOCK_BYTES
-) -> Iterator[Block]:
-    """Read the documents of one file as blocks; `text_blocks` describes the arguments."""
-    if how.kind(name) == "text":
-        return text_blocks(name, lines=lines, how=how, advance=advance, size=size)
-    return _arrow_blocks(read_strings(name, how, advance, size), name)
-
-
 def cut_at(block: Block, tokens: Sequence[bytes]) -> Block:
     """Return a block whose documents are cut wherever one of some tokens stands, and the token left out."""
     text = block.data[block.offsets[0] :].tobytes()
@@ -322,12 +316,8 @@ def _finder(tokens: tuple[bytes, ...]) -> re.Pattern[bytes]:
     return re.compile(longest(sorted(set(tokens))))
 
 
-def document_blocks(documents: Iterable[str], name: str = "iterator", size: int = BLOCK_BYTES) -> Iterator[Block]:
-    """Put documents, each a str, into blocks; `name` says in errors where they are from."""
-    return _arrow_blocks(document_batches(documents, name, size), name)
-
-
-def _arrow_blocks(batches: Iterable[pa.LargeStringArray], source: str) -> Iterator[Block]:
+def arrow_blocks(batches: Iterable[pa.LargeStringArray], source: str) -> Iterator[Block]:
+    """Make a block of each batch of documents that is not empty; `source` says in errors where they are from."""
     first = 0
     for rows in batches:
         if len(rows):

@@ -28,7 +28,7 @@ from mws_hf.corpus.counts import WordCounts, check_normalization
 from mws_hf.corpus.counts_file import count_column
 from mws_hf.corpus.files import PathLike
 from mws_hf.corpus.groups import UNNAMED, GroupedCounts
-from mws_hf.corpus.inputs import by_group
+from mws_hf.corpus.values import by_group
 from mws_hf.encode.bulk import BLOCK_BYTES, SHARD_BYTES, gathered_shards, new_manifest, separator_token
 from mws_hf.encode.corpus import EncodedCorpus, Shard, shard_name, write_shard
 from mws_hf.encode.encoder import BlockEncoder

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from mws_hf.atomic import output_lock
-from mws_hf.corpus.blocks import LITTLE, Advance, Block, document_blocks, file_blocks, padded, whole_files
-from mws_hf.corpus.files import PLAIN, Reading, progress_bar
-from mws_hf.corpus.inputs import check_files, input_files, iterate_documents, warn_of_repeated
+from mws_hf.corpus.blocks import LITTLE, Block
+from mws_hf.corpus.files import Reading, progress_bar
+from mws_hf.corpus.sources import Source
 from mws_hf.encode.corpus import DATASET_FILES, EncodedCorpus, Shard, shard_name, write_shard
 from mws_hf.encode.encoder import BlockEncoder, EncodedBlock
 from mws_hf.encode.output import Plan, finish, prepare, write_manifest
@@ -94,13 +94,9 @@ def encode_corpus(
         manifest = new_manifest(encoder, document, shard_size)
         plan = Plan.of(directory, manifest, resume, force)
         how = Reading(column, encoding, errors)
-        files = input_files(source, "encode_corpus(tokenizer, iter(texts), ...)")
-        if files:
-            check_files(files, how)
-            warn_of_repeated(files)
-        with progress_bar(show_progress, total=source_size(files), unit="B", unit_scale=True, desc="encode") as bar:
-            size = min(BLOCK_BYTES, shard_size)
-            blocks = source_blocks(files, source, how, document, size, bar.update)
+        text = Source.of(source, how, groups=False, call="encode_corpus(tokenizer, iter(texts), ...)")
+        with progress_bar(show_progress, total=text.size, unit="B", unit_scale=True, desc="encode") as bar:
+            blocks = text.blocks(document, min(BLOCK_BYTES, shard_size), bar.update)
             _skip_finished(blocks, plan)
             if not plan.finished or not all((directory / name).is_file() for name in DATASET_FILES):
                 manifest["shards"] = plan.shards
@@ -200,50 +196,6 @@ def gathered_shards(
             parts, size, check = [], 0, 0
     if parts:
         yield parts, f"{check:016x}"
-
-
-def source_size(names: list[str] | None) -> int | None:
-    """Return the bytes of files as stored; None where one has no size, or there are none."""
-    return sum(map(os.path.getsize, names)) if names and all(map(os.path.isfile, names)) else None
-
-
-def source_blocks(
-    names: list[str] | None,
-    documents: Any = None,
-    how: Reading = PLAIN,
-    document: str = "line",
-    size: int = BLOCK_BYTES,
-    advance: Advance | None = None,
-) -> Iterator[Block]:
-    """Read the documents of files, or `documents` where there are none, in order, in blocks of `size` bytes at least.
-
-    In text files a document is a "line" (with its line end, less a byte order mark) or a "file". `advance` is called
-    with the bytes taken from files as stored, or those of the text of documents.
-    """
-    if document not in ("line", "file"):
-        raise SettingError("document", document, "is unknown; in a text file a document is a 'line' or a 'file'")
-    if names is None:
-        return _advancing_blocks(document_blocks(iterate_documents(documents, how.column), size=size), advance)
-    if document == "file":
-        for name in names:
-            if (kind := how.kind(name)) != "text":
-                said = f"is for text files; each record of {name}, a {kind} file, is a document"
-                raise SettingError("document", document, said)
-        return whole_files(names, size, advance, how)
-
-    def blocks(name: str) -> Iterator[Block]:
-        found = map(padded, file_blocks(name, how, lines=True, advance=advance, size=size))
-        # the files of a dataset are not read here
-        return _advancing_blocks(found, advance) if how.kind(name) == "dataset" else found
-
-    return chain.from_iterable(map(blocks, names))
-
-
-def _advancing_blocks(blocks: Iterator[Block], advance: Advance | None) -> Iterator[Block]:
-    for block in map(padded, blocks):
-        yield block
-        if advance is not None:
-            advance(block.size)
 
 
 @njit(nogil=True)

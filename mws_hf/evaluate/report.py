@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from mws_hf.corpus.files import Reading
-from mws_hf.corpus.inputs import check_files
 from mws_hf.corpus.segmentations import Gold, read_golds
+from mws_hf.corpus.sources import Source
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.boundaries import consistency, emma2, summarize, word_table
 from mws_hf.evaluate.ngram_bits import NgramBits, bits_differences, ngram_bits
@@ -140,7 +140,7 @@ def evaluate(
     """
     named = tokenizers if isinstance(tokenizers, Mapping) else named_sources(tokenizers)
     how = Reading(column)
-    check_files([str(each) for each in (text, bits) if isinstance(each, str | os.PathLike)], how)
+    Source(files={"": [str(each) for each in (text, bits) if isinstance(each, str | os.PathLike)]}, how=how).check()
     if bits is not None and text is None:
         raise MwSError("bits per byte need text to train on and other text to measure; give the latter too (--text)")
     if not named or not (gold_files or text is not None):

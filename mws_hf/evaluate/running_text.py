@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mws_hf.corpus.files import PLAIN, Reading
-from mws_hf.corpus.inputs import read_documents
+from mws_hf.corpus.sources import read_documents
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.boundaries import boundaries
 from mws_hf.kernels.arrays import Ints, Longs

@@ -127,13 +127,14 @@ def mws_to_disk(job: Job) -> Run:
 
 def mws_in_memory(job: Job) -> Run:
     """Text in memory to ids in memory on all cores: the kernel without reading and writing."""
-    from mws_hf.encode.bulk import source_blocks
+    from mws_hf.corpus.sources import Source
+    from mws_hf.encode.bulk import BLOCK_BYTES
     from mws_hf.encode.encoder import BlockEncoder
     from mws_hf.kernels.threads import thread_count
     from mws_hf.tokenizer.opened import open_tokenizer
 
     backend = open_tokenizer(job.tokenizer).backend
-    blocks = list(source_blocks([job.text]))
+    blocks = list(Source.of(job.text).blocks(size=BLOCK_BYTES))
 
     def run() -> dict[str, Any]:
         encoder = BlockEncoder(backend)

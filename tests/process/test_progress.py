@@ -16,7 +16,7 @@ import pytest
 from mws_hf.corpus.columns import read_columns
 from mws_hf.corpus.counting import count_files
 from mws_hf.corpus.files import Reading
-from mws_hf.encode.bulk import source_blocks, source_size
+from mws_hf.corpus.sources import Source
 from tests.in_process import mws
 from tests.short_text import TEXT
 
@@ -58,9 +58,9 @@ def on_a_terminal(*arguments: object) -> str:
 @pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "a.jsonl", "a.parquet"])
 def test_bytes_taken_add_up_to_the_file_and_come_in_steps(name: str, inputs: dict[str, Path]):
     taken: list[int] = []
-    for block in source_blocks([str(inputs[name])], size=1 << 15, advance=taken.append):
+    for block in Source.of(inputs[name]).blocks(size=1 << 15, advance=taken.append):
         assert block.size
-    assert sum(taken) == source_size([str(inputs[name])]) == inputs[name].stat().st_size
+    assert sum(taken) == Source.of(inputs[name]).size == inputs[name].stat().st_size
     assert len([step for step in taken if step]) > 1 or name == "a.txt.gz"  # which is packed into a few kilobytes
 
 

@@ -17,10 +17,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from mws_hf import MwSTrainer
-from mws_hf.commands.sources import Sources
+from mws_hf.commands.sources import Words
 from mws_hf.corpus.columns import checked_strings
 from mws_hf.corpus.counting import count_documents, count_files
-from mws_hf.corpus.inputs import input_files, iterate_documents
+from mws_hf.corpus.sources import Source
+from mws_hf.corpus.values import iterate_documents
 from mws_hf.corpus.word_list import count_mapping, read_word_list
 from mws_hf.encode import encode_corpus
 from mws_hf.errors import MwSError
@@ -301,7 +302,7 @@ def test_commands_look_for_files_before_any_work(tmp_path, source):
     path.write_text("word\tmany\n")
     named = {key: value if key == "lemmas" else [path, *value] for key, value in source.items()}
     with pytest.raises(MwSError, match="absent: no such file"):
-        Sources(**{"word_lists": [path], **named}).gather(None, None)
+        Words(**{"word_lists": [path], **named}).gather(None, None)
 
 
 def trained(*arguments, **options):
@@ -445,4 +446,4 @@ def test_encoding_takes_lists_of_texts(backend, tmp_path):
 
 
 def test_texts_with_the_marks_of_globs_are_texts():
-    assert input_files(["what is that?", "[a] b*"], "") is None
+    assert not Source.of(["what is that?", "[a] b*"]).files

@@ -10,8 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from mws_hf.corpus.files import Reading, expand_paths
-from mws_hf.corpus.inputs import iterate_documents, read_documents
 from mws_hf.corpus.readers import stored_lines
+from mws_hf.corpus.sources import read_documents
+from mws_hf.corpus.values import iterate_documents
 from mws_hf.errors import MwSError
 
 TEXT = "первая\r\nвторая \rстрока\n\n\u2028конец без перевода"

@@ -17,7 +17,7 @@ from transformers import AutoTokenizer
 
 from mws_hf import MwSError, MwSTrainer, WordCounts
 from mws_hf.commands.report import evidence_of
-from mws_hf.corpus.counting import count_documents, count_files, count_group_column, count_source
+from mws_hf.corpus.counting import count_documents, count_files, count_source
 from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.learn.multilingual import find_evidence
@@ -179,7 +179,7 @@ def by_hand() -> dict[str, WordCounts]:
 @pytest.mark.parametrize("cap", [1, 2 << 30])
 def test_a_column_of_groups_in_files(tmp_path, cap):
     for path in write_tables(tmp_path):
-        assert dict(count_group_column(path, "text", "lang", memory_cap=cap)) == by_hand()
+        assert dict(count_source(path, column="text", group_column="lang", memory_cap=cap)) == by_hand()
 
 
 def test_a_column_of_groups_spilled_to_disk_adds_up(tmp_path):
@@ -187,7 +187,10 @@ def test_a_column_of_groups_spilled_to_disk_adds_up(tmp_path):
     pq.write_table(pa.table({"g": [r[0] for r in rows], "t": [r[1] for r in rows]}), tmp_path / "a.parquet")
     expected = {name: count_documents(text for g, text in rows if g == name) for name in "ab"}
     for workers in (1, 2):
-        assert dict(count_group_column(tmp_path / "a.parquet", "t", "g", workers=workers, memory_cap=1)) == expected
+        assert (
+            dict(count_source(tmp_path / "a.parquet", column="t", group_column="g", workers=workers, memory_cap=1))
+            == expected
+        )
 
 
 def test_a_column_of_groups_in_what_python_users_hold():

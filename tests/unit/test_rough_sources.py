@@ -18,8 +18,9 @@ import pytest
 from mws_hf import MwSTrainer
 from mws_hf.corpus.counting import count_documents, count_files, count_source
 from mws_hf.corpus.files import Reading, expand_paths
-from mws_hf.corpus.inputs import iterate_documents, read_documents
 from mws_hf.corpus.segmentations import read_gold, read_labels
+from mws_hf.corpus.sources import read_documents
+from mws_hf.corpus.values import iterate_documents
 from mws_hf.corpus.word_list import read_word_list
 from mws_hf.encode import encode_corpus
 from mws_hf.errors import MwSError

@@ -25,8 +25,9 @@ from lab.tables import groups, span, where
 from mws_hf import MwSTrainer, WordCounts
 from mws_hf.atomic import write_text
 from mws_hf.corpus.counting import count_documents
+from mws_hf.corpus.sources import Source
 from mws_hf.corpus.word_list import count_mapping
-from mws_hf.encode.bulk import source_blocks
+from mws_hf.encode.bulk import BLOCK_BYTES
 from mws_hf.encode.encoder import BlockEncoder
 from mws_hf.evaluate import Gold, read_gold, score, score_text, segment_words
 from mws_hf.evaluate.ngram_bits import bits_differences, ngram_bits
@@ -112,7 +113,7 @@ def made_up(name: str, pattern: str) -> Row:
 
 def megabytes_a_second(lines: list[str], backends: dict[str, Any]) -> dict[str, Row]:
     """Bulk encoding in one thread, of each pattern in turn, the cache empty at first."""
-    blocks = list(source_blocks(None, iter(lines)))
+    blocks = list(Source.of(iter(lines)).blocks(size=BLOCK_BYTES))
     seconds: dict[str, list[float]] = {name: [] for name in backends}
     for name, backend in list(backends.items()) * ROUNDS:
         encoder, started = BlockEncoder(backend), time.perf_counter()

@@ -1,53 +1,22 @@
-"""What a user gives to be counted or encoded: files of every kind, or the values that Python holds, as documents.
+"""The values in which Python users hold text, as documents: texts, batches of them, records, tables and datasets.
 
-Values are texts, batches of them, records, tables and datasets; `read_records` reads whatever has columns. Plain text
-files become blocks of bytes in `corpus.blocks`, because a document may be a line or a file there. Texts that would be
-used twice are found here too: a file given again, a copy under another name, a text beside its own counts.
+`read_records` reads whatever has columns.
 """
 
 from __future__ import annotations
 
-import hashlib
-import logging
 import os
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from glob import escape, glob
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mws_hf.corpus.columns import (
-    arrow_strings,
-    check_columns,
-    check_names,
-    checked_strings,
-    is_text,
-    load_folder,
-    read_columns,
-    refuse_splits,
-    valid_strings,
-)
-from mws_hf.corpus.counts_file import CountsFile, is_counts_file
-from mws_hf.corpus.files import (
-    COMPRESSED,
-    DEFAULT_COLUMN,
-    KINDS,
-    PLAIN,
-    STDIN,
-    TEXT,
-    PathLike,
-    Reading,
-    expand_paths,
-    names_file,
-    open_binary,
-    read_blocks,
-)
+from mws_hf.corpus.columns import arrow_strings, check_names, checked_strings, is_text, valid_strings
+from mws_hf.corpus.files import DEFAULT_COLUMN
 from mws_hf.corpus.groups import check_group_name
-from mws_hf.corpus.readers import no_place, read_jsonl, stored_lines
+from mws_hf.corpus.readers import no_place
 from mws_hf.errors import MwSError
 from mws_hf.text.alphabets import check_unicode
 
@@ -55,171 +24,6 @@ GroupBatch = tuple[str, pa.LargeStringArray]
 """A group, and texts of it."""
 BATCH = 1 << 19
 _ROWS = 1000
-_LOOKED_AT = 100  # elements of a list that say whether it names files
-_SHOWN = 60
-_HEAD = 1 << 16  # bytes by which two files are known for one text
-_MOST = 5  # warnings of texts that are used twice
-_logger = logging.getLogger(__name__)
-
-
-def input_files(source: Any, texts_call: str) -> list[str] | None:
-    """Return the files that `source` names, or None if it holds documents.
-
-    A str or path is a file, glob or "-". A list or tuple of paths, or of strings of which one of the first hundred
-    names a file, is files, and all must exist. A list of strings is texts if one of them has a space and none looks
-    like a file name. Everything else (iterators, datasets, tables, lists of lists) is documents.
-
-    `texts_call` is the call that takes texts beyond doubt, for the error where strings could be files or texts.
-    """
-    if isinstance(source, str) and not names_file(source):
-        raise MwSError(f"{_short(source)}: no such file, nor a glob that matches one; for texts call {texts_call}")
-    if isinstance(source, (str, os.PathLike)):
-        return expand_paths(source)
-    if not isinstance(source, (list, tuple)):
-        return None
-    if not source:
-        return expand_paths([])
-    first = source[:_LOOKED_AT]
-    if not all(isinstance(item, (str, os.PathLike)) for item in first):
-        return None
-    if any(isinstance(item, os.PathLike) or names_file(item) for item in first):
-        if strange := next((item for item in source if not isinstance(item, (str, os.PathLike))), None):
-            raise MwSError(f"a list of files with {type(strange).__name__} in it; give names alone")
-        return expand_paths(source)
-    if any(map(_like_a_path, first)) or not any(len(item.split()) > 1 for item in first):
-        raise MwSError(
-            f"a list of strings such as {_short(first[0])}: no file, and not surely texts; check the names, "
-            f"or for texts call {texts_call}"
-        )
-    return None
-
-
-def _like_a_path(name: str) -> bool:
-    if "\n" in name:
-        return False
-    known = Path(name).suffix.lower() in (*TEXT, *KINDS, *COMPRESSED)
-    return known or (os.sep in name and len(name.split()) == 1)
-
-
-def _short(text: str) -> str:
-    return repr(text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…")
-
-
-def check_files(names: Sequence[str], how: Reading = PLAIN, group_column: str | None = None) -> None:
-    """Find faults of input files before any work; of JSON lines the first record is read, of tables the header."""
-    columns = [how.column] if group_column is None else [how.column, group_column]
-    kinds = {name: how.kind(name) for name in names}
-    for name, kind in kinds.items():
-        if group_column is not None and (name == STDIN or kind in ("text", "jsonl")):
-            raise MwSError(
-                f"{name}: a column of groups is for tables (.csv, .tsv, .parquet, .arrow) and datasets; give other "
-                "files by group (group=FILE)"
-            )
-    if how.column is not None and all(kind == "text" for kind in kinds.values()):
-        what = f"{names[0]}: plain text, which has no columns" if names else "nothing is given that has columns"
-        raise MwSError(f"{what}; leave --column {how.column} out")
-    for name, kind in kinds.items():
-        if kind == "dataset":
-            refuse_splits(name)
-        if not os.path.isfile(name):
-            continue
-        if not os.access(name, os.R_OK):
-            raise MwSError(f"{name}: cannot be read (Permission denied)")
-        if kind == "text":
-            with open_binary(name):  # where its first bytes are looked at
-                pass
-        elif kind in ("csv", "parquet", "arrow"):
-            check_columns(name, columns, how)
-        elif kind == "jsonl":
-            next(read_jsonl(name, how), None)
-
-
-def warn_of_repeated(names: Iterable[str]) -> None:
-    """Warn of files that hold one text; such a text is used as often as it is given.
-
-    Two files hold one text if their unpacked content begins with the same 64 KiB, or if one holds counts that
-    `mws count` made from the other. Standard input and pipes are not looked at.
-    """
-    found, seen = [], dict[str, str]()
-    for name, times in Counter(map(os.path.normpath, names)).items():
-        if times > 1:
-            found.append(f"{name}: given {times} times, so its words count as often")
-        marks = marks_of(name)
-        other = next((seen[mark] for mark in marks if mark in seen), None)
-        if other is not None:
-            found.append(f"{name}, {other}: begin alike or hold counts of one text, whose words then count twice")
-        for mark in marks:
-            seen.setdefault(mark, name)
-    for message in found[:_MOST]:
-        _logger.warning("%s", message)
-    if len(found) > _MOST:
-        _logger.warning("%d more files are given twice or hold a text that another one holds", len(found) - _MOST)
-
-
-def text_marks(names: Iterable[str]) -> list[str]:
-    """Return the marks of some files, sorted: what counts of them are saved with."""
-    return sorted({mark for name in names for mark in marks_of(name)})
-
-
-def marks_of(name: str) -> list[str]:
-    """Return the mark of the content of a file, and for saved counts also the marks of the texts counted.
-
-    An empty file, and all that cannot be read twice or at all, has none.
-    """
-    if os.path.isdir(name):  # of `save_to_disk`
-        return [mark for file in sorted(glob(os.path.join(escape(name), "*.arrow")))[:1] for mark in marks_of(file)]
-    if not os.path.isfile(name):
-        return []
-    try:
-        counted = CountsFile.open(name).texts if is_counts_file(name) else None
-        with open(name, "rb") if counted is not None else open_binary(name) as stream:
-            head = next(read_blocks(stream, name, _HEAD), b"")
-    except (MwSError, OSError):
-        return []
-    return [hashlib.blake2b(head, digest_size=8).hexdigest(), *(counted or [])] if head else []
-
-
-def read_strings(
-    name: str, how: Reading, advance: Callable[[int], None] | None = None, size: int = BATCH
-) -> Iterator[pa.LargeStringArray]:
-    """Read the documents of a file of any kind but plain text: JSON-lines records, rows of tables and datasets.
-
-    Where documents come one by one, an array has `size` characters at least.
-    """
-    kind = how.kind(name)
-    if kind == "jsonl":
-        yield from document_batches(read_jsonl(name, how, advance), name, size)
-    elif kind == "dataset":
-        try:
-            yield from document_batches(iterate_documents(load_folder(name), how.column), name, size)
-        except MwSError as error:
-            raise error if str(error).startswith(name) else MwSError(f"{name}: {error}") from error
-    else:
-        for (array,) in read_columns(name, [how.column], how, advance):
-            yield array.fill_null("")
-
-
-def read_documents(paths: PathLike | Sequence[PathLike], how: Reading = PLAIN) -> Iterator[str]:
-    """Read documents of many files in order: lines of text, each with its line end, or those of `read_strings`."""
-    for name in expand_paths(paths):
-        if how.kind(name) == "text":
-            yield from stored_lines(name, how)
-        else:
-            for batch in read_strings(name, how):
-                yield from batch.to_pylist()
-
-
-def file_group_batches(
-    name: str, group_column: str, how: Reading, advance: Callable[[int], None] | None = None
-) -> Iterator[GroupBatch]:
-    """Read documents of a table (CSV, Parquet, Arrow) or of a `save_to_disk` folder, by group in each batch of rows."""
-    if how.kind(name) == "dataset":
-        yield from group_batches(load_folder(name), how.column, group_column, where=name)
-        return
-    first = 1
-    for texts, groups in read_columns(name, [how.column, group_column], how, advance):
-        yield from by_group(texts, groups, f"{name}, column {group_column!r}", first)
-        first += len(texts)
 
 
 def read_records(source: Any, columns: Sequence[str | None], where: str = "") -> Iterator[list[list[str | None]]]:

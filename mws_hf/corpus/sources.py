@@ -1,0 +1,433 @@
+"""A source of text: whatever a user gives, its kind found and its faults named once, before any work.
+
+A `Source` is read as blocks, each of a group, or as documents. Plain text files become blocks of bytes, because a
+document may be a line or a file there; of every other kind a record, row or element is a document. Texts that would be
+used twice are found here too: a file given again, a copy under another name, a text beside its own counts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from glob import escape, glob
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from mws_hf.corpus.blocks import (
+    BLOCK_BYTES,
+    Advance,
+    Block,
+    GroupBlock,
+    arrow_block,
+    arrow_blocks,
+    padded,
+    text_blocks,
+    whole_files,
+)
+from mws_hf.corpus.columns import check_columns, load_folder, read_columns, refuse_splits
+from mws_hf.corpus.counts_file import CountsFile, is_counts_file
+from mws_hf.corpus.files import (
+    COMPRESSED,
+    KINDS,
+    PLAIN,
+    STDIN,
+    TEXT,
+    Reading,
+    expand_paths,
+    names_file,
+    open_binary,
+    read_blocks,
+)
+from mws_hf.corpus.groups import UNNAMED, check_group_name
+from mws_hf.corpus.readers import read_jsonl, stored_lines
+from mws_hf.corpus.values import by_group, document_batches, group_batches, iterate_documents
+from mws_hf.errors import MwSError, SettingError
+
+_LOOKED_AT = 100  # elements of a list that say whether it names files
+_SHOWN = 60
+_HEAD = 1 << 16  # bytes by which two files are known for one text
+_MOST = 5  # warnings of texts that are used twice
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Text of no group in particular (`UNNAMED`), or of groups by name.
+
+    Attributes:
+        files: names of files of text, by group.
+        values: texts that Python holds, by group; `values.iterate_documents` has their kinds.
+        saved: names of files of counts, by group, where they are taken apart from those of text.
+        how: the way in which files are read, and the column of values.
+        group_column: the column in which rows of tables and datasets name their group.
+    """
+
+    files: dict[str, list[str]] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict)
+    saved: dict[str, list[str]] = field(default_factory=dict)
+    how: Reading = PLAIN
+    group_column: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        given: Any,
+        how: Reading = PLAIN,
+        group_column: str | None = None,
+        *,
+        groups: bool = True,
+        call: str = "train_from_iterator(texts)",
+    ) -> Source:
+        """Take files or texts, or a dict from group to files or texts, and check them.
+
+        A str or path is a file, glob or "-". A list or tuple of paths, or of strings of which one of the first hundred
+        names a file, is files, and all must exist. A list of strings is texts if one of them has a space and none looks
+        like a file name. Everything else (iterators, datasets, tables, lists of lists) is texts.
+
+        Without `groups` a dict is one of splits. `call` is the call that takes texts beyond doubt, for the error where
+        strings could be files or texts.
+
+        Raises:
+            MwSError: a source that cannot be read, a bad name of a group, a group within a group.
+        """
+        files, values = dict[str, list[str]](), dict[str, Any]()
+        by_name = groups and _names_groups(given) and group_column is None
+        for group, part in (given if by_name else {UNNAMED: given}).items():
+            if by_name:
+                _check_part(group, part)
+            names = _named_files(part, call)
+            if names is None:
+                values[group] = part
+            else:
+                files[group] = names
+        source = cls(files, values, {}, how, group_column)
+        source.check()
+        return source
+
+    @classmethod
+    def of_files(
+        cls,
+        names: Mapping[str, Sequence[str]] | Sequence[str],
+        how: Reading = PLAIN,
+        group_column: str | None = None,
+        *,
+        also: Sequence[str] = (),
+        lists: Sequence[str] = (),
+        twice: str | None = None,
+    ) -> Source:
+        """Take the files that a command names, those of counts apart from those of text, and check them.
+
+        `also` are files that are read in the same way for something else, `lists` lists of words. `twice` says who
+        reads the texts a second time, which neither counts nor standard input allow.
+        """
+        files, saved = dict[str, list[str]](), dict[str, list[str]]()
+        also = expand_paths(also) if also else []
+        for group, given in (names if isinstance(names, Mapping) else {UNNAMED: names}).items():
+            for name in expand_paths(given) if given else []:
+                is_saved = os.path.isfile(name) and is_counts_file(name)  # a pipe is read but once
+                (saved if is_saved else files).setdefault(group, []).append(name)
+        once = [*chain.from_iterable(saved.values()), *(n for n in [*chain(*files.values()), *also] if n == STDIN)]
+        if twice is not None and once:
+            raise MwSError(f"{twice} reads the texts twice to see which tokens they use; {once[0]}: give files of text")
+        source = cls(files, {}, saved, how, group_column)
+        source.check(also, lists)
+        return source
+
+    def check(self, also: Sequence[str] = (), lists: Sequence[str] = ()) -> None:
+        """Find faults before any work; of JSON lines the first record is read, of tables the header."""
+        if self.values and (self.how.encoding, self.how.errors) != (PLAIN.encoding, PLAIN.errors):
+            held = type(next(iter(self.values.values()))).__name__
+            raise MwSError(f"encoding and errors are for files, but {held} holds texts")
+        names = self.names
+        _check_kinds([*names, *also], self.how, bool(self.values))
+        for name in names:
+            _check_file(name, self.how, self.group_column)
+        for name in also:
+            _check_file(name, self.how, None)
+        _warn_of_repeated([*lists, *chain.from_iterable(self.saved.values()), *names])
+
+    @property
+    def names(self) -> list[str]:
+        """All files of text."""
+        return [*chain.from_iterable(self.files.values())]
+
+    @property
+    def groups(self) -> list[str]:
+        """The names of groups that are given; none where rows name theirs."""
+        return [] if self.group_column is not None else [*self.files, *self.values]
+
+    @property
+    def size(self) -> int | None:
+        """Bytes of the files as stored; None where one has no size, or there are none."""
+        names = self.names
+        return sum(map(os.path.getsize, names)) if names and all(map(os.path.isfile, names)) else None
+
+    def streams(self, *, lines: bool, advance: Advance | None = None) -> list[Iterator[GroupBlock]]:
+        """Open every file and value as blocks by group, to be read side by side in any order.
+
+        With `lines` each line of plain text is a document, else its file is one stream. `advance` is called with the
+        bytes taken from files as stored, where there are no files with 1 for each document.
+        """
+        streams: list[Iterator[GroupBlock]] = []
+        for group, names in self.files.items():
+            for name in names:
+                if self.group_column is None:
+                    streams.append(_of_group(group, _file_blocks(name, self.how, lines, advance)))
+                else:
+                    streams.append(_by_group(_file_groups(name, self.group_column, self.how, advance)))
+        for group, held in self.values.items():
+            if self.group_column is None:
+                documents = _advancing(iterate_documents(held, self.how.column), None if self.files else advance)
+                streams.append(_of_group(group, arrow_blocks(document_batches(documents, "iterator"), "iterator")))
+            else:
+                streams.append(_by_group(group_batches(held, self.how.column, self.group_column)))
+        return streams
+
+    def blocks(
+        self, document: str = "line", size: int = BLOCK_BYTES, advance: Advance | None = None
+    ) -> Iterator[Block]:
+        """Read the documents of all groups in order, in padded blocks of `size` bytes at least.
+
+        In text files a document is a "line" (with its line end, less a byte order mark) or a "file". `advance` is
+        called with the bytes taken from files as stored, or those of the text of documents.
+        """
+        if document not in ("line", "file"):
+            raise SettingError("document", document, "is unknown; in a text file a document is a 'line' or a 'file'")
+        names = self.names
+        if document == "file" and not self.values:
+            for name in names:
+                if (kind := self.how.kind(name)) != "text":
+                    said = f"is for text files; each record of {name}, a {kind} file, is a document"
+                    raise SettingError("document", document, said)
+            return whole_files(names, size, advance, self.how)
+
+        def read(name: str) -> Iterator[Block]:
+            found = map(padded, _file_blocks(name, self.how, True, advance, size))
+            # the files of a dataset are not read here
+            return _advancing(found, advance) if self.how.kind(name) == "dataset" else found
+
+        def hold(values: Any) -> Iterator[Block]:
+            documents = document_batches(iterate_documents(values, self.how.column), "iterator", size)
+            return _advancing(map(padded, arrow_blocks(documents, "iterator")), advance)
+
+        return chain(chain.from_iterable(map(read, names)), chain.from_iterable(map(hold, self.values.values())))
+
+    def documents(self) -> Iterator[str]:
+        """Read documents in order: lines of text files, each with its line end, records, rows or elements."""
+        for name in self.names:
+            yield from _file_documents(name, self.how)
+        for held in self.values.values():
+            yield from iterate_documents(held, self.how.column)
+
+    def marks(self, lists: Sequence[str] = ()) -> list[str]:
+        """Return the marks of the files, and of lists of words, sorted: what their counts are saved with."""
+        names = [*lists, *self.names, *chain.from_iterable(self.saved.values())]
+        return sorted({mark for name in names for mark in _marks(name)})
+
+
+def read_documents(paths: Any, how: Reading = PLAIN) -> Iterator[str]:
+    """Read the documents of files that were checked before; `Source.documents` says what they are."""
+    return chain.from_iterable(_file_documents(name, how) for name in expand_paths(paths))
+
+
+def _of_group(group: str, blocks: Iterable[Block]) -> Iterator[GroupBlock]:
+    return ((group, block) for block in blocks)
+
+
+def _by_group(batches: Iterable[tuple[str, pa.LargeStringArray]]) -> Iterator[GroupBlock]:
+    for group, texts in batches:
+        yield group, arrow_block(texts, partial(_group_place, group))
+
+
+def _group_place(group: str, _row: int) -> str:
+    return f"a text of group {group!r}"
+
+
+def _advancing(
+    items: Iterator[Any], advance: Advance | None, size: Callable[[Any], int] = lambda _: 1
+) -> Iterator[Any]:
+    for item in items:
+        yield item
+        if advance is not None:
+            advance(size(item))
+
+
+def _bytes_of(block: Block) -> int:
+    return block.size
+
+
+def _names_groups(source: Any) -> bool:
+    """Return whether a source is a dict from group to source; a `DatasetDict` is one of splits."""
+    return isinstance(source, Mapping) and not hasattr(source, "with_format")
+
+
+def _check_part(group: Any, part: Any) -> None:
+    if not isinstance(part, (str, os.PathLike)) and (isinstance(part, bytes) or not hasattr(part, "__iter__")):
+        raise MwSError(
+            f"a mapping with {type(part).__name__} under {group!r}: for counts of words call "
+            "MwSTrainer.train_from_counts(mapping); for texts give a list of them"
+        )
+    check_group_name(group)
+    if _names_groups(part):
+        raise MwSError(f"group {group!r}: groups within a group; give files or texts of it")
+
+
+def _named_files(source: Any, call: str) -> list[str] | None:
+    """Return the files that a source names, or None if it holds texts; `Source.of` has the rule."""
+    if isinstance(source, str) and not names_file(source):
+        raise MwSError(f"{_short(source)}: no such file, nor a glob that matches one; for texts call {call}")
+    if isinstance(source, (str, os.PathLike)):
+        return expand_paths(source)
+    if not isinstance(source, (list, tuple)):
+        return None
+    if not source:
+        return expand_paths([])
+    first = source[:_LOOKED_AT]
+    if not all(isinstance(item, (str, os.PathLike)) for item in first):
+        return None
+    if any(isinstance(item, os.PathLike) or names_file(item) for item in first):
+        if strange := next((item for item in source if not isinstance(item, (str, os.PathLike))), None):
+            raise MwSError(f"a list of files with {type(strange).__name__} in it; give names alone")
+        return expand_paths(source)
+    if any(map(_like_a_path, first)) or not any(len(item.split()) > 1 for item in first):
+        raise MwSError(
+            f"a list of strings such as {_short(first[0])}: no file, and not surely texts; check the names, "
+            f"or for texts call {call}"
+        )
+    return None
+
+
+def _like_a_path(name: str) -> bool:
+    if "\n" in name:
+        return False
+    known = Path(name).suffix.lower() in (*TEXT, *KINDS, *COMPRESSED)
+    return known or (os.sep in name and len(name.split()) == 1)
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…")
+
+
+def _check_kinds(names: Sequence[str], how: Reading, has_values: bool) -> None:
+    """Refuse a column where nothing is given that has columns."""
+    if how.column is not None and not has_values and all([how.kind(name) == "text" for name in names]):
+        what = f"{names[0]}: plain text, which has no columns" if names else "nothing is given that has columns"
+        raise MwSError(f"{what}; leave --column {how.column} out")
+
+
+def _check_file(name: str, how: Reading, group_column: str | None) -> None:
+    kind = how.kind(name)
+    if group_column is not None and (name == STDIN or kind in ("text", "jsonl")):
+        raise MwSError(
+            f"{name}: a column of groups is for tables (.csv, .tsv, .parquet, .arrow) and datasets; give other "
+            "files by group (group=FILE)"
+        )
+    if kind == "dataset":
+        refuse_splits(name)
+    if not os.path.isfile(name):
+        return
+    if not os.access(name, os.R_OK):
+        raise MwSError(f"{name}: cannot be read (Permission denied)")
+    if kind == "text":
+        with open_binary(name):  # where its first bytes are looked at
+            pass
+    elif kind == "jsonl":
+        next(read_jsonl(name, how), None)
+    else:
+        check_columns(name, [how.column] if group_column is None else [how.column, group_column], how)
+
+
+def _warn_of_repeated(names: Iterable[str]) -> None:
+    """Warn of files that hold one text; such a text is used as often as it is given.
+
+    Two files hold one text if their unpacked content begins with the same 64 KiB, or if one holds counts that
+    `mws count` made from the other. Standard input and pipes are not looked at.
+    """
+    found, seen = [], dict[str, str]()
+    for name, times in Counter(map(os.path.normpath, names)).items():
+        if times > 1:
+            found.append(f"{name}: given {times} times, so its words count as often")
+        marks = _marks(name)
+        other = next((seen[mark] for mark in marks if mark in seen), None)
+        if other is not None:
+            found.append(f"{name}, {other}: begin alike or hold counts of one text, whose words then count twice")
+        for mark in marks:
+            seen.setdefault(mark, name)
+    for message in found[:_MOST]:
+        _logger.warning("%s", message)
+    if len(found) > _MOST:
+        _logger.warning("%d more files are given twice or hold a text that another one holds", len(found) - _MOST)
+
+
+def _marks(name: str) -> list[str]:
+    """Return the mark of the content of a file, and for saved counts also the marks of the texts counted.
+
+    An empty file, and all that cannot be read twice or at all, has none.
+    """
+    if os.path.isdir(name):  # of `save_to_disk`
+        return [mark for file in sorted(glob(os.path.join(escape(name), "*.arrow")))[:1] for mark in _marks(file)]
+    if not os.path.isfile(name):
+        return []
+    try:
+        counted = CountsFile.open(name).texts if is_counts_file(name) else None
+        with open(name, "rb") if counted is not None else open_binary(name) as stream:
+            head = next(read_blocks(stream, name, _HEAD), b"")
+    except (MwSError, OSError):
+        return []
+    return [hashlib.blake2b(head, digest_size=8).hexdigest(), *(counted or [])] if head else []
+
+
+def _file_blocks(
+    name: str, how: Reading, lines: bool, advance: Advance | None, size: int = BLOCK_BYTES
+) -> Iterator[Block]:
+    """Read the documents of one file as blocks; `blocks.text_blocks` describes the arguments."""
+    if how.kind(name) == "text":
+        return text_blocks(name, lines=lines, how=how, advance=advance, size=size)
+    return arrow_blocks(_strings(name, how, advance, size), name)
+
+
+def _file_documents(name: str, how: Reading) -> Iterator[str]:
+    if how.kind(name) == "text":
+        return stored_lines(name, how)
+    return chain.from_iterable(batch.to_pylist() for batch in _strings(name, how))
+
+
+def _strings(
+    name: str, how: Reading, advance: Advance | None = None, size: int = BLOCK_BYTES
+) -> Iterator[pa.LargeStringArray]:
+    """Read the documents of a file of any kind but plain text: JSON-lines records, rows of tables and datasets.
+
+    Where documents come one by one, an array has `size` characters at least.
+    """
+    kind = how.kind(name)
+    if kind == "jsonl":
+        yield from document_batches(read_jsonl(name, how, advance), name, size)
+    elif kind == "dataset":
+        try:
+            yield from document_batches(iterate_documents(load_folder(name), how.column), name, size)
+        except MwSError as error:
+            raise error if str(error).startswith(name) else MwSError(f"{name}: {error}") from error
+    else:
+        for (array,) in read_columns(name, [how.column], how, advance):
+            yield array.fill_null("")
+
+
+def _file_groups(
+    name: str, group_column: str, how: Reading, advance: Advance | None
+) -> Iterator[tuple[str, pa.LargeStringArray]]:
+    """Read documents of a table (CSV, Parquet, Arrow) or of a `save_to_disk` folder, by group in each batch of rows."""
+    if how.kind(name) == "dataset":
+        yield from group_batches(load_folder(name), how.column, group_column, where=name)
+        return
+    first = 1
+    for texts, groups in read_columns(name, [how.column, group_column], how, advance):
+        yield from by_group(texts, groups, f"{name}, column {group_column!r}", first)
+        first += len(texts)

@@ -246,7 +246,7 @@ def test_word_lists_and_lemmas_know_marks_encodings_and_compression(tmp_path):
     outputs = []
     for name in "lemmas.txt", "plain.txt":
         (tmp_path / "plain.txt").write_text("кот\n", encoding="utf-8")
-        arguments = ["count", "--lemmas", str(tmp_path / name), "-o", str(tmp_path / "l.parquet"), "--json"]
+        arguments = ["count", "--lemmas", str(tmp_path / name), "-o", str(tmp_path / "l.parquet"), "--json", "--force"]
         outputs.append(subprocess.run([sys.executable, "-c", RUN, *arguments], check=True, capture_output=True).stdout)
     assert outputs[0] == outputs[1]
 

@@ -147,7 +147,11 @@ class Source:
             held = type(next(iter(self.values.values()))).__name__
             raise MwSError(f"encoding and errors are for files, but {held} holds texts")
         names = self.names
-        _check_kinds([*names, *also], self.how, bool(self.values))
+        if self.how.column is not None and self.group_column is None and not self.values:
+            kinds = {self.how.kind(name) for name in [*names, *also]}  # each is asked, for some names are refused
+            if kinds <= {"text"}:
+                what = f"{names[0]}: plain text, which has no columns" if names else "nothing is given that has columns"
+                raise MwSError(f"{what}; leave --column {self.how.column} out")
         for name in names:
             _check_file(name, self.how, self.group_column)
         for name in also:
@@ -314,13 +318,6 @@ def _like_a_path(name: str) -> bool:
 
 def _short(text: str) -> str:
     return repr(text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…")
-
-
-def _check_kinds(names: Sequence[str], how: Reading, has_values: bool) -> None:
-    """Refuse a column where nothing is given that has columns."""
-    if how.column is not None and not has_values and all([how.kind(name) == "text" for name in names]):
-        what = f"{names[0]}: plain text, which has no columns" if names else "nothing is given that has columns"
-        raise MwSError(f"{what}; leave --column {how.column} out")
 
 
 def _check_file(name: str, how: Reading, group_column: str | None) -> None:

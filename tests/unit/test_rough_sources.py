@@ -164,7 +164,7 @@ def folder(tmp_path_factory):
     ],
 )  # fmt: skip
 def test_texts_given_twice_are_reported(given, folder):
-    said = mws("count", *given, "-o", "out", cwd=folder)
+    said = mws("count", *given, "-o", "out", "--force", cwd=folder)
     assert said.returncode == 0 and said.stderr.count("WARNING") == 1
     first, second = (name.partition("=")[2] or name for name in given)
     assert os.path.normpath(second) in said.stderr and os.path.normpath(first) in said.stderr
@@ -174,7 +174,7 @@ def test_texts_given_twice_are_reported(given, folder):
     "given", [("a.txt", "b.txt"), ("b.txt", "a.counts"), ("ru=a.txt", "en=b.txt"), ("a.txt", "rows.parquet")]
 )
 def test_different_texts_are_not_reported(given, folder):
-    assert mws("count", *given, "-o", "out", cwd=folder).stderr == ""
+    assert mws("count", *given, "-o", "out", "--force", cwd=folder).stderr == ""
 
 
 @pytest.mark.parametrize("given", [["a.txt", "a.txt"], ["b.txt", "c.txt"], ["rows.parquet", "same.parquet"]])

@@ -24,9 +24,10 @@ from mws_hf.text.byte_alphabet import BYTE_OF
 from mws_hf.tokenizer.spans import Encoded, spans_in, token_bytes
 from mws_hf.tokenizer.spec import Spec
 
-SPACE = "▁"
+SPACE, END = "▁", "</s>"
 _NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _BYTE = 1, 2, 3, 4, 6  # types of pieces in sentencepiece_model.proto
 _UNIGRAM, _BPE = 1, 2
+_GZIP, _HEAD = b"\x1f\x8b", 4096
 _SHOWN = 3
 
 
@@ -36,6 +37,19 @@ def needed(name: str) -> Any:
         return importlib.import_module(name)
     except ImportError as error:
         raise MwSError(f"{name} is not installed; pip install {name}") from error
+
+
+def first_bytes(file: Path) -> bytes:
+    """Read the first bytes of a file, unpacked where it is compressed."""
+    try:
+        with file.open("rb") as stored:
+            head = stored.read(_HEAD)
+    except OSError as error:
+        raise MwSError(f"{file}: cannot be read ({first_line(error)}); check the file") from error
+    if head.startswith(_PICKLES):
+        return head
+    with open_binary(file) as stream:
+        return stream.read(_HEAD)
 
 
 @dataclass(frozen=True)

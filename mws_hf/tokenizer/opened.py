@@ -15,8 +15,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from mws_hf.corpus.files import open_binary
-from mws_hf.errors import MwSError, SettingError, brief, first_line, refuse_pointer
+from mws_hf.errors import MwSError, SettingError, brief, refuse_pointer
 from mws_hf.text.byte_alphabet import BYTE_OF, bytes_of
 from mws_hf.text.special import byte_of
 from mws_hf.tokenizer import foreign, layout
@@ -59,6 +58,7 @@ class Opened:
         encoding: the function of texts, where the backend is not asked.
         cutting: the function of a word, of a segmenter.
         size, unknown, decoding, merged: as the properties tell, where the backend is not asked.
+        ends: the token that ends a text, where no tokenizer_config.json tells.
     """
 
     name: str
@@ -71,6 +71,7 @@ class Opened:
     unknown: int | None = None
     decoding: Callable[[list[list[int]]], list[str]] | None = None
     merged: Callable[[], Iterable[tuple[str, str]]] | None = None
+    ends: str | None = None
 
     @property
     def folder(self) -> Path | None:
@@ -98,7 +99,7 @@ class Opened:
         """The token that ends a text, if it is known."""
         if self.live is None or isinstance(self.live, Tokenizer):
             config = None if self.folder is None else self.folder / CONFIG_FILE
-            return None if config is None else token_of(load_settings(config), "eos_token", config)
+            return (None if config is None else token_of(load_settings(config), "eos_token", config)) or self.ends
         return cast("str | None", self.live.eos_token)
 
     @cached_property
@@ -285,7 +286,11 @@ def open_tokenizer(source: Any, *, by_class: bool = False, name: str | None = No
         return _of_directory(place, called, by_class) if place.is_dir() else _of_any_file(place, called, by_class)
     called = name or type(source).__name__
     if isinstance(source, Tokenizer):
+        if not source.get_vocab_size():
+            refuse_empty(f"a {called}")
         return Opened(called, live=source)
+    if hasattr(source, "all_special_tokens") and len(source) <= len(source.all_special_tokens):
+        refuse_empty(f"a {called}")
     if isinstance(getattr(source, "backend_tokenizer", None), Tokenizer):
         return Opened(called, home_of(source), source)
     if hasattr(source, "tokenize") and hasattr(source, "convert_tokens_to_ids"):
@@ -321,7 +326,8 @@ def _of_directory(place: Path, name: str, by_class: bool) -> Opened:
         if file.is_file():
             open_file(file)  # which may say more
             raise MwSError(f"{reason}; mend tokenizer_config.json, or give {file} to take that alone") from error
-        raise MwSError(f"{reason}; it needs a tokenizer.json") from error
+        alone = next((f", or give {path} to take that alone" for path in sorted(place.glob("*.model"))), "")
+        raise MwSError(f"{reason}; it needs a tokenizer.json{alone}") from error
     _check_vocabulary(tokenizer, place, name)
     return (
         _of_slow(tokenizer, name, place) if not getattr(tokenizer, "is_fast", False) else Opened(name, place, tokenizer)
@@ -337,7 +343,7 @@ def _check_vocabulary(tokenizer: Any, place: Path, name: str) -> None:
 
 
 def _of_any_file(place: Path, name: str, by_class: bool) -> Opened:
-    head = _head(place)
+    head = foreign.first_bytes(place)
     refuse_pointer(head, place)
     if head.startswith(_PICKLES):
         raise MwSError(
@@ -353,21 +359,9 @@ def _of_any_file(place: Path, name: str, by_class: bool) -> Opened:
     if place.suffix in (".model", ".spm") or (head.startswith(b"\n") and b"\0" in head):
         if by_class:
             return _of_sentence_piece(place, name)
-        return Opened(name, place, foreign.sentence_piece(place))
+        backend = foreign.sentence_piece(place)
+        return Opened(name, place, backend, ends=foreign.END if backend.token_to_id(foreign.END) is not None else None)
     return Opened(name, place, cutting=foreign.segmentations(place))
-
-
-def _head(file: Path) -> bytes:
-    """Read the first bytes of a file, unpacked where it is compressed."""
-    try:
-        with file.open("rb") as stored:
-            head = stored.read(_HEAD)
-    except OSError as error:
-        raise MwSError(f"{file}: cannot be read ({first_line(error)}); check the file") from error
-    if head.startswith(_PICKLES):
-        return head
-    with open_binary(file) as stream:
-        return stream.read(_HEAD)
 
 
 def _plain(original: Tokenizer) -> Tokenizer:

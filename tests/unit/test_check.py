@@ -15,6 +15,7 @@ from mws_hf.commands.app import app
 from mws_hf.errors import MwSError
 from mws_hf.text.byte_alphabet import bytes_of
 from mws_hf.text.pattern import LLAMA3_PATTERN, with_digits
+from mws_hf.text.sample_texts import NATURAL
 from mws_hf.tokenizer.check import check, repair
 from tests.small_tokenizers import ADVERSARIAL, small_fast
 
@@ -268,3 +269,35 @@ def test_another_vocabulary_beside_is_an_error_and_the_same_one_is_none(name, tm
     (tmp_path / name).unlink()
     (tmp_path / "spiece.model").write_bytes(b"no model of any kind")
     assert [(each.level, each.trap) for each in check(tmp_path).findings] == [("warning", "foreign-vocabulary")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("by_stock_class", [False, True])
+def test_beside_a_model_of_every_type_ids_are_equal_or_check_says_what_happens(by_stock_class, tmp_path):
+    """`transformers` maps types to classes of its own, some with rules about files; a stock class saves no auto_map."""
+    from transformers import CONFIG_MAPPING
+    from transformers.models.auto import tokenization_auto as mapped
+
+    tokenizer = small_fast()
+    tokenizer.save_pretrained(tmp_path)
+    if by_stock_class:
+        config = json.loads((tmp_path / "tokenizer_config.json").read_text())
+        del config["auto_map"]
+        (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    texts = [*NATURAL[:6], "e\u0301 и\u0306", "  a  b"]
+    expected = [each.ids for each in tokenizer.backend_tokenizer.encode_batch(texts)]
+    wrong = getattr(mapped, "MODELS_WITH_INCORRECT_HUB_TOKENIZER_CLASS", ())
+    types, unread, differing = {*mapped.TOKENIZER_MAPPING_NAMES, *CONFIG_MAPPING, *wrong}, [], []
+    for kind in sorted(types):
+        (tmp_path / "config.json").write_text(json.dumps({"model_type": kind}))
+        try:
+            loaded = AutoTokenizer.from_pretrained(tmp_path, local_files_only=True, trust_remote_code=False)
+        except Exception:  # of its configuration, which needs a library or fields that are not here
+            unread.append(kind)
+            continue
+        if [loaded(text)["input_ids"] for text in texts] != expected:
+            differing.append(kind)
+            assert "replaced" in {finding.trap for finding in check(tmp_path).findings if finding.level == "error"}, (
+                kind
+            )
+    assert len(unread) < 10 and (by_stock_class or not differing)

@@ -30,12 +30,23 @@ def test_a_folder_without_a_vocabulary_is_no_tokenizer(name: str, empty: dict[st
             open_tokenizer(tmp_path, by_class=by_class)
     (tmp_path / "text.txt").write_text("some text\n")
     for command in (
-        ("encode", str(tmp_path / "text.txt"), "-t", str(tmp_path), "-o", str(tmp_path / "out")),
+        ("encode", str(tmp_path), str(tmp_path / "text.txt"), "-o", str(tmp_path / "out")),
         ("evaluate", str(tmp_path), "--text", str(tmp_path / "text.txt")),
         ("segment", str(tmp_path), "word"),
     ):
         code, out, _ = mws(*command)
         assert code == 2 and not out
+
+
+def test_an_object_without_a_vocabulary_is_no_tokenizer():
+    from tokenizers import Tokenizer, models
+    from transformers import AddedToken, PreTrainedTokenizerFast
+
+    empty = Tokenizer(models.BPE())
+    with pytest.raises(MwSError, match="no vocabulary"):
+        open_tokenizer(empty)
+    with pytest.raises(MwSError, match="no vocabulary"):
+        open_tokenizer(PreTrainedTokenizerFast(tokenizer_object=empty, eos_token=AddedToken("</s>")))
 
 
 def test_a_tokenizer_json_without_entries_is_no_tokenizer(tmp_path: Path):
@@ -90,10 +101,14 @@ def test_a_folder_with_a_sentence_piece_model_alone_is_a_tokenizer_everywhere(st
     library, own = open_tokenizer(stripping, by_class=True), open_tokenizer(stripping)
     texts = [text for text in NATURAL if "\n" not in text]
     assert [each.ids for each in own.encode(texts)] == [each.ids for each in library.encode(texts)]
-    assert own.eos_token is None and own.vocabulary_size == library.vocabulary_size
+    assert own.eos_token == "</s>" and own.vocabulary_size == library.vocabulary_size
     (tmp_path / "t.txt").write_text("\n".join(texts), encoding="utf-8")
-    code, _, err = mws("encode", str(tmp_path / "t.txt"), "-t", str(stripping), "-o", str(tmp_path / "o"), "-q")
-    assert code in (0, 2), err  # 2: it names no end of text
+    code, _, err = mws("encode", str(stripping), str(tmp_path / "t.txt"), "-o", str(tmp_path / "o"), "-q")
+    assert code == 0, err
+    code, out, err = mws("explain", "unlocks", "--model", str(stripping), "--quiet")
+    assert code == 0 if "bpe" in str(own.spec.kind).lower() else "not BPE" in err
+    code, out, err = mws("export", str(stripping), "--format", "tiktoken", "-o", str(tmp_path / "x"))
+    assert code == 2 and "Traceback" not in err
 
 
 def test_a_tokenizer_that_strips_the_space_is_cut_as_inside_a_sentence(stripping: Path):

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
+from mws_hf.corpus.files import open_binary
 from mws_hf.corpus.segmentations import read_gold
 from mws_hf.errors import MwSError, first_line, library_failure
 from mws_hf.text.byte_alphabet import BYTE_OF
@@ -27,7 +28,7 @@ from mws_hf.tokenizer.spec import Spec
 SPACE, END = "▁", "</s>"
 _NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _BYTE = 1, 2, 3, 4, 6  # types of pieces in sentencepiece_model.proto
 _UNIGRAM, _BPE = 1, 2
-_GZIP, _HEAD = b"\x1f\x8b", 4096
+PICKLES, _HEAD = (b"\x80", b"PK\x03\x04"), 4096
 _SHOWN = 3
 
 
@@ -46,7 +47,7 @@ def first_bytes(file: Path) -> bytes:
             head = stored.read(_HEAD)
     except OSError as error:
         raise MwSError(f"{file}: cannot be read ({first_line(error)}); check the file") from error
-    if head.startswith(_PICKLES):
+    if head.startswith(PICKLES):
         return head
     with open_binary(file) as stream:
         return stream.read(_HEAD)

@@ -36,8 +36,6 @@ from mws_hf.tokenizer.training_record import EVIDENCE_FILE, kinds_by_rank, kinds
 
 Isolated = Literal["space", "none"]
 _BATCH = 4096
-_PICKLES = (b"\x80", b"PK\x03\x04")
-_HEAD = 4096
 _MORFESSOR = re.compile(rb"(#[^\n]*\n|\s)*\d+ [^\t\n]*(\n|$)")
 _TIKTOKEN = re.compile(rb"[A-Za-z0-9+/]+=* 0\r?\n[A-Za-z0-9+/]+=* 1\r?\n")
 _MARKS = ("▁", "Ġ", " ")
@@ -345,7 +343,7 @@ def _check_vocabulary(tokenizer: Any, place: Path, name: str) -> None:
 def _of_any_file(place: Path, name: str, by_class: bool) -> Opened:
     head = foreign.first_bytes(place)
     refuse_pointer(head, place)
-    if head.startswith(_PICKLES):
+    if head.startswith(foreign.PICKLES):
         raise MwSError(
             f"{place}: a pickle, and reading one can run code; save a Morfessor model as text: morfessor -l {place} -S "
             "FILE"

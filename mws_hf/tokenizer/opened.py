@@ -106,10 +106,12 @@ class Opened:
         if training is not None and hasattr(training, "settings"):
             return {"settings": training.settings}
         folder = self._folder_with_record
-        return {} if folder is None or self.is_segmenter else whole_record(folder, self.backend)
+        return {} if folder is None else whole_record(folder, self.backend)
 
     @cached_property
     def _folder_with_record(self) -> Path | None:
+        if self.is_segmenter:
+            return None
         if getattr(self.live, "home", None) is not None and self.folder is not None:
             fetch_record(self.folder)  # transformers fetched the files of its class alone
         return self.folder

@@ -160,5 +160,5 @@ def test_a_report_needs_neither_text_nor_gold_and_shows_them_all(tmp_path, model
     )
     gold = tmp_path / "gold.tsv"
     gold.write_text(GOLD)
-    assert mws("report", str(tmp_path / "ours"), f"cut={gold}", "--gold", str(gold), "-o", str(page))[0] == 0
+    assert mws("report", str(tmp_path / "ours"), f"cut={gold}", "--gold", str(gold), "-o", str(page), "--force")[0] == 0
     assert "<td>1.000<small>" in page.read_text(encoding="utf-8")

@@ -130,9 +130,13 @@ def names() -> list[str]:
 
 def code(experiment: Experiment) -> str:
     """What fixes the figures of an experiment: a digest of the package but for `NO_FIGURE`, of the lab, and of it."""
+    return stamp([*package(), *sorted(LAB.glob("*.py")), LAB / "experiments" / f"{experiment.name}.py"])
+
+
+def package() -> list[Path]:
+    """The files of the package that figures depend on."""
     root = Path(mws_hf.__file__).parent
-    files = [file for file in sorted(root.rglob("*.py")) if file.relative_to(root).parts[0] not in NO_FIGURE]
-    return stamp([*files, *sorted(LAB.glob("*.py")), LAB / "experiments" / f"{experiment.name}.py"])
+    return [file for file in sorted(root.rglob("*.py")) if file.relative_to(root).parts[0] not in NO_FIGURE]
 
 
 def stamp(files: Iterable[Path]) -> str:

@@ -19,7 +19,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from lab.systems import MWS, train_system
+from lab import systems
+from lab.cells import package, stamp
 
 from lm.config import RunConfig
 from lm.data import read_split
@@ -76,9 +77,13 @@ def train_tokenizer(run: Run, text: Texts, work: Path) -> Path:
     if (directory / "about.json").is_file():
         return directory
     started = time.process_time()
-    train_system(run.system, _counts(text, work), run.vocabulary, directory)
+    systems.train_system(run.system, _counts(text, work), run.vocabulary, directory)
     seconds = round(time.process_time() - started, 1)
-    about = {"options": MWS.get(run.system), "revision": revision(), "cpu_seconds": seconds}
+    about = {
+        "options": systems.MWS.get(run.system),
+        "revision": stamp([*package(), Path(systems.__file__)]),
+        "cpu_seconds": seconds,
+    }
     write_text(directory / "about.json", json.dumps(about) + "\n")
     return directory
 
@@ -92,12 +97,6 @@ def _counts(text: Texts, work: Path) -> Any:
     if not file.is_file():
         count_documents(read_split(RunConfig(tokenizer="", **text.of_run())).pool).save(file)
     return WordCounts.load(file)
-
-
-def revision() -> str:
-    """Commit of the package, with a mark when tracked files differ from it."""
-    command = ["git", "describe", "--always", "--dirty", "--abbrev=12"]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip() or "unknown"
 
 
 def run_config(run: Run, preset: Preset, text: Texts, tokenizer: Path, records: Records) -> RunConfig:

@@ -42,7 +42,7 @@ def open_run(run_dir: str | os.PathLike[str]) -> tuple[Any, Codec]:
     """
     path = Path(run_dir) / MODEL
     if not (path / "config.json").is_file():
-        raise MwSError(f"{run_dir}: no finished run there; train it first: python -m lm pretrain")
+        raise MwSError(f"{run_dir}: no finished run there; train it first: python scripts/lm pretrain")
     model_type = json.loads((path / "config.json").read_text(encoding="utf-8"))["model_type"]
     kind = MultiTokenModel if model_type == MultiTokenModel.config_class.model_type else AutoModelForCausalLM
     device = "cuda" if torch.cuda.is_available() else "cpu"

@@ -3,6 +3,7 @@
     python3 scripts/project.py demo    train a Russian tokenizer and load it with AutoTokenizer
     python3 scripts/project.py test    lint, types, doctests, the tests of every day, try-wheel
     python3 scripts/project.py test-all    also versions, clusters, a browser, clients, sdist: before a release
+    python3 scripts/project.py lowest    the tests of every day with the oldest libraries that pyproject.toml allows
     python3 scripts/project.py wheel FOLDER    build a wheel for this Python that carries the kernels compiled
     python3 scripts/project.py try-wheel [FILE]    run every block of README, as printed, in the root of a copy of this
                                                    checkout, then README and quick start in an empty folder that holds
@@ -212,8 +213,20 @@ def test_all() -> None:
     package()
 
 
+def lowest() -> None:
+    """Run the quick tests with the oldest release of each library that pyproject.toml allows."""
+    with tempfile.TemporaryDirectory() as scratch:
+        venv.create(scratch, with_pip=True)
+        python = Path(scratch, SCRIPTS, "python")
+        run(python, "-m", "pip", "install", "--quiet", "uv")
+        uv = (python, "-m", "uv", "pip", "install", "--quiet", "--python", python)
+        run(*uv, "--resolution", "lowest-direct", "--editable", ".[baselines,plot,datasets,uk]")
+        run(*uv, "pytest", "pytest-xdist", "hypothesis", "parameterized", "protobuf")
+        run(python, "-m", "pytest", "-n", "2", "--dist", "worksteal", "tests/unit", "tests/process")
+
+
 if __name__ == "__main__":
-    jobs = {"demo": demo, "test": test, "test-all": test_all}
+    jobs = {"demo": demo, "test": test, "test-all": test_all, "lowest": lowest}
     if len(sys.argv) in (2, 3) and sys.argv[1] == "try-wheel":
         try_wheel(*sys.argv[2:])
     elif len(sys.argv) == 3 and sys.argv[1] == "wheel":

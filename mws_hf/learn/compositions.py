@@ -121,7 +121,7 @@ def check_fits(starts: Longs, counts: Longs, scale: int, price: float = 0.0) -> 
         factor = (needed >> BITS) + 1
         raise MwSError(
             f"the words add up to {letters} letters of text, more than can be weighed; divide all counts by {factor} "
-            "or more"
+            "or more (the merges may differ a little: capitals count from so many occurrences on)"
         )
 
 

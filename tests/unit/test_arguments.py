@@ -243,6 +243,7 @@ def test_what_is_saved_without_transformers_is_what_transformers_saves(special: 
     trainer.train_from_counts(counts).save_pretrained(tmp_path / "theirs")
     ours, theirs = ({p.name: p.read_bytes() for p in (tmp_path / name).iterdir()} for name in ("ours", "theirs"))
     assert b"# theirs" in theirs.pop("README.md")
+    theirs.pop("special_tokens_map.json", None)  # transformers 4 writes it too
     assert ours == theirs
 
 

@@ -7,6 +7,7 @@ import json
 import shutil
 
 import pytest
+import transformers
 from tokenizers import Regex, Tokenizer, decoders, pre_tokenizers
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 from typer.testing import CliRunner
@@ -107,6 +108,8 @@ def test_what_was_measured_of_a_pattern_is_told(pattern, digits, verdicts, tmp_p
 @ALPHABETS
 @pytest.mark.parametrize("trap", SPOILED)
 def test_each_trap_is_seen_and_repaired_and_ids_stay(trap, alphabet, tmp_path):
+    if trap == "replaced" and transformers.__version__ < "5":
+        pytest.skip("transformers 4 replaces no class")
     tokenizer = small_fast(alphabet=alphabet)
     tokenizer.save_pretrained(tmp_path)
     SPOILED[trap](tmp_path)

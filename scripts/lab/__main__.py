@@ -39,7 +39,9 @@ def main() -> None:
     asked = parser.parse_args()
     until = time.monotonic() + 60 * asked.minutes
     place = Place(asked.data, asked.work, asked.results, dict(each.split("=", 1) for each in getattr(asked, "with")))
-    only = {name: values.split(",") for name, _, values in (each.partition("=") for each in asked.only)}
+    only: dict[str, list[str]] = {}
+    for name, _, values in (each.partition("=") for each in asked.only):
+        only.setdefault(name, []).append(values)
     for name in names() if asked.do == "list" or asked.names == ["all"] else asked.names:
         experiment = Experiment.of(name)
         rows = rows_of(name, place.results)

@@ -46,7 +46,7 @@ class Place:
     data: Path = Path("../shared/data")
     work: Path = Path("out/lab")
     results: Path = RESULTS
-    given: Mapping[str, str] = field(default_factory=dict)
+    given: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def path(self, name: str, about: str) -> Path:
         """What the user gave by ``--with NAME=PATH``.
@@ -101,13 +101,14 @@ class Experiment:
         Raises:
             MwSError: an axis or a value that is none.
         """
-        only = only or {}
-        for name, values in only.items():
+        chosen: dict[str, list[str]] = {}
+        for name, given in (only or {}).items():
             known = [str(value) for value in self.axes.get(name, ())]
+            chosen[name] = values = [one for each in given for one in ([each] if each in known else each.split(","))]
             if unknown := [value for value in values if value not in known]:
                 axes = "; ".join(f"{axis}: {', '.join(map(str, known))}" for axis, known in self.axes.items())
                 raise MwSError(f"{self.name} has no {name}={','.join(unknown)}; its axes are {axes}")
-        values = [[v for v in axis if name not in only or str(v) in only[name]] for name, axis in self.axes.items()]
+        values = [[v for v in axis if name not in chosen or str(v) in chosen[name]] for name, axis in self.axes.items()]
         cells = [dict(zip(self.axes, each, strict=True)) for each in product(*values)]
         exists: Callable[[Cell], bool] = getattr(self.module, "exists", lambda cell: True)
         return [cell for cell in cells if exists(cell)]
@@ -169,11 +170,12 @@ def keep(experiment: Experiment, new: Iterable[Row], results: Path = RESULTS) ->
 
 
 def measure(experiment: Experiment, place: Place, due: Sequence[Cell], until: float = float("inf")) -> Iterator[Row]:
-    """Measure cells; each row is kept before the next begins, and no group of cells begins after `until`."""
+    """Measure cells; each row is kept as it comes, of cells that are compared all; no group begins after `until`."""
+    measured, together = experiment.module.measure, getattr(experiment.module, "TOGETHER", False)
     for _, group in groupby(due, key=experiment.group):
         if time.monotonic() > until:
             return
-        for cell, figures in experiment.module.measure(place, list(group)):
-            row = {**cell, **figures, "code": code(experiment)}
-            keep(experiment, [row], place.results)
-            yield row
+        found = ({**cell, **figures, "code": code(experiment)} for cell, figures in measured(place, list(group)))
+        for rows in [list(found)] if together else ([row] for row in found):
+            keep(experiment, rows, place.results)
+            yield from rows

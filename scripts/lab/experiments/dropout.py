@@ -88,7 +88,7 @@ def table(rows: list[Row]) -> str:
         for name in TOLD:
             gaps = [100 * (row[name] / plain[row["seed"]][name] - 1) for row in own if row["seed"] in plain]
             told = f"{statistics.mean(row[name] for row in own):.4f}"
-            line.append(told if way == "no dropout" else f"{told} ({interval(gaps)})")
+            line.append(told if way == "no dropout" or not gaps else f"{told} ({interval(gaps)})")
         lines.append(line)
     header = ["merges that fail", "seeds", "bytes per token in training", *TOLD]
     return f"{about(__doc__)}\n\n{markdown_table(header, lines)}"

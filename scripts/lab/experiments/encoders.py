@@ -89,8 +89,9 @@ def table(rows: list[Row]) -> str:
     parts = []
     for (megabytes,), here in groups(rows, "megabytes").items():
         others = dict.fromkeys(row["program"] for row in here if not row.get("same", True))
-        note = f"Ids of the first {COMPARED:,} lines are those of `tokenizers` {here[0]['tokenizers']}"
+        done = next((row for row in here if "ids" in row), {"ids": 0, "tokenizers": "(none ran)"})
+        note = f"Ids of the first {COMPARED:,} lines are those of `tokenizers` {done['tokenizers']}"
         note += f", but not all of {', '.join(others)}." if others else "."
-        title = f"## {megabytes:.1f} MB, {here[0]['ids']:,} ids"
+        title = f"## {megabytes:.1f} MB, {done['ids']:,} ids"
         parts.append(f"{title}\n\n{note} {race(here, ('encoder', 'seconds', 'times `mws encode`'))}")
     return "\n\n".join(parts)

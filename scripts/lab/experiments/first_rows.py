@@ -69,9 +69,10 @@ def table(rows: list[Row]) -> str:
     for init, own in runs.items():
         line = [str(init), str(len(own))]
         for language, step in columns:
-            gaps = [own[seed][step][language] - runs["mean"][seed][step][language] for seed in own]
+            plain = runs.get("mean", {})
+            gaps = [own[seed][step][language] - plain[seed][step][language] for seed in own if seed in plain]
             spread = "" if step == "0" or len(gaps) < 2 else f" ± {statistics.stdev(gaps):.3f}"
-            told = "" if init == "mean" else f" ({statistics.mean(gaps):+.3f}{spread})"
+            told = "" if init == "mean" or not gaps else f" ({statistics.mean(gaps):+.3f}{spread})"
             line.append(f"{statistics.mean(each[step][language] for each in own.values()):.3f}{told}")
         lines.append(line)
     header = ["first rows", "orders", *(f"{name}, step {step}" for name, step in columns)]

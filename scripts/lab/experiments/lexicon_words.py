@@ -40,5 +40,6 @@ def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
 
 def table(rows: list[Row]) -> str:
     """A row a word, a column a system."""
-    lines = [[str(word), *(row["cut"] for row in here)] for (word,), here in groups(rows, "word").items()]
+    both = [here for here in groups(rows, "word").values() if len(here) == 2]
+    lines = [[here[0]["word"], *(row["cut"] for row in here)] for here in both]
     return markdown_table(["word", "BPE", "MwS"], lines, numbers=False)

@@ -100,8 +100,9 @@ def table(rows: list[Row]) -> str:
     for system in dict.fromkeys(row["system"] for row in rows):
         line = [system]
         for kind in AXES["kind"]:
-            here, bpe = value[system, kind], value.get(("bpe", kind))
-            line.append(f"{here:.3f}" + (f" ({100 * (here / bpe - 1):+.1f} %)" if bpe and system != "bpe" else ""))
+            here, bpe = value.get((system, kind)), value.get(("bpe", kind))
+            more = f" ({100 * (here / bpe - 1):+.1f} %)" if here and bpe and system != "bpe" else ""
+            line.append(f"{here:.3f}{more}" if here else "")
         lines.append(line)
     header = ["system", *AXES["kind"]]
     return f"## Bytes per token on held-out text, 32,000 entries\n\n{markdown_table(header, lines)}"

@@ -85,6 +85,8 @@ def table(rows: list[Row]) -> str:
     lines = []
     for (_, language), here in groups(rows, "size", "language").items():
         by = {row["system"]: row for row in here}
+        if len(by) < len(SYSTEMS):
+            continue
         for column, kind in enumerate(("all", "never seen")):
             seeds = {name: [run[column] for run in row["by_seed"]] for name, row in by.items()}
             means = {name: statistics.mean(each) for name, each in seeds.items()}

@@ -78,10 +78,8 @@ def open_base(source: Any) -> Base:
     spec = read_spec(file) if file.suffix == ".json" and file.is_file() else opened.spec.raw
     named = named_tokens(file.parent)
     if named.difference(opened.backend.get_vocab()):
-        spec = {
-            **spec,
-            "added_tokens": [*spec.get("added_tokens", []), *_counted_by_class(opened, file.parent)],
-        }
+        added = [*spec.get("added_tokens", []), *_counted_by_class(opened, file.parent)]
+        spec = {**spec, "added_tokens": added}
         return Base.of(Spec(spec).open(), opened.name, spec, named)
     return Base.of(opened.backend, opened.name, spec, named)
 
@@ -92,11 +90,9 @@ def named_tokens(folder: Path) -> set[str]:
     for name in (CONFIG_FILE, "special_tokens_map.json"):
         settings = load_settings(folder / name)
         decoder, extra = settings.get("added_tokens_decoder") or {}, settings.get("extra_special_tokens") or []
-        listed = [
-            *settings.get("additional_special_tokens", []),
-            *(extra.values() if isinstance(extra, dict) else extra),
-        ]
-        listed += [*decoder.values(), *(token for role, token in settings.items() if role.endswith("_token"))]
+        listed = [token for role, token in settings.items() if role.endswith("_token")]
+        listed += [*decoder.values(), *(extra.values() if isinstance(extra, dict) else extra)]
+        listed += settings.get("additional_special_tokens") or []
         contents = (token.get("content") if isinstance(token, Mapping) else token for token in listed)
         found.update(token for token in contents if isinstance(token, str))
     return found

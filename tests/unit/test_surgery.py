@@ -113,7 +113,7 @@ def test_transformers_reads_what_is_saved_and_files_follow(kind, operation, tmp_
 @pytest.mark.parametrize(
     "settings",
     [
-        {"pad_token": "<pad>"},
+        {"pad_token": "<pad>", "additional_special_tokens": None, "extra_special_tokens": None},
         {"additional_special_tokens": ["<a>", "<b>"], "mask_token": MASK},
         {"pad_token": " talking"},  # an entry like others, but for the config
     ],

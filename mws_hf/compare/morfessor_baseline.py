@@ -42,9 +42,9 @@ class MorfessorModel:
         self._model = needed("morfessor").BaselineModel()
         self._model.load_segmentations([(count, "".join(pieces), pieces) for count, pieces in self._segmentations])
 
-    def segment(self, word: str) -> list[str]:
+    def segment(self, word: str, smoothing: float = 0) -> list[str]:
         """Cut a word in the cheapest way (Viterbi); a word with unseen characters is cut as well as it can be."""
-        return morfessor_cut(self._model, word)
+        return morfessor_cut(self._model, word, smoothing)
 
     def save(self, directory: Path) -> None:
         """Write the table of segmented words: count, then the pieces, separated by tabs."""
@@ -143,5 +143,5 @@ def _segments(pre_token: str, model: MorfessorModel) -> list[str]:
     word = pre_token.removeprefix(" ")
     if not word.isalpha() or len(word) > MAX_LENGTH:
         return [pre_token]
-    first, *others = model.segment(word)
+    first, *others = model.segment(word, 1)  # as the library cuts, with which the published rows were learnt
     return [pre_token[: len(pre_token) - len(word)] + first, *others]

@@ -87,9 +87,9 @@ def segmentations(file: Path) -> Segmentations:
     return Segmentations(file, pieces)
 
 
-def morfessor_cut(model: Any, word: str) -> list[str]:
-    """Cut a word as the program `morfessor-segment` does, which does not count the word itself as one more morph."""
-    return [str(piece) for piece in model.viterbi_segment(word, 0)[0]]
+def morfessor_cut(model: Any, word: str, smoothing: float = 0) -> list[str]:
+    """Cut a word as the program `morfessor-segment` does; the library alone would count a new morph once (1)."""
+    return [str(piece) for piece in model.viterbi_segment(word, smoothing)[0]]
 
 
 def morfessor(file: Path) -> Callable[[str], list[str]]:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from mws_hf import MwSError, MwSTokenizerFast
+from mws_hf import MwSError, MwSTokenizerFast, MwSTrainer
 from mws_hf.commands.app import app
 from mws_hf.tokenizer.hub import is_repository
 from tests.fake_hub import running_hub
@@ -138,3 +138,26 @@ def test_hub_names_serve_every_command(tmp_path: Path):
     assert "hf download user/small" in repair
     assert "no such repository" in absent and "holds no tokenizer" in empty
     assert not [request for request in hub.requests if "safetensors" in request]
+
+
+EXPLAIN = """
+import sys
+from mws_hf import MwSTokenizer, MwSTokenizerFast
+for kind in (MwSTokenizerFast, MwSTokenizer):
+    tokenizer = kind.from_pretrained("user/ours", subfolder="inside")
+    assert tokenizer.explain("писатель").spelt, kind
+tokenizer.set_dropout(0.5, kind="morph")
+"""
+
+
+def test_the_record_of_a_tokenizer_on_the_hub_is_found_in_its_subfolder(tmp_path: Path):
+    text = ["перечитать читатель писатель писал читал переписать"] * 40
+    MwSTrainer(vocab_size=420, show_progress=False).train(text).save_pretrained(tmp_path / "ours")
+    with running_hub() as hub:
+        files = {f"inside/{path.name}": path.read_bytes() for path in (tmp_path / "ours").iterdir()}
+        hub.repositories["user/ours"] = files
+        environment = {**os.environ, "HF_ENDPOINT": hub.address, "HF_HOME": str(tmp_path / "home")}
+        environment = {key: value for key, value in environment.items() if "OFFLINE" not in key}
+        command = [sys.executable, "-c", EXPLAIN]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr[-2000:]

@@ -155,7 +155,7 @@ def test_morph_bpe_merges_inside_the_segments_of_morfessor():
     }  # bare stems too, or none is worth an entry
     counts = WordCounts.from_mapping(words, pattern=DEFAULT_PATTERN)
     model = train("morfessor-frequent", counts, 0)
-    segments = {piece for word in words for piece in model.segment(word.strip(), 1)}
+    segments = {piece for word in words for piece in model.segment(word.strip())}
     assert segments & set(endings)
     tokenizer = build_morph_bpe(Task(counts, 2000))
     tokens = {token.strip() for token in tokenizer.get_vocab() if not token.startswith("<")}

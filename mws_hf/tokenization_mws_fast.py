@@ -17,6 +17,7 @@ from transformers.utils import PaddingStrategy
 from mws_hf.errors import MwSError
 from mws_hf.portable import Held, PortableMixin, home_of
 from mws_hf.text.byte_alphabet import Alphabet
+from mws_hf.text.special import BYTE_TOKENS
 from mws_hf.tokenizer.backend import base_vocab, build_backend, is_byte_level, pattern_of, settle_leading_space
 from mws_hf.tokenizer.file import load_json, refuse_empty, surrogate_error
 from mws_hf.tokenizer.spec import Spec, bpe_model, has_leading_space
@@ -239,8 +240,9 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         bare = Tokenizer.from_str(self.backend_tokenizer.to_str())
         settle_leading_space(bare, False)
         texts, pattern = _normalized(text_iterator, bare), pattern_of(bare)
+        least = len(special) + len(BYTE_TOKENS)  # a smaller number makes no merges, as transformers' own classes do
         settings = Settings(
-            **kwargs, vocab_size=vocab_size, special_tokens=special, alphabet=kind, pattern=pattern,
+            **kwargs, vocab_size=max(vocab_size, least), special_tokens=special, alphabet=kind, pattern=pattern,
             show_progress=show_progress,
         )  # fmt: skip
         counted = count_documents(

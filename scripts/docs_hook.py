@@ -6,16 +6,15 @@ another file of the repository becomes its path, for the site has only the pages
 
 from __future__ import annotations
 
+import os
 import posixpath
 import re
 from pathlib import Path
 from typing import Any
 
-import typer
 from mkdocs.structure.files import File, Files
-from typer.testing import CliRunner
 
-from mws_hf.commands.app import COMMANDS, app
+from mws_hf.commands.app import COMMANDS, parser_of
 from mws_hf.learn.settings import SETTINGS
 from mws_hf.text.markdown import markdown_table
 
@@ -73,7 +72,5 @@ def links_of_the_site(markdown: str, page: str) -> str:
 
 def help_of(command: str) -> str:
     """What `mws COMMAND --help` prints."""
-    result = CliRunner().invoke(app, [command, "--help"], prog_name="mws", env={"COLUMNS": "100"})
-    if result.exit_code:
-        raise typer.Exit(result.exit_code)
-    return str(result.stdout).strip()
+    os.environ["COLUMNS"] = "100"
+    return parser_of(command)[0].format_help().strip()

@@ -3,16 +3,14 @@
 import json
 import sys
 
-from typer.testing import CliRunner
-
-from mws_hf.commands.app import app
 from mws_hf.tokenizer.opened import open_tokenizer
+from tests.in_process import invoke
 
 
 def main() -> None:
     assert open_tokenizer("user/small").name == "user/small"
     for line in sys.stdin:
-        done = CliRunner().invoke(app, json.loads(line))
+        done = invoke(json.loads(line))
         print(json.dumps([done.exit_code, done.stdout, str(done.exception or "")]))
 
 

@@ -7,7 +7,7 @@ import io
 import logging
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 from unittest import mock
 
@@ -39,7 +39,7 @@ def mws(*arguments: object, stdin: str = "", cwd: str | os.PathLike[str] | None 
         _added(told),
     ):
         try:
-            run(app, "mws")
+            run(app)
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else int(end.code is not None)
     for text in texts[1:]:
@@ -55,3 +55,35 @@ def _added(handler: logging.Handler) -> Iterator[None]:
         yield
     finally:
         root.removeHandler(handler)
+
+
+class Result(NamedTuple):
+    """What a command left: its error as an exception, exit code 1, where `mws` prints it as a line."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+    exception: BaseException | None
+
+    @property
+    def output(self) -> str:
+        """Both streams."""
+        return self.stdout + self.stderr
+
+
+def invoke(arguments: Iterable[object], given: str | bytes = "") -> Result:
+    """Run a command of `mws` without what stands around it: logging, the environment and signals stay as they are."""
+    content = given.encode() if isinstance(given, str) else given
+    texts = [io.TextIOWrapper(io.BytesIO(each), encoding="utf-8") for each in (content, b"", b"")]
+    code, error = 0, None
+    with mock.patch.object(sys, "stdin", texts[0]), contextlib.redirect_stdout(texts[1]):
+        with contextlib.redirect_stderr(texts[2]):
+            try:
+                app([str(each) for each in arguments])
+            except SystemExit as end:
+                code = end.code if isinstance(end.code, int) else int(end.code is not None)
+            except Exception as raised:
+                code, error = 1, raised
+    for text in texts[1:]:
+        text.flush()
+    return Result(code, *(text.buffer.getvalue().decode() for text in texts[1:]), error)

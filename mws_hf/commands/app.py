@@ -1,26 +1,25 @@
-"""The table of commands, and the typer application that imports a command's module only when it is called.
+"""The table of commands, and how a command is read: its module is imported only when it is called.
 
+The parameters of a command's function are its arguments and options; each annotation says which (`commands.options`).
 A setting that the library refuses is named as it is typed: `vocab_size=5` is ``--vocab-size 5`` there.
 """
 
 from __future__ import annotations
 
+import argparse
 import ctypes
-import functools
+import difflib
 import importlib
 import inspect
-import os
 import re
+import shutil
 import signal
 import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from types import FrameType
-from typing import Annotated, Any, get_args
-
-import typer
-from typer.core import TyperCommand, TyperGroup
+from math import inf
+from types import FrameType, NoneType, UnionType
+from typing import Any, Literal, NoReturn, Union, get_args, get_origin
 
 import mws_hf
 from mws_hf.errors import MwSError, SettingError, Terminated, ending
@@ -50,160 +49,198 @@ RESUMED = ("compare", "encode")
 LARGE = ("train", "count", "compare", "extend")
 """The commands that hold large arrays."""
 
-_PLAIN_WORDS = (
-    (r"Input should (have|be)", r"must \1"),
-    (r"greater than or equal to (\S+)", r"\1 or more"),
-    (r"less than or equal to (\S+)", r"\1 or less"),
-    (r", unable to (parse|interpret) (string|input).*", ""),
-    (r"\ba valid integer( range)?", "a whole number"),
-    (r"\ba valid (number|float)( range)?", "a number"),
-)
-"""What typer's validation says of a value -> the same for people, who type numbers and not inputs or strings."""
+
+_ABOUT = "Morphemic BPE tokenizers from raw text: train, look inside, measure, encode."
+_KINDS = {int: ("a whole number", "INTEGER"), float: ("a number", "NUMBER")}
 
 
-class PanelCommand(TyperCommand):
-    """A command whose help lists options under the headings of `panels`; those that none names come last."""
-
-    panels: Mapping[str, Sequence[str]] = {}
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments; what is wrong with a value is said in plain words."""
-        _take_plain_values(self.get_params(ctx))
-        try:
-            return super().parse_args(ctx, args)
-        except Exception as error:  # click's BadParameter or, by version, the one of typer's own copy of click
-            if isinstance(getattr(error, "message", None), str):
-                for pattern, words in _PLAIN_WORDS:
-                    error.message = re.sub(pattern, words, error.message)  # type: ignore[attr-defined]
-            raise
-
-    def format_help_text(self, ctx: Any, formatter: Any) -> None:
-        """Write the text: examples, which are indented, each on one line that can be pasted, names in one piece."""
-        for paragraph in inspect.cleandoc(self.help or "").split("\n\n"):
-            formatter.write_paragraph()
-            if paragraph.startswith("    "):
-                formatter.write(f"  {paragraph}\n")
-                continue
-            text = " ".join(paragraph.split())
-            wrapped = textwrap.wrap(text, formatter.width - 2, break_long_words=False, break_on_hyphens=False)
-            formatter.write("".join(f"  {line}\n" for line in wrapped))
-
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write arguments, then each panel."""
-        records = {param: _without_types(param.get_help_record(ctx)) for param in self.get_params(ctx)}
-        arguments = [line for param, line in records.items() if line and param.param_type_name == "argument"]
-        left = {str(param.name): line for param, line in records.items() if line and param.param_type_name == "option"}
-        panels = [(title, [left.pop(name) for name in names if name in left]) for title, names in self.panels.items()]
-        rest = "Other options" if panels else "Options"
-        for title, lines in [("Arguments", arguments), *panels, (rest, [*left.values()])]:
-            if lines:
-                with formatter.section(title):
-                    formatter.write_dl(lines)
+def app(arguments: Sequence[str]) -> None:
+    """Run the command that stands first in `arguments`."""
+    name = arguments[0] if arguments else "--help"
+    if name == "--version":
+        print(f"mws_hf {mws_hf.__version__}")
+    elif name in ("--help", "-h"):
+        lines = [f"  {command:<12}{line}" for command, (_, _, line) in COMMANDS.items()]
+        more = (
+            "Options:\n  --version   Print the version and exit.\n  --help      Print this, or with COMMAND its help."
+        )
+        print(f"Usage: mws COMMAND ...\n\n  {_ABOUT}\n", "Commands:", *lines, f"\n{more}", sep="\n")
+    elif name not in COMMANDS:
+        raise MwSError(f"{name}: no such command{_nearest(name, COMMANDS)}; `mws --help` lists all")
+    else:
+        _run(name, arguments[1:])
 
 
-def _take_plain_values(params: Sequence[Any]) -> None:
-    """Spare plainly right values the check of those versions of typer that load pydantic for it, which takes .15 s."""
-    for param in params:
-        if hasattr(param, "type_descriptor") and "process_value" not in vars(param):
-            param.process_value = functools.partial(_processed, param, param.process_value)
+def _run(name: str, arguments: Sequence[str]) -> None:
+    parser, checks = parser_of(name)
+    given = vars(parser.parse_intermixed_args(list(arguments)))
+    for parameter, check in checks.items():
+        given[parameter] = check(given[parameter])
+    if signal.getsignal(signal.SIGINT) not in (signal.SIG_IGN, signal.SIG_DFL):
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGTERM) not in (signal.SIG_IGN, signal.SIG_DFL):
+        signal.signal(signal.SIGTERM, _terminate)
+    if name in LARGE:
+        _return_freed_memory()
+    try:
+        _function(name)(**given)
+    except SettingError as error:
+        from mws_hf.commands.options import option_of
+
+        raise MwSError(f"{option_of(error.name)} {error.value} {error.said}") from error
+    except KeyboardInterrupt as interrupt:
+        said, code = ending(interrupt)
+        again = "; the same command goes on from here" if name in RESUMED else ""
+        sys.stderr.write(f"\n{said}{again}\n")
+        sys.exit(code)
 
 
-def _processed(param: Any, check: Callable[[Any, Any], Any], ctx: Any, value: Any) -> Any:
-    kind, info = param.type_descriptor.annotation, param.type_descriptor.parameter_info
-    any_path = info.file_okay and info.dir_okay and not (info.exists or info.writable or info.resolve_path)
-    if value is None and not param.required:
-        value = () if param.multiple or param.nargs == -1 else None
-    elif kind == list[str] and isinstance(value, (list, tuple)) and value and all(type(each) is str for each in value):
-        value = list(value)
-    elif kind is Path and type(value) is str and any_path and (not os.path.exists(value) or os.access(value, os.R_OK)):
-        value = Path(value)
-    elif value not in get_args(kind) and not (kind in (str, int, float, bool) and type(value) is kind):
-        return check(ctx, value)
-    return value if param.callback is None else param.callback(ctx, param, value)
-
-
-def _without_types(record: tuple[str, str] | None) -> tuple[str, str] | None:
-    """Return a line of help without ``<list[str]>``, which some versions of typer put after a name."""
-    return record and (re.sub(r" <list\[\w+\]>", "", record[0]), record[1])
-
-
-class LazyGroup(TyperGroup):
-    """The commands of the table, each loaded when it is called or asked for its own help."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read what stands before the command."""
-        _take_plain_values(self.get_params(ctx))
-        return super().parse_args(ctx, args)
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        """List the names of all commands, in the order of the table."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Load a command by its name; None for an unknown name."""
-        if cmd_name in COMMANDS and cmd_name not in self.commands:
-            self.commands[cmd_name] = _load(cmd_name)
-        return self.commands.get(cmd_name)
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command called; a mistyped name is compared with all commands, which are loaded for it."""
-        if args[0] not in COMMANDS:
-            for name in COMMANDS:
-                self.get_command(ctx, name)
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the list of commands from the table alone."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, _, line) in COMMANDS.items()])
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run a command; Ctrl-C and SIGTERM end it with one line."""
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt as interrupt:
-            said, code = ending(interrupt)
-            again = "; the same command goes on from here" if ctx.invoked_subcommand in RESUMED else ""
-            sys.stderr.write(f"\n{said}{again}\n")
-            sys.exit(code)
-
-
-def _load(name: str) -> Any:
+def _function(name: str) -> Callable[..., None]:
     place, function, _ = COMMANDS[name]
-    module = importlib.import_module(f"mws_hf.commands.{place}")
-    single = typer.Typer(add_completion=False, rich_markup_mode=None)
-    single.command(name, cls=PanelCommand)(_prepared(getattr(module, function), name in LARGE))
-    command: Any = typer.main.get_command(single)
-    command.panels = getattr(module, "PANELS", {}).get(name, {})
-    for each in command.params:
-        if (
-            each.param_type_name == "option"
-            and each.default is None
-            and not (each.required or "[def" in (each.help or ""))
-        ):
-            each.help = f"{each.help}  [default: none]"
-    return command
+    found: Callable[..., None] = getattr(importlib.import_module(f"mws_hf.commands.{place}"), function)
+    return found
 
 
-def _prepared(function: Callable[..., None], large: bool) -> Callable[..., None]:
-    """Wrap a command: signals let it clean up, its arrays find memory, its errors name options as they are typed."""
+def _nearest(given: str, known: Sequence[str] | Mapping[str, Any]) -> str:
+    """Name what may have been meant, for the middle of a message.
 
-    @functools.wraps(function)
-    def begin(*arguments: Any, **options: Any) -> None:
-        if signal.getsignal(signal.SIGINT) not in (signal.SIG_IGN, signal.SIG_DFL):
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-        if signal.getsignal(signal.SIGTERM) not in (signal.SIG_IGN, signal.SIG_DFL):
-            signal.signal(signal.SIGTERM, _terminate)
-        if large:
-            _return_freed_memory()
+    >>> _nearest("trian", ["train", "trim"]), _nearest("serve", ["train"])
+    (" (did you mean 'train'?)", '')
+    """
+    found = difflib.get_close_matches(given, list(known), 1)
+    return f" (did you mean {found[0]!r}?)" if found else ""
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are those of a user: one line, with the option as it is typed and an example."""
+
+    example = ""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong."""
+        kind, _, rest = message.partition(": ")
+        if kind == "the following arguments are required":
+            raise MwSError(f"{rest.replace('/-o', '')} is missing; for example: {self.example}")
+        if kind == "unrecognized arguments":
+            first = rest.split()[0]
+            alike = _nearest(first.partition("=")[0], self._option_string_actions)
+            raise MwSError(f"{first}: {self.prog} takes no such argument{alike}; `{self.prog} --help` lists all")
+        raise MwSError(f"{message.removeprefix('argument ')}; see `{self.prog} --help`")
+
+
+class _Switch(argparse.Action):
+    """An option without a value; where it has two names, ``--all/--short``, the second turns it off."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+        """Keep what was given."""
+        setattr(namespace, self.dest, option_string != self.const)
+
+
+def parser_of(name: str) -> tuple[argparse.ArgumentParser, dict[str, Callable[[Any], Any]]]:
+    """Make the parser of a command, and say which of its values are checked by which function."""
+    from mws_hf.commands.options import Argument
+
+    function = _function(name)
+    width = shutil.get_terminal_size().columns
+    text = inspect.cleandoc(function.__doc__ or "")
+    parser = _Parser(
+        prog=f"mws {name}", description=_wrapped(text, width), add_help=False, allow_abbrev=False,
+        formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, max_help_position=34, width=width),
+    )  # fmt: skip
+    parser.example = next(iter(re.findall(r"(?m)^    (.*mws .*)", text)), f"mws {name} --help")
+    panels: Mapping[str, Sequence[str]] = getattr(sys.modules[function.__module__], "PANELS", {}).get(name, {})
+    titles = ["Arguments", *panels, "Other options" if panels else "Options"]
+    groups = {title: parser.add_argument_group(title) for title in titles}
+    title_of = {each: title for title, names in panels.items() for each in names}
+    checks, words = {}, []
+    for each in inspect.signature(function, eval_str=True).parameters.values():
+        declared = each.annotation.__metadata__[0]
+        if isinstance(declared, Argument):
+            words.append(_add_argument(groups["Arguments"], each, declared))
+            continue
+        _add_option(groups[title_of.get(each.name, titles[-1])], each, declared)
+        if declared.callback is not None:
+            checks[each.name] = declared.callback
+    groups[title_of.get("help", titles[-1])].add_argument("--help", action="help", help="Print this and exit.")
+    parser.usage = " ".join([f"mws {name}", "[OPTIONS]", *words])
+    return parser, checks
+
+
+def _add_argument(group: Any, parameter: inspect.Parameter, declared: Any) -> str:
+    kind, many = _kind_of(parameter)
+    required = parameter.default is inspect.Parameter.empty
+    shown: str = declared.metavar or parameter.name.upper() + "..." * many
+    nargs = ("+" if required else "*") if many else (None if required else "?")
+    about = declared.help.replace("%", "%%")
+    group.add_argument(parameter.name, nargs=nargs, type=_reader(kind), metavar=shown, help=about)
+    return shown if required else f"[{shown}]"
+
+
+def _add_option(group: Any, parameter: inspect.Parameter, declared: Any) -> None:
+    kind, many = _kind_of(parameter)
+    default = None if parameter.default is inspect.Parameter.empty else parameter.default
+    names = list(declared.names) or [f"--{parameter.name.replace('_', '-')}"]
+    about, required = declared.help.replace("%", "%%"), parameter.default is inspect.Parameter.empty
+    more: dict[str, Any] = {"dest": parameter.name, "default": default, "required": required}
+    if kind is bool:
+        names += [f"--no-{names[0][2:]}"] if default else []
+        on, _, off = names[0].partition("/")
+        names = [on, off, *names[1:]] if off else names
+        more |= {"action": _Switch, "nargs": 0, "const": off or (names[-1] if default else None)}
+    else:
+        two = get_origin(kind) is tuple
+        shown = declared.metavar or _KINDS.get(kind, ("", "PATH" if kind.__name__ == "Path" else "TEXT"))[1]
+        more |= {"metavar": tuple(shown.split()) if two else shown, "nargs": 2 if two else None}
+        more |= {
+            "default": None if many else default,
+            "action": "append" if many else "store",
+            "type": _reader(kind, declared.min, declared.max),
+        }
+        if "[default" not in about:
+            about += "  [required]" if required else f"  [default: {'none' if default is None else default}]"
+    group.add_argument(*names, help=about, **more)
+
+
+def _kind_of(parameter: inspect.Parameter) -> tuple[Any, bool]:
+    """Return the type of a parameter's values, and whether there may be several."""
+    kind = get_args(parameter.annotation)[0]
+    if get_origin(kind) in (Union, UnionType):
+        (kind,) = [each for each in get_args(kind) if each is not NoneType]
+    return (get_args(kind)[0], True) if get_origin(kind) is list else (kind, False)
+
+
+def _reader(kind: Any, low: float | None = None, high: float | None = None) -> Callable[[str], Any]:
+    """Make the function that reads a value as it is typed."""
+
+    def read(text: str) -> Any:
+        if get_origin(kind) is Literal:
+            if text not in get_args(kind):
+                raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(get_args(kind))}")
+            return text
+        if get_origin(kind) is tuple:
+            return text
         try:
-            function(*arguments, **options)
-        except SettingError as error:
-            from mws_hf.commands.options import option_of
+            value = kind(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is not {_KINDS[kind][0]}") from None
+        bounded = (low, high) != (None, None)
+        if bounded and not (-inf if low is None else low) <= value <= (inf if high is None else high):
+            said = f"{low} or more" if high is None else f"from {low} to {high}"
+            raise argparse.ArgumentTypeError(f"{text} must be {said}")
+        return value
 
-            raise MwSError(f"{option_of(error.name)} {error.value} {error.said}") from error
+    return read
 
-    return begin
+
+def _wrapped(text: str, width: int) -> str:
+    """Wrap the text of a help; examples, which are indented, stay each on one line that can be pasted."""
+    parts = [
+        f"  {part}" if part.startswith("    ") else
+        textwrap.fill(" ".join(part.split()), width - 2, break_long_words=False, break_on_hyphens=False,
+                      initial_indent="  ", subsequent_indent="  ")
+        for part in text.split("\n\n")
+    ]  # fmt: skip
+    return "\n\n".join(parts)
 
 
 def _terminate(_signal: int, _frame: FrameType | None) -> None:
@@ -224,28 +261,3 @@ def _return_freed_memory() -> None:
         return
     for threshold in (-3, -1):  # M_MMAP_THRESHOLD and M_TRIM_THRESHOLD of malloc.h
         mallopt(threshold, 1 << 22)
-
-
-app = typer.Typer(
-    name="mws",
-    cls=LazyGroup,
-    help="Morphemic BPE tokenizers from raw text: train, look inside, measure, encode.",
-    no_args_is_help=True,
-    rich_markup_mode=None,  # plain text: ten times faster, safe in any encoding, and <TAB> stays as it is written
-    pretty_exceptions_enable=False,
-)
-
-
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"mws_hf {mws_hf.__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _options(
-    _version: Annotated[
-        bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
-    ] = False,
-) -> None:
-    pass

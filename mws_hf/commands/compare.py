@@ -6,36 +6,35 @@ import importlib.util
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from mws_hf.atomic import output_lock
 from mws_hf.commands import options
+from mws_hf.commands.options import Argument, Option
 from mws_hf.commands.outputs import aligned, claim_folder, counted, tell
 from mws_hf.commands.sources import Reading, Words, check_scored
 from mws_hf.errors import MwSError
 
 
 def compare_command(
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for results, the picture and the tokenizers.")],
+    output: Annotated[Path, Option("--output", "-o", help="Folder for results, the picture and the tokenizers.")],
     vocab_size: Annotated[
         list[str],
-        typer.Option(metavar="SIZES", help="Sizes: 8k,32k or repeated; further bare numbers are sizes too."),
+        Option(metavar="SIZES", help="Sizes: 8k,32k or repeated; further bare numbers are sizes too."),
     ],
     corpus: Annotated[
         list[str] | None,
-        typer.Argument(metavar="CORPUS...", help=f"{options.INPUTS}, or counts from `mws count`.", show_default=False),
+        Argument(metavar="CORPUS...", help=f"{options.INPUTS}, or counts from `mws count`."),
     ] = None,
     gold: options.GoldFiles = None,
     text: options.Text = None,
     bits: options.BitsText = None,
     systems: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             help="Systems of the list above, comma-separated [default: most; morfessor up to 30,000 different words]."
         ),
     ] = None,
     lexicon: options.Lexicon = None,
-    no_picture: Annotated[bool, typer.Option("--no-picture", help="Tables only.")] = False,
+    no_picture: Annotated[bool, Option("--no-picture", help="Tables only.")] = False,
     column: options.Column = None,
     force: options.Force = False,
     quiet: options.Quiet = False,

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from mws_hf.commands import options
+from mws_hf.commands.options import Option
 from mws_hf.commands.outputs import claim_file, counted, tell
 from mws_hf.commands.sources import Reading, Words
 from mws_hf.text.pattern import DEFAULT_PATTERN, with_digits
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def count_command(
-    output: Annotated[Path, typer.Option("--output", "-o", dir_okay=False, help="The counts file to write (Parquet).")],
+    output: Annotated[Path, Option("--output", "-o", help="The counts file to write (Parquet).")],
     files: options.GroupedFiles = None,
     lexicon: options.Lexicon = None,
     word_list: options.WordList = None,
@@ -31,9 +30,9 @@ def count_command(
     errors: options.Errors = "strict",
     workers: options.Workers = None,
     memory_cap: Annotated[
-        str, typer.Option(metavar="BYTES", help="Spill to disk above this many bytes, such as 500M or 2G.")
+        str, Option(metavar="BYTES", help="Spill to disk above this many bytes, such as 500M or 2G.")
     ] = "2G",
-    min_count: Annotated[int, typer.Option(min=1, help="Leave out rarer words, once everything is added up.")] = 1,
+    min_count: Annotated[int, Option(min=1, help="Leave out rarer words, once everything is added up.")] = 1,
     force: options.Force = False,
     quiet: options.Quiet = False,
     as_json: options.Json = False,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
-
 from mws_hf.commands import options
+from mws_hf.commands.options import Argument, Option
 from mws_hf.commands.outputs import aligned, claim_file, claim_folder, counted, replaced, tell, tell_faults
 from mws_hf.errors import MissingTokenizerError, MwSError
 
@@ -20,10 +20,10 @@ Format = Literal["notebook", "gguf", "tiktoken", "byte-level"]
 
 def export(
     tokenizer: options.Tokenizer,
-    output: Annotated[Path, typer.Option("--output", "-o", help="What to write: a file for gguf, else a folder.")],
+    output: Annotated[Path, Option("--output", "-o", help="What to write: a file for gguf, else a folder.")],
     form: Annotated[
         Format,
-        typer.Option(
+        Option(
             "--format",
             metavar="gguf|tiktoken|byte-level|notebook",
             help="gguf: llama.cpp; byte-level: from characters, or with another --pattern; notebook: of the paper.",
@@ -31,7 +31,7 @@ def export(
     ],
     pattern: Annotated[
         str | None,
-        typer.Option(help="Of byte-level: another split pattern, such as llama3 [default: the one there]."),
+        Option(help="Of byte-level: another split pattern, such as llama3 [default: the one there]."),
     ] = None,
     force: options.Force = False,
 ) -> None:
@@ -77,11 +77,11 @@ def _to_notebook(directory: Path, output: Path) -> None:
     with replaced(output, VOCABULARY_FILE) as stage:
         export_notebook(tokenizer, stage)
     if pattern_of(tokenizer.backend_tokenizer) != GPT4_PATTERN:
-        typer.echo(
+        print(
             "its split pattern is not the notebook's: import_notebook reads it from merges.json, the notebook does not",
-            err=True,
+            file=sys.stderr,
         )
-    typer.echo(f"{output}: {VOCABULARY_FILE}, {MERGES_FILE}")
+    print(f"{output}: {VOCABULARY_FILE}, {MERGES_FILE}")
 
 
 def _to_byte_level(old: Backend, directory: Path, output: Path, pattern: str | None) -> None:
@@ -97,7 +97,7 @@ def _to_byte_level(old: Backend, directory: Path, output: Path, pattern: str | N
     new = to_byte_level_backend(old, pattern)
     found = compare_ids(old, sample_texts(), lambda text: new.encode(text, add_special_tokens=False).ids)
     shown = f", such as {found.ids[0][:60]!r}" if found.ids else ""
-    typer.echo(f"ids differ on {len(found.ids):,} of {found.texts:,} texts of the sample{shown}", err=True)
+    print(f"ids differ on {len(found.ids):,} of {found.texts:,} texts of the sample{shown}", file=sys.stderr)
     settings = load_settings(directory / CONFIG_FILE)
     if templates := chat_templates(directory, settings):
         named = [{"name": name, "template": text} for name, text in templates.items()]
@@ -105,7 +105,7 @@ def _to_byte_level(old: Backend, directory: Path, output: Path, pattern: str | N
     with replaced(output) as stage:
         save_backend(stage, new, settings)
     tell_faults(output)
-    typer.echo(f"{output}: {counted(new.get_vocab_size(), 'token')}, byte-level")
+    print(f"{output}: {counted(new.get_vocab_size(), 'token')}, byte-level")
 
 
 def _to_client(backend: Backend, folder: Path, output: Path, form: Format, name: str) -> None:
@@ -123,10 +123,10 @@ def _to_client(backend: Backend, folder: Path, output: Path, form: Format, name:
             found = write_tiktoken(backend, stage, texts, name)
         reader = "tiktoken"
     if found is None:
-        typer.echo(f"not compared, for {reader} is not installed: pip install {reader}", err=True)
+        print(f"not compared, for {reader} is not installed: pip install {reader}", file=sys.stderr)
     else:
-        typer.echo(f"{reader} gives the same ids on all {found.texts:,} texts of the sample", err=True)
-    typer.echo(f"{output}: {counted(backend.get_vocab_size(), 'token')}, {form}")
+        print(f"{reader} gives the same ids on all {found.texts:,} texts of the sample", file=sys.stderr)
+    print(f"{output}: {counted(backend.get_vocab_size(), 'token')}, {form}")
 
 
 def _roles(settings: dict[str, Any]) -> dict[str, str]:
@@ -138,7 +138,7 @@ def _roles(settings: dict[str, Any]) -> dict[str, str]:
 def check_command(
     tokenizer: options.Tokenizer,
     repair: Annotated[
-        bool, typer.Option("--repair", help="First mend what a stock class saved or lost; ids never change.")
+        bool, Option("--repair", help="First mend what a stock class saved or lost; ids never change.")
     ] = False,
     as_json: options.Json = False,
 ) -> None:
@@ -171,30 +171,30 @@ def check_command(
     except MwSError as error:  # damaged: not a misuse of the command
         report = checking.Report({}, [checking.Finding("error", "damaged", str(error))], [])
     if as_json:
-        typer.echo(checking.as_json(report, done))
+        print(checking.as_json(report, done))
     else:
         for line in done or ["nothing to repair"] * repair:
-            typer.echo(line)
+            print(line)
         for name, value in report.facts.items():
-            typer.echo(f"{name.replace('_', ' '):<20}{'no' if value in (None, False) else value}")
+            print(f"{name.replace('_', ' '):<20}{'no' if value in (None, False) else value}")
         if report.ok:
             how = "comes back" if not report.facts.get("normalizer") else "comes back as normalized"
             wrong = any(fact.verdict == "wrong" for fact in report.clients)
             least = "" if report.findings else "; other programs, see below" if wrong else "; nothing is wrong"
-            typer.echo(f"every text of the sample {how}{least}")
+            print(f"every text of the sample {how}{least}")
         for finding in report.findings:
-            typer.echo(f"{finding.level}: {finding.message}")
+            print(f"{finding.level}: {finding.message}")
         for fact in report.clients:
             remark = f" ({fact.remark})" if fact.remark else ""
-            typer.echo(f"{fact.verdict:<8}{fact.client}{remark}")
+            print(f"{fact.verdict:<8}{fact.client}{remark}")
     if not report.ok:
-        raise typer.Exit(1)
+        raise SystemExit(1)
 
 
 def pretrained_command(
-    name: Annotated[str | None, typer.Argument(help="The tokenizer to write [default: list all].")] = None,
+    name: Annotated[str | None, Argument(help="The tokenizer to write [default: list all].")] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The folder to write [default: NAME, in this folder].")
+        Path | None, Option("--output", "-o", help="The folder to write [default: NAME, in this folder].")
     ] = None,
     force: options.Force = False,
     as_json: options.Json = False,
@@ -239,7 +239,7 @@ def pretrained_command(
     ]
     tell(rows, aligned([header, *cells]), as_json)
     if not as_json:
-        typer.echo(
+        print(
             "F1: boundary F1 on the first gold set of the language; lengths on held-out text. See docs/pretrained.md.",
-            err=True,
+            file=sys.stderr,
         )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
-import typer
-
 from mws_hf.commands import options
+from mws_hf.commands.options import Argument, Option
 from mws_hf.commands.outputs import claim_folder, counted, files_in, refuse_overwriting, tell
 from mws_hf.errors import ending
 
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
 
 def encode_command(
     tokenizer: options.Tokenizer,
-    corpus: Annotated[list[str], typer.Argument(help=f"{options.INPUTS}.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The directory to write.")],
+    corpus: Annotated[list[str], Argument(help=f"{options.INPUTS}.")],
+    output: Annotated[Path, Option("--output", "-o", help="The directory to write.")],
     workers: options.Workers = None,
-    document: Annotated[str, typer.Option(help="What a document is in text files: line or file.")] = "line",
+    document: Annotated[str, Option(help="What a document is in text files: line or file.")] = "line",
     separator: Annotated[
-        str, typer.Option(help="Token after each document: eos, another token of the vocabulary, or none.")
+        str, Option(help="Token after each document: eos, another token of the vocabulary, or none.")
     ] = "eos",
-    shard_size: Annotated[str, typer.Option(metavar="BYTES", help="Text in a shard, such as 500K or 1G.")] = "64M",
+    shard_size: Annotated[str, Option(metavar="BYTES", help="Text in a shard, such as 500K or 1G.")] = "64M",
     dropout: Annotated[
-        float | None, typer.Option(metavar="SHARE", help="Probability that a merge fails (BPE-dropout), such as 0.1.")
+        float | None, Option(metavar="SHARE", help="Probability that a merge fails (BPE-dropout), such as 0.1.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of --dropout: which merges fail; another one for each pass.")] = 0,
+    seed: Annotated[int, Option(help="Of --dropout: which merges fail; another one for each pass.")] = 0,
     drop: Annotated[
-        str, typer.Option(help="Merges that --dropout concerns: all, morph (within morphs) or composition (across).")
+        str, Option(help="Merges that --dropout concerns: all, morph (within morphs) or composition (across).")
     ] = "all",
-    resume: Annotated[bool, typer.Option(help="Go on with an interrupted run, or start anew.")] = True,
-    force: Annotated[bool, typer.Option("--force", help="Replace a finished corpus of other settings.")] = False,
+    resume: Annotated[bool, Option(help="Go on with an interrupted run, or start anew.")] = True,
+    force: Annotated[bool, Option("--force", help="Replace a finished corpus of other settings.")] = False,
     column: options.Column = None,
     encoding: options.Encoding = "utf-8",
     errors: options.Errors = "strict",
@@ -84,8 +84,8 @@ def encode_command(
         if resume:
             raise  # `commands.app` says that the same command goes on
         said, code = ending(interrupt)
-        typer.echo(f"\n{said}; the same command without --no-resume goes on from here", err=True)
-        raise typer.Exit(code) from None
+        print(f"\n{said}; the same command without --no-resume goes on from here", file=sys.stderr)
+        raise SystemExit(code) from None
     there = before is not None and before == _written(output / MANIFEST)
     _tell(encoded, output, time.perf_counter() - began, there, as_json)
 

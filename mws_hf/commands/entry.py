@@ -8,6 +8,7 @@ import gc
 import io
 import logging
 import os
+import re
 import signal
 import sys
 import threading
@@ -29,7 +30,7 @@ def main() -> None:
     from mws_hf.commands.app import app  # only now, for loading takes long enough to be interrupted
 
     try:
-        run(app, "mws")
+        run(app)
     except SystemExit as end:
         _end_at_once(end.code)
         raise
@@ -42,7 +43,8 @@ def _end_at_once(code: object) -> None:
     message to print or output that cannot be written.
     """
     watched = sys.gettrace() is not None or sys.getprofile() is not None
-    if watched or threading.active_count() > 1 or not (code is None or isinstance(code, int)):
+    running = any(not each.daemon for each in threading.enumerate()[1:])
+    if watched or running or not (code is None or isinstance(code, int)):
         return
     try:
         atexit._run_exitfuncs()
@@ -54,16 +56,15 @@ def _end_at_once(code: object) -> None:
     os._exit(code or 0)
 
 
-def run(app: Callable[..., None], name: str) -> None:
-    """Run an application under a name; a user's error is one line, and exit code 2."""
+def run(app: Callable[[list[str]], None]) -> None:
+    """Run an application on the arguments of the process; a user's error is one line, and exit code 2."""
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a cp1252 console shows \\u0436 rather than a traceback
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="backslashreplace")
     try:
-        _check_arguments()
         try:
-            app(prog_name=name)
+            app(_arguments())
         finally:
             if sys.stdout is not None:
                 sys.stdout.flush()
@@ -93,14 +94,19 @@ def _drop_output() -> None:
     os.close(nowhere)
 
 
-def _check_arguments() -> None:
-    """Refuse empty outputs, and what is no text, before it is written somewhere; existing files may have such names."""
+def _arguments() -> list[str]:
+    """Return the arguments, with the home folder where a shell left ``--output=~/x`` as it is.
+
+    Empty outputs are refused, and what is no text, before it is written somewhere; existing files may have such names.
+    """
     for before, argument in pairwise(sys.argv):
         if argument == "--output=" or (argument == "" and before in ("-o", "--output")):
             raise MwSError("--output is empty; name what to write (. is the folder you are in)")
         in_text = argument.encode(errors="replace").decode()
         if in_text != argument and not any(map(os.path.lexists, (argument, argument.partition("=")[2]))):
             raise MwSError(f"argument {argument!r} is not valid text in this locale; give it in UTF-8")
+    home = os.path.expanduser("~")
+    return [re.sub("=~(?=/|$)", lambda _: f"={home}", argument) for argument in sys.argv[1:]]
 
 
 def _leave(number: int, _frame: FrameType | None) -> None:

@@ -8,13 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
-
 from mws_hf.atomic import write_text
 from mws_hf.commands import options
+from mws_hf.commands.options import Argument, Option
 from mws_hf.commands.outputs import aligned, claim_file, counted, tell
 from mws_hf.commands.sources import check_scored
-from mws_hf.errors import MwSError
+from mws_hf.errors import MissingTokenizerError, MwSError
 
 _logger = logging.getLogger(__name__)
 
@@ -26,16 +25,14 @@ def evaluate_command(
     bits: options.BitsText = None,
     column: options.Column = None,
     isolated: Annotated[
-        Literal["space", "none"], typer.Option(metavar="space|none", help="Give gold words as after a space, or bare.")
+        Literal["space", "none"], Option(metavar="space|none", help="Give gold words as after a space, or bare.")
     ] = "space",
     every: Annotated[
         bool | None,
-        typer.Option("--all/--short", help="All columns, or five [default: five on a terminal, else all]."),
+        Option("--all/--short", help="All columns, or five [default: five on a terminal, else all]."),
     ] = None,
     as_json: options.Json = False,
-    output: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The file to write [default: standard output].")
-    ] = None,
+    output: Annotated[Path | None, Option(metavar="FILE", help="The file to write [default: standard output].")] = None,
     force: options.Force = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -100,7 +97,7 @@ def evaluate_command(
     else:
         result = report.to_markdown()
     if output is None:
-        typer.echo(result, nl=False)
+        print(result, end="")
     else:
         write_text(output, result)
 
@@ -109,9 +106,9 @@ def segment(
     tokenizer: options.Tokenizer,
     words: Annotated[
         list[str] | None,
-        typer.Argument(help="Words or text; read from stdin when none, or -, is given.", show_default=False),
+        Argument(help="Words or text; read from stdin when none, or -, is given."),
     ] = None,
-    separator: Annotated[str, typer.Option(help="What to print between morphs.")] = "·",
+    separator: Annotated[str, Option(help="What to print between morphs.")] = "·",
     as_json: options.Json = False,
 ) -> None:
     """Print words cut into morphs, `пере·пис·ыва·ющ·ая·ся`; each word is taken as one inside a sentence.
@@ -125,7 +122,12 @@ def segment(
     from mws_hf.tokenizer.backend import find_surrogate
     from mws_hf.tokenizer.opened import open_tokenizer
 
-    opened = open_tokenizer(tokenizer, by_class=True)
+    try:
+        opened = open_tokenizer(tokenizer, by_class=True)
+    except MissingTokenizerError as error:
+        if words or Path(tokenizer).exists():
+            raise
+        raise MwSError(f"{error}; the first word names the tokenizer: mws segment DIR {tokenizer}") from error
     for line in _stdin_lines() if words in (None, [], ["-"]) else words:
         if find_surrogate(line) is not None:
             raise MwSError(f"argument {line!r} is not valid text in this locale; give it in UTF-8, or on stdin")

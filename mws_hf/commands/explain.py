@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from mws_hf.commands import options
+from mws_hf.commands.options import Argument, Option
 from mws_hf.commands.outputs import aligned, claim_file, tell
 from mws_hf.commands.sources import Words
 from mws_hf.errors import MwSError
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 From = Annotated[
     list[str] | None,
-    typer.Option("--from", metavar="FILE", help="Training words: text, globs, or counts of `mws count`; repeat."),
+    Option("--from", metavar="FILE", help="Training words: text, globs, or counts of `mws count`; repeat."),
 ]
 
 PANELS = {
@@ -37,19 +37,19 @@ PANELS = {
 
 
 def explain(
-    words: Annotated[list[str] | None, typer.Argument(help="Words to explain.", show_default=False)] = None,
+    words: Annotated[list[str] | None, Argument(help="Words to explain.")] = None,
     model: Annotated[
-        str | None, typer.Option(metavar="DIR", help="The tokenizer whose merges to show, also a Hub name.")
+        str | None, Option(metavar="DIR", help="The tokenizer whose merges to show, also a Hub name.")
     ] = None,
     pair: Annotated[
-        tuple[str, str] | None, typer.Option(metavar="LEFT RIGHT", help="Show every term of a pair's coefficient.")
+        tuple[str, str] | None, Option(metavar="LEFT RIGHT", help="Show every term of a pair's coefficient.")
     ] = None,
     merges: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Show every term of the first N merges of a classic run.")
+        int | None, Option(metavar="N", min=1, help="Show every term of the first N merges of a classic run.")
     ] = None,
     source: From = None,
     lexicon: options.Lexicon = None,
-    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the evidence (.png, .svg, .pdf).")] = None,
+    plot: Annotated[Path | None, Option(metavar="FILE", help="Draw the evidence (.png, .svg, .pdf).")] = None,
     force: options.Force = False,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
@@ -80,7 +80,7 @@ def explain(
     if opened is not None and not quiet:
         shown = {name: value for name, value in (opened.record or {}).items() if isinstance(value, str | int | float)}
         said = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in shown.items() if name != "pattern")
-        typer.echo(f"{model}: {said or 'settings unknown, defaults assumed'}", err=True)
+        print(f"{model}: {said or 'settings unknown, defaults assumed'}", file=sys.stderr)
     if classic:
         rows = _classic_rows(sources, pair, merges, opened)
         tell(rows, _terms_table(rows), as_json)
@@ -158,13 +158,13 @@ def _explain_words(
         if as_json:
             settings = {"settings": opened.record} if opened else {}
             row = {"word": word, **told.to_dict(merges=opened is not None, evidence=evidence is not None), **settings}
-            typer.echo(json.dumps(row, ensure_ascii=False))
+            print(json.dumps(row, ensure_ascii=False))
             continue
-        typer.echo(told.text())
+        print(told.text())
         for part, seen in zip(told.parts, told.seen, strict=True):
             if evidence and not seen:
                 what = "no word, so there is no evidence of morphs" if seen is None else UNSEEN
-                typer.echo(f"{part.text.strip()}: {what}", err=True)
+                print(f"{part.text.strip()}: {what}", file=sys.stderr)
     if plot is not None:
         if not drawn:
             raise MwSError("nothing to plot: none of the arguments is a word")
@@ -179,7 +179,7 @@ def _tell_of_no_evidence(opened: Opened | None, plot: Path | None) -> None:
     said = f"no evidence is kept beside the tokenizer ({why}); give its training words with --from or --lexicon"
     if plot is not None:
         raise MwSError(said)
-    typer.echo(said, err=True)
+    print(said, file=sys.stderr)
 
 
 def _parts_of(text: str, counts: GroupedCounts | None) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -10,10 +11,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
-
 from mws_hf.atomic import output_lock
 from mws_hf.commands import options
+from mws_hf.commands.options import Argument, Option
 from mws_hf.commands.outputs import claim_folder, replaced, save_card, tell, tell_faults
 from mws_hf.commands.sources import Reading, entries_in
 from mws_hf.errors import MwSError
@@ -29,26 +29,26 @@ EVERY, MOST = 50, 2000
 """Each 50th line is held out of learning to be measured on, up to 2,000."""
 
 Composition = Annotated[
-    float, typer.Option(help="Share of new tokens for frequent stems and words after the morphs.", min=0, max=1)
+    float, Option(help="Share of new tokens for frequent stems and words after the morphs.", min=0, max=1)
 ]
-MinSaving = Annotated[int, typer.Option(help="Occurrences that a new token must save at least.", min=0)]
+MinSaving = Annotated[int, Option(help="Occurrences that a new token must save at least.", min=0)]
 Replace = Annotated[
-    bool, typer.Option("--replace", help="Give ids of old tokens that corpus and --also never use to the new ones.")
+    bool, Option("--replace", help="Give ids of old tokens that corpus and --also never use to the new ones.")
 ]
 Protect = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         help="Text of what the model knows, such as English: no new merge fires in it, save for a line in fifty held "
         "out to measure how other such text fares; repeat for more."
     ),
 ]
 KeepApart = Annotated[
     Path | None,
-    typer.Option(help="A line of one character: no new merge joins it with another; of two: none joins these."),
+    Option(help="A line of one character: no new merge joins it with another; of two: none joins these."),
 ]
 TrimTo = Annotated[
     str | None,
-    typer.Option(metavar="SIZE", help="First drop entries that corpus and --also use least, until so many are left."),
+    Option(metavar="SIZE", help="First drop entries that corpus and --also use least, until so many are left."),
 ]
 
 PANELS = {
@@ -80,19 +80,17 @@ class _Extending:
 
 def extend_command(
     base: options.Base,
-    corpus: Annotated[list[str], typer.Argument(help=f"{options.INPUTS}, or counts from `mws count`.")],
-    add: Annotated[str, typer.Option(metavar="SIZE", help="How many tokens to add, such as 4k.")],
+    corpus: Annotated[list[str], Argument(help=f"{options.INPUTS}, or counts from `mws count`.")],
+    add: Annotated[str, Option(metavar="SIZE", help="How many tokens to add, such as 4k.")],
     output: options.Directory,
-    also: Annotated[
-        list[str] | None, typer.Option(help="Other text to report on, such as English; repeat for more.")
-    ] = None,
+    also: Annotated[list[str] | None, Option(help="Other text to report on, such as English; repeat for more.")] = None,
     composition: Composition = 0.5,
-    hidden_boundary_price: Annotated[float, typer.Option(help=SETTINGS["hidden_boundary_price"].about)] = 1,
+    hidden_boundary_price: Annotated[float, Option(help=SETTINGS["hidden_boundary_price"].about)] = 1,
     min_saving: MinSaving = 2,
     replace: Replace = False,
     protect: Protect = None,
     tokens: Annotated[
-        Path | None, typer.Option(help="Strings that must become entries, one a line, among those added.")
+        Path | None, Option(help="Strings that must become entries, one a line, among those added.")
     ] = None,
     keep_apart: KeepApart = None,
     trim_to: TrimTo = None,
@@ -133,7 +131,7 @@ def extend_command(
 def _tell_of_the_rest(output: Path, left_behind: list[str]) -> None:
     tell_faults(output)
     if left_behind:
-        typer.echo(f"not copied, for they hold the old vocabulary alone: {', '.join(left_behind)}", err=True)
+        print(f"not copied, for they hold the old vocabulary alone: {', '.join(left_behind)}", file=sys.stderr)
 
 
 def _extended(
@@ -229,16 +227,14 @@ def _changes(original: Base, extension: Extension, texts: dict[str, list[str]], 
 def trim_command(
     base: options.Base,
     text: Annotated[
-        list[str], typer.Option(help=f"What it must stay good at; repeat for more. {options.INPUTS} (no stdin).")
+        list[str], Option(help=f"What it must stay good at; repeat for more. {options.INPUTS} (no stdin).")
     ],
     output: options.Directory,
     keep_size: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="How many entries stay, such as 64k; or give --min-count.")
+        str | None, Option(metavar="SIZE", help="How many entries stay, such as 64k; or give --min-count.")
     ] = None,
-    min_count: Annotated[
-        int | None, typer.Option(help="Least number of uses with which an entry stays.", min=1)
-    ] = None,
-    keep: Annotated[Path | None, typer.Option(help="Entries that stay in any case, one a line.")] = None,
+    min_count: Annotated[int | None, Option(help="Least number of uses with which an entry stays.", min=1)] = None,
+    keep: Annotated[Path | None, Option(help="Entries that stay in any case, one a line.")] = None,
     column: options.Column = None,
     encoding: options.Encoding = "utf-8",
     errors: options.Errors = "strict",
@@ -301,19 +297,19 @@ def _name_of_base(base: str) -> str:
 
 
 def transplant_command(
-    model: Annotated[str, typer.Argument(help="Directory of a causal model with its tokenizer, or a Hub name.")],
-    tokenizer: Annotated[str, typer.Argument(help="Directory of the new tokenizer, or a Hub name.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The model directory to write.")],
+    model: Annotated[str, Argument(help="Directory of a causal model with its tokenizer, or a Hub name.")],
+    tokenizer: Annotated[str, Argument(help="Directory of the new tokenizer, or a Hub name.")],
+    output: Annotated[Path, Option("--output", "-o", help="The model directory to write.")],
     init: Annotated[
         Literal["mean", "quiet"],
-        typer.Option(
+        Option(
             metavar="mean|quiet",
             help="First row of a new token: the mean of its old pieces; or half that, half the rows of bytes that no "
             "text has.",
         ),
     ] = "mean",
     pad_to_multiple: Annotated[
-        int | None, typer.Option(help="Fill rows up to a multiple of this [default: as the base has it].", min=1)
+        int | None, Option(help="Fill rows up to a multiple of this [default: as the base has it].", min=1)
     ] = None,
     force: options.Force = False,
     as_json: options.Json = False,

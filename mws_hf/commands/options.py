@@ -7,83 +7,104 @@ import logging
 import os
 import re
 from collections.abc import Callable
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, dataclass, fields
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
 
-import typer
-
 from mws_hf.errors import MwSError
 from mws_hf.learn.settings import SETTINGS, Settings
 from mws_hf.text.pattern import literal_pattern
+
+
+class Option:
+    """An option, as the annotation of a command's parameter declares it.
+
+    `names` as they are typed, by default that of the parameter; of ``--all/--short`` the second turns the first off.
+    """
+
+    def __init__(
+        self,
+        *names: str,
+        help: str = "",
+        metavar: str | None = None,
+        min: float | None = None,
+        max: float | None = None,
+        callback: Callable[[Any], Any] | None = None,
+    ) -> None:
+        self.names, self.help, self.metavar, self.callback = names, help, metavar, callback
+        self.min, self.max = min, max
+
+
+@dataclass(frozen=True)
+class Argument:
+    """What is given without the name of an option."""
+
+    help: str = ""
+    metavar: str | None = None
+
 
 INPUTS = (
     "Text (.txt, .jsonl, .csv, .tsv; each also .gz, .bz2, .xz, .zst), .parquet, .arrow, save_to_disk folders, globs, "
     "'-' for stdin"
 )
 Tokenizer = Annotated[
-    str, typer.Argument(metavar="DIR", help="A tokenizer directory, a tokenizer.json, or a Hub name such as user/repo.")
+    str, Argument(metavar="DIR", help="A tokenizer directory, a tokenizer.json, or a Hub name such as user/repo.")
 ]
 Tokenizers = Annotated[
     list[str],
-    typer.Argument(
+    Argument(
         metavar="DIR...",
         help="Tokenizers: a directory, Hub name, tokenizer.json, SentencePiece .model, Morfessor model as text, or a "
         "file of word<TAB>pieces; NAME=DIR names one in the table.",
     ),
 ]
-Base = Annotated[str, typer.Argument(help="A directory with a BPE tokenizer.json, or a Hub name.")]
+Base = Annotated[str, Argument(help="A directory with a BPE tokenizer.json, or a Hub name.")]
 GroupedFiles = Annotated[
     list[str] | None,
-    typer.Argument(
+    Argument(
         metavar="FILES...",
         help=f"{INPUTS}, or counts from `mws count`. For several languages GROUP=FILE, such as 'ru=ru/*.gz' (a file "
         "whose name holds = is given as ./NAME).",
-        show_default=False,
     ),
 ]
-Directory = Annotated[Path, typer.Option("--output", "-o", help="The tokenizer directory to write.")]
-GroupColumn = Annotated[
-    str | None, typer.Option(help="The column of tables and datasets that holds the group of each row.")
-]
+Directory = Annotated[Path, Option("--output", "-o", help="The tokenizer directory to write.")]
+GroupColumn = Annotated[str | None, Option(help="The column of tables and datasets that holds the group of each row.")]
 Lexicon = Annotated[
     str | None,
-    typer.Option(metavar="ru|uk", help="All word forms of a pymorphy3 dictionary: 'ru' (3.05 million) or 'uk'."),
+    Option(metavar="ru|uk", help="All word forms of a pymorphy3 dictionary: 'ru' (3.05 million) or 'uk'."),
 ]
 WordList = Annotated[
     list[Path] | None,
-    typer.Option(metavar="FILE", help="A word<TAB>count list, plain or compressed; repeat for more."),
+    Option(metavar="FILE", help="A word<TAB>count list, plain or compressed; repeat for more."),
 ]
 Lemmas = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Lemmas, one a line, expanded to all forms (--lexicon says whose)."),
+    Option(metavar="FILE", help="Lemmas, one a line, expanded to all forms (--lexicon says whose)."),
 ]
 Column = Annotated[
     str | None,
-    typer.Option(
+    Option(
         help="What holds the text: the field of .jsonl records, the column of .csv, .tsv, .parquet, .arrow, datasets. "
         "With it, '-' and files of unknown kinds are JSON lines [default: text].",
     ),
 ]
-Encoding = Annotated[str, typer.Option(help="Character encoding of text, .jsonl, .csv and word lists.")]
-Errors = Annotated[str, typer.Option(help="What to do with undecodable bytes: strict, replace or ignore.")]
+Encoding = Annotated[str, Option(help="Character encoding of text, .jsonl, .csv and word lists.")]
+Errors = Annotated[str, Option(help="What to do with undecodable bytes: strict, replace or ignore.")]
 GoldFiles = Annotated[
-    list[Path] | None, typer.Option("--gold", metavar="FILE", help="Gold segmentations; repeat for several files.")
+    list[Path] | None, Option("--gold", metavar="FILE", help="Gold segmentations; repeat for several files.")
 ]
-Text = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Held-out running text, any file that is counted; by line.")
-]
+Text = Annotated[Path | None, Option(metavar="FILE", help="Held-out running text, any file that is counted; by line.")]
 BitsText = Annotated[
     Path | None,
-    typer.Option(metavar="TRAIN", help="Also n-gram bits per byte of --text, by models of this text."),
+    Option(metavar="TRAIN", help="Also n-gram bits per byte of --text, by models of this text."),
 ]
 
 
 def setting(name: str, **more: Any) -> Any:
     """Make the option of a setting of a training from its description (`mws_hf.learn.settings`)."""
     described = SETTINGS[name]
-    return typer.Option(option_of(name), metavar=described.metavar, help=described.option_help(), **more)
+    return Option(option_of(name), metavar=described.metavar, help=described.option_help(), **more)
 
 
 def option_of(name: str) -> str:
@@ -129,7 +150,7 @@ def takes_settings(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-Workers = Annotated[int | None, typer.Option(min=1, help="Threads [default: all cores].")]
+Workers = Annotated[int | None, Option(min=1, help="Threads [default: all cores].")]
 
 
 def _no_notices(quiet: bool) -> bool:
@@ -138,9 +159,9 @@ def _no_notices(quiet: bool) -> bool:
     return quiet
 
 
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars, no notes.", callback=_no_notices)]
-Force = Annotated[bool, typer.Option("--force", help="Replace a finished output.")]
-Json = Annotated[bool, typer.Option("--json", help="The result as JSON, for programs.")]
+Quiet = Annotated[bool, Option("--quiet", "-q", help="No progress bars, no notes.", callback=_no_notices)]
+Force = Annotated[bool, Option("--force", help="Replace a finished output.")]
+Json = Annotated[bool, Option("--json", help="The result as JSON, for programs.")]
 
 
 def group_of(name: str) -> tuple[str, str]:

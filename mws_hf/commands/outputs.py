@@ -12,8 +12,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from mws_hf.atomic import check_output, output_lock, staged
 from mws_hf.cards.readme import is_free, tell_of_card
 from mws_hf.errors import MwSError
@@ -114,7 +112,7 @@ def _identity(path: PathLike) -> tuple[int, int]:
 
 def tell(result: object, text: str, as_json: bool) -> None:
     """Print what a command found: for people, or for programs with --json."""
-    typer.echo(json.dumps(result, ensure_ascii=False) if as_json else text)
+    print(json.dumps(result, ensure_ascii=False) if as_json else text)
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from mws_hf.atomic import write_text
 from mws_hf.commands import options
+from mws_hf.commands.options import Option
 from mws_hf.commands.outputs import claim_file, counted
 from mws_hf.commands.sources import check_scored
 
@@ -19,18 +18,18 @@ if TYPE_CHECKING:
 
 def report(
     directories: options.Tokenizers,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The page to write, such as report.html.")],
+    output: Annotated[Path, Option("--output", "-o", help="The page to write, such as report.html.")],
     gold: options.GoldFiles = None,
     text: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="[NAME=]FILE",
             help="Running text, UTF-8, .gz allowed; repeat for more, such as one a language [default: samples].",
         ),
     ] = None,
     bits: options.BitsText = None,
     parallel: Annotated[
-        bool, typer.Option("--parallel", help="The texts are translations of each other, line by line.")
+        bool, Option("--parallel", help="The texts are translations of each other, line by line.")
     ] = False,
     force: options.Force = False,
 ) -> None:
@@ -67,7 +66,7 @@ def report(
         lines = {"samples of the package": list(NATURAL)}
     page = report_page(systems, gold or [], lines, bits, parallel, evidence_of(systems))
     write_text(output, page)
-    typer.echo(f"{output}: {len(page.encode()) / 1000:.0f} kB, {counted(len(systems), 'tokenizer')}")
+    print(f"{output}: {len(page.encode()) / 1000:.0f} kB, {counted(len(systems), 'tokenizer')}")
 
 
 def evidence_of(systems: list[Opened]) -> TrainingEvidence | None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-import typer
 
 from mws_hf.atomic import output_lock
 from mws_hf.commands import options
@@ -111,7 +110,7 @@ def train_command(
 def _tell_labels(fits: Mapping[str, LabelFit]) -> None:
     for group, fit in fits.items():
         if fit.f1 is not None:  # of labels that were not used there is a warning
-            typer.echo(f"labels{f' of {group}' if group else ''}: {fit.describe()}", err=True)
+            print(f"labels{f' of {group}' if group else ''}: {fit.describe()}", file=sys.stderr)
 
 
 def _typed_settings(given: Mapping[str, Any], reading: Reading) -> dict[str, Any]:

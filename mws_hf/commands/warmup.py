@@ -9,8 +9,6 @@ import subprocess
 import sys
 import time
 
-import typer
-
 from mws_hf.commands.options import Quiet
 
 _MERGING = "from mws_hf.commands.every_kernel import learn_merges; learn_merges()"
@@ -29,7 +27,7 @@ def warmup(quiet: Quiet = False) -> None:
     began = time.perf_counter()
     compile_ahead()
     warm_up(show_progress=not quiet)
-    typer.echo(f"{cache_directory()}: ready in {time.perf_counter() - began:.1f} s")
+    print(f"{cache_directory()}: ready in {time.perf_counter() - began:.1f} s")
 
 
 def compile_ahead() -> subprocess.Popen[bytes] | None:

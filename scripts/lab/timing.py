@@ -53,7 +53,7 @@ def mws_train(job: Job, options: tuple[str, ...] = ()) -> Run:
 
     def run() -> dict[str, Any]:
         with contextlib.redirect_stdout(io.StringIO()) as printed:
-            app([*_train(job), *options], prog_name="mws", standalone_mode=False)
+            app([*_train(job), *options])
         made = (Path(job.output) / "tokenizer.json").read_bytes()
         told = json.loads(printed.getvalue())
         return {"entries": told["vocab_size"], "digest": hashlib.sha256(made).hexdigest()[:16]}

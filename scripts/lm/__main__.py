@@ -135,4 +135,4 @@ def _assignments(pairs: list[str]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    run(app, "python scripts/lm")
+    run(lambda arguments: app(arguments, prog_name="python scripts/lm"))

@@ -93,7 +93,7 @@ def test_count_then_merge_then_train_equals_training_on_the_text(corpus: Path, t
         (["train", "CORPUS", "--output", "CORPUS"], "corpus.txt"),
         (["segment", "absent", "слово"], "absent"),
         (["count", "CORPUS", "--pattern", "(", "--output", "OUT"], "pattern"),
-        (["count", "CORPUS", "--output", "FOLDER"], "Invalid value for '--output'"),
+        (["count", "CORPUS", "--output", "FOLDER"], "is a folder"),
     ],
 )
 def test_misuse_is_one_clear_line_and_exit_code_2(arguments: list[str], says: str, corpus: Path, tmp_path: Path):

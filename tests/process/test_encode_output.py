@@ -11,14 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 from mws_hf.atomic import output_lock
-from mws_hf.commands.app import app
 from mws_hf.encode import EncodedCorpus, encode_corpus
 from mws_hf.errors import MwSError
 from tests.encode_cases import EOS, make_backend, random_merges, rust_ids, save_directory
 from tests.examples import examples, thorough
+from tests.in_process import invoke
 from tests.processes import files_of, mws, one_line, start, tree, wait_for
 
 BACKEND = make_backend(random_merges(6, 150))
@@ -46,7 +45,7 @@ def encode(home, *arguments, **options):
 def error_of(home, *arguments):
     """The error of a command run in this process, which is much faster; `commands.entry` prints it as one line."""
     arguments = ["encode", str(home / "tok"), *map(str, arguments), "-o", str(home / "out")]
-    error = CliRunner().invoke(app, arguments).exception
+    error = invoke(arguments).exception
     assert isinstance(error, MwSError) and "\n" not in str(error)
     return str(error)
 

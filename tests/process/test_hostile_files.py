@@ -9,10 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
 
 from mws_hf import MwSTokenizerFast, MwSTrainer
-from mws_hf.commands.app import app
 from mws_hf.corpus import blocks
 from mws_hf.corpus.counting import count_documents, count_files, count_source
 from mws_hf.corpus.counts import WordCounts
@@ -24,6 +22,7 @@ from mws_hf.text.pattern import NAMED_PATTERNS, check_backtracking
 from mws_hf.tokenizer.backend import base_vocab, build_backend
 from mws_hf.tokenizer.file import read_tokenizer
 from mws_hf.tokenizer.opened import open_tokenizer
+from tests.in_process import invoke
 from tests.processes import mws, one_line
 
 PATTERN = "[a-z]+| "
@@ -35,7 +34,7 @@ BOMB = "(a|a)*b|."
 def said(*arguments, within=SECONDS):
     """What a command refuses with; never a traceback, never for long."""
     began = time.process_time()
-    done = CliRunner().invoke(app, [str(each) for each in arguments])
+    done = invoke([str(each) for each in arguments])
     assert time.process_time() - began < within
     if arguments[0] == "check":  # whose finding it is
         assert done.exit_code == 1 and done.output.startswith("error: ")

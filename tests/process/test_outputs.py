@@ -10,14 +10,13 @@ import time
 
 import pytest
 from transformers import AutoModelForCausalLM, LlamaConfig
-from typer.testing import CliRunner
 
 from mws_hf.atomic import output_lock, staged, write_text
-from mws_hf.commands.app import app
 from mws_hf.commands.outputs import refuse_overwriting
 from mws_hf.errors import MwSError
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 from mws_hf.tokenizer.notebook import export_notebook
+from tests.in_process import invoke
 from tests.processes import files_of, mws, one_line, start, tree, wait_for
 from tests.small_tokenizers import small_fast
 
@@ -73,7 +72,7 @@ OVERWRITING = [
 def test_no_command_overwrites_its_input(home, monkeypatch, line):
     monkeypatch.chdir(home)
     before = tree(home)
-    error = CliRunner().invoke(app, line.split()).exception
+    error = invoke(line.split()).exception
     assert isinstance(error, MwSError) and "would be written over" in str(error)
     assert tree(home) == before
 
@@ -159,7 +158,7 @@ def test_encode_writes_into_no_folder_of_a_tokenizer_or_a_model(home, beside):
 def test_other_outputs_are_none_of_its_business(home, monkeypatch):
     monkeypatch.chdir(home)
     refuse_overwriting(["new.txt", "gold.tsv", "out"], "text.txt", ["-", "absent", "[", "*.none"], None)
-    done = CliRunner().invoke(app, ["count", "text.txt", "-o", "counts.parquet"])
+    done = invoke(["count", "text.txt", "-o", "counts.parquet"])
     assert done.exit_code == 0
 
 
@@ -177,7 +176,7 @@ def test_every_command_that_writes_a_directory_needs_its_lock(home, monkeypatch,
     held = start("encode", home / "tok", "-", "-o", home / "new")
     wait_for((home / ".new.lock").exists, held)
     time.sleep(0.3)  # from the file to the lock on it
-    error = CliRunner().invoke(app, line.split()).exception
+    error = invoke(line.split()).exception
     held.communicate()
     assert isinstance(error, MwSError) and "another run is writing there" in str(error)
     assert not (home / "new").exists() and not (home / ".new.lock").exists()

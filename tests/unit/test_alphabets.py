@@ -6,12 +6,11 @@ import json
 
 import pytest
 from tokenizers import Tokenizer
-from typer.testing import CliRunner
 
 from mws_hf import MwSError, MwSTrainer
-from mws_hf.commands.app import app
 from mws_hf.text.alphabets import EVERYDAY, NAMED_ALPHABETS
 from mws_hf.tokenizer.check import check
+from tests.in_process import invoke
 
 TEXT = "the old man walked home and talked to the old woman who walked and talked\n" * 3
 
@@ -23,9 +22,7 @@ def tokens_of(folder, text):
 def train(tmp_path, *arguments):
     (tmp_path / "text.txt").write_text(TEXT, encoding="utf-8")
     out = tmp_path / "out"
-    done = CliRunner().invoke(
-        app, ["train", str(tmp_path / "text.txt"), "--vocab-size", "900", "-o", str(out), *arguments]
-    )
+    done = invoke(["train", str(tmp_path / "text.txt"), "--vocab-size", "900", "-o", str(out), *arguments])
     return done, out
 
 

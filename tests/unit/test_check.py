@@ -10,21 +10,20 @@ import pytest
 import transformers
 from tokenizers import Regex, Tokenizer, decoders, pre_tokenizers
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
-from typer.testing import CliRunner
 
-from mws_hf.commands.app import app
 from mws_hf.errors import MwSError
 from mws_hf.text.byte_alphabet import bytes_of
 from mws_hf.text.pattern import LLAMA3_PATTERN, with_digits
 from mws_hf.text.sample_texts import NATURAL
 from mws_hf.tokenizer.check import check, repair
+from tests.in_process import invoke
 from tests.small_tokenizers import ADVERSARIAL, small_fast
 
 ALPHABETS = pytest.mark.parametrize("alphabet", ["characters", "bytes"])
 
 
 def mws(*arguments):
-    return CliRunner().invoke(app, list(map(str, arguments)))
+    return invoke(list(map(str, arguments)))
 
 
 def traps(directory) -> set[str]:

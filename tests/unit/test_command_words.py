@@ -8,12 +8,10 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-import typer
-from typer.testing import CliRunner
 
 from mws_hf import MwSTrainer
 from mws_hf.commands import explain, extend, train
-from mws_hf.commands.app import COMMANDS, app
+from mws_hf.commands.app import COMMANDS, parser_of
 from mws_hf.learn.settings import (
     DEFAULT_COMPOSITION,
     DEFAULT_GRANULARITY,
@@ -22,13 +20,14 @@ from mws_hf.learn.settings import (
     SETTINGS,
 )
 from mws_hf.text.pattern import NAMED_PATTERNS
+from tests.in_process import invoke
 from tests.small_corpus import running_text
 from tests.small_tokenizers import small_fast
 
 
 def mws(*arguments: object) -> tuple[int, str, str]:
     """Exit code, output, and the error's message or what stands on standard error."""
-    done = CliRunner().invoke(app, [*map(str, arguments)])
+    done = invoke([*map(str, arguments)])
     return done.exit_code, done.stdout, str(done.exception) if done.exit_code == 1 else done.stderr
 
 
@@ -83,8 +82,18 @@ def test_errors_name_options_as_they_are_typed(text: Path, tmp_path: Path, optio
 def test_export_asks_for_a_format_and_lists_them(tmp_path: Path):
     small_fast().save_pretrained(tmp_path / "t")
     code, _, error = mws("export", tmp_path / "t", "-o", tmp_path / "out")
-    assert code == 2 and "--format" in error
+    assert code == 1 and "--format is missing; for example: mws export" in error
+    _, _, error = mws("export", tmp_path / "t", "-o", tmp_path / "out", "--format", "onnx")
     assert all(name in error for name in ("gguf", "tiktoken", "byte-level", "notebook"))
+
+
+def test_what_is_missing_or_mistyped_is_said_with_what_was_meant(tmp_path: Path):
+    assert "the first word names the tokenizer: mws segment DIR szavak" in mws("segment", "szavak")[2]
+    assert "(did you mean 'evaluate'?)" in mws("evalute", "x")[2]
+    assert "--gld: mws evaluate takes no such argument (did you mean '--gold'?)" in mws("evaluate", "x", "--gld=y")[2]
+    assert "--output is missing; for example: mws count " in mws("count", "text.txt")[2]
+    assert "DIR is missing; for example: mws check " in mws("check")[2]
+    assert "--document" in mws("encode", "a", "b", "-o", tmp_path / "c", "--document", "page")[2]
 
 
 def test_check_does_not_call_nothing_wrong_what_a_program_gets_wrong(tmp_path: Path):
@@ -109,10 +118,8 @@ def test_the_help_has_headings_with_what_matters_first(name, panels, first):
     for option in first.split():
         assert f" --{option}" in said[places[0] : places[1]]
     assert "list[" not in said
-    group = typer.main.get_command(app)
-    command = group.get_command(typer.Context(group), name)  # type: ignore[attr-defined]
     named = [option for options in panels[name].values() for option in options]
-    assert sorted(named) == sorted({p.name for p in command.params if p.param_type_name == "option"} | {"help"})
+    assert sorted(named) == sorted({each.dest for each in parser_of(name)[0]._actions if each.option_strings})
 
 
 def test_other_commands_list_their_options_once():
@@ -144,11 +151,9 @@ def test_a_finished_corpus_is_said_to_be_there(text: Path, tmp_path: Path):
 def test_examples_of_the_help_stand_on_one_line_and_name_what_there_is():
     shown = 0
     for name in COMMANDS:
-        group = typer.main.get_command(app)
         examples = re.findall(r"(?m)^      (?:\w+ \S+ \| )?mws (\w+)(.*)$", mws(name, "--help")[1])
         for called, arguments in examples:
-            command = group.get_command(typer.Context(group), called)  # type: ignore[attr-defined]
-            known = {option for each in command.params for option in (*each.opts, *each.secondary_opts)}
+            known = set(parser_of(called)[0]._option_string_actions)
             assert set(re.findall(r"(?<= )--?[a-z][\w-]*", arguments)) <= known, (called, arguments)
             shown += 1
     assert shown > 40
@@ -166,6 +171,6 @@ def test_a_value_that_the_library_refuses_is_named_as_it_was_typed(tmp_path, arg
     small_fast().save_pretrained(tmp_path / "made")
     (tmp_path / "text.txt").write_text("\n".join(running_text()), encoding="utf-8")
     places = {"DIR": tmp_path / "made", "TEXT": tmp_path / "text.txt", "OUT": tmp_path / "out"}
-    done = CliRunner().invoke(app, [str(places.get(each, each)) for each in arguments])
+    done = invoke([str(places.get(each, each)) for each in arguments])
     said = str(done.exception) + done.output
     assert done.exit_code != 0 and says in said and not re.search(r"\b[a-z_]+=", said)

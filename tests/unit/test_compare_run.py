@@ -183,15 +183,10 @@ def test_user_errors(gold, tmp_path, monkeypatch):
 
 
 def test_command(gold, tmp_path):
-    import typer
-    from typer.testing import CliRunner
-
-    from mws_hf.commands.compare import compare_command as command
+    from tests.in_process import invoke
 
     text = tmp_path / "text.txt"
     text.write_text("\n".join(running_text() * 3), encoding="utf-8")
-    app = typer.Typer()
-    app.command()(command)
     out = str(tmp_path / "out")
     arguments = [
         str(text),
@@ -205,22 +200,20 @@ def test_command(gold, tmp_path):
         "-o",
         out,
     ]
-    result = CliRunner().invoke(app, [*arguments, "--text", str(text), "--no-picture", "--quiet", "--json"])
+    result = invoke(["compare", *arguments, "--text", str(text), "--no-picture", "--quiet", "--json"])
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout) == {"output": out, "tokenizers": 3, "rows": 3}
 
 
 def test_without_gold_it_compares_length_and_bits(tmp_path):
-    from typer.testing import CliRunner
-
-    from mws_hf.commands.app import app
+    from tests.in_process import invoke
 
     text, held_out = tmp_path / "text.txt", tmp_path / "held_out.txt"
     text.write_text("\n".join(running_text() * 3), encoding="utf-8")
     held_out.write_text("\n".join(" ".join(reversed(line.split())) for line in running_text()), encoding="utf-8")
     options = ["--systems", "bpe-character:text,mws", "-o", str(tmp_path / "out"), "--quiet"]
     options += ["--text", str(held_out), "--bits", str(text)]
-    result = CliRunner().invoke(app, ["compare", str(text), "--vocab-size", "0.35k,370", *options])
+    result = invoke(["compare", str(text), "--vocab-size", "0.35k,370", *options])
     assert result.exit_code == 0, result.exception
     header, *rows = [line.split() for line in result.stdout.split("\n\n")[0].splitlines()]
     assert header == ["370", "entries", "tokens/word", "bytes/token", "n-gram", "bits/byte"]
@@ -241,7 +234,7 @@ def test_without_gold_it_compares_length_and_bits(tmp_path):
     table = (tmp_path / "out/results.md").read_text(encoding="utf-8")
     assert "n-gram bits per byte" in table and "## Held-out" in table
     assert "text_bits_per_byte" in (tmp_path / "out/results.csv").read_text(encoding="utf-8")
-    nothing = CliRunner().invoke(app, ["compare", str(text), "--vocab-size", "370", "-o", str(tmp_path / "out")])
+    nothing = invoke(["compare", str(text), "--vocab-size", "370", "-o", str(tmp_path / "out")])
     assert "nothing to compare by" in str(nothing.exception)
 
 

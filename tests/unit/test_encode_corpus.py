@@ -13,10 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import typer
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 from mws_hf.corpus import blocks
 from mws_hf.corpus.blocks import PADDING, block_of, line_offsets
@@ -25,6 +23,7 @@ from mws_hf.encode.bulk import checksum
 from mws_hf.errors import MwSError
 from tests.encode_cases import EOS, TRICKY, make_backend, random_merges, rust_ids, save_directory
 from tests.examples import examples
+from tests.in_process import invoke
 
 
 @pytest.fixture(scope="module")
@@ -268,23 +267,19 @@ def test_checksum_sees_text_and_boundaries(monkeypatch, little):
 
 
 def test_command(backend, corpus_file, tmp_path):
-    from mws_hf.commands.encode import encode_command
-
-    app = typer.Typer()
-    app.command()(encode_command)
     tokenizer = str(save_directory(backend, tmp_path / "tok"))
-    arguments = [tokenizer, str(corpus_file), "--output", str(tmp_path / "out")]
-    result = CliRunner().invoke(app, [*arguments, "--json", "--quiet", "--separator", "none"])
+    arguments = ["encode", tokenizer, str(corpus_file), "--output", str(tmp_path / "out")]
+    result = invoke([*arguments, "--json", "--quiet", "--separator", "none"])
     assert result.exit_code == 0, result.output
     report = json.loads(result.stdout)
     assert (report["documents"], report["dtype"], report["fast_path"]) == (501, "uint16", True)
     assert rows(EncodedCorpus.open(tmp_path / "out")) == rust_ids(backend, LINES)
-    again = CliRunner().invoke(app, [*arguments, "--no-resume", "--force"])
+    again = invoke([*arguments, "--no-resume", "--force"])
     assert "501 documents" in again.stdout
     corpus_file.write_bytes("".join(LINES).replace("’", "'").replace("ё", "е").encode("cp1251"))
     options = ["--no-resume", "--encoding", "cp1251", "--quiet", "--json"]
-    assert json.loads(CliRunner().invoke(app, [*arguments, *options]).stdout)["documents"] == 501
+    assert json.loads(invoke([*arguments, *options]).stdout)["documents"] == 501
     assert "б" in backend.decode(EncodedCorpus.open(tmp_path / "out")[0].tolist())
-    assert CliRunner().invoke(app, [*arguments, "--no-resume", "--errors", "replace"]).exit_code == 0
-    result = CliRunner().invoke(app, [tokenizer, "absent/", "--output", str(tmp_path / "out2")])
+    assert invoke([*arguments, "--no-resume", "--errors", "replace"]).exit_code == 0
+    result = invoke(["encode", tokenizer, "absent/", "--output", str(tmp_path / "out2")])
     assert str(result.exception) == "absent/: no such file"

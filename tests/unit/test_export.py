@@ -10,22 +10,21 @@ import sys
 import pytest
 from tokenizers import Tokenizer
 from transformers import AutoTokenizer
-from typer.testing import CliRunner
 
-from mws_hf.commands.app import app
 from mws_hf.errors import MwSError
 from mws_hf.text.byte_alphabet import BYTE_CHARACTERS
 from mws_hf.text.pattern import with_digits
 from mws_hf.text.sample_texts import NATURAL, sample_texts
 from mws_hf.tokenizer.backend import build_backend, tokenizer_tables
 from mws_hf.tokenizer.export import compare_ids, refuse_differences, to_byte_level_backend, write_gguf, write_tiktoken
+from tests.in_process import invoke
 from tests.small_tokenizers import ADVERSARIAL, ALPHABET, small_fast
 
 TEXTS = [text for text in (*ADVERSARIAL, *sample_texts()) if text and "'ſ" not in text]
 
 
 def mws(*arguments):
-    return CliRunner().invoke(app, ["export", *map(str, arguments)])
+    return invoke(["export", *map(str, arguments)])
 
 
 @pytest.fixture

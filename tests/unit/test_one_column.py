@@ -7,10 +7,8 @@ import sys
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
 
 from mws_hf import MwSTrainer
-from mws_hf.commands.app import app
 from mws_hf.corpus.counting import count_documents, count_files
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.word_list import read_word_list
@@ -18,6 +16,7 @@ from mws_hf.encode import encode_corpus
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.running_text import read_lines
 from tests.encode_cases import make_backend, random_merges
+from tests.in_process import invoke
 
 TEXTS = ["кот и пёс", "кот, ещё кот", "читали и читали"]
 BODY = [{"body": text, "n": 1} for text in TEXTS]
@@ -25,7 +24,7 @@ LINES = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in BODY
 
 
 def run(*arguments, given=None):
-    return CliRunner().invoke(app, [str(each) for each in arguments], input=given)
+    return invoke([str(each) for each in arguments], given=given)
 
 
 def refused(*arguments, given=None):

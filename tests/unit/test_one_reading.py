@@ -120,14 +120,12 @@ def write(path, words, counts, pattern="[a-z ]+", group=None):
 
 
 def test_a_word_in_two_rows_is_refused_by_row_and_mended_by_count(tmp_path):
-    from typer.testing import CliRunner
-
-    from mws_hf.commands.app import app
+    from tests.in_process import invoke
 
     path = write(tmp_path / "c.parquet", [" ab", " cd", " ab"], [5, 4, 3])
     with pytest.raises(MwSError, match=r"c.parquet: row 3: ' ab' stands in row 1 too; .*mws count"):
         WordCounts.load(path)
-    assert CliRunner().invoke(app, ["count", str(path), "-o", str(tmp_path / "d.parquet")]).exit_code == 0
+    assert invoke(["count", str(path), "-o", str(tmp_path / "d.parquet")]).exit_code == 0
     assert dict(WordCounts.load(tmp_path / "d.parquet").items()) == {" ab": 8, " cd": 4}
 
 
@@ -150,16 +148,14 @@ def test_a_granularity_that_cuts_everything_or_nothing_is_refused(value):
 
 
 def test_too_few_labels_are_told_of_once(caplog, tmp_path):
-    from typer.testing import CliRunner
-
-    from mws_hf.commands.app import app
+    from tests.in_process import invoke
 
     (tmp_path / "text.txt").write_text("walks walked talks talked walking talking\n" * 9)
     (tmp_path / "labels.tsv").write_text("walks\twalk s\ntalks\ttalk s\n")
     arguments = ["train", "text.txt", "--labels", "labels.tsv", "--vocab-size", "300", "--output", "t"]
     arguments = [str(tmp_path / each) if each in ("text.txt", "labels.tsv", "t") else each for each in arguments]
     with caplog.at_level(logging.WARNING):
-        done = CliRunner().invoke(app, arguments)
+        done = invoke(arguments)
     assert done.exit_code == 0, done.exception
     assert caplog.text.count("labels not used: 2 given, and at least 5 words of letters are needed") == 1
     assert "2 of 2 used" not in done.output + caplog.text

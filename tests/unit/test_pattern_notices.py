@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from typer.testing import CliRunner
 
-from mws_hf.commands.app import app
 from mws_hf.commands.train import cut_at_apostrophes, pattern_notices
 from mws_hf.corpus.counting import count_documents
 from mws_hf.text.pattern import NAMED_PATTERNS, with_digits
+from tests.in_process import invoke
 
 
 def notices(text: str, pattern: str = "o200k") -> str:
@@ -20,7 +19,7 @@ def train(tmp_path, caplog, text, *arguments):
     caplog.clear()
     (tmp_path / "a.txt").write_text(text, encoding="utf-8")
     given = ["train", str(tmp_path / "a.txt"), "--vocab-size", "300", "-o", str(tmp_path / "out"), "-q", *arguments]
-    done = CliRunner().invoke(app, given)
+    done = invoke(given)
     assert done.exit_code == 0, done.stderr
     return [record.getMessage() for record in caplog.records if "pattern" in record.getMessage()]
 

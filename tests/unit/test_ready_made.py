@@ -6,12 +6,11 @@ import json
 import shutil
 
 import pytest
-from typer.testing import CliRunner
 
 import mws_hf
-from mws_hf.commands.app import app
 from mws_hf.errors import MwSError
 from mws_hf.tokenizer import pretrained
+from tests.in_process import invoke
 from tests.paths import ROOT
 
 CARDS = ROOT / "model_cards"
@@ -22,7 +21,7 @@ pytestmark = pytest.mark.skipif(not CARDS.is_dir(), reason="model_cards/ is not 
 
 
 def run(*arguments):
-    return CliRunner().invoke(app, [str(each) for each in arguments], prog_name="mws")
+    return invoke([str(each) for each in arguments])
 
 
 def test_the_index_is_that_of_the_folders(monkeypatch):

@@ -17,9 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
-from typer.testing import CliRunner
 
-from mws_hf.commands.app import app
 from mws_hf.compare import rivals
 from mws_hf.corpus.counting import count_documents
 from mws_hf.evaluate import evaluate, read_gold
@@ -32,6 +30,7 @@ from mws_hf.tokenizer.backend import base_vocab, build_backend
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
 from mws_hf.trainer import MwSTrainer
 from tests.examples import examples
+from tests.in_process import invoke
 from tests.processes import mws, one_line
 from tests.short_text import TEXT
 
@@ -63,7 +62,7 @@ def report(folder, *more):
     texts = ("--text", f"first={folder / 'one.txt'}", "--text", f"second {HOSTILE}={folder / 'two.txt'}")
     names = (f"ours={folder / 'mws'}", f"bpe={folder / 'bpe'}")
     arguments = ["report", *names, *texts, "--gold", folder / "gold.tsv", *more, "-o", folder / "report.html"]
-    return CliRunner().invoke(app, [str(each) for each in arguments], prog_name="mws")
+    return invoke([str(each) for each in arguments])
 
 
 class Page(HTMLParser):
@@ -174,7 +173,7 @@ def test_every_token_has_the_evidence_at_its_ends_and_inside(folder):
 
 def test_without_evidence_no_page_speaks_of_it(folder, tmp_path):
     arguments = ["report", folder / "bpe", "--text", folder / "one.txt", "-o", tmp_path / "r.html"]
-    assert CliRunner().invoke(app, [str(each) for each in arguments], prog_name="mws").exit_code == 0
+    assert invoke([str(each) for each in arguments]).exit_code == 0
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "hasEvidence = false" in text and "evidence at ends" not in text
 
@@ -188,7 +187,7 @@ def test_parity_is_by_words_or_for_translations_by_tokens(folder, tmp_path):
     def cell(second, *more):
         texts = ("--text", tmp_path / "a.txt", "--text", tmp_path / second, *more)
         arguments = ["report", folder / "mws", *texts, "--force", "-o", tmp_path / "r.html"]
-        done = CliRunner().invoke(app, [str(each) for each in arguments], prog_name="mws")
+        done = invoke([str(each) for each in arguments])
         assert done.exit_code == 0, done.exception
         rows = Page((tmp_path / "r.html").read_text(encoding="utf-8")).rows
         return next(float(row[1]) for row in rows if row[0].startswith("parity"))

@@ -123,7 +123,8 @@ class _Parser(argparse.ArgumentParser):
             raise MwSError(f"{rest.replace('/-o', '')} is missing; for example: {self.example}")
         if kind == "unrecognized arguments":
             first = rest.split()[0]
-            alike = _nearest(first.partition("=")[0], self._option_string_actions)
+            first = first.partition("=")[0] if first.startswith("-") else first
+            alike = _nearest(first, self._option_string_actions)
             raise MwSError(f"{first}: {self.prog} takes no such argument{alike}; `{self.prog} --help` lists all")
         raise MwSError(f"{message.removeprefix('argument ')}; see `{self.prog} --help`")
 

@@ -87,13 +87,12 @@ def test_export_asks_for_a_format_and_lists_them(tmp_path: Path):
     assert all(name in error for name in ("gguf", "tiktoken", "byte-level", "notebook"))
 
 
-def test_what_is_missing_or_mistyped_is_said_with_what_was_meant(tmp_path: Path):
+def test_what_is_missing_or_mistyped_is_said_with_what_was_meant():
     assert "the first word names the tokenizer: mws segment DIR szavak" in mws("segment", "szavak")[2]
     assert "(did you mean 'evaluate'?)" in mws("evalute", "x")[2]
     assert "--gld: mws evaluate takes no such argument (did you mean '--gold'?)" in mws("evaluate", "x", "--gld=y")[2]
     assert "--output is missing; for example: mws count " in mws("count", "text.txt")[2]
     assert "DIR is missing; for example: mws check " in mws("check")[2]
-    assert "--document" in mws("encode", "a", "b", "-o", tmp_path / "c", "--document", "page")[2]
 
 
 def test_check_does_not_call_nothing_wrong_what_a_program_gets_wrong(tmp_path: Path):

@@ -30,7 +30,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 LIST, RESULTS = ROOT / "scripts" / "checks" / "mutants.tsv", ROOT / "scripts" / "results" / "mutants.json"
 COPIED = ("mws_hf", "tests", "scripts", "docs", "README.md", "pyproject.toml")
-LIBRARIES = ("hypothesis", "numba", "pyarrow.parquet", "tokenizers", "tqdm", "transformers", "typer.testing")
+LIBRARIES = ("hypothesis", "numba", "pyarrow.parquet", "tokenizers", "tqdm", "transformers")
 SURVIVED, ENDLESS = "SURVIVED", "endless"
 NO_TESTS = 5
 """pytest's exit code where no test was chosen."""

@@ -20,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import groupby, product
 from pathlib import Path
 from types import ModuleType
@@ -35,7 +36,7 @@ Cell = dict[str, Any]
 Row = dict[str, Any]
 LAB = Path(__file__).parent
 RESULTS = LAB.parent / "results"
-NO_FIGURE = ("cards", "commands", "demo", "distributed", "report")
+NO_FIGURE = ("commands", "distributed", "report")
 """Rooms of the package that no figure depends on."""
 
 
@@ -129,8 +130,12 @@ def names() -> list[str]:
     return sorted(file.stem for file in (LAB / "experiments").glob("*.py") if file.stem != "__init__")
 
 
+@cache
 def code(experiment: Experiment) -> str:
-    """What fixes the figures of an experiment: a digest of the package but for `NO_FIGURE`, of the lab, and of it."""
+    """What fixes the figures of an experiment: a digest of the package but for `NO_FIGURE`, of the lab, and of it.
+
+    Of the files as they are when it is asked first: a run that goes on while they change has one stamp.
+    """
     return stamp([*package(), *sorted(LAB.glob("*.py")), LAB / "experiments" / f"{experiment.name}.py"])
 
 

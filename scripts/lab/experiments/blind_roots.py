@@ -30,7 +30,8 @@ def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
     """Learn from labels of the other folds, and score each."""
     fetched = place.path("fetched", "a folder with a clone of MartinXPN/word2morph")
     parts = folds(gold_of(place.data, "rus"), roots(fetched), FOLDS)
-    counts = count_documents(first(parts_of(place.data, "rus")[0], 4 * MB) or [])
+    lines, _ = parts_of(place.data, "rus")
+    counts = count_documents(first(lines, 4 * MB) or lines)
     for (number,), own in groups(cells, "fold").items():
         pool = sorted((w for n, part in enumerate(parts) if n != number for w in part), key=lambda w: order_of(w.word))
         rest = parts[number]

@@ -7,13 +7,14 @@ share-alike itself, while mixtures do without. RuBLiMP's sentences are a benchma
 
 from __future__ import annotations
 
-import gzip
 import re
 import sysconfig
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from lab.data import read
 
 HELD_OUT_EVERY = 50
 """One line in so many of a language is held out, and one module in a fifth of so many of the source code."""
@@ -100,10 +101,8 @@ def texts_of(group: str, data: Path, share_alike: bool) -> tuple[list[str], list
     """Documents to train on, and those held out: lines, of source code files and paragraphs of other modules."""
     if group == "code":
         return _code()
-    lines: list[str] = []
-    for source in sources_of(group, share_alike):
-        with gzip.open(data / "text" / f"{source.file}.txt.gz", "rt", encoding="utf-8", newline="\n") as stream:
-            lines += [line for line in stream if line.strip()]
+    names = [source.file for source in sources_of(group, share_alike)]
+    lines = [line for line in read(data, names) if line.strip()]
     held_out = [line.rstrip("\n") for line in lines[::HELD_OUT_EVERY]]
     return [line for i, line in enumerate(lines) if i % HELD_OUT_EVERY], held_out
 

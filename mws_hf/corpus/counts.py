@@ -75,7 +75,8 @@ class WordCounts:
             MwSError: an empty word, a lone surrogate, a count that is no positive 64-bit integer, or an overflow.
         """
         try:
-            strings = pa.array(list(mapping.keys()), pa.large_string())
+            empty = pa.nulls(0, pa.large_string())  # of no words `pa.array` would import pandas
+            strings = pa.array(list(mapping.keys()), pa.large_string()) if mapping else empty
         except (UnicodeEncodeError, pa.ArrowException) as error:
             raise MwSError(f"word counts: words must be str without lone surrogates ({error})") from error
         counts = np.array(list(mapping.values()) or np.zeros(0, np.int64))

@@ -101,7 +101,7 @@ def check(directory: Path) -> Report:
     if not directory.is_dir():
         raise MissingTokenizerError(f"{directory}: no such directory; give one written by save_pretrained")
     if not (directory / TOKENIZER_FILE).is_file():
-        raise MissingTokenizerError(f"{directory}: holds no {TOKENIZER_FILE}; save the tokenizer there")
+        refuse_empty(str(directory), directory)
     backend = read_tokenizer(directory / TOKENIZER_FILE)
     settings = load_settings(directory / CONFIG_FILE)
     model = load_settings(directory / "config.json")

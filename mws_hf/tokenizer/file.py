@@ -187,7 +187,7 @@ def open_file(file: str | os.PathLike[str]) -> tuple[Tokenizer, dict[str, Any]]:
     """Return the tokenizer in a tokenizer.json, and the file as written; all readers of such files call this."""
     spec = read_spec(file)
     if not spec["model"]["vocab"]:
-        refuse_empty(os.fspath(file))
+        raise MissingTokenizerError(f"{file}: no tokenizer, for its vocabulary has no entries; give a trained one")
     try:
         return Tokenizer.from_file(os.fspath(file)), spec
     except BaseException as error:  # the bindings raise nothing narrower, and panics are no Exception
@@ -229,12 +229,13 @@ def check_directory(name: str | os.PathLike[str]) -> None:
         read_tokenizer(file)
 
 
-def refuse_empty(name: str | None, beside: str = "") -> None:
+def refuse_empty(name: str | None, place: Path | None = None) -> None:
     """Stop at a place without a vocabulary, of which transformers 5 would make an empty tokenizer.
 
-    `beside`: the files there in the form of another program.
+    A `place` with files in the form of another program, or such a file itself, is refused by their names.
     """
-    if name and beside:
+    found = [] if place is None else layout.files(place, layout.Of.FOREIGN) if place.is_dir() else [Path(place.name)]
+    if beside := ", ".join(str(path) for path in found if path.name != layout.ADDED_FILE):
         raise MissingTokenizerError(
             f"{name}: {beside} is of another program and is not read; make a tokenizer.json of it with "
             "transformers.convert_slow_tokenizer, or take one from the model's page on the Hub"

@@ -316,7 +316,7 @@ def _of_directory(place: Path, name: str, by_class: bool) -> Opened:
         found = [path for path in sorted(place.glob("*.model")) if path.name != "tiktoken.model"]
         if len(found) == 1:
             return _of_any_file(found[0], name, by_class)
-        refuse_empty(name, ", ".join(map(str, layout.files(place, layout.Of.FOREIGN))))
+        refuse_empty(name, place)
     from transformers import AutoTokenizer  # noqa: PLC0415  (seconds to import, and seldom needed)
 
     try:
@@ -339,7 +339,7 @@ def _check_vocabulary(tokenizer: Any, place: Path, name: str) -> None:
     files = getattr(type(tokenizer), "vocab_files_names", {}).values()
     absent = files and not any((place / file).is_file() for file in files)
     if absent or set(tokenizer.get_vocab()) <= set(tokenizer.all_special_tokens):
-        refuse_empty(name, ", ".join(map(str, layout.files(place, layout.Of.FOREIGN))))
+        refuse_empty(name, place)
 
 
 def _of_any_file(place: Path, name: str, by_class: bool) -> Opened:
@@ -351,7 +351,7 @@ def _of_any_file(place: Path, name: str, by_class: bool) -> Opened:
             "FILE"
         )
     if place.name in ("tekken.json", "vocab.txt") or place.suffix == ".tiktoken" or _TIKTOKEN.match(head):
-        refuse_empty(str(place), place.name)
+        refuse_empty(str(place), place)
     if place.suffix == ".json" or head.lstrip().startswith(b"{"):
         return Opened(name, place, open_file(place)[0])
     if _MORFESSOR.match(head):

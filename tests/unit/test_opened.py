@@ -53,7 +53,7 @@ def test_a_tokenizer_json_without_entries_is_no_tokenizer(tmp_path: Path):
     spec = json.loads(small_fast().backend_tokenizer.to_str())
     spec["model"] |= {"vocab": {}, "merges": []}
     (tmp_path / "tokenizer.json").write_text(json.dumps(spec))
-    with pytest.raises(MissingTokenizerError, match="no vocabulary"):
+    with pytest.raises(MissingTokenizerError, match="its vocabulary has no entries"):
         open_tokenizer(tmp_path)
 
 

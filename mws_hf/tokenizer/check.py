@@ -32,6 +32,7 @@ from mws_hf.tokenizer.file import (
     load_settings,
     portable_config,
     read_tokenizer,
+    refuse_empty,
     uses_stock_module,
 )
 from mws_hf.tokenizer.foreign import holds_other_entries

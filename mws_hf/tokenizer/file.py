@@ -19,7 +19,7 @@ from mws_hf.errors import MissingTokenizerError, MwSError, first_line, library_f
 from mws_hf.text.pattern import check_backtracking
 from mws_hf.text.special import BYTE_TOKENS
 from mws_hf.tokenizer.backend import find_surrogate
-from mws_hf.tokenizer.layout import STALE
+from mws_hf.tokenizer.layout import ADDED_FILE, STALE, Of, files
 from mws_hf.tokenizer.spec import parts_of
 from mws_hf.tokenizer.stock import Tokenizer
 
@@ -234,8 +234,8 @@ def refuse_empty(name: str | None, place: Path | None = None) -> None:
 
     A `place` with files in the form of another program, or such a file itself, is refused by their names.
     """
-    found = [] if place is None else layout.files(place, layout.Of.FOREIGN) if place.is_dir() else [Path(place.name)]
-    if beside := ", ".join(str(path) for path in found if path.name != layout.ADDED_FILE):
+    found = [] if place is None else files(place, Of.FOREIGN) if place.is_dir() else [Path(place.name)]
+    if beside := ", ".join(str(path) for path in found if path.name != ADDED_FILE):
         raise MissingTokenizerError(
             f"{name}: {beside} is of another program and is not read; make a tokenizer.json of it with "
             "transformers.convert_slow_tokenizer, or take one from the model's page on the Hub"

@@ -18,7 +18,7 @@ from typing import Any, Literal, cast
 from mws_hf.errors import MwSError, SettingError, brief, refuse_pointer
 from mws_hf.text.byte_alphabet import BYTE_OF, bytes_of
 from mws_hf.text.special import byte_of
-from mws_hf.tokenizer import foreign, layout
+from mws_hf.tokenizer import foreign
 from mws_hf.tokenizer.file import (
     CONFIG_FILE,
     TOKENIZER_FILE,

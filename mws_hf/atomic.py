@@ -6,8 +6,10 @@ A new file is on the disk before it replaces an old one, so that a machine that 
 from __future__ import annotations
 
 import contextlib
+import errno
 import filecmp
 import glob
+import hashlib
 import os
 import secrets
 import shutil
@@ -16,18 +18,37 @@ import time
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from filelock import BaseFileLock, FileLock, SoftFileLock, Timeout
 
 from mws_hf.errors import MwSError
+
+PATIENCE = 60.0
+"""Seconds that a save waits for another one of the same directory, such as that of another process of a training."""
+
+_LONGEST = 150
+"""Bytes of a name that are repeated in the names beside it, for file systems take 255."""
+
+
+def _beside(target: Path) -> str:
+    """Begin the name of a hidden file that lies beside `target`; that of a long name holds its hash.
+
+    >>> _beside(Path("out/russian"))
+    '.russian'
+    """
+    name = os.fsencode(target.name)
+    if len(name) <= _LONGEST:
+        return f".{target.name}"
+    return f".{name[:_LONGEST].decode(errors='ignore')}.{hashlib.sha256(name).hexdigest()[:16]}"
 
 
 @contextlib.contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; on success it replaces `path` in one step, on any error it is removed."""
-    target = Path(path)
-    if target.is_dir():
-        raise MwSError(f"{target}: is a folder; name a file to write")
-    temporary = target.parent / f".{target.name}.{secrets.token_hex(4)}.tmp"
+    """Yield a temporary path beside `path`; on success it replaces `path` in one step, on any error it is removed.
+
+    A link stays a link, and the file that it leads to is replaced.
+    """
+    target = _written_file(path)
+    temporary = target.parent / f"{_beside(target)}.{secrets.token_hex(4)}.tmp"
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))  # the mode any new file gets
@@ -44,16 +65,27 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+def _written_file(path: str | os.PathLike[str]) -> Path:
+    """Return the file that is replaced when `path` is written; raises MwSError where that is no file."""
+    target = Path(os.path.realpath(path)) if os.path.islink(path) else Path(path)
+    if target.is_dir():
+        raise MwSError(f"{path}: is a folder; name a file to write")
+    if target.is_symlink():
+        raise MwSError(f"{path}: is a link that leads nowhere; remove it, or name another output")
+    if target.exists() and not target.is_file():
+        raise MwSError(f"{path}: is a device or a pipe; name a file to write")
+    return target
+
+
 def check_output(path: str | os.PathLike[str], *, folder: bool) -> None:
     """Check, before any work, that a file or a folder can be written; nothing is made."""
     target = Path(path)
     try:
+        target = target if folder else _written_file(path)
         if folder and target.is_symlink() and not target.exists():
             raise MwSError(f"{target}: is a link that leads nowhere; remove it, or name another output")
         if folder and target.is_file():
             raise MwSError(f"{target}: is a file; name a directory to write")
-        if not folder and target.is_dir():
-            raise MwSError(f"{target}: is a folder; name a file to write")
         place = target if folder else target.absolute().parent
         while not place.exists():
             place = place.absolute().parent
@@ -70,22 +102,21 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 
 @contextlib.contextmanager
-def output_lock(directory: str | os.PathLike[str]) -> Iterator[None]:
-    """Hold `directory`, made already or not, against every other run that writes it; never waits. Links share the lock.
+def output_lock(directory: str | os.PathLike[str], patience: float = 0) -> Iterator[None]:
+    """Hold `directory`, made already or not, against every other run that writes it. Links share the lock.
 
     The lock is the operating system's (the `filelock` library), so that a killed run holds nothing. Its file lies
     beside the directory and is removed at the end; a killed run leaves it behind, empty and harmless. The same thread
-    may take the lock again.
+    may take the lock again. Another run is waited for as long as `patience` says, in seconds.
     """
     target = Path(os.path.realpath(directory))  # `resolve` raises at a loop of links
     if target.is_dir() and not os.access(target.parent, os.W_OK):
         target = target / "directory"  # such as a mounted volume: the lock's file can only lie inside
-    file = target.parent / f".{target.name}.lock"
+    file = target.parent / f"{_beside(target)}.lock"
     absent = [parent for parent in target.parents if not parent.exists()]
-    lock = FileLock(file, timeout=0, is_singleton=True)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        lock.acquire()
+        lock = _acquired(file, patience)
     except Timeout as error:
         raise MwSError(f"{directory}: another run is writing there; wait for it, or name another output") from error
     except OSError as error:
@@ -95,11 +126,25 @@ def output_lock(directory: str | os.PathLike[str]) -> Iterator[None]:
     finally:
         if lock.lock_counter == 1:
             with contextlib.suppress(OSError):  # while still held, or a third run could lock a file of the same name
-                file.unlink()
+                os.unlink(lock.lock_file)
         lock.release()
         for parent in absent:
             with contextlib.suppress(OSError):  # a run that failed leaves no folders; full ones cannot be removed
                 parent.rmdir()
+
+
+def _acquired(file: Path, patience: float) -> BaseFileLock:
+    """Take the system's lock on a file, or one by a file of its own where the file system has no locks."""
+    try:
+        lock: BaseFileLock = FileLock(file, is_singleton=True)
+        lock.acquire(timeout=patience)
+    except OSError as error:
+        if isinstance(error, Timeout) or error.errno not in (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP):
+            raise
+        file.unlink(missing_ok=True)
+        lock = SoftFileLock(file.with_suffix(".softlock"), is_singleton=True)
+        lock.acquire(timeout=patience)
+    return lock
 
 
 @contextlib.contextmanager
@@ -108,7 +153,7 @@ def staged(directory: Path, stale: Collection[str] = (), head: str = "tokenizer.
 
     A new directory appears in one step. In an existing one the changed files are replaced at the end, while `head` is
     absent: a run killed in that moment leaves a directory that nothing loads, never half old and half new. The
-    directory is locked against other writers meanwhile.
+    directory is locked against other writers meanwhile; another save that is at work is waited for.
 
     Args:
         directory: where the files go.
@@ -118,12 +163,12 @@ def staged(directory: Path, stale: Collection[str] = (), head: str = "tokenizer.
     if directory.exists() and not directory.is_dir():
         raise MwSError(f"{directory}: is a file; name a directory to save in")
     stage = None
-    with output_lock(directory):
+    with output_lock(directory, PATIENCE):
         try:
             home = directory if directory.is_dir() else directory.parent
             home.mkdir(parents=True, exist_ok=True)
-            _remove_leftovers(home, directory.name)
-            stage = home / f".{directory.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp"
+            _remove_leftovers(home, _beside(directory))
+            stage = home / f"{_beside(directory)}.{os.getpid()}-{secrets.token_hex(4)}.tmp"
             stage.mkdir()
             yield stage
             if directory.is_dir():
@@ -144,9 +189,9 @@ def staged(directory: Path, stale: Collection[str] = (), head: str = "tokenizer.
                 shutil.rmtree(stage, ignore_errors=True)
 
 
-def _remove_leftovers(home: Path, name: str) -> None:
+def _remove_leftovers(home: Path, begin: str) -> None:
     """Remove folders that killed savers left an hour ago or longer; younger ones may be in use."""
-    for leftover in home.glob(f".{glob.escape(name)}.*-*.tmp"):
+    for leftover in home.glob(f"{glob.escape(begin)}.*-*.tmp"):
         if leftover.is_dir() and time.time() - leftover.stat().st_mtime > 3600:
             shutil.rmtree(leftover, ignore_errors=True)
 

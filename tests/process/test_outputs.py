@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import random
 import shutil
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
 import transformers
 from transformers import AutoModelForCausalLM, LlamaConfig
 
-from mws_hf.atomic import output_lock, staged, write_text
+from mws_hf.atomic import check_output, output_lock, staged, write_text
 from mws_hf.commands.outputs import refuse_overwriting
 from mws_hf.errors import MwSError
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
@@ -174,6 +177,7 @@ def test_other_outputs_are_none_of_its_business(home, monkeypatch):
     ],
 )
 def test_every_command_that_writes_a_directory_needs_its_lock(home, monkeypatch, line):
+    monkeypatch.setattr("mws_hf.atomic.PATIENCE", 0.1)
     monkeypatch.chdir(home)
     held = start("encode", home / "tok", "-", "-o", home / "new")
     wait_for((home / ".new.lock").exists, held)
@@ -184,7 +188,8 @@ def test_every_command_that_writes_a_directory_needs_its_lock(home, monkeypatch,
     assert not (home / "new").exists() and not (home / ".new.lock").exists()
 
 
-def test_the_lock_of_a_killed_process_holds_nobody(home):
+def test_the_lock_of_a_killed_process_holds_nobody(home, monkeypatch):
+    monkeypatch.setattr("mws_hf.atomic.PATIENCE", 0.1)
     killed = start("train", "-", "-o", home / "new", *TRAIN)
     wait_for((home / ".new.lock").exists, killed)
     time.sleep(0.3)  # from the file to the lock on it
@@ -205,6 +210,64 @@ def test_a_lock_leaves_no_folders_and_no_file(tmp_path):
     with output_lock(tmp_path / "a" / "out"):
         (tmp_path / "a" / "other").touch()
     assert [path.name for path in (tmp_path / "a").iterdir()] == ["other"]
+
+
+SAVING = """
+import fcntl, sys
+def refuse(*_):
+    raise OSError(int(sys.argv[2]), "no locks here")
+if sys.argv[2] != "0":
+    fcntl.flock = refuse
+from tests.small_tokenizers import small_fast
+tokenizer = small_fast()
+print("ready", flush=True)
+sys.stdin.readline()
+for _ in range(5):
+    tokenizer.save_pretrained(sys.argv[1])
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="locks of Windows are others")
+@pytest.mark.parametrize("number", [0, errno.ENOLCK, errno.ENOTSUP])
+def test_ranks_that_save_at_once_wait_for_each_other_with_and_without_the_systems_locks(tmp_path, number):
+    command = [sys.executable, "-c", SAVING, str(tmp_path / "saved"), str(number)]
+    pipe = subprocess.PIPE
+    ranks = [subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) for _ in range(3)]
+    assert [rank.stdout.readline() for rank in ranks] == ["ready\n"] * 3
+    for rank in ranks:
+        rank.stdin.write("\n")
+        rank.stdin.flush()
+    ends = [rank.communicate()[1] for rank in ranks]
+    assert [rank.returncode for rank in ranks] == [0, 0, 0], ends
+    small_fast().save_pretrained(tmp_path / "alone")
+    assert sorted(os.listdir(tmp_path / "saved")) == sorted(os.listdir(tmp_path / "alone"))
+    assert sorted(os.listdir(tmp_path)) == ["alone", "saved"]
+
+
+@pytest.mark.parametrize("name", ["ж" * 122, "n" * 255, "n" * 248])
+def test_a_name_that_the_file_system_takes_is_written_and_a_longer_one_is_refused_before(tmp_path, name):
+    check_output(tmp_path / name, folder=True)
+    small_fast().save_pretrained(tmp_path / name)
+    check_output(tmp_path / name[1:], folder=False)
+    write_text(tmp_path / name[1:], "text")
+    assert sorted(os.listdir(tmp_path)) == sorted([name, name[1:]])
+    for folder in (True, False):
+        with pytest.raises(MwSError, match="too long"):
+            check_output(tmp_path / ("n" * 256), folder=folder)
+
+
+def test_an_output_that_is_a_link_stays_one_and_a_device_is_refused(tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "old.txt").write_text("old", encoding="utf-8")
+    for link, target in (("there", "data/old.txt"), ("new", "data/new.txt"), ("again", "there")):
+        (tmp_path / link).symlink_to(tmp_path / target)
+        check_output(tmp_path / link, folder=False)
+        write_text(tmp_path / link, link)
+        assert (tmp_path / link).is_symlink() and (tmp_path / target).read_text(encoding="utf-8") == link
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    for path, said in ((tmp_path / "circle", "leads nowhere"), ("/dev/null", "is a device")):
+        with pytest.raises(MwSError, match=said):
+            check_output(path, folder=False)
 
 
 @pytest.mark.skipif(os.geteuid() == 0 if hasattr(os, "geteuid") else True, reason="root may write anywhere")

@@ -30,8 +30,8 @@ _VOCABULARY = regex.compile(
     r"emb|head|logit|vocab|token|word|wte|lexic|predict|unembed|^output(_projection)?$|^decoder$|^proj_out$"
 )
 _LAYERS = regex.compile(
-    r"(^|_)(proj|projection|dense|fc\d*|norm\w*|ln\w*|conv\w*|attn|attention|mlp|gate|up|down|qkv|[qkvo]|w\d|query|key"
-    r"|value|linear|router|experts?|in|out)(_|$)"
+    r"norm|proj|(^|_)(dense|fc\d*|ln\w*|conv\w*|attn|attention|mlp|gate|up|down|qkv|[qkvo]|w\d|query|key|value|linear"
+    r"|router|experts?|in|out)(_|$)"
 )
 _PART = regex.compile(
     r"\d+|weight|bias|scales?|zeros?|qweight|qzeros|g_idx|absmax|quant\w*|bitsandbytes\w*|weight_\w+|nested_\w+|SCB"

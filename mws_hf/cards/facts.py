@@ -23,7 +23,7 @@ class CardFacts:
 
     `data`: what it was learnt from, extended with or trimmed to, in words. `words` are shown cut, `notes` are put after
     the head, `limits` beside those of every card. `extended` and `trimmed`: figures of `mws extend`
-    (`mws_hf.extend.report.facts`) and of `mws trim` (`mws_hf.extend.trim.trim_facts`).
+    (`mws_hf.extend.changes.facts`) and of `mws trim` (`mws_hf.extend.changes.trim_facts`).
     """
 
     name: str = ""

@@ -122,7 +122,7 @@ def extend_command(
     settings = {"composition": composition, "hidden_boundary_price": hidden_boundary_price, "min_saving": min_saving}
     with output_lock(output):
         result, left_behind = _extended(asked, output, more, left, replace, (tokens, keep_apart), settings)
-    from mws_hf.extend.report import extension_summary
+    from mws_hf.extend.changes import extension_summary
 
     _tell_of_the_rest(output, left_behind)
     tell(result, f"{output}: {extension_summary(result)}", as_json)
@@ -145,9 +145,9 @@ def _extended(
 ) -> tuple[dict[str, Any], list[str]]:
     """Read, trim, learn and write; returns the report and the names of files left behind."""
     from mws_hf.extend.base import open_base
+    from mws_hf.extend.changes import facts
     from mws_hf.extend.extension import check_strings
     from mws_hf.extend.extension import extend as run
-    from mws_hf.extend.report import facts
     from mws_hf.extend.trim import trim
     from mws_hf.learn.apart import Apart
     from mws_hf.tokenizer.layout import RETIRED_FILE
@@ -216,7 +216,7 @@ def _held_back(documents: Iterator[str], held_out: list[str]) -> Iterator[str]:
 
 
 def _changes(original: Base, extension: Extension, texts: dict[str, list[str]], asked: _Extending) -> dict[str, Any]:
-    from mws_hf.extend.report import measure_change
+    from mws_hf.extend.changes import measure_change
     from mws_hf.tokenizer.stock import Tokenizer
 
     before = Tokenizer.from_str(json.dumps(original.spec))
@@ -259,7 +259,8 @@ def trim_command(
     from mws_hf.corpus.files import expand_paths
     from mws_hf.corpus.sources import Source
     from mws_hf.extend.base import open_base
-    from mws_hf.extend.trim import check_uses, measure_use, named_entry, trim_facts, trim_summary
+    from mws_hf.extend.changes import measure_use, trim_facts, trim_summary
+    from mws_hf.extend.trim import check_uses, named_entry
     from mws_hf.extend.trim import trim as run
     from mws_hf.tokenizer.layout import TRIM_FILE
 

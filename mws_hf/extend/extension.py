@@ -15,7 +15,7 @@ from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.word_list import as_word_counts
 from mws_hf.errors import MwSError
 from mws_hf.extend.base import Base, IdMap, Rewritten, open_base, write_directory
-from mws_hf.extend.learner import ExtensionSettings, LearnedTokens, learn_tokens, pre_tokens, protect
+from mws_hf.extend.new_tokens import ExtensionSettings, LearnedTokens, learn_tokens, pre_tokens, protect
 from mws_hf.extend.spelling import count_ids
 from mws_hf.extend.trim import Trimming
 from mws_hf.learn.described import Range, check_range
@@ -153,7 +153,7 @@ def extend(
         tokens: strings that must be entries, among the `n_tokens`; where they are words by themselves they are one
             token. A space before a word belongs to its entry.
         show_progress: bars on stderr when it is a terminal.
-        **settings: attributes of `learner.ExtensionSettings`.
+        **settings: attributes of `new_tokens.ExtensionSettings`.
 
     Raises:
         MwSError: there is no such tokenizer, a damaged one, or one of another kind; no words; a setting out of range; a

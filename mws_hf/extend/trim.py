@@ -1,20 +1,17 @@
-"""Trim a pretrained BPE: drop the entries that texts do not use. Nothing is learnt or written here.
+"""Trim a pretrained BPE: drop the entries that texts do not use. Nothing is learnt or measured here.
 
 An entry stays with the parts that the base makes it of. Every instance of an entry, in whatever text, is made as from
 the entry's own symbols alone, for all merges within it are made in the order of their ranks and none crosses its ends.
 So a text that was cut into kept entries alone is cut by the same merges as before, in the same order; all other texts
 are cut otherwise but come back whole, since bytes stay.
-
-A report tells what a trimming changes: entries by reason, and each text's length and bits before and after.
 """
 
 from __future__ import annotations
 
 import heapq
-import math
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -31,81 +28,6 @@ from mws_hf.text.special import BYTE_TOKENS
 from mws_hf.tokenizer.ids import renumbered_tokenizer
 from mws_hf.tokenizer.merging import merge_steps, ranked
 from mws_hf.tokenizer.stock import Tokenizer
-
-
-@dataclass(frozen=True)
-class TextUse:
-    """A text as a tokenizer cuts it.
-
-    Attributes:
-        n_bytes: bytes of the text in UTF-8.
-        uses: int64 (largest id + 1,), occurrences of each entry.
-    """
-
-    n_bytes: int
-    uses: Longs
-
-    @property
-    def bits_per_byte(self) -> float:
-        """Bits per byte of a code by the frequency of each entry alone; NaN for no bytes."""
-        if not self.n_bytes:
-            return math.nan
-        seen = self.uses[self.uses > 0]
-        return float(seen.sum() * math.log2(seen.sum()) - (seen * np.log2(seen)).sum()) / self.n_bytes
-
-
-def measure_use(base: Base, texts: Iterable[str]) -> TextUse:
-    """Encode texts once, counting bytes and entries."""
-    n_bytes = 0
-
-    def weighed() -> Iterator[str]:
-        nonlocal n_bytes
-        for text in texts:
-            n_bytes += len(text.encode())
-            yield text
-
-    uses = count_uses(base, weighed())
-    return TextUse(n_bytes, uses)
-
-
-def trim_facts(trimming: Trimming, before: Mapping[str, TextUse], after: Mapping[str, TextUse]) -> dict[str, Any]:
-    """Collect all facts that a command reports as plain values for JSON; `before` and `after` go by the text's name."""
-    texts = {
-        name: {
-            "bytes": use.n_bytes,
-            "tokens": [int(use.uses.sum()), int(after[name].uses.sum())],
-            "uses_lost": trimming.share_lost(use.uses),
-            "unigram_bits_per_byte": [use.bits_per_byte, after[name].bits_per_byte],
-        }
-        for name, use in before.items()
-    }
-    return {
-        "entries": [len(trimming.base.vocab), sum(trimming.kept.values())],
-        "merges": [len(trimming.base.merges), len(trimming.spec["model"]["merges"])],
-        "kept": trimming.kept,
-        "dropped": trimming.dropped,
-        "uses_lost": trimming.uses_lost,
-        "texts": texts,
-    }
-
-
-def trim_summary(found: Mapping[str, Any]) -> str:
-    """Write the facts for people: a line on the entries and a line for each text."""
-    kept, dropped = (", ".join(f"{n:,} {why}" for why, n in found[side].items()) for side in ("kept", "dropped"))
-    (before, after), (merges_before, merges_after) = found["entries"], found["merges"]
-    rows = [
-        f"{before:,} -> {after:,} entries, {merges_before:,} -> {merges_after:,} merges; kept: {kept}; dropped: "
-        f"{dropped or 'none'}"
-    ]
-    for name, text in found["texts"].items():
-        (first, second), (bits_before, bits_after) = text["tokens"], text["unigram_bits_per_byte"]
-        more = second / first - 1 if first else 0.0
-        rows.append(
-            f"{name}: {first:,} -> {second:,} tokens ({more:+.2%}), {text['uses_lost']:.2%} of uses lost, unigram code "
-            f"{bits_before:.4f} -> {bits_after:.4f} bits a byte"
-        )
-    return "\n".join(rows)
-
 
 Reason = Literal["added", "bytes", "named", "used", "part", "unused", "rare"]
 """Why an entry stays (the first five; "unused" ones do where there is room) or goes (the last two)."""

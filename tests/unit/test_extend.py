@@ -18,8 +18,9 @@ from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.evaluate.segment import segment_words
 from mws_hf.extend.base import Base, open_base
+from mws_hf.extend.changes import measure_change
 from mws_hf.extend.extension import Extension, Retirement, append_tokens, extend
-from mws_hf.extend.learner import (
+from mws_hf.extend.new_tokens import (
     ExtensionSettings,
     LearnedTokens,
     Learner,
@@ -28,7 +29,6 @@ from mws_hf.extend.learner import (
     cut_words,
     missing_characters,
 )
-from mws_hf.extend.report import measure_change
 from mws_hf.text.byte_alphabet import bytes_of
 from mws_hf.text.special import BYTE_TOKENS
 from tests.fake_hub import running_hub
@@ -226,7 +226,7 @@ def _plain_bpe() -> Tokenizer:
 
 
 def _end_of_word() -> Tokenizer:
-    tokenizer = Tokenizer(models.BPE(end_of_word_suffix="</w>"))
+    tokenizer = Tokenizer(models.BPE({"a</w>": 0}, [], end_of_word_suffix="</w>"))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel()
     return tokenizer
 

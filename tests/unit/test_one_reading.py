@@ -15,8 +15,8 @@ from mws_hf.corpus.counts_file import fingerprint
 from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.corpus.word_list import count_mapping
 from mws_hf.errors import MwSError
+from mws_hf.extend.changes import facts
 from mws_hf.extend.extension import extend, whole_words
-from mws_hf.extend.report import facts
 from mws_hf.learn.evidence import labels as label_module
 from mws_hf.learn.settings import Settings
 from mws_hf.learn.vocabulary import learn

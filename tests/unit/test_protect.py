@@ -12,7 +12,7 @@ from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.extend.base import open_base
 from mws_hf.extend.extension import extend
-from mws_hf.extend.learner import protect
+from mws_hf.extend.new_tokens import protect
 from mws_hf.text.pattern import LLAMA3_PATTERN
 from tests.in_process import mws
 from tests.small_bases import BASES, ENGLISH, SPECIAL, llama3_like, russian, save, turkish

@@ -11,7 +11,8 @@ from tokenizers import Tokenizer, models
 
 from mws_hf import MwSError
 from mws_hf.extend.base import Base, open_base
-from mws_hf.extend.trim import Trimming, count_uses, last_merges, measure_use, trim
+from mws_hf.extend.changes import measure_use
+from mws_hf.extend.trim import Trimming, count_uses, last_merges, trim
 from tests.in_process import mws
 from tests.small_bases import BASES, ENGLISH, SPECIAL, every_split, llama3_like, russian, save, turkish
 from tests.small_tokenizers import ADVERSARIAL

@@ -21,8 +21,8 @@ from lab.tables import about, plain
 from mws_hf.corpus.counting import count_documents
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.report import evaluate
+from mws_hf.extend.changes import measure_change
 from mws_hf.extend.extension import Extension, extend
-from mws_hf.extend.report import measure_change
 
 SYSTEMS = {
     "ours": {},

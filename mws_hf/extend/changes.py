@@ -1,18 +1,20 @@
-"""Measure what an extension changes in running text: tokens a word, bytes a token, words cut otherwise.
-
-Nothing is learnt here.
-"""
+"""Measure what an extension or a trimming changes in texts, and tell it. Nothing is learnt here."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from mws_hf.evaluate.running_text import WORD, score_text
+from mws_hf.extend.base import Base
 from mws_hf.extend.extension import Extension, whole_words
-from mws_hf.extend.trim import Trimming
+from mws_hf.extend.trim import Trimming, count_uses
+from mws_hf.kernels.arrays import Longs
 from mws_hf.text.pattern import compiled
 from mws_hf.tokenizer.stock import Tokenizer
 
@@ -119,3 +121,77 @@ def _change(before: int, after: int) -> str:
     """
     share = after / before - 1
     return f"{abs(share):.1%} {'more' if share > 0 else 'fewer'} tokens".replace("%", " %")
+
+
+@dataclass(frozen=True)
+class TextUse:
+    """A text as a tokenizer cuts it.
+
+    Attributes:
+        n_bytes: bytes of the text in UTF-8.
+        uses: int64 (largest id + 1,), occurrences of each entry.
+    """
+
+    n_bytes: int
+    uses: Longs
+
+    @property
+    def bits_per_byte(self) -> float:
+        """Bits per byte of a code by the frequency of each entry alone; NaN for no bytes."""
+        if not self.n_bytes:
+            return math.nan
+        seen = self.uses[self.uses > 0]
+        return float(seen.sum() * math.log2(seen.sum()) - (seen * np.log2(seen)).sum()) / self.n_bytes
+
+
+def measure_use(base: Base, texts: Iterable[str]) -> TextUse:
+    """Encode texts once, counting bytes and entries."""
+    n_bytes = 0
+
+    def weighed() -> Iterator[str]:
+        nonlocal n_bytes
+        for text in texts:
+            n_bytes += len(text.encode())
+            yield text
+
+    uses = count_uses(base, weighed())
+    return TextUse(n_bytes, uses)
+
+
+def trim_facts(trimming: Trimming, before: Mapping[str, TextUse], after: Mapping[str, TextUse]) -> dict[str, Any]:
+    """Collect all facts that a command reports as plain values for JSON; `before` and `after` go by the text's name."""
+    texts = {
+        name: {
+            "bytes": use.n_bytes,
+            "tokens": [int(use.uses.sum()), int(after[name].uses.sum())],
+            "uses_lost": trimming.share_lost(use.uses),
+            "unigram_bits_per_byte": [use.bits_per_byte, after[name].bits_per_byte],
+        }
+        for name, use in before.items()
+    }
+    return {
+        "entries": [len(trimming.base.vocab), sum(trimming.kept.values())],
+        "merges": [len(trimming.base.merges), len(trimming.spec["model"]["merges"])],
+        "kept": trimming.kept,
+        "dropped": trimming.dropped,
+        "uses_lost": trimming.uses_lost,
+        "texts": texts,
+    }
+
+
+def trim_summary(found: Mapping[str, Any]) -> str:
+    """Write the facts for people: a line on the entries and a line for each text."""
+    kept, dropped = (", ".join(f"{n:,} {why}" for why, n in found[side].items()) for side in ("kept", "dropped"))
+    (before, after), (merges_before, merges_after) = found["entries"], found["merges"]
+    rows = [
+        f"{before:,} -> {after:,} entries, {merges_before:,} -> {merges_after:,} merges; kept: {kept}; dropped: "
+        f"{dropped or 'none'}"
+    ]
+    for name, text in found["texts"].items():
+        (first, second), (bits_before, bits_after) = text["tokens"], text["unigram_bits_per_byte"]
+        more = second / first - 1 if first else 0.0
+        rows.append(
+            f"{name}: {first:,} -> {second:,} tokens ({more:+.2%}), {text['uses_lost']:.2%} of uses lost, unigram code "
+            f"{bits_before:.4f} -> {bits_after:.4f} bits a byte"
+        )
+    return "\n".join(rows)

@@ -50,7 +50,7 @@ class PortableMixin:
     """Portable, atomic `save_pretrained` and `from_pretrained` with clear errors, for both tokenizer classes."""
 
     is_byte_level: bool
-    home: str | None  # the folder that it was read from, wherever the process goes
+    home: str | None = None  # the folder that it was read from, wherever the process goes
     _explained: Held  # evidence and tables, read once; no part of a copy or a fingerprint
 
     @overload

@@ -19,7 +19,7 @@ from mws_hf.errors import MissingTokenizerError, MwSError, first_line, library_f
 from mws_hf.text.pattern import check_backtracking
 from mws_hf.text.special import BYTE_TOKENS
 from mws_hf.tokenizer.backend import find_surrogate
-from mws_hf.tokenizer.layout import ADDED_FILE, STALE, Of, files
+from mws_hf.tokenizer.layout import ADDED_FILE, NOTEBOOK_FILES, STALE, Of, files
 from mws_hf.tokenizer.spec import parts_of
 from mws_hf.tokenizer.stock import Tokenizer
 
@@ -232,20 +232,22 @@ def check_directory(name: str | os.PathLike[str]) -> None:
 def refuse_empty(name: str | None, place: Path | None = None) -> None:
     """Stop at a place without a vocabulary, of which transformers 5 would make an empty tokenizer.
 
-    A `place` with files in the form of another program, or such a file itself, is refused by their names.
+    A `place`, by default the directory of that name, with files in the form of another program is refused by these.
     """
-    found = [] if place is None else files(place, Of.FOREIGN) if place.is_dir() else [Path(place.name)]
-    if beside := ", ".join(str(path) for path in found if path.name != ADDED_FILE):
+    if not name:
+        return
+    place = place or Path(name)
+    found = files(place, Of.FOREIGN) if place.is_dir() else [Path(place.name)] if place.is_file() else []
+    if beside := ", ".join(str(path) for path in found if path.name not in (ADDED_FILE, *NOTEBOOK_FILES)):
         raise MissingTokenizerError(
             f"{name}: {beside} is of another program and is not read; make a tokenizer.json of it with "
             "transformers.convert_slow_tokenizer, or take one from the model's page on the Hub"
         )
-    if name:
-        raise MissingTokenizerError(
-            f"{name}: holds no tokenizer.json, and no vocabulary in another form; give a place written by "
-            "save_pretrained or `mws train`, or a SentencePiece .model (for a notebook's vocabulary.json and "
-            "merges.json: mws_hf.import_notebook)"
-        )
+    raise MissingTokenizerError(
+        f"{name}: holds no tokenizer.json, and no vocabulary in another form; give a place written by "
+        "save_pretrained or `mws train`, or a SentencePiece .model (for a notebook's vocabulary.json and "
+        "merges.json: mws_hf.import_notebook)"
+    )
 
 
 STOCK_MODULE = "stock_tokenizer"

@@ -75,7 +75,7 @@ def test_the_phases_of_training_have_names(inputs: dict[str, Path], tmp_path: Pa
     shown = on_a_terminal("train", inputs["a.txt"], "--vocab-size", 500, "--output", tmp_path / "t")
     order = [shown.index(phase) for phase in ("counting words", "morph merges", "compositions")]
     assert order == sorted(order)
-    quiet = on_a_terminal("train", inputs["a.txt"], "--vocab-size", 500, "--output", tmp_path / "t", "--quiet")
+    quiet = on_a_terminal("train", inputs["a.txt"], "--vocab-size", 500, "-o", tmp_path / "t", "--force", "--quiet")
     assert "%" not in quiet
     for name in ("a.txt.gz", "a.jsonl", "a.parquet"):
         options = ("--output", tmp_path / name)

@@ -227,7 +227,15 @@ class TestChoice:
         assert counted.returncode == 0, counted.stderr
         for extra in ([], ["--digits", "single"]):
             done = mws(
-                "train", tmp_path / "c.parquet", "--vocab-size", "400", *extra, "-o", tmp_path / "out", "--quiet"
+                "train",
+                tmp_path / "c.parquet",
+                "--vocab-size",
+                "400",
+                *extra,
+                "-o",
+                tmp_path / "out",
+                "--quiet",
+                "--force",
             )
             assert done.returncode == 0, done.stderr
         other = mws("train", tmp_path / "c.parquet", "--digits", "right", "-o", tmp_path / "other", "--quiet")

@@ -140,10 +140,10 @@ def test_the_command_merges_and_prunes(tmp_path):
     assert WordCounts.load(out) == expected
     text = tmp_path / "text.txt"
     text.write_text("раз два два три три три", encoding="utf-8")
-    mws("count", text, "--min-count", 2, "--output", out)
+    mws("count", text, "--min-count", 2, "--force", "--output", out)
     assert WordCounts.load(out).words == [" три", " два"]
     other = counts_of({"a": 1}, pattern=GPT4_PATTERN)
-    assert one_line(mws("count", *saved(tmp_path, [parts[0], other]), "--output", out))
+    assert one_line(mws("count", *saved(tmp_path, [parts[0], other]), "--force", "--output", out))
 
 
 PEAK = """

@@ -190,7 +190,7 @@ def test_the_command_prints_and_keeps_what_came_of_the_labels(tmp_path: Path, co
     words = sorted(LANGUAGE)
     counts.save(tmp_path / "counts.parquet")
     (tmp_path / "labels.tsv").write_text(gold_lines(words[:40]), encoding="utf-8")
-    given = ["train", str(tmp_path / "counts.parquet"), "-o", str(tmp_path / "model"), "--n-merges", "300"]
+    given = ["train", str(tmp_path / "counts.parquet"), "--force", "-o", str(tmp_path / "model"), "--n-merges", "300"]
     done = mws(*given, "--labels", str(tmp_path / "labels.tsv"), "--json")
     assert done.returncode == 0, done.stderr
     assert "labels: 40 of 40 used, 40 of them in the text; boundary F1" in done.stderr
@@ -265,7 +265,7 @@ def test_files_and_commands_take_labels_by_group(tmp_path: Path, mixture: dict[s
             gold_lines(words[:40]) if name == "one" else "".join(f"{w}\t{w}\n" for w in turned),
             encoding="utf-8",
         )
-    given = ["train", *(f"{name}={tmp_path / name}.parquet" for name in mixture), "-o", str(tmp_path / "model"),
+    given = ["train", *(f"{name}={tmp_path / name}.parquet" for name in mixture), "--force", "-o", str(tmp_path / "model"),
              "--n-merges", "400", "--composition", "0"]  # fmt: skip
     labels = [part for name in mixture for part in ("--labels", f"{name}={tmp_path / name}.tsv")]
     done = mws(*given, *labels, "--json")

@@ -203,6 +203,7 @@ def test_parity_is_by_words_or_for_translations_by_tokens(folder, tmp_path):
         "--parallel",
         "-o",
         tmp_path / "r.html",
+        "--force",
     )
     assert one_line(refused) and "a.txt 2, c.txt 3 lines" in refused.stderr
 

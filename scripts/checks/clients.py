@@ -170,6 +170,7 @@ def exported(folder: Path, reads: str, work: Path) -> tuple[Path | None, str]:
         command = converter(folder, work, place)
     else:
         command = [sys.executable, "-m", "mws_hf", "export", str(folder), "--format", reads, "-o", str(place)]
+        command += ["--force"]
     done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
     return (place.resolve(), "") if done.returncode == 0 else (None, done.stderr.strip()[-300:])
 

@@ -62,7 +62,17 @@ def mws_train(job: Job, options: tuple[str, ...] = ()) -> Run:
 
 
 def _train(job: Job) -> list[str]:
-    return ["train", job.text, "--vocab-size", str(job.vocab_size), "--output", job.output, "--quiet", "--json"]
+    return [
+        "train",
+        job.text,
+        "--vocab-size",
+        str(job.vocab_size),
+        "--output",
+        job.output,
+        "--quiet",
+        "--json",
+        "--force",
+    ]
 
 
 def rust_train(job: Job, kind: str) -> Run:

@@ -265,8 +265,8 @@ def test_files_and_commands_take_labels_by_group(tmp_path: Path, mixture: dict[s
             gold_lines(words[:40]) if name == "one" else "".join(f"{w}\t{w}\n" for w in turned),
             encoding="utf-8",
         )
-    given = ["train", *(f"{name}={tmp_path / name}.parquet" for name in mixture), "--force", "-o", str(tmp_path / "model"),
-             "--n-merges", "400", "--composition", "0"]  # fmt: skip
+    given = ["train", *(f"{name}={tmp_path / name}.parquet" for name in mixture), "-o", str(tmp_path / "model"),
+             "--force", "--n-merges", "400", "--composition", "0"]  # fmt: skip
     labels = [part for name in mixture for part in ("--labels", f"{name}={tmp_path / name}.tsv")]
     done = mws(*given, *labels, "--json")
     assert done.returncode == 0, done.stderr

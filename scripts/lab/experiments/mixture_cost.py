@@ -42,7 +42,18 @@ def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
     for cell in cells:
         size = str(cell["vocab_size"])
         if cell["system"] == "mws":
-            command = ["-m", "mws_hf", "train", *groups_of_mws, "--vocab-size", size, "-q", "-o", str(output)]
+            command = [
+                "-m",
+                "mws_hf",
+                "train",
+                *groups_of_mws,
+                "--vocab-size",
+                size,
+                "-q",
+                "-o",
+                str(output),
+                "--force",
+            ]
         else:
             command = ["-c", BPE, DEFAULT_PATTERN, size, f"{output}.json", *map(str, files.values())]
         yield cell, {"load": os.getloadavg()[0], **timed([sys.executable, *command])}

@@ -61,7 +61,7 @@ def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
         name, out = cell["program"], str(place.work / "trainers")
         if name in OURS:
             command = [sys.executable, "-m", "mws_hf", "train", text, "--vocab-size", str(size), "-q", "-o", out]
-            command += OURS[name]
+            command += ["--force", *OURS[name]]
         else:
             command = [theirs, "-c", HEAD + THEIRS[name], text, f"{out}-theirs", str(size), DEFAULT_PATTERN]
         yield cell, timed(command)

@@ -366,6 +366,8 @@ def test_tables_of_single_layers_follow(folder, surgeries, tmp_path, name, kind,
     model.save_pretrained(directory)
     AutoTokenizer.from_pretrained(folder / "base").save_pretrained(directory)
     transplant_directory(directory, folder / name, tmp_path / "new")
+    assert ("warning" in [each.level for each in check(directory).findings if each.trap == "rows"]) == (short < N_OLD)
+    assert "rows" not in {each.trap for each in check(tmp_path / "new").findings}
     old, new = (AutoTokenizer.from_pretrained(place) for place in (directory, tmp_path / "new"))
     if kind == "own":
         before, after = (tensors(place)[table] for place in (directory, tmp_path / "new"))
@@ -425,6 +427,15 @@ def test_a_tensor_by_vocabulary_that_cannot_follow_is_named(folder, tmp_path, na
     with pytest.raises(MwSError, match=f"{name}.*{reason}"):
         transplant_directory(directory, folder / "larger", tmp_path / "new")
     assert not (tmp_path / "new").exists() and name in str(check(directory).findings)
+
+
+def test_ids_that_tables_of_images_begin_at_are_refused(folder, tmp_path):
+    directory, _ = make(folder, "offset")
+    config = json.loads((directory / "config.json").read_text("utf-8"))
+    config["vision_config"] = {"vocab_size": 16, "vocab_offset": N_OLD}
+    (directory / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    with pytest.raises(MwSError, match="vocab_offset.*text model alone"):
+        transplant_directory(directory, folder / "larger", tmp_path / "new")
 
 
 def test_what_does_not_fit_is_refused_with_the_reason(folder, surgeries, tmp_path):

@@ -34,6 +34,7 @@ def main() -> None:
     except SystemExit as end:
         _end_at_once(end.code)
         raise
+    _end_at_once(None)
 
 
 def _end_at_once(code: object) -> None:

@@ -152,14 +152,11 @@ def count(
         )  # fmt: skip
     if not found and source.group_column is not None:
         raise MwSError("no row with text and a group; name the columns that hold them")
-    result = {
-        group: WordCounts.from_mapping({}, pattern=pattern, normalization=normalization) for group in source.groups
-    }
-    for group in list(found):
-        words = found.pop(group)
-        result[group] = WordCounts.from_arrays(*words, pattern=pattern, normalization=normalization, checked=True)
+    cut: dict[str, Any] = {"pattern": pattern, "normalization": normalization}
+    empty = {group: WordCounts.from_mapping({}, **cut) for group in source.groups if group not in found}
+    full = {group: WordCounts.from_arrays(*found.pop(group), checked=True, **cut) for group in list(found)}
     pa.default_memory_pool().release_unused()
-    return GroupedCounts(result)
+    return GroupedCounts({**full, **empty})
 
 
 def _locked(update: Callable[[int], Any]) -> Callable[[int], None]:

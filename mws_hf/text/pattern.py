@@ -6,9 +6,7 @@ Merges never cross the edge of a pre-token.
 
 from __future__ import annotations
 
-import time
 from collections import deque
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Literal, get_args
 
@@ -186,61 +184,36 @@ def compiled(pattern: str) -> regex.Pattern[str]:
     return result
 
 
-_SHORTEST, _LONGEST, _UNITS = 8, 64, 16
-_QUICK, _PATIENCE = 0.0005, 0.02
-"""Processor seconds for a run of so many letters: a usual pattern takes less than the first, none the second."""
+_RUN, _UNITS, _PATIENCE = 64, 16, 0.1
 
 
 @lru_cache(maxsize=64)
-def check_backtracking(pattern: str, engine: Literal["regex", "oniguruma"] = "regex") -> None:
-    """Refuse a pattern that tries, one by one, the ways to match a short run: there are more of them than atoms.
+def check_backtracking(pattern: str) -> None:
+    """Refuse a pattern that tries, one by one, the ways to match a run: there are more of them than atoms.
 
-    The check tries growing runs of the pattern's own letters and of some others, with something after them that does
-    not match, so that an exponential pattern is found out long before it takes a second. The engine is that of this
-    package, or of `tokenizers`: each is quick at patterns that the other is slow at.
+    Runs of the pattern's own letters and of some others are tried, with something after them that does not match; none
+    may take `regex` a tenth of a second. The engine of `tokenizers` gives up by itself after ten million tries.
 
     Raises:
         MwSError: a match took too long.
     """
     if named(literal_pattern(pattern)):
         return
-    find = _finder(pattern, engine)
+    try:
+        found = regex.compile(pattern)
+    except regex.error:  # whoever needs the pattern says so
+        return
     own = list(dict.fromkeys(pattern))
     letters = [character for character in own if character.isalnum()]
     for unit in list(dict.fromkeys(["a", "я", "1", " ", ".", "\n", "aB", "a ", "ж1", *letters]))[:_UNITS]:
         for after in ("\0", "\0" + "".join(own), "\0" + "".join(own) + "1"):
-            if find is not None and _is_slow(find, unit, after):
+            try:
+                deque(found.finditer((unit * _RUN)[:_RUN] + after, timeout=_PATIENCE), maxlen=0)
+            except TimeoutError as error:
                 raise MwSError(
                     f"split pattern {pattern[:60]!r} tries ever more ways to match a run of {unit!r}; no alternative "
                     "within a repeated group may match what another does"
-                )
-
-
-def _finder(pattern: str, engine: str) -> Callable[[str], object] | None:
-    """Return the function that finds all matches in a text; None where the pattern does not compile."""
-    try:
-        if engine == "regex":
-            compiled_pattern = regex.compile(pattern)
-            return lambda text: deque(compiled_pattern.finditer(text), maxlen=0)
-        from tokenizers import Regex, pre_tokenizers  # here, because counting does without
-
-        return pre_tokenizers.Split(Regex(pattern), behavior="isolated").pre_tokenize_str
-    except Exception:  # the bindings raise nothing narrower; whoever needs the pattern tells of it
-        return None
-
-
-def _is_slow(find: Callable[[str], object], unit: str, after: str) -> bool:
-    length, spent = _SHORTEST, 0.0
-    while length <= _LONGEST:
-        began = time.thread_time()
-        find((unit * length)[:length] + after)
-        taken = time.thread_time() - began
-        spent += taken
-        if spent > 5 * _PATIENCE:
-            return True
-        if taken < _PATIENCE:
-            length += 4 if taken < _QUICK else 1
-    return False
+                ) from error
 
 
 def split(text: str, pattern: str = DEFAULT_PATTERN) -> list[str]:

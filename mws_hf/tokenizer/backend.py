@@ -13,7 +13,7 @@ from typing import Any
 
 from mws_hf.errors import MwSError
 from mws_hf.text.byte_alphabet import BYTE_CHARACTERS, Alphabet, byte_level_merges, check_added_tokens
-from mws_hf.text.pattern import DEFAULT_PATTERN, NORMALIZATIONS, check_backtracking, compiled, literal_pattern
+from mws_hf.text.pattern import DEFAULT_PATTERN, NORMALIZATIONS, compiled, literal_pattern
 from mws_hf.text.special import BYTE_TOKENS, check_special_tokens
 from mws_hf.tokenizer.spec import (
     EMPTY_TEMPLATE,
@@ -211,7 +211,6 @@ def build_backend(
     check_merges(merges, "bytes" if in_bytes else "characters")
     check_vocab(vocab, merges)
     compiled(pattern)
-    check_backtracking(pattern, "oniguruma")
     if normalization is not None and (normalization := normalization.lower()) not in NORMALIZATIONS:
         raise MwSError(f"normalization {normalization!r} is unknown; use None, {', '.join(map(repr, NORMALIZATIONS))}")
     if in_bytes:

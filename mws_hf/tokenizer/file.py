@@ -114,7 +114,7 @@ def _check_part(part: Mapping[str, Any], place: str) -> None:
     if kind == "Replace" and "" in (pattern.get("String"), pattern.get("Regex")):
         raise MwSError(f"its {place} replaces the empty string; take that part out")
     if isinstance(pattern.get("Regex"), str):
-        check_backtracking(pattern["Regex"], "oniguruma")
+        check_backtracking(pattern["Regex"])
     if kind == "FixedLength" and not (isinstance(part.get("length"), int) and part["length"] > 0):
         raise MwSError(f"its {place} cuts pieces of length {part.get('length')!r}; give one from 1 up")
     if kind == "Precompiled" and not _is_charsmap(part.get("precompiled_charsmap")):

@@ -299,11 +299,10 @@ def test_real_processes_end_in_one_line(tmp_path):
     assert one_line(mws("train", counts_file(tmp_path / "c.parquet", words=pa.array([1, 2])), "-o", tmp_path / "t"))
 
 
-@pytest.mark.parametrize("pattern", [BOMB, "(a+)+!", r"(\w+\w+)+\d$", "(xx|x)+y|.", "(?:ж|[а-я])*ъ|[ab]"])
+@pytest.mark.parametrize("pattern", [BOMB, r"(?:\w|а)*;|.", "(xx|x)+y|.", "(?:ж|[а-я])*ъ|[ab]"])
 def test_bombs_are_found(pattern):
     with pytest.raises(MwSError, match="tries ever more ways"):
         check_backtracking(pattern)
-        check_backtracking(pattern, "oniguruma")
 
 
 @pytest.mark.parametrize(
@@ -311,7 +310,6 @@ def test_bombs_are_found(pattern):
 )
 def test_patterns_in_use_are_no_bombs(pattern):
     check_backtracking(pattern)
-    check_backtracking(pattern, "oniguruma")
 
 
 @pytest.mark.parametrize(

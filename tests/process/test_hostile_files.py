@@ -299,7 +299,7 @@ def test_real_processes_end_in_one_line(tmp_path):
     assert one_line(mws("train", counts_file(tmp_path / "c.parquet", words=pa.array([1, 2])), "-o", tmp_path / "t"))
 
 
-@pytest.mark.parametrize("pattern", [BOMB, r"(?:\w|а)*;|.", "(xx|x)+y|.", "(?:ж|[а-я])*ъ|[ab]"])
+@pytest.mark.parametrize("pattern", [BOMB, "(xx|x)+y|.", "(?:ж|[а-я])*ъ|[ab]"])
 def test_bombs_are_found(pattern):
     with pytest.raises(MwSError, match="tries ever more ways"):
         check_backtracking(pattern)

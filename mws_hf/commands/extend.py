@@ -149,7 +149,7 @@ def _extended(
     from mws_hf.extend.extension import check_strings
     from mws_hf.extend.extension import extend as run
     from mws_hf.extend.trim import trim
-    from mws_hf.learn.apart import Apart
+    from mws_hf.learn.words import Apart
     from mws_hf.tokenizer.layout import RETIRED_FILE
 
     original = opened = open_base(asked.base)  # whatever is wrong with it is reported before anything is counted

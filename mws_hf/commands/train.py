@@ -115,7 +115,7 @@ def _tell_labels(fits: Mapping[str, LabelFit]) -> None:
 
 def _typed_settings(given: Mapping[str, Any], reading: Reading) -> dict[str, Any]:
     """Read the settings as they are typed; files are opened."""
-    from mws_hf.learn.apart import Apart
+    from mws_hf.learn.words import Apart
 
     in_bytes = given["alphabet"]
     return {

@@ -35,7 +35,7 @@ from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, Digits, compiled,
 from mws_hf.text.special import BYTE_TOKENS, DEFAULT_SPECIAL_TOKENS, check_order, check_special_tokens
 
 if TYPE_CHECKING:
-    from mws_hf.learn.apart import Apart
+    from mws_hf.learn.words import Apart
 
 DEFAULT_VOCAB_SIZE = 32_000
 
@@ -421,7 +421,7 @@ class Settings(Described):
     @cached_property
     def apart(self) -> Apart:
         """What `keep_apart` says, read."""
-        from mws_hf.learn.apart import Apart
+        from mws_hf.learn.words import Apart
 
         return Apart.of(self.keep_apart)
 

@@ -65,8 +65,8 @@ def divided(words: Mapping[str, int]) -> Mapping[str, int]:
 @cache  # each system at each size would say it again
 def _say_divided(running: int, by: int) -> None:
     logger.warning(
-        "the trainers of tokenizers take no counts, and %s running words are too many to repeat: for them all counts "
-        "are divided by %s",
+        "rivals repeat each word as often as it occurs, and %s running words are too many: for them all counts are "
+        "divided by %s",
         f"{running:,}", f"{by:,}",
     )  # fmt: skip
 

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 
 from tokenizers import Tokenizer, decoders, models, trainers
 
-from mws_hf.compare.feed import Task, rewritten, tokenizer_like, train_on_counts
+from mws_hf.compare.feed import Task, divided, rewritten, tokenizer_like, train_on_counts
 from mws_hf.errors import MwSError
 from mws_hf.text.special import BYTE_TOKENS
 from mws_hf.tokenizer.foreign import SPACE, needed, tokenizer_of
@@ -99,7 +99,7 @@ def train_model(
     The normalization "identity" also keeps every space: decoding then gives the text back.
     """
     spm = needed("sentencepiece")
-    words = rewritten(task.counts, with_word_marks)
+    words = divided(rewritten(task.counts, with_word_marks))  # its Unigram repeats words by their counts
     model = io.BytesIO()
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder) / "words.tsv"

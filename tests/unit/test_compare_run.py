@@ -247,15 +247,17 @@ def test_a_damaged_tokenizer_is_named(gold, tmp_path):
 
 
 def test_words_that_stand_too_often_to_be_repeated_are_divided_with_a_notice(gold, tmp_path, caplog):
+    pytest.importorskip("sentencepiece")
+    _say_divided.cache_clear()
     counts = WordCounts.from_mapping(
         {word: 100_000_000 + 50_000_000 * (number % 2) for number, word in enumerate(small_counts().words[:9])},
         pattern=small_counts().pattern,
     )
-    systems = parse_systems(["bpe-byte,bpe-end-of-word:text,wordpiece,unigram"])
+    systems = parse_systems(["bpe-byte,bpe-end-of-word:text,wordpiece,unigram,sentencepiece-unigram"])
     started = time.perf_counter()
     found = compare(counts, [gold], [300], tmp_path, systems=systems, picture=False, resamples=10)
     assert time.perf_counter() - started < 60
-    assert len(found.tokenizers) == 4
+    assert len(found.tokenizers) == 5
     assert caplog.text.count("all counts are divided by") == 1
 
 

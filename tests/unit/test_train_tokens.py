@@ -77,5 +77,5 @@ def test_the_command(tmp_path):
     vocabulary = json.loads((tmp_path / "t" / "tokenizer.json").read_text())["model"]["vocab"]
     assert {"Ġreading", "XQZ"} <= set(vocabulary) and not [token for token in vocabulary if "ss" in token]
     (tmp_path / "apart").write_text("'\nabc\n")
-    done = mws("train", tmp_path / "text.txt", "-o", tmp_path / "t", *lists)
+    done = mws("train", tmp_path / "text.txt", "-o", tmp_path / "u", *lists)
     assert done.returncode == 2 and f"{tmp_path / 'apart'}:2" in done.stderr

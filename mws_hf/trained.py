@@ -18,8 +18,10 @@ from mws_hf.text.pattern import cut_by
 from mws_hf.text.special import special_settings
 from mws_hf.tokenizer.backend import build_backend, tokenizer_tables
 from mws_hf.tokenizer.file import save_backend
+from mws_hf.tokenizer.layout import EVIDENCE_FILE
+from mws_hf.tokenizer.layout import RECORD_FILE as FILE
 from mws_hf.tokenizer.stock import Tokenizer
-from mws_hf.tokenizer.training_record import EVIDENCE_FILE, FILE, merges_digest, record_bytes
+from mws_hf.tokenizer.training_record import merges_digest, record_bytes
 
 if TYPE_CHECKING:
     from mws_hf.corpus.groups import GroupedCounts

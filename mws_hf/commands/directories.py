@@ -87,12 +87,8 @@ def _to_notebook(directory: Path, output: Path) -> None:
 def _to_byte_level(old: Backend, directory: Path, output: Path, pattern: str | None) -> None:
     from mws_hf.text.sample_texts import sample_texts
     from mws_hf.tokenizer.export import compare_ids, to_byte_level_backend
-    from mws_hf.tokenizer.file import (
-        CONFIG_FILE,
-        chat_templates,
-        load_settings,
-        save_backend,
-    )
+    from mws_hf.tokenizer.file import chat_templates, load_settings, save_backend
+    from mws_hf.tokenizer.layout import CONFIG_FILE
 
     new = to_byte_level_backend(old, pattern)
     found = compare_ids(old, sample_texts(), lambda text: new.encode(text, add_special_tokens=False).ids)
@@ -111,7 +107,8 @@ def _to_byte_level(old: Backend, directory: Path, output: Path, pattern: str | N
 def _to_client(backend: Backend, folder: Path, output: Path, form: Format, name: str) -> None:
     from mws_hf.text.sample_texts import sample_texts
     from mws_hf.tokenizer.export import MODULE_FILE, write_gguf, write_tiktoken
-    from mws_hf.tokenizer.file import CONFIG_FILE, chat_templates, load_settings
+    from mws_hf.tokenizer.file import chat_templates, load_settings
+    from mws_hf.tokenizer.layout import CONFIG_FILE
 
     texts = sample_texts()
     if form == "gguf":

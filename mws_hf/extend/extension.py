@@ -21,8 +21,8 @@ from mws_hf.extend.trim import Trimming
 from mws_hf.learn.described import Range, check_range
 from mws_hf.learn.vocabulary import merges_for
 from mws_hf.text.special import BYTE_TOKENS, check_order
+from mws_hf.tokenizer.layout import RECORD_FILE as RECORD
 from mws_hf.tokenizer.stock import Tokenizer
-from mws_hf.tokenizer.training_record import FILE as RECORD
 from mws_hf.tokenizer.training_record import added_record
 
 _logger = logging.getLogger(__name__)

@@ -27,8 +27,9 @@ from mws_hf.learn.evidence.context_view import add_log_odds, fit_contexts
 from mws_hf.learn.evidence.contexts import ORDERS, collect_contexts, trie_view
 from mws_hf.learn.evidence.forms import find_words, fold, inner_positions, split_graphemes
 from mws_hf.learn.words import CodePoints, concatenated, utf8_sizes
+from mws_hf.tokenizer.layout import EVIDENCE_FILE
 from mws_hf.tokenizer.stock import Tokenizer
-from mws_hf.tokenizer.training_record import EVIDENCE_FILE, merges_digest
+from mws_hf.tokenizer.training_record import merges_digest
 
 MAX_TYPES = 200_000
 """Types that are kept and compared with: more add size and time, and nothing to words that are not among them."""

@@ -23,11 +23,9 @@ from mws_hf.text.special import special_roles
 from mws_hf.tokenizer.backend import alphabet_of, check_added
 from mws_hf.tokenizer.client_facts import TOKENIZERS_ONE, ClientFact, client_facts, runs_in_one
 from mws_hf.tokenizer.file import (
-    CONFIG_FILE,
     STOCK_CLASS,
     STOCK_MODULE,
     STOCK_SOURCE,
-    TOKENIZER_FILE,
     config_text,
     load_settings,
     portable_config,
@@ -37,11 +35,11 @@ from mws_hf.tokenizer.file import (
 )
 from mws_hf.tokenizer.foreign import holds_other_entries
 from mws_hf.tokenizer.ids import REPAIR, Finding, model_rows, named_ids
-from mws_hf.tokenizer.layout import ADDED_FILE, NOTEBOOK_FILES, Of, files
+from mws_hf.tokenizer.layout import ADDED_FILE, CONFIG_FILE, NOTEBOOK_FILES, TOKENIZER_FILE, Of, files
+from mws_hf.tokenizer.layout import RECORD_FILE as TRAINING_FILE
 from mws_hf.tokenizer.rows import Table, per_layer_rows, stored_tensors, vocabulary_tables
 from mws_hf.tokenizer.spec import Spec, has_leading_space, parts_of, split_of
 from mws_hf.tokenizer.stock import Tokenizer, without_limits
-from mws_hf.tokenizer.training_record import FILE as TRAINING_FILE
 from mws_hf.tokenizer.training_record import belongs, rare_entries_said, read_record
 
 _LIKE_A_REGEX = regex.compile(r"\\[psSdDwW]|\[\^|\(\?|\]\+")
@@ -265,9 +263,9 @@ def _configured(
             f"trust_remote_code=True fails; {REPAIR} writes it"
         )
         yield Finding("error", "auto-map-file", message)
-    if (directory / "added_tokens.json").is_file():
+    if (directory / ADDED_FILE).is_file():
         ids = backend.get_vocab(with_added_tokens=True)
-        if any(ids.get(token) != number for token, number in load_settings(directory / "added_tokens.json").items()):
+        if any(ids.get(token) != number for token, number in load_settings(directory / ADDED_FILE).items()):
             message = f"added_tokens.json contradicts {TOKENIZER_FILE}; {REPAIR} removes it"
             yield Finding("error", "stale-added-tokens", message)
 
@@ -378,7 +376,7 @@ def repair(directory: Path) -> list[str]:
     )
     mended |= {"add_prefix_space": True} if before.facts["add_prefix_space"] else {}
     done: list[str] = []
-    stale = ["added_tokens.json"] if any(each.trap == "stale-added-tokens" for each in before.findings) else []
+    stale = [ADDED_FILE] if any(each.trap == "stale-added-tokens" for each in before.findings) else []
     with staged(directory, stale) as stage:
         if backend.truncation is not None or backend.padding is not None:
             (stage / TOKENIZER_FILE).write_text(

@@ -19,7 +19,7 @@ from mws_hf.errors import MissingTokenizerError, MwSError, first_line, library_f
 from mws_hf.text.pattern import check_backtracking
 from mws_hf.text.special import BYTE_TOKENS
 from mws_hf.tokenizer.backend import find_surrogate
-from mws_hf.tokenizer.layout import ADDED_FILE, NOTEBOOK_FILES, STALE, Of, files
+from mws_hf.tokenizer.layout import ADDED_FILE, CONFIG_FILE, NOTEBOOK_FILES, STALE, TOKENIZER_FILE, Of, files
 from mws_hf.tokenizer.spec import parts_of
 from mws_hf.tokenizer.stock import Tokenizer
 
@@ -140,8 +140,6 @@ def _is_charsmap(text: Any) -> bool:
     return len(raw) > 4 and size % 4 == 0 and 0 < size <= len(raw) - 4
 
 
-TOKENIZER_FILE = "tokenizer.json"
-CONFIG_FILE = "tokenizer_config.json"
 _FILES = (CONFIG_FILE, TOKENIZER_FILE, "vocabulary.json", "merges.json", "special_tokens_map.json")
 
 

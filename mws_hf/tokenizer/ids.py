@@ -13,7 +13,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import regex
 
-from mws_hf.tokenizer.file import CONFIG_FILE, TOKENIZER_FILE, chat_templates, load_settings
+from mws_hf.tokenizer.file import chat_templates, load_settings
+from mws_hf.tokenizer.layout import CONFIG_FILE, TOKENIZER_FILE
 from mws_hf.tokenizer.spec import Spec
 from mws_hf.tokenizer.stock import Tokenizer
 

@@ -37,7 +37,7 @@ class Entry(NamedTuple):
 
 
 TOKENIZER_FILE, CONFIG_FILE, CARD_FILE = "tokenizer.json", "tokenizer_config.json", "README.md"
-RECORD_FILE, EVIDENCE_FILE = "mws_training.json", "mws_evidence.pq"
+RECORD_FILE, EVIDENCE_FILE = "mws_training.json", "mws_evidence.pq"  # the Hub warns of .parquet beside a model
 IDS_FILE, RETIRED_FILE, TRIM_FILE = "ids.json", "retired.json", "trim.json"
 INDEX, SINGLE = "model.safetensors.index.json", "model.safetensors"
 STOCK_FILE, ADDED_FILE = "stock_tokenizer.py", "added_tokens.json"

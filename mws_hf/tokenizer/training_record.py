@@ -18,14 +18,9 @@ from typing import Any
 from mws_hf.atomic import write_text
 from mws_hf.tokenizer.backend import tables_of
 from mws_hf.tokenizer.file import load_json
+from mws_hf.tokenizer.layout import RECORD_FILE as FILE
 from mws_hf.tokenizer.stock import Tokenizer
 
-FILE = "mws_training.json"
-EVIDENCE_FILE = "mws_evidence.pq"
-"""Boundary evidence of the training words, a Parquet file that `mws_hf.learn.any_word` writes and reads.
-
-The Hub's client warns of names that end in .parquet within a model's repository.
-"""
 KINDS = ("morph", "composition", "required")
 """Of merges, in the order in which a tokenizer has them: by evidence, by frequency at a price, asked for by name."""
 ADDED_KINDS = ("added", "added morph", "added composition")

@@ -29,7 +29,8 @@ from mws_hf.errors import MwSError
 from mws_hf.evaluate.running_text import read_lines
 from mws_hf.extend.spelling import raw_bytes
 from mws_hf.kernels.arrays import Longs, Mask
-from mws_hf.tokenizer.file import CONFIG_FILE, load_settings, token_of
+from mws_hf.tokenizer.file import load_settings, token_of
+from mws_hf.tokenizer.layout import CONFIG_FILE
 from mws_hf.tokenizer.merging import Dropout
 from mws_hf.tokenizer.opened import open_tokenizer
 from mws_hf.tokenizer.stock import without_limits

@@ -17,7 +17,7 @@ from mws_hf.learn.any_word import AnyWord
 from mws_hf.learn.multilingual import find_evidence
 from mws_hf.text.byte_alphabet import BYTE_CHARACTERS
 from mws_hf.tokenizer.backend import base_vocab
-from mws_hf.tokenizer.training_record import EVIDENCE_FILE
+from mws_hf.tokenizer.layout import EVIDENCE_FILE
 from tests.in_process import invoke
 from tests.short_text import ENDINGS, PREFIXES, STEMS, TEXT
 

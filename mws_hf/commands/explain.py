@@ -184,7 +184,7 @@ def _tell_of_no_evidence(opened: Opened | None, plot: Path | None) -> None:
 
 def _parts_of(text: str, counts: GroupedCounts | None) -> list[str]:
     """Cut a text into pre-tokens as the texts of the counts were cut."""
-    from mws_hf.corpus.block_counts import normalizer
+    from mws_hf.corpus.counting import normalizer
 
     return [text] if counts is None else split(normalizer(counts.normalization)(text), counts.pattern)
 

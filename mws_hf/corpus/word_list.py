@@ -21,8 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mws_hf.corpus.block_counts import normalizer
-from mws_hf.corpus.counting import count_documents, pretokens
+from mws_hf.corpus.counting import count_documents, normalizer, pretokens
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.files import PLAIN, PathLike, Reading, expand_paths, file_kind
 from mws_hf.corpus.groups import GroupedCounts

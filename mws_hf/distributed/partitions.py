@@ -21,9 +21,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mws_hf.atomic import staged
-from mws_hf.corpus.block_counts import GroupTables, block_counter
 from mws_hf.corpus.blocks import Block, arrow_block, padded
 from mws_hf.corpus.columns import arrow_integers, checked_strings, valid_strings
+from mws_hf.corpus.counting import GroupTables, block_counter
 from mws_hf.corpus.counts import WordCounts, check_normalization
 from mws_hf.corpus.counts_file import count_column
 from mws_hf.corpus.files import PathLike

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from mws_hf.corpus.block_counts import normalizer
+from mws_hf.corpus.counting import normalizer
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.groups import UNNAMED, GroupedCounts
 from mws_hf.errors import MwSError

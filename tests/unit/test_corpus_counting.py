@@ -17,9 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mws_hf.corpus import blocks
-from mws_hf.corpus.block_counts import share_out
 from mws_hf.corpus.columns import flat_utf8
-from mws_hf.corpus.counting import count_documents, count_files
+from mws_hf.corpus.counting import count_documents, count_files, share_out
 from mws_hf.corpus.files import Reading
 from mws_hf.corpus.token_table import Shards, TokenTable, merge_tables
 from mws_hf.corpus.token_table_kernels import hash_words

@@ -241,8 +241,9 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         settle_leading_space(bare, False)
         texts, pattern = _normalized(text_iterator, bare), pattern_of(bare)
         least = len(special) + len(BYTE_TOKENS)  # a smaller number makes no merges, as transformers' own classes do
+        size = max(vocab_size, least) if vocab_size > 0 else vocab_size
         settings = Settings(
-            **kwargs, vocab_size=max(vocab_size, least), special_tokens=special, alphabet=kind, pattern=pattern,
+            **kwargs, vocab_size=size, special_tokens=special, alphabet=kind, pattern=pattern,
             show_progress=show_progress,
         )  # fmt: skip
         counted = count_documents(

@@ -18,8 +18,6 @@ from typing import Any, NamedTuple
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
-from mws_hf.corpus.files import open_binary
-from mws_hf.corpus.segmentations import read_gold
 from mws_hf.errors import MwSError, first_line, library_failure
 from mws_hf.text.byte_alphabet import BYTE_OF
 from mws_hf.tokenizer.spans import Encoded, spans_in, token_bytes
@@ -49,6 +47,8 @@ def first_bytes(file: Path) -> bytes:
         raise MwSError(f"{file}: cannot be read ({first_line(error)}); check the file") from error
     if head.startswith(PICKLES):
         return head
+    from mws_hf.corpus.files import open_binary  # only now: a tokenizer.json is opened without it
+
     with open_binary(file) as stream:
         return stream.read(_HEAD)
 
@@ -77,6 +77,8 @@ class Segmentations:
 
 def segmentations(file: Path) -> Segmentations:
     """Read finished segmentations; of a word with alternatives the first counts."""
+    from mws_hf.corpus.segmentations import read_gold
+
     found = read_gold(file)
     pieces: dict[str, tuple[str, ...]] = {}
     for number, word, ways in found.rows:

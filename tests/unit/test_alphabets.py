@@ -37,7 +37,7 @@ def test_the_command_takes_names_and_files(tmp_path):
     assert done.exit_code == 0, done.output
     assert [len(tokens_of(out, c)) for c in ("€", "Ű", "→")] == [1, 1, 3]
     (tmp_path / "mine.txt").write_text("→ 漢\nж\n", encoding="utf-8")
-    done, out = train(tmp_path, "--initial-alphabet", str(tmp_path / "mine.txt"), "--quiet")
+    done, out = train(tmp_path, "--initial-alphabet", str(tmp_path / "mine.txt"), "--quiet", "--force")
     assert [len(tokens_of(out, c)) for c in ("€", "漢", "→", "ж")] == [3, 1, 1, 1]
 
 

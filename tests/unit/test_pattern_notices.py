@@ -18,7 +18,17 @@ def train(tmp_path, caplog, text, *arguments):
     """The lines about patterns that the command logs, which go to stderr."""
     caplog.clear()
     (tmp_path / "a.txt").write_text(text, encoding="utf-8")
-    given = ["train", str(tmp_path / "a.txt"), "--vocab-size", "300", "-o", str(tmp_path / "out"), "-q", *arguments]
+    given = [
+        "train",
+        str(tmp_path / "a.txt"),
+        "--vocab-size",
+        "300",
+        "-o",
+        str(tmp_path / "out"),
+        "-q",
+        "--force",
+        *arguments,
+    ]
     done = invoke(given)
     assert done.exit_code == 0, done.stderr
     return [record.getMessage() for record in caplog.records if "pattern" in record.getMessage()]

@@ -1,24 +1,48 @@
 """Both classes and the bare `tokenizers` backend against one another, and the settings users rely on."""
 
+from __future__ import annotations
+
 import copy
 import json
+import logging
 import pickle
+import random
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 import pytest
 import transformers
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import AddedToken, Tokenizer
+from tokenizers import AddedToken, Tokenizer, normalizers, pre_tokenizers, processors
 from tokenizers.decoders import DecodeStream
-from transformers import AutoTokenizer
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
+from mws_hf.corpus.blocks import block_of
+from mws_hf.encode.encoder import BlockEncoder
 from mws_hf.errors import MwSError
-from mws_hf.text.pattern import WORD_PATTERN
+from mws_hf.text.pattern import GPT4_PATTERN, WORD_PATTERN, split
 from mws_hf.tokenization_mws import MwSTokenizer
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
-from mws_hf.tokenizer.backend import base_vocab
+from mws_hf.tokenizer.backend import (
+    BYTE_TOKENS,
+    base_vocab,
+    build_backend,
+    check_merges,
+    check_vocab,
+    pattern_of,
+    tables_of,
+    tokenizer_tables,
+)
+from mws_hf.tokenizer.stock import without_limits
 from tests.examples import FULL, examples, some
-from tests.small_tokenizers import ADVERSARIAL, MERGES, VARIANTS, small_fast, small_slow
+from tests.small_tokenizers import ADVERSARIAL, ALPHABET, MERGES, PATTERNS, VARIANTS, roles, small_fast, small_slow
 
 FAST = {name: small_fast(**options) for name, options in VARIANTS.items()}
 SLOW = {name: small_slow(**options) for name, options in VARIANTS.items()}
@@ -303,3 +327,437 @@ def test_both_classes_find_added_tokens_alike_but_for_two_kinds(normalization, s
             tokenizer.add_tokens([AddedToken(token, **flags) for token in ("<new>", "xy")])
         assert both[0].encode(text) != both[1].encode(text)
         assert "single_word" in MwSTokenizer.__doc__ and "normalized=True" in MwSTokenizer.__doc__
+
+
+BOTH = pytest.mark.parametrize(
+    "make", [partial(make, alphabet=kind) for make in (small_fast, small_slow) for kind in ("characters", "bytes")]
+)
+WORDS = ["Перечитать", "перечит", "the", "漢", "п'ять", "12345", "<|user|>", "!!"]
+
+
+@BOTH
+def test_words_given_one_by_one_are_cut_as_in_running_text(make):
+    tokenizer = make()
+    words = [word for word in WORDS if word != "<|user|>"]
+    running = tokenizer(" " + " ".join(words))["input_ids"]
+    assert tokenizer(words, is_split_into_words=True)["input_ids"] == running
+    assert tokenizer([words, words[:2]], is_split_into_words=True)["input_ids"][0] == running
+    assert tokenizer.encode(" ".join(words)) != running  # and the space was not kept for later calls
+
+
+@given(st.lists(st.sampled_from([*WORDS, *"абв", "", " чит", "a b", "\n", "\ufeff"])))
+def test_both_classes_cut_lists_of_words_alike(words):
+    for kind in ("characters", "bytes"):
+        fast, slow = small_fast(alphabet=kind), small_slow(alphabet=kind)
+        cut = [each(["a", *words], is_split_into_words=True)["input_ids"] for each in (fast, slow)]
+        assert cut[0] == cut[1]
+
+
+def test_word_ids_and_offsets_are_those_of_the_words_given():
+    encoded = small_fast()(WORDS, is_split_into_words=True, return_offsets_mapping=True)
+    found = {}
+    for token, (word, (start, end)) in enumerate(zip(encoded.word_ids(), encoded["offset_mapping"], strict=True)):
+        found.setdefault(word, []).append((start, end, encoded["input_ids"][token]))
+    assert sorted(found) == list(range(len(WORDS)))
+    for word, places in found.items():
+        assert places[-1][1] == len(WORDS[word])
+        assert all(start <= end <= len(WORDS[word]) for start, end, _ in places)
+    pair = small_fast()(WORDS, WORDS[:2], is_split_into_words=True)
+    assert pair.word_ids() == [*encoded.word_ids(), *[each for each in encoded.word_ids() if each < 2]]
+
+
+@BOTH
+def test_add_prefix_space_does_what_it_says_and_is_saved_for_every_reader(make, tmp_path):
+    plain, spaced = make(), make(add_prefix_space=True)
+    for tokenizer in (plain, spaced):
+        tokenizer.add_tokens(["<new>"])
+    text = "чит the<|user|>чит <new>the"
+    wanted = plain.encode(" чит the<|user|> чит <new> the")
+    assert spaced.encode(text) == wanted != plain.encode(text)
+    assert spaced.decode(spaced.encode("чит")) == " чит" and spaced.decode(spaced.encode(" чит")) == " чит"
+    spaced.save_pretrained(tmp_path)
+    stock = PreTrainedTokenizerFast.from_pretrained(tmp_path)
+    for reader in (stock, AutoTokenizer.from_pretrained(tmp_path), type(spaced).from_pretrained(tmp_path)):
+        assert reader.encode(text) == wanted
+    words = stock(["чит", "the"], is_split_into_words=True)["input_ids"]
+    assert words == plain(["чит", "the"], is_split_into_words=True)["input_ids"]
+    again = type(spaced).from_pretrained(tmp_path, add_prefix_space=False)
+    assert again.encode(text) == plain.encode(text)
+    again.save_pretrained(tmp_path / "again")
+    assert AutoTokenizer.from_pretrained(tmp_path / "again").encode(text) == plain.encode(text)
+
+
+def test_a_tokenizer_with_prefix_space_can_be_retrained():
+    new = small_fast(add_prefix_space=True).train_new_from_iterator(["чит чита читать"] * 5, 300, show_progress=False)
+    assert new.decode(new.encode("чит")) == " чит"
+
+
+@pytest.mark.parametrize("model_type", ["mistral", "llama", None])
+def test_a_large_vocabulary_keeps_its_pattern_beside_a_mistral_model(model_type, tmp_path, caplog):
+    merges = [("ч", "и"), ("чи", "т")]
+    vocab = base_vocab(["<pad>"], [*map(chr, range(0x20, 0xD800)), *map(chr, range(0x20000, 0x2C000))], merges)
+    assert len(vocab) > 100_000
+    tokenizer = MwSTokenizerFast(vocab=vocab, merges=merges)
+    tokenizer.save_pretrained(tmp_path)
+    if model_type:
+        (tmp_path / "config.json").write_text(json.dumps({"model_type": model_type}), encoding="utf-8")
+    text = "читМИР don't п'ять 12345"
+    wanted = tokenizer.encode(text)
+    assert PreTrainedTokenizerFast.from_pretrained(tmp_path).encode(text) == wanted
+    logger = logging.getLogger("transformers")
+    logger.addHandler(caplog.handler)
+    caplog.clear()
+    try:
+        for options in ({}, {"fix_mistral_regex": True}, {"fix_mistral_regex": False}):
+            assert MwSTokenizerFast.from_pretrained(tmp_path, **options).encode(text) == wanted
+    finally:
+        logger.removeHandler(caplog.handler)
+    assert "regex" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    "options", [{"truncation": True, "max_length": 4}, {"padding": "max_length", "max_length": 40}]
+)
+def test_truncation_and_padding_of_a_past_call_are_not_saved(options, tmp_path):
+    tokenizer = small_fast()
+    wanted = tokenizer.encode(ADVERSARIAL[2])
+    called = tokenizer(ADVERSARIAL[2], **options)["input_ids"]
+    assert called != wanted
+    tokenizer.save_pretrained(tmp_path)
+    assert Tokenizer.from_file(str(tmp_path / "tokenizer.json")).encode(ADVERSARIAL[2]).ids == wanted
+    assert tokenizer(ADVERSARIAL[2], **options)["input_ids"] == called
+    small_fast().save_pretrained(tmp_path / "fresh")
+    fresh, saved = (folder / "tokenizer.json" for folder in (tmp_path / "fresh", tmp_path))
+    assert saved.read_bytes() == fresh.read_bytes()
+
+
+def test_layout_is_specials_bytes_alphabet_merges():
+    vocab = base_vocab(["<s>", "</s>"], "ba", [("a", "b"), ("ab", "b")])
+    order = sorted(vocab, key=lambda token: vocab[token])
+    assert order == ["<s>", "</s>", *BYTE_TOKENS, "a", "b", "ab", "abb"]
+    assert list(vocab.values()) == list(range(len(vocab)))
+
+
+@pytest.mark.parametrize(
+    ("special", "alphabet", "merges", "words"),
+    [
+        (["<s>", "<s>"], "", [], "twice"),
+        ([""], "", [], "empty"),
+        (["<0x41>"], "", [], "byte token"),
+        (["a"], "a", [], "also an ordinary token"),
+        (["ab"], "ab", [("a", "b")], "also an ordinary token"),
+        ([], ["ab"], [], "not one character"),
+    ],
+)
+def test_conflicting_names_are_refused(special, alphabet, merges, words):
+    with pytest.raises(MwSError, match=words):
+        base_vocab(special, alphabet, merges)
+
+
+@pytest.mark.parametrize(
+    ("merges", "words"),
+    [
+        ([("a", "b"), ("c", "d"), ("a", "b")], r"merge 2 .* repeats merge 0"),
+        ([("a", "b"), ("b", "c"), ("ab", "c"), ("a", "bc")], r"merge 3 .* makes 'abc' like merge 2"),
+        ([("ab", "c"), ("a", "b")], r"merge 0 .* made only later, by merge 1"),
+        ([("ab", "c"), ("abc", "d")], r"merge 0 .* made by no merge"),
+        ([("a", "")], "non-empty"),
+        ([("a", "b", "c")], "pair"),
+        (["a b"], "pair"),
+        ([("a", 1)], "pair"),
+        ([("a", "\ud83d")], "surrogate"),
+        ([("<", "0"), ("<0", "x"), ("4", "1"), ("<0x", "41"), ("<0x41", ">")], "byte token"),
+    ],
+)
+def test_bad_merges_are_refused_one_by_one(merges, words):
+    with pytest.raises(MwSError, match=words):
+        check_merges(merges)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda v: v | {"b": v["a"]}, "share id"),
+        (lambda v: v | {"b": len(v) + 5}, "no token has id"),
+        (lambda v: v | {"b": -1}, "integers from 0"),
+        (lambda v: v | {"b": "7"}, "integers from 0"),
+        (lambda v: {t: i for t, i in v.items() if i != len(v) - 1}, "of merge 0"),
+        (lambda v: {t: i for i, t in enumerate(t for t in v if t != "<0x7F>")}, "<0x7F> is missing"),
+    ],
+)
+def test_bad_vocabularies_are_refused(change, words):
+    merges = [("a", "a")]
+    with pytest.raises(MwSError, match=words):
+        check_vocab(change(base_vocab((), "a", merges)), merges)
+
+
+def test_unknown_normalization_and_bad_patterns_are_refused():
+    with pytest.raises(MwSError, match="nfkd"):
+        build_backend(base_vocab(), [], normalization="nfx")
+    with pytest.raises(MwSError, match="does not compile"):
+        build_backend(base_vocab(), [], pattern="(")
+    with pytest.raises(MwSError, match="empty string"):
+        build_backend(base_vocab(), [], pattern="a*")
+    with pytest.raises(MwSError, match="does not compile in tokenizers"):
+        build_backend(base_vocab(), [], pattern=r"(?P<twice>a)(?P=twice)")
+
+
+def test_tokenizer_json_holds_the_stock_parts_and_gives_the_tables_back(tmp_path):
+    merges = [(" ", "a"), (" a", "b")]
+    vocab = base_vocab(["<s>"], " ab", merges)
+    path = tmp_path / "tokenizer.json"
+    build_backend(vocab, merges, GPT4_PATTERN, "nfc", ["<s>"]).save(str(path))
+    spec = json.loads(path.read_text(encoding="utf-8"))
+    assert (spec["model"]["type"], spec["model"]["byte_fallback"], spec["normalizer"]) == ("BPE", True, {"type": "NFC"})
+    assert spec["pre_tokenizer"]["pattern"] == {"Regex": GPT4_PATTERN}
+    loaded = Tokenizer.from_file(str(path))
+    assert tables_of(loaded) == (vocab, merges)
+    assert pattern_of(loaded) == GPT4_PATTERN
+    assert loaded.encode("<s> ab").ids == [0, vocab[" ab"]]
+
+
+def test_pattern_keeps_what_javascript_clients_replace_literally():
+    for pattern in (GPT4_PATTERN, WORD_PATTERN):
+        for part in (r"(?i:[sdmt]|ll|ve|re)", r"[^\r\n\p{L}\p{N}]?+", r"[^\s\p{L}\p{N}]++"):
+            assert part in pattern
+
+
+@pytest.mark.parametrize("pattern", PATTERNS.values(), ids=PATTERNS)
+def test_the_backend_splits_as_the_counting_code_does(pattern):
+    pre_tokenizer = build_backend(base_vocab(), [], pattern).pre_tokenizer
+    for text in ADVERSARIAL:
+        if "\U00010d40" not in text:  # letters newer than the backend's Unicode tables; see MwSTokenizer
+            assert [piece for piece, _ in pre_tokenizer.pre_tokenize_str(text)] == split(text, pattern)
+
+
+@st.composite
+def learnt_tables(draw):
+    """Merges as any of our learners gives them: parts before wholes, each string once."""
+    tokens = list("abc")
+    merges = []
+    for _ in range(draw(st.integers(0, 12))):
+        left, right = draw(st.sampled_from(tokens)), draw(st.sampled_from(tokens))
+        if left + right not in tokens:
+            merges.append((left, right))
+            tokens.append(left + right)
+    return merges
+
+
+@given(learnt_tables(), st.text("abc", max_size=40))
+@examples(300)
+def test_encoding_equals_a_replay_of_the_merges(merges, word):
+    symbols = list(word)
+    for left, right in merges:
+        merged = []
+        for symbol in symbols:
+            if merged and merged[-1] == left and symbol == right:
+                merged[-1] = left + right
+            else:
+                merged.append(symbol)
+        symbols = merged
+    assert build_backend(base_vocab((), "abc", merges), merges).encode(word).tokens == symbols
+
+
+def test_the_order_of_ids_does_not_matter():
+    merges = [("a", "b"), ("ab", "c"), ("c", "a")]
+    vocab = base_vocab((), "abc", merges)
+    numbers = list(vocab.values())
+    random.Random(0).shuffle(numbers)
+    shuffled = dict(zip(vocab, numbers, strict=True))
+    for text in ("abcabcab", "cacab"):
+        assert build_backend(shuffled, merges).encode(text).tokens == build_backend(vocab, merges).encode(text).tokens
+
+
+def test_inference_loads_no_learning_code():
+    code = (
+        "import sys, mws_hf, mws_hf.text.pattern, mws_hf.tokenizer.backend, mws_hf.tokenizer.file;"
+        "import mws_hf.tokenizer.notebook, mws_hf.text.special;"
+        "from mws_hf import MwSTokenizer, MwSTokenizerFast;"
+        "rooms = ('mws_hf.learn', 'mws_hf.corpus', 'mws_hf.encode', 'mws_hf.commands', 'mws_hf.kernels');"
+        "bad = [m for m in sys.modules if m.startswith(rooms)"
+        " or m.split('.')[0] in ('numba', 'pyarrow', 'pymorphy3', 'datasets')];"
+        "assert not bad, bad"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_special_tokens_are_looked_for_before_normalization():
+    vocab = base_vocab(["<ﬁ>"], "<fi>")
+    backend = build_backend(vocab, [], normalization="nfkc", special_tokens=["<ﬁ>"])
+    assert backend.encode("<ﬁ>").ids == [vocab["<ﬁ>"]]
+    assert vocab["<ﬁ>"] not in backend.encode("<fi>").ids
+
+
+SHARED_WORDS = ["перечитать", "the", "abab", "<|user|>"]
+TEXT = "перечитать the abab <|user|> читывает"
+LONG = "the перечитать " * 8
+CHAT = "{% for m in messages %}{{ m['content'] }}<|endoftext|>{% endfor %}"
+
+
+def in_bulk(tokenizer: Any) -> Any:
+    """Ids of a text by the bulk encoder, for tokenizers that it takes."""
+    return (
+        BlockEncoder(getattr(tokenizer, "backend_tokenizer", None) or tokenizer.to_backend())
+        .encode(block_of([TEXT.encode()] * 3, str))
+        .ids.tolist()
+    )
+
+
+def calls(tokenizer: Any, scratch: Path) -> dict[str, Callable[[], Any]]:
+    """Every public way to encode, and ways to decode, look up, copy and save."""
+    asked = {"padding": "max_length", "truncation": True, "max_length": 5}
+    found: dict[str, Callable[[], Any]] = {
+        "plain": lambda: tokenizer(TEXT)["input_ids"],
+        "batch": lambda: tokenizer([TEXT, "the"] * 3)["input_ids"],
+        "pair": lambda: tokenizer(TEXT, "the", return_token_type_ids=True).data,
+        "words": lambda: tokenizer(SHARED_WORDS, is_split_into_words=True)["input_ids"],
+        "batch of words": lambda: tokenizer([SHARED_WORDS] * 4, is_split_into_words=True, padding=True)["input_ids"],
+        "cut": lambda: tokenizer(TEXT, **asked).data,
+        "padded": lambda: tokenizer(["the", TEXT], padding=True, pad_to_multiple_of=8).data,
+        "special as text": lambda: tokenizer(TEXT, split_special_tokens=True)["input_ids"],
+        "tokens": lambda: tokenizer.tokenize(TEXT),
+        "encode": lambda: tokenizer.encode(TEXT, truncation=True, max_length=3),
+        "decoded": lambda: tokenizer.decode(tokenizer.encode("перечитать")),
+        "chat": lambda: tokenizer.apply_chat_template(
+            [{"role": "user", "content": TEXT}], tokenize=True, return_dict=False
+        ),
+        "segmented": lambda: tokenizer.segment("перечитать abab"),
+        "explained": lambda: tokenizer.explain("перечитать"),
+        "encoded in bulk": lambda: in_bulk(tokenizer),
+        "special tokens": lambda: [tokenizer.num_special_tokens_to_add(pair) for pair in (False, True)],
+        "vocabulary": lambda: sorted(tokenizer.get_vocab().items()),
+        "copied": lambda: copy.deepcopy(tokenizer)(SHARED_WORDS, is_split_into_words=True)["input_ids"],
+        "pickled": lambda: pickle.loads(pickle.dumps(tokenizer))(TEXT)["input_ids"],
+    }
+
+    def saved() -> Any:
+        folder = scratch / str(threading.get_ident())
+        tokenizer.save_pretrained(folder)
+        return json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
+
+    return found | {"saved": saved}
+
+
+@pytest.mark.parametrize("alphabet", ["characters", "bytes"])
+@pytest.mark.parametrize("make", [small_fast, small_slow])
+def test_eight_threads_get_what_one_gets(make, alphabet, tmp_path):
+    tokenizer = make(alphabet=alphabet, **roles())
+    tokenizer.chat_template = CHAT
+    jobs = calls(tokenizer, tmp_path)
+    alone = {name: job() for name, job in jobs.items()}
+    names = [name for _ in range(6) for name in jobs]
+
+    def work(first: int) -> list[str]:
+        order = names[first:] + names[:first]
+        return [name for name in order if jobs[name]() != alone[name]]
+
+    with ThreadPoolExecutor(8) as pool:
+        wrong = [name for found in pool.map(work, range(8)) for name in found]
+    assert wrong == []
+    assert {name: job() for name, job in jobs.items()} == alone
+
+
+def test_what_one_call_asked_for_stays_out_of_the_next_and_out_of_the_file(tmp_path):
+    tokenizer = small_fast(**roles())
+    before = tokenizer.backend_tokenizer.to_str()
+    tokenizer(["the", TEXT], padding="max_length", truncation="only_first", max_length=4, stride=1)
+    tokenizer(["the", TEXT], padding=True, pad_to_multiple_of=8)
+    tokenizer(SHARED_WORDS, is_split_into_words=True, split_special_tokens=True)
+    assert tokenizer.backend_tokenizer.to_str() == before
+
+
+CHANGES: dict[str, Callable[[Any], Any]] = {
+    "tokens added": lambda own: own.add_tokens(["тать", "the a"]),
+    "tokens added to the backend": lambda own: own.backend_tokenizer.add_tokens(["ь t"]),
+    "an entry becomes special": lambda own: own.backend_tokenizer.add_special_tokens([AddedToken("чит")]),
+    "normalizer": lambda own: setattr(own.backend_tokenizer, "normalizer", normalizers.Lowercase()),
+    "pre-tokenizer": lambda own: setattr(own.backend_tokenizer, "pre_tokenizer", pre_tokenizers.Whitespace()),
+    "post-processor": lambda own: setattr(
+        own.backend_tokenizer, "post_processor", processors.BertProcessing(("<|pad|>", 1), ("<|user|>", 2))
+    ),
+    "special tokens as text": lambda own: setattr(own.backend_tokenizer, "encode_special_tokens", True),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_copy_kept_for_later_calls_follows_the_tokenizer(name):
+    text = "THE aперечитать the abab <|user|>"
+
+    def asked(tokenizer: Any) -> list[Any]:
+        return [tokenizer([text, "a"], padding=True).data, tokenizer(text.split(), is_split_into_words=True).data]
+
+    used, fresh = small_fast(**roles()), small_fast(**roles())
+    before = asked(used)
+    for tokenizer in (used, fresh):
+        CHANGES[name](tokenizer)
+    assert asked(used) == asked(fresh)
+    assert name.startswith("special") or asked(used) != before
+
+
+def test_a_copy_shares_the_model_of_the_library():
+    """The library's bindings hand the model out as it is, and not a copy; a change of that would cost memory."""
+    backend = small_fast().backend_tokenizer
+    without_limits(backend).model.dropout = 0.25
+    assert backend.model.dropout == 0.25
+
+
+POST = {
+    "roberta": lambda: processors.RobertaProcessing(("<|pad|>", 1), ("<|endoftext|>", 0)),
+    "bert": lambda: processors.BertProcessing(("<|pad|>", 1), ("<|endoftext|>", 0)),
+    "types": lambda: processors.TemplateProcessing(
+        single="$A:1 <|pad|>:2", pair="<|user|>:3 $A:1 <|pad|>:1 $B:2", special_tokens=[("<|pad|>", 1), ("<|user|>", 2)]
+    ),
+    "second first": lambda: processors.TemplateProcessing(
+        single="$A", pair="$B:1 <|pad|> $A", special_tokens=[("<|pad|>", 1)]
+    ),
+    "in a sequence": lambda: processors.Sequence(
+        [
+            processors.ByteLevel(trim_offsets=False),
+            processors.TemplateProcessing(
+                single="<|user|> $A", pair="<|user|> $A <|user|>:1 $B:1", special_tokens=[("<|user|>", 2)]
+            ),
+        ]
+    ),
+    "byte level": lambda: processors.ByteLevel(trim_offsets=False),
+    "nothing": lambda: None,
+}  # fmt: skip
+ASKED = [
+    {},
+    {"add_special_tokens": False},
+    {"truncation": "only_first", "max_length": 20},
+    {"padding": "max_length", "max_length": 40},
+]
+
+
+@pytest.mark.parametrize("name", POST)
+def test_the_slow_class_follows_the_post_processor_of_the_file(name, tmp_path):
+    special = ["<|endoftext|>", "<|pad|>", "<|user|>"]
+    backend = build_backend(*tokenizer_tables(special, ALPHABET, MERGES, "bytes"), special_tokens=special)
+    backend.post_processor = POST[name]()
+    fast = MwSTokenizerFast(tokenizer_object=backend, **roles())
+    if name == "nothing":
+        fast.backend_tokenizer.post_processor = None
+    fast.save_pretrained(tmp_path / "first")
+    slow = MwSTokenizer.from_pretrained(tmp_path / "first")
+    slow.save_pretrained(tmp_path / "second")
+    again = MwSTokenizerFast.from_pretrained(tmp_path / "second")
+    texts = ["", "перечитать the", *ADVERSARIAL[2:6]]
+    for options in ASKED:
+        pairs = [(LONG, text) for text in ("the", "читывает abab")]
+        for first, second in [(text, None) for text in texts if text or "padding" not in options] + pairs:
+            asked = {**options, "return_token_type_ids": True, "return_special_tokens_mask": True}
+            expected = dict(fast(first, second, **asked))
+            assert dict(slow(first, second, **asked)) == expected, (options, first, second)
+            assert dict(again(first, second, **asked)) == expected
+    for pair in (False, True):
+        assert slow.num_special_tokens_to_add(pair) == fast.num_special_tokens_to_add(pair)
+
+
+@pytest.mark.parametrize("asked", [{"add_eos_token": True}, {"add_bos_token": True, "bos_token": "<|user|>"}])
+def test_a_template_asked_for_at_loading_is_the_same_in_both_classes_and_is_saved(asked, tmp_path):
+    small_fast(**roles()).save_pretrained(tmp_path / "first")
+    fast, slow = (kind.from_pretrained(tmp_path / "first", **asked) for kind in (MwSTokenizerFast, MwSTokenizer))
+    assert slow("the перечитать")["input_ids"] == fast("the перечитать")["input_ids"]
+    slow.save_pretrained(tmp_path / "second")
+    assert MwSTokenizerFast.from_pretrained(tmp_path / "second")("the")["input_ids"] == fast("the")["input_ids"]

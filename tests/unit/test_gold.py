@@ -1,0 +1,367 @@
+"""Gold, word lists and cuts of other programs: what is read, what is refused, scores as published."""
+
+from __future__ import annotations
+
+import gzip
+import importlib.util
+import io
+import json
+import pickle
+import shutil
+
+import pymorphy3
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mws_hf.corpus import word_list as lexicon
+from mws_hf.corpus.segmentations import FORMATS, GoldWord, detect_format, read_gold
+from mws_hf.corpus.word_list import expand_lemmas, good_dataset_text, lemma_counts, lexicon_counts, lexicon_words
+from mws_hf.errors import MwSError
+from mws_hf.evaluate import evaluate, score_text, segment_words
+from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, compiled
+from mws_hf.text.sample_texts import NATURAL
+from mws_hf.tokenizer.opened import open_tokenizer
+from tests.examples import thorough
+from tests.in_process import mws
+from tests.small_tokenizers import small_fast
+
+
+def read(tmp_path, text, name="gold.tsv", format=None):
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return read_gold(path, format)
+
+
+CASES = {
+    "words": ("книга\tкниг а\nun\tun\n", {"книга": [("книг", "а")], "un": [("un",)]}),
+    "sigmorphon2022": (
+        "screwdriver\tscrew @@drive @@r\t011\nplayed\tplay @@ed\t100\nvietnaminál\tVietnam @@i @@nál\t110\n",
+        {
+            "screwdriver": [("screw", "drive", "r")],
+            "played": [("play", "ed")],
+            "vietnaminál": [("vietnam", "i", "nál")],
+        },
+    ),
+    "morphochallenge": (
+        "adoptioilta\tadoptio:adoptio_N i:+PL lta:+ABL, adoptio:adoptio_N ilta:ilta_N\n"
+        "alumni's\talumni:alumnus_N ~:+PL 's:+GEN\na-rajan\ta:a -:~ raja:raja_N n:+GEN\nhyy:n\thyy\\::~ n:+GEN\n",
+        {
+            "adoptioilta": [("adoptio", "i", "lta"), ("adoptio", "ilta")],
+            "alumni's": [("alumni", "'s")],
+            "a-rajan": [("a", "-", "raja", "n")],
+            "hyy:n": [("hyy:", "n")],
+        },
+    ),
+    "neural": (
+        "упасти\tу:PREF/пас:ROOT/ти:SUFF\nадмирал\tадмирал:ROOT\n",
+        {"упасти": [("у", "пас", "ти")], "адмирал": [("адмирал",)]},
+    ),
+    "morphynet": (
+        "нэр\tнэрийн\tN|GEN;SG\tнэр|ийн\nholmi\tholmikat\tN|PL|ACC\tholmi | k | at\n",
+        {"нэрийн": [("нэр", "ийн")], "holmikat": [("holmi", "k", "at")]},
+    ),
+    "morphscore": (
+        ",full_word,pt1,rest\n0,lighted,light,ed\n1,yendirt,yendirt,\n",
+        {"lighted": [("light", "ed")], "yendirt": [("yendirt",)]},
+    ),
+}
+
+
+@pytest.mark.parametrize("format", CASES)
+def test_format_is_recognised_and_read(tmp_path, format):
+    text, expected = CASES[format]
+    gold = read(tmp_path, text)
+    assert gold.format == format
+    assert {entry.word: list(entry.segmentations) for entry in gold.words} == expected
+    assert gold.problems == ()
+    assert read(tmp_path, text, format=format) == gold
+
+
+def test_morphstype_of_2025_has_preceding_stem_following(tmp_path):
+    header = "index,stem,preceding_part,following_part,lemma,wordform,upos\n"
+    gold = read(tmp_path, header + '0,читал,про,и,x,прочитали,V\n1,"a,b",,c,x,"a,bc",N\n', "russian_data.csv")
+    assert [entry.segmentations[0] for entry in gold.words] == [("про", "читал", "и"), ("a,b", "c")]
+    assert gold.name == "russian_data"
+    assert gold.partial
+
+
+def test_derivational_morphynet_is_partial_and_knows_prefixes(tmp_path):
+    gold = read(
+        tmp_path, "slow\tslowly\tJ\tR\tly\tsuffix\nbe\tunbe\tV\tV\tun\tprefix\nilsken\tilskna\tJ\tV\tna\tsuffix\n"
+    )
+    assert [entry.segmentations[0] for entry in gold.words] == [("slow", "ly"), ("un", "be")]
+    assert len(gold.problems) == 1 and ":3: " in gold.problems[0]
+    assert gold.partial
+
+
+def test_neural_without_tags_is_recognised():
+    assert detect_format(["accompanied\tac/compani/ed", "cat\tcat"]) == "neural"
+
+
+def test_lines_that_do_not_spell_the_word_are_reported_with_their_line(tmp_path):
+    text = "# a comment\nfelezned\tfél @@ez @@ned\t100\n\nmakrókban\tmakró @@k @@ban\t100\nno tab here\nab\ta \t\n"
+    gold = read(tmp_path, text)
+    assert [entry.word for entry in gold.words] == ["makrókban"]
+    assert gold.lines == 4
+    assert [problem.split(":")[1] for problem in gold.problems] == ["2", "5", "6"]
+    assert "'fél ez ned' do not spell 'felezned'" in gold.problems[0]
+
+
+def test_letter_case_alone_may_differ_and_the_word_wins(tmp_path):
+    assert read(tmp_path, "Straße\tstraß e\n").words == (GoldWord("Straße", (("Straß", "e"),)),)
+
+
+def test_a_word_on_several_lines_keeps_all_distinct_segmentations(tmp_path):
+    gold = read(tmp_path, "ab\ta b\nc\tc\nab\tab\nab\ta b\n")
+    assert gold.words == (GoldWord("ab", (("a", "b"), ("ab",))), GoldWord("c", (("c",),)))
+    assert gold.lines == 4
+
+
+def test_gzip_bom_and_windows_line_ends(tmp_path):
+    path = tmp_path / "toy.tsv.gz"
+    path.write_bytes(gzip.compress("\ufeffab\ta b\r\ncd\tc d\r\n".encode()))
+    gold = read_gold(path)
+    assert gold.name == "toy"
+    assert [entry.word for entry in gold.words] == ["ab", "cd"]
+
+
+@pytest.mark.parametrize(
+    ("text", "format", "message"),
+    [
+        ("ab\tx y\n", None, "no usable line"),
+        ("", None, "the file is empty"),
+        ("ab\ta b\n", "conllu", "choose one of"),
+        ("ab\ta b\n", "morphscore", "no MorphScore header"),
+    ],
+)
+def test_user_errors_say_what_to_do(tmp_path, text, format, message):
+    with pytest.raises(MwSError, match=message):
+        read(tmp_path, text, format=format)
+
+
+def test_a_csv_line_beyond_all_bounds_is_left_out(tmp_path):
+    file = tmp_path / "long.csv"
+    lines = ["wordform,preceding_part,stem,following_part", "cats,,cat,s", "x" * 200_000 + ",a,b,c"]
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    gold = read_gold(file)
+    assert [entry.word for entry in gold.words] == ["cats"] and len(gold.problems) == 1
+
+
+def test_unreadable_files(tmp_path):
+    with pytest.raises(MwSError, match="cannot be read"):
+        read_gold(tmp_path / "absent.tsv")
+    (tmp_path / "latin1.tsv").write_bytes("tyttö\ttyttö\n".encode("latin-1"))
+    with pytest.raises(MwSError, match="iconv"):
+        read_gold(tmp_path / "latin1.tsv")
+
+
+@given(st.lists(st.lists(st.text("abcžщ", min_size=1, max_size=3), min_size=1, max_size=4), min_size=1, max_size=8))
+def test_what_is_written_in_our_format_is_read_back(tmp_path_factory, rows):
+    path = tmp_path_factory.mktemp("gold") / "g.tsv"
+    path.write_text("".join(f"{''.join(row)}\t{' '.join(row)}\n" for row in rows), encoding="utf-8")
+    gold = read_gold(path)
+    assert gold.problems == () and gold.format == "words"
+    assert {(e.word, s) for e in gold.words for s in e.segmentations} == {("".join(row), tuple(row)) for row in rows}
+
+
+def test_format_names_are_the_documented_ones():
+    assert set(CASES) == set(FORMATS)
+
+
+@pytest.fixture(scope="module")
+def russian():
+    return lexicon_words("ru").to_pylist()
+
+
+def test_all_russian_forms(russian):
+    assert len(russian) > 3_000_000
+    assert all(a < b for a, b in zip(russian, russian[1:], strict=False))
+    dictionary = pymorphy3.MorphAnalyzer().dictionary
+    for prefix in ("чит", "кое", "ё", "1", "абрикос"):
+        expected = {record[0] for record in dictionary.iter_known_words(prefix)}
+        assert {word for word in russian if word.startswith(prefix)} == expected
+
+
+def test_ukrainian():
+    if importlib.util.find_spec("pymorphy3_dicts_uk") is None:
+        pytest.skip("pymorphy3-dicts-uk is not installed")
+    words = set(lexicon_words("uk").to_pylist())
+    assert {"п'ять", "ґрунт", "читати"} <= words and len(words) > 3_000_000
+
+
+@thorough
+def test_counts_hold_each_pre_token_once(russian):
+    counts = lexicon_counts("ru", pattern=GPT4_PATTERN)
+    assert set(counts.counts.tolist()) == {1}
+    running_text = " " + " ".join(russian)  # a space always starts a pre-token here
+    assert counts.words == sorted(set(compiled(GPT4_PATTERN).findall(running_text)))
+
+
+def test_missing_dictionaries(monkeypatch):
+    with pytest.raises(MwSError, match="choose one of ru, uk"):
+        lexicon_words("tlh")
+    monkeypatch.setitem(lexicon.LEXICONS, "uk", "pymorphy3_dicts_absent")
+    with pytest.raises(MwSError, match="pip install pymorphy3-dicts-absent"):
+        lexicon_words("uk")
+
+
+def test_lemmas_expand_to_the_first_lexeme():
+    forms = expand_lemmas(["писать", "кот", "писать"])
+    analyzer = pymorphy3.MorphAnalyzer()
+    assert set(forms) == {f.word.lower() for w in ("писать", "кот") for f in analyzer.parse(w)[0].lexeme}
+    assert len(forms) == len(set(forms)) and forms == expand_lemmas(iter(["писать", "кот"]))
+    assert good_dataset_text(["кот"]).startswith("кот кота коту ")
+    with pytest.raises(MwSError, match="lemma 2 is empty"):
+        expand_lemmas(["кот", " "])
+
+
+def test_lemma_counts_space_all_forms_but_the_first():
+    counts = lemma_counts(["кот"], pattern=DEFAULT_PATTERN)
+    assert "кот" in counts.words and " кота" in counts.words and set(counts.counts.tolist()) == {1}
+    assert sum(not word.startswith(" ") for word in counts.words) == 1
+
+
+spm = pytest.importorskip("sentencepiece")
+morfessor = pytest.importorskip("morfessor")
+GOLD = "unlocks\tun lock s\nlocks\tlock s\nundo\tun do\n"
+
+
+@pytest.fixture(scope="module", params=["unigram", "bpe"])
+def model(request, tmp_path_factory):
+    """Train a small SentencePiece model, with its own normal form and byte fallback."""
+    made = io.BytesIO()
+    spm.SentencePieceTrainer.train(
+        sentence_iterator=iter([*NATURAL, "unlock unlocks locks undo"] * 20),
+        model_writer=made,
+        model_type=request.param,
+        vocab_size=600,
+        byte_fallback=True,
+        hard_vocab_limit=False,
+        minloglevel=2,
+    )
+    file = tmp_path_factory.mktemp("spm") / f"{request.param}.model"
+    file.write_bytes(made.getvalue())
+    return file
+
+
+@pytest.fixture
+def segmenter(tmp_path):
+    trained = morfessor.BaselineModel()
+    trained.load_data([(5, "unlocks"), (4, "locks"), (4, "unties"), (3, "ties"), (2, "undo"), (9, "do")])
+    trained.train_batch()
+    file = tmp_path / "morfessor.txt"
+    morfessor.MorfessorIO(encoding="utf-8").write_segmentation_file(str(file), trained.get_segmentations())
+    return file, trained
+
+
+def test_a_sentence_piece_model_gives_its_own_ids_and_its_text_back(model):
+    encoder, processor = open_tokenizer(model, by_class=True), spm.SentencePieceProcessor(model_file=str(model))
+    assert encoder.vocabulary_size == len(processor) and encoder.adds_space
+    for line, encoded in zip(NATURAL, encoder.encode(NATURAL), strict=True):
+        assert encoded.ids == processor.encode(line)
+        assert encoder.decode([encoded.ids]) == [processor.decode(encoded.ids)]
+
+
+@given(st.text(max_size=20))
+def test_spans_of_sentence_piece_cover_the_text_in_order(model, text):
+    spans = open_tokenizer(model, by_class=True).encode([text])[0].spans
+    assert spans is not None
+    assert all(0 <= start <= end <= len(text) for start, end in spans)
+    assert [start for start, _ in spans] == sorted(start for start, _ in spans)
+
+
+def test_words_of_a_sentence_piece_model_are_cut_where_it_cuts(model):
+    processor = spm.SentencePieceProcessor(model_file=str(model))
+    for word, pieces in zip(["unlocks", "locks"], segment_words(model, ["unlocks", "locks"]), strict=True):
+        told = [piece.replace("▁", "") for piece in processor.encode(word, out_type=str)]
+        assert list(pieces) == [piece for piece in told if piece]
+
+
+def test_a_morfessor_model_saved_as_text_cuts_as_its_program_does(segmenter):
+    file, trained = segmenter
+    words = ["unlocks", "unlock", "ties", "redo"]
+    assert segment_words(file, words) == [tuple(trained.viterbi_segment(word, 0)[0]) for word in words]
+
+
+def test_a_file_of_segmentations_is_scored_as_its_pieces_are(tmp_path):
+    gold, ours = tmp_path / "gold.tsv", tmp_path / "ours.tsv.gz"
+    gold.write_text(GOLD)
+    ours.write_bytes(gzip.compress(b"unlocks\tunlock s\nlocks\tlock s\nundo\tundo\n"))
+    scores = evaluate([ours], [gold], baselines=False).rows[0].scores
+    assert (scores.precision, scores.recall) == (1.0, 0.5)
+
+
+def test_words_that_a_file_of_segmentations_lacks_are_counted_and_named(tmp_path):
+    gold, ours = tmp_path / "gold.tsv", tmp_path / "ours.tsv"
+    gold.write_text(GOLD)
+    ours.write_text("unlocks\tunlock s\n")
+    with pytest.raises(MwSError, match=r"ours.tsv: no segmentation of 2 of 3 words \(locks, undo\)"):
+        evaluate([ours], [gold])
+    ours.write_text("undo\tun do\nundo\tund o\n")
+    with pytest.raises(MwSError, match=r"ours.tsv:2: 'undo' is cut in another way above"):
+        segment_words(ours, ["undo"])
+    ours.write_text("undo\tun do\nlocks\tlock z\n")
+    with pytest.raises(MwSError, match=r"ours.tsv:2"):
+        segment_words(ours, ["undo"])
+
+
+class _Trap:
+    def __reduce__(self):
+        return (exec, ("raise SystemExit('a pickle was run')",))
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_pickle_is_refused_and_not_run(tmp_path, pack):
+    (tmp_path / "model.bin").write_bytes(pack(pickle.dumps(_Trap())))
+    with pytest.raises(MwSError, match="save a Morfessor model as text"):
+        open_tokenizer(tmp_path / "model.bin")
+
+
+def test_damaged_files_are_refused_with_their_name(tmp_path, model):
+    half = model.read_bytes()
+    for name, content in {"a.model": half[: len(half) // 2], "b.model": b"\xff\xfe\0", "c.tsv": b"\xff\xfe"}.items():
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(MwSError, match=name):
+            open_tokenizer(tmp_path / name)
+
+
+def test_a_tokenizer_json_by_itself_is_the_tokenizer(tmp_path):
+    small_fast().save_pretrained(tmp_path / "whole")
+    for name in ("alone.json", "alone"):
+        shutil.copy(tmp_path / "whole" / "tokenizer.json", tmp_path / name)
+        assert segment_words(tmp_path / name, ["читали"]) == segment_words(tmp_path / "whole", ["читали"])
+
+
+def test_evaluate_and_segment_take_them_all_beside_each_other(tmp_path, model, segmenter):
+    gold, text, ours = tmp_path / "gold.tsv", tmp_path / "text.txt", tmp_path / "ours.tsv"
+    gold.write_text(GOLD)
+    ours.write_text(GOLD)
+    text.write_text("\n".join(NATURAL), encoding="utf-8")
+    code, out, err = mws(
+        "evaluate", str(model), str(segmenter[0]), f"mine={ours}", "--gold", str(gold), "--text", str(text), "--json"
+    )
+    assert code == 0 and "morfessor.txt, mine: cut words alone" in err
+    found = json.loads(out)
+    assert list(found["text"]) == [model.name]
+    assert found["text"][model.name]["tokens"] == score_text(model, NATURAL).tokens
+    assert {row["tokenizer"] for row in found["rows"]} >= {model.name, "morfessor.txt", "mine"}
+    assert mws("segment", str(ours), "unlocks", "undo")[1] == "un·lock·s\nun·do\n"
+    code, _, err = mws("evaluate", str(ours), "--text", str(text))
+    assert code == 2 and "--gold FILE" in err
+
+
+def test_a_report_needs_neither_text_nor_gold_and_shows_them_all(tmp_path, model):
+    small_fast().save_pretrained(tmp_path / "ours")
+    page = tmp_path / "report.html"
+    assert mws("report", str(tmp_path / "ours"), str(model), "-o", str(page))[0] == 0
+    shown = page.read_text(encoding="utf-8")
+    assert (
+        "samples of the package" in shown
+        and model.name in shown
+        and f">{score_text(model, NATURAL).fertility:.3f}<" in shown
+    )
+    gold = tmp_path / "gold.tsv"
+    gold.write_text(GOLD)
+    assert mws("report", str(tmp_path / "ours"), f"cut={gold}", "--gold", str(gold), "-o", str(page), "--force")[0] == 0
+    assert "<td>1.000<small>" in page.read_text(encoding="utf-8")

@@ -1,0 +1,546 @@
+"""The rivals of the comparison: each is trained and segments as its own library says."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import sys
+from collections import Counter
+from itertools import product
+
+import pytest
+import regex
+from hypothesis import HealthCheck, given
+from hypothesis import strategies as st
+from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
+
+from mws_hf import MwSTrainer
+from mws_hf.compare.bpe import (
+    _END,
+    _WORD,
+    PairLearner,
+    build_byte_bpe,
+    build_character_bpe,
+    frequency,
+    learn_end_of_word,
+    likelihood,
+)
+from mws_hf.compare.feed import Task, repeated, train_on_counts
+from mws_hf.compare.morfessor_baseline import build_morph_bpe
+from mws_hf.compare.rivals import RIVALS, load, train
+from mws_hf.compare.sentence_piece import build_unigram, settled
+from mws_hf.compare.word_piece import (
+    Substrings,
+    bert_words,
+    characters,
+    learn_likelihood,
+    learn_top_down,
+)
+from mws_hf.corpus.counts import WordCounts
+from mws_hf.errors import MwSError
+from mws_hf.learn.engine.segmentation import Segmentation
+from mws_hf.learn.words import SymbolCorpus
+from mws_hf.text.pattern import DEFAULT_PATTERN, split
+from mws_hf.tokenizer.backend import tables_of
+from tests.examples import examples
+from tests.small_corpus import morphs, running_text, small_counts
+
+WORDS = ["".join(parts) for parts in morphs()] + ["walkost", "unbereging", "Ж", "漢字"]
+NEEDS = {
+    "morfessor": "morfessor",
+    "morfessor-frequent": "morfessor",
+    "morph-bpe": "morfessor",
+    "sentencepiece-bpe": "sentencepiece",
+    "sentencepiece-unigram": "sentencepiece",
+    "sentencepiece-unigram-identity": "sentencepiece",
+}
+
+
+@pytest.mark.parametrize("types", [True, False], ids=["types", "text"])
+@pytest.mark.parametrize("name", RIVALS)
+def test_train_save_load(name, types, tmp_path):
+    pytest.importorskip(NEEDS.get(name, "tokenizers"))
+    counts = small_counts().as_types() if types else small_counts()
+    trained = train(name, counts, 450, tmp_path / "out")
+    pieces = trained.segment_all(WORDS)
+    assert ["".join(p) for p in pieces] == WORDS
+    assert load(tmp_path / "out").segment_all(WORDS) == pieces
+    assert trained.n_tokens <= 450
+    about = json.loads((tmp_path / "out" / "baseline.json").read_text(encoding="utf-8"))
+    assert about["system"] == name
+    assert not list((tmp_path / "out").glob("*.pkl"))
+
+
+@pytest.mark.parametrize("name", [name for name in RIVALS if not name.startswith("morfessor")])
+def test_opens_in_transformers(name, tmp_path):
+    pytest.importorskip(NEEDS.get(name, "tokenizers"))
+    from transformers import AutoTokenizer
+
+    trained = train(name, small_counts(), 450, tmp_path / "out")
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "out")
+    text = "Walks talked, 2024 unberegами"
+    (encoded,) = trained.source.encode([text])
+    assert tokenizer(text, add_special_tokens=False)["input_ids"] == encoded.ids
+    assert len(tokenizer) == trained.n_tokens
+    assert tokenizer.eos_token == "<|endoftext|>"
+    assert tokenizer.eos_token_id is not None
+    saved = json.loads((tmp_path / "out" / "tokenizer_config.json").read_text(encoding="utf-8"))
+    assert saved["tokenizer_class"] == "PreTrainedTokenizerFast"
+
+
+@pytest.mark.parametrize("name", [name for name in RIVALS if name != "unigram"])
+def test_training_twice_writes_the_same_files(name, tmp_path):
+    pytest.importorskip(NEEDS.get(name, "tokenizers"))
+    for run in "ab":
+        train(name, small_counts(), 430, tmp_path / run)
+    files = sorted(path.name for path in (tmp_path / "a").iterdir())
+    for file in files:
+        assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes(), file
+
+
+@pytest.mark.parametrize("name", RIVALS)
+def test_awkward_words(name, tmp_path):
+    pytest.importorskip(NEEDS.get(name, "tokenizers"))
+    texts = [
+        "a\x00b c\u2028d \ue000\ue001 </w> <0x41> ##x [UNK] <unk> ▁▁ x▁y 漢字 👨‍👩‍👧 te\u0301",
+        "\ufeff\uffff नमस्ते ﬁ İ\x1f",
+        "a" * 3000,
+    ]
+    counts = WordCounts.from_mapping(Counter(p for text in texts for p in split(text)), pattern=DEFAULT_PATTERN)
+    words = ["a", "x▁y", "नमस्ते", "İstanbul", "<0x41>", "</w>", "b" * 200, "\x00"]
+    trained = train(name, counts, 500, tmp_path / "out")
+    pieces = trained.segment_all(words)
+    assert ["".join(p) for p in pieces] == words
+    assert load(tmp_path / "out").segment_all(words) == pieces
+
+
+@pytest.mark.parametrize("name", RIVALS)
+def test_no_words_but_spaces(name):
+    pytest.importorskip(NEEDS.get(name, "tokenizers"))
+    counts = WordCounts.from_mapping({" ": 3, "\n": 1}, pattern=DEFAULT_PATTERN)
+    try:
+        assert "".join(train(name, counts, 500).segment("ab")) == "ab"
+    except MwSError:
+        pass
+
+
+@pytest.mark.parametrize("name", ["bpe-character", "bpe-byte", "unigram", "wordpiece-top-down"])
+def test_a_size_below_the_characters_keeps_them(name):
+    trained = train(name, small_counts(), 10)
+    assert trained.source.encode(["walk"])[0].tokens.count("[UNK]") == 0
+    assert "".join(trained.segment("walk")) == "walk"
+
+
+def test_characters_and_words():
+    assert train("characters", small_counts(), 0).segment("walk") == list("walk")
+    assert train("words", small_counts(), 300).segment("neverseen") == ["neverseen"]
+
+
+def test_user_errors(tmp_path, monkeypatch):
+    with pytest.raises(MwSError, match="choose one of bpe-byte"):
+        train("bpee", small_counts(), 300)
+    with pytest.raises(MwSError, match="no words"):
+        train("bpe-character", small_counts().at_least(10**9), 300)
+    with pytest.raises(MwSError, match="baseline.json"):
+        load(tmp_path)
+    for module, name in NEEDS.items():
+        monkeypatch.setitem(sys.modules, name, None)
+        with pytest.raises(MwSError, match="pip install"):
+            train(module, small_counts(), 450)
+
+
+@pytest.mark.parametrize("name", ["morfessor", "morfessor-frequent"])
+def test_morfessor_samples_a_list_without_counts_evenly(name, tmp_path):
+    pytest.importorskip("morfessor")
+    words = [" " + first + "".join(rest) for first in "abcd" for rest in product("xyz", repeat=4)]
+    train(name, WordCounts.from_mapping(dict.fromkeys(words, 1), pattern=DEFAULT_PATTERN), 0, tmp_path, max_types=81)
+    table = (tmp_path / "segmentations.tsv").read_text(encoding="utf-8").splitlines()
+    initials = Counter("".join(line.split("\t")[1:])[0] for line in table)
+    assert initials.total() == 81 and min(initials[letter] for letter in "abcd") >= 10
+
+
+def test_morfessor_on_the_most_frequent_words(tmp_path):
+    pytest.importorskip("morfessor")
+    counts = WordCounts.from_mapping({" rare": 1, " often": 9, " most": 12}, pattern=DEFAULT_PATTERN)
+    train("morfessor-frequent", counts, 0, tmp_path, max_types=2)
+    table = (tmp_path / "segmentations.tsv").read_text(encoding="utf-8").splitlines()
+    assert {(line.split("\t")[0], "".join(line.split("\t")[1:])) for line in table} == {("1", "often"), ("1", "most")}
+
+
+def test_damaged_morfessor_table_is_named(tmp_path):
+    pytest.importorskip("morfessor")
+    train("morfessor", small_counts(), 0, tmp_path / "m")
+    file = tmp_path / "m" / "segmentations.tsv"
+    file.write_text("1\tab\nx\tcd\n", encoding="utf-8")
+    with pytest.raises(MwSError, match=r"segmentations\.tsv:2"):
+        load(tmp_path / "m")
+
+
+def test_morph_bpe_merges_inside_the_segments_of_morfessor():
+    pytest.importorskip("morfessor")
+    endings = ("ing", "ed", "s", "er")
+    stems = ("walk", "talk", "jump", "play", "work", "kick", "cook", "clean", "paint", "start")
+    words = {
+        f" {stem}{end}": 5 for stem in stems for end in ("", *endings)
+    }  # bare stems too, or none is worth an entry
+    counts = WordCounts.from_mapping(words, pattern=DEFAULT_PATTERN)
+    model = train("morfessor-frequent", counts, 0)
+    segments = {piece for word in words for piece in model.segment(word.strip())}
+    assert segments & set(endings)
+    tokenizer = build_morph_bpe(Task(counts, 2000))
+    tokens = {token.strip() for token in tokenizer.get_vocab() if not token.startswith("<")}
+    assert all(any(token in segment for segment in segments) for token in tokens)
+    assert tokenizer.encode(" walking").tokens == [" walk", "ing"]
+
+
+PUBLISHED = {"low": 5, "lower": 2, "newest": 6, "widest": 3}  # Sennrich et al. 2016
+
+
+def test_published_end_of_word_merges():
+    assert learn_end_of_word(PUBLISHED, 10)[:5] == [
+        ("e", "s"), ("es", "t"), ("est", "</w>"), ("l", "o"), ("lo", "w")
+    ]  # fmt: skip
+
+
+def test_published_initial_counts():
+    words = [[*word, "</w>"] for word in PUBLISHED]
+    counts = PairLearner(words, PUBLISHED.values(), frequency, str.__add__).token_counts()
+    assert counts == {
+        "l": 7, "o": 7, "w": 16, "</w>": 16, "e": 17, "r": 2, "n": 6, "s": 9, "t": 9, "i": 3, "d": 3
+    }  # fmt: skip
+
+
+def test_end_of_word_tokenizer_replays_its_merges():
+    counts = WordCounts.from_mapping({f" {w}": c for w, c in PUBLISHED.items()}, pattern=DEFAULT_PATTERN)
+    baseline = train("bpe-end-of-word", counts, 10_000, special_tokens=())
+    tokenizer = baseline.source.encode
+    (encoded,) = tokenizer(["lowest newest low"])
+    assert encoded.tokens == ["low", "est</w>", "newest</w>", "low</w>"]
+    assert baseline.segment("lowest") == ["low", "est"]
+
+
+@examples(300)
+@given(st.text("ab'’1 ,.й\u0306\n", max_size=12))
+def test_marks_stand_after_every_word(text):
+    marked = normalizers.Replace(Regex(_END), "|").normalize_str(text)
+    assert marked == regex.sub(_WORD.pattern, lambda match: match.group() + "|", text)
+
+
+def test_low_line_normalizes_first():
+    baseline = train("bpe-low-line", small_counts(), 600)
+    (encoded,) = baseline.source.encode(["Walks,   TALKS!!  walks"])
+    joined = "".join(encoded.tokens)
+    assert joined == "walks▁talks▁walks▁"
+
+
+def test_counted_words_reach_the_library_exactly():
+    words = {" a": 70_000, "bc": 3, "x" * 30_000: 2}
+    tokenizer = Tokenizer(models.BPE())
+    trainer = trainers.BpeTrainer(vocab_size=0, show_progress=False)
+    train_on_counts(tokenizer, trainer, words)
+    assert json.loads(trainer.__getstate__())["BpeTrainer"]["words"] == words
+    assert Counter("".join(repeated(words, "|")).split("|")[:-1]) == words
+
+
+@pytest.mark.parametrize("types", [True, False])
+def test_character_bpe_is_the_frequency_engine(types):
+    counts = small_counts().as_types() if types else small_counts()
+    _, merges = tables_of(build_character_bpe(Task(counts, 420)))
+    learnt = Segmentation(SymbolCorpus.from_words(counts.words, counts.counts)).learn(None, len(merges))
+    assert len(merges) > 50
+    assert merges == learnt.merges
+
+
+@pytest.mark.parametrize("byte_level", [True, False])
+def test_training_on_counts_is_training_on_text(byte_level):
+    lines = running_text()
+    counts = WordCounts.from_mapping(Counter(p for line in lines for p in split(line)), pattern=DEFAULT_PATTERN)
+    reference = Tokenizer(models.BPE())
+    cut = pre_tokenizers.Split(Regex(DEFAULT_PATTERN), behavior="isolated")
+    to_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    reference.pre_tokenizer = pre_tokenizers.Sequence([cut, to_bytes]) if byte_level else cut
+    alphabet = pre_tokenizers.ByteLevel.alphabet() if byte_level else []
+    reference.train_from_iterator(
+        lines, trainers.BpeTrainer(vocab_size=300, initial_alphabet=alphabet, show_progress=False)
+    )
+    build = build_byte_bpe if byte_level else build_character_bpe
+    ours = build(Task(counts, 300 if byte_level else 300 + 256))
+    assert tables_of(ours)[1] == tables_of(reference)[1]
+
+
+def recount(words, weights, score, n_merges):
+    """The textbook loop: recount everything, take the first best pair, merge it left to right."""
+    cut = [list(word) for word in words]
+    known = {symbol for word in cut for symbol in word}
+    merges = []
+    while len(merges) < n_merges:
+        used, pairs = Counter(), Counter()
+        for symbols, weight in zip(cut, weights, strict=True):
+            for symbol in symbols:
+                used[symbol] += weight
+            for pair in zip(symbols, symbols[1:], strict=False):
+                pairs[pair] += weight
+        fresh = {p: score(c, used[p[0]], used[p[1]]) for p, c in pairs.items() if "".join(p) not in known}
+        if not fresh:
+            break
+        best = max(fresh, key=fresh.__getitem__)
+        merges.append(best)
+        known.add("".join(best))
+        for number, symbols in enumerate(cut):
+            merged, i = [], 0
+            while i < len(symbols):
+                both = tuple(symbols[i : i + 2]) == best
+                merged.append("".join(best) if both else symbols[i])
+                i += 2 if both else 1
+            cut[number] = merged
+    return merges
+
+
+@pytest.mark.parametrize("score", [frequency, likelihood])
+@examples(150)
+@given(
+    st.lists(st.tuples(st.text("abc", min_size=1, max_size=8), st.integers(1, 5)), min_size=1, max_size=12),
+)
+def test_equals_the_recount(score, counted):
+    words, weights = [w for w, _ in counted], [c for _, c in counted]
+    learner = PairLearner([list(w) for w in words], weights, score, str.__add__)
+    assert list(learner.merges(30)) == recount(words, weights, score, 30)
+
+
+def test_token_counts_follow_merges():
+    learner = PairLearner([list("aaab"), list("ab")], [2, 3], frequency, str.__add__)
+    assert learner.merge_best() == ("a", "b")
+    assert learner.token_counts() == {"a": 4, "b": 0, "ab": 5}
+
+
+def made_up(seed: int) -> list[str]:
+    """Text with many ties: few letters, short words, capitals, digits, symbols, marks, astral characters."""
+    choose = random.Random(seed)
+    words = ["".join(choose.choices("абвab1😀A.\u0306", k=choose.randrange(1, 7))) for _ in range(60)]
+    return [" ".join(choose.choices(words, k=8)) for _ in range(30)]
+
+
+@pytest.mark.parametrize("lines", [running_text(), made_up(1), made_up(2)], ids=["small language", "ties", "more ties"])
+def test_merges_and_ties_are_those_of_the_library(lines):
+    theirs = Tokenizer(models.BPE())
+    theirs.pre_tokenizer = pre_tokenizers.Split(Regex(DEFAULT_PATTERN), behavior="isolated")
+    theirs.train_from_iterator(lines, trainers.BpeTrainer(vocab_size=250, show_progress=False))
+    wanted = tables_of(theirs)[1]
+    trainer = MwSTrainer(composition=1, hidden_boundary_price=0, n_merges=len(wanted), show_progress=False)
+    ours = trainer.train(lines).backend_tokenizer
+    learnt = tables_of(ours)[1][-len(wanted) :]
+    spelled = [
+        tuple(ours.decoder.decode([part]) for part in pair) for pair in learnt
+    ]  # in bytes; whole characters each, so that they can be read
+    assert len(wanted) > 60
+    assert spelled == wanted
+    for line in lines:
+        cut = Counter(theirs.encode(line).tokens)
+        assert Counter(ours.decode([each]) for each in ours.encode(line).ids) == cut
+
+
+def test_unigram_has_the_library_pieces_and_loses_nothing():
+    lines = running_text()
+    counts = WordCounts.from_mapping(Counter(p for line in lines for p in split(line)), pattern=DEFAULT_PATTERN)
+    reference = Tokenizer(models.Unigram())
+    reference.pre_tokenizer = pre_tokenizers.Split(Regex(DEFAULT_PATTERN), behavior="isolated")
+    reference.train_from_iterator(
+        lines, trainers.UnigramTrainer(vocab_size=100, unk_token="<unk>", special_tokens=[], show_progress=False)
+    )
+    ours = build_unigram(Task(counts, 99 + 2 + 256, ["<|endoftext|>"]))
+    fixed = {"<|endoftext|>", "<unk>"} | {f"<0x{i:02X}>" for i in range(256)}
+    assert set(ours.get_vocab()) - fixed == set(reference.get_vocab()) - {"<unk>"}
+    text = "Walks 漢 😀\n\n talks,  <0x41>"
+    assert ours.decode(ours.encode(text).ids) == text
+
+
+def test_settled_does_not_depend_on_the_trainers_order():
+    first = [("ab", -1.0), ("c", -3.0), ("x", -2.9999), ("a", -2.9998), ("de", -3.0)]
+    second = [("ab", -1.0 + 1e-12), ("a", -3.0), ("c", -2.9998), ("x", -2.9999), ("de", -3.0)]
+    assert settled(first) == settled(second)
+
+
+@pytest.fixture(scope="module", params=["bpe", "unigram"])
+def sentence_piece(request):
+    spm = pytest.importorskip("sentencepiece")
+    from mws_hf.compare.sentence_piece import train_model
+    from mws_hf.tokenizer.foreign import tokenizer_of
+
+    model = train_model(request.param, Task(small_counts(), 420, ["<eot>"]), user_defined_symbols=["[SEP]"])
+    return spm.SentencePieceProcessor(model_proto=model), tokenizer_of(model, dummy_prefix=True)
+
+
+@examples(200, print_blob=False, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.sampled_from(["walk", "ing", "над", "берег", "ами", " ", ",", "ﬁ", "漢", "п'ят", "[SEP]", "İ", "２"]))
+)
+def test_rewritten_sentence_piece_cuts_the_same(sentence_piece, parts):
+    processor, tokenizer = sentence_piece
+    text = re.sub(" +", " ", "".join(parts)).strip().replace(" [SEP]", "[SEP]")
+    # its own normalizer has no dummy prefix (the training words carried the mark), so it is put here
+    start = "" if text.startswith("[SEP]") or not text else "▁"
+    if text:
+        assert tokenizer.encode(text).tokens == processor.encode(start + text, out_type=str)
+
+
+def test_sentence_piece_reserves_tokens(sentence_piece):
+    processor, tokenizer = sentence_piece
+    assert processor.is_control(processor.piece_to_id("<eot>"))
+    assert tokenizer.encode("walks<eot>").tokens[-1] == "<eot>"
+    assert "[SEP]" in tokenizer.encode("walk[SEP]walk").tokens
+    assert tokenizer.decode(tokenizer.encode("walks talked").ids) == "walks talked"
+
+
+@examples(100)
+@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="▁")))
+def test_unigram_without_normalization_loses_nothing(lossless, text):
+    (encoded,) = lossless.encode([text])
+    assert lossless.decode([encoded.ids]) == [text]
+
+
+@pytest.fixture(scope="module")
+def lossless():
+    pytest.importorskip("sentencepiece")
+    return train("sentencepiece-unigram-identity", small_counts(), 450).source
+
+
+def test_sentence_piece_error_names_the_size():
+    pytest.importorskip("sentencepiece")
+    from mws_hf.compare.sentence_piece import train_model
+
+    with pytest.raises(MwSError, match="vocabulary of 12"):
+        train_model("bpe", Task(small_counts(), 12))
+
+
+COURSE = [
+    "This is the Hugging Face Course.",
+    "This chapter is about tokenization.",
+    "This section shows several tokenizer algorithms.",
+    "Hopefully, you will be able to understand how they are trained and generate tokens.",
+]
+NEW_TOKENS = (
+    "ab ##fu Fa Fac ##ct ##ful ##full ##fully Th ch ##hm cha chap chapt ##thm "
+    "Hu Hug Hugg sh th is ##thms ##za ##zat ##ut"
+).split()
+
+
+def longest_match(word, vocab):
+    """Greedy longest match from the left, in plain Python: the twin of what tokenizer.json does."""
+    pieces = []
+    start = 0
+    while start < len(word):
+        mark = "##" if start else ""
+        end = next((e for e in range(len(word), start, -1) if mark + word[start:e] in vocab), None)
+        if end is None:
+            return ["[UNK]"]
+        pieces.append(mark + word[start:end])
+        start = end
+    return pieces
+
+
+def course_words():
+    bert = pre_tokenizers.BertPreTokenizer()
+    return Counter(word for text in COURSE for word, _ in bert.pre_tokenize_str(text))
+
+
+def test_published_likelihood_tokens_in_order():
+    words = course_words()
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    alphabet = {piece for word in words for piece in characters(word)}
+    learnt = learn_likelihood(words, 70 - len(special) - len(alphabet))
+    assert learnt == NEW_TOKENS
+    vocab = {*special, *alphabet, *learnt}
+    assert longest_match("Hugging", vocab) == ["Hugg", "##i", "##n", "##g"]
+    assert longest_match("HOgging", vocab) == ["[UNK]"]
+
+
+@pytest.mark.parametrize("name", ["wordpiece", "wordpiece-likelihood", "wordpiece-top-down"])
+def test_tokenizer_is_greedy_longest_match(name, tmp_path):
+    counts = small_counts()
+    baseline = train(name, counts, 150, tmp_path / name)
+    encode = load(tmp_path / name).source.encode
+    vocab = _vocab(tmp_path / name)
+    for word in [*bert_words(counts), "walkingest", "надtalk", "Ж"]:
+        (encoded,) = encode([word])
+        assert encoded.tokens == longest_match(word, vocab)
+    assert baseline.segment("Ж") == ["Ж"]
+
+
+def test_decoding_drops_reserved_tokens_but_not_unknown(tmp_path):
+    from transformers import AutoTokenizer
+
+    train("wordpiece-top-down", small_counts(), 200, tmp_path / "top")
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "top")
+    ids = tokenizer("walks Ж talked")["input_ids"]
+    tokens = tokenizer.convert_ids_to_tokens(ids)
+    assert tokens[0] == "[START]" and tokens[-1] == "[END]" and "[UNK]" in tokens
+    text = tokenizer.decode(ids, skip_special_tokens=True)
+    assert text == "walks [UNK] talked"
+
+
+def test_published_effective_count():
+    substrings = Substrings({"human": 113, "humas": 3})
+    assert substrings.counts()["huma"] == 116
+    assert substrings.counts(threshold=113)["huma"] == 3
+    assert substrings.counts(threshold=114)["huma"] == 116
+
+
+def plain_top_down(words, threshold, iterations=4):
+    """The rules of top-down WordPiece with dictionaries."""
+    kept = {}
+    for iteration in range(iterations):
+        counts = Counter()
+        for word, count in words.items():
+            starts = range(len(word))
+            if iteration:
+                pieces = longest_match(word, {*kept, *_forms(words)})
+                ends = [0]
+                for piece in pieces:
+                    ends.append(ends[-1] + len(piece.removeprefix("##")))
+                starts = ends[:-1]
+            for start in starts:
+                for end in range(start + 1, len(word) + 1):
+                    counts["##" * (start > 0) + word[start:end]] += count
+        kept = {}
+        for token in sorted(counts, key=lambda t: -len(t.removeprefix("##"))):
+            if counts[token] >= threshold:
+                kept[token] = counts[token]
+                body, mark = token.removeprefix("##"), token[: len(token) - len(token.removeprefix("##"))]
+                for end in range(1, len(body)):
+                    if mark + body[:end] in counts:
+                        counts[mark + body[:end]] -= counts[token]
+    return {token for token in kept if len(token.removeprefix("##")) > 1}
+
+
+def _forms(words):
+    return {form for word in words for c in word for form in (c, "##" + c)}
+
+
+@pytest.mark.parametrize("threshold", [2, 5, 17, 60])
+def test_top_down_equals_the_plain_reading(threshold):
+    words = bert_words(small_counts())
+    substrings = Substrings(words)
+    learnt = substrings.spell(substrings.learn(threshold))
+    assert {t for t in learnt if len(t.removeprefix("##")) > 1} == plain_top_down(words, threshold)
+
+
+@pytest.mark.parametrize("n_tokens", [30, 40, 60])
+def test_threshold_is_the_smallest_that_fits(n_tokens):
+    words = {"walk": 9, "walks": 7, "walking": 5, "walked": 4, "talks": 4, "talking": 3, "taked": 2, "king": 1}
+    sizes = {t: len(plain_top_down(words, t)) + len(_forms(words)) for t in range(1, 40)}
+    learnt = learn_top_down(words, n_tokens)
+    smallest = min(t for t, size in sizes.items() if size <= n_tokens)
+    assert {t for t in learnt if len(t.removeprefix("##")) > 1} == plain_top_down(words, smallest)
+    assert len(learnt) == sizes[smallest]
+
+
+def test_likelihood_counts_types_once():
+    counts = WordCounts.from_mapping({" ab": 9, "ab": 1, " ac": 1}, pattern="x").as_types()
+    assert bert_words(counts) == {"ab": 1, "ac": 1}
+
+
+def _vocab(directory):
+    from tokenizers import Tokenizer
+
+    return set(Tokenizer.from_file(str(directory / "tokenizer.json")).get_vocab())

@@ -402,7 +402,7 @@ def test_a_protected_text_keeps_its_cut_though_the_corpus_is_full_of_it(kind, sa
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_not_protected_becomes_shorter_still(kind):
-    before, after = BASES[kind](), extended(kind, tuple(ENGLISH + turkish()[:2])).tokenizer
+    before, after = BASES[kind](), extended(kind, protected=tuple(ENGLISH + turkish()[:2])).tokenizer
     lengths = [sum(len(tokenizer.encode(text).ids) for text in russian()) for tokenizer in (before, after)]
     assert lengths[1] < 0.7 * lengths[0]
 

@@ -11,7 +11,7 @@ from typing import Any
 __version__ = "0.4.0"
 
 _HOME = {
-    "BlockDataset": "mws_hf.encode.blocks",
+    "BlockDataset": "mws_hf.encode.torch_blocks",
     "EncodedCorpus": "mws_hf.encode.corpus",
     "GroupedCounts": "mws_hf.corpus.groups",
     "count_documents": "mws_hf.corpus.counting",

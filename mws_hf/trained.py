@@ -25,7 +25,7 @@ from mws_hf.tokenizer.training_record import merges_digest, record_bytes
 
 if TYPE_CHECKING:
     from mws_hf.corpus.groups import GroupedCounts
-    from mws_hf.learn.contextual import Evidence
+    from mws_hf.learn.evidence.posteriors import Evidence
     from mws_hf.learn.settings import Settings
     from mws_hf.learn.vocabulary import LearnedVocabulary
 
@@ -102,7 +102,7 @@ def _laid_out(evidence: Evidence | None) -> Held:
 
 @dataclass(frozen=True)
 class Training:
-    """Settings and figures of a training, and what holds its boundary evidence (`learn.contextual.Evidence`) or None.
+    """Settings and figures of a training, and what holds its boundary evidence (`posteriors.Evidence`) or None.
 
     `table` holds that evidence laid out for its file, as a future. A copied or pickled tokenizer leaves both behind.
     """

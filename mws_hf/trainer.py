@@ -15,7 +15,7 @@ from mws_hf.trained import TrainedTokenizer, build, carry_out, finish, words_of
 
 if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts
-    from mws_hf.learn.contextual import Evidence
+    from mws_hf.learn.evidence.posteriors import Evidence
     from mws_hf.learn.vocabulary import LearnedVocabulary
     from mws_hf.tokenization_mws_fast import MwSTokenizerFast
     from mws_hf.tokenizer.stock import Tokenizer

@@ -38,7 +38,7 @@ from mws_hf.compare.rivals import train as train_rival
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.corpus.word_list import lexicon_counts, lexicon_words
-from mws_hf.evaluate.report import EvaluationReport, evaluate
+from mws_hf.evaluate.evaluation import EvaluationReport, evaluate
 from mws_hf.evaluate.running_text import TextScores, score_text
 from mws_hf.evaluate.segment import segment_words
 from mws_hf.portable import Held

@@ -19,7 +19,7 @@ from mws_hf.tokenizer.training_record import rare_entries_said, read_record
 if TYPE_CHECKING:
     from huggingface_hub import ModelCardData
 
-    from mws_hf.evaluate.report import EvaluationReport
+    from mws_hf.evaluate.evaluation import EvaluationReport
     from mws_hf.evaluate.running_text import TextScores
 
 _logger = logging.getLogger(__name__)
@@ -139,7 +139,7 @@ def _for_template(card: Card) -> dict[str, Any]:
 
         values["labels"] = {group: LabelFit(**fit).describe() for group, fit in fits.items()}
     if card.report is not None:
-        from mws_hf.evaluate.tables import GOLD_COLUMNS  # only now, for most cards tell of no gold
+        from mws_hf.evaluate.score_tables import GOLD_COLUMNS  # only now, for most cards tell of no gold
 
         values["gold"] = GOLD_COLUMNS
     if card.beside is not None:

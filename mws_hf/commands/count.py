@@ -12,7 +12,7 @@ from mws_hf.commands.sources import Reading, Words
 from mws_hf.text.pattern import DEFAULT_PATTERN, with_digits
 
 if TYPE_CHECKING:
-    from mws_hf.corpus.merging import Merged
+    from mws_hf.corpus.summing import Merged
 
 
 def count_command(
@@ -74,7 +74,7 @@ def _merged(
 ) -> Merged:
     """Write the counts of all sources; those of counts alone are never in memory as a whole."""
     from mws_hf.corpus.files import expand_paths
-    from mws_hf.corpus.merging import Merged, merge_files
+    from mws_hf.corpus.summing import Merged, merge_files
 
     saved = words.saved_alone if pattern is None and normalization is None else []
     if saved:

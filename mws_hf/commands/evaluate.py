@@ -79,8 +79,8 @@ def evaluate_command(
         tokenizers = [str(file) for folder in folders for file in folder.glob("*.json")]
         places = [each.place for each in named.values() if each.place]
         claim_file(output, gold, text, bits, places, tokenizers, force=force)
-    from mws_hf.evaluate.report import evaluate as run_evaluation
-    from mws_hf.evaluate.report import json_text
+    from mws_hf.evaluate.evaluation import evaluate as run_evaluation
+    from mws_hf.evaluate.evaluation import json_text
 
     report = run_evaluation(named, gold or [], text, bits=bits, column=column, isolated=isolated)
     if not quiet:

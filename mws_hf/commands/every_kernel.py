@@ -16,7 +16,7 @@ from mws_hf.corpus.counting import count_documents, count_files
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.word_list import lexicon_words
 from mws_hf.encode.bulk import encode_corpus
-from mws_hf.learn.classic.explain import explain_merges
+from mws_hf.learn.classic.terms import explain_merges
 from mws_hf.learn.words import SymbolCorpus
 from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, WORD_PATTERN
 from mws_hf.trainer import MwSTrainer

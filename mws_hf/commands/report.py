@@ -12,7 +12,7 @@ from mws_hf.commands.outputs import claim_file, counted
 from mws_hf.commands.sources import check_scored
 
 if TYPE_CHECKING:
-    from mws_hf.report.facts import TrainingEvidence
+    from mws_hf.report.entries import TrainingEvidence
     from mws_hf.tokenizer.opened import Opened
 
 
@@ -72,7 +72,7 @@ def report(
 def evidence_of(systems: list[Opened]) -> TrainingEvidence | None:
     """Read the evidence that the first tokenizer keeps which has any; None where none has."""
     from mws_hf.learn.any_word import read_evidence
-    from mws_hf.report.facts import TrainingEvidence
+    from mws_hf.report.entries import TrainingEvidence
 
     for opened in systems:
         if opened.evidence_folder is not None and (kept := read_evidence(opened.evidence_folder, opened.backend)):

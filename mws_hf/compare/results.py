@@ -11,8 +11,8 @@ from typing import Any
 
 from mws_hf.atomic import write_text
 from mws_hf.evaluate.boundaries import BoundaryScores
+from mws_hf.evaluate.evaluation import json_text
 from mws_hf.evaluate.measures import BITS, GOLD, TEXT, Measure, number_cell
-from mws_hf.evaluate.report import json_text
 from mws_hf.evaluate.significance import Difference
 from mws_hf.text.markdown import markdown_table
 

@@ -35,7 +35,7 @@ from mws_hf.tokenizer.opened import open_tokenizer
 from mws_hf.trainer import MwSTrainer
 
 if TYPE_CHECKING:
-    from mws_hf.learn.contextual import Evidence
+    from mws_hf.learn.evidence.posteriors import Evidence
 
 logger = logging.getLogger(__name__)
 

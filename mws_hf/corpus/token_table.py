@@ -29,7 +29,7 @@ from mws_hf.corpus.token_table_kernels import (
 )
 from mws_hf.errors import MwSError
 from mws_hf.kernels.arrays import Bytes, Longs
-from mws_hf.kernels.tables import empty_slots, rehash
+from mws_hf.kernels.hash_tables import empty_slots, rehash
 from mws_hf.text.unicode import classes_of
 
 MEMORY_CAP = 2 << 30

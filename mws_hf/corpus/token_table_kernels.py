@@ -1,7 +1,7 @@
 """Kernels that count byte strings: adding, merging, taking a part out. `corpus.token_table` owns the arrays.
 
-Tokens go in by batches (see `kernels.tables`). Kernels that add return False when a batch might not fit; the caller
-makes room and calls again with the same cursor.
+Tokens go in by batches (see `kernels.hash_tables`). Kernels that add return False when a batch might not fit; the
+caller makes room and calls again with the same cursor.
 """
 
 from __future__ import annotations
@@ -11,9 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mws_hf.kernels.arrays import Bits, Bytes, Longs
-from mws_hf.kernels.instructions import WINDOW, prefetch, store_word
-from mws_hf.kernels.jit import njit
-from mws_hf.kernels.tables import (
+from mws_hf.kernels.hash_tables import (
     KEY_BYTES,
     LONG,
     ends_at_home,
@@ -26,6 +24,8 @@ from mws_hf.kernels.tables import (
     look_ahead,
     size_of,
 )
+from mws_hf.kernels.instructions import WINDOW, prefetch, store_word
+from mws_hf.kernels.jit import njit
 from mws_hf.kernels.windows import cut
 
 BATCH = 256
@@ -40,7 +40,7 @@ class TableArrays(NamedTuple):
     """The arrays of a `corpus.token_table.TokenTable`.
 
     Attributes:
-        slots: uint64, shape (n_slots, 4), see `kernels.tables`; the fourth word is the count.
+        slots: uint64, shape (n_slots, 4), see `kernels.hash_tables`; the fourth word is the count.
         arena: uint8, the distinct strings one after another, with `KEY_BYTES` to spare after the last.
         ends: int64, end of each string in the arena, by order of arrival.
         places: int64, slot of each string.

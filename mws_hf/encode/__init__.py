@@ -6,7 +6,7 @@ import importlib
 from typing import Any
 
 _HOME = {
-    "BlockDataset": "mws_hf.encode.blocks",
+    "BlockDataset": "mws_hf.encode.torch_blocks",
     "EncodedCorpus": "mws_hf.encode.corpus",
     "encode_corpus": "mws_hf.encode.bulk",
 }

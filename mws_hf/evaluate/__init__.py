@@ -9,13 +9,13 @@ from typing import Any
 
 _HOME = {
     "BoundaryScores": "mws_hf.evaluate.boundaries",
-    "EvaluationReport": "mws_hf.evaluate.report",
+    "EvaluationReport": "mws_hf.evaluate.evaluation",
     "Gold": "mws_hf.corpus.segmentations",
     "GoldWord": "mws_hf.corpus.segmentations",
     "NgramBits": "mws_hf.evaluate.ngram_bits",
     "TextScores": "mws_hf.evaluate.running_text",
     "bits_differences": "mws_hf.evaluate.ngram_bits",
-    "evaluate": "mws_hf.evaluate.report",
+    "evaluate": "mws_hf.evaluate.evaluation",
     "ngram_bits": "mws_hf.evaluate.ngram_bits",
     "read_gold": "mws_hf.corpus.segmentations",
     "read_lines": "mws_hf.evaluate.running_text",

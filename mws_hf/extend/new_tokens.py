@@ -32,11 +32,11 @@ from mws_hf.extend.base import Base
 from mws_hf.extend.spelling import cuts
 from mws_hf.kernels.arrays import Array, Doubles, Ints, Longs
 from mws_hf.learn.compositions import SCALE, check_fits, compose
-from mws_hf.learn.contextual import Evidence, collect_evidence
 from mws_hf.learn.described import COUNT, Range, Setting, check_names
 from mws_hf.learn.engine.pairs import INSIDE, SEPARATOR
-from mws_hf.learn.engine.segmentation import Segmentation, Worth
+from mws_hf.learn.engine.working_corpus import WorkingCorpus, Worth
 from mws_hf.learn.evidence.forms import Forms, TypeCounts, collect_forms, with_lower_case
+from mws_hf.learn.evidence.posteriors import Evidence, collect_evidence
 from mws_hf.learn.morphs import (
     MORPH_LIMITS,
     SPACE_SHARE,
@@ -296,14 +296,14 @@ class CutWords:
         last: the cell of each character's last symbol.
     """
 
-    segmentation: Segmentation
+    segmentation: WorkingCorpus
     words: CodePoints
     chosen: Longs
     sizes: Longs
     last: Longs
 
     def lay_out(self, boundaries: Doubles, weights: Longs, worth: Worth) -> Longs:
-        """Do as `Segmentation.lay_out`, from boundaries by character; there is none within a character."""
+        """Do as `WorkingCorpus.lay_out`, from boundaries by character; there is none within a character."""
         of_symbols = np.zeros(int(self.segmentation.corpus.starts[-1]))
         of_symbols[np.cumsum(self.sizes) - 1] = boundaries
         return self.segmentation.lay_out(of_symbols, weights, worth)
@@ -347,7 +347,7 @@ def cut_words(base: Base, words: CodePoints, weights: Longs, more: list[str]) ->
     text = _to_cells(pieces, lengths, starts, np.repeat(np.arange(len(chosen)), np.diff(ends)[good]))
     corpus = SymbolCorpus((), np.zeros(0, np.int32), starts, weights[chosen])
     owner = np.repeat(np.arange(len(chosen)), np.diff(kept.starts))
-    return CutWords(Segmentation(corpus, tokens, text), kept, chosen, sizes, np.cumsum(sizes) + owner)
+    return CutWords(WorkingCorpus(corpus, tokens, text), kept, chosen, sizes, np.cumsum(sizes) + owner)
 
 
 def _sums_by_word(values: Array, starts: Longs) -> Longs:

@@ -22,10 +22,10 @@ from mws_hf.errors import MwSError, brief
 from mws_hf.kernels.arithmetic import sigmoid
 from mws_hf.kernels.arrays import Doubles
 from mws_hf.kernels.threads import side_by_side
-from mws_hf.learn.contextual import Evidence
 from mws_hf.learn.evidence.context_view import add_log_odds, fit_contexts
-from mws_hf.learn.evidence.contexts import ORDERS, collect_contexts, trie_view
+from mws_hf.learn.evidence.contexts import CONTEXT_LENGTHS, collect_contexts, trie_view
 from mws_hf.learn.evidence.forms import find_words, fold, inner_positions, split_graphemes
+from mws_hf.learn.evidence.posteriors import Evidence
 from mws_hf.learn.words import CodePoints, concatenated, utf8_sizes
 from mws_hf.tokenizer.layout import EVIDENCE_FILE
 from mws_hf.tokenizer.stock import Tokenizer
@@ -73,7 +73,7 @@ class AnyWord:
         if not len(targets) or not inner_positions(corpus.starts)[: len(targets)].any():
             return found
         tries = side_by_side(lambda backwards: trie_view(corpus, backwards), (False, True))
-        contexts = collect_contexts(corpus, ORDERS, tries)
+        contexts = collect_contexts(corpus, CONTEXT_LENGTHS, tries)
         if self._weights is None:
             self._weights = fit_contexts(corpus, contexts, targets, _FIT_SAMPLE)
         log_odds = np.zeros(len(corpus.symbols))

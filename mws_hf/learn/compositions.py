@@ -22,9 +22,9 @@ import numpy as np
 from mws_hf.errors import MwSError
 from mws_hf.kernels.arrays import Doubles, Ints, Longs
 from mws_hf.kernels.threads import give_back
-from mws_hf.learn.contextual import Evidence
-from mws_hf.learn.engine.segmentation import Segmentation, Worth
+from mws_hf.learn.engine.working_corpus import WorkingCorpus, Worth
 from mws_hf.learn.evidence.forms import find_words
+from mws_hf.learn.evidence.posteriors import Evidence
 from mws_hf.learn.settings import DEFAULT_HIDDEN_BOUNDARY_PRICE
 from mws_hf.learn.words import (
     BITS,
@@ -144,7 +144,7 @@ def learn_compositions(
     corpus = SymbolCorpus.from_words(words, counts, alphabet)
     kept = in_alphabet(words, alphabet) if price else None
     del words
-    segmentation = Segmentation(corpus)
+    segmentation = WorkingCorpus(corpus)
     segmentation.apply(morphs)
     give_back()  # what the first phase and the words took
 
@@ -162,11 +162,11 @@ def learn_compositions(
 
 
 def compose(
-    segmentation: Segmentation, values: Callable[[Worth], Longs], price: float, n_merges: int, limits: MergeLimits
+    segmentation: WorkingCorpus, values: Callable[[Worth], Longs], price: float, n_merges: int, limits: MergeLimits
 ) -> LearnedMerges:
     """Merge pairs by their worth to compositions, at one price after another, until `n_merges` are found.
 
-    `values` lays worth out by cell (`Segmentation.lay_out`); `price` is that of a certain boundary at first, in
+    `values` lays worth out by cell (`WorkingCorpus.lay_out`); `price` is that of a certain boundary at first, in
     occurrences. When no pair has a positive value, it falls to the next of `DISCOUNTS`. A pair that saves less than one
     occurrence is never merged.
     """

@@ -27,9 +27,9 @@ import numpy as np
 
 from mws_hf.kernels.arrays import Doubles, Ints, Longs
 from mws_hf.kernels.threads import give_back
-from mws_hf.learn.contextual import Evidence
-from mws_hf.learn.engine.segmentation import Segmentation, Worth
+from mws_hf.learn.engine.working_corpus import WorkingCorpus, Worth
 from mws_hf.learn.evidence.forms import CharacterTable, Forms, fold, split_graphemes, with_lower_case
+from mws_hf.learn.evidence.posteriors import Evidence
 from mws_hf.learn.settings import DEFAULT_CROSSING_PENALTY
 from mws_hf.learn.words import (
     BITS,
@@ -157,7 +157,7 @@ def morph_worth(boundaries: Doubles, weights: Longs, crossing_penalty: float) ->
     return np.rint(UNIT * (1 - (1 + crossing_penalty) * boundaries)).astype(np.int64) * weights
 
 
-MONOLINGUAL, MULTILINGUAL = ((0.4, 3.0), (1.0, 0.875)), ((0.2, 3.0), (1.0, 1.0))
+STAGES_OF_ONE_LANGUAGE, STAGES_OF_GROUPS = ((0.4, 3.0), (1.0, 0.875)), ((0.2, 3.0), (1.0, 1.0))
 """Schedule of the crossing penalty in one word list and in several: (share of the merges, factor of the penalty) pairs.
 
 The first 40 % (20 %) of the merges pay three times the penalty, because the commonest pairs occur in many words and are
@@ -170,7 +170,7 @@ MORPH_LIMITS = MergeLimits(min_occurrences=2)
 
 def penalty_schedule(evidence: Evidence, n_merges: int, crossing_penalty: float) -> list[tuple[int, float]]:
     """Work out the turns of learning morphs: the most merges of each, and its crossing penalty."""
-    shares = MONOLINGUAL if evidence.weights is None else MULTILINGUAL
+    shares = STAGES_OF_ONE_LANGUAGE if evidence.weights is None else STAGES_OF_GROUPS
     return [(round(share * n_merges), factor * crossing_penalty) for share, factor in shares]
 
 
@@ -183,7 +183,7 @@ def fitting_weights(words: CodePoints, weights: Longs, schedule: Iterable[tuple[
 def learn_contextual(
     forms: Forms, alphabet: Sequence[str], n_merges: int, evidence: Evidence, *,
     crossing_penalty: float = DEFAULT_CROSSING_PENALTY, types: bool = True, limits: MergeLimits = MORPH_LIMITS,
-) -> tuple[LearnedMerges, Segmentation]:  # fmt: skip
+) -> tuple[LearnedMerges, WorkingCorpus]:  # fmt: skip
     """Learn morph merges from words that have evidence; returns them, and the words cut by them.
 
     First come the seed merges: letters with their combining marks, also those seen once and in words without evidence,
@@ -217,7 +217,7 @@ def learn_contextual(
     give_back()
     graphemes = grapheme_merges(marked, alphabet, n_merges // 2, limits)
     seeds = graphemes + space_merges(corpus, n_merges, marked, graphemes, limits)
-    segmentation = Segmentation(corpus)
+    segmentation = WorkingCorpus(corpus)
     segmentation.apply(seeds)
     give_back()
 
@@ -229,12 +229,12 @@ def learn_contextual(
 
 
 def learn_morphs(
-    segmentation: Segmentation, values: Callable[[Worth], Longs], schedule: Iterable[tuple[int, float]], n_merges: int,
+    segmentation: WorkingCorpus, values: Callable[[Worth], Longs], schedule: Iterable[tuple[int, float]], n_merges: int,
     limits: MergeLimits,
 ) -> LearnedMerges:  # fmt: skip
     """Merge pairs by their worth to morphs, under one crossing penalty after another, until `n_merges` are found.
 
-    `values` lays worth out by cell (`Segmentation.lay_out`); each turn has the most merges to learn in it, and the
+    `values` lays worth out by cell (`WorkingCorpus.lay_out`); each turn has the most merges to learn in it, and the
     penalty.
     """
     turns = [(most, partial(values, partial(morph_worth, crossing_penalty=penalty))) for most, penalty in schedule]

@@ -1,7 +1,7 @@
 """Compute boundary evidence of groups of words, such as languages: each from its own list, shared words averaged.
 
 A language's words are judged among their like. Every group, and within a group every script, is a word list of its own
-for `contextual.collect_evidence`, with its own budget and calibration. A type of several groups belongs to each group
+for `posteriors.collect_evidence`, with its own budget and calibration. A type of several groups belongs to each group
 by a share, in proportion to its relative frequency there. Its posterior is the mean over the groups by these shares.
 
 A type weighs in the merges the sum of its shares, each times a factor of the group: the weight of the group over its
@@ -13,7 +13,7 @@ hidden boundary is in proportion to the square root of the mean count of the typ
 equal price starves languages with many word forms of whole words; a price in proportion to the mean count starves
 languages with much text.
 
-The group named `code` holds identifiers. Its words are cut at their capitals for sure (`contextual.CODE`); words
+The group named `code` holds identifiers. Its words are cut at their capitals for sure (`posteriors.CODE`); words
 that other groups have too are so cut by their share in the group.
 """
 
@@ -31,8 +31,8 @@ from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.groups import UNNAMED, GroupedCounts, group_shares
 from mws_hf.kernels.arrays import Doubles, Ints, Longs
 from mws_hf.kernels.threads import side_by_side
-from mws_hf.learn.contextual import CODE, Evidence, collect_evidence
 from mws_hf.learn.evidence.forms import collect_types
+from mws_hf.learn.evidence.posteriors import CODE, Evidence, collect_evidence
 from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import N_POINTS, CodePoints, concatenated, distinct, distinct_points
 from mws_hf.text.pattern import compiled

@@ -21,8 +21,8 @@ from mws_hf.errors import MwSError
 from mws_hf.kernels.arrays import Ints, Longs
 from mws_hf.kernels.threads import give_back
 from mws_hf.learn.compositions import SCALE, check_fits, learn_compositions, priced_boundaries, with_capitals
-from mws_hf.learn.contextual import Evidence
 from mws_hf.learn.evidence.forms import collect_forms
+from mws_hf.learn.evidence.posteriors import Evidence
 from mws_hf.learn.morphs import MORPH_LIMITS, learn_contextual
 from mws_hf.learn.multilingual import find_evidence
 from mws_hf.learn.settings import Settings

@@ -11,12 +11,12 @@ from markupsafe import Markup
 
 import mws_hf
 from mws_hf.errors import MwSError
+from mws_hf.evaluate.evaluation import EvaluationReport, evaluate
 from mws_hf.evaluate.measures import BITS, GOLD, TEXT, number_cell
-from mws_hf.evaluate.report import EvaluationReport, evaluate
 from mws_hf.evaluate.running_text import TextScores, score_text
-from mws_hf.report.facts import TrainingEvidence, entries_of, known_words, most_different_lines, packed_within, parity
+from mws_hf.report.differences import Column, differences, templates, text_columns, well_formed
+from mws_hf.report.entries import TrainingEvidence, entries_of, known_words, most_different_lines, packed_within, parity
 from mws_hf.report.pictures import COLOURS, Point, bars, scatter
-from mws_hf.report.words import Column, differences, templates, text_columns, well_formed
 from mws_hf.tokenizer.opened import Opened
 
 MOST_BYTES = 1_000_000  # the page is smaller

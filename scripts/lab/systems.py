@@ -31,7 +31,7 @@ from mws_hf.compare.morfessor_baseline import MAX_LENGTH, build_frequent
 from mws_hf.corpus.segmentations import GoldWord
 
 if TYPE_CHECKING:
-    from mws_hf.learn.contextual import Evidence
+    from mws_hf.learn.evidence.posteriors import Evidence
     from mws_hf.learn.settings import Settings
 
 MWS: dict[str, dict[str, Any]] = {
@@ -104,10 +104,10 @@ def labelled(
 
     All of the pool are in the word list each time, so that tokenizers differ by the labels alone.
     """
-    from mws_hf.learn.contextual import LONGEST_WORD, Evidence
     from mws_hf.learn.evidence.ensemble import calibrated_posteriors, mix_views
     from mws_hf.learn.evidence.forms import collect_forms, count_graphemes, split_graphemes
     from mws_hf.learn.evidence.labels import add_labelled, label_targets
+    from mws_hf.learn.evidence.posteriors import LONGEST_WORD, Evidence
     from mws_hf.learn.settings import Settings
     from mws_hf.learn.words import CodePoints
 
@@ -164,7 +164,7 @@ def evidence_of(counts: WordCounts, settings: Settings) -> Evidence:
 def shuffled(evidence: Evidence) -> Evidence:
     """Deal the boundary probabilities out anew among types with as many characters.
 
-    >>> from mws_hf.learn.contextual import Evidence
+    >>> from mws_hf.learn.evidence.posteriors import Evidence
     >>> from mws_hf.learn.words import CodePoints
     >>> before = Evidence(CodePoints.of(["ab", "cd", "e"]), np.array([0.25, 0, 0.75, 0, 0]))
     >>> sorted(shuffled(before).probabilities.tolist()), len(shuffled(before).types)

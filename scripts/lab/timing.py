@@ -47,7 +47,7 @@ def mws_train(job: Job, options: tuple[str, ...] = ()) -> Run:
     import mws_hf.corpus.counting
     import mws_hf.learn.classic.learner
     import mws_hf.learn.compositions
-    import mws_hf.learn.contextual
+    import mws_hf.learn.evidence.posteriors
     import mws_hf.trainer  # noqa: F401
     from mws_hf.commands.app import app
 

@@ -15,7 +15,7 @@ from lm.plan import MB, Preset, plan, tuned_rates
 from lm.records import Finished, Records
 from lm.scoring import SEEN, UNSEEN
 from mws_hf.atomic import write_text
-from mws_hf.evaluate.report import json_text
+from mws_hf.evaluate.evaluation import json_text
 from mws_hf.text.markdown import markdown_table
 
 SAME = 0.005

@@ -25,7 +25,7 @@ from mws_hf.corpus.counting import count_documents, count_files, share_out
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.files import Reading
 from mws_hf.corpus.groups import GroupedCounts
-from mws_hf.corpus.merging import merge_files
+from mws_hf.corpus.summing import merge_files
 from mws_hf.corpus.token_table import Shards, TokenTable, merge_tables
 from mws_hf.corpus.token_table_kernels import hash_words
 from mws_hf.errors import MwSError
@@ -52,7 +52,7 @@ def random_text(seed, size):
 
 
 def hash_twin(word):
-    """What `kernels.tables` computes, with Python's integers."""
+    """What `kernels.hash_tables` computes, with Python's integers."""
     a, b, c, d = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93
     blocks64 = [int.from_bytes(word[k : k + 8], "little") for k in range(0, len(word) - 7, 8)]
     if len(word) < 24:
@@ -426,7 +426,7 @@ def test_the_command_merges_and_prunes(tmp_path):
 PEAK = """
 import sys
 from pathlib import Path
-from mws_hf.corpus.merging import merge_files
+from mws_hf.corpus.summing import merge_files
 from tests.examples import examples, thorough
 files = sorted(Path(sys.argv[1]).glob("*.parquet"))[: int(sys.argv[2])]
 merge_files(files, sys.argv[3], memory_cap=32 << 20)

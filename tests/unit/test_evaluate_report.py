@@ -13,7 +13,7 @@ from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 from mws_hf.errors import MwSError
 from mws_hf.evaluate import evaluate, score
 from mws_hf.evaluate.measures import BITS, TEXT
-from mws_hf.evaluate.tables import GOLD_COLUMNS
+from mws_hf.evaluate.score_tables import GOLD_COLUMNS
 from tests.in_process import invoke
 from tests.paths import ROOT
 

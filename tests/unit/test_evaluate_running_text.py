@@ -14,8 +14,8 @@ from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.running_text import WORD, read_lines, renyi_efficiency, residues, score_text
+from mws_hf.evaluate.score_tables import text_table
 from mws_hf.evaluate.segment import segment_words
-from mws_hf.evaluate.tables import text_table
 from mws_hf.tokenizer.explain import Tracer
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
 from mws_hf.tokenizer.spans import Encoded, cuts_within

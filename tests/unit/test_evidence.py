@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from mws_hf import MwSTrainer, WordCounts
 from mws_hf.errors import MwSError
 from mws_hf.kernels.threads import ThreadPool
-from mws_hf.learn.contextual import collect_evidence
 from mws_hf.learn.evidence import affixes, ensemble, lexicon, short_lists
 from mws_hf.learn.evidence.affixes import affix_log_odds, count_pieces, fit_affixes, fit_trigrams, spell_stems
 from mws_hf.learn.evidence.contexts import trie_view
 from mws_hf.learn.evidence.ensemble import boundary_posteriors, mix_views
 from mws_hf.learn.evidence.forms import collect_forms, collect_types, find_words, fold, inner_positions, split_graphemes
 from mws_hf.learn.evidence.lexicon import build_lattice
+from mws_hf.learn.evidence.posteriors import collect_evidence
 from mws_hf.learn.evidence.short_lists import (
     LONGEST_ENDING,
     MOST_ENDINGS,

@@ -36,7 +36,7 @@ from mws_hf.learn.evidence.lexicon import build_lattice
 from mws_hf.learn.words import SymbolCorpus
 from tests.twins import evidence as reference
 
-ORDERS = (2, 3, 5)
+CONTEXT_LENGTHS = (2, 3, 5)
 
 
 def random_words(seed, n=300, letters="abcd", longest=9):
@@ -56,7 +56,7 @@ def corpus(words):
 
 @pytest.fixture(scope="module")
 def contexts(corpus):
-    return collect_contexts(corpus, ORDERS, [trie_view(corpus, backwards) for backwards in (False, True)])
+    return collect_contexts(corpus, CONTEXT_LENGTHS, [trie_view(corpus, backwards) for backwards in (False, True)])
 
 
 def entry_strings(corpus, lattice):
@@ -113,7 +113,7 @@ def test_trie_nodes_are_the_distinct_prefixes_or_suffixes_as_far_as_words_share_
 
 
 def test_branching_equals_the_reference_in_every_view(words, corpus, contexts):
-    for v, (order, backwards) in enumerate((o, b) for o in (None, *ORDERS) for b in (False, True)):
+    for v, (order, backwards) in enumerate((o, b) for o in (None, *CONTEXT_LENGTHS) for b in (False, True)):
         expected = [row for word in reference.branching(words, order, backwards=backwards) for row in word]
         found = contexts.views[v].table[contexts_of(corpus, contexts.views[v])]
         np.testing.assert_allclose(found, expected, atol=1e-5, err_msg=f"order {order}, backwards {backwards}")

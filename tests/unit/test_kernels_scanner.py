@@ -17,11 +17,11 @@ from tokenizers import Regex, pre_tokenizers
 from mws_hf.corpus.blocks import PADDING
 from mws_hf.corpus.counting import count_documents
 from mws_hf.kernels import scanner
+from mws_hf.kernels.hash_tables import enlarged, find_pair, new_table, pair_key, put
 from mws_hf.kernels.heap import pop, push
 from mws_hf.kernels.instructions import WINDOW, leading_zeros, load_word, range_mask, store_word, trailing_zeros
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.scanner import LETTER, is_utf8, next_pretoken, write_code_points
-from mws_hf.kernels.tables import enlarged, find_pair, new_table, pair_key, put
 from mws_hf.kernels.windows import find_short, plain_boundaries
 from mws_hf.text import unicode
 from mws_hf.text.pattern import DIGIT_PARTS, GPT4_PATTERN, LLAMA3_PATTERN, NAMED_PATTERNS, compiled, split, with_digits

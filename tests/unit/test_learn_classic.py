@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from mws_hf.errors import MwSError
 from mws_hf.learn.classic.coefficient import Counts, coefficient, terms
-from mws_hf.learn.classic.explain import explain_merges, explain_pair
 from mws_hf.learn.classic.learner import learn_classic
-from mws_hf.learn.engine.segmentation import Segmentation
+from mws_hf.learn.classic.terms import explain_merges, explain_pair
+from mws_hf.learn.engine.working_corpus import WorkingCorpus
 from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import MergeLimits, SymbolCorpus
 from tests.examples import examples
@@ -54,7 +54,7 @@ def test_the_spec_learns_the_published_merges_too(published_corpus, published_ru
 def test_published_segmentations(published_run):
     wanted = FACTS["segmentations"]
     words = [*FACTS["first_pre_tokens"], *wanted]
-    segmentation = Segmentation(SymbolCorpus.from_words(words, alphabet="".join(words)))
+    segmentation = WorkingCorpus(SymbolCorpus.from_words(words, alphabet="".join(words)))
     possible = set(segmentation.tokens)
     merges = [pair for pair in published_run.merges if set("".join(pair)) <= possible]
     segmentation.apply(merges)
@@ -127,14 +127,14 @@ def test_engine_equals_reference_on_a_zipfian_corpus():
 @examples(50)
 @given(corpora(), st.integers(0, 6), st.integers(0, 6))
 def test_stopping_and_continuing_is_learning_in_one_go(corpus, first, second):
-    segmentation = Segmentation(corpus)
+    segmentation = WorkingCorpus(corpus)
     parts = [learn_classic(segmentation, n) for n in (first, second)]
     assert parts[0].merges + parts[1].merges == learn_classic(corpus, first + second).merges
 
 
 def test_compositions_follow_on_the_segmentation_the_score_left():
     corpus = SymbolCorpus.from_words([" читать", " читал", " писать"])
-    segmentation = Segmentation(corpus)
+    segmentation = WorkingCorpus(corpus)
     morphs = learn_classic(segmentation, 10**9)
     assert morphs.exhausted
     compositions = segmentation.learn(None, 10**9)

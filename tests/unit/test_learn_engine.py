@@ -13,7 +13,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 from mws_hf.errors import MwSError
 from mws_hf.learn.engine import tables
 from mws_hf.learn.engine.pairs import ARENA, PAIRS, merge_pair, tidy
-from mws_hf.learn.engine.segmentation import Segmentation
+from mws_hf.learn.engine.working_corpus import WorkingCorpus
 from mws_hf.learn.words import NO_LIMIT, MergeLimits, SymbolCorpus
 from tests.examples import examples
 from tests.twins import engine as reference
@@ -41,7 +41,7 @@ def test_engine_equals_reference(corpus, data):
     }
     limits, n_merges = MergeLimits(**options), data.draw(st.integers(0, 40))
     expected = reference.learn_by_position_value(corpus, values, n_merges, limits)
-    assert Segmentation(corpus).learn(values, n_merges, limits) == expected
+    assert WorkingCorpus(corpus).learn(values, n_merges, limits) == expected
 
 
 def hf_merges(words, weights, n_merges):
@@ -61,7 +61,7 @@ def test_word_weights_give_hugging_face_bpe(words, data):
     words = sorted(set(words))
     weights = data.draw(st.lists(st.integers(1, 9), min_size=len(words), max_size=len(words)))
     theirs = hf_merges(words, weights, 15)
-    ours = Segmentation(SymbolCorpus.from_words(words, weights)).learn(None, 15).merges
+    ours = WorkingCorpus(SymbolCorpus.from_words(words, weights)).learn(None, 15).merges
     # theirs learns a string twice when two pairs spell it; up to there the lists must agree
     products = [left + right for left, right in theirs]
     unique = next((i for i, product in enumerate(products) if product in products[:i]), len(theirs))
@@ -71,16 +71,16 @@ def test_word_weights_give_hugging_face_bpe(words, data):
 @examples(100)
 @given(corpora(), st.integers(0, 8), st.integers(0, 8))
 def test_stopping_and_continuing_is_learning_in_one_go(corpus, first, second):
-    segmentation = Segmentation(corpus)
+    segmentation = WorkingCorpus(corpus)
     parts = [segmentation.learn(None, n) for n in (first, second)]
-    whole = Segmentation(corpus).learn(None, first + second)
+    whole = WorkingCorpus(corpus).learn(None, first + second)
     assert parts[0].merges + parts[1].merges == whole.merges
 
 
 @examples(100)
 @given(corpora(), st.integers(0, 12))
 def test_applying_merges_gives_the_segmentation_that_learning_left(corpus, n_merges):
-    learning, replaying = Segmentation(corpus), Segmentation(corpus)
+    learning, replaying = WorkingCorpus(corpus), WorkingCorpus(corpus)
     merges = learning.learn(None, n_merges).merges
     replaying.apply([*merges, ("c", "c")] if ("c", "c") not in merges and "c" in corpus.alphabet else merges)
     if len(replaying.tokens) == len(learning.tokens):
@@ -90,11 +90,11 @@ def test_applying_merges_gives_the_segmentation_that_learning_left(corpus, n_mer
 
 def test_applying_merges_to_a_run_of_letters_without_end_takes_time_in_proportion():
     letters = np.random.default_rng(0).choice(list("abcdefgh"), 80_000)
-    learning = Segmentation(SymbolCorpus.from_words(["".join(letters[:10_000])]))
+    learning = WorkingCorpus(SymbolCorpus.from_words(["".join(letters[:10_000])]))
     merges = learning.learn(None, 300).merges
 
     def seconds(n):
-        replaying = Segmentation(SymbolCorpus.from_words(["".join(letters[:n])], alphabet="abcdefgh"))
+        replaying = WorkingCorpus(SymbolCorpus.from_words(["".join(letters[:n])], alphabet="abcdefgh"))
         started = time.process_time()
         replaying.apply(merges)
         return time.process_time() - started, replaying
@@ -105,7 +105,7 @@ def test_applying_merges_to_a_run_of_letters_without_end_takes_time_in_proportio
 
 
 def test_second_phase_with_other_values_starts_from_the_first_ones_tokens():
-    segmentation = Segmentation(SymbolCorpus.from_words(["подписать", "написать", "подать"], [1, 1, 5]))
+    segmentation = WorkingCorpus(SymbolCorpus.from_words(["подписать", "написать", "подать"], [1, 1, 5]))
     segmentation.apply([("п", "о"), ("по", "д")])
     learnt = segmentation.learn(None, 3)
     assert learnt.merges == [("а", "т"), ("ат", "ь"), ("под", "ать")]
@@ -114,7 +114,7 @@ def test_second_phase_with_other_values_starts_from_the_first_ones_tokens():
 
 
 def test_merges_with_a_part_that_does_not_occur_can_be_applied():
-    segmentation = Segmentation(SymbolCorpus.from_words(["ab", "c"]))
+    segmentation = WorkingCorpus(SymbolCorpus.from_words(["ab", "c"]))
     segmentation.apply([("c", "a"), ("ca", "b"), ("a", "b")])
     assert (segmentation.tokens, segmentation.pieces(0)) == (["a", "b", "c", "ca", "cab", "ab"], ["ab"])
 
@@ -122,38 +122,38 @@ def test_merges_with_a_part_that_does_not_occur_can_be_applied():
 @pytest.mark.parametrize("merges", [[("ab", "c")], [("a", "b"), ("a", "b")]])
 def test_merges_out_of_order_or_twice_are_refused(merges):
     with pytest.raises(MwSError, match="both parts must be"):
-        Segmentation(SymbolCorpus.from_words(["abc"])).apply(merges)
+        WorkingCorpus(SymbolCorpus.from_words(["abc"])).apply(merges)
 
 
 def test_byte_tokens_are_never_learnt():
-    merges = Segmentation(SymbolCorpus.from_words(["<0x41>"] * 3)).learn(None, 20).merges
+    merges = WorkingCorpus(SymbolCorpus.from_words(["<0x41>"] * 3)).learn(None, 20).merges
     assert "<0x41>" not in {left + right for left, right in merges} and len(merges) == 4
 
 
 def test_values_of_another_corpus_are_refused():
     with pytest.raises(MwSError, match="3 position values for 2 characters"):
-        Segmentation(SymbolCorpus.from_words(["ab"])).learn(np.ones(3, np.int64), 1)
+        WorkingCorpus(SymbolCorpus.from_words(["ab"])).learn(np.ones(3, np.int64), 1)
 
 
 def test_an_empty_corpus_learns_nothing():
-    assert Segmentation(SymbolCorpus.from_words([])).learn(None, 5).exhausted
+    assert WorkingCorpus(SymbolCorpus.from_words([])).learn(None, 5).exhausted
 
 
 def test_colliding_hashes_change_nothing(collide):
     corpus = SymbolCorpus.from_words(["abcabd", "abd", "bcd", "cabd"], [3, 1, 2, 2])
-    expected = Segmentation(corpus).learn(None, 20)
+    expected = WorkingCorpus(corpus).learn(None, 20)
     collide()
-    assert Segmentation(corpus).learn(None, 20) == expected
+    assert WorkingCorpus(corpus).learn(None, 20) == expected
 
 
 def test_arrays_grow_without_changing_the_result(monkeypatch):
     rng = np.random.default_rng(0)
     words = ["".join(map(chr, rng.integers(0x400, 0x480, rng.integers(2, 12)))) for _ in range(3000)]
     corpus = SymbolCorpus.from_words(words, rng.integers(1, 50, len(words)))
-    expected = Segmentation(corpus).learn(None, 6000)
+    expected = WorkingCorpus(corpus).learn(None, 6000)
     assert len(expected.merges) > 5000
     monkeypatch.setattr(tables, "SPARE", 2)
-    assert Segmentation(corpus).learn(None, 6000) == expected
+    assert WorkingCorpus(corpus).learn(None, 6000) == expected
 
 
 @pytest.mark.parametrize("long_word", [0, 90_000])
@@ -165,7 +165,7 @@ def test_pairs_counted_and_listed_in_parts_are_the_same(monkeypatch, long_word):
 
     def opened(threads):
         monkeypatch.setenv("MWS_NUM_THREADS", str(threads))
-        segmentation = Segmentation(corpus)
+        segmentation = WorkingCorpus(corpus)
         limits = 100, NO_LIMIT, 2
         return tables.open_table(segmentation.text, segmentation.cell_values(None), segmentation.tokens, limits)
 
@@ -181,7 +181,7 @@ def test_pairs_counted_and_listed_in_parts_are_the_same(monkeypatch, long_word):
 @examples(100)
 @given(corpora(), st.integers(0, 6))
 def test_tidying_keeps_the_occurrences_that_are_left_in_their_order(corpus, n):
-    segmentation = Segmentation(corpus)
+    segmentation = WorkingCorpus(corpus)
     limits = 1, NO_LIMIT, NO_LIMIT
     table = tables.open_table(segmentation.text, segmentation.cell_values(None), segmentation.tokens, limits)
     for _ in range(n):

@@ -16,7 +16,7 @@ from mws_hf import MwSError, MwSTokenizerFast, MwSTrainer, WordCounts
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.word_list import good_dataset_text
 from mws_hf.evaluate.segment import segment_words
-from mws_hf.learn.engine.segmentation import Segmentation
+from mws_hf.learn.engine.working_corpus import WorkingCorpus
 from mws_hf.learn.multilingual import find_evidence
 from mws_hf.learn.settings import SETTINGS, Settings
 from mws_hf.learn.vocabulary import choose_alphabet, learn
@@ -150,7 +150,7 @@ def test_composition_one_is_frequency_bpe():
     merges = quiet(vocab_size=500, composition=1).learn(counts).merges
     assert len(merges) > 50
     corpus = SymbolCorpus.from_words(counts.words, counts.counts)
-    assert merges == Segmentation(corpus).learn(None, len(merges)).merges
+    assert merges == WorkingCorpus(corpus).learn(None, len(merges)).merges
 
 
 @pytest.mark.parametrize("settings", [{"composition": 0}, {"types": False}, {"composition": 1}, {"vocab_size": 260}])

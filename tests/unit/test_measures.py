@@ -28,7 +28,7 @@ from mws_hf.evaluate.boundaries import (
     summarize,
     word_table,
 )
-from mws_hf.evaluate.report import RIVALS
+from mws_hf.evaluate.evaluation import RIVALS
 from mws_hf.evaluate.significance import bootstrap_f1, difference, interval, stable_samples, wilcoxon
 from mws_hf.text.pattern import DEFAULT_PATTERN
 from mws_hf.tokenizer.spans import pieces_of

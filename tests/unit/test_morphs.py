@@ -12,9 +12,9 @@ import pytest
 from mws_hf import MwSError
 from mws_hf.learn import compositions
 from mws_hf.learn.compositions import SCALE, composition_worth, learn_compositions
-from mws_hf.learn.contextual import collect_evidence
-from mws_hf.learn.engine.segmentation import Segmentation
+from mws_hf.learn.engine.working_corpus import WorkingCorpus
 from mws_hf.learn.evidence.forms import TypeCounts, collect_forms, collect_types
+from mws_hf.learn.evidence.posteriors import collect_evidence
 from mws_hf.learn.morphs import MORPH_LIMITS, learn_contextual
 from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import SymbolCorpus
@@ -66,7 +66,7 @@ def trained(pretokens):
 def test_tokens_follow_the_morphs_far_better_than_frequency(language, pretokens, trained):
     learnt, _ = trained
     morphs = boundary_f1(learnt.merges, language)
-    bpe = Segmentation(SymbolCorpus.from_words(pretokens)).learn(None, len(learnt.merges))
+    bpe = WorkingCorpus(SymbolCorpus.from_words(pretokens)).learn(None, len(learnt.merges))
     assert morphs > 0.8
     assert morphs > boundary_f1(bpe.merges, language) + 0.2
     capitalised = {word.capitalize(): [morphs[0].capitalize(), *morphs[1:]] for word, morphs in language.items()}
@@ -232,7 +232,7 @@ def boundaries_before(endings: tuple[str, ...]) -> np.ndarray:
 
 def test_without_boundaries_it_is_frequency_bpe():
     corpus = SymbolCorpus.from_words(WORDS, COUNTS)
-    assert learn_compositions(WORDS, COUNTS, ALPHABET, [], 9).merges == Segmentation(corpus).learn(None, 9).merges
+    assert learn_compositions(WORDS, COUNTS, ALPHABET, [], 9).merges == WorkingCorpus(corpus).learn(None, 9).merges
 
 
 def test_boundaries_are_hidden_last():

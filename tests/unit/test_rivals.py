@@ -39,7 +39,7 @@ from mws_hf.compare.word_piece import (
 )
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
-from mws_hf.learn.engine.segmentation import Segmentation
+from mws_hf.learn.engine.working_corpus import WorkingCorpus
 from mws_hf.learn.words import SymbolCorpus
 from mws_hf.text.pattern import DEFAULT_PATTERN, split
 from mws_hf.tokenizer.backend import tables_of
@@ -247,7 +247,7 @@ def test_counted_words_reach_the_library_exactly():
 def test_character_bpe_is_the_frequency_engine(types):
     counts = small_counts().as_types() if types else small_counts()
     _, merges = tables_of(build_character_bpe(Task(counts, 420)))
-    learnt = Segmentation(SymbolCorpus.from_words(counts.words, counts.counts)).learn(None, len(merges))
+    learnt = WorkingCorpus(SymbolCorpus.from_words(counts.words, counts.counts)).learn(None, len(merges))
     assert len(merges) > 50
     assert merges == learnt.merges
 

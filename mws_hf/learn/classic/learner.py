@@ -28,8 +28,8 @@ from mws_hf.kernels.arrays import Array
 from mws_hf.kernels.jit import njit
 from mws_hf.learn.classic.coefficient import PUBLISHED, UNITS, Counts, floor, is_candidate, terms_of, to_units
 from mws_hf.learn.engine.pairs import PAIRS, TOKENS, PairTable, has_room, merge_pair
-from mws_hf.learn.engine.segmentation import MERGES_A_CALL, Segmentation, learnt
 from mws_hf.learn.engine.tables import ASK, EXHAUSTED, REACHED, ROOM, known, make_room, open_table, remember, resized
+from mws_hf.learn.engine.working_corpus import MERGES_A_CALL, WorkingCorpus, learnt
 from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import NO_LIMIT, UNLIMITED, LearnedMerges, MergeLimits, SymbolCorpus
 
@@ -248,7 +248,7 @@ def advance_classic(t: PairTable, k: Keys, strings: Array, goal: int, rules: Rul
 
 
 def learn_classic(
-    corpus: SymbolCorpus | Segmentation,
+    corpus: SymbolCorpus | WorkingCorpus,
     n_merges: int,
     settings: Settings = PUBLISHED,
     limits: MergeLimits = UNLIMITED,
@@ -256,10 +256,10 @@ def learn_classic(
     """Merge the adjacent pair with the highest classic coefficient (see `coefficient`) again and again.
 
     Pairs whose product is a token already are passed over. Fewer merges than wanted are learnt when the best
-    coefficient falls to 0, or is not above `stop_threshold`. A `Segmentation` is changed in place. Of the limits,
+    coefficient falls to 0, or is not above `stop_threshold`. A `WorkingCorpus` is changed in place. Of the limits,
     ``min_occurrences``, ``min_value`` and ``struck`` do not count.
     """
-    segmentation = corpus if isinstance(corpus, Segmentation) else Segmentation(corpus)
+    segmentation = corpus if isinstance(corpus, WorkingCorpus) else WorkingCorpus(corpus)
     values = segmentation.cell_values(None)
     opened = len(segmentation.tokens)
     end = opened + n_merges
@@ -300,7 +300,7 @@ def _rules(settings: Settings, limits: MergeLimits) -> Rules:
     )
 
 
-def _open_keys(segmentation: Segmentation, values: Array, rules: Rules) -> tuple[PairTable, Keys, Rules]:
+def _open_keys(segmentation: WorkingCorpus, values: Array, rules: Rules) -> tuple[PairTable, Keys, Rules]:
     """Open the pair table and keys of the present segmentation, with pairs of the length that is now possible."""
     tokens = segmentation.tokens
     lengths = np.fromiter(map(len, tokens), np.int32, len(tokens))

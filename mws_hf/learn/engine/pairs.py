@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mws_hf.kernels.arrays import Array
+from mws_hf.kernels.hash_tables import find_pair, pair_key, put
 from mws_hf.kernels.jit import njit
-from mws_hf.kernels.tables import find_pair, pair_key, put
 
 SEPARATOR, INSIDE = -1, -2
 # indexes into PairTable.used
@@ -35,7 +35,7 @@ class PairTable(NamedTuple):
     Tokens: `length` in characters, `left_size` (the same, or without leading whitespace; the limit on pairs uses it),
     `token_left` and `token_right` (parts of a product), `token_hash` and `token_power` (see tables.py), `token_score`.
     Pairs: `pairs`, records of type `PAIR`: `left`, `right`, `value` (sum of `val` over `occurrences`), `occurrences`,
-    `begin` and `listed` (segment of `arena`). `keys` and `ids`: hash table (kernels/tables.py) from a pair to its row.
+    `begin` and `listed` (segment of `arena`). `keys` and `ids`: hash table from a pair to its row.
     Scratch: `hits`, `sums`, `seen`, `n_seen`, `cursor`, one row each for left and for right neighbours; `touched`: rows
     of pairs that lost occurrences in the last merge.
     """

@@ -24,7 +24,7 @@ from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import give_back
 from mws_hf.learn.words import SymbolCorpus
 
-ORDERS = (2, 3, 4, 5)
+CONTEXT_LENGTHS = (2, 3, 4, 5)
 """Context lengths; below 2 a context says next to nothing, above 5 it is nearly the whole prefix."""
 
 

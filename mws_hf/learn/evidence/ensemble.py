@@ -17,7 +17,7 @@ from mws_hf.kernels.arithmetic import log_odds, moments, sigmoid
 from mws_hf.kernels.arrays import Doubles, Floats
 from mws_hf.kernels.threads import ThreadPool, give_back
 from mws_hf.learn.evidence.context_view import context_log_odds
-from mws_hf.learn.evidence.contexts import ORDERS, Contexts, collect_contexts, normalised_variation, trie_view
+from mws_hf.learn.evidence.contexts import CONTEXT_LENGTHS, Contexts, collect_contexts, normalised_variation, trie_view
 from mws_hf.learn.evidence.forms import inner_positions, least_cut
 from mws_hf.learn.evidence.lexicon import PRICE_ENDS, lexicon_posteriors
 from mws_hf.learn.evidence.short_lists import SHORT_LIST, rerank, short_list_weight, word_support
@@ -117,7 +117,7 @@ def mix_views(
     learnt = SymbolCorpus(corpus.alphabet, corpus.symbols[: starts[-1]], starts, corpus.weights[:EM_TYPES])
 
     def contexts_of() -> Contexts:
-        return collect_contexts(corpus, ORDERS, [trie_view(corpus, backwards) for backwards in (False, True)])
+        return collect_contexts(corpus, CONTEXT_LENGTHS, [trie_view(corpus, backwards) for backwards in (False, True)])
 
     with ThreadPool(n_threads) as pool:
         prepared = pool.submit(contexts_of)  # in one thread, for the lexicon leaves some idle

@@ -19,9 +19,9 @@ import numpy as np
 
 from mws_hf.kernels.arithmetic import logs, moments
 from mws_hf.kernels.arrays import Doubles, Ints, Longs
+from mws_hf.kernels.hash_tables import find_pair, new_table, pair_key, put
 from mws_hf.kernels.interning import intern_pairs
 from mws_hf.kernels.jit import njit
-from mws_hf.kernels.tables import find_pair, new_table, pair_key, put
 from mws_hf.kernels.threads import ThreadPool
 from mws_hf.learn.evidence.affixes import affix_log_odds, fit_affixes
 from mws_hf.learn.evidence.contexts import View

@@ -20,7 +20,7 @@ from lab.stand_ins import END, byte_fallback, byte_level, code, save, some
 from lab.tables import about, plain
 from mws_hf.corpus.counting import count_documents
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.report import evaluate
+from mws_hf.evaluate.evaluation import evaluate
 from mws_hf.extend.changes import measure_change
 from mws_hf.extend.extension import Extension, extend
 

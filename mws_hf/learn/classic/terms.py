@@ -9,12 +9,12 @@ import numpy as np
 
 from mws_hf.errors import MwSError
 from mws_hf.kernels.arrays import Longs
-from mws_hf.kernels.tables import find_pair
+from mws_hf.kernels.hash_tables import find_pair
 from mws_hf.learn.classic.coefficient import PUBLISHED, Counts, Terms, coefficient, is_candidate, terms
 from mws_hf.learn.classic.learner import count_tokens, learn_classic
 from mws_hf.learn.engine.pairs import TOKENS, PairTable, merge_pair
-from mws_hf.learn.engine.segmentation import Segmentation
 from mws_hf.learn.engine.tables import make_room, open_table
+from mws_hf.learn.engine.working_corpus import WorkingCorpus
 from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import NO_LIMIT, MergeLimits, SymbolCorpus
 
@@ -91,7 +91,7 @@ def _replayed(
     last: tuple[str, str] | None = None,
 ) -> list[MergeExplanation]:
     """Carry merges out one by one and explain each; or only the pair `last`, after all of them."""
-    segmentation = Segmentation(corpus)
+    segmentation = WorkingCorpus(corpus)
     values = segmentation.cell_values(None)
     unigrams = np.zeros(len(segmentation.tokens) + len(merges), np.int64)
     count_tokens(segmentation.text, values, np.ones(len(unigrams), np.int32), unigrams)
@@ -132,7 +132,7 @@ def _add_absent(table: PairTable, left: int, right: int) -> int:
 
 
 def _explanation(
-    segmentation: Segmentation, unigrams: Longs, ids: tuple[int, int], b: int, settings: Settings
+    segmentation: WorkingCorpus, unigrams: Longs, ids: tuple[int, int], b: int, settings: Settings
 ) -> MergeExplanation:
     corpus = segmentation.corpus
     left, right = (segmentation.tokens[i] for i in ids)

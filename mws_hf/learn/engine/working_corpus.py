@@ -17,8 +17,8 @@ import numpy as np
 from mws_hf.corpus.files import progress_bar
 from mws_hf.errors import MwSError
 from mws_hf.kernels.arrays import Array, Doubles, Longs
+from mws_hf.kernels.hash_tables import find_pair, new_table, pair_key, put
 from mws_hf.kernels.jit import njit
-from mws_hf.kernels.tables import find_pair, new_table, pair_key, put
 from mws_hf.kernels.threads import give_back, in_parts
 from mws_hf.learn.engine.pairs import INSIDE, PairTable, write_cells
 from mws_hf.learn.engine.tables import (
@@ -41,7 +41,7 @@ from mws_hf.learn.words import NO_LIMIT, UNLIMITED, LearnedMerges, MergeLimits, 
 
 @njit(nogil=True)
 def enter_products(pairs: Array, first: int, keys: Array, products: Array) -> None:
-    """Enter the product ``first + k`` of each row k of `pairs`, two token ids, in a table (kernels/tables.py)."""
+    """Enter the product ``first + k`` of each row k of `pairs`, two token ids, in a table (kernels/hash_tables.py)."""
     for k in range(len(pairs)):
         put(keys, products, pair_key(pairs[k, 0], pairs[k, 1]), first + k)
 
@@ -123,7 +123,7 @@ _WORDS_AT_ONCE = 1 << 12
 """Words whose worth is worked out at a time, so that intermediate arrays stay small."""
 
 
-class Segmentation:
+class WorkingCorpus:
     """A corpus cut into tokens, at first characters, and the tokens so far; learning changes it in place.
 
     `tokens` are the strings by id: the alphabet in code-point order, then the products in merge-rank order. `text`

@@ -179,7 +179,7 @@ def pruned(p: Weights, counts: Weights, price: float, letters: Mapping[str, floa
 def context_view(words: Sequence[str], targets: np.ndarray) -> np.ndarray:
     """Log-odds of a ridge logistic regression from branching statistics to the lexicon's probabilities."""
     views = []
-    for order in (None, *contexts.ORDERS):
+    for order in (None, *contexts.CONTEXT_LENGTHS):
         forward, backward = (reference.branching(words, order, backwards=b) for b in (False, True))
         views.append([numbers(f, i) for f in forward for i in range(len(f) - 1)])
         views.append([numbers(b[::-1], len(b) - 2 - i) for b in backward for i in range(len(b) - 1)])

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from mws_hf.corpus import blocks, counts_file, merging
+from mws_hf.corpus import blocks, counts_file, summing
 from mws_hf.corpus.columns import flat_utf8
 from mws_hf.corpus.counting import count_documents, count_files, share_out
 from mws_hf.corpus.counts import WordCounts
@@ -310,10 +310,10 @@ def counts_of(mapping, **options):
 @pytest.fixture(autouse=True)
 def little_memory(monkeypatch):
     """Tables are spilled when they would grow, files and runs read by 100 rows, row groups written by 700."""
-    monkeypatch.setattr(merging, "SMALLEST_TABLE", 300_000)
-    monkeypatch.setattr(merging, "_ROWS", 100)
-    monkeypatch.setattr(merging, "_RUN_ROWS", 10)
-    for module in (merging, counts_file):
+    monkeypatch.setattr(summing, "SMALLEST_TABLE", 300_000)
+    monkeypatch.setattr(summing, "_ROWS", 100)
+    monkeypatch.setattr(summing, "_RUN_ROWS", 10)
+    for module in (summing, counts_file):
         monkeypatch.setattr(module, "ROW_GROUP", 700)
 
 

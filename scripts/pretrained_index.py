@@ -1,20 +1,17 @@
-"""Write the index of `mws pretrained` (tokenizer/ready_made.json) from model_cards/, and the archive of a release.
+"""Write the index of `mws pretrained` (tokenizer/ready_made.json) from model_cards/.
 
-    python scripts/pretrained_index.py [--archive out/mws-pretrained.zip]
+    python scripts/pretrained_index.py
 
-`train_pretrained.py` writes the index at its end. The archive holds every folder of model_cards/, and is the same, byte
-for byte, for the same folders.
+`train_pretrained.py` writes it at its end, too.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-import zipfile
 from pathlib import Path
 from typing import Any
 
-from mws_hf.atomic import atomic_path, write_text
+from mws_hf.atomic import write_text
 from mws_hf.tokenizer.pretrained import INDEX, text_digest
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -58,20 +55,5 @@ def write_index(cards: Path = CARDS, results: Path = RESULTS, output: Path = IND
     write_text(output, json.dumps({"tokenizers": index(cards, rows)}, ensure_ascii=False, indent=1) + "\n")
 
 
-def write_archive(output: Path, cards: Path = CARDS) -> None:
-    """Write all folders as a .zip; times are left out."""
-    with atomic_path(output) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted(cards.glob("*/*")):
-            info = zipfile.ZipInfo(path.relative_to(cards).as_posix())
-            info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
-            archive.writestr(info, path.read_bytes())
-
-
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--archive", type=Path)
-    arguments = parser.parse_args()
     write_index()
-    if arguments.archive:
-        write_archive(arguments.archive)
-        print(arguments.archive, f"{arguments.archive.stat().st_size / 1e6:.1f} MB")

@@ -74,13 +74,3 @@ def test_the_command_lists_writes_and_every_command_knows_the_names(tmp_path, mo
     shutil.rmtree(tmp_path / NAME)
     cut = run("segment", NAME, WORD.strip()).stdout.strip()
     assert cut == run("segment", "other", WORD.strip()).stdout.strip() and "·" in cut
-
-
-def test_the_archive_is_the_same_for_the_same_folders(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
-    from pretrained_index import write_archive
-
-    shutil.copytree(CARDS / NAME, tmp_path / "cards" / NAME)
-    for name in ("one.zip", "two.zip"):
-        write_archive(tmp_path / name, tmp_path / "cards")
-    assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "two.zip").read_bytes()

@@ -216,11 +216,11 @@ class Source:
         def read(name: str) -> Iterator[Block]:
             found = map(padded, _file_blocks(name, self.how, True, advance, size))
             # the files of a dataset are not read here
-            return _advancing(found, advance) if self.how.kind(name) == "dataset" else found
+            return _advancing(found, advance, _bytes_of) if self.how.kind(name) == "dataset" else found
 
         def hold(values: Any) -> Iterator[Block]:
             documents = document_batches(iterate_documents(values, self.how.column), "iterator", size)
-            return _advancing(map(padded, arrow_blocks(documents, "iterator")), advance)
+            return _advancing(map(padded, arrow_blocks(documents, "iterator")), advance, _bytes_of)
 
         return chain(chain.from_iterable(map(read, names)), chain.from_iterable(map(hold, self.values.values())))
 

@@ -447,3 +447,11 @@ def test_encoding_takes_lists_of_texts(backend, tmp_path):
 
 def test_texts_with_the_marks_of_globs_are_texts():
     assert not Source.of(["what is that?", "[a] b*"]).files
+
+
+@pytest.mark.parametrize("size", [8, 1 << 20])
+def test_progress_of_documents_is_in_bytes_of_text(size):
+    texts = ["один два", "three", "четыре\n", ""]
+    taken: list[int] = []
+    held = sum(block.size for block in Source.of(iter(texts)).blocks(size=size, advance=taken.append))
+    assert sum(taken) == held == len("".join(texts).encode())

@@ -1,6 +1,11 @@
 """Small tokenizers from hand-made merges, and strings that break careless tokenizers."""
 
+import io
+
+import pytest
+
 from mws_hf.text.pattern import GPT4_PATTERN, LLAMA3_PATTERN, O200K_PATTERN, WORD_PATTERN
+from mws_hf.text.sample_texts import NATURAL
 from mws_hf.tokenization_mws import MwSTokenizer
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 from mws_hf.tokenizer.backend import build_backend, tokenizer_tables
@@ -59,6 +64,22 @@ ADVERSARIAL = [
     "ſ ﬁ ß ẞ İ ı K Å",
     "ababababababababab" * 20,
 ]
+
+
+def sentence_piece(kind: str, **options) -> bytes:
+    """A small SentencePiece model, "unigram" or "bpe", with its own normal form and byte fallback."""
+    made = io.BytesIO()
+    pytest.importorskip("sentencepiece").SentencePieceTrainer.train(
+        sentence_iterator=iter([*NATURAL, "unlock unlocks locks undo"] * 20),
+        model_writer=made,
+        model_type=kind,
+        vocab_size=600,
+        byte_fallback=True,
+        hard_vocab_limit=False,
+        minloglevel=2,
+        **options,
+    )
+    return made.getvalue()
 
 
 def small_fast(

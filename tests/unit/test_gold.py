@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import importlib.util
-import io
 import json
 import pickle
 import shutil
@@ -24,7 +23,7 @@ from mws_hf.text.sample_texts import NATURAL
 from mws_hf.tokenizer.opened import open_tokenizer
 from tests.examples import thorough
 from tests.in_process import mws
-from tests.small_tokenizers import small_fast
+from tests.small_tokenizers import sentence_piece, small_fast
 
 
 def read(tmp_path, text, name="gold.tsv", format=None):
@@ -222,31 +221,20 @@ def test_lemma_counts_space_all_forms_but_the_first():
     assert sum(not word.startswith(" ") for word in counts.words) == 1
 
 
-spm = pytest.importorskip("sentencepiece")
-morfessor = pytest.importorskip("morfessor")
 GOLD = "unlocks\tun lock s\nlocks\tlock s\nundo\tun do\n"
 
 
 @pytest.fixture(scope="module", params=["unigram", "bpe"])
 def model(request, tmp_path_factory):
-    """Train a small SentencePiece model, with its own normal form and byte fallback."""
-    made = io.BytesIO()
-    spm.SentencePieceTrainer.train(
-        sentence_iterator=iter([*NATURAL, "unlock unlocks locks undo"] * 20),
-        model_writer=made,
-        model_type=request.param,
-        vocab_size=600,
-        byte_fallback=True,
-        hard_vocab_limit=False,
-        minloglevel=2,
-    )
+    """A small SentencePiece model."""
     file = tmp_path_factory.mktemp("spm") / f"{request.param}.model"
-    file.write_bytes(made.getvalue())
+    file.write_bytes(sentence_piece(request.param))
     return file
 
 
 @pytest.fixture
 def segmenter(tmp_path):
+    morfessor = pytest.importorskip("morfessor")
     trained = morfessor.BaselineModel()
     trained.load_data([(5, "unlocks"), (4, "locks"), (4, "unties"), (3, "ties"), (2, "undo"), (9, "do")])
     trained.train_batch()
@@ -256,6 +244,7 @@ def segmenter(tmp_path):
 
 
 def test_a_sentence_piece_model_gives_its_own_ids_and_its_text_back(model):
+    spm = pytest.importorskip("sentencepiece")
     encoder, processor = open_tokenizer(model, by_class=True), spm.SentencePieceProcessor(model_file=str(model))
     assert encoder.vocabulary_size == len(processor) and encoder.adds_space
     for line, encoded in zip(NATURAL, encoder.encode(NATURAL), strict=True):
@@ -272,6 +261,7 @@ def test_spans_of_sentence_piece_cover_the_text_in_order(model, text):
 
 
 def test_words_of_a_sentence_piece_model_are_cut_where_it_cuts(model):
+    spm = pytest.importorskip("sentencepiece")
     processor = spm.SentencePieceProcessor(model_file=str(model))
     for word, pieces in zip(["unlocks", "locks"], segment_words(model, ["unlocks", "locks"]), strict=True):
         told = [piece.replace("▁", "") for piece in processor.encode(word, out_type=str)]

@@ -300,10 +300,8 @@ def test_gold_itself_is_perfect():
     assert (found.f1, found.edit_distance) == (1.0, 0.0)
 
 
-boundary = pytest.importorskip("morphoeval.boundary", reason="pip install morphoeval", exc_type=ImportError)
-
-
 def test_boundary_precision_and_recall_are_those_of_morphoeval():
+    boundary = pytest.importorskip("morphoeval.boundary", reason="pip install morphoeval", exc_type=ImportError)
     from morphoeval.common import AnalysisSet
 
     chance = random.Random(1)

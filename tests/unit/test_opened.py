@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 from pathlib import Path
@@ -16,7 +15,7 @@ from mws_hf.text.sample_texts import NATURAL
 from mws_hf.tokenizer.layout import CARD_FILE, LAYOUT, STALE, Of, files, is_of, patterns
 from mws_hf.tokenizer.opened import open_tokenizer
 from tests.in_process import mws
-from tests.small_tokenizers import small_fast
+from tests.small_tokenizers import sentence_piece, small_fast
 
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "0" * 64 + "\nsize 12\n"
 
@@ -81,20 +80,8 @@ def test_a_pointer_of_git_lfs_is_no_tokenizer(name: str, tmp_path: Path):
 @pytest.fixture(scope="module", params=["unigram", "bpe"])
 def stripping(request, tmp_path_factory) -> Path:
     """A folder with nothing but a SentencePiece model that strips the space before a text and adds none."""
-    spm = pytest.importorskip("sentencepiece")
-    made = io.BytesIO()
-    spm.SentencePieceTrainer.train(
-        sentence_iterator=iter([*NATURAL, "unlock unlocks locks undo"] * 20),
-        model_writer=made,
-        model_type=request.param,
-        vocab_size=600,
-        byte_fallback=True,
-        hard_vocab_limit=False,
-        add_dummy_prefix=False,
-        minloglevel=2,
-    )
     folder = tmp_path_factory.mktemp("spm")
-    (folder / "tokenizer.model").write_bytes(made.getvalue())
+    (folder / "tokenizer.model").write_bytes(sentence_piece(request.param, add_dummy_prefix=False))
     return folder
 
 

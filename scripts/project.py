@@ -95,9 +95,8 @@ def run(*command: str | Path) -> None:
 
 def install(extra: str) -> None:
     """Make the environment if it is absent and install the project in it, editable."""
-    if not (BIN / "python").exists() and not (BIN / "python.exe").exists():
-        venv.create(ENVIRONMENT, with_pip=True)
-    run(BIN / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-e", f".{extra}")
+    python = make_environment(ENVIRONMENT)
+    run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-e", f".{extra}")
 
 
 def demo() -> None:
@@ -151,11 +150,11 @@ def try_wheel(wheel: str | Path | None = None) -> None:
             if (ROOT / name).is_file():
                 (copy / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(ROOT / name, copy / name)
+        of_copy = Path(scratch, "venv")
         if (copy / "pyproject.toml").is_file():  # a source distribution is no checkout
-            run_page("README.md", copy, Path(scratch, "venv"))
+            run_page("README.md", copy, of_copy)
         if wheel is None:
-            build = Path(scratch, "build")
-            run(make_environment(build), "-m", "pip", "--quiet", "wheel", "--no-deps", "--wheel-dir", built, ROOT)
+            run(make_environment(of_copy), "-m", "pip", "--quiet", "wheel", "--no-deps", "--wheel-dir", built, ROOT)
             wheel = next(built.glob("*.whl"))
         if (size := Path(wheel).stat().st_size) > LARGEST_PACKAGE:
             sys.exit(f"{wheel}: {size:,} bytes, over {LARGEST_PACKAGE:,}; leave data out (see pyproject.toml)")
@@ -168,9 +167,10 @@ def try_wheel(wheel: str | Path | None = None) -> None:
 
 def make_environment(folder: Path) -> Path:
     """Make an environment unless it is there; returns its Python."""
-    if not folder.exists():
+    python = folder / SCRIPTS / "python"
+    if not python.exists() and not python.with_suffix(".exe").exists():
         venv.create(folder, with_pip=True)
-    return folder / SCRIPTS / "python"
+    return python
 
 
 def run_page(page: str, folder: Path, environment: Path) -> None:
@@ -216,8 +216,7 @@ def test_all() -> None:
 def lowest() -> None:
     """Run the quick tests with the oldest release of each library that pyproject.toml allows."""
     with tempfile.TemporaryDirectory() as scratch:
-        venv.create(scratch, with_pip=True)
-        python = Path(scratch, SCRIPTS, "python")
+        python = make_environment(Path(scratch, "venv"))
         run(python, "-m", "pip", "install", "--quiet", "uv")
         uv = (python, "-m", "uv", "pip", "install", "--quiet", "--python", python)
         run(*uv, "--resolution", "lowest-direct", "--editable", ".[baselines,plot,datasets,uk]")

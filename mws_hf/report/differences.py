@@ -6,7 +6,6 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
@@ -107,8 +106,7 @@ def judged(pieces: Sequence[str], gold: Sequence[str] | None) -> tuple[Piece, ..
     if gold is None:
         return tuple(map(Piece, pieces))
     true = boundaries(gold)
-    ends = list(accumulate(map(len, pieces)))[:-1]
-    return tuple(map(Piece, pieces, [*("hit" if end in true else "miss" for end in ends), ""]))
+    return tuple(map(Piece, pieces, [*("hit" if end in true else "miss" for end in boundaries(pieces)), ""]))
 
 
 class Column(NamedTuple):

@@ -15,7 +15,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from mws_hf.errors import MwSError, SettingError, brief, refuse_pointer
+from mws_hf.errors import MwSError, SettingError, brief
 from mws_hf.text.byte_alphabet import BYTE_OF, bytes_of
 from mws_hf.text.special import byte_of
 from mws_hf.tokenizer import foreign
@@ -337,7 +337,6 @@ def _check_vocabulary(tokenizer: Any, place: Path, name: str) -> None:
 
 def _of_any_file(place: Path, name: str, by_class: bool) -> Opened:
     head = foreign.first_bytes(place)
-    refuse_pointer(head, place)
     if head.startswith(foreign.PICKLES):
         raise MwSError(
             f"{place}: a pickle, and reading one can run code; save a Morfessor model as text: morfessor -l {place} -S "

@@ -54,7 +54,7 @@ def first_bytes(file: Path) -> bytes:
 
 
 @dataclass(frozen=True)
-class CutWords:
+class CutTable:
     """Words that another program has cut: word -> pieces, which spell it."""
 
     file: Path
@@ -75,7 +75,7 @@ class CutWords:
             )
 
 
-def segmentations(file: Path) -> CutWords:
+def segmentations(file: Path) -> CutTable:
     """Read finished segmentations; of a word with alternatives the first counts."""
     from mws_hf.corpus.segmentations import read_gold
 
@@ -86,7 +86,7 @@ def segmentations(file: Path) -> CutWords:
             raise MwSError(f"{file}:{number}: {word!r} is cut in another way above; keep one of the two lines")
     if found.problems:
         raise MwSError(f"{found.problems[0]} ({len(found.problems)} such lines); mend the file")
-    return CutWords(file, pieces)
+    return CutTable(file, pieces)
 
 
 def morfessor_cut(model: Any, word: str, smoothing: float = 0) -> list[str]:

@@ -219,7 +219,7 @@ class Opened:
         if isolated not in ("space", "none"):
             raise SettingError("isolated", isolated, "is unknown; choose 'space' or 'none'")
         if self.cutting is not None:
-            if isinstance(self.cutting, foreign.CutWords):
+            if isinstance(self.cutting, foreign.CutTable):
                 self.cutting.check(words)
             return [_spelled_out(word, self.cutting(word)) for word in words]
         encoded = self.words(words, isolated)

@@ -25,7 +25,7 @@ from mws_hf.text.byte_alphabet import bytes_of, to_byte_level
 from mws_hf.text.special import BYTE_TOKENS
 from mws_hf.tokenizer.backend import check_added
 from mws_hf.tokenizer.file import load_json, load_settings, read_spec
-from mws_hf.tokenizer.hub import tokenizer_place
+from mws_hf.tokenizer.hub import tokenizer_folder
 from mws_hf.tokenizer.ids import renumbered_config
 from mws_hf.tokenizer.layout import CONFIG_FILE, IDS_FILE, TOKENIZER_FILE, Of, files, patterns
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
@@ -128,12 +128,6 @@ def _counted_by_class(opened: Opened, folder: Path) -> list[dict[str, Any]]:
     ]
 
 
-def folder_of(source: str | os.PathLike[str]) -> Path:
-    """Return the folder of a tokenizer by the name of its folder or file, or on the Hub."""
-    place = tokenizer_place(source)
-    return place if place.is_dir() else place.parent
-
-
 def write_directory(
     directory: str | os.PathLike[str],
     source: str | os.PathLike[str] | None,
@@ -145,7 +139,7 @@ def write_directory(
 
     Returns the names of files that are left behind, since they hold the old vocabulary in another form.
     """
-    home = None if source is None else folder_of(source)
+    home = None if source is None else tokenizer_folder(source)
     with staged(Path(directory), patterns(Of.SETTINGS, Of.FOREIGN, Of.CHANGE)) as stage:
         for name, record in (records or {}).items():
             write_json(stage / name, record, indent=1)

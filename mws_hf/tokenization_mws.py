@@ -43,7 +43,7 @@ from mws_hf.tokenizer.merging import (
     word_key,
 )
 from mws_hf.tokenizer.opened import open_tokenizer
-from mws_hf.tokenizer.stock import special_places, without_limits
+from mws_hf.tokenizer.spec import special_places, without_limits
 
 
 def join_tokens(tokens: Iterable[str | None], kind: Alphabet = "characters") -> str:

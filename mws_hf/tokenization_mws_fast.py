@@ -20,8 +20,16 @@ from mws_hf.text.byte_alphabet import Alphabet
 from mws_hf.text.special import BYTE_TOKENS
 from mws_hf.tokenizer.backend import base_vocab, build_backend, is_byte_level, pattern_of, settle_leading_space
 from mws_hf.tokenizer.file import load_json, refuse_empty, surrogate_error
-from mws_hf.tokenizer.spec import Spec, bpe_model, has_leading_space
-from mws_hf.tokenizer.stock import PARTS, entry_of, set_part, share_parts, without_limits
+from mws_hf.tokenizer.spec import (
+    PARTS,
+    Spec,
+    bpe_model,
+    entry_of,
+    has_leading_space,
+    set_part,
+    share_parts,
+    without_limits,
+)
 from mws_hf.trained import Training, recorded, tables, words_of
 
 if TYPE_CHECKING:

@@ -12,6 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tokenizers import Tokenizer
+
 from mws_hf.errors import MwSError
 from mws_hf.portable import Held
 from mws_hf.text.pattern import cut_by
@@ -20,7 +22,6 @@ from mws_hf.tokenizer.backend import build_backend, tokenizer_tables
 from mws_hf.tokenizer.file import save_backend
 from mws_hf.tokenizer.layout import EVIDENCE_FILE
 from mws_hf.tokenizer.layout import RECORD_FILE as FILE
-from mws_hf.tokenizer.stock import Tokenizer
 from mws_hf.tokenizer.training_record import merges_digest, record_bytes
 
 if TYPE_CHECKING:

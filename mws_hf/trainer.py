@@ -14,11 +14,12 @@ from mws_hf.text.special import special_settings
 from mws_hf.trained import TrainedTokenizer, build, carry_out, finish, words_of
 
 if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
     from mws_hf.corpus.counts import WordCounts
     from mws_hf.learn.evidence.posteriors import Evidence
     from mws_hf.learn.vocabulary import LearnedVocabulary
     from mws_hf.tokenization_mws_fast import MwSTokenizerFast
-    from mws_hf.tokenizer.stock import Tokenizer
 
 
 @described

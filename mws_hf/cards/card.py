@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tokenizers import Tokenizer
+
 from mws_hf import __version__
 from mws_hf.cards.facts import CardFacts, read_facts, write_facts
 from mws_hf.cards.readme import FILE, is_free, is_untouched, marked, write_card
 from mws_hf.errors import brief
 from mws_hf.text.markdown import cell
-from mws_hf.tokenizer.stock import Tokenizer
 from mws_hf.tokenizer.training_record import rare_entries_said, read_record
 
 if TYPE_CHECKING:

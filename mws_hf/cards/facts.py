@@ -11,7 +11,8 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from mws_hf.tokenizer.stock import Tokenizer
+from tokenizers import Tokenizer
+
 from mws_hf.tokenizer.training_record import read_part, write_part
 
 _PART = "card"

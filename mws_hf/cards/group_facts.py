@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from tokenizers import Tokenizer
 
 from mws_hf.corpus.blocks import LITTLE, arrow_block, padded
 from mws_hf.corpus.counts import WordCounts
@@ -18,7 +19,6 @@ from mws_hf.learn.evidence.forms import find_words
 from mws_hf.learn.multilingual import MAX_LISTS_AT_ONCE
 from mws_hf.learn.words import CodePoints
 from mws_hf.tokenizer.spec import Spec
-from mws_hf.tokenizer.stock import Tokenizer
 
 _RARELY = 5  # uses; an entry that has fewer is rarely used
 _SPREAD = 20_000  # words, evenly spread, of which some are shown: a string for each of a million takes a second

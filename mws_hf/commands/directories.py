@@ -13,7 +13,7 @@ from mws_hf.commands.outputs import aligned, claim_file, claim_folder, counted, 
 from mws_hf.errors import MissingTokenizerError, MwSError
 
 if TYPE_CHECKING:
-    from mws_hf.tokenizer.stock import Tokenizer as Backend
+    from tokenizers import Tokenizer as Backend
 
 Format = Literal["notebook", "gguf", "tiktoken", "byte-level"]
 

@@ -20,10 +20,11 @@ from mws_hf.errors import MwSError
 from mws_hf.learn.settings import SETTINGS
 
 if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
     from mws_hf.corpus.counts import WordCounts
     from mws_hf.extend.base import Base
     from mws_hf.extend.extension import Extension
-    from mws_hf.tokenizer.stock import Tokenizer
 
 EVERY, MOST = 50, 2000
 """Each 50th line is held out of learning to be measured on, up to 2,000."""
@@ -216,8 +217,9 @@ def _held_back(documents: Iterator[str], held_out: list[str]) -> Iterator[str]:
 
 
 def _changes(original: Base, extension: Extension, texts: dict[str, list[str]], asked: _Extending) -> dict[str, Any]:
+    from tokenizers import Tokenizer
+
     from mws_hf.extend.changes import measure_change
-    from mws_hf.tokenizer.stock import Tokenizer
 
     before = Tokenizer.from_str(json.dumps(original.spec))
     texts |= {n: list(islice((d for d in documents([n], asked.reading) if d.strip()), MOST)) for n in asked.also}

@@ -18,7 +18,7 @@ from mws_hf.errors import MwSError
 from mws_hf.tokenizer.layout import CARD_FILE, TOKENIZER_FILE, Of, matching, patterns
 
 if TYPE_CHECKING:
-    from mws_hf.tokenizer.stock import Tokenizer
+    from tokenizers import Tokenizer
 
 PathLike = str | os.PathLike[str]
 Inputs = PathLike | Sequence[PathLike] | None

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from tokenizers import Tokenizer
 
 from mws_hf.atomic import staged
 from mws_hf.corpus.blocks import Block, arrow_block, padded
@@ -36,7 +37,6 @@ from mws_hf.encode.output import finish
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import DEFAULT_PATTERN, compiled
 from mws_hf.tokenizer.opened import open_tokenizer
-from mws_hf.tokenizer.stock import Tokenizer
 
 PARTITION_CAP = 256 << 20
 """Bytes of counts that one task holds before it hands on what it has."""

@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from tokenizers import Tokenizer
 
 from mws_hf.corpus.blocks import Block, block_of
 from mws_hf.encode.kernel import CACHE_LIMIT, Failing, Worker, encode_dropped
@@ -27,8 +28,7 @@ from mws_hf.kernels.windows import find_short
 from mws_hf.text.byte_alphabet import built_first
 from mws_hf.tokenizer.backend import check_added
 from mws_hf.tokenizer.merging import Dropout
-from mws_hf.tokenizer.spec import Spec
-from mws_hf.tokenizer.stock import Tokenizer, without_limits
+from mws_hf.tokenizer.spec import Spec, without_limits
 
 _PREFIX = 3
 _FEW = 16

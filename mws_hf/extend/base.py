@@ -19,6 +19,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from tokenizers import Tokenizer
+
 from mws_hf.atomic import staged
 from mws_hf.errors import MwSError
 from mws_hf.text.byte_alphabet import bytes_of, to_byte_level
@@ -30,7 +32,6 @@ from mws_hf.tokenizer.ids import renumbered_config
 from mws_hf.tokenizer.layout import CONFIG_FILE, IDS_FILE, TOKENIZER_FILE, Of, files, patterns
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
 from mws_hf.tokenizer.spec import Spec, parts_of
-from mws_hf.tokenizer.stock import Tokenizer
 
 logger = logging.getLogger(__name__)
 _FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")

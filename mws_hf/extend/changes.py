@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from tokenizers import Tokenizer
 
 from mws_hf.evaluate.running_text import WORD, score_text
 from mws_hf.extend.base import Base
@@ -16,7 +17,6 @@ from mws_hf.extend.extension import Extension, whole_words
 from mws_hf.extend.trim import Trimming, count_uses
 from mws_hf.kernels.arrays import Longs
 from mws_hf.text.pattern import compiled
-from mws_hf.tokenizer.stock import Tokenizer
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tokenizers import Tokenizer
+
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.word_list import as_word_counts
 from mws_hf.errors import MwSError
@@ -22,7 +24,6 @@ from mws_hf.learn.described import Range, check_range
 from mws_hf.learn.vocabulary import merges_for
 from mws_hf.text.special import BYTE_TOKENS, check_order
 from mws_hf.tokenizer.layout import RECORD_FILE as RECORD
-from mws_hf.tokenizer.stock import Tokenizer
 from mws_hf.tokenizer.training_record import added_record
 
 _logger = logging.getLogger(__name__)

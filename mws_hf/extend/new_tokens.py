@@ -25,6 +25,7 @@ from itertools import islice
 from typing import Annotated, Any, Self
 
 import numpy as np
+from tokenizers import Tokenizer
 
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
@@ -47,7 +48,6 @@ from mws_hf.learn.morphs import (
 )
 from mws_hf.learn.settings import DEFAULT_COMPOSITION, Settings
 from mws_hf.learn.words import CodePoints, LearnedMerges, MergeLimits, SymbolCorpus, count_points, utf8_sizes
-from mws_hf.tokenizer.stock import Tokenizer
 
 CHARACTER_SHARE = 2
 """At most 1 / CHARACTER_SHARE of the new tokens are characters."""

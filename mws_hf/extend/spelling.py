@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 import numpy as np
+from tokenizers import Tokenizer
 
 from mws_hf.kernels.arrays import Longs
-from mws_hf.tokenizer.spec import Spec
-from mws_hf.tokenizer.stock import Tokenizer, without_limits
+from mws_hf.tokenizer.spec import Spec, without_limits
 
 _BATCH = 1024
 

@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
+from tokenizers import Tokenizer
 
 from mws_hf.errors import MwSError, SettingError
 from mws_hf.extend.base import Base, Rewritten, open_base, write_directory
@@ -27,7 +28,6 @@ from mws_hf.text.byte_alphabet import BYTE_CHARACTERS
 from mws_hf.text.special import BYTE_TOKENS
 from mws_hf.tokenizer.ids import renumbered_tokenizer
 from mws_hf.tokenizer.merging import merge_steps, ranked
-from mws_hf.tokenizer.stock import Tokenizer
 
 Reason = Literal["added", "bytes", "named", "used", "part", "unused", "rare"]
 """Why an entry stays (the first five; "unused" ones do where there is room) or goes (the last two)."""

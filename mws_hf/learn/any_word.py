@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from tokenizers import Tokenizer
 
 from mws_hf.corpus.columns import arrow_integers
 from mws_hf.errors import MwSError, brief
@@ -28,7 +29,6 @@ from mws_hf.learn.evidence.forms import find_words, fold, inner_positions, split
 from mws_hf.learn.evidence.posteriors import Evidence
 from mws_hf.learn.words import CodePoints, concatenated, utf8_sizes
 from mws_hf.tokenizer.layout import EVIDENCE_FILE
-from mws_hf.tokenizer.stock import Tokenizer
 from mws_hf.tokenizer.training_record import merges_digest
 
 MAX_TYPES = 200_000

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from tokenizers import Tokenizer
+
 from mws_hf.errors import MwSError
 from mws_hf.text.byte_alphabet import BYTE_CHARACTERS, Alphabet, byte_level_merges, check_added_tokens
 from mws_hf.text.pattern import DEFAULT_PATTERN, NORMALIZATIONS, compiled, literal_pattern
@@ -20,15 +22,16 @@ from mws_hf.tokenizer.spec import (
     Spec,
     bpe_model,
     decoder,
+    entry_of,
     has_leading_space,
     parts_of,
+    set_part,
     special_entries,
     split_of,
     splitter,
     with_leading_space,
     without_leading_space,
 )
-from mws_hf.tokenizer.stock import Tokenizer, entry_of, set_part
 
 
 def settle_leading_space(tokenizer: Tokenizer, wanted: bool | None) -> bool:

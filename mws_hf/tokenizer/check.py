@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import regex
+from tokenizers import Tokenizer
 
 from mws_hf.atomic import staged
 from mws_hf.errors import MissingTokenizerError, MwSError, brief
@@ -38,8 +39,7 @@ from mws_hf.tokenizer.ids import REPAIR, Finding, model_rows, named_ids
 from mws_hf.tokenizer.layout import ADDED_FILE, CONFIG_FILE, NOTEBOOK_FILES, TOKENIZER_FILE, Of, files
 from mws_hf.tokenizer.layout import RECORD_FILE as TRAINING_FILE
 from mws_hf.tokenizer.rows import Table, per_layer_rows, stored_tensors, vocabulary_tables
-from mws_hf.tokenizer.spec import Spec, has_leading_space, parts_of, split_of
-from mws_hf.tokenizer.stock import Tokenizer, without_limits
+from mws_hf.tokenizer.spec import Spec, has_leading_space, parts_of, split_of, without_limits
 from mws_hf.tokenizer.training_record import belongs, rare_entries_said, read_record
 
 _LIKE_A_REGEX = regex.compile(r"\\[psSdDwW]|\[\^|\(\?|\]\+")

@@ -8,13 +8,15 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
+from tokenizers import Tokenizer
+
 from mws_hf.atomic import atomic_path
 from mws_hf.errors import MwSError
 from mws_hf.text.byte_alphabet import bytes_of, readable
 from mws_hf.text.special import BYTE_TOKENS
 from mws_hf.tokenizer.backend import is_byte_level, tables_of
 from mws_hf.tokenizer.merging import merge_steps, ranked, symbols_of
-from mws_hf.tokenizer.stock import Tokenizer, without_limits
+from mws_hf.tokenizer.spec import without_limits
 
 _BYTES = frozenset(BYTE_TOKENS)
 UNSEEN = "not among the training words, judged by its letters"

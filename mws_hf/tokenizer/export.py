@@ -15,14 +15,15 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tokenizers import Tokenizer
+
 from mws_hf.atomic import atomic_path, staged
 from mws_hf.errors import MwSError
 from mws_hf.text.byte_alphabet import BYTE_CHARACTERS, byte_level_merges, bytes_of, check_added_tokens, to_byte_level
 from mws_hf.text.pattern import Digits, literal_pattern, with_digits
 from mws_hf.text.special import BYTE_TOKENS
 from mws_hf.tokenizer.backend import alphabet_of, check_ids, is_byte_level, pattern_of, tables_of
-from mws_hf.tokenizer.spec import Spec, bpe_model, decoder, has_leading_space, splitter
-from mws_hf.tokenizer.stock import Tokenizer, entry_of, special_places
+from mws_hf.tokenizer.spec import Spec, bpe_model, decoder, entry_of, has_leading_space, special_places, splitter
 
 
 class ByteTables(NamedTuple):

@@ -14,22 +14,21 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tokenizers import Tokenizer
+
 from mws_hf.atomic import staged
 from mws_hf.errors import MissingTokenizerError, MwSError, first_line, library_failure, refuse_pointer
 from mws_hf.text.pattern import check_backtracking
 from mws_hf.text.special import BYTE_TOKENS
 from mws_hf.tokenizer.backend import find_surrogate
 from mws_hf.tokenizer.layout import ADDED_FILE, CONFIG_FILE, NOTEBOOK_FILES, STALE, TOKENIZER_FILE, Of, files
-from mws_hf.tokenizer.spec import parts_of
-from mws_hf.tokenizer.stock import Tokenizer
+from mws_hf.tokenizer.spec import PARTS, parts_of
 
 HIGHEST_ID = (1 << 22) - 1
 """Tables by id are made up to the highest one in use; the largest vocabularies known have a quarter of a million."""
 
 LONGEST = 1 << 20
 """Tokens to which texts may be padded or cut."""
-
-_PLACES = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 
 
 def check_spec(spec: Any) -> dict[str, Any]:
@@ -48,7 +47,7 @@ def check_spec(spec: Any) -> dict[str, Any]:
     _check_vocabulary(spec["model"])
     _check_added(spec.get("added_tokens") or [])
     _check_limits(spec.get("truncation"), spec.get("padding"))
-    for place in _PLACES:
+    for place in PARTS:
         for part in parts_of(spec.get(place)):
             _check_part(part, place)
     return spec

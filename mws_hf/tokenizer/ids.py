@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import regex
+from tokenizers import Tokenizer
 
 from mws_hf.tokenizer.file import chat_templates, load_settings
 from mws_hf.tokenizer.layout import CONFIG_FILE, TOKENIZER_FILE
 from mws_hf.tokenizer.spec import Spec
-from mws_hf.tokenizer.stock import Tokenizer
 
 Successor: TypeAlias = Callable[[int], "int | None"]
 """The new id of an old one, or None where its token is gone."""

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tokenizers import Tokenizer
+
 from mws_hf.atomic import staged, write_text
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import GPT4_PATTERN
@@ -17,7 +19,7 @@ from mws_hf.text.sample_texts import sample_texts
 from mws_hf.text.special import BYTE_TOKENS, check_special_tokens, special_settings
 from mws_hf.tokenizer.backend import build_backend, check_ids, check_merges, is_byte_level, pattern_of, tables_of
 from mws_hf.tokenizer.file import load_json
-from mws_hf.tokenizer.stock import Tokenizer, without_limits
+from mws_hf.tokenizer.spec import without_limits
 
 VOCABULARY_FILE = "vocabulary.json"
 MERGES_FILE = "merges.json"

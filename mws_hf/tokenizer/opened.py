@@ -15,6 +15,8 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from tokenizers import Tokenizer
+
 from mws_hf.errors import MwSError, SettingError, brief
 from mws_hf.text.byte_alphabet import BYTE_OF, bytes_of
 from mws_hf.text.special import byte_of
@@ -23,8 +25,7 @@ from mws_hf.tokenizer.file import load_settings, open_file, read_spec, refuse_em
 from mws_hf.tokenizer.hub import fetch_record, tokenizer_place
 from mws_hf.tokenizer.layout import CONFIG_FILE, EVIDENCE_FILE, TOKENIZER_FILE
 from mws_hf.tokenizer.spans import Encoded, Span, align, cuts_within, pieces_of, token_bytes
-from mws_hf.tokenizer.spec import EMPTY_TEMPLATE, Spec
-from mws_hf.tokenizer.stock import Tokenizer, set_part, without_limits
+from mws_hf.tokenizer.spec import EMPTY_TEMPLATE, Spec, set_part, without_limits
 from mws_hf.tokenizer.training_record import kinds_by_rank, kinds_in, whole_record
 
 Isolated = Literal["space", "none"]

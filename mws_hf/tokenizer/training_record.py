@@ -15,11 +15,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tokenizers import Tokenizer
+
 from mws_hf.atomic import write_text
 from mws_hf.tokenizer.backend import tables_of
 from mws_hf.tokenizer.file import load_json
 from mws_hf.tokenizer.layout import RECORD_FILE as FILE
-from mws_hf.tokenizer.stock import Tokenizer
 
 KINDS = ("morph", "composition", "required")
 """Of merges, in the order in which a tokenizer has them: by evidence, by frequency at a price, asked for by name."""

@@ -33,7 +33,7 @@ from mws_hf.tokenizer.file import load_settings, token_of
 from mws_hf.tokenizer.layout import CONFIG_FILE
 from mws_hf.tokenizer.merging import Dropout
 from mws_hf.tokenizer.opened import open_tokenizer
-from mws_hf.tokenizer.stock import without_limits
+from mws_hf.tokenizer.spec import without_limits
 
 _BATCH = 4096
 

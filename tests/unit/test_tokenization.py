@@ -40,7 +40,7 @@ from mws_hf.tokenizer.backend import (
     tables_of,
     tokenizer_tables,
 )
-from mws_hf.tokenizer.stock import without_limits
+from mws_hf.tokenizer.spec import without_limits
 from tests.examples import FULL, examples, some
 from tests.small_tokenizers import ADVERSARIAL, ALPHABET, MERGES, PATTERNS, VARIANTS, roles, small_fast, small_slow
 

@@ -13,6 +13,7 @@ from itertools import accumulate
 from typing import Any
 
 import regex
+from tokenizers import Tokenizer
 
 from lab.cells import Cell, Place, Row
 from lab.data import GOLD, head, parts_of
@@ -23,7 +24,6 @@ from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.text.markdown import markdown_table
 from mws_hf.tokenizer.file import read_tokenizer
-from mws_hf.tokenizer.stock import Tokenizer
 
 AXES = {"language": list(GOLD), "size": (8000, 32000), "system": ("mws", "bpe-byte")}
 SHARED = 1

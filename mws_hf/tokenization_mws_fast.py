@@ -20,16 +20,7 @@ from mws_hf.text.byte_alphabet import Alphabet
 from mws_hf.text.special import BYTE_TOKENS
 from mws_hf.tokenizer.backend import base_vocab, build_backend, is_byte_level, pattern_of, settle_leading_space
 from mws_hf.tokenizer.file import load_json, refuse_empty, surrogate_error
-from mws_hf.tokenizer.spec import (
-    PARTS,
-    Spec,
-    bpe_model,
-    entry_of,
-    has_leading_space,
-    set_part,
-    share_parts,
-    without_limits,
-)
+from mws_hf.tokenizer.spec import PARTS, Spec, bpe_model, set_part, share_parts, without_limits
 from mws_hf.trained import Training, recorded, tables, words_of
 
 if TYPE_CHECKING:
@@ -198,7 +189,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
             if not _sets_backend(own, kwargs):
                 return getattr(super(), method)(*args, **kwargs)
             with self._copies.lend(own) as backend:
-                if kwargs.get("is_split_into_words") and not has_leading_space(entry_of(backend, "pre_tokenizer")):
+                if kwargs.get("is_split_into_words") and not settle_leading_space(backend, None):
                     then = [] if backend.pre_tokenizer is None else [backend.pre_tokenizer]
                     backend.pre_tokenizer = pre_tokenizers.Sequence([_SPACE_FIRST, *then])
                 return getattr(super(MwSTokenizerFast, self._with(_tokenizer=backend)), method)(*args, **kwargs)

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokenizers import Tokenizer
-
 from mws_hf import __version__
 from mws_hf.cards.facts import CardFacts, read_facts, write_facts
 from mws_hf.cards.readme import FILE, is_free, is_untouched, marked, write_card
@@ -19,6 +17,7 @@ from mws_hf.tokenizer.training_record import rare_entries_said, read_record
 
 if TYPE_CHECKING:
     from huggingface_hub import ModelCardData
+    from tokenizers import Tokenizer
 
     from mws_hf.evaluate.evaluation import EvaluationReport
     from mws_hf.evaluate.running_text import TextScores

@@ -22,8 +22,8 @@ from mws_hf.errors import MwSError
 from mws_hf.text.byte_alphabet import BYTE_CHARACTERS, byte_level_merges, bytes_of, check_added_tokens, to_byte_level
 from mws_hf.text.pattern import Digits, literal_pattern, with_digits
 from mws_hf.text.special import BYTE_TOKENS
-from mws_hf.tokenizer.backend import alphabet_of, check_ids, is_byte_level, pattern_of, tables_of
-from mws_hf.tokenizer.spec import Spec, bpe_model, decoder, entry_of, has_leading_space, special_places, splitter
+from mws_hf.tokenizer.backend import alphabet_of, check_ids, is_byte_level, pattern_of, settle_leading_space, tables_of
+from mws_hf.tokenizer.spec import Spec, bpe_model, decoder, special_places, splitter
 
 
 class ByteTables(NamedTuple):
@@ -45,7 +45,7 @@ def byte_tables(backend: Tokenizer) -> ByteTables:
         )
     if backend.normalizer is not None:
         raise MwSError(f"its normalizer ({type(backend.normalizer).__name__}) would be lost; train without")
-    if has_leading_space(entry_of(backend, "pre_tokenizer")):
+    if settle_leading_space(backend, None):
         raise MwSError("its add_prefix_space would be lost; save it with add_prefix_space=False first")
     if not Spec.of(backend).plain:
         raise MwSError("its BPE has dropout, ignore_merges or affixes, which would be lost; train one without")

@@ -18,7 +18,7 @@ from transformers import PreTrainedTokenizer
 
 from mws_hf.atomic import write_text
 from mws_hf.portable import Held, PortableMixin, home_of
-from mws_hf.text.byte_alphabet import BYTE_OF, Alphabet, built_first, bytes_of
+from mws_hf.text.alphabets import BYTE_OF, Alphabet, built_first, bytes_of
 from mws_hf.text.special import byte_of
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast, read_merges, read_vocab
 from mws_hf.tokenizer.backend import (

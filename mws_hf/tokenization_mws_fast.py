@@ -16,7 +16,7 @@ from transformers.utils import PaddingStrategy
 
 from mws_hf.errors import MwSError
 from mws_hf.portable import Held, PortableMixin, home_of
-from mws_hf.text.byte_alphabet import Alphabet
+from mws_hf.text.alphabets import Alphabet
 from mws_hf.text.special import BYTE_TOKENS
 from mws_hf.tokenizer.backend import base_vocab, build_backend, is_byte_level, pattern_of, settle_leading_space
 from mws_hf.tokenizer.file import load_json, refuse_empty, surrogate_error

@@ -8,7 +8,7 @@ import random
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers
 
-from mws_hf.text.byte_alphabet import BYTE_CHARACTERS, byte_level_merges, character_merges, to_byte_level
+from mws_hf.text.alphabets import BYTE_CHARACTERS, byte_level_merges, character_merges, to_byte_level
 from mws_hf.text.pattern import GPT4_PATTERN, O200K_PATTERN, WORD_PATTERN
 
 PATTERNS = (GPT4_PATTERN, WORD_PATTERN)

@@ -17,7 +17,7 @@ from mws_hf.kernels.heap import pop, push
 from mws_hf.kernels.instructions import leading_zeros, trailing_zeros
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.scanner import OTHER
-from mws_hf.text.byte_alphabet import BYTE_CHARACTERS, built_first, to_byte_level
+from mws_hf.text.alphabets import BYTE_CHARACTERS, built_first, to_byte_level
 from mws_hf.text.special import BYTE_TOKENS
 from mws_hf.text.unicode import classes_of, scanner_kind
 from mws_hf.tokenizer.merging import DRAW_BITS, FIRST, PLACE, SECOND, STEP, Dropout

@@ -29,8 +29,8 @@ from mws_hf.learn.described import (
     Setting,
     descriptions_of,
 )
-from mws_hf.text.alphabets import NAMED_ALPHABETS, characters_of
-from mws_hf.text.byte_alphabet import DEFAULT_ALPHABET, Alphabet, check_added_tokens, check_alphabet_kind
+from mws_hf.text import alphabets
+from mws_hf.text.alphabets import DEFAULT_ALPHABET, NAMED_ALPHABETS, Alphabet, characters_of
 from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, Digits, compiled, with_digits
 from mws_hf.text.special import BYTE_TOKENS, DEFAULT_SPECIAL_TOKENS, check_order, check_special_tokens
 
@@ -114,7 +114,7 @@ class Settings(Described):
             "read).",
             "bytes; characters with the classic criterion",
             '``"bytes"`` writes token strings like ``ĠÑĩ``; ``"characters"`` has byte tokens for characters that were '
-            "not seen, and needs no merges that build characters. See `byte_alphabet.DEFAULT_ALPHABET`.",
+            "not seen, and needs no merges that build characters. See `alphabets.DEFAULT_ALPHABET`.",
             option="--byte-level/--characters",
             shown="bytes; characters with --criterion classic",
         ),
@@ -359,7 +359,7 @@ class Settings(Described):
         self.apart  # noqa: B018  # refuses what cannot be kept apart
         compiled(self.split_pattern)
         if self.alphabet == "bytes":
-            check_added_tokens(self.special_tokens)
+            alphabets.check_added_tokens(self.special_tokens)
 
     def _check_classic(self) -> None:
         if self.criterion == CLASSIC and self.len_norm_factor > self.log_base:
@@ -384,7 +384,7 @@ class Settings(Described):
             lists[name] = tuple(given)
         alphabet, pattern = ("characters", GPT4_PATTERN) if self.is_classic else (DEFAULT_ALPHABET, DEFAULT_PATTERN)
         return lists | {
-            "alphabet": alphabet if self.alphabet is None else check_alphabet_kind(self.alphabet),
+            "alphabet": alphabet if self.alphabet is None else alphabets.check_alphabet_kind(self.alphabet),
             "weights": check_weights(self.weights),
             "special_tokens": check_special_tokens(self.special_tokens),
             "initial_alphabet": characters_of(self.initial_alphabet),

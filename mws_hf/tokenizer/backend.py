@@ -14,7 +14,7 @@ from typing import Any
 from tokenizers import Tokenizer
 
 from mws_hf.errors import MwSError
-from mws_hf.text.byte_alphabet import BYTE_CHARACTERS, Alphabet, byte_level_merges, check_added_tokens
+from mws_hf.text.alphabets import BYTE_CHARACTERS, Alphabet, byte_level_merges, check_added_tokens
 from mws_hf.text.pattern import DEFAULT_PATTERN, NORMALIZATIONS, compiled, literal_pattern
 from mws_hf.text.special import BYTE_TOKENS, check_special_tokens
 from mws_hf.tokenizer.spec import (

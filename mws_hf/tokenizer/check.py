@@ -17,7 +17,7 @@ from tokenizers import Tokenizer
 
 from mws_hf.atomic import staged
 from mws_hf.errors import MissingTokenizerError, MwSError, brief
-from mws_hf.text.byte_alphabet import Alphabet
+from mws_hf.text.alphabets import Alphabet
 from mws_hf.text.pattern import named
 from mws_hf.text.sample_texts import sample_texts
 from mws_hf.text.special import special_roles

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from mws_hf.text.byte_alphabet import Alphabet
+from mws_hf.text.alphabets import Alphabet
 from mws_hf.text.pattern import Digits, named, with_digits
 
 Verdict = Literal["right", "export", "refuses", "wrong", "unknown"]

@@ -12,7 +12,7 @@ from tokenizers import Tokenizer
 
 from mws_hf.atomic import atomic_path
 from mws_hf.errors import MwSError
-from mws_hf.text.byte_alphabet import bytes_of, readable
+from mws_hf.text.alphabets import bytes_of, readable
 from mws_hf.text.special import BYTE_TOKENS
 from mws_hf.tokenizer.backend import is_byte_level, tables_of
 from mws_hf.tokenizer.merging import merge_steps, ranked, symbols_of
@@ -167,7 +167,7 @@ def tracing_tables(backend: Tokenizer) -> Tables:
 class Tracer:
     """A BPE tokenizer whose merges are replayed one by one, after its own normalizer, split and byte fallback.
 
-    A byte-level tokenizer is shown in text: tokens as people read them (`byte_alphabet.readable`), without the merges
+    A byte-level tokenizer is shown in text: tokens as people read them (`alphabets.readable`), without the merges
     that build a character from its bytes.
     """
 

@@ -19,7 +19,7 @@ from tokenizers import Tokenizer
 
 from mws_hf.atomic import atomic_path, staged
 from mws_hf.errors import MwSError
-from mws_hf.text.byte_alphabet import BYTE_CHARACTERS, byte_level_merges, bytes_of, check_added_tokens, to_byte_level
+from mws_hf.text.alphabets import BYTE_CHARACTERS, byte_level_merges, bytes_of, check_added_tokens, to_byte_level
 from mws_hf.text.pattern import Digits, literal_pattern, with_digits
 from mws_hf.text.special import BYTE_TOKENS
 from mws_hf.tokenizer.backend import alphabet_of, check_ids, is_byte_level, pattern_of, settle_leading_space, tables_of

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
 from mws_hf.errors import MwSError, first_line, library_failure
-from mws_hf.text.byte_alphabet import BYTE_OF
+from mws_hf.text.alphabets import BYTE_OF
 from mws_hf.tokenizer.spans import Encoded, spans_in, token_bytes
 from mws_hf.tokenizer.spec import Spec
 

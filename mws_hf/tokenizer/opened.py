@@ -18,7 +18,7 @@ from typing import Any, Literal, cast
 from tokenizers import Tokenizer
 
 from mws_hf.errors import MwSError, SettingError, brief
-from mws_hf.text.byte_alphabet import BYTE_OF, bytes_of
+from mws_hf.text.alphabets import BYTE_OF, bytes_of
 from mws_hf.text.special import byte_of
 from mws_hf.tokenizer import foreign
 from mws_hf.tokenizer.file import load_settings, open_file, read_spec, refuse_empty, token_of

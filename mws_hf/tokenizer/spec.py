@@ -21,7 +21,7 @@ import tokenizers
 from tokenizers import Tokenizer
 
 from mws_hf.errors import MwSError
-from mws_hf.text.byte_alphabet import BYTE_CHARACTERS, BYTE_OF
+from mws_hf.text.alphabets import BYTE_CHARACTERS, BYTE_OF
 from mws_hf.text.pattern import NORMALIZATIONS
 from mws_hf.text.special import byte_of
 

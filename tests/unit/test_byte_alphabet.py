@@ -18,7 +18,7 @@ from mws_hf.evaluate.running_text import score_text
 from mws_hf.evaluate.segment import segment_words
 from mws_hf.extend.base import open_base
 from mws_hf.extend.spelling import raw_bytes
-from mws_hf.text.byte_alphabet import (
+from mws_hf.text.alphabets import (
     BYTE_CHARACTERS,
     BYTE_OF,
     byte_level_merges,

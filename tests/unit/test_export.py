@@ -12,7 +12,7 @@ from tokenizers import Tokenizer
 from transformers import AutoTokenizer
 
 from mws_hf.errors import MwSError
-from mws_hf.text.byte_alphabet import BYTE_CHARACTERS
+from mws_hf.text.alphabets import BYTE_CHARACTERS
 from mws_hf.text.pattern import with_digits
 from mws_hf.text.sample_texts import NATURAL, sample_texts
 from mws_hf.tokenizer.backend import build_backend, tokenizer_tables

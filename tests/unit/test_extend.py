@@ -30,7 +30,7 @@ from mws_hf.extend.new_tokens import (
     missing_characters,
     protect,
 )
-from mws_hf.text.byte_alphabet import bytes_of
+from mws_hf.text.alphabets import bytes_of
 from mws_hf.text.pattern import LLAMA3_PATTERN
 from mws_hf.text.special import BYTE_TOKENS
 from tests.fake_hub import running_hub

@@ -19,7 +19,7 @@ from checks.figures import (
     quality,
     results,
     small_f1,
-    tagger_figures,
+    tagger_leads,
 )
 
 from mws_hf.evaluate.measures import GOLD, TEXT, Measure
@@ -30,8 +30,6 @@ LANGUAGES = {
     "ces": "Czech", "deu": "German", "eng": "English", "fin": "Finnish", "hun": "Hungarian", "rus": "Russian",
     "tur": "Turkish", "ukr": "Ukrainian", "lat": "Latin",
 }  # fmt: skip
-MORFESSOR_ENGLISH = "Morfessor 0.636"
-"""The best rival of English has no row in quality.json: Morfessor on all types (scripts/results/README.md)."""
 
 
 def boundaries() -> str:
@@ -44,8 +42,7 @@ def boundaries() -> str:
         if language == "rus-lexicon":  # its rivals in quality.json are few; the card has the strongest
             rival = f"SentencePiece Unigram {cards()['mws-ru-morphs-8k']['Unigram']['f1'][gold]:.3f}"
         span = f"{ours['f1']:.3f} ({ours['f1_low']:.3f}-{ours['f1_high']:.3f})"
-        best = MORFESSOR_ENGLISH if language == "eng" else rival
-        rows.append([title, span, f"{default['f1']:.3f}", f"{classic['f1']:.3f}", best])
+        rows.append([title, span, f"{default['f1']:.3f}", f"{classic['f1']:.3f}", rival])
     return markdown_table(["gold", "morphs only", "default", "classic", "best rival"], rows)
 
 
@@ -140,9 +137,10 @@ def dropout_table() -> str:
 
 def tagger() -> str:
     """Tabulate by how many points the default's taggers lead, of all words and of words never seen."""
-    given = dict(tagger_figures())
-    columns = [f"{rival}{part}" for part in ("", ".new") for rival in ("bpe", "unigram")]
-    rows = [[LANGUAGES[each], *(f"+{given[f'tagger.{each}.{c}']}" for c in columns)] for each in ("fin", "hun", "tur")]
+    rows = []
+    for each in ("fin", "hun", "tur"):
+        columns = zip(tagger_leads(each, BPE), tagger_leads(each, UNIGRAM), strict=True)
+        rows.append([LANGUAGES[each], *(f"+{lead:.1f}" for column in columns for lead in column)])
     return markdown_table(["points", "BPE", "Unigram", "BPE, new words", "Unigram, new words"], rows)
 
 

@@ -1,13 +1,15 @@
 """Boundary F1 of MwS and every rival on the development gold, from all text of each language.
 
 Text is split by line: every 50th line is held out for fertility, the rest trains. Gold is read to score alone.
-Morfessor learns from 30,000 words of each list at most: those with the smallest hashes, or the most frequent ones; it
-has no vocabulary size. The gold of ParaMA is fetched into the folder of work; without a network it is left out.
+Morfessor learns from 30,000 words of each list at most: those with the smallest hashes, or the most frequent ones, and
+of English from all; it has no vocabulary size. The gold of ParaMA is fetched into the folder of work; without a network
+it is left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from lab import pictures
@@ -16,7 +18,8 @@ from lab.data import GOLDS, HELD_OUT_LINES, lines_of, split_lines
 from lab.parama import gold_file
 from lab.tables import where
 from mws_hf import WordCounts
-from mws_hf.compare import compare, parse_systems
+from mws_hf.compare import compare, parse_systems, rivals
+from mws_hf.compare.morfessor_baseline import build_frequent
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.word_list import lexicon_counts
 from mws_hf.text.markdown import markdown_table
@@ -26,7 +29,11 @@ PARAMA = {language: (f"{language}.parama",) for language in ("fin", "tur", "eng"
 ORDER = ("rus", "rus-lexicon", "fin", "tur", "hun", "ces", "eng", "lat")
 GOLD = {language: (*names, *PARAMA.get(language, ())) for language, names in GOLDS.items()}
 GOLD |= {"rus-lexicon": ("rus.tikhonov",), "lat": ("lat.sigmorphon2022",)}
-MORFESSOR = ("morfessor:types", "morfessor-frequent:text")
+ALL_WORDS = "morfessor-all:types"
+MORFESSOR = ("morfessor:types", "morfessor-frequent:text", ALL_WORDS)
+rivals.RIVALS["morfessor-all"] = rivals.System(
+    "Morfessor on all words", partial(build_frequent, max_types=10**9), sized=False, needs="morfessor"
+)
 SYSTEMS = (
     "mws", "mws-morphs", "mws-classic", "bpe-character:types", "bpe-character:text", "bpe-byte:text", "morph-bpe:types",
     "wordpiece:types", "unigram:types", "unigram:text", "sentencepiece-bpe:text", "sentencepiece-unigram:types",
@@ -44,7 +51,9 @@ FROM = {"rus-lexicon": "lexicon", "lat": "word list"}
 
 
 def exists(cell: Cell) -> bool:
-    """Whether this is gold of the language, and a size that the system has."""
+    """Whether this is gold of the language, and a size that the system has; all words take Morfessor minutes."""
+    if cell["system"] == ALL_WORDS and cell["gold"] != "eng.morphochallenge2010":
+        return False
     return cell["gold"] in GOLD[cell["language"]] and (cell["vocab_size"] is None) == (cell["system"] in MORFESSOR)
 
 

@@ -25,8 +25,7 @@ from mws_hf.corpus.counts_file import (
     fingerprint,
     write_columns,
 )
-from mws_hf.corpus.token_table import summed
-from mws_hf.corpus.token_table_kernels import hash_words
+from mws_hf.corpus.token_table import hash_words, summed
 from mws_hf.errors import MwSError
 from mws_hf.kernels.scanner import write_code_points
 from mws_hf.kernels.threads import in_parts

@@ -26,8 +26,7 @@ from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.files import Reading
 from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.corpus.summing import merge_files
-from mws_hf.corpus.token_table import Shards, TokenTable, merge_tables
-from mws_hf.corpus.token_table_kernels import hash_words
+from mws_hf.corpus.token_table import Shards, TokenTable, hash_words, merge_tables
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, NAMED_PATTERNS, WORD_PATTERN, split
 from tests.examples import FULL, examples, thorough

@@ -30,7 +30,7 @@ from mws_hf.tokenizer.backend import (
     settle_leading_space,
     tables_of,
 )
-from mws_hf.tokenizer.file import read_tokenizer, refuse_empty, surrogate_error
+from mws_hf.tokenizer.file import refuse_empty, surrogate_error
 from mws_hf.tokenizer.merging import (
     Dropout,
     Dropped,
@@ -344,7 +344,7 @@ def _read_backend(
 ) -> Tokenizer:
     """Return the backend whose tables, splitter and normalizer this class takes over."""
     if tokenizer_file is not None and Path(tokenizer_file).is_file() and not tables:
-        return read_tokenizer(tokenizer_file)
+        return open_tokenizer(tokenizer_file).backend
     vocab = read_vocab(tables.pop("vocab", vocab_file)) or base_vocab()
     merges = tables.pop("merges", merges_file)
     return build_backend(vocab, [] if merges is None else read_merges(merges), **tables)

@@ -13,6 +13,7 @@ from mws_hf.cards.facts import CardFacts, read_facts, write_facts
 from mws_hf.cards.readme import FILE, is_free, is_untouched, marked, write_card
 from mws_hf.errors import brief
 from mws_hf.text.markdown import cell
+from mws_hf.tokenizer.opened import open_tokenizer
 from mws_hf.tokenizer.training_record import rare_entries_said, read_record
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def card_of(
     words: Sequence[str] = (),
 ) -> str:
     """Write the text of a card of a tokenizer of one of our classes; `CardFacts` tells what the facts are."""
-    backend = tokenizer.backend_tokenizer if hasattr(tokenizer, "backend_tokenizer") else tokenizer.to_backend()
+    backend = open_tokenizer(tokenizer).backend
     settings, facts = _known(tokenizer, backend)
     said = CardFacts(data=data or "", languages=tuple(languages), license=license or "", words=tuple(words))
     return trained_card(name, backend, facts.with_(**said.to_dict()), settings).to_markdown()
@@ -67,7 +68,7 @@ def settle_card(tokenizer: Any, folder: Path, repository: str, revision: str | N
         return False
     if there is not None and not is_untouched(there):
         return False
-    backend = tokenizer.backend_tokenizer if hasattr(tokenizer, "backend_tokenizer") else tokenizer.to_backend()
+    backend = open_tokenizer(tokenizer).backend
     if not _known(tokenizer, backend)[0]:
         return there is None
     (folder / FILE).write_text(marked(card_of(tokenizer, repository)), encoding="utf-8", newline="\n")
@@ -171,8 +172,6 @@ def _beside(report: EvaluationReport) -> tuple[list[str], list[list[str]]]:
 
 def trained_card(name: str, tokenizer: Tokenizer, facts: CardFacts, settings: Mapping[str, Any]) -> Card:
     """Describe a tokenizer of which nothing was measured: words of its training shown cut, or those of `facts`."""
-    from mws_hf.tokenizer.opened import open_tokenizer
-
     words = facts.words or settings.get("sample_words", ())
     examples = list(zip(words, open_tokenizer(tokenizer).cut(words), strict=True))
     return Card(name, facts, settings, tokenizer.get_vocab_size(), examples)

@@ -39,7 +39,7 @@ def evaluate_command(
     """Score tokenizers against gold morpheme segmentations, and on running text.
 
     Works for any Hugging Face tokenizer, in a directory or on the Hub, for a tokenizer.json by itself, and for a
-    SentencePiece model (pip install sentencepiece). A Morfessor model saved as text (pip install morfessor) and a file
+    SentencePiece model. A Morfessor model saved as text (pip install morfessor) and a file
     of segmentations, word<TAB>pieces, cut words alone: they are scored on gold, not on text.
 
     Gold formats, found from the content: word<TAB>m1 m2, SIGMORPHON 2022, Morpho Challenge,

@@ -252,7 +252,7 @@ def ngram_bits(
     best = min(aside, key=lambda order: aside[order])
     scored = score_orders(stream_of(train_ids, vocabulary), stream_of(held_ids, vocabulary), vocabulary, [best])[best]
     lengths = np.array([len(ids) for ids in held_ids], np.int64)
-    decoded = opened.decode([ids.tolist() for ids in held_ids]) or [""] * len(held_ids)  # none is empty
+    decoded = opened.decode([ids.tolist() for ids in held_ids])
     return NgramBits(
         nats=np.add.reduceat(scored.nats, np.concatenate(([0], np.cumsum(lengths + 1)[:-1]))),
         n_bytes=_sizes(held_out),

@@ -99,23 +99,10 @@ def named_tokens(folder: Path) -> set[str]:
     return found
 
 
-def open_class(directory: Path) -> Any:
-    """Open a tokenizer of transformers by its class; where that is code of its own, which is never run, the stock one.
-
-    Raises:
-        MwSError: there is none that transformers can open.
-    """
-    opened = open_tokenizer(directory, by_class=True)
-    if not isinstance(opened.live, Tokenizer):
-        return opened.live
-    from transformers import PreTrainedTokenizerFast  # noqa: PLC0415  (seconds to import, and seldom needed)
-
-    return PreTrainedTokenizerFast.from_pretrained(directory, local_files_only=True)
-
-
 def _counted_by_class(opened: Opened, folder: Path) -> list[dict[str, Any]]:
     """Return the entries of added tokens that a tokenizer.json lacks, with the ids that its class gives them."""
-    here, counted = opened.backend.get_vocab(), open_class(folder).backend_tokenizer
+    here = opened.backend.get_vocab()
+    counted = open_tokenizer(folder, by_class=True).of_transformers.backend_tokenizer
     vocab = counted.get_vocab()
     if any(vocab.get(token) != number for token, number in here.items()):
         raise MwSError(

@@ -18,7 +18,7 @@ from safetensors import SafetensorError, safe_open
 from mws_hf.atomic import staged
 from mws_hf.cards.readme import is_untouched
 from mws_hf.errors import MwSError
-from mws_hf.extend.base import open_class, read_ids, write_json
+from mws_hf.extend.base import read_ids, write_json
 from mws_hf.extend.embeddings import (
     LOST,
     TransplantReport,
@@ -33,6 +33,7 @@ from mws_hf.tokenizer.file import load_json, load_settings
 from mws_hf.tokenizer.hub import snapshot
 from mws_hf.tokenizer.ids import renumber_model
 from mws_hf.tokenizer.layout import IDS_FILE, INDEX, Of, files, is_of, patterns
+from mws_hf.tokenizer.opened import open_tokenizer
 from mws_hf.tokenizer.rows import (
     read_tensor_header,
     shard_of_tensors,
@@ -68,7 +69,7 @@ def transplant_directory(
     """
     check_init(init)
     source, target = _local(model), _local(tokenizer)
-    old_tokenizer, new_tokenizer = open_class(source), open_class(target)
+    old_tokenizer, new_tokenizer = (open_tokenizer(each, by_class=True).of_transformers for each in (source, target))
     shards, settings = shard_of_tensors(source), load_settings(source / "config.json")
     tables = vocabulary_tables(stored_tensors(source), settings)
     rows = usable_tables(tables, settings, source)

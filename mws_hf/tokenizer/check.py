@@ -16,7 +16,7 @@ import regex
 from tokenizers import Tokenizer
 
 from mws_hf.atomic import staged
-from mws_hf.errors import MissingTokenizerError, MwSError, brief
+from mws_hf.errors import MwSError, brief
 from mws_hf.text.alphabets import Alphabet
 from mws_hf.text.pattern import named
 from mws_hf.text.sample_texts import sample_texts
@@ -30,7 +30,6 @@ from mws_hf.tokenizer.file import (
     config_text,
     load_settings,
     portable_config,
-    read_tokenizer,
     refuse_empty,
     uses_stock_module,
 )
@@ -38,6 +37,7 @@ from mws_hf.tokenizer.foreign import holds_other_entries
 from mws_hf.tokenizer.ids import REPAIR, Finding, model_rows, named_ids
 from mws_hf.tokenizer.layout import ADDED_FILE, CONFIG_FILE, NOTEBOOK_FILES, TOKENIZER_FILE, Of, files
 from mws_hf.tokenizer.layout import RECORD_FILE as TRAINING_FILE
+from mws_hf.tokenizer.opened import open_tokenizer
 from mws_hf.tokenizer.rows import Table, per_layer_rows, stored_tensors, vocabulary_tables
 from mws_hf.tokenizer.spec import Spec, has_leading_space, parts_of, split_of, without_limits
 from mws_hf.tokenizer.training_record import belongs, rare_entries_said, read_record
@@ -97,11 +97,9 @@ class Report(NamedTuple):
 
 def check(directory: Path) -> Report:
     """Look at a tokenizer directory; MwSError where there is none, or a damaged one."""
-    if not directory.is_dir():
-        raise MissingTokenizerError(f"{directory}: no such directory; give one written by save_pretrained")
     if not (directory / TOKENIZER_FILE).is_file():
         refuse_empty(str(directory), directory)
-    backend = read_tokenizer(directory / TOKENIZER_FILE)
+    backend = open_tokenizer(directory).backend
     settings = load_settings(directory / CONFIG_FILE)
     model = load_settings(directory / "config.json")
     ids = 1 + max(backend.get_vocab(with_added_tokens=True).values(), default=-1)
@@ -300,11 +298,9 @@ def _beside_a_model(
 
 
 def _other_by_class(directory: Path, backend: Tokenizer) -> str | None:
-    """Say how `AutoTokenizer` of this transformers differs from tokenizer.json on the sample; None: nowhere."""
-    from transformers import AutoTokenizer  # a second, where it is needed
-
+    """Say how its class in this transformers differs from tokenizer.json on the sample; None: nowhere."""
     try:
-        tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
+        tokenizer = open_tokenizer(directory, by_class=True).live
         texts = [*sample_texts(), "e\u0301 и\u0306 가"]  # letters that NFC changes
         bare = without_limits(backend)
         wrong = [text for text in texts if tokenizer(text)["input_ids"] != bare.encode(text).ids]
@@ -369,7 +365,7 @@ def repair(directory: Path) -> list[str]:
     if (name is not None and name not in NEUTRAL_CLASSES) or "alphabet" not in before.facts:
         what = f"its tokenizer_class is {name}" if name not in NEUTRAL_CLASSES else "its pre-tokenizer is of other form"
         raise MwSError(f"{directory}: no MwS tokenizer, for {what}; naming another class might change its ids")
-    backend = read_tokenizer(directory / TOKENIZER_FILE)
+    backend = open_tokenizer(directory).backend
     added = [token.content for token in backend.get_added_tokens_decoder().values() if token.special]
     mended = portable_config(
         settings or {"unk_token": None, "bos_token": None, "eos_token": None, **special_roles(added)}

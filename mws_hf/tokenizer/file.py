@@ -180,24 +180,19 @@ def read_spec(file: str | os.PathLike[str]) -> dict[str, Any]:
         raise MwSError(f"{file}: {error}") from error
 
 
-def open_file(file: str | os.PathLike[str]) -> tuple[Tokenizer, dict[str, Any]]:
-    """Return the tokenizer in a tokenizer.json, and the file as written; all readers of such files call this."""
+def open_file(file: str | os.PathLike[str]) -> Tokenizer:
+    """Return the tokenizer in a tokenizer.json; `opened.open_tokenizer` calls this for everybody else."""
     spec = read_spec(file)
     if not spec["model"]["vocab"]:
         raise MissingTokenizerError(f"{file}: no tokenizer, for its vocabulary has no entries; give a trained one")
     try:
-        return Tokenizer.from_file(os.fspath(file)), spec
+        return Tokenizer.from_file(os.fspath(file))
     except BaseException as error:  # the bindings raise nothing narrower, and panics are no Exception
         if library_failure(error) is None:
             raise
         raise MwSError(
             f"{file}: not a tokenizer.json this version of tokenizers can read ({first_line(error)}); save it again"
         ) from error
-
-
-def read_tokenizer(file: str | os.PathLike[str]) -> Tokenizer:
-    """Read the tokenizer in a tokenizer.json."""
-    return open_file(file)[0]
 
 
 def token_of(settings: dict[str, Any], role: str, where: Path) -> str | None:
@@ -223,7 +218,7 @@ def check_directory(name: str | os.PathLike[str]) -> None:
         if not isinstance(content, dict) and each != "merges.json":  # merges may be a bare list
             raise MwSError(f"{directory / each}: not a JSON object; save the tokenizer again")
     if file.is_file():
-        read_tokenizer(file)
+        open_file(file)
 
 
 def refuse_empty(name: str | None, place: Path | None = None) -> None:

@@ -20,7 +20,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 
 from mws_hf.errors import MwSError, first_line, library_failure
 from mws_hf.text.alphabets import BYTE_OF
-from mws_hf.tokenizer.spans import Encoded, spans_in, token_bytes
+from mws_hf.tokenizer.spans import token_bytes
 from mws_hf.tokenizer.spec import Spec
 
 SPACE, END = "▁", "</s>"
@@ -110,25 +110,6 @@ class _Piece(NamedTuple):
     text: str
     score: float
     type: int
-
-
-def sentence_piece_library(file: Path) -> tuple[Any, Callable[[Sequence[str]], list[Encoded]]]:
-    """Open a model by its own library; return the library's object and a function that encodes texts."""
-    try:
-        processor = needed("sentencepiece").SentencePieceProcessor(model_file=str(file))
-    except (RuntimeError, OSError) as error:
-        raise MwSError(f"{file}: not a SentencePiece model that can be read ({first_line(error)})") from error
-
-    def encode(texts: Sequence[str]) -> list[Encoded]:
-        encoded: list[Encoded] = []
-        for text in texts:
-            ids, tokens = processor.encode(text), processor.encode(text, out_type=str)
-            normalized, offsets = processor.normalize(text, with_offsets=True)
-            spans = spans_in(normalized, offsets, tokens, list(map(processor.is_byte, ids)))
-            encoded.append(Encoded(ids, tokens, spans))
-        return encoded
-
-    return processor, encode
 
 
 def sentence_piece(file: Path) -> Tokenizer:

@@ -19,6 +19,7 @@ from mws_hf.text.sample_texts import sample_texts
 from mws_hf.text.special import BYTE_TOKENS, check_special_tokens, special_settings
 from mws_hf.tokenizer.backend import build_backend, check_ids, check_merges, is_byte_level, pattern_of, tables_of
 from mws_hf.tokenizer.file import load_json
+from mws_hf.tokenizer.opened import open_tokenizer
 from mws_hf.tokenizer.spec import without_limits
 
 VOCABULARY_FILE = "vocabulary.json"
@@ -68,7 +69,7 @@ def export_notebook(tokenizer: Any, directory: str | os.PathLike[str]) -> tuple[
         MwSError: the two files cannot carry the tokenizer exactly (byte-level, a normalizer, tokens added around a
             text, ...), or the directory cannot be written; then nothing is.
     """
-    backend = tokenizer.backend_tokenizer if getattr(tokenizer, "is_fast", False) else tokenizer.to_backend()
+    backend = open_tokenizer(tokenizer).backend
     if is_byte_level(backend):
         raise MwSError(
             "the notebook's two files hold characters, and this tokenizer is byte-level; "

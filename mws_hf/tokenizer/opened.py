@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -46,23 +46,14 @@ class Opened:
         name: as messages and tables call it.
         place: the directory or file that it lies in; None where that is not known.
         live: the object of `tokenizers` or transformers, if there is one.
-        make_backend: makes the backend of a tokenizer that is written in another form.
-        encoding: the function of texts, where the backend is not asked.
         cutting: the function of a word, of a segmenter.
-        size, unknown, decoding, merged: as the properties tell, where the backend is not asked.
         ends: the token that ends a text, where no tokenizer_config.json tells.
     """
 
     name: str
     place: Path | None = None
     live: Any = None
-    make_backend: Callable[[], Tokenizer] | None = None
-    encoding: Callable[[Sequence[str]], list[Encoded]] | None = None
     cutting: Callable[[str], Sequence[str]] | None = None
-    size: int = 0
-    unknown: int | None = None
-    decoding: Callable[[list[list[int]]], list[str]] | None = None
-    merged: Callable[[], Iterable[tuple[str, str]]] | None = None
     ends: str | None = None
 
     @property
@@ -76,10 +67,19 @@ class Opened:
         backend = getattr(self.live, "backend_tokenizer", self.live)
         if isinstance(backend, Tokenizer):
             return backend
-        if self.make_backend is not None:
-            return self.make_backend()
         self._check_encodes()
+        if hasattr(self.live, "to_backend"):
+            return cast("Tokenizer", self.live.to_backend())
         raise MwSError(f"{self.name} has no Rust backend; save it and load the directory with PreTrainedTokenizerFast")
+
+    @property
+    def of_transformers(self) -> Any:
+        """The object of transformers; of the stock class, read from its directory, where its own code was not run."""
+        if not isinstance(self.live, Tokenizer):
+            return self.live
+        from transformers import PreTrainedTokenizerFast  # noqa: PLC0415  (seconds to import, and seldom needed)
+
+        return PreTrainedTokenizerFast.from_pretrained(self.folder, local_files_only=True)
 
     @cached_property
     def spec(self) -> Spec:
@@ -132,6 +132,11 @@ class Opened:
         """Whether it cuts words alone."""
         return self.cutting is not None
 
+    @property
+    def _is_slow(self) -> bool:
+        """Whether it is of a class that works in Python, and is asked itself."""
+        return self.live is not None and not isinstance(getattr(self.live, "backend_tokenizer", self.live), Tokenizer)
+
     def _check_encodes(self) -> None:
         if self.cutting is not None:
             raise MwSError(
@@ -140,30 +145,40 @@ class Opened:
             )
 
     @cached_property
-    def _encode(self) -> Callable[[Sequence[str]], list[Encoded]]:
-        return self.encoding or partial(_encode_by, _plain(self.backend))
+    def _plain(self) -> Tokenizer:
+        """The backend without limits and special tokens, whose offsets keep the space before a word."""
+        try:
+            plain = without_limits(self.backend)
+            set_part(plain, "post_processor", EMPTY_TEMPLATE)
+        except Exception:  # a component written in Python cannot be copied; use the caller's object as it is
+            return self.backend
+        return plain
 
     def encode(self, texts: Sequence[str]) -> list[Encoded]:
         """Cut texts into tokens, without special tokens, truncation or padding; MwSError of a segmenter."""
         self._check_encodes()
-        return self._encode(texts)
+        if self._is_slow:
+            return [_encode_slowly(self.live, text) for text in texts]
+        starts = range(0, len(texts), _BATCH)
+        batches = (self._plain.encode_batch(list(texts[i : i + _BATCH]), add_special_tokens=False) for i in starts)
+        return [Encoded(item.ids, item.tokens, item.offsets) for batch in batches for item in batch]
 
-    def decode(self, batch: list[list[int]]) -> list[str] | None:
-        """Return the texts of lists of ids, special tokens and spaces as they are; None where it cannot decode."""
-        if self.encoding is not None:
-            return None if self.decoding is None else self.decoding(batch)
+    def decode(self, batch: list[list[int]]) -> list[str]:
+        """Return the texts of lists of ids, special tokens and spaces as they are."""
+        if self._is_slow:
+            return [self.live.decode(item, clean_up_tokenization_spaces=False) for item in batch]
         return self.backend.decode_batch(batch, skip_special_tokens=False)
 
-    @cached_property
+    @property
     def vocabulary_size(self) -> int:
         """The number of entries, added tokens included."""
-        return self.size if self.encoding is not None else self.backend.get_vocab_size()
+        return len(self.live) if self._is_slow else self.backend.get_vocab_size()
 
     @cached_property
     def unknown_id(self) -> int | None:
         """The id of the token for what is not in the vocabulary."""
-        if self.encoding is not None:
-            return self.unknown
+        if self._is_slow:
+            return getattr(self.live, "unk_token_id", None)
         if self.spec.kind == "Unigram":
             return cast("int | None", self.spec.model["unk_id"])
         token = self.spec.model.get("unk_token")
@@ -172,17 +187,16 @@ class Opened:
     @cached_property
     def parts(self) -> dict[str, tuple[str, str]] | None:
         """The two tokens that each token's merge joins; None where products are not their parts in a row."""
-        if self.encoding is not None:
-            merges = None if self.merged is None else self.merged()
-        else:
-            prefixed = self.spec.model.get("continuing_subword_prefix")
-            merges = self.spec.merges if self.spec.kind == "BPE" and not prefixed else None
-        return None if merges is None else {left + right: (left, right) for left, right in reversed(list(merges))}
+        if self._is_slow and not hasattr(self.live, "to_backend"):
+            return None
+        if self.spec.kind != "BPE" or self.spec.model.get("continuing_subword_prefix"):
+            return None
+        return {left + right: (left, right) for left, right in reversed(self.spec.merges)}
 
     @cached_property
     def adds_space(self) -> bool:
         """Whether the tokenizer itself puts a word mark before a text (SentencePiece's dummy prefix)."""
-        if self.encoding is not None:
+        if self._is_slow:
             return "".join(self.encode(["a"])[0].tokens)[:1] in _MARKS
         normalizer, splitter = self.backend.normalizer, self.backend.pre_tokenizer
         text = "a" if normalizer is None else normalizer.normalize_str("a")  # one of several is false in old versions
@@ -264,9 +278,8 @@ def open_tokenizer(source: Any, *, by_class: bool = False, name: str | None = No
         source: a directory, a tokenizer.json, a SentencePiece model or a directory with nothing else, a Morfessor model
             saved as text (``morfessor-train -S``), a file in a format of `mws_hf.corpus.segmentations`, the name of a
             pretrained tokenizer, a Hub name; an object of `tokenizers` or transformers; or a function word -> pieces.
-        by_class: cut as the program does that the tokenizer comes from: the class that tokenizer_config.json names,
-            which may cut otherwise than tokenizer.json alone (one with code of its own is never run), or the library of
-            SentencePiece.
+        by_class: cut as the class does that tokenizer_config.json names,
+            which may cut otherwise than tokenizer.json alone; one with code of its own is never run.
         name: what messages and tables call it; by default the source as it was given.
 
     Raises:
@@ -277,7 +290,7 @@ def open_tokenizer(source: Any, *, by_class: bool = False, name: str | None = No
     if isinstance(source, (str, os.PathLike)):
         place = tokenizer_place(source)
         called = name or os.fspath(source)
-        return _of_directory(place, called, by_class) if place.is_dir() else _of_any_file(place, called, by_class)
+        return _of_directory(place, called, by_class) if place.is_dir() else _of_any_file(place, called)
     called = name or type(source).__name__
     if isinstance(source, Tokenizer):
         if not source.get_vocab_size():
@@ -285,10 +298,8 @@ def open_tokenizer(source: Any, *, by_class: bool = False, name: str | None = No
         return Opened(called, live=source)
     if hasattr(source, "all_special_tokens") and len(source) <= len(source.all_special_tokens):
         refuse_empty(f"a {called}")
-    if isinstance(getattr(source, "backend_tokenizer", None), Tokenizer):
+    if hasattr(source, "backend_tokenizer") or hasattr(source, "convert_tokens_to_ids"):
         return Opened(called, home_of(source), source)
-    if hasattr(source, "tokenize") and hasattr(source, "convert_tokens_to_ids"):
-        return _of_slow(source, called)
     if callable(source):
         return Opened(called, cutting=source)
     raise MwSError(f"a {called} is no tokenizer; give a directory, a tokenizer.json or an object")
@@ -304,12 +315,12 @@ def _of_directory(place: Path, name: str, by_class: bool) -> Opened:
     file, config = place / TOKENIZER_FILE, place / CONFIG_FILE
     if file.is_file():
         if not by_class or not config.is_file() or "auto_map" in load_settings(config):
-            return Opened(name, place, open_file(file)[0])
+            return Opened(name, place, open_file(file))
         read_spec(file)  # whatever class reads it
     elif not config.is_file() and not (place / "config.json").is_file():
         found = [path for path in sorted(place.glob("*.model")) if path.name != "tiktoken.model"]
         if len(found) == 1:
-            return _of_any_file(found[0], name, by_class)
+            return _of_any_file(found[0], name)
         refuse_empty(name, place)
     from transformers import AutoTokenizer  # noqa: PLC0415  (seconds to import, and seldom needed)
 
@@ -322,21 +333,14 @@ def _of_directory(place: Path, name: str, by_class: bool) -> Opened:
             raise MwSError(f"{reason}; mend tokenizer_config.json, or give {file} to take that alone") from error
         alone = next((f", or give {path} to take that alone" for path in sorted(place.glob("*.model"))), "")
         raise MwSError(f"{reason}; it needs a tokenizer.json{alone}") from error
-    _check_vocabulary(tokenizer, place, name)
-    return (
-        _of_slow(tokenizer, name, place) if not getattr(tokenizer, "is_fast", False) else Opened(name, place, tokenizer)
-    )
-
-
-def _check_vocabulary(tokenizer: Any, place: Path, name: str) -> None:
-    """Refuse what transformers makes of a place that lacks the files of a vocabulary: special tokens alone."""
-    files = getattr(type(tokenizer), "vocab_files_names", {}).values()
-    absent = files and not any((place / file).is_file() for file in files)
+    needed = getattr(type(tokenizer), "vocab_files_names", {}).values()
+    absent = needed and not any((place / each).is_file() for each in needed)
     if absent or set(tokenizer.get_vocab()) <= set(tokenizer.all_special_tokens):
-        refuse_empty(name, place)
+        refuse_empty(name, place)  # transformers makes special tokens alone of a place without a vocabulary
+    return Opened(name, place, tokenizer)
 
 
-def _of_any_file(place: Path, name: str, by_class: bool) -> Opened:
+def _of_any_file(place: Path, name: str) -> Opened:
     head = foreign.first_bytes(place)
     if head.startswith(foreign.PICKLES):
         raise MwSError(
@@ -346,74 +350,21 @@ def _of_any_file(place: Path, name: str, by_class: bool) -> Opened:
     if place.name in ("tekken.json", "vocab.txt") or place.suffix == ".tiktoken" or _TIKTOKEN.match(head):
         refuse_empty(str(place), place)
     if place.suffix == ".json" or head.lstrip().startswith(b"{"):
-        return Opened(name, place, open_file(place)[0])
+        return Opened(name, place, open_file(place))
     if _MORFESSOR.match(head):
         return Opened(name, place, cutting=foreign.morfessor(place))
     if place.suffix in (".model", ".spm") or (head.startswith(b"\n") and b"\0" in head):
-        if by_class:
-            return _of_sentence_piece(place, name)
         backend = foreign.sentence_piece(place)
         return Opened(name, place, backend, ends=foreign.END if backend.token_to_id(foreign.END) is not None else None)
     return Opened(name, place, cutting=foreign.segmentations(place))
 
 
-def _plain(original: Tokenizer) -> Tokenizer:
-    """Copy a tokenizer without limits and special tokens, whose offsets keep the space before a word."""
-    try:
-        backend = without_limits(original)
-        set_part(backend, "post_processor", EMPTY_TEMPLATE)
-    except Exception:  # a component written in Python cannot be copied; use the caller's object as it is
-        return original
-    return backend
-
-
-def _encode_by(backend: Tokenizer, texts: Sequence[str]) -> list[Encoded]:
-    encoded: list[Encoded] = []
-    for start in range(0, len(texts), _BATCH):
-        batch = backend.encode_batch(list(texts[start : start + _BATCH]), add_special_tokens=False)
-        encoded += [Encoded(item.ids, item.tokens, item.offsets) for item in batch]
-    return encoded
-
-
-def _of_slow(tokenizer: Any, name: str, place: Path | None = None) -> Opened:
+def _encode_slowly(tokenizer: Any, text: str) -> Encoded:
+    """Encode a text by a class that works in Python; the token strings are laid on the text."""
     byte_of_character: dict[str, int] = getattr(tokenizer, "byte_decoder", None) or {}
-    unknown = getattr(tokenizer, "unk_token", None)
-
-    def encode(texts: Sequence[str]) -> list[Encoded]:
-        encoded: list[Encoded] = []
-        for text in texts:
-            tokens = tokenizer.tokenize(text)
-            pieces = [None if token == unknown else token_bytes(token, byte_of_character) for token in tokens]
-            encoded.append(Encoded(tokenizer.convert_tokens_to_ids(tokens), tokens, align(text, pieces)))
-        return encoded
-
-    def decode(batch: list[list[int]]) -> list[str]:
-        return [tokenizer.decode(item, clean_up_tokenization_spaces=False) for item in batch]
-
-    return Opened(
-        name,
-        place or home_of(tokenizer),
-        tokenizer,
-        make_backend=getattr(tokenizer, "to_backend", None),
-        encoding=encode,
-        size=len(tokenizer),
-        unknown=getattr(tokenizer, "unk_token_id", None),
-        decoding=decode,
-        merged=(lambda: tokenizer.bpe_ranks) if hasattr(tokenizer, "bpe_ranks") else None,
-    )
-
-
-def _of_sentence_piece(file: Path, name: str) -> Opened:
-    processor, encode = foreign.sentence_piece_library(file)
-    return Opened(
-        name,
-        file,
-        make_backend=lambda: foreign.sentence_piece(file),
-        encoding=encode,
-        size=len(processor),
-        unknown=processor.unk_id(),
-        decoding=processor.decode,
-    )
+    unknown, tokens = getattr(tokenizer, "unk_token", None), tokenizer.tokenize(text)
+    pieces = [None if token == unknown else token_bytes(token, byte_of_character) for token in tokens]
+    return Encoded(tokenizer.convert_tokens_to_ids(tokens), tokens, align(text, pieces))
 
 
 def _within(encoded: Encoded, lead: int) -> Encoded:

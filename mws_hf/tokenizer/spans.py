@@ -88,25 +88,3 @@ def _align_bytes(data: bytes, pieces: Sequence[bytes | None]) -> list[Span] | No
     elif data[place:].strip():
         return None
     return spans
-
-
-def spans_in(
-    normalized: str, offsets: Sequence[int], tokens: Sequence[str], are_bytes: Sequence[bool]
-) -> list[Span] | None:
-    """Lay tokens, whose strings or bytes spell the normal form of a text, on the text itself; None where they do not.
-
-    `offsets` are, for each character of the normal form and for its end, the place in the text.
-
-    >>> spans_in("▁да", [0, 0, 1, 2], ["▁", "<0xD0>", "<0xB4>", "а"], [False, True, True, False])
-    [(0, 0), (0, 1), (0, 1), (1, 2)]
-    """
-    characters = [index for index, character in enumerate(normalized) for _ in character.encode()]
-    sizes = [1 if byte else len(token.encode()) for token, byte in zip(tokens, are_bytes, strict=True)]
-    if sum(sizes) != len(characters):
-        return None
-    spans, place = [], 0
-    for size in sizes:
-        first, last = characters[place], characters[place + size - 1]
-        spans.append((offsets[first], offsets[last + 1]))
-        place += size
-    return spans

@@ -20,7 +20,6 @@ from mws_hf.encode import encode_corpus
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import NAMED_PATTERNS, check_backtracking
 from mws_hf.tokenizer.backend import base_vocab, build_backend
-from mws_hf.tokenizer.file import read_tokenizer
 from mws_hf.tokenizer.opened import open_tokenizer
 from tests.in_process import invoke
 from tests.processes import mws, one_line
@@ -237,7 +236,7 @@ def test_a_tokenizer_is_refused_wherever_it_is_read(name, tmp_path):
     (folder / "tokenizer_config.json").write_text('{"eos_token": "<|endoftext|>"}', encoding="utf-8")
     (tmp_path / "text.txt").write_text("on no on\n", encoding="utf-8")
     if message is None:  # nothing is wrong with it
-        assert read_tokenizer(folder / "tokenizer.json").encode("on").ids == []
+        assert open_tokenizer(folder).backend.encode("on").ids == []
         return
     for arguments in (
         ("segment", folder, "on"),

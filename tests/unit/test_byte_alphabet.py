@@ -31,8 +31,8 @@ from mws_hf.text.pattern import NAMED_PATTERNS
 from mws_hf.tokenizer.backend import base_vocab, build_backend, is_byte_level, pattern_of, tables_of, tokenizer_tables
 from mws_hf.tokenizer.check import check
 from mws_hf.tokenizer.explain import Tracer
-from mws_hf.tokenizer.file import read_tokenizer
 from mws_hf.tokenizer.notebook import export_notebook
+from mws_hf.tokenizer.opened import open_tokenizer
 from mws_hf.tokenizer.spans import cuts_within
 from tests.examples import examples, some
 from tests.small_tokenizers import ADVERSARIAL, small_fast, small_slow
@@ -265,7 +265,7 @@ def test_slow_class_reads_any_byte_level_file_of_the_shape(tmp_path):
     backend.save(str(tmp_path / "tokenizer.json"))
     slow, fast = (kind.from_pretrained(tmp_path) for kind in (MwSTokenizer, MwSTokenizerFast))
     for text in ADVERSARIAL:
-        assert slow.encode(text) == fast.encode(text) == read_tokenizer(tmp_path / "tokenizer.json").encode(text).ids
+        assert slow.encode(text) == fast.encode(text) == open_tokenizer(tmp_path).backend.encode(text).ids
     assert isinstance(fast.backend_tokenizer, Tokenizer) and isinstance(
         fast.backend_tokenizer.decoder, decoders.ByteLevel
     )

@@ -21,7 +21,6 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from mws_hf.errors import MwSError
 from mws_hf.evaluate import bits_differences, evaluate, ngram_bits
 from mws_hf.evaluate.ngram_bits import discounts_of, score_orders, stream_of
-from mws_hf.tokenizer.opened import open_tokenizer
 from tests.examples import examples
 from tests.small_tokenizers import small_fast, small_slow
 
@@ -283,11 +282,6 @@ def test_any_tokenizer_and_a_note_where_text_is_lost():
 def test_slow_tokenizers_are_measured_like_fast_ones():
     fast, slow = (ngram_bits(make(), sentences(50), ["пер 漢 the", "ab  ab"]) for make in (small_fast, small_slow))
     assert (slow.value, slow.restored.tolist()) == (fast.value, [True, True])
-
-
-def test_nothing_is_restored_without_a_way_back():
-    encoder = replace(open_tokenizer(small_slow()), decoding=None)
-    assert not ngram_bits(encoder, sentences(50), ["ab  ab"]).restored.any()
 
 
 def test_differences_need_the_same_documents():

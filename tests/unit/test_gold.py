@@ -245,7 +245,7 @@ def segmenter(tmp_path):
 
 def test_a_sentence_piece_model_gives_its_own_ids_and_its_text_back(model):
     spm = pytest.importorskip("sentencepiece")
-    encoder, processor = open_tokenizer(model, by_class=True), spm.SentencePieceProcessor(model_file=str(model))
+    encoder, processor = open_tokenizer(model), spm.SentencePieceProcessor(model_file=str(model))
     assert encoder.vocabulary_size == len(processor) and encoder.adds_space
     for line, encoded in zip(NATURAL, encoder.encode(NATURAL), strict=True):
         assert encoded.ids == processor.encode(line)
@@ -254,7 +254,7 @@ def test_a_sentence_piece_model_gives_its_own_ids_and_its_text_back(model):
 
 @given(st.text(max_size=20))
 def test_spans_of_sentence_piece_cover_the_text_in_order(model, text):
-    spans = open_tokenizer(model, by_class=True).encode([text])[0].spans
+    spans = open_tokenizer(model).encode([text])[0].spans
     assert spans is not None
     assert all(0 <= start <= end <= len(text) for start, end in spans)
     assert [start for start, _ in spans] == sorted(start for start, _ in spans)

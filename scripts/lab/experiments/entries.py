@@ -23,7 +23,7 @@ from mws_hf.cards.group_facts import training_facts
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.text.markdown import markdown_table
-from mws_hf.tokenizer.file import read_tokenizer
+from mws_hf.tokenizer.opened import open_tokenizer
 
 AXES = {"language": list(GOLD), "size": (8000, 32000), "system": ("mws", "bpe-byte")}
 SHARED = 1
@@ -36,7 +36,7 @@ def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
     counts = count_documents(head(lines, 30e6))
     for cell in cells:
         directory = trained(cell["system"], counts, cell["size"], place.work / "entries" / cell["language"])
-        backend = read_tokenizer(directory / "tokenizer.json")
+        backend = open_tokenizer(directory).backend
         yield (
             cell,
             {

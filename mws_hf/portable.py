@@ -1,4 +1,4 @@
-"""What both tokenizer classes share: segment, explain, saving for any client, and loading with errors to act on."""
+"""What both tokenizer classes share: segment, explain, saving, loading with errors to act on; and a `Training`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import glob
 import os
 import re
 import tempfile
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -15,11 +17,15 @@ from mws_hf.atomic import staged
 from mws_hf.errors import MwSError
 from mws_hf.text.alphabets import check_added_tokens
 from mws_hf.tokenizer.file import check_directory, load_json, read_spec, write_files
-from mws_hf.tokenizer.layout import CONFIG_FILE, STALE, TOKENIZER_FILE
+from mws_hf.tokenizer.layout import CONFIG_FILE, EVIDENCE_FILE, RECORD_FILE, STALE, TOKENIZER_FILE
 from mws_hf.tokenizer.spec import without_limits
-from mws_hf.tokenizer.training_record import merges_digest
+from mws_hf.tokenizer.training_record import merges_digest, record_bytes
 
 if TYPE_CHECKING:
+    from mws_hf.corpus.groups import GroupedCounts
+    from mws_hf.learn.evidence.posteriors import Evidence
+    from mws_hf.learn.settings import Settings
+    from mws_hf.learn.vocabulary import LearnedVocabulary
     from mws_hf.tokenizer.explain import Explanation
 
 
@@ -31,6 +37,46 @@ class Held:
 
     def __reduce__(self) -> tuple[type[Held], tuple[()]]:
         return Held, ()
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """Settings and figures of a training, as its record keeps them, and its boundary evidence where there is any.
+
+    `table` is that evidence as it is laid out for its file. A copied or pickled tokenizer leaves both behind.
+    """
+
+    settings: dict[str, Any]
+    evidence: Evidence | None = None
+    table: Future[Any] | None = None
+
+    @classmethod
+    def of(cls, settings: Settings, learned: LearnedVocabulary, backend: Tokenizer, groups: GroupedCounts) -> Training:
+        """Put together settings, evidence, and what the tokenizer built does to the words."""
+        from mws_hf.cards.group_facts import training_facts  # only now, for it imports the encoder
+
+        table = None
+        if learned.evidence is not None:
+            from mws_hf.learn.any_word import evidence_table  # inference must not load the learner
+
+            beside = ThreadPoolExecutor(1)
+            table = beside.submit(evidence_table, learned.evidence)
+            beside.shutdown(wait=False)
+        sizes = {"word_types": learned.n_types, "characters": len(learned.alphabet)}
+        facts = training_facts(backend, groups, settings.weights)
+        return cls(settings.record | learned.record | sizes | facts, learned.evidence, table)
+
+    def __reduce__(self) -> tuple[type[Training], tuple[dict[str, Any]]]:
+        return Training, (self.settings,)
+
+    def files(self, merges: str) -> dict[str, bytes]:
+        """Return the files to save beside a tokenizer with this digest of merges: record and, if known, evidence."""
+        files = {RECORD_FILE: record_bytes(self.settings, merges)}
+        if self.table is not None:
+            from mws_hf.learn.any_word import evidence_bytes
+
+            files[EVIDENCE_FILE] = evidence_bytes(self.table.result(), merges)
+        return files
 
 
 _WORDS = re.compile(r"(\s*)(\S+)")
@@ -46,6 +92,7 @@ class PortableMixin:
 
     is_byte_level: bool
     home: str | None = None  # the folder that it was read from, wherever the process goes
+    training: Training | None = None
     _explained: Held  # evidence and tables, read once; no part of a copy or a fingerprint
 
     @overload
@@ -103,11 +150,10 @@ class PortableMixin:
         """Return the evidence of its training, or that beside it; None where there is none."""
         from mws_hf.tokenizer.opened import open_tokenizer
 
-        training = getattr(self, "training", None)
-        if training is not None and training.evidence.value is not None:
+        if self.training is not None and self.training.evidence is not None:
             from mws_hf.learn.any_word import AnyWord  # inference must not load the learner
 
-            return AnyWord(training.evidence.value)
+            return AnyWord(self.training.evidence)
         folder = open_tokenizer(self).evidence_folder
         if folder is None:
             return None
@@ -212,7 +258,7 @@ class PortableMixin:
         prefix = f"{filename_prefix}-" if filename_prefix else ""
         files = parent._save_pretrained(save_directory, file_names, legacy_format, filename_prefix)
         backend = own.backend_tokenizer if hasattr(own, "backend_tokenizer") else own.to_backend()
-        more = own.training.files(merges_digest(backend)) if getattr(own, "training", None) is not None else {}
+        more = {} if self.training is None else self.training.files(merges_digest(backend))
         if backend.truncation is not None or backend.padding is not None:  # of past calls: bare readers obey them
             backend = without_limits(backend)
         directory = Path(save_directory)

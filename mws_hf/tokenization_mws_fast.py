@@ -15,13 +15,19 @@ from transformers.tokenization_utils_base import TruncationStrategy
 from transformers.utils import PaddingStrategy
 
 from mws_hf.errors import MwSError
-from mws_hf.portable import Held, PortableMixin, home_of
+from mws_hf.portable import Held, PortableMixin, Training, home_of
 from mws_hf.text.alphabets import Alphabet
 from mws_hf.text.special import BYTE_TOKENS
-from mws_hf.tokenizer.backend import base_vocab, build_backend, is_byte_level, pattern_of, settle_leading_space
+from mws_hf.tokenizer.backend import (
+    base_vocab,
+    build_backend,
+    is_byte_level,
+    pattern_of,
+    settle_leading_space,
+    tokenizer_tables,
+)
 from mws_hf.tokenizer.file import load_json, refuse_empty, surrogate_error
 from mws_hf.tokenizer.spec import PARTS, Spec, bpe_model, set_part, share_parts, without_limits
-from mws_hf.trained import Training, recorded, tables, words_of
 
 if TYPE_CHECKING:
     from mws_hf.encode.corpus import EncodedCorpus
@@ -111,7 +117,6 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
     vocab_files_names = {"tokenizer_file": "tokenizer.json"}
     model_input_names = ["input_ids", "attention_mask"]
     slow_tokenizer_class = None
-    training: Training | None = None
     model = models.BPE
 
     # tokenizer_object and tokenizer_file stay in **kwargs: transformers wants every named parameter in init_kwargs
@@ -223,6 +228,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
             MwSError: the pre-tokenizer is not a split by a pattern, or an argument is unknown or out of range.
         """
         from mws_hf.corpus.counting import count_documents  # inference must not load the learner
+        from mws_hf.corpus.groups import GroupedCounts
         from mws_hf.learn.described import COUNT, check_range
         from mws_hf.learn.settings import Settings
         from mws_hf.learn.vocabulary import learn
@@ -248,14 +254,13 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         counted = count_documents(
             texts, pattern=pattern, special_tokens=special, length=length, show_progress=show_progress
         )
-        words = words_of(settings, counted)
-        learned = learn(words, settings)
-        model = bpe_model(*tables(settings, learned), in_bytes=kind == "bytes")
+        learned = learn(counted, settings)
+        model = bpe_model(*tokenizer_tables(special, learned.alphabet, learned.merges, kind), in_bytes=kind == "bytes")
         new.backend_tokenizer.model = Spec({"model": model}).open().model  # all else is this tokenizer's
         self._restore_settings(new, special_tokens_map or {})
         plain = without_limits(new.backend_tokenizer)
         settle_leading_space(plain, False)
-        new.training = recorded(settings, learned, plain, words)
+        new.training = Training.of(settings, learned, plain, GroupedCounts.of(counted))
         return new
 
     def encode_corpus(self, source: Any, output: str | os.PathLike[str], **options: Any) -> EncodedCorpus:

@@ -1,25 +1,57 @@
-"""MwSTrainer: from word counts, files or an iterator to a ready tokenizer."""
+"""MwSTrainer: the one way from files, texts or word counts to a tokenizer that can be saved."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tokenizers import Tokenizer
+
 from mws_hf.errors import MwSError
 from mws_hf.learn.described import described
 from mws_hf.learn.settings import Settings
+from mws_hf.portable import Training
+from mws_hf.text.pattern import cut_by
 from mws_hf.text.special import special_settings
-from mws_hf.trained import TrainedTokenizer, build, carry_out, finish, words_of
+from mws_hf.tokenizer.backend import build_backend, tokenizer_tables
+from mws_hf.tokenizer.file import save_backend
+from mws_hf.tokenizer.training_record import merges_digest
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
     from mws_hf.corpus.counts import WordCounts
+    from mws_hf.corpus.groups import GroupedCounts
     from mws_hf.learn.evidence.posteriors import Evidence
     from mws_hf.learn.vocabulary import LearnedVocabulary
     from mws_hf.tokenization_mws_fast import MwSTokenizerFast
+
+
+@dataclass(frozen=True)
+class TrainedTokenizer:
+    """A tokenizer just learnt: backend, special tokens by role (``eos_token``), training, digest of its merges."""
+
+    backend: Tokenizer
+    roles: Mapping[str, Any]
+    training: Training
+    merges: str
+
+    def save(self, directory: str | os.PathLike[str]) -> None:
+        """Write the directory that `MwSTokenizerFast.save_pretrained` writes, but for its card, or change nothing.
+
+        Raises:
+            MwSError: the directory cannot be written, or another run is writing it.
+        """
+        save_backend(directory, self.backend, self.roles, self.training.files(self.merges))
+
+    def wrapped(self) -> MwSTokenizerFast:
+        """Make it a tokenizer of transformers."""
+        from mws_hf.tokenization_mws_fast import MwSTokenizerFast  # only now, for transformers takes 20 MB
+
+        tokenizer = MwSTokenizerFast(tokenizer_object=self.backend, **self.roles)
+        tokenizer.training = self.training
+        return tokenizer
 
 
 @described
@@ -74,7 +106,7 @@ class MwSTrainer(Settings):
 
         _check_options("train", reader_options, ("encoding", "errors", "length", "workers", "memory_cap"))
         groups = count_source(source, column=column, group_column=group_column, **self._counting, **reader_options)
-        return _wrapped(carry_out(self, groups))
+        return self.train_from_counts(groups)
 
     def train_from_iterator(
         self, iterator: Any, length: int | None = None, *, column: str | None = None, **options: Any
@@ -112,7 +144,7 @@ class MwSTrainer(Settings):
         >>> tokenizer.decode(tokenizer(" читать")["input_ids"][0])[:2]
         ' ч'
         """
-        return _wrapped(self.trained(counts))
+        return self.trained(counts).wrapped()
 
     def trained(
         self,
@@ -129,7 +161,11 @@ class MwSTrainer(Settings):
         Returns:
             Backend, roles and training as one value, which saves itself; `mws train` writes what this gives.
         """
-        return carry_out(self, words_of(self, counts), evidence)
+        groups = self._words_of(counts)
+        learned = self.learn(groups, evidence=evidence)
+        backend, merges = self._build(learned)
+        training = Training.of(self, learned, backend, groups)
+        return TrainedTokenizer(backend, special_settings(self.special_tokens), training, merges_digest(merges))
 
     def learn(
         self, counts: WordCounts | Mapping[str, WordCounts], *, evidence: Evidence | None = None
@@ -141,15 +177,30 @@ class MwSTrainer(Settings):
         """
         from mws_hf.learn.vocabulary import learn
 
-        return learn(words_of(self, counts), self, evidence=evidence)
+        return learn(self._words_of(counts), self, evidence=evidence)
 
-    def tokenizer(self, learned: LearnedVocabulary) -> MwSTokenizerFast:
-        """Build the tokenizer from the merges that `learn` found."""
-        return _wrapped(finish(self, learned))
+    def backend(self, learned: LearnedVocabulary) -> Tokenizer:
+        """Build the `tokenizers` backend from the alphabet and merges that `learn` found."""
+        return self._build(learned)[0]
 
-    def backend(self, learned: LearnedVocabulary) -> tuple[Tokenizer, dict[str, Any]]:
-        """Build the `tokenizers` backend from the merges of `learn`; returns it and the roles of special tokens."""
-        return build(self, learned)[0], special_settings(self.special_tokens)
+    def _build(self, learned: LearnedVocabulary) -> tuple[Tokenizer, Sequence[tuple[str, str]]]:
+        """Build the backend; returns it and its merges."""
+        special = self.special_tokens
+        vocab, merges = tokenizer_tables(special, learned.alphabet, learned.merges, self.alphabet_kind)
+        return build_backend(vocab, merges, self.split_pattern, self.normalization, special), merges
+
+    def _words_of(self, counts: Any) -> GroupedCounts:
+        """Read the counts that a user gives; MwSError where their pattern or normalization differ from those here."""
+        from mws_hf.corpus.word_list import as_grouped_counts  # `mws train --help` needs no numpy
+
+        pattern, normalization = self.split_pattern, self.normalization
+        groups = as_grouped_counts(counts, pattern=pattern, normalization=normalization)
+        if groups.pattern != pattern or groups.normalization != normalization:
+            raise MwSError(
+                f"the counts were made with {cut_by(groups.pattern, groups.normalization)}, but training asks for "
+                f"{cut_by(pattern, normalization)}; count again, or pass pattern= and normalization= of the counts"
+            )
+        return groups
 
     @property
     def _counting(self) -> dict[str, Any]:
@@ -165,12 +216,3 @@ def _check_options(method: str, options: Mapping[str, Any], known: tuple[str, ..
             f"MwSTrainer.{method} takes no {', '.join(unknown)}; it takes {', '.join((*columns, *known))}, and "
             "settings of the training are given to MwSTrainer(...)"
         )
-
-
-def _wrapped(trained: TrainedTokenizer) -> MwSTokenizerFast:
-    """Make a tokenizer of transformers of a trained one."""
-    from mws_hf.tokenization_mws_fast import MwSTokenizerFast  # only now, for transformers takes 20 MB
-
-    tokenizer = MwSTokenizerFast(tokenizer_object=trained.backend, **trained.roles)
-    tokenizer.training = trained.training
-    return tokenizer

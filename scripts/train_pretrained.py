@@ -41,11 +41,10 @@ from mws_hf.corpus.word_list import lexicon_counts, lexicon_words
 from mws_hf.evaluate.evaluation import EvaluationReport, evaluate
 from mws_hf.evaluate.running_text import TextScores, score_text
 from mws_hf.evaluate.segment import segment_words
-from mws_hf.portable import Held
+from mws_hf.portable import Training
 from mws_hf.text.alphabets import EVERYDAY
 from mws_hf.text.markdown import markdown_table
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
-from mws_hf.trained import Training
 
 MB = 1_000_000
 HELD_OUT_LINES = {False: 1500, True: 500}  # of a language; of each group of a mixture
@@ -161,7 +160,7 @@ def train(config: Config, parts: Mapping[str, Corpus], directory: Path) -> dict[
     alphabet = (*EVERYDAY, *(LETTERS[each] for each in config.languages if each in LETTERS))
     trainer = MwSTrainer(vocab_size=config.size, initial_alphabet=alphabet, show_progress=False, **config.options)
     trained = trainer.trained(given)
-    replace(trained, training=Training(trained.training.settings, Held(), Held())).save(directory)
+    replace(trained, training=Training(trained.training.settings)).save(directory)
     return trained.training.settings
 
 

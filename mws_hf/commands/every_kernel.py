@@ -104,6 +104,6 @@ def _encode_a_little(folder: Path) -> None:
     file.write_text(text * (LITTLE // len(text) + 1), encoding="utf-8", newline="\n")
     many = [*learned.alphabet, *map(chr, range(0x10000, 0x20000))]  # more than 65,536 ids take 32 bits
     for name, alphabet in (("narrow", learned.alphabet), ("wide", many)):
-        backend, _ = trainer.backend(replace(learned, alphabet=alphabet))
+        backend = trainer.backend(replace(learned, alphabet=alphabet))
         encode_corpus(backend, [file], folder / name, separator="<s>", workers=1)
         encode_corpus(backend, [file], folder / name, separator="<s>", workers=1)

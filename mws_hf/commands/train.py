@@ -184,7 +184,7 @@ def _train_and_save(
         **{name: settings[name] for name in ("rare_entries", "groups") if name in settings},
         **({"labels": settings["label_fit"]} if "label_fit" in settings else {}),
     }
-    evidence = trained.training.evidence.value
+    evidence = trained.training.evidence
     return result, {} if evidence is None else evidence.labels
 
 

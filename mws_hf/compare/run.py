@@ -281,7 +281,7 @@ class TrainedSystems:
         trained = trainer.trained(self.counts, evidence=evidence)
         trained.save(directory)
         seconds = time.perf_counter() - started
-        used = trained.training.evidence.value is not None
+        used = trained.training.evidence is not None
         return trained.backend.get_vocab_size(), seconds + self._evidence_seconds if used else seconds
 
     def _evidence_for(self, trainer: MwSTrainer) -> Evidence | None:

@@ -328,7 +328,7 @@ def save_backend(
 ) -> None:
     """Write a tokenizer as the directory that `MwSTokenizerFast.save_pretrained` writes, without transformers.
 
-    A failure changes nothing. A tokenizer that was just learnt has `mws_hf.trained.TrainedTokenizer.save`.
+    A failure changes nothing. A tokenizer that was just learnt has `mws_hf.trainer.TrainedTokenizer.save`.
 
     Args:
         directory: made if absent; files of an older tokenizer in it that loaders would read go (`layout.STALE`).

@@ -126,7 +126,7 @@ def labelled(
         for size in sizes:
             trainer = MwSTrainer(vocab_size=size, composition=0, show_progress=False)
             learned = trainer.learn(counts, evidence=Evidence(types, found, settings))
-            yield n, size, trainer.backend(learned)[0], fit
+            yield n, size, trainer.backend(learned), fit
 
 
 def within_cuts(counts: WordCounts, cut: Callable[[str], Sequence[str]]) -> WordCounts:

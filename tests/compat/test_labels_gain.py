@@ -54,7 +54,7 @@ def test_no_number_of_labels_is_worse_than_none():
         found = np.zeros(len(graphemes.last))
         found[graphemes.last] = calibrated_posteriors(mixture, graphemes.corpus, settings, labelled=labelled)[0]
         learned = trainer.learn(counts, evidence=Evidence(types, found, settings))
-        return score(rest, segment_words(trainer.backend(learned)[0], [entry.word for entry in rest])).f1
+        return score(rest, segment_words(trainer.backend(learned), [entry.word for entry in rest])).f1
 
     gains: dict[int, list[float]] = {n: [] for n in (20, 50, 100, 300, 1000)}
     for sample in range(SAMPLES):

@@ -220,13 +220,14 @@ def test_explain_replays_the_merges_behind_the_tokenizers_own_pipeline(normaliza
 
 def test_explain_shows_the_evidence_of_the_models_own_settings(corpus: Path, tmp_path: Path):
     trainer = MwSTrainer(vocab_size=400, max_types=30, show_progress=False)
-    learned = trainer.learn(count_files(corpus))
-    trainer.tokenizer(learned).save_pretrained(tmp_path / "m")
-    assert learned.evidence is not None
-    word = learned.evidence.types[0]
+    trained = trainer.trained(count_files(corpus))
+    trained.save(tmp_path / "m")
+    evidence = trained.training.evidence
+    assert evidence is not None
+    word = evidence.types[0]
     arguments = ("explain", word, "--model", tmp_path / "m", "--from", corpus)
     done = mws(*arguments, "--json")
-    result, own = json.loads(done.stdout), learned.evidence.word(" " + word)
+    result, own = json.loads(done.stdout), evidence.word(" " + word)
     assert own is not None
     assert result["boundaries"] == [round(value, 4) for value in own[1:]]
     assert result["settings"]["max_types"] == 30 and "max types 30" in done.stderr
@@ -247,9 +248,9 @@ def test_explain_does_not_take_another_models_settings(corpus: Path, tmp_path: P
 
 def test_explain_gives_the_classic_terms_of_the_models_own_settings(corpus: Path, tmp_path: Path):
     trainer = MwSTrainer(criterion="classic", len_norm_factor=0.0, vocab_size=400, show_progress=False)
-    learned = trainer.learn(count_files(corpus, pattern=GPT4_PATTERN))
-    trainer.tokenizer(learned).save_pretrained(tmp_path / "m")
-    merges = learned.merges[:10]
+    counts = count_files(corpus, pattern=GPT4_PATTERN)
+    trainer.trained(counts).save(tmp_path / "m")
+    merges = trainer.learn(counts).merges[:10]
     rows = json.loads(mws("explain", "--merges", 10, "--model", tmp_path / "m", "--from", corpus, "--json").stdout)
     assert [(row["left"], row["right"]) for row in rows] == merges
 

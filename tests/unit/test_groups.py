@@ -320,7 +320,7 @@ def test_compositions_go_by_the_text_whose_morphs_weigh_the_same():
     weighted = quiet(n_merges=140, vocab_size=None, weights={"eng": 10}).learn({"fin": fin, "eng": eng})
 
     def length(learned: LearnedVocabulary) -> int:
-        backend, _ = quiet().backend(learned)
+        backend = quiet().backend(learned)
         return len(backend.encode(" " + ENGLISH.replace("\n", " ")).ids)
 
     assert length(more) < length(usual) < length(fewer)

@@ -207,7 +207,7 @@ def test_the_share_of_places_cut_is_that_of_the_tokenizer():
     counts = WordCounts.from_mapping({" " + form: 1 for form in forms}, pattern=DEFAULT_PATTERN)
     trainer = quiet(vocab_size=500, composition=0)
     learned = trainer.learn(counts)
-    cuts = sum(len(cut) - 1 for cut in segment_words(trainer.tokenizer(learned), forms))
+    cuts = sum(len(cut) - 1 for cut in segment_words(trainer.backend(learned), forms))
     assert learned.places_cut == pytest.approx(cuts / sum(len(form) - 1 for form in forms), abs=1e-9)
     assert learned.record["places_cut"] == round(learned.places_cut, 4)
     assert quiet(criterion="classic", n_merges=5, pattern=DEFAULT_PATTERN).learn(counts).places_cut is None
@@ -223,8 +223,8 @@ def test_finer_granularity_cuts_more():
         assert evidence is not None
         places = len(evidence.probabilities) - len(evidence.types)
         assert (evidence.probabilities > 0.5).sum() / places == pytest.approx(granularity, abs=0.001)
-        tokenizer = trainer.tokenizer(learned)
-        tokens.append(sum(len(ids) for ids in tokenizer(counts.words[::7])["input_ids"]))
+        backend = trainer.backend(learned)
+        tokens.append(sum(len(each.ids) for each in backend.encode_batch(counts.words[::7])))
     assert tokens[0] < tokens[1] < tokens[2]
 
 

@@ -84,7 +84,7 @@ def source_of(place: Place, system: str, size: int, counts: GroupedCounts) -> An
         return open_tokenizer(parity_bpe([lines_in_parts(place, language)[0] for language in ORDER], size))
     if system in COMPOSITION:
         trainer = MwSTrainer(vocab_size=size, composition=COMPOSITION[system], show_progress=False)
-        return open_tokenizer(trainer.backend(trainer.learn(counts))[0])
+        return open_tokenizer(trainer.backend(trainer.learn(counts)))
     return rivals.train(RIVAL.get(system, system), counts.union, size).source
 
 

@@ -59,7 +59,7 @@ def f1(backend: Any, golds: list[Gold]) -> float | None:
 def learnt(counts: WordCounts, evidence: Any, **options: Any) -> Any:
     """A tokenizer with the pattern that its words were counted by."""
     trainer = MwSTrainer(pattern=counts.pattern, show_progress=False, **options)
-    return trainer.backend(trainer.learn(counts, evidence=evidence))[0]
+    return trainer.backend(trainer.learn(counts, evidence=evidence))
 
 
 def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:

@@ -53,7 +53,7 @@ def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
                 if system in LABELS:
                     labels = order[: LABELS[system]] or None
                     trainer = MwSTrainer(vocab_size=VOCAB_SIZE, composition=0, labels=labels, show_progress=False)
-                    source = trainer.backend(trainer.learn(counts))[0]
+                    source = trainer.backend(trainer.learn(counts))
                 else:
                     seen = counts.as_types() if TYPES[system] else counts
                     source = rivals.train(system, seen, VOCAB_SIZE).source

@@ -70,7 +70,7 @@ def train(place: Place, system: str, counts: Mapping[str, WordCounts]) -> Tokeni
         return Tokenizer.from_file(str(directory / "tokenizer.json"))
     groups = {("source" if name == "code" and system == "mws-plain" else name): part for name, part in counts.items()}
     trainer = MwSTrainer(vocab_size=SIZE, show_progress=False)
-    return trainer.backend(trainer.learn(groups))[0]
+    return trainer.backend(trainer.learn(groups))
 
 
 def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:

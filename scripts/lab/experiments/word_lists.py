@@ -37,7 +37,7 @@ def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
         if system.startswith("mws"):
             composition = 0 if system == "mws-morphs" else None
             trainer = MwSTrainer(vocab_size=size, composition=composition, show_progress=False)
-            source = open_tokenizer(trainer.backend(trainer.learn(counts))[0])
+            source = open_tokenizer(trainer.backend(trainer.learn(counts)))
         else:
             source = rivals.train(RIVAL.get(system, system), counts, size).source
         lengths = [len(pieces) for pieces in segment_words(source, list(held_out))]

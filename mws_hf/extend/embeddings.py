@@ -120,28 +120,42 @@ def mix_rows(
     old_tokenizer: Any,
     new_tokenizer: Any,
     init: str,
-    rows: int | None,
+    rows: int,
     pad_to_multiple: int | None,
     ids: IdMap | None = None,
 ) -> tuple[list[Mixture], TransplantReport]:
     """Find which old rows make each new one; arguments as `transplant` has them.
 
-    `rows` are those of the old embeddings; None stands for as many as the old tokenizer has ids. Without `ids` tokens
-    are matched by their strings.
+    `rows` are those of the old embeddings. Without `ids` tokens are matched by their strings.
     """
-    check_init(init)
-    old, new = Spelling(_backend(old_tokenizer)), _backend(new_tokenizer)
-    old_size, pieces = len(old.pieces), raw_bytes(new)
-    rows = old_size if rows is None else rows
+    old, new = Spelling(_backend(old_tokenizer), rows), _backend(new_tokenizer)
+    old_size, pieces = _size_with_rows(old.backend, rows), raw_bytes(new)
     n_rows = row_count(rows, old_size, len(pieces), pad_to_multiple)
-    kept = kept_rows(old.backend, new, ids)
-    mixtures, report = _mean_mixtures(old, pieces, _special_matches(old_tokenizer, new_tokenizer), kept)
+    kept = {number: index for number, index in kept_rows(old.backend, new, ids).items() if index < rows}
+    mixtures, report = _mean_mixtures(old, pieces, _special_matches(old_tokenizer, new_tokenizer, rows), kept)
     mixtures = hushed(mixtures, old) if init == "quiet" else mixtures
     report = dataclasses.replace(report, padding=n_rows - len(pieces))
     for index in range(len(pieces), n_rows):
         spare = index if index >= old_size else old_size + index - len(pieces)
         mixtures.append(([spare], [1.0]) if spare < rows else ([], []))
     return mixtures, report
+
+
+def _size_with_rows(old: Tokenizer, rows: int) -> int:
+    """Return the largest id plus one, added tokens for which the model has no row left out, with a warning.
+
+    A model can never have read these; such is a pad token that only tokenizer_config.json names.
+    """
+    added, vocab = old.get_added_tokens_decoder(), old.get_vocab()
+    beyond = sorted((number, token) for token, number in vocab.items() if number >= rows)
+    if not beyond or any(number not in added for number, _ in beyond):
+        return max(vocab.values(), default=-1) + 1
+    logger.warning(
+        "the model has no row for %s, so it has never read this; the new model gets one, made as for a token that the "
+        "old tokenizer lacks: train it before it reads this",
+        ", ".join(repr(token) for _, token in beyond),
+    )
+    return rows
 
 
 def successors(old_tokenizer: Any, new_tokenizer: Any) -> Successor:
@@ -228,20 +242,20 @@ def row_count(rows: int, old_size: int, new_size: int, pad_to_multiple: int | No
     return -(-new_size // multiple) * multiple
 
 
-def _special_matches(old_tokenizer: Any, new_tokenizer: Any) -> dict[int, int]:
-    """Match special tokens, new id -> old id: by role, then by name; the old end token serves for roles it lacks."""
+def _special_matches(old_tokenizer: Any, new_tokenizer: Any, rows: int) -> dict[int, int]:
+    """Match special tokens, new id -> old id with a row: by role, the old end token for one it lacks; then by name."""
     matches: dict[int, int] = {}
     end = getattr(old_tokenizer, "eos_token_id", None)
     for role in _ROLES:
         index, old = (getattr(tokenizer, f"{role}_id", None) for tokenizer in (new_tokenizer, old_tokenizer))
-        source = end if old is None else old
+        source = end if old is None or old >= rows else old
         if index is not None and source is not None:
             matches.setdefault(index, source)
     vocab = _backend(old_tokenizer).get_vocab(with_added_tokens=True)
     for index, token in _backend(new_tokenizer).get_added_tokens_decoder().items():
         if token.special and token.content in vocab:
             matches.setdefault(index, vocab[token.content])
-    return matches
+    return {index: source for index, source in matches.items() if source < rows}
 
 
 def _mean_mixtures(

@@ -23,13 +23,13 @@ class Spelling:
 
     Attributes:
         backend: the tokenizer without truncation and padding.
-        pieces: bytes of each id, from `raw_bytes`.
+        pieces: bytes of each id below `rows`, from `raw_bytes`; the others spell nothing.
         by_bytes: the first id of each such string of bytes.
     """
 
-    def __init__(self, original: Tokenizer) -> None:
+    def __init__(self, original: Tokenizer, rows: int | None = None) -> None:
         self.backend = without_limits(original)
-        self.pieces = raw_bytes(self.backend)
+        self.pieces = raw_bytes(self.backend)[:rows]
         # of several ids with the same bytes the first counts, so they are entered last to first
         self.by_bytes = {piece: index for index, piece in reversed(list(enumerate(self.pieces))) if piece}
 
@@ -50,6 +50,8 @@ class Spelling:
             return self._singly([bytes([byte]) for byte in piece])
         for attempt in (text, text.removeprefix(" ")):
             ids = self.backend.encode(attempt, add_special_tokens=False).ids
+            if max(ids, default=0) >= len(self.pieces):
+                continue
             spelled = b"".join(self.pieces[index] for index in ids)
             if spelled == piece:
                 return ids

@@ -482,8 +482,37 @@ def test_a_role_that_the_old_tokenizer_lacks_begins_as_its_end_token():
     backend.add_special_tokens(["<mask>"])
     old = PreTrainedTokenizerFast(tokenizer_object=llama3_like(), eos_token=SPECIAL[1])
     new = PreTrainedTokenizerFast(tokenizer_object=backend, eos_token=SPECIAL[1], mask_token="<mask>")
-    mixtures, report = mix_rows(old, new, "mean", None, None)
+    mixtures, report = mix_rows(old, new, "mean", len(old), None)
     assert mixtures[new.mask_token_id] == ([old.eos_token_id], [1.0]) and report.fallback == 0
+
+
+@pytest.mark.parametrize(("place", "role"), [("config", "pad"), ("file", "pad"), ("file", None)])
+def test_an_added_token_without_a_row_gets_one_with_a_warning(folder, tmp_path, caplog, place, role):
+    """A pad token in the config alone, and one of another name, or a token of no role, in tokenizer.json."""
+    directory, _ = make(folder, f"rowless-{place}-{role}", dtype=torch.float32)
+    if place == "config":
+        file = directory / "tokenizer_config.json"
+        config = json.loads(file.read_text("utf-8"))
+        file.write_text(json.dumps({**config, "pad_token": "<|fill|>"}), encoding="utf-8")
+    else:
+        old = AutoTokenizer.from_pretrained(directory)
+        old.add_tokens(["<|fill|>"], special_tokens=True)
+        old.pad_token = "<|fill|>" if role else old.pad_token
+        old.save_pretrained(directory)
+    extend(directory, count_documents(russian(), workers=1), 20).save(tmp_path / "larger", directory)
+    trim(open_base(directory), ENGLISH[:2], keep_size=340).save(tmp_path / "trimmed", directory)
+    before = tensors(directory)["model.embed_tokens.weight"]
+    for name, size in (("larger", N_OLD + 21), ("trimmed", 340)):
+        caplog.clear()
+        transplant_directory(directory, tmp_path / name, tmp_path / f"{name}-model")
+        assert "has no row for '<|fill|>'" in caplog.text and "train it before" in caplog.text
+        new, after = AutoTokenizer.from_pretrained(tmp_path / f"{name}-model"), tensors(tmp_path / f"{name}-model")
+        after = after["model.embed_tokens.weight"]
+        assert after.shape[0] == len(new) == size and (new.pad_token == "<|fill|>") == (role == "pad")
+        row = before[N_OLD - 2] if role else before.mean(0)  # for a role the end token's
+        assert torch.allclose(after[new.convert_tokens_to_ids("<|fill|>")], row, atol=1e-6)
+        kept = read_ids(tmp_path / name / "ids.json")
+        assert all(torch.equal(after[n], before[o]) for o, n in kept.items() if n is not None and o < N_OLD)
 
 
 def test_a_damaged_shard_is_named_and_nothing_is_written(folder, tmp_path):

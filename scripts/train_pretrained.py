@@ -26,14 +26,14 @@ from typing import Any
 
 import numpy as np
 from lab.systems import UNIGRAM
+from pretrained_card import results, sections
 from pretrained_index import CARDS, write_index
 from pretrained_sources import GOLD, GOLD_SOURCES, NOVELS, WORDS, sources_of, texts_of
 
 from mws_hf import MwSTrainer, WordCounts
 from mws_hf.atomic import write_text
-from mws_hf.cards.card import Card, keep_card
+from mws_hf.cards.card import Card, is_untouched, keep_card, write_card
 from mws_hf.cards.facts import CardFacts
-from mws_hf.cards.readme import is_untouched, write_card
 from mws_hf.compare.rivals import train as train_rival
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.groups import GroupedCounts
@@ -217,6 +217,7 @@ def limits(config: Config, rivals: Sequence[str]) -> list[str]:
     if gold := gold_of(config):
         named = [f"`{name}` is {GOLD_SOURCES[name.split('.')[1]]}" for name in gold]
         said.append(f"Gold: {'; '.join(named)}. Half of each set or a sample, read to score alone.")
+        said.append("F1 tells how tokens agree with one annotation of morphemes, not how well a model will do.")
     if old := [language for language in config.languages if language in NOVELS and not config.of_lexicon]:
         said.append(
             f"Text in {', '.join(old)} is literature of before 1950: names, technology and slang of today take more "
@@ -278,8 +279,8 @@ def make(config: Config, output: Path, data: Path, rivals: Sequence[str]) -> dic
         kept = output / KEPT_BPE[config.name] if title == "BPE" and config.name in KEPT_BPE else None
         systems[title] = open_tokenizer(train_rival(name, learnt_from, config.size, kept).source, by_class=True)
     found = measure(config, systems, groups, data)
-    report = found.report.of(config.name)
-    bits = report.bits.get(config.name)
+    bits = found.report.bits.get(config.name)
+    back = (int(bits.restored.sum()), len(bits.nats)) if bits else restored(systems[config.name], groups)
     words = " ".join(WORDS[language] for language in config.languages).split()
     words = words[:: max(1, len(words) // 12)]
     about = "forms of the dictionary" if config.of_lexicon else "held-out text"
@@ -289,12 +290,8 @@ def make(config: Config, output: Path, data: Path, rivals: Sequence[str]) -> dic
         settings=settings,
         vocabulary=systems[config.name].vocabulary_size,
         examples=list(zip(words, segment_words(systems[config.name], words), strict=True)),
-        report=report,
-        restored=(int(bits.restored.sum()), len(bits.nats)) if bits else restored(systems[config.name], groups),
-        text=about,
-        bits="4 MB of its training text",
-        beside=found.report if rivals else None,
-        groups=found.groups,
+        measured=sections(found.report, found.groups, about, "4 MB of its training text", back),
+        results=results(found.report, config.name, about),
     )
     keep_card(directory, open_tokenizer(directory).backend, card)
     if config.name in KEPT_BPE and "BPE" in rivals:

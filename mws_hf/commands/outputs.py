@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mws_hf.atomic import check_output, output_lock, staged
-from mws_hf.cards.readme import is_free, tell_of_card
+from mws_hf.cards.card import is_free, tell_of_card
 from mws_hf.errors import MwSError
 from mws_hf.tokenizer.layout import CARD_FILE, TOKENIZER_FILE, Of, matching, patterns
 

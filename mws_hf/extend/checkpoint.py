@@ -16,7 +16,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 
 from mws_hf.atomic import staged
-from mws_hf.cards.readme import is_untouched
+from mws_hf.cards.card import is_untouched
 from mws_hf.errors import MwSError
 from mws_hf.extend.base import read_ids, write_json
 from mws_hf.extend.embeddings import (

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from mws_hf.cards.readme import is_untouched, write_card
+from mws_hf.cards.card import is_untouched, write_card
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 from tests.in_process import mws
 from tests.small_tokenizers import small_fast

@@ -14,7 +14,7 @@ import pytest
 from huggingface_hub import EvalResult, ModelCard
 from transformers import AutoTokenizer
 
-from mws_hf.cards.readme import is_untouched
+from mws_hf.cards.card import is_untouched
 from mws_hf.corpus.word_list import lexicon_words
 from mws_hf.evaluate import evaluate
 from mws_hf.evaluate.segment import segment_words

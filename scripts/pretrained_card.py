@@ -1,0 +1,68 @@
+"""What the cards of `model_cards/` say of measurements: Markdown, and results as the Hub reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from huggingface_hub import EvalResult
+
+from mws_hf.evaluate.evaluation import EvaluationReport
+from mws_hf.evaluate.running_text import TextScores
+from mws_hf.evaluate.score_tables import gold_table, text_table
+from mws_hf.text.markdown import markdown_table
+
+
+def sections(
+    report: EvaluationReport,
+    groups: Mapping[str, Mapping[str, TextScores]],
+    text: str,
+    bits: str,
+    restored: tuple[int, int],
+) -> str:
+    """Tables of all tokenizers, the card's first; `text` and `bits` name the texts measured and learnt from."""
+    tables = [gold_table(gold, [row for row in report.rows if row.gold == gold.name]).short() for gold in report.golds]
+    tables.append(text_table(report.text, report.bits, report.bits_differences).short())
+    said = [f"Running text is {text}, n-gram models learn from {bits}." if report.bits else f"Running text is {text}."]
+    said.append("{:,} of {:,} lines decode to what they were.".format(*restored))
+    parts = ["## Beside others", " ".join(said), *(table.to_markdown() for table in tables)]
+    if groups:
+        names = list(next(iter(groups.values())))
+        header = ["group", *(f"{name}, {unit}" for unit in ("tokens per word", "bytes per token") for name in names)]
+        rows = [
+            [
+                group,
+                *(f"{scores[n].fertility:.3f}" for n in names),
+                *(f"{scores[n].bytes_per_token:.3f}" for n in names),
+            ]
+            for group, scores in groups.items()
+        ]
+        parts += ["## Length by group, on held-out text", markdown_table(header, rows)]
+    return "\n\n".join(parts)
+
+
+def results(report: EvaluationReport, name: str, text: str) -> list[EvalResult]:
+    """Every figure of one tokenizer."""
+    found: list[tuple[str, str, str, str, str, float]] = []
+    for row in (row for row in report.rows if row.tokenizer == name):
+        task = ("token-classification", "Morpheme segmentation", row.gold)
+        for kind, title in (("f1", "F1"), ("precision", "precision"), ("recall", "recall")):
+            found.append((*task, kind, f"Boundary {title}", getattr(row.scores, kind)))
+    scores, task = report.text[name], ("text-generation", "Tokenization", text)
+    found.append((*task, "bytes_per_token", "Bytes per token", scores.bytes_per_token))
+    if scores.words:
+        found.append((*task, "tokens_per_word", "Tokens per word", scores.fertility))
+    if name in report.bits:
+        task = ("text-generation", "n-gram language model of the tokens", text)
+        found.append((*task, "bits_per_byte", "Bits per byte", report.bits[name].value))
+    return [
+        EvalResult(
+            task_type=task,
+            task_name=task_title,
+            dataset_type=dataset,
+            dataset_name=dataset,
+            metric_type=kind,
+            metric_name=title,
+            metric_value=round(value, 4),
+        )
+        for task, task_title, dataset, kind, title, value in found
+    ]

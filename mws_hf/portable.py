@@ -130,20 +130,23 @@ class PortableMixin:
         Raises:
             MwSError: the word holds an added token, or the evidence that is kept is damaged.
         """
-        from mws_hf.tokenizer.explain import explain_word, tracing_tables
+        from mws_hf.tokenizer.explain import Explanation, trace, tracing_tables
 
         own: Any = self
         backend = own.backend_tokenizer if hasattr(own, "backend_tokenizer") else own._kept_backend()
         words = [word] if isinstance(word, str) else list(word)
+
+        def traced(tables: Any) -> list[Any]:
+            return [trace(backend, " " + each, tables) for each in words]
+
         try:
-            evidence, tables = self._explained.value or (None, None)
-            found = [explain_word(backend, each, evidence, tables) for each in words] if tables else None
-        except MwSError:  # a tracer compares with the tokenizer, whose tables may be others by now
-            found = None
-        if found is None:
-            evidence, tables = self._kept_evidence(backend), tracing_tables(backend)
-            self._explained.value = evidence, tables
-            found = [explain_word(backend, each, evidence, tables) for each in words]
+            parts = traced(self._explained.value[1]) if self._explained.value else None
+        except MwSError:  # the tables of the tokenizer may be others by now
+            parts = None
+        if parts is None:
+            self._explained.value = self._kept_evidence(backend), tracing_tables(backend)
+            parts = traced(self._explained.value[1])
+        found = [Explanation.of(each, self._explained.value[0]) for each in parts]
         return found[0] if isinstance(word, str) else found
 
     def _kept_evidence(self, backend: Tokenizer) -> Any:

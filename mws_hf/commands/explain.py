@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import json
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from mws_hf.corpus.groups import GroupedCounts
     from mws_hf.learn.any_word import AnyWord
     from mws_hf.learn.settings import Settings
+    from mws_hf.tokenizer.explain import Traced
     from mws_hf.tokenizer.opened import Opened
 
 From = Annotated[
@@ -26,6 +29,10 @@ From = Annotated[
     Option("--from", metavar="FILE", help="Training words: text, globs, or counts of `mws count`; repeat."),
 ]
 
+_NO_EVIDENCE = (
+    "no evidence is kept beside the tokenizer (older trainings, others' criteria and compositions alone keep none); "
+    "give its training words with --from or --lexicon"
+)
 PANELS = {
     "explain": {
         "What to choose first": ("model", "plot", "pair", "merges"),
@@ -97,9 +104,8 @@ def _check_asked(words: list[str] | None, model: str | None, plot: Path | None, 
         raise MwSError("give --model DIR for a word's merges, or training words (--from, --lexicon) for its evidence")
     if plot is not None and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise MwSError(f"--plot {plot}: a plot is written as .png, .svg or .pdf; give the file one of these endings")
-    if plot is not None:
-        if importlib.util.find_spec("matplotlib") is None:
-            raise MwSError("plotting needs matplotlib: pip install matplotlib")
+    if plot is not None and importlib.util.find_spec("matplotlib") is None:
+        raise MwSError("plotting needs matplotlib: pip install matplotlib")
     if not sources.is_empty:
         sources.check(None, None)
 
@@ -127,33 +133,32 @@ def _gathered(sources: Words, opened: Opened | None, default_pattern: str) -> Gr
 
 def _evidence(opened: Opened | None, counts: GroupedCounts | None) -> AnyWord | None:
     """Compute the evidence of training words by the tokenizer's settings, or read what lies beside it, if anything."""
-    if counts is None and (opened is None or opened.evidence_folder is None):
-        return None
     from mws_hf.learn.any_word import AnyWord, read_evidence
-
-    if counts is None:
-        assert opened is not None and opened.evidence_folder is not None
-        return read_evidence(opened.evidence_folder, opened.backend)
     from mws_hf.learn.multilingual import find_evidence
 
+    if counts is None:
+        kept = opened is not None and opened.evidence_folder
+        return read_evidence(kept, opened.backend) if opened and kept else None
     settings = _settings(opened)
-    own = None if settings.is_classic else settings
     weights = {name: weight for name, weight in settings.weights.items() if name in counts}
-    return AnyWord(find_evidence(counts, own, weights))
+    return AnyWord(find_evidence(counts, None if settings.is_classic else settings, weights))
 
 
 def _explain_words(
     words: list[str], opened: Opened | None, counts: GroupedCounts | None, plot: Path | None, as_json: bool
 ) -> None:
-    from mws_hf.tokenizer.explain import UNSEEN, Explanation, Tracer, plot_evidence, untraced
+    from mws_hf.tokenizer.explain import UNSEEN, Explanation, plot_evidence
 
     evidence = _evidence(opened, counts)
     if evidence is None:
-        _tell_of_no_evidence(opened, plot)
-    tracer = Tracer(opened.backend) if opened else lambda text: untraced(_parts_of(text, counts))
+        said = f"{opened and opened.name}: {_NO_EVIDENCE}"
+        if plot is not None:
+            raise MwSError(said)
+        print(said, file=sys.stderr)
+    traced = _tracer(opened, counts)
     drawn = []
     for word in words:
-        told = Explanation.of(tracer(" " + word), evidence)
+        told = Explanation.of(traced(" " + word), evidence)
         drawn += told.spelt
         if as_json:
             settings = {"settings": opened.record} if opened else {}
@@ -171,22 +176,17 @@ def _explain_words(
         plot_evidence(plot, drawn)
 
 
-def _tell_of_no_evidence(opened: Opened | None, plot: Path | None) -> None:
-    """Say that merges alone can be shown; raise MwSError where a plot of the evidence was asked for."""
-    record = opened.record if opened else None
-    contextual = record is None or record.get("criterion") != "classic"
-    why = "older ones keep none" if contextual else "a record of another criterion or of compositions alone has none"
-    said = f"no evidence is kept beside the tokenizer ({why}); give its training words with --from or --lexicon"
-    if plot is not None:
-        raise MwSError(said)
-    print(said, file=sys.stderr)
+def _tracer(opened: Opened | None, counts: GroupedCounts | None) -> Callable[[str], list[Traced]]:
+    """Return the function that replays the merges of a text; without a tokenizer its pre-tokens stay whole."""
+    from mws_hf.tokenizer.explain import Traced, trace, tracing_tables
 
-
-def _parts_of(text: str, counts: GroupedCounts | None) -> list[str]:
-    """Cut a text into pre-tokens as the texts of the counts were cut."""
+    if opened is not None:
+        return partial(trace, opened.backend, tables=tracing_tables(opened.backend))
+    assert counts is not None
     from mws_hf.corpus.counting import normalizer
 
-    return [text] if counts is None else split(normalizer(counts.normalization)(text), counts.pattern)
+    normalize, pattern = normalizer(counts.normalization), counts.pattern
+    return lambda text: [Traced(part, (part,), (), (part,)) for part in split(normalize(text), pattern)]
 
 
 def _classic_rows(

@@ -30,7 +30,7 @@ from mws_hf.text.alphabets import (
 from mws_hf.text.pattern import NAMED_PATTERNS
 from mws_hf.tokenizer.backend import base_vocab, build_backend, is_byte_level, pattern_of, tables_of, tokenizer_tables
 from mws_hf.tokenizer.check import check
-from mws_hf.tokenizer.explain import Tracer
+from mws_hf.tokenizer.explain import trace
 from mws_hf.tokenizer.notebook import export_notebook
 from mws_hf.tokenizer.opened import open_tokenizer
 from mws_hf.tokenizer.spans import cuts_within
@@ -211,13 +211,13 @@ def test_saved_file_is_stock_and_names_no_fallback(tmp_path):
 
 @pytest.mark.parametrize("text", ADVERSARIAL, ids=range(len(ADVERSARIAL)))
 def test_explanations_are_in_text(text):
-    plain, in_bytes = (Tracer(small_fast(alphabet=kind).backend_tokenizer) for kind in ("characters", "bytes"))
     if "<|endoftext|>" in text:
         return
-    for expected, found in zip(plain(text), in_bytes(text), strict=True):
+    plain, in_bytes = (trace(small_fast(alphabet=kind).backend_tokenizer, text) for kind in ("characters", "bytes"))
+    for expected, found in zip(plain, in_bytes, strict=True):
         assert (found.text, found.pieces) == (expected.text, expected.pieces)
         assert [(step.left, step.right) for step in found.steps] == [(step.left, step.right) for step in expected.steps]
-    assert "".join(piece for each in in_bytes(text) for piece in each.pieces) == text
+    assert "".join(piece for each in in_bytes for piece in each.pieces) == text
 
 
 def test_words_are_segmented_alike_by_every_class():

@@ -16,7 +16,7 @@ from mws_hf.errors import MwSError
 from mws_hf.evaluate.running_text import WORD, read_lines, renyi_efficiency, residues, score_text
 from mws_hf.evaluate.score_tables import text_table
 from mws_hf.evaluate.segment import segment_words
-from mws_hf.tokenizer.explain import Tracer
+from mws_hf.tokenizer.explain import trace
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
 from mws_hf.tokenizer.spans import Encoded, cuts_within
 from tests.examples import examples
@@ -84,7 +84,7 @@ def test_intermediate_uses_are_the_merges_that_take_an_entry_up(lines):
     tokenizer = toy([("a", "b"), ("ab", "c"), ("c", "d"), ("abc", "d"), (" ", "a"), ("ab", "ab")])
     final, inner = Counter(), Counter()
     for line in lines:
-        for traced in Tracer(tokenizer)(line) if line else []:
+        for traced in trace(tokenizer, line) if line else []:
             final.update(traced.tokens)
             inner.update(part for step in traced.steps for part in (step.left, step.right))
     made = open_tokenizer(tokenizer, by_class=True).parts

@@ -24,7 +24,7 @@ from mws_hf.text.alphabets import byte_level_merges
 from mws_hf.text.special import check_special_tokens
 from mws_hf.tokenization_mws import MwSTokenizer
 from mws_hf.tokenization_mws_fast import import_notebook
-from mws_hf.tokenizer.explain import Tracer
+from mws_hf.tokenizer.explain import trace
 from tests.encode_cases import ALPHABET, make_backend, make_byte_level, random_merges, rust_ids
 from tests.small_tokenizers import small_fast
 
@@ -86,7 +86,7 @@ def test_one_long_word_is_explained():
     fours = {(word[k : k + 2], word[k + 2 : k + 4]) for k in range(0, 3998, 2)}
     backend = make_byte_level(byte_level_merges(letters, [*sorted(twos), *sorted(fours)]))
     with within(3):
-        (traced,) = Tracer(backend)(word)
+        (traced,) = trace(backend, word)
     assert "".join(traced.tokens) == word and len(traced.steps) > 600
 
 

@@ -25,7 +25,7 @@ _HOME = {
     "MwSTrainer": "mws_hf.trainer",
     "WordCounts": "mws_hf.corpus.counts",
     "pretrained": "mws_hf.tokenization_mws_fast",
-    "pretrained_folder": "mws_hf.tokenizer.pretrained",
+    "pretrained_folder": "mws_hf.tokenizer.places",
 }
 
 __all__ = [

@@ -281,7 +281,7 @@ class PortableMixin:
                 (`MissingTokenizerError`, an MwSError too, where that is known without asking).
             MwSError: a local directory holds no tokenizer or a damaged one.
         """
-        from mws_hf.tokenizer.hub import absent_from_hub, refuse_unreachable
+        from mws_hf.tokenizer.places import absent_from_hub, refuse_unreachable
 
         parent: Any = super()
         alone = refuse_unreachable(pretrained_model_name_or_path, ask_hub=not kwargs.get("local_files_only"))

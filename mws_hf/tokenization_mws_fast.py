@@ -338,9 +338,9 @@ def pretrained(name: str) -> MwSTokenizerFast:
         name: such as "mws-ru-32k"; `mws pretrained` lists them.
 
     Raises:
-        MwSError: there is no such tokenizer, or its files differ from the released ones.
+        MwSError: there is no such tokenizer, or the installation lacks its files.
     """
-    from mws_hf.tokenizer.pretrained import pretrained_folder
+    from mws_hf.tokenizer.places import pretrained_folder
 
     loaded: MwSTokenizerFast = MwSTokenizerFast.from_pretrained(pretrained_folder(name))
     return loaded

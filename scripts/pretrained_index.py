@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mws_hf.atomic import write_text
-from mws_hf.tokenizer.pretrained import INDEX, text_digest
+from mws_hf.tokenizer.places import INDEX
 
 ROOT = Path(__file__).resolve().parent.parent
 CARDS = ROOT / "model_cards"
@@ -33,19 +33,17 @@ def index(cards: Path, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _entry(folder: Path, system: str, row: dict[str, Any]) -> dict[str, Any]:
     figures = row["systems"][system]
     gold = next(iter(figures["f1"]), None)
-    files = {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
     return {
         "name": folder.name,
         "system": system,
         "languages": ["ru"] if row["groups"] == ["lexicon"] else row["groups"],
         "entries": row["entries"],
         "license": row["license"],
-        "megabytes": round(sum(map(len, files.values())) / 1e6, 2),
+        "megabytes": round(sum(path.stat().st_size for path in folder.iterdir()) / 1e6, 2),
         "gold": gold,
         "f1": figures["f1"].get(gold),
         "tokens_per_word": figures["tokens_per_word"],
         "bytes_per_token": figures["bytes_per_token"],
-        "files": {name: text_digest(content) for name, content in files.items()},
     }
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -152,7 +152,7 @@ def check_command(
         mws check checkpoints/last --repair
     """
     from mws_hf.tokenizer import check as checking
-    from mws_hf.tokenizer.hub import is_repository, tokenizer_folder
+    from mws_hf.tokenizer.places import is_repository, tokenizer_folder
 
     if repair and is_repository(tokenizer):
         raise MwSError(
@@ -196,7 +196,7 @@ def pretrained_command(
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
-    """List the trained tokenizers of this project, or write one of them into a folder; its files are checked.
+    """List the trained tokenizers of this project, or write one of them into a folder.
 
     They come with the package; every command takes their names.
 
@@ -206,20 +206,20 @@ def pretrained_command(
 
         mws pretrained mws-ru-32k -o out/russian
     """
-    from mws_hf.tokenizer.pretrained import pretrained_folder, ready_made, write_pretrained
+    from mws_hf.tokenizer.places import pretrained_folder, ready_made
 
     if name is not None:
         target = output or Path(name)
-        claim_folder(target, pretrained_folder(name), force=force)
+        folder, entry = pretrained_folder(name), ready_made()[name]
+        claim_folder(target, folder, force=force)
         with replaced(target) as stage:
-            write_pretrained(name, stage)
-        entry = ready_made()[name]
-        found = {"directory": str(target), "license": entry.license}
-        tell(found, f"{target}: {name}, {entry.entries:,} entries, {entry.license}", as_json)
+            shutil.copytree(folder, stage, dirs_exist_ok=True)
+        found = {"directory": str(target), "license": entry["license"]}
+        tell(found, f"{target}: {name}, {entry['entries']:,} entries, {entry['license']}", as_json)
         return
     if output is not None:
         raise MwSError("--output is for one tokenizer; name it: mws pretrained NAME -o DIR")
-    rows = [asdict(entry) for entry in ready_made().values()]
+    rows = list(ready_made().values())
     header = ["name", "languages", "entries", "MB", "F1", "tokens/word", "bytes/token", "licence"]
     cells = [
         [

@@ -66,8 +66,8 @@ def evaluate_command(
 
     docs/score.md says what each column means.
     """
-    from mws_hf.tokenizer.hub import named_sources
     from mws_hf.tokenizer.opened import open_tokenizer
+    from mws_hf.tokenizer.places import named_sources
 
     sources = named_sources(directories)
     if not gold and text is None:

@@ -73,7 +73,7 @@ def replaced(output: Path, head: str = TOKENIZER_FILE, *, model: bool = False) -
     Of a tokenizer, and of a `model` if one is written, no older file stays but a card by hand.
     """
     free = is_free(output)
-    kinds = (kind for kind in Of if kind not in (Of.CARD, *(() if model else (Of.MODEL,))))
+    kinds = (kind for kind in Of if kind not in (Of.CARD, *(() if model else (Of.MODEL, Of.WEIGHTS))))
     with output_lock(output), staged(output, (*patterns(*kinds), *([CARD_FILE] * free)), head) as stage:
         try:
             yield stage

@@ -49,7 +49,7 @@ def report(
 
         mws report out/mixture gpt2 --text ru=ru.txt --text en=en.txt --gold rus.tsv --bits train.txt.gz -o report.html
     """
-    from mws_hf.tokenizer.hub import named_sources
+    from mws_hf.tokenizer.places import named_sources
 
     named = named_sources(directories)
     files = {name: Path(file) for name, file in named_sources(text or []).items()}

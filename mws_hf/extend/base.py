@@ -27,10 +27,10 @@ from mws_hf.text.alphabets import bytes_of, to_byte_level
 from mws_hf.text.special import BYTE_TOKENS
 from mws_hf.tokenizer.backend import check_added
 from mws_hf.tokenizer.file import load_json, load_settings, read_spec
-from mws_hf.tokenizer.hub import tokenizer_folder
 from mws_hf.tokenizer.ids import renumbered_config
 from mws_hf.tokenizer.layout import CONFIG_FILE, IDS_FILE, TOKENIZER_FILE, Of, files, patterns
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
+from mws_hf.tokenizer.places import tokenizer_folder
 from mws_hf.tokenizer.spec import Spec, parts_of
 
 logger = logging.getLogger(__name__)

@@ -30,10 +30,10 @@ from mws_hf.extend.embeddings import (
     successors,
 )
 from mws_hf.tokenizer.file import load_json, load_settings
-from mws_hf.tokenizer.hub import snapshot
 from mws_hf.tokenizer.ids import renumber_model
 from mws_hf.tokenizer.layout import IDS_FILE, INDEX, Of, files, is_of, patterns
 from mws_hf.tokenizer.opened import open_tokenizer
+from mws_hf.tokenizer.places import snapshot
 from mws_hf.tokenizer.rows import (
     read_tensor_header,
     shard_of_tensors,
@@ -43,7 +43,7 @@ from mws_hf.tokenizer.rows import (
 )
 
 _PIECE = 16 << 20
-_OF_OLD = (Of.TOKENIZER, Of.SETTINGS, Of.FOREIGN, Of.RECORD, Of.CHANGE, Of.MODEL)
+_OF_OLD = (Of.TOKENIZER, Of.SETTINGS, Of.FOREIGN, Of.RECORD, Of.CHANGE, Of.MODEL, Of.WEIGHTS)
 """What beside a model is its old tokenizer or its weights, or speaks of these; settings of the model aside."""
 
 
@@ -171,5 +171,5 @@ def _copy_others(source: Path, target: Path, stage: Path) -> None:
 
 def _local(name: str | os.PathLike[str]) -> Path:
     """Return a directory itself, or the Hub's copy of it in the cache."""
-    ignored = [name for name in patterns(Of.MODEL) if name.startswith("*") and "safetensors" not in name]
+    ignored = [name for name in patterns(Of.WEIGHTS) if "safetensors" not in name]
     return Path(name) if Path(name).is_dir() else snapshot(name, ignore_patterns=ignored)

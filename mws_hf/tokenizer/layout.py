@@ -20,7 +20,8 @@ class Of(Enum):
     RECORD = "the record of the training"
     CHANGE = "the record of a change: extended or trimmed"
     CARD = "the card"
-    MODEL = "the model: its settings and weights"
+    MODEL = "the settings of the model"
+    WEIGHTS = "the weights of the model"
 
 
 class Entry(NamedTuple):
@@ -39,6 +40,7 @@ class Entry(NamedTuple):
 TOKENIZER_FILE, CONFIG_FILE, CARD_FILE = "tokenizer.json", "tokenizer_config.json", "README.md"
 RECORD_FILE, EVIDENCE_FILE = "mws_training.json", "mws_evidence.pq"  # the Hub warns of .parquet beside a model
 IDS_FILE, RETIRED_FILE, TRIM_FILE = "ids.json", "retired.json", "trim.json"
+MODEL_FILE = "config.json"
 INDEX, SINGLE = "model.safetensors.index.json", "model.safetensors"
 STOCK_FILE, ADDED_FILE = "stock_tokenizer.py", "added_tokens.json"
 NOTEBOOK_FILES = ("vocabulary.json", "merges.json")
@@ -64,10 +66,11 @@ LAYOUT = (
     *(Entry(name, Of.RECORD, "mws_hf") for name in (RECORD_FILE, EVIDENCE_FILE)),
     *(Entry(name, Of.CHANGE, "mws extend, mws trim") for name in (IDS_FILE, RETIRED_FILE, TRIM_FILE)),
     Entry(CARD_FILE, Of.CARD, "mws_hf, or a person"),
-    *(Entry(name, Of.MODEL, "transformers") for name in ("config.json", "generation_config.json", INDEX, SINGLE)),
-    *(Entry(f"*.{end}", Of.MODEL, "transformers") for end in ("safetensors", "safetensors.index.json", "bin")),
-    *(Entry(f"*.{end}", Of.MODEL, "other programs") for end in ("bin.index.json", "pt", "pth", "h5", "msgpack")),
-    *(Entry(f"*.{end}", Of.MODEL, "other programs") for end in ("gguf", "onnx")),
+    *(Entry(name, Of.MODEL, "transformers") for name in (MODEL_FILE, "generation_config.json")),
+    *(Entry(name, Of.WEIGHTS, "transformers") for name in (INDEX, SINGLE)),
+    *(Entry(f"*.{end}", Of.WEIGHTS, "transformers") for end in ("safetensors", "safetensors.index.json", "bin")),
+    *(Entry(f"*.{end}", Of.WEIGHTS, "other programs") for end in ("bin.index.json", "pt", "pth", "h5", "msgpack")),
+    *(Entry(f"*.{end}", Of.WEIGHTS, "other programs") for end in ("gguf", "onnx")),
 )
 
 
@@ -75,6 +78,9 @@ def patterns(*of: Of) -> tuple[str, ...]:
     """List the names and globs of files that belong to some things; of all files without arguments."""
     return tuple(entry.name for entry in LAYOUT if not of or entry.of in of)
 
+
+FETCHED = (*patterns(*(of for of in Of if of is not Of.WEIGHTS)), "*.model", "*.py")
+"""What is fetched of a repository on the Hub, also models of SentencePiece, and code to be copied with its config."""
 
 STALE = tuple(entry.name for entry in LAYOUT if entry.stale)
 """What contradicts a new tokenizer.json and goes in each save unless it is written anew."""

@@ -22,8 +22,8 @@ from mws_hf.text.alphabets import BYTE_OF, bytes_of
 from mws_hf.text.special import byte_of
 from mws_hf.tokenizer import foreign
 from mws_hf.tokenizer.file import load_settings, open_file, read_spec, refuse_empty, token_of
-from mws_hf.tokenizer.hub import fetch_record, tokenizer_place
-from mws_hf.tokenizer.layout import CONFIG_FILE, EVIDENCE_FILE, TOKENIZER_FILE
+from mws_hf.tokenizer.layout import CONFIG_FILE, EVIDENCE_FILE, MODEL_FILE, TOKENIZER_FILE, Of, is_of
+from mws_hf.tokenizer.places import fetch_record, tokenizer_place
 from mws_hf.tokenizer.spans import Encoded, Span, align, cuts_within, pieces_of, token_bytes
 from mws_hf.tokenizer.spec import EMPTY_TEMPLATE, Spec, set_part, without_limits
 from mws_hf.tokenizer.training_record import kinds_by_rank, kinds_in, whole_record
@@ -317,8 +317,8 @@ def _of_directory(place: Path, name: str, by_class: bool) -> Opened:
         if not by_class or not config.is_file() or "auto_map" in load_settings(config):
             return Opened(name, place, open_file(file))
         read_spec(file)  # whatever class reads it
-    elif not config.is_file() and not (place / "config.json").is_file():
-        found = [path for path in sorted(place.glob("*.model")) if path.name != "tiktoken.model"]
+    elif not config.is_file() and not (place / MODEL_FILE).is_file():
+        found = sorted(place.glob("*.model"))
         if len(found) == 1:
             return _of_any_file(found[0], name)
         refuse_empty(name, place)
@@ -347,13 +347,14 @@ def _of_any_file(place: Path, name: str) -> Opened:
             f"{place}: a pickle, and reading one can run code; save a Morfessor model as text: morfessor -l {place} -S "
             "FILE"
         )
-    if place.name in ("tekken.json", "vocab.txt") or place.suffix == ".tiktoken" or _TIKTOKEN.match(head):
+    named_sp = place.suffix in (".model", ".spm")
+    if _TIKTOKEN.match(head) or (is_of(place.name, Of.FOREIGN) and not named_sp):
         refuse_empty(str(place), place)
     if place.suffix == ".json" or head.lstrip().startswith(b"{"):
         return Opened(name, place, open_file(place))
     if _MORFESSOR.match(head):
         return Opened(name, place, cutting=foreign.morfessor(place))
-    if place.suffix in (".model", ".spm") or (head.startswith(b"\n") and b"\0" in head):
+    if named_sp or (head.startswith(b"\n") and b"\0" in head):
         backend = foreign.sentence_piece(place)
         return Opened(name, place, backend, ends=foreign.END if backend.token_to_id(foreign.END) is not None else None)
     return Opened(name, place, cutting=foreign.segmentations(place))

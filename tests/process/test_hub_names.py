@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from mws_hf import MwSError, MwSTokenizerFast, MwSTrainer
-from mws_hf.tokenizer.hub import is_repository
+from mws_hf.tokenizer.places import is_repository
 from tests.fake_hub import running_hub
 from tests.in_process import invoke
 from tests.paths import ROOT

@@ -175,4 +175,4 @@ def test_a_foreign_vocabulary_is_known_by_its_name_and_a_users_file_is_not(tmp_p
 def test_each_name_stands_once_and_a_card_or_a_users_name_is_never_stale() -> None:
     assert len(set(patterns())) == len(LAYOUT)
     assert not {CARD_FILE, "vocabulary.json", "vocab.txt"} & set(STALE)
-    assert not set(patterns(Of.MODEL)) & set(STALE)
+    assert not set(patterns(Of.MODEL, Of.WEIGHTS)) & set(STALE)

@@ -1,28 +1,30 @@
-"""Find where on this machine a tokenizer lies, named by a path, as one of this project's own, or as one on the Hub."""
+"""Where a name leads: to a path, to one of this project's own tokenizers, or to a copy of one on the Hub."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from mws_hf.errors import MissingTokenizerError, MwSError, brief
-from mws_hf.tokenizer.pretrained import pretrained_folder, ready_made
+from mws_hf.tokenizer.layout import FETCHED, TOKENIZER_FILE, Of, patterns
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 _PATIENCE = 5.0
 """Seconds that the Hub has for its first answer; transformers itself tries six times for each of its files."""
 
-_FILES = (
-    *("*.json", "*.jinja", "additional_chat_templates/*.jinja", "*.py", "README.md"),
-    *("*.model", "*.tiktoken", "vocab.txt", "merges.txt", "mws_evidence.*"),
-)
-_RECORD = ("mws_training.json", "mws_evidence.*")
-_NOT_TOKENIZERS = ("*.index.json", "*trainer_state.json", "onnx/*", "openvino/*")
-"""What a tokenizer and its card need of a repository, and what these patterns match besides."""
+INDEX = Path(__file__).with_name("ready_made.json")
+"""The trained tokenizers of this project with their figures: system ("MwS", or "BPE" to compare with), languages,
+entries, licence, boundary F1 (`f1`) on the gold set `gold`, tokens and bytes counted on held-out text."""
+
+_PLACES = [Path(__file__).parents[up] / "model_cards" for up in (1, 2)]
+BESIDE = next((folder for folder in _PLACES if folder.is_dir()), _PLACES[0])
+"""The folders of these tokenizers: inside the package where a wheel was installed, or in the checkout."""
 
 _BERT = "bert-base-cased bert-base-uncased bert-base-chinese bert-base-german-cased bert-base-multilingual-cased"
 _NAMELESS = frozenset(
@@ -45,16 +47,33 @@ def is_repository(name: str) -> bool:
     return (name in _NAMELESS or _REPOSITORY.fullmatch(name) is not None) and not Path(name).exists()
 
 
+@cache
+def ready_made() -> dict[str, dict[str, Any]]:
+    """List every tokenizer that comes with the package, by name, with its row of `INDEX`."""
+    return {row["name"]: row for row in json.loads(INDEX.read_text(encoding="utf-8"))["tokenizers"]}
+
+
+def pretrained_folder(name: str) -> Path:
+    """Return the folder of a trained tokenizer of this project, such as "mws-ru-32k".
+
+    Raises:
+        MwSError: there is no such tokenizer, or the installation lacks its files.
+    """
+    if name not in ready_made():
+        raise MwSError(f"{name}: no tokenizer of this project has that name; choose one of {', '.join(ready_made())}")
+    file = BESIDE / name / TOKENIZER_FILE
+    if not file.is_file():
+        raise MwSError(f"{file}: is missing; install mws_hf from its wheel or from a whole checkout")
+    return file.parent
+
+
 def tokenizer_place(source: str | os.PathLike[str]) -> Path:
     """Return the local path of a tokenizer: `source` itself, or the folder of a ready-made one or of the Hub's copy."""
     if Path(source).exists():
         return Path(source)
     if os.fspath(source) in ready_made():
         return pretrained_folder(os.fspath(source))
-    folder = snapshot(source, allow_patterns=list(_FILES), ignore_patterns=list(_NOT_TOKENIZERS))
-    if not any(folder.glob(name) for name in ("*token*", "vocab*", "*.model")):
-        raise MissingTokenizerError(f"{source}: this Hub repository holds no tokenizer; check the name")
-    return folder
+    return snapshot(source, allow_patterns=list(FETCHED))
 
 
 def tokenizer_folder(source: str | os.PathLike[str]) -> Path:
@@ -142,11 +161,12 @@ def fetch_record(folder: Path) -> None:
     """Fetch the record and the evidence beside a tokenizer.json in the Hub's cache, of the same revision."""
     head, cached, tail = str(folder).partition(f"{os.sep}snapshots{os.sep}")
     kind, *name = Path(head).name.split("--")
-    if not cached or kind != "models" or any(any(folder.glob(each)) for each in _RECORD):
+    if not cached or kind != "models" or any((folder / each).is_file() for each in patterns(Of.RECORD)):
         return
     revision, _, below = tail.partition(os.sep)
+    wanted = [f"{below}/{each}".lstrip("/") for each in patterns(Of.RECORD)]
     with suppress(MwSError):  # while the Hub does not answer there is no record
-        snapshot("/".join(name), revision=revision, allow_patterns=[f"{below}/{each}".lstrip("/") for each in _RECORD])
+        snapshot("/".join(name), revision=revision, allow_patterns=wanted)
 
 
 def answers() -> bool:

@@ -1,8 +1,7 @@
 """Morfessor 2.0 Baseline (Creutz & Lagus 2005; Virpioja et al. 2013): minimum description length; a segmenter only.
 
 Its training takes one or two minutes for 30,000 words, so of a longer list it learns from 30,000: a `sample`, mostly of
-rare words, or the most frequent ones, which often serve it better (`build_frequent`). It is kept as the segmented
-training words, a text table from which the model's costs are counted again; no pickles.
+rare words, or the most frequent ones, which often serve it better (`build_frequent`).
 
 MorphBPE (Asgari et al. 2025) without labels is BPE by frequency that merges nothing across Morfessor's boundaries: the
 learner sees the segments as if each were a word of its own. The stock tokenizer.json made of the merges knows no
@@ -15,13 +14,14 @@ import hashlib
 import logging
 import random
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from heapq import nsmallest
 from pathlib import Path
 
 from tokenizers import Tokenizer
 
+from mws_hf.atomic import write_text
 from mws_hf.compare.bpe import build_character_bpe
 from mws_hf.compare.feed import Task
 from mws_hf.compare.word_piece import bert_words
@@ -29,7 +29,6 @@ from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
 from mws_hf.tokenizer.foreign import morfessor_cut, needed
 
-FILE = "segmentations.tsv"
 MAX_TYPES = 30_000
 MAX_LENGTH = 100
 
@@ -46,26 +45,10 @@ class MorfessorModel:
         """Cut a word in the cheapest way (Viterbi); a word with unseen characters is cut as well as it can be."""
         return morfessor_cut(self._model, word, smoothing)
 
-    def save(self, directory: Path) -> None:
-        """Write the table of segmented words: count, then the pieces, separated by tabs."""
-        lines = ("\t".join([str(count), *pieces]) + "\n" for count, pieces in self._segmentations)
-        (directory / FILE).write_text("".join(lines), encoding="utf-8", newline="\n")
-
-    @classmethod
-    def load(cls, directory: Path) -> MorfessorModel:
-        """Read a table that `save` wrote; raises MwSError, with file and line, if it is missing or damaged."""
-        file = directory / FILE
-        try:
-            lines = file.read_text(encoding="utf-8").removesuffix("\n").split("\n")
-        except OSError as error:
-            raise MwSError(f"{file}: cannot be read ({error.strerror}); train the baseline again") from error
-        rows: list[tuple[int, Sequence[str]]] = []
-        for number, line in enumerate(lines, 1):
-            count, *pieces = line.split("\t")
-            if not count.isdecimal() or not all(pieces) or not pieces:
-                raise MwSError(f"{file}:{number}: not a count and pieces; the file is damaged, train again")
-            rows.append((int(count), pieces))
-        return cls(rows)
+    def save(self, file: Path) -> None:
+        """Write the model as ``morfessor-train -S`` does, which `mws_hf.tokenizer.opened` opens."""
+        lines = (f"{count} {' + '.join(pieces)}\n" for count, pieces in self._segmentations)
+        write_text(file, "".join(lines))
 
     def __len__(self) -> int:
         return len({piece for _, pieces in self._segmentations for piece in pieces})
@@ -106,7 +89,8 @@ def _hash(word: str) -> bytes:
 
 def _words(counts: WordCounts) -> dict[str, int]:
     # its search is quadratic in the length of a word: 3,000 characters in one piece took two minutes
-    words = {word: count for word, count in bert_words(counts).items() if len(word) <= MAX_LENGTH}
+    cut = bert_words(counts)
+    words = {word: count for word, count in cut.items() if len(word) <= MAX_LENGTH and word.split() == [word]}
     if not words:
         raise MwSError(f"Morfessor: no words of at most {MAX_LENGTH} characters to learn from; give more text")
     return words
@@ -129,19 +113,26 @@ def _learnt(words: Mapping[str, int]) -> MorfessorModel:
 
 def build_morph_bpe(task: Task, max_types: int = MAX_TYPES) -> Tokenizer:
     """Build character-level BPE inside the segments of Morfessor, learnt from the `max_types` most frequent words."""
-    model, counts = build_frequent(task, max_types), task.counts
-    segments: Counter[str] = Counter()
-    for word, count in counts.items():
-        for segment in _segments(word, model):
-            segments[segment] += count
-    inside = WordCounts.from_mapping(segments, pattern=counts.pattern, normalization=counts.normalization)
-    return build_character_bpe(replace(task, counts=inside))
+    model = build_frequent(task, max_types)
+    # the published rows were learnt from words cut as the library cuts
+    return build_character_bpe(replace(task, counts=within_cuts(task.counts, lambda word: model.segment(word, 1))))
 
 
-def _segments(pre_token: str, model: MorfessorModel) -> list[str]:
-    """Cut a pre-token of letters into pieces, its leading space with the first; any other stays in one piece."""
-    word = pre_token.removeprefix(" ")
-    if not word.isalpha() or len(word) > MAX_LENGTH:
-        return [pre_token]
-    first, *others = model.segment(word, 1)  # as the library cuts, with which the published rows were learnt
-    return [pre_token[: len(pre_token) - len(word)] + first, *others]
+def within_cuts(counts: WordCounts, cut: Callable[[str], Sequence[str]]) -> WordCounts:
+    """Count the pieces of words instead of words, so that a learner of merges sees no pair across a cut.
+
+    Pre-tokens that are no word of letters stay in one piece, and so do words too long for Morfessor; a space before a
+    word goes with its first piece.
+
+    >>> words = WordCounts.from_mapping({" kutyák": 3, "kutya": 2, "ák": 1, " 12": 4}, pattern="")
+    >>> sorted(within_cuts(words, lambda word: [word[:4], word[4:]] if len(word) > 4 else [word]).items())
+    [(' 12', 4), (' kuty', 3), ('a', 2), ('kuty', 2), ('ák', 4)]
+    """
+    pieces: Counter[str] = Counter()
+    for pre_token, count in counts.items():
+        word = pre_token.removeprefix(" ")
+        first, *others = cut(word) if word.isalpha() and len(word) <= MAX_LENGTH else [word]
+        pieces[pre_token[: len(pre_token) - len(word)] + first] += count
+        for piece in others:
+            pieces[piece] += count
+    return WordCounts.from_mapping(pieces, pattern=counts.pattern, normalization=counts.normalization)

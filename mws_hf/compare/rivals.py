@@ -1,4 +1,4 @@
-"""All rival systems by name, and the two functions that train and load any of them."""
+"""All rival systems by name, and the function that trains any of them."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from tokenizers import Tokenizer
 
-import mws_hf
 import mws_hf.compare.bpe as bpe
 import mws_hf.compare.morfessor_baseline as morfessor
 import mws_hf.compare.sentence_piece as sentence_piece
 import mws_hf.compare.word_piece as word_piece
-from mws_hf.atomic import staged
+from mws_hf.atomic import staged, write_text
 from mws_hf.compare.feed import UNKNOWN, Task
 from mws_hf.compare.morfessor_baseline import MorfessorModel
 from mws_hf.corpus.counts import WordCounts
@@ -25,10 +24,11 @@ from mws_hf.corpus.word_list import as_word_counts
 from mws_hf.errors import MwSError
 from mws_hf.learn.described import COUNT, check_range
 from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS, check_special_tokens, special_settings
-from mws_hf.tokenizer.file import STOCK_MODULE, STOCK_SOURCE, load_json, portable_config
+from mws_hf.tokenizer.file import STOCK_MODULE, STOCK_SOURCE, portable_config
+from mws_hf.tokenizer.layout import CONFIG_FILE, TOKENIZER_FILE
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
 
-DESCRIPTION_FILE = "baseline.json"
+MORFESSOR_FILE = "morfessor.txt"
 MORFESSOR, SENTENCEPIECE = "morfessor", "sentencepiece"
 Model: TypeAlias = Tokenizer | MorfessorModel
 
@@ -57,7 +57,7 @@ RIVALS: dict[str, System] = {
     "morph-bpe": System(
         "character-level BPE inside the segments of Morfessor (MorphBPE, no labels)",
         morfessor.build_morph_bpe,
-        needs="morfessor",
+        needs=MORFESSOR,
     ),
     "bpe-end-of-word": System("BPE with </w> after each word, merges by frequency", bpe.build_end_of_word),
     "bpe-low-line": System(
@@ -78,13 +78,13 @@ RIVALS: dict[str, System] = {
     "sentencepiece-unigram-identity": System(
         "the same without normalization, every space kept: lossless",
         sentence_piece.build_lossless_unigram,
-        needs="sentencepiece",
+        needs=SENTENCEPIECE,
     ),
     "morfessor": System(
         "Morfessor 2.0 Baseline on 30,000 words at most, a sample",
         morfessor.build_morfessor,
         sized=False,
-        needs="morfessor",
+        needs=MORFESSOR,
     ),
     "morfessor-frequent": System(
         "the same on the most frequent ones, each once", morfessor.build_frequent, sized=False, needs=MORFESSOR
@@ -94,25 +94,11 @@ RIVALS: dict[str, System] = {
 }
 
 
-@dataclass(frozen=True)
-class Rival:
-    """A trained rival: its name in `RIVALS`, entries of its vocabulary, and the folder it was saved in, if it was.
+class Rival(NamedTuple):
+    """A trained rival, and the entries of its vocabulary."""
 
-    `source` is a segmenter where there is no tokenizer.json.
-    """
-
-    name: str
-    source: Opened
+    source: Opened  # a segmenter where no tokenizer.json can hold it
     n_tokens: int
-    directory: Path | None = None
-
-    def segment(self, word: str) -> list[str]:
-        """Cut a word as it stands inside a sentence; the pieces spell it. Marks such as ``##`` are not part of them."""
-        return self.segment_all([word])[0]
-
-    def segment_all(self, words: Sequence[str]) -> list[list[str]]:
-        """Cut many words in one call, which is much faster than a call of `segment` for each."""
-        return [list(pieces) for pieces in self.source.cut(words)]
 
 
 def train(
@@ -131,8 +117,8 @@ def train(
         counts: running-text counts, or `counts.as_types()` for each form once.
         vocab_size: entries of the vocabulary, special tokens, bytes and characters included; never exceeded unless the
             fixed part alone does.
-        output_dir: folder to save in, for `load`, and for `AutoTokenizer` where tokenizer.json can hold the system (all
-            but Morfessor); None: not saved.
+        output_dir: folder to save in, all of it or nothing: for `AutoTokenizer`, or of Morfessor what `saved` returns;
+            None: not saved.
         special_tokens: tokens that get the first ids.
         **options: options of the system's builder, such as `max_types`, `character_coverage`.
 
@@ -146,32 +132,21 @@ def train(
         raise MwSError(f"{name}: no words to learn from; give counts with at least one word")
     tokens = check_special_tokens(special_tokens)
     model = system.build(Task(counts, vocab_size, tokens), **options)
-    directory = None if output_dir is None else Path(output_dir)
-    if directory is not None:
-        about = {"system": name, "mws_hf": mws_hf.__version__, "vocab_size": vocab_size}
-        about |= {"words": len(counts), "options": options}
-        _save(model, directory, dict.fromkeys((*tokens, *system.reserved)), about)
+    if output_dir is not None:
+        with staged(Path(output_dir)) as stage:
+            if isinstance(model, Tokenizer):
+                _save(model, stage, dict.fromkeys((*tokens, *system.reserved)))
+            else:
+                model.save(stage / MORFESSOR_FILE)
     if isinstance(model, Tokenizer):
-        return Rival(name, open_tokenizer(model), model.get_vocab_size(), directory)
-    return Rival(name, open_tokenizer(model.segment), len(model), directory)
+        return Rival(open_tokenizer(model), model.get_vocab_size())
+    return Rival(open_tokenizer(model.segment), len(model))
 
 
-def load(directory: str | os.PathLike[str]) -> Rival:
-    """Read a directory that `train` wrote; raises MwSError for any other, or a damaged file."""
-    path = Path(directory)
-    file = path / DESCRIPTION_FILE
-    if not file.is_file():
-        raise MwSError(f"{path}: holds no {DESCRIPTION_FILE}; give a directory that rivals.train wrote")
-    description = load_json(file)
-    if not isinstance(description, dict) or "system" not in description:
-        raise MwSError(f"{file}: names no system; train it again")
-    name = str(description["system"])
-    _system(name)
-    if name.startswith("morfessor"):
-        model = MorfessorModel.load(path)
-        return Rival(name, open_tokenizer(model.segment), len(model), path)
-    opened = open_tokenizer(path, by_class=True)
-    return Rival(name, opened, opened.vocabulary_size, path)
+def saved(directory: Path) -> Path:
+    """Return what `open_tokenizer` takes of a directory that `train` wrote: itself, or Morfessor's model in it."""
+    file = directory / MORFESSOR_FILE
+    return file if file.is_file() else directory
 
 
 def _system(name: str) -> System:
@@ -180,23 +155,11 @@ def _system(name: str) -> System:
     return RIVALS[name]
 
 
-def _save(model: Model, directory: Path, special_tokens: Iterable[str], about: dict[str, Any]) -> None:
-    """Write a directory, all of it or nothing: tokenizer.json for `AutoTokenizer`, or the model's own text files."""
-    with staged(directory) as stage:
-        if isinstance(model, Tokenizer):
-            model.save(str(stage / "tokenizer.json"))
-            _write_json(stage / "tokenizer_config.json", _config(special_tokens))
-            (stage / f"{STOCK_MODULE}.py").write_text(STOCK_SOURCE, encoding="utf-8")
-        else:
-            model.save(stage)
-        _write_json(stage / DESCRIPTION_FILE, about)
-
-
-def _config(special_tokens: Iterable[str]) -> dict[str, Any]:
+def _save(model: Tokenizer, folder: Path, special_tokens: Iterable[str]) -> None:
+    """Write the files of a tokenizer for `AutoTokenizer`."""
     # the unknown token gets no role: transformers would drop it from decoded text
     tokens = [token for token in special_tokens if token != UNKNOWN]
-    return portable_config({"model_max_length": 10**30, **special_settings(tokens)})
-
-
-def _write_json(path: Path, value: dict[str, Any]) -> None:
-    path.write_text(json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    config = portable_config({"model_max_length": 10**30, **special_settings(tokens)})
+    model.save(str(folder / TOKENIZER_FILE))
+    write_text(folder / CONFIG_FILE, json.dumps(config, ensure_ascii=False, indent=2, sort_keys=True) + "\n")
+    write_text(folder / f"{STOCK_MODULE}.py", STOCK_SOURCE)

@@ -329,8 +329,7 @@ def _measure(
     directory: Path, golds: Sequence[Gold], texts: tuple[list[str], list[str] | None] | None
 ) -> tuple[dict[str, Cuts], dict[str, float | None] | None]:
     """Cut the words of all gold files, and score the text where the system has a tokenizer."""
-    is_rival = (directory / rivals.DESCRIPTION_FILE).is_file()
-    opened = rivals.load(directory).source if is_rival else open_tokenizer(directory, by_class=True)
+    opened = open_tokenizer(rivals.saved(directory), by_class=True)
     cuts = {gold.name: opened.cut([entry.word for entry in gold.words]) for gold in golds}
     if texts is None or opened.is_segmenter:
         return cuts, None

@@ -15,8 +15,7 @@ across the cuts of Morfessor. No code of theirs was at hand, so it is ours, over
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +26,7 @@ import numpy.typing as npt
 from mws_hf import MwSTrainer, WordCounts
 from mws_hf.compare import rivals
 from mws_hf.compare.feed import Task
-from mws_hf.compare.morfessor_baseline import MAX_LENGTH, build_frequent
+from mws_hf.compare.morfessor_baseline import build_frequent, within_cuts
 from mws_hf.corpus.segmentations import GoldWord
 
 if TYPE_CHECKING:
@@ -127,26 +126,6 @@ def labelled(
             trainer = MwSTrainer(vocab_size=size, composition=0, show_progress=False)
             learned = trainer.learn(counts, evidence=Evidence(types, found, settings))
             yield n, size, trainer.backend(learned), fit
-
-
-def within_cuts(counts: WordCounts, cut: Callable[[str], Sequence[str]]) -> WordCounts:
-    """Count the pieces of words instead of words, so that a learner of merges sees no pair across a cut.
-
-    Pre-tokens that are no word of letters stay in one piece, and so do words too long for Morfessor; a space before a
-    word goes with its first piece.
-
-    >>> words = WordCounts.from_mapping({" kutyák": 3, "kutya": 2, "ák": 1, " 12": 4}, pattern="")
-    >>> sorted(within_cuts(words, lambda word: [word[:4], word[4:]] if len(word) > 4 else [word]).items())
-    [(' 12', 4), (' kuty', 3), ('a', 2), ('kuty', 2), ('ák', 4)]
-    """
-    pieces: Counter[str] = Counter()
-    for pre_token, count in counts.items():
-        word = pre_token.removeprefix(" ")
-        first, *others = cut(word) if word.isalpha() and len(word) <= MAX_LENGTH else [word]
-        pieces[pre_token[: len(pre_token) - len(word)] + first] += count
-        for piece in others:
-            pieces[piece] += count
-    return WordCounts.from_mapping(pieces, pattern=counts.pattern, normalization=counts.normalization)
 
 
 _last: list[tuple[WordCounts, Settings, Evidence]] = []

@@ -53,7 +53,7 @@ def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
             continue
         counts, about = words
         directory = trained(system[0], counts, size, place.work / "ngram_map" / language)
-        source = rivals.load(directory).source if system[0] == "morfessor" else open_tokenizer(directory, by_class=True)
+        source = open_tokenizer(rivals.saved(directory), by_class=True)
         for cell in own:
             gold = sets[cell["kind"]]
             cut = word_table(gold.words, segment_words(source, [each.word for each in gold.words]))

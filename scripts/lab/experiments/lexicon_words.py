@@ -32,8 +32,7 @@ def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
     if cells[0]["system"] == "MwS":
         cuts = mws_cuts(counts)
     else:
-        rival = rivals.train("bpe-character", counts, 8000)
-        cuts = ["·".join(rival.segment(word)) for word in WORDS]
+        cuts = ["·".join(cut) for cut in rivals.train("bpe-character", counts, 8000).source.cut(WORDS)]
     found = dict(zip(WORDS, cuts, strict=True))
     yield from ((cell, {"cut": found[cell["word"]]}) for cell in cells)
 

@@ -41,9 +41,9 @@ def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
     """Cut words by the ready tokenizer, and by byte-level BPE of its size and training text."""
     language = cells[0]["language"]
     training, _ = texts_of(language, place.data, share_alike=language == "tr")
-    rival = rivals.train("bpe-byte", count_documents(training), SIZE)
+    rival = rivals.train("bpe-byte", count_documents(training), SIZE).source
     ours = dict(zip(SHOWN[language], our_cuts(language), strict=True))
-    yield from ((cell, {"bpe": "·".join(rival.segment(cell["word"])), "ours": ours[cell["word"]]}) for cell in cells)
+    yield from ((cell, {"bpe": "·".join(rival.cut([cell["word"]])[0]), "ours": ours[cell["word"]]}) for cell in cells)
 
 
 def table(rows: list[Row]) -> str:

@@ -73,4 +73,4 @@ def links_of_the_site(markdown: str, page: str) -> str:
 def help_of(command: str) -> str:
     """What `mws COMMAND --help` prints."""
     os.environ["COLUMNS"] = "100"
-    return parser_of(command)[0].format_help().strip()
+    return parser_of(command).format_help().strip()

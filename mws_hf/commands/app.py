@@ -11,12 +11,14 @@ import ctypes
 import difflib
 import importlib
 import inspect
+import logging
 import re
 import shutil
 import signal
 import sys
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import is_dataclass
 from math import inf
 from types import FrameType, NoneType, UnionType
 from typing import Any, Literal, NoReturn, Union, get_args, get_origin
@@ -26,16 +28,16 @@ from mws_hf.errors import MwSError, SettingError, Terminated, ending
 
 COMMANDS = {
     "train": ("train", "train_command", "Learn a tokenizer without labels and save it."),
-    "count": ("count", "count_command", "Count pre-tokens once, or merge counts made before."),
-    "segment": ("evaluate", "segment", "Print words cut into morphs."),
+    "count": ("corpora", "count_command", "Count pre-tokens once, or merge counts made before."),
+    "segment": ("scores", "segment", "Print words cut into morphs."),
     "explain": ("explain", "explain", "Why a word is cut as it is, why a pair was merged."),
-    "evaluate": ("evaluate", "evaluate_command", "Score tokenizers against gold and on running text."),
-    "compare": ("compare", "compare_command", "Train MwS and its rivals on the same words, score all."),
-    "report": ("report", "report", "Show tokenizers side by side as one HTML page."),
-    "encode": ("encode", "encode_command", "Encode a corpus to memory-mapped token ids."),
-    "export": ("directories", "export", "A tokenizer for llama.cpp, tiktoken or the notebook."),
-    "check": ("directories", "check_command", "Where a directory can go, and what is wrong with it."),
-    "pretrained": ("directories", "pretrained_command", "List this project's tokenizers, or write one."),
+    "evaluate": ("scores", "evaluate_command", "Score tokenizers against gold and on running text."),
+    "compare": ("scores", "compare_command", "Train MwS and its rivals on the same words, score all."),
+    "report": ("scores", "report", "Show tokenizers side by side as one HTML page."),
+    "encode": ("corpora", "encode_command", "Encode a corpus to memory-mapped token ids."),
+    "export": ("clients", "export", "A tokenizer for llama.cpp, tiktoken or the notebook."),
+    "check": ("clients", "check_command", "Where a directory can go, and what is wrong with it."),
+    "pretrained": ("clients", "pretrained_command", "List this project's tokenizers, or write one."),
     "extend": ("extend", "extend_command", "Add tokens of a corpus to a pretrained tokenizer."),
     "trim": ("extend", "trim_command", "Drop entries that texts do not use from a pretrained tokenizer."),
     "transplant": ("extend", "transplant_command", "Give a pretrained model another tokenizer."),
@@ -72,10 +74,9 @@ def app(arguments: Sequence[str]) -> None:
 
 
 def _run(name: str, arguments: Sequence[str]) -> None:
-    parser, checks = parser_of(name)
-    given = vars(parser.parse_intermixed_args(list(arguments)))
-    for parameter, check in checks.items():
-        given[parameter] = check(given[parameter])
+    given = vars(parser_of(name).parse_intermixed_args(list(arguments)))
+    if given.get("quiet"):  # the note on compiling kernels stays away too
+        logging.getLogger("mws_hf.kernels.cache.notices").setLevel(logging.ERROR)
     if signal.getsignal(signal.SIGINT) not in (signal.SIG_IGN, signal.SIG_DFL):
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if signal.getsignal(signal.SIGTERM) not in (signal.SIG_IGN, signal.SIG_DFL):
@@ -83,7 +84,7 @@ def _run(name: str, arguments: Sequence[str]) -> None:
     if name in LARGE:
         _return_freed_memory()
     try:
-        _function(name)(**given)
+        _made(_function(name), given)
     except SettingError as error:
         from mws_hf.commands.options import option_of
 
@@ -99,6 +100,30 @@ def _function(name: str) -> Callable[..., None]:
     place, function, _ = COMMANDS[name]
     found: Callable[..., None] = getattr(importlib.import_module(f"mws_hf.commands.{place}"), function)
     return found
+
+
+def _parameters(target: Callable[..., Any]) -> list[inspect.Parameter]:
+    return [*inspect.signature(target, eval_str=True).parameters.values()]
+
+
+def _is_group(parameter: inspect.Parameter) -> bool:
+    """Whether a parameter is a dataclass, whose fields are options."""
+    return isinstance(parameter.annotation, type) and is_dataclass(parameter.annotation)
+
+
+def _options(target: Callable[..., Any]) -> Iterator[inspect.Parameter]:
+    """Yield the parameters that are arguments and options, of groups too."""
+    for each in _parameters(target):
+        yield from _options(each.annotation) if _is_group(each) else [each]
+
+
+def _made(target: Callable[..., Any], given: Mapping[str, Any]) -> Any:
+    """Call a command, or make a group of options, with what was given."""
+    values = {
+        each.name: _made(each.annotation, given) if _is_group(each) else given[each.name]
+        for each in _parameters(target)
+    }
+    return target(**values)
 
 
 def _nearest(given: str, known: Sequence[str] | Mapping[str, Any]) -> str:
@@ -137,8 +162,8 @@ class _Switch(argparse.Action):
         setattr(namespace, self.dest, option_string != self.const)
 
 
-def parser_of(name: str) -> tuple[argparse.ArgumentParser, dict[str, Callable[[Any], Any]]]:
-    """Make the parser of a command, and say which of its values are checked by which function."""
+def parser_of(name: str) -> argparse.ArgumentParser:
+    """Make the parser of a command."""
     from mws_hf.commands.options import Argument
 
     function = _function(name)
@@ -153,18 +178,16 @@ def parser_of(name: str) -> tuple[argparse.ArgumentParser, dict[str, Callable[[A
     titles = ["Arguments", *panels, "Other options" if panels else "Options"]
     groups = {title: parser.add_argument_group(title) for title in titles}
     title_of = {each: title for title, names in panels.items() for each in names}
-    checks, words = {}, []
-    for each in inspect.signature(function, eval_str=True).parameters.values():
+    words = []
+    for each in _options(function):
         declared = each.annotation.__metadata__[0]
         if isinstance(declared, Argument):
             words.append(_add_argument(groups["Arguments"], each, declared))
-            continue
-        _add_option(groups[title_of.get(each.name, titles[-1])], each, declared)
-        if declared.callback is not None:
-            checks[each.name] = declared.callback
+        else:
+            _add_option(groups[title_of.get(each.name, titles[-1])], each, declared)
     groups[title_of.get("help", titles[-1])].add_argument("--help", action="help", help="Print this and exit.")
     parser.usage = " ".join([f"mws {name}", "[OPTIONS]", *words])
-    return parser, checks
+    return parser
 
 
 def _add_argument(group: Any, parameter: inspect.Parameter, declared: Any) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mws_hf.commands import options
-from mws_hf.commands.options import Argument, Option
+from mws_hf.commands.options import Argument, Option, Writing
 from mws_hf.commands.outputs import aligned, claim_file, tell
 from mws_hf.commands.sources import Words
 from mws_hf.errors import MwSError
@@ -45,6 +45,7 @@ PANELS = {
 
 def explain(
     words: Annotated[list[str] | None, Argument(help="Words to explain.")] = None,
+    *,
     model: Annotated[
         str | None, Option(metavar="DIR", help="The tokenizer whose merges to show, also a Hub name.")
     ] = None,
@@ -57,9 +58,7 @@ def explain(
     source: From = None,
     lexicon: options.Lexicon = None,
     plot: Annotated[Path | None, Option(metavar="FILE", help="Draw the evidence (.png, .svg, .pdf).")] = None,
-    force: options.Force = False,
-    quiet: options.Quiet = False,
-    as_json: options.Json = False,
+    writing: Writing,
 ) -> None:
     """Show the merges that cut a word, the boundary evidence under its letters, or the terms of a classic merge.
 
@@ -74,8 +73,8 @@ def explain(
         mws explain --merges 20 --from counts.parquet
     """
     if plot is not None:
-        claim_file(plot, source, force=force)
-    sources = Words(source or (), lexicon, show_progress=not quiet)
+        claim_file(plot, source, force=writing.force)
+    sources = Words(source, lexicon)
     classic = pair is not None or merges is not None
     if classic and plot is not None:
         raise MwSError("--plot draws the evidence of words; --pair and --merges have none")
@@ -84,16 +83,16 @@ def explain(
     from mws_hf.tokenizer.opened import open_tokenizer
 
     opened = None if model is None else open_tokenizer(model)
-    if opened is not None and not quiet:
+    if opened is not None and not writing.quiet:
         shown = {name: value for name, value in (opened.record or {}).items() if isinstance(value, str | int | float)}
         said = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in shown.items() if name != "pattern")
         print(f"{model}: {said or 'settings unknown, defaults assumed'}", file=sys.stderr)
     if classic:
-        rows = _classic_rows(sources, pair, merges, opened)
-        tell(rows, _terms_table(rows), as_json)
+        rows = _classic_rows(sources, pair, merges, opened, not writing.quiet)
+        tell(rows, _terms_table(rows), writing.as_json)
         return
-    counts = None if sources.is_empty else _gathered(sources, opened, DEFAULT_PATTERN)
-    _explain_words(words or [], opened, counts, plot, as_json)
+    counts = None if sources.is_empty else _gathered(sources, opened, DEFAULT_PATTERN, not writing.quiet)
+    _explain_words(words or [], opened, counts, plot, writing.as_json)
 
 
 def _check_asked(words: list[str] | None, model: str | None, plot: Path | None, sources: Words) -> None:
@@ -107,7 +106,7 @@ def _check_asked(words: list[str] | None, model: str | None, plot: Path | None, 
     if plot is not None and importlib.util.find_spec("matplotlib") is None:
         raise MwSError("plotting needs matplotlib: pip install matplotlib")
     if not sources.is_empty:
-        sources.check(None, None)
+        _ = sources.source  # is checked when made
 
 
 def _settings(opened: Opened | None) -> Settings:
@@ -120,14 +119,16 @@ def _settings(opened: Opened | None) -> Settings:
         raise MwSError(f"the settings kept beside the tokenizer are damaged ({error}); train it again") from error
 
 
-def _gathered(sources: Words, opened: Opened | None, default_pattern: str) -> GroupedCounts:
+def _gathered(sources: Words, opened: Opened | None, default_pattern: str, show_progress: bool) -> GroupedCounts:
     """Count the training words with the pattern, normalization and least count of the tokenizer."""
     from mws_hf.tokenizer.backend import pattern_of
 
     pattern = None if opened is None else pattern_of(opened.backend)
     normalization = None if opened is None else opened.spec.normalization
     settings = _settings(opened)
-    counts = sources.gather(pattern, normalization, default_pattern, settings.special_tokens)
+    counts = sources.gather(
+        pattern, normalization, default_pattern, settings.special_tokens, show_progress=show_progress
+    )
     return counts.at_least(settings.min_count)
 
 
@@ -190,7 +191,7 @@ def _tracer(opened: Opened | None, counts: GroupedCounts | None) -> Callable[[st
 
 
 def _classic_rows(
-    sources: Words, pair: tuple[str, str] | None, merges: int | None, opened: Opened | None
+    sources: Words, pair: tuple[str, str] | None, merges: int | None, opened: Opened | None, show_progress: bool
 ) -> list[dict[str, Any]]:
     from mws_hf.learn.classic.coefficient import PUBLISHED
     from mws_hf.learn.classic.terms import explain_merges, explain_pair
@@ -199,11 +200,11 @@ def _classic_rows(
     settings = PUBLISHED if opened is None or opened.record is None else _settings(opened)
     if not settings.is_classic:
         raise MwSError("the model was learnt by the contextual criterion; --pair and --merges explain the classic one")
-    counts = _gathered(sources, opened, GPT4_PATTERN).union
+    counts = _gathered(sources, opened, GPT4_PATTERN, show_progress).union
     corpus = SymbolCorpus.from_words(CodePoints.of_counts(counts), None if settings.types else counts.counts)
     if pair is not None:
-        return [explain_pair(corpus, *pair, settings, show_progress=sources.show_progress).to_dict()]
-    found = explain_merges(corpus, merges or 0, settings, show_progress=sources.show_progress)
+        return [explain_pair(corpus, *pair, settings, show_progress=show_progress).to_dict()]
+    found = explain_merges(corpus, merges or 0, settings, show_progress=show_progress)
     return [row.to_dict() for row in found]
 
 

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from mws_hf.atomic import output_lock
 from mws_hf.commands import options
-from mws_hf.commands.options import Argument, Option
+from mws_hf.commands.options import Argument, Option, Read, Writing
 from mws_hf.commands.outputs import claim_folder, replaced, save_card, tell, tell_faults
-from mws_hf.commands.sources import Reading, entries_in
+from mws_hf.commands.sources import entries_in
+from mws_hf.corpus.files import Reading
 from mws_hf.errors import MwSError
 from mws_hf.learn.settings import SETTINGS
 
@@ -84,6 +85,7 @@ def extend_command(
     corpus: Annotated[list[str], Argument(help=f"{options.INPUTS}, or counts from `mws count`.")],
     add: Annotated[str, Option(metavar="SIZE", help="How many tokens to add, such as 4k.")],
     output: options.Directory,
+    *,
     also: Annotated[list[str] | None, Option(help="Other text to report on, such as English; repeat for more.")] = None,
     composition: Composition = 0.5,
     hidden_boundary_price: Annotated[float, Option(help=SETTINGS["hidden_boundary_price"].about)] = 1,
@@ -95,12 +97,8 @@ def extend_command(
     ] = None,
     keep_apart: KeepApart = None,
     trim_to: TrimTo = None,
-    column: options.Column = None,
-    encoding: options.Encoding = "utf-8",
-    errors: options.Errors = "strict",
-    force: options.Force = False,
-    quiet: options.Quiet = False,
-    as_json: options.Json = False,
+    reading: Read,
+    writing: Writing,
 ) -> None:
     """Add tokens of a corpus to a pretrained tokenizer; every old id and merge stays.
 
@@ -115,10 +113,10 @@ def extend_command(
         mws extend Qwen/Qwen3-0.6B russian.txt --also english.txt --trim-to 90000 --add 16000 -o out/qwen-ru-small
     """
     more, left = options.parse_size(add, "--add"), options.parse_optional_size(trim_to, "--trim-to")
-    asked = _Extending(base, corpus, also or [], protect or [], Reading(column, encoding, errors), quiet)
+    asked = _Extending(base, corpus, also or [], protect or [], reading, writing.quiet)
     if replace and trim_to is not None:
         raise MwSError("--replace and --trim-to both make room for new tokens; give one of them")
-    claim_folder(output, base, corpus, also, protect, tokens, keep_apart, force=force)
+    claim_folder(output, base, corpus, also, protect, tokens, keep_apart, force=writing.force)
     _check_inputs(asked, "--replace" if replace else "--trim-to" if trim_to is not None else None)
     settings = {"composition": composition, "hidden_boundary_price": hidden_boundary_price, "min_saving": min_saving}
     with output_lock(output):
@@ -126,7 +124,7 @@ def extend_command(
     from mws_hf.extend.changes import extension_summary
 
     _tell_of_the_rest(output, left_behind)
-    tell(result, f"{output}: {extension_summary(result)}", as_json)
+    tell(result, f"{output}: {extension_summary(result)}", writing.as_json)
 
 
 def _tell_of_the_rest(output: Path, left_behind: list[str]) -> None:
@@ -232,16 +230,14 @@ def trim_command(
         list[str], Option(help=f"What it must stay good at; repeat for more. {options.INPUTS} (no stdin).")
     ],
     output: options.Directory,
+    *,
     keep_size: Annotated[
         str | None, Option(metavar="SIZE", help="How many entries stay, such as 64k; or give --min-count.")
     ] = None,
     min_count: Annotated[int | None, Option(help="Least number of uses with which an entry stays.", min=1)] = None,
     keep: Annotated[Path | None, Option(help="Entries that stay in any case, one a line.")] = None,
-    column: options.Column = None,
-    encoding: options.Encoding = "utf-8",
-    errors: options.Errors = "strict",
-    force: options.Force = False,
-    as_json: options.Json = False,
+    reading: Read,
+    writing: Writing,
 ) -> None:
     """Drop entries that texts do not use from a pretrained tokenizer; text of kept entries is cut as before.
 
@@ -256,8 +252,7 @@ def trim_command(
     if (keep_size is None) == (min_count is None):
         raise MwSError("give one of --keep-size (how many entries stay) and --min-count (the least uses)")
     size = options.parse_optional_size(keep_size, "--keep-size")
-    reading = Reading(column, encoding, errors)
-    claim_folder(output, base, text, keep, force=force)
+    claim_folder(output, base, text, keep, force=writing.force)
     from mws_hf.corpus.files import expand_paths
     from mws_hf.corpus.sources import Source
     from mws_hf.extend.base import open_base
@@ -280,7 +275,7 @@ def trim_command(
             figures = {"base": _name_of_base(base), **found}
             save_card(stage, output.resolve().name, trimming.tokenizer, _named(text), trimmed=figures)
     _tell_of_the_rest(output, left_behind)
-    tell({"directory": str(output), **found}, f"{output}: {trim_summary(found)}", as_json)
+    tell({"directory": str(output), **found}, f"{output}: {trim_summary(found)}", writing.as_json)
 
 
 def documents(names: list[str], reading: Reading) -> Any:
@@ -303,6 +298,7 @@ def transplant_command(
     model: Annotated[str, Argument(help="Directory of a causal model with its tokenizer, or a Hub name.")],
     tokenizer: Annotated[str, Argument(help="Directory of the new tokenizer, or a Hub name.")],
     output: Annotated[Path, Option("--output", "-o", help="The model directory to write.")],
+    *,
     init: Annotated[
         Literal["mean", "quiet"],
         Option(
@@ -314,8 +310,7 @@ def transplant_command(
     pad_to_multiple: Annotated[
         int | None, Option(help="Fill rows up to a multiple of this [default: as the base has it].", min=1)
     ] = None,
-    force: options.Force = False,
-    as_json: options.Json = False,
+    writing: Writing,
 ) -> None:
     """Give a pretrained model another tokenizer, such as its own trimmed or extended; nothing is trained.
 
@@ -327,7 +322,7 @@ def transplant_command(
 
         mws transplant Qwen/Qwen3-0.6B out/qwen-ru --init quiet -o out/qwen-ru-model
     """
-    claim_folder(output, model, tokenizer, force=force)
+    claim_folder(output, model, tokenizer, force=writing.force)
     try:
         import torch  # noqa: F401
     except ImportError as error:
@@ -337,4 +332,4 @@ def transplant_command(
     report = asdict(transplant_directory(model, tokenizer, output, init, pad_to_multiple))
     tell_faults(output)
     line = ", ".join(f"{number:,} {name}" for name, number in report.items())
-    tell({"directory": str(output), **report}, f"{output}: rows {line}", as_json)
+    tell({"directory": str(output), **report}, f"{output}: rows {line}", writing.as_json)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import logging
 import os
 import re
 from collections.abc import Callable
@@ -12,9 +11,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
 
+from mws_hf.corpus.files import Reading
 from mws_hf.errors import MwSError
 from mws_hf.learn.settings import SETTINGS, Settings
-from mws_hf.text.pattern import literal_pattern
 
 
 class Option:
@@ -30,9 +29,8 @@ class Option:
         metavar: str | None = None,
         min: float | None = None,
         max: float | None = None,
-        callback: Callable[[Any], Any] | None = None,
     ) -> None:
-        self.names, self.help, self.metavar, self.callback = names, help, metavar, callback
+        self.names, self.help, self.metavar = names, help, metavar
         self.min, self.max = min, max
 
 
@@ -60,27 +58,10 @@ Tokenizers = Annotated[
     ),
 ]
 Base = Annotated[str, Argument(help="A directory with a BPE tokenizer.json, or a Hub name.")]
-GroupedFiles = Annotated[
-    list[str] | None,
-    Argument(
-        metavar="FILES...",
-        help=f"{INPUTS}, or counts from `mws count`. For several languages GROUP=FILE, such as 'ru=ru/*.gz' (a file "
-        "whose name holds = is given as ./NAME).",
-    ),
-]
 Directory = Annotated[Path, Option("--output", "-o", help="The tokenizer directory to write.")]
-GroupColumn = Annotated[str | None, Option(help="The column of tables and datasets that holds the group of each row.")]
 Lexicon = Annotated[
     str | None,
     Option(metavar="ru|uk", help="All word forms of a pymorphy3 dictionary: 'ru' (3.05 million) or 'uk'."),
-]
-WordList = Annotated[
-    list[Path] | None,
-    Option(metavar="FILE", help="A word<TAB>count list, plain or compressed; repeat for more."),
-]
-Lemmas = Annotated[
-    Path | None,
-    Option(metavar="FILE", help="Lemmas, one a line, expanded to all forms (--lexicon says whose)."),
 ]
 Column = Annotated[
     str | None,
@@ -89,8 +70,6 @@ Column = Annotated[
         "With it, '-' and files of unknown kinds are JSON lines [default: text].",
     ),
 ]
-Encoding = Annotated[str, Option(help="Character encoding of text, .jsonl, .csv and word lists.")]
-Errors = Annotated[str, Option(help="What to do with undecodable bytes: strict, replace or ignore.")]
 GoldFiles = Annotated[
     list[Path] | None, Option("--gold", metavar="FILE", help="Gold segmentations; repeat for several files.")
 ]
@@ -101,10 +80,10 @@ BitsText = Annotated[
 ]
 
 
-def setting(name: str, **more: Any) -> Any:
+def setting(name: str) -> Any:
     """Make the option of a setting of a training from its description (`mws_hf.learn.settings`)."""
     described = SETTINGS[name]
-    return Option(option_of(name), metavar=described.metavar, help=described.option_help(), **more)
+    return Option(option_of(name), metavar=described.metavar, help=described.option_help())
 
 
 def option_of(name: str) -> str:
@@ -117,7 +96,7 @@ def option_of(name: str) -> str:
     return (described and described.option) or "--" + name.replace("_", "-")
 
 
-Pattern = Annotated[str | None, setting("pattern", callback=lambda given: given and literal_pattern(given))]
+Pattern = Annotated[str | None, setting("pattern")]
 Digits = Annotated[str | None, setting("digits")]
 Normalization = Annotated[str | None, setting("normalization")]
 _AS_TYPED: dict[str, Any] = {
@@ -151,17 +130,26 @@ def takes_settings(command: Callable[..., None]) -> Callable[..., None]:
 
 
 Workers = Annotated[int | None, Option(min=1, help="Threads [default: all cores].")]
-
-
-def _no_notices(quiet: bool) -> bool:
-    if quiet:  # the note on compiling kernels stays away too
-        logging.getLogger("mws_hf.kernels.cache.notices").setLevel(logging.ERROR)
-    return quiet
-
-
-Quiet = Annotated[bool, Option("--quiet", "-q", help="No progress bars, no notes.", callback=_no_notices)]
-Force = Annotated[bool, Option("--force", help="Replace a finished output.")]
+Quiet = Annotated[bool, Option("--quiet", "-q", help="No progress bars, no notes.")]
 Json = Annotated[bool, Option("--json", help="The result as JSON, for programs.")]
+
+
+@dataclass(frozen=True)
+class Read(Reading):
+    """The way in which files are read, as options say it."""
+
+    column: Column = None
+    encoding: Annotated[str, Option(help="Character encoding of text, .jsonl, .csv and word lists.")] = "utf-8"
+    errors: Annotated[str, Option(help="What to do with undecodable bytes: strict, replace or ignore.")] = "strict"
+
+
+@dataclass(frozen=True)
+class Writing:
+    """The options of every command that writes."""
+
+    force: Annotated[bool, Option("--force", help="Replace a finished output.")] = False
+    quiet: Quiet = False
+    as_json: Json = False
 
 
 def group_of(name: str) -> tuple[str, str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from mws_hf.commands.options import group_of
+from mws_hf.commands import options
+from mws_hf.commands.options import Argument, Option, group_of
 from mws_hf.corpus.files import PLAIN, Reading
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import DEFAULT_PATTERN, compiled, cut_by, literal_pattern
@@ -24,35 +25,49 @@ if TYPE_CHECKING:
 class Words:
     """Where the words of a training come from: text and saved counts by group, lists of words, lexicons."""
 
-    files: Sequence[str] = ()
-    lexicon: str | None = None
-    word_lists: Sequence[Path] = ()
-    lemmas: Path | None = None
-    reading: Reading = PLAIN
-    workers: int | None = None
-    memory_cap: int | None = None
-    show_progress: bool = True
-    group_column: str | None = None
-    also: Sequence[Path] = ()
-    """Files that the command reads in the same way for something else."""
+    files: Annotated[
+        list[str] | None,
+        Argument(
+            metavar="FILES...",
+            help=f"{options.INPUTS}, or counts from `mws count`. For several languages GROUP=FILE, such as "
+            "'ru=ru/*.gz' (a file whose name holds = is given as ./NAME).",
+        ),
+    ] = None
+    lexicon: options.Lexicon = None
+    word_list: Annotated[
+        list[Path] | None, Option(metavar="FILE", help="A word<TAB>count list, plain or compressed; repeat for more.")
+    ] = None
+    lemmas: Annotated[
+        Path | None, Option(metavar="FILE", help="Lemmas, one a line, expanded to all forms (--lexicon says whose).")
+    ] = None
+    group_column: Annotated[
+        str | None, Option(help="The column of tables and datasets that holds the group of each row.")
+    ] = None
+    reading: options.Read = options.Read()
+    workers: options.Workers = None
 
     @property
     def lists(self) -> list[Path]:
         """Return the lists of words and of lemmas."""
-        return [*self.word_lists, *filter(None, [self.lemmas])]
+        return [*(self.word_list or []), *filter(None, [self.lemmas])]
+
+    @property
+    def read(self) -> list[str | Path]:
+        """Name every file that is read."""
+        return [*(group_of(name)[1] for name in self.files or []), *self.lists]
 
     @property
     def by_group(self) -> dict[str, list[str]]:
         """Return the files, without their groups' names, by group; "" is the group of files that have none."""
         found: dict[str, list[str]] = {}
-        for name in self.files:
+        for name in self.files or []:
             group, file = group_of(name)
             found.setdefault(group, []).append(file)
         return found
 
     def describe(self) -> str:
         """Name the sources in words, for a model card."""
-        named = [f"{group}{'=' if group else ''}{Path(file).name}" for group, file in map(group_of, self.files)]
+        named = [f"{group}{'=' if group else ''}{Path(file).name}" for group, file in map(group_of, self.files or [])]
         lexicon = [f"the pymorphy3 lexicon '{self.lexicon}'"] if self.lexicon and self.lemmas is None else []
         return ", ".join(lexicon + named + [path.name for path in self.lists])
 
@@ -74,19 +89,8 @@ class Words:
             check_list(path)
         if self.lexicon is not None or self.lemmas is not None:
             check_lexicon(self.lexicon or "ru")
-        also = list(map(str, self.also))
-        return Source.of_files(
-            self.by_group, self.reading, self.group_column, also=also, lists=list(map(str, self.word_lists))
-        )
-
-    def check(self, pattern: str | None, normalization: str | None) -> None:
-        """Check that every source is there and every option has a meaning."""
-        from mws_hf.corpus.counts import check_normalization
-
-        check_normalization(normalization)
-        if pattern is not None:
-            compiled(pattern)
-        _ = self.source
+        lists = list(map(str, self.word_list or []))
+        return Source.of_files(self.by_group, self.reading, self.group_column, lists=lists)
 
     def _check_groups(self) -> None:
         named = sorted(group for group in self.by_group if group)
@@ -111,6 +115,9 @@ class Words:
         normalization: str | None,
         default_pattern: str = DEFAULT_PATTERN,
         special_tokens: Sequence[str] = DEFAULT_SPECIAL_TOKENS,
+        memory_cap: int | None = None,
+        *,
+        show_progress: bool,
     ) -> GroupedCounts:
         """Count every source with one pattern and merge the results, group by group.
 
@@ -121,34 +128,35 @@ class Words:
         from mws_hf.corpus.counts import check_normalization
         from mws_hf.corpus.groups import GroupedCounts
 
-        self.check(pattern, normalization)
         normalization = check_normalization(normalization)
+        if pattern is not None:
+            compiled(pattern)
         parts = []
         for group, name in ((group, name) for group, names in self.source.saved.items() for name in names):
             counts = GroupedCounts.load(name)
             _check_counted_so(name, counts, pattern, normalization)
             parts.append(GroupedCounts({group: counts.union}) if group else counts)
-        pattern = pattern or (parts[0].pattern if parts else default_pattern)
+        pattern = literal_pattern(pattern or (parts[0].pattern if parts else default_pattern))
         normalization = normalization or (parts[0].normalization if parts else None)
         cut: dict[str, Any] = {"pattern": pattern, "normalization": normalization}
-        parts += [GroupedCounts.of(counts) for counts in self._lists(cut)]
+        parts += [GroupedCounts.of(counts) for counts in self._lists(cut, show_progress)]
         if self.source.files:
             parts.append(
                 count(
-                    self.source, special_tokens=special_tokens, workers=self.workers, show_progress=self.show_progress,
-                    memory_cap=self.memory_cap or MEMORY_CAP, **cut,
+                    self.source, special_tokens=special_tokens, workers=self.workers, show_progress=show_progress,
+                    memory_cap=memory_cap or MEMORY_CAP, **cut,
                 )
             )  # fmt: skip
         return parts[0].merge(*parts[1:]) if len(parts) > 1 else parts[0]
 
-    def _lists(self, cut: dict[str, Any]) -> list[WordCounts]:
+    def _lists(self, cut: dict[str, Any], show_progress: bool) -> list[WordCounts]:
         if not self.lists and self.lexicon is None:
             return []
         from mws_hf.corpus.word_list import lemma_counts, lexicon_counts, list_lines, read_word_list
 
         coding: dict[str, Any] = {"encoding": self.reading.encoding, "errors": self.reading.errors}
-        parts = [read_word_list(path, **coding, **cut) for path in self.word_lists]
-        forms: dict[str, Any] = {"show_progress": self.show_progress, **cut}
+        parts = [read_word_list(path, **coding, **cut) for path in self.word_list or []]
+        forms: dict[str, Any] = {"show_progress": show_progress, **cut}
         if self.lemmas is not None:
             lines = [line.strip() for _, line in list_lines(self.lemmas, self.reading)]
             parts.append(lemma_counts([line for line in lines if line], self.lexicon or "ru", **forms))
@@ -193,14 +201,3 @@ def entries_in(file: Path | None, reading: Reading = PLAIN, check: Callable[[str
     if not found:
         raise MwSError(f"{file}: is empty; give one entry a line")
     return found
-
-
-def check_scored(gold: list[Path] | None, texts: Iterable[Path | None], bits: Path | None) -> None:
-    """Refuse a missing gold file or text, and bits of no text, before anything is counted, trained or scored."""
-    given = [path for path in texts if path is not None]
-    if bits is not None and not given:
-        raise MwSError("--bits measures the bits of --text; give that too")
-    for path in [*(gold or []), *given, *filter(None, [bits])]:
-        if not path.is_file():
-            what = "a folder" if path.is_dir() else "no such file"
-            raise MwSError(f"{path}: {what}; give a gold file to --gold and a file of running text to --text")

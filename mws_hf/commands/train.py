@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mws_hf.atomic import output_lock
 from mws_hf.commands import options
+from mws_hf.commands.options import Writing
 from mws_hf.commands.outputs import claim_folder, counted, replaced, save_card, tell
-from mws_hf.commands.sources import Reading, Words, entries_in
+from mws_hf.commands.sources import Words, entries_in
+from mws_hf.corpus.files import Reading
 from mws_hf.errors import MwSError
 from mws_hf.learn.settings import DEFAULT_GRANULARITY, SETTINGS
 from mws_hf.text.alphabets import NAMED_ALPHABETS
@@ -43,18 +45,8 @@ PANELS = {
 @options.takes_settings
 def train_command(
     output: options.Directory,
-    files: options.GroupedFiles = None,
-    lexicon: options.Lexicon = None,
-    word_list: options.WordList = None,
-    lemmas: options.Lemmas = None,
-    column: options.Column = None,
-    group_column: options.GroupColumn = None,
-    encoding: options.Encoding = "utf-8",
-    errors: options.Errors = "strict",
-    workers: options.Workers = None,
-    force: options.Force = False,
-    quiet: options.Quiet = False,
-    as_json: options.Json = False,
+    words: Words,
+    writing: Writing,
     **given: Any,
 ) -> None:
     """Learn a tokenizer, by default without labels, and save it as a stock Hugging Face directory.
@@ -91,26 +83,19 @@ def train_command(
 
         пере·писыва·ющаяся  пере·писыва·ющ·аяся  пере·пис·ыва·ющ·аяся
     """
-    labels = given["labels"] or []
-    read = [options.group_of(name)[1] for name in (*(files or []), *labels)]
-    claim_folder(output, read, word_list, lemmas, given["tokens"], given["keep_apart"], force=force)
+    labels = [options.group_of(name)[1] for name in given["labels"] or []]
+    claim_folder(output, words.read, labels, given["tokens"], given["keep_apart"], force=writing.force)
     from mws_hf.trainer import MwSTrainer
 
-    reading = Reading(column, encoding, errors)
-    trainer = MwSTrainer(**_typed_settings(given, reading), show_progress=not quiet)
-    sources = Words(files or (), lexicon, word_list or (), lemmas, reading, workers, None, not quiet, group_column)
-    _check_groups(trainer, sources)
+    trainer = MwSTrainer(**_typed_settings(given, words.reading), show_progress=not writing.quiet)
+    _check_groups(trainer, words)
     with output_lock(output):
         asked = trainer.split_pattern if given["digits"] else given["pattern"]
-        result, fits = _train_and_save(trainer, sources, asked, given["normalization"], output)
-    _tell_labels({} if quiet else fits)
-    tell(result, _summary(result), as_json)
-
-
-def _tell_labels(fits: Mapping[str, LabelFit]) -> None:
+        result, fits = _train_and_save(trainer, words, asked, given["normalization"], output)
     for group, fit in fits.items():
-        if fit.f1 is not None:  # of labels that were not used there is a warning
+        if fit.f1 is not None and not writing.quiet:  # of labels that were not used there is a warning
             print(f"labels{f' of {group}' if group else ''}: {fit.describe()}", file=sys.stderr)
+    tell(result, _summary(result), writing.as_json)
 
 
 def _typed_settings(given: Mapping[str, Any], reading: Reading) -> dict[str, Any]:
@@ -156,7 +141,8 @@ def _train_and_save(
 
     started = time.perf_counter()
     compile_ahead()
-    counts = sources.gather(pattern, normalization, trainer.split_pattern, trainer.special_tokens)
+    cut = pattern, normalization, trainer.split_pattern, trainer.special_tokens
+    counts = sources.gather(*cut, show_progress=trainer.show_progress)
     for line in pattern_notices(counts.union):
         _logger.warning("%s", line)
     words = counts.union.counts

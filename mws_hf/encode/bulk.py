@@ -150,7 +150,7 @@ def new_manifest(encoder: BlockEncoder, document: str, shard_size: int) -> dict[
 
 def _skip_finished(blocks: Iterator[Block], plan: Plan) -> None:
     """Pass over the blocks of finished shards after checking that the shards were encoded from them."""
-    advice = "--force replaces the finished corpus" if plan.finished else "--no-resume starts anew"
+    advice = "--force replaces the finished corpus" if plan.finished else f"remove {plan.work}"
     for shard in plan.shards:
         check = 0
         for block in islice(blocks, shard.blocks):

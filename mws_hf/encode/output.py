@@ -59,7 +59,7 @@ class Plan(NamedTuple):
             if force:
                 return cls(work, [])
             what = f"was begun with another {differing}"
-            raise MwSError(f"{work}: {what}; choose another output, or --no-resume starts anew")
+            raise MwSError(f"{work}: {what}; choose another output, or --force starts anew")
         dtype = old["dtype"]  # a damaged shard and those after it are encoded again
         return cls(work, list(takewhile(lambda shard: shard_problem(work, shard, dtype) is None, old["shards"])))
 

@@ -104,7 +104,7 @@ def test_commands_that_need_a_network_or_minutes_are_commands(line):
     from mws_hf.commands.app import parser_of
 
     _, name, *arguments = shlex.split(line, comments=True)
-    parser_of(name)[0].parse_intermixed_args(arguments)
+    parser_of(name).parse_intermixed_args(arguments)
 
 
 def test_such_commands_are_found():

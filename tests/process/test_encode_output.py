@@ -63,19 +63,17 @@ def files(home):
         (["other.txt"], "another corpus"),
         (["text.txt", "other.txt"], "a shorter one"),
         (["absent.txt"], "no such file"),
-        (["absent.txt", "--no-resume"], "no such file"),
         (["absent.txt", "--force"], "no such file"),
         (["text.txt", "absent.txt", "--force"], "no such file"),
         (["a.jsonl"], "which field"),
-        (["a.jsonl", "--no-resume"], "--column"),
+        (["a.jsonl", "--force"], "--column"),
         (["text.txt", "a.jsonl", "--column", "body", "--force"], "body"),
         (["latin1.txt", "--force"], "latin1.txt:1: the text is not utf-8"),
-        (["empty.txt", "--no-resume"], "no documents"),
+        (["empty.txt", "--force"], "no documents"),
         (["text.txt", "--separator", "<no>", "--force"], "not in the vocabulary"),
         (["text.txt", "--document", "page", "--force"], "'line' or a 'file'"),
         (["text.txt", "--shard-size", "0", "--force"], "--shard-size"),
         (["text.txt", "--separator", "none"], r"separator ('<|endoftext|>', now None); --force"),
-        (["text.txt", "--separator", "none", "--no-resume"], "--force replaces it"),
         (["text.txt", "--shard-size", "7"], "shard size (67108864, now 7); --force"),
         (["text.txt", "--document", "file"], "document ('line', now 'file'); --force"),
     ],
@@ -243,7 +241,7 @@ def test_any_json_in_a_manifest_opens_or_is_one_error(finished, data):
 def test_a_damaged_manifest_is_one_error(finished, content):
     (finished / "out" / "corpus.json").write_bytes(content)
     before = tree(finished)
-    for arguments in ([], ["--no-resume"], ["--force"]):
+    for arguments in ([], ["--force"]):
         assert "corpus.json" in error_of(finished, finished / "text.txt", *arguments)
     assert tree(finished) == before
 
@@ -349,7 +347,7 @@ def test_a_second_run_into_the_same_directory_is_refused_at_once(tmp_path):
     for name, more in (("out", []), ("link", ["--force"])):
         second = mws("encode", tmp_path / "tok", tmp_path / "text.txt", "-o", tmp_path / name, *more)
         assert one_line(second) and "another run is writing there" in second.stderr
-    assert "another run" in error_of(tmp_path, tmp_path / "text.txt", "--no-resume")
+    assert "another run" in error_of(tmp_path, tmp_path / "text.txt", "--force")
     assert tree(tmp_path / "out") == before
     running.communicate(timeout=60)
     assert running.returncode == 0

@@ -55,10 +55,6 @@ OVERWRITING = [
     "count gold.tsv text.txt -o text.txt",
     "count --word-list words.tsv -o words.tsv",
     "count --lemmas words.tsv -o words.tsv",
-    "evaluate tok --text text.txt --output text.txt",
-    "evaluate tok --text text.txt --output hard.txt",
-    "evaluate tok --gold gold.tsv --output gold.tsv",
-    "evaluate x=tok --gold gold.tsv --output tok/tokenizer.json",
     "compare text.txt --gold gold.tsv --vocab-size 400 -o out",
     "compare gold.tsv --gold gold.tsv --text text.txt --vocab-size 400 -o out",
     "train text.txt -o out",
@@ -90,7 +86,7 @@ FINISHED = [
     "export tok --format notebook -o new",
     "export bytes --format tiktoken -o new",
     "pretrained mws-ru-morphs-8k -o new",
-    "compare text.txt --gold gold.tsv --vocab-size 400 --systems characters --no-picture -o new -q",
+    "compare text.txt --gold gold.tsv --vocab-size 400 --systems characters -o new -q",
 ]
 
 
@@ -127,7 +123,6 @@ def test_a_finished_folder_is_refused_and_replaced_as_a_whole_with_force(home, m
     "line",
     [
         "count text.txt -o new.parquet",
-        "evaluate tok --gold gold.tsv --output new.json --json",
         "report tok -o new.html",
         "explain читать --from text.txt --plot new.svg -q",
         "export bytes --format gguf -o new.gguf",
@@ -171,7 +166,7 @@ def test_other_outputs_are_none_of_its_business(home, monkeypatch):
     "line",
     [
         "train absent.txt -o new",
-        "compare text.txt --gold gold.tsv --vocab-size 400 --systems mws --no-picture -o new",
+        "compare text.txt --gold gold.tsv --vocab-size 400 --systems mws -o new",
         "encode tok text.txt -o new",
         "export tok --format notebook -o new",
     ],
@@ -300,7 +295,6 @@ def test_files_get_the_mode_that_the_umask_gives(tmp_path):
         f"train text.txt -o new {' '.join(map(str, TRAIN))}",
         "export tok --format notebook -o new",
         "count text.txt -o new",
-        "evaluate tok --gold gold.tsv --output new",
     ],
 )
 def test_a_full_disk_is_one_line_and_leaves_nothing(home, line):

@@ -76,7 +76,7 @@ def test_a_mistyped_command_is_told_from_the_right_one():
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_option_with_a_value_shows_its_default(name: str):
-    for option in parser_of(name)[0]._actions:
+    for option in parser_of(name)._actions:
         if option.option_strings and option.nargs != 0 and not option.required:
             assert "[default: " in (option.help or ""), option.option_strings
 

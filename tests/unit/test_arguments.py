@@ -206,7 +206,6 @@ def test_words_without_counts_stay_words(tmp_path: Path):
         (["encode", "absent", "CORPUS", "--output", "CORPUS"], "would be written over"),
         (["train", "--lexicon", "ru", "--output", "CORPUS"], "is a file"),
         (["evaluate", "absent", "--text", "CORPUS"], "absent"),
-        (["evaluate", "FOLDER", "--text", "CORPUS", "--isolated", "both"], "both"),
         (["evaluate", "FOLDER"], "--gold"),
         (["explain", "слово", "--from", "CORPUS", "--plot", "x.xyz"], ".png, .svg or .pdf"),
         (["explain", "слово", "--model", "FOLDER", "--plot", "x.png"], "holds no tokenizer.json"),

@@ -118,7 +118,7 @@ def test_the_help_has_headings_with_what_matters_first(name, panels, first):
         assert f" --{option}" in said[places[0] : places[1]]
     assert "list[" not in said
     named = [option for options in panels[name].values() for option in options]
-    assert sorted(named) == sorted({each.dest for each in parser_of(name)[0]._actions if each.option_strings})
+    assert sorted(named) == sorted({each.dest for each in parser_of(name)._actions if each.option_strings})
 
 
 def test_other_commands_list_their_options_once():
@@ -144,7 +144,7 @@ def test_a_finished_corpus_is_said_to_be_there(text: Path, tmp_path: Path):
     assert "already there" not in first and "MB/s" in first
     assert "already there" in second and "MB/s" not in second
     assert json.loads(mws(*command, "--json")[1])["already_there"] is True
-    assert "already there" not in mws(*command, "--no-resume", "--force")[1]
+    assert "already there" not in mws(*command, "--force")[1]
 
 
 def test_examples_of_the_help_stand_on_one_line_and_name_what_there_is():
@@ -152,7 +152,7 @@ def test_examples_of_the_help_stand_on_one_line_and_name_what_there_is():
     for name in COMMANDS:
         examples = re.findall(r"(?m)^      (?:\w+ \S+ \| )?mws (\w+)(.*)$", mws(name, "--help")[1])
         for called, arguments in examples:
-            known = set(parser_of(called)[0]._option_string_actions)
+            known = set(parser_of(called)._option_string_actions)
             assert set(re.findall(r"(?<= )--?[a-z][\w-]*", arguments)) <= known, (called, arguments)
             shown += 1
     assert shown > 40

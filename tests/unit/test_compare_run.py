@@ -193,14 +193,13 @@ def test_command(gold, tmp_path):
         "--gold",
         str(gold),
         "--vocab-size",
-        "330",
-        "350",
+        "330,350",
         "--systems",
         "bpe-character:types,characters",
         "-o",
         out,
     ]
-    result = invoke(["compare", *arguments, "--text", str(text), "--no-picture", "--quiet", "--json"])
+    result = invoke(["compare", *arguments, "--text", str(text), "--quiet", "--json"])
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout) == {"output": out, "tokenizers": 3, "rows": 3}
 

@@ -296,13 +296,13 @@ def test_said_before_any_work(backend, tmp_path, bad):
     assert not (tmp_path / "ids").exists()
 
 
-@pytest.mark.parametrize("source", [{"files": ["absent"]}, {"word_lists": ["absent"]}, {"lemmas": "absent"}])
+@pytest.mark.parametrize("source", [{"files": ["absent"]}, {"word_list": ["absent"]}, {"lemmas": "absent"}])
 def test_commands_look_for_files_before_any_work(tmp_path, source):
     path = tmp_path / "bad.tsv"
     path.write_text("word\tmany\n")
     named = {key: value if key == "lemmas" else [path, *value] for key, value in source.items()}
     with pytest.raises(MwSError, match="absent: no such file"):
-        Words(**{"word_lists": [path], **named}).gather(None, None)
+        Words(**{"word_list": [path], **named}).gather(None, None, show_progress=False)
 
 
 def trained(*arguments, **options):

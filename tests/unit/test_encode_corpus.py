@@ -274,12 +274,12 @@ def test_command(backend, corpus_file, tmp_path):
     report = json.loads(result.stdout)
     assert (report["documents"], report["dtype"], report["fast_path"]) == (501, "uint16", True)
     assert rows(EncodedCorpus.open(tmp_path / "out")) == rust_ids(backend, LINES)
-    again = invoke([*arguments, "--no-resume", "--force"])
+    again = invoke([*arguments, "--force"])
     assert "501 documents" in again.stdout
     corpus_file.write_bytes("".join(LINES).replace("’", "'").replace("ё", "е").encode("cp1251"))
-    options = ["--no-resume", "--encoding", "cp1251", "--quiet", "--json"]
+    options = ["--force", "--encoding", "cp1251", "--quiet", "--json"]
     assert json.loads(invoke([*arguments, *options]).stdout)["documents"] == 501
     assert "б" in backend.decode(EncodedCorpus.open(tmp_path / "out")[0].tolist())
-    assert invoke([*arguments, "--no-resume", "--errors", "replace"]).exit_code == 0
+    assert invoke([*arguments, "--force", "--errors", "replace"]).exit_code == 0
     result = invoke(["encode", tokenizer, "absent/", "--output", str(tmp_path / "out2")])
     assert str(result.exception) == "absent/: no such file"

@@ -77,7 +77,6 @@ def test_a_column_of_plain_text_is_refused(name, tmp_path):
     for arguments in (
         ("train", place, "--output", tmp_path / "t"),
         ("count", place, "--output", tmp_path / "c"),
-        ("compare", place, "--gold", __file__, "--vocab-size", 300, "--output", tmp_path / "o", "--no-picture"),
     ):
         assert "plain text, which has no columns; leave --column body out" in refused(*arguments, "--column", "body")
     with pytest.raises(MwSError, match="leave --column body out"):

@@ -62,7 +62,7 @@ def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
         name, out = cell["program"], place.work / "encoders" / cell["program"].replace(" ", "-")
         if name == OURS:
             command = [sys.executable, "-m", "mws_hf", "encode", str(directory), str(text), "-o", str(out), "-q"]
-            command += ["--separator", "none", "--no-resume"]
+            command += ["--separator", "none", "--force"]
         else:
             python = place.path("one" if "1.0" in name else "python", "a Python that has the rival")
             command = [str(python), "-c", HEAD + THEIRS[name], f"{directory}/tokenizer.json", str(text), f"{out}.npy"]

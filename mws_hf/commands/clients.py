@@ -1,4 +1,4 @@
-"""`mws export`, `check` and `pretrained`: tokenizer directories from and for elsewhere."""
+"""`mws export`, `check` and `pretrained`: a tokenizer for other programs: written, looked at, handed out."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from mws_hf.commands import options
-from mws_hf.commands.options import Argument, Option
+from mws_hf.commands.options import Argument, Option, Writing
 from mws_hf.commands.outputs import aligned, claim_file, claim_folder, counted, replaced, tell, tell_faults
 from mws_hf.errors import MissingTokenizerError, MwSError
 
@@ -21,6 +21,7 @@ Format = Literal["notebook", "gguf", "tiktoken", "byte-level"]
 def export(
     tokenizer: options.Tokenizer,
     output: Annotated[Path, Option("--output", "-o", help="What to write: a file for gguf, else a folder.")],
+    *,
     form: Annotated[
         Format,
         Option(
@@ -33,7 +34,7 @@ def export(
         str | None,
         Option(help="Of byte-level: another split pattern, such as llama3 [default: the one there]."),
     ] = None,
-    force: options.Force = False,
+    writing: Writing,
 ) -> None:
     """Write a tokenizer for other clients; one that a format cannot carry exactly is refused, with the reason.
 
@@ -56,9 +57,9 @@ def export(
     folder = opened.folder or Path()
     read = [*([opened.place] if opened.place else []), *([folder, *folder.glob("*")] if opened.folder else [])]
     if form == "gguf":
-        claim_file(output, read, force=force)
+        claim_file(output, read, force=writing.force)
     else:
-        claim_folder(output, read, force=force)
+        claim_folder(output, read, force=writing.force)
     if form == "notebook":
         _to_notebook(folder, output)
     elif form == "byte-level":
@@ -193,8 +194,8 @@ def pretrained_command(
     output: Annotated[
         Path | None, Option("--output", "-o", help="The folder to write [default: NAME, in this folder].")
     ] = None,
-    force: options.Force = False,
-    as_json: options.Json = False,
+    *,
+    writing: Writing,
 ) -> None:
     """List the trained tokenizers of this project, or write one of them into a folder.
 
@@ -211,11 +212,11 @@ def pretrained_command(
     if name is not None:
         target = output or Path(name)
         folder, entry = pretrained_folder(name), ready_made()[name]
-        claim_folder(target, folder, force=force)
+        claim_folder(target, folder, force=writing.force)
         with replaced(target) as stage:
             shutil.copytree(folder, stage, dirs_exist_ok=True)
         found = {"directory": str(target), "license": entry["license"]}
-        tell(found, f"{target}: {name}, {entry['entries']:,} entries, {entry['license']}", as_json)
+        tell(found, f"{target}: {name}, {entry['entries']:,} entries, {entry['license']}", writing.as_json)
         return
     if output is not None:
         raise MwSError("--output is for one tokenizer; name it: mws pretrained NAME -o DIR")
@@ -234,8 +235,8 @@ def pretrained_command(
         ]
         for row in rows
     ]
-    tell(rows, aligned([header, *cells]), as_json)
-    if not as_json:
+    tell(rows, aligned([header, *cells]), writing.as_json)
+    if not (writing.as_json or writing.quiet):
         print(
             "F1: boundary F1 on the first gold set of the language; lengths on held-out text. See docs/pretrained.md.",
             file=sys.stderr,

@@ -1,0 +1,164 @@
+"""`mws count` and `mws encode`: what becomes of a corpus, counts to train from and ids to train on."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, cast
+
+from mws_hf.commands import options
+from mws_hf.commands.options import Argument, Option, Read, Writing
+from mws_hf.commands.outputs import claim_file, claim_folder, counted, files_in, refuse_overwriting, tell
+from mws_hf.commands.sources import Words
+from mws_hf.text.pattern import DEFAULT_PATTERN, with_digits
+
+if TYPE_CHECKING:
+    from mws_hf.corpus.summing import Merged
+    from mws_hf.encode.corpus import EncodedCorpus
+    from mws_hf.text.pattern import Digits
+
+
+def count_command(
+    words: Words,
+    output: Annotated[Path, Option("--output", "-o", help="The counts file to write (Parquet).")],
+    *,
+    pattern: options.Pattern = None,
+    digits: options.Digits = None,
+    normalization: options.Normalization = None,
+    memory_cap: Annotated[
+        str, Option(metavar="BYTES", help="Spill to disk above this many bytes, such as 500M or 2G.")
+    ] = "2G",
+    min_count: Annotated[int, Option(min=1, help="Leave out rarer words, once everything is added up.")] = 1,
+    writing: Writing,
+) -> None:
+    """Count pre-tokens of text, or merge counts made before; train from the result with `mws train COUNTS`.
+
+    For example:
+
+        mws count 'corpus/*.txt.gz' --output counts.parquet
+
+        mws count monday.parquet tuesday.parquet --output both.parquet
+
+        mws count 'parts/*.parquet' --min-count 5 --memory-cap 1G --output whole.parquet
+
+        mws count 'corpus/*.txt.gz' --pattern gpt4 --output for-the-classic-criterion.parquet
+
+        mws count ru='ru/*.gz' en='en/*.gz' --output mixture.parquet
+
+        mws train both.parquet --vocab-size 32000 --output out/mine
+    """
+    claim_file(output, words.read, force=writing.force)
+    cap = options.parse_bytes(memory_cap, "--memory-cap")
+    if digits:
+        pattern = with_digits(pattern or DEFAULT_PATTERN, cast("Digits", digits))
+    saved = words.saved_alone if pattern is None and normalization is None else []
+    if saved:  # they are never in memory as a whole
+        from mws_hf.corpus.summing import merge_files
+
+        merged = merge_files(saved, output, memory_cap=cap, min_count=min_count)
+    else:
+        merged = _count(words, output, min_count, (pattern, normalization), cap, not writing.quiet)
+    sizes = {name: {"types": types, "tokens": tokens} for name, (types, tokens) in merged.groups.items()}
+    result = {"file": str(output), "types": merged.types, "tokens": merged.tokens}
+    lines = [
+        f"{output}{', ' if name else ''}{name}: {counted(types, 'distinct pre-token')}, {tokens:,} in all"
+        for name, (types, tokens) in merged.groups.items()
+    ]
+    tell(result | ({} if "" in sizes else {"groups": sizes}), "\n".join(lines), writing.as_json)
+
+
+def _count(
+    words: Words, output: Path, min_count: int, cut: tuple[str | None, str | None], cap: int, show_progress: bool
+) -> Merged:
+    from mws_hf.corpus.files import expand_paths
+    from mws_hf.corpus.summing import Merged
+
+    counts = words.gather(*cut, memory_cap=cap, show_progress=show_progress).at_least(min_count)
+    counts.save(output, words.source.marks(expand_paths(words.word_list) if words.word_list else []))
+    return Merged(len(counts.union), counts.total, {name: (len(part), part.total) for name, part in counts.items()})
+
+
+def encode_command(
+    tokenizer: options.Tokenizer,
+    corpus: Annotated[list[str], Argument(help=f"{options.INPUTS}.")],
+    output: Annotated[Path, Option("--output", "-o", help="The directory to write.")],
+    *,
+    document: Annotated[str, Option(help="What a document is in text files: line or file.")] = "line",
+    separator: Annotated[
+        str, Option(help="Token after each document: eos, another token of the vocabulary, or none.")
+    ] = "eos",
+    shard_size: Annotated[str, Option(metavar="BYTES", help="Text in a shard, such as 500K or 1G.")] = "64M",
+    dropout: Annotated[
+        float | None, Option(metavar="SHARE", help="Probability that a merge fails (BPE-dropout), such as 0.1.")
+    ] = None,
+    seed: Annotated[int, Option(help="Of --dropout: which merges fail; another one for each pass.")] = 0,
+    drop: Annotated[
+        Literal["all", "morph", "composition"],
+        Option(metavar="KIND", help="Merges that --dropout concerns: all, morph (within one), composition (across)."),
+    ] = "all",
+    reading: Read,
+    workers: options.Workers = None,
+    writing: Writing,
+) -> None:
+    """Encode a corpus: memory-mapped ids that `datasets.load_from_disk` and `mws_hf.encode.EncodedCorpus` read.
+
+    Run the same command again to finish an interrupted run. A run that fails leaves a finished corpus as it was.
+
+    For example:
+
+        mws encode out/mine 'corpus/*.txt.gz' --output ids
+
+        mws encode out/mine corpus.jsonl --output ids --separator none
+
+        mws encode out/mine corpus.txt --output ids-2 --dropout 0.1 --seed 2
+    """
+    shard_bytes = options.parse_bytes(shard_size, "--shard-size")
+    from mws_hf.corpus.files import expand_paths
+    from mws_hf.encode.bulk import encode_corpus
+    from mws_hf.encode.corpus import DATASET_FILES, MANIFEST
+    from mws_hf.tokenizer.merging import Dropout
+
+    refuse_overwriting(files_in(output, (MANIFEST, *DATASET_FILES, "*.arrow")), tokenizer, corpus)
+    claim_folder(output, tokenizer, corpus, force=writing.force)
+    began, before = time.perf_counter(), _written(output / MANIFEST)
+    encoded = encode_corpus(
+        tokenizer,
+        expand_paths(corpus),  # on a command line they are files, never texts
+        output,
+        workers=workers,
+        shard_size=shard_bytes,
+        separator=None if separator == "none" else separator,
+        document=document,
+        dropout=None if dropout is None else Dropout(dropout, seed, drop),
+        **asdict(reading),
+        force=writing.force,
+        show_progress=not writing.quiet,
+    )
+    there = before is not None and before == _written(output / MANIFEST)
+    _tell_encoded(encoded, time.perf_counter() - began, there, writing.as_json)
+
+
+def _tell_encoded(encoded: EncodedCorpus, seconds: float, there: bool, as_json: bool) -> None:
+    result = {
+        "directory": str(encoded.directory),
+        "documents": len(encoded),
+        "tokens": encoded.n_tokens,
+        "bytes": encoded.n_bytes,
+        "dtype": str(encoded.dtype),
+        **{name: encoded.manifest[name] for name in ("separator", "fast_path")},
+        "seconds": round(seconds, 3),
+        "already_there": there,
+    }
+    rate, ratio = encoded.n_bytes / 1e6 / max(seconds, 1e-9), encoded.n_bytes / max(encoded.n_tokens, 1)
+    said = (
+        f"{encoded.directory}: {'already there, ' if there else ''}{counted(len(encoded), 'document')}, "
+        f"{counted(encoded.n_tokens, 'id')} ({encoded.dtype}), {ratio:.2f} bytes per id"
+    )
+    tell(result, said if there else f"{said}, {rate:.1f} MB/s", as_json)
+
+
+def _written(manifest: Path) -> tuple[int, int] | None:
+    """Return which file a manifest is and when it was written; None where there is none."""
+    status = manifest.stat() if manifest.exists() else None
+    return status and (status.st_ino, status.st_mtime_ns)

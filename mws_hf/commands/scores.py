@@ -1,0 +1,282 @@
+"""`mws evaluate`, `compare`, `report` and `segment`: how tokenizers cut words and text, scored, pictured, printed."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from mws_hf.atomic import output_lock, write_text
+from mws_hf.commands import options
+from mws_hf.commands.options import Argument, Option, Writing
+from mws_hf.commands.outputs import aligned, claim_file, claim_folder, counted, tell
+from mws_hf.commands.sources import Words
+from mws_hf.errors import MissingTokenizerError, MwSError
+
+if TYPE_CHECKING:
+    from mws_hf.report.entries import TrainingEvidence
+    from mws_hf.tokenizer.opened import Opened
+
+_logger = logging.getLogger(__name__)
+
+
+def evaluate_command(
+    directories: options.Tokenizers,
+    gold: options.GoldFiles = None,
+    text: options.Text = None,
+    bits: options.BitsText = None,
+    column: options.Column = None,
+    every: Annotated[bool, Option("--all", help="All columns on a terminal too, which shows five.")] = False,
+    quiet: options.Quiet = False,
+    as_json: options.Json = False,
+) -> None:
+    """Score tokenizers against gold morpheme segmentations, and on running text.
+
+    Works for any Hugging Face tokenizer, in a directory or on the Hub, for a tokenizer.json by itself, and for a
+    SentencePiece model. A Morfessor model saved as text (pip install morfessor) and a file of segmentations,
+    word<TAB>pieces, cut words alone: they are scored on gold, not on text.
+
+    Gold formats, found from the content: word<TAB>m1 m2, SIGMORPHON 2022, Morpho Challenge,
+    NeuralMorphemeSegmentation, MorphScore CSV, MorphyNet. Lines whose morphs do not spell the word are counted and
+    shown, never used.
+
+    `--bits TRAIN` trains an n-gram model (interpolated modified Kneser-Ney) on the tokens of TRAIN, for each tokenizer,
+    and gives the bits per UTF-8 byte of `--text` under it, with the difference to the first tokenizer and a 95 %
+    bootstrap interval over lines. Each line is a document; its end is predicted and counted. The order (2 to 5) is
+    chosen on a tenth of TRAIN. Neither the tokenizers nor TRAIN should have seen the text. This is a screening measure:
+    it takes seconds and no seeds, but it does not rank Unigram as neural models do; its context is counted in tokens.
+
+    For example:
+
+        mws evaluate my-tokenizer --gold rus.tsv
+
+        mws evaluate gpt2 mine=./my-tokenizer --text heldout.txt
+
+        mws evaluate mws=./mws-8k bpe=./bpe-8k --gold rus.tsv --gold fin.tsv --text heldout.txt
+
+        mws evaluate bpe=./bpe-8k mws=./mws-8k --text heldout.txt --bits train.txt.gz
+
+        mws evaluate my-tokenizer --gold rus.tsv --json > scores.json
+
+    docs/score.md says what each column means.
+    """
+    from mws_hf.tokenizer.opened import open_tokenizer
+    from mws_hf.tokenizer.places import named_sources
+
+    sources = named_sources(directories)
+    _check_measured(gold, [text], bits, needed="score on")
+    named = {name: open_tokenizer(source, by_class=True) for name, source in sources.items()}
+    from mws_hf.evaluate.evaluation import evaluate as run_evaluation
+    from mws_hf.evaluate.evaluation import json_text
+
+    report = run_evaluation(named, gold or [], text, bits=bits, column=column)
+    for entry in [] if quiet else report.golds:
+        if entry.problems:
+            _logger.warning("%s: %d of %s left out", entry.name, len(entry.problems), counted(entry.lines, "line"))
+        for problem in entry.problems[:5]:
+            _logger.warning("left out: %s", problem)
+    if as_json:
+        result = json_text(report.to_dict(), indent=2)
+    elif sys.stdout.isatty() and not every:
+        short = ((table, table.short()) for table in report.tables())
+        result = "\n".join(f"{t.title}: {t.about}\n{aligned([s.header, *s.rows])}\n" for t, s in short)
+    else:
+        result = report.to_markdown()
+    print(result, end="")
+
+
+def _check_measured(gold: list[Path] | None, texts: Iterable[Path | None], bits: Path | None, needed: str = "") -> None:
+    """Refuse a missing gold file or text, and bits of no text, before anything is counted, trained or scored.
+
+    `needed` says what at least one of them is for.
+    """
+    given = [path for path in texts if path is not None]
+    if needed and not gold and not given:
+        raise MwSError(f"nothing to {needed}: give gold segmentations (--gold FILE), text (--text FILE) or both")
+    if bits is not None and not given:
+        raise MwSError("--bits measures the bits of --text; give that too")
+    for path in [*(gold or []), *given, *filter(None, [bits])]:
+        if not path.is_file():
+            what = "a folder" if path.is_dir() else "no such file"
+            raise MwSError(f"{path}: {what}; give a gold file to --gold and a file of running text to --text")
+
+
+def compare_command(
+    output: Annotated[Path, Option("--output", "-o", help="Folder for results, the picture and the tokenizers.")],
+    vocab_size: Annotated[list[str], Option(metavar="SIZES", help="Sizes: 8k,32k or repeated.")],
+    corpus: Annotated[list[str], Argument(metavar="CORPUS...", help=f"{options.INPUTS}, or counts from `mws count`.")],
+    *,
+    gold: options.GoldFiles = None,
+    text: options.Text = None,
+    bits: options.BitsText = None,
+    systems: Annotated[
+        list[str] | None,
+        Option(
+            help="Systems of the list above, comma-separated [default: most; morfessor up to 30,000 different words]."
+        ),
+    ] = None,
+    writing: Writing,
+) -> None:
+    """Compare MwS with BPE, WordPiece, Unigram, SentencePiece and Morfessor on the same words.
+
+    With --gold where they cut, with --text how long text becomes, with --bits too its n-gram bits per byte. The table
+    printed is of the largest size; results.md has all. Gold files are read for scoring alone. Each tokenizer has a
+    folder in OUTPUT/tokenizers: what is there, of the same words, is not trained again. All systems and the picture
+    need `pip install sentencepiece morfessor matplotlib`.
+
+    Systems: mws is what `mws train` makes, mws-morphs the same with --composition 0, mws-classic with --criterion
+    classic. Rivals: bpe (or bpe-byte: byte-level BPE), bpe-character, bpe-end-of-word, bpe-low-line, morph-bpe,
+    wordpiece, wordpiece-likelihood, wordpiece-top-down, unigram, sentencepiece-bpe, sentencepiece-unigram,
+    sentencepiece-unigram-identity, morfessor, morfessor-frequent, characters, words. NAME:text learns words by how
+    often they occur, NAME:types each word once; a bare name is NAME:types for mws and morfessor, else NAME:text.
+
+    For example:
+
+        mws compare corpus.txt --gold rus.tsv --vocab-size 1k,2k,4k,8k --output out/rus
+
+        mws compare 'corpus/*.gz' --gold a.tsv --gold b.tsv --vocab-size 8k,32k --text heldout.txt --output out/both
+
+        mws compare corpus.txt --text heldout.txt --bits corpus.txt --vocab-size 32k --output out/length
+
+        mws compare counts.parquet --gold rus.tsv --vocab-size 8000 --systems mws,bpe,unigram:types --output out/types
+    """
+    _check_measured(gold, [text], bits, needed="compare by")
+    numbers = [each for words in vocab_size for each in words.split(",") if each.strip()]
+    sizes = sorted({options.parse_size(each, "--vocab-size") for each in numbers})
+    claim_folder(output, corpus, gold, text, bits, force=writing.force, own=("results.*", "picture.png"))
+    from mws_hf.compare import compare as run_comparison
+    from mws_hf.compare import parse_systems
+    from mws_hf.compare.results import summary
+    from mws_hf.evaluate.running_text import lines_of
+
+    specs = parse_systems(systems) if systems else None
+    lines, of_bits = (None if file is None else lines_of(file) for file in (text, bits))
+    drawn = importlib.util.find_spec("matplotlib") is not None
+    if gold and not drawn and not writing.quiet:
+        print("picture.png is not drawn, for matplotlib is not installed: pip install matplotlib", file=sys.stderr)
+    with output_lock(output):
+        counts = Words(corpus).gather(None, None, show_progress=not writing.quiet).union
+        result = run_comparison(
+            counts, gold or [], sizes, output, systems=specs, picture=drawn, show_progress=not writing.quiet,
+            text=lines, bits=of_bits,
+        )  # fmt: skip
+    record = {"output": str(output), "tokenizers": len(result.tokenizers), "rows": len(result.rows)}
+    where = f"{output / 'results.md'}: {counted(len(result.systems), 'system')}, {counted(len(result.sizes), 'size')}"
+    tell(record, f"{aligned(summary(result))}\n\n{where}", writing.as_json)
+
+
+def report(
+    directories: options.Tokenizers,
+    output: Annotated[Path, Option("--output", "-o", help="The page to write, such as report.html.")],
+    *,
+    gold: options.GoldFiles = None,
+    text: Annotated[
+        list[str] | None,
+        Option(
+            metavar="[NAME=]FILE",
+            help="Running text, UTF-8, .gz allowed; repeat for more, such as one a language [default: samples].",
+        ),
+    ] = None,
+    bits: options.BitsText = None,
+    parallel: Annotated[
+        bool, Option("--parallel", help="The texts are translations of each other, line by line.")
+    ] = False,
+    writing: Writing,
+) -> None:
+    """Write a page that shows tokenizers side by side: one HTML file under 1 MB, which asks no network.
+
+    It holds the measures of `mws evaluate`, pictures, how evenly texts in several languages are treated, the words and
+    lines that differ most, and every vocabulary to search: each token with its use in the text, the merge that made it,
+    and, with --gold, how often it ends at a boundary. Where one of the tokenizers keeps its boundary evidence, as those
+    of `mws train` do, each token of all of them has the evidence at its ends and inside it. Without --text and --gold
+    the sample texts of the package are measured: sentences in a dozen languages.
+
+    For example:
+
+        mws report mws=out/russian bpe=out/bpe -o report.html
+
+        mws report mws=out/russian spm=bpe.model --text heldout.txt -o report.html
+
+        mws report out/mixture gpt2 --text ru=ru.txt --text en=en.txt --gold rus.tsv --bits train.txt.gz -o report.html
+    """
+    from mws_hf.tokenizer.places import named_sources
+
+    named = named_sources(directories)
+    files = {name: Path(file) for name, file in named_sources(text or []).items()}
+    _check_measured(gold, files.values(), bits)
+    claim_file(output, gold, bits, [*files.values()], force=writing.force)
+    from mws_hf.evaluate.running_text import lines_of
+    from mws_hf.report.page import report_page
+    from mws_hf.text.sample_texts import NATURAL
+    from mws_hf.tokenizer.opened import open_tokenizer
+
+    systems = [open_tokenizer(place, by_class=True, name=name) for name, place in named.items()]
+    lines: dict[str, list[str]] = {name: lines_of(file) for name, file in files.items()}
+    if not gold and not lines:
+        lines = {"samples of the package": list(NATURAL)}
+    page = report_page(systems, gold or [], lines, bits, parallel, evidence_of(systems))
+    write_text(output, page)
+    result = {"file": str(output), "bytes": len(page.encode()), "tokenizers": list(named)}
+    said = f"{output}: {len(page.encode()) / 1000:.0f} kB, {counted(len(systems), 'tokenizer')}"
+    tell(result, said, writing.as_json)
+
+
+def evidence_of(systems: list[Opened]) -> TrainingEvidence | None:
+    """Read the evidence that the first tokenizer keeps which has any; None where none has."""
+    from mws_hf.learn.any_word import read_evidence
+    from mws_hf.report.entries import TrainingEvidence
+
+    for opened in systems:
+        if opened.evidence_folder is not None and (kept := read_evidence(opened.evidence_folder, opened.backend)):
+            return TrainingEvidence(kept, opened.spec.pattern or "", f"words of {opened.name}")
+    return None
+
+
+def segment(
+    tokenizer: options.Tokenizer,
+    words: Annotated[
+        list[str] | None,
+        Argument(help="Words or text; read from stdin when none, or -, is given."),
+    ] = None,
+    separator: Annotated[str, Option(help="What to print between morphs.")] = "·",
+    as_json: options.Json = False,
+) -> None:
+    """Print words cut into morphs, `пере·пис·ыва·ющ·ая·ся`; each word is taken as one inside a sentence.
+
+    For example:
+
+        mws segment out/russian переписывающаяся подводник
+
+        cat text.txt | mws segment out/russian --separator ' '
+    """
+    from mws_hf.tokenizer.backend import find_surrogate
+    from mws_hf.tokenizer.opened import open_tokenizer
+
+    try:
+        opened = open_tokenizer(tokenizer, by_class=True)
+    except MissingTokenizerError as error:
+        if words or Path(tokenizer).exists():
+            raise
+        raise MwSError(f"{error}; the first word names the tokenizer: mws segment DIR {tokenizer}") from error
+    for line in _stdin_lines() if words in (None, [], ["-"]) else words:
+        if find_surrogate(line) is not None:
+            raise MwSError(f"argument {line!r} is not valid text in this locale; give it in UTF-8, or on stdin")
+        pieces = opened.cut(line.split())
+        tell({"text": line, "words": pieces}, " ".join(separator.join(word) for word in pieces), as_json)
+
+
+def _stdin_lines() -> Iterator[str]:
+    """Read lines of standard input, which is UTF-8 whatever the locale."""
+    if sys.stdin is None:
+        raise MwSError("standard input is closed; give words, or send text to it")
+    for number, line in enumerate(sys.stdin.buffer, start=1):
+        try:
+            yield line.decode("utf-8").rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            raise MwSError(
+                f"-:{number}: byte {error.start} of the line is not UTF-8; convert it first, for example with: "
+                "iconv -f cp1251 -t utf-8"
+            ) from error

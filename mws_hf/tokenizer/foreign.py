@@ -1,4 +1,4 @@
-"""Read the files of other programs: SentencePiece and Morfessor models, and finished segmentations.
+"""Read the files of other programs (SentencePiece and Morfessor models, segmentations), and lay their tokens on text.
 
 Pickles are refused, for reading one runs code.
 """
@@ -20,7 +20,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 
 from mws_hf.errors import MwSError, first_line, library_failure
 from mws_hf.text.alphabets import BYTE_OF
-from mws_hf.tokenizer.spans import token_bytes
+from mws_hf.text.special import byte_of
 from mws_hf.tokenizer.spec import Spec
 
 SPACE, END = "▁", "</s>"
@@ -253,3 +253,50 @@ def _entries(file: Path, letters: dict[str, int] | None) -> tuple[dict[bytes, in
     except ValueError:  # no ranks of tiktoken
         pieces = [_piece(message) for number, message in _fields(data) if number == 1]
         return {token_bytes(piece.text): number for number, piece in enumerate(pieces)}, False
+
+
+def token_bytes(token: str, byte_of_character: dict[str, int] | None = None) -> bytes:
+    """Return the bytes of a token string in any form: ``<0xD0>``, ``##ing``, ``▁word``, ``word</w>``, byte-level."""
+    if (byte := byte_of(token)) is not None:
+        return bytes([byte])
+    if byte_of_character and all(character in byte_of_character for character in token):
+        return bytes(byte_of_character[character] for character in token)
+    return token.removeprefix("##").removesuffix("</w>").removesuffix("@@").replace("▁", " ").encode()
+
+
+def align(text: str, pieces: Sequence[bytes | None]) -> list[tuple[int, int]] | None:
+    """Lay token bytes on a text, left to right; None among the pieces is the unknown token and takes the skipped text.
+
+    White space that tokens leave out is passed over, lower-casing is recognised, and of several unknown tokens the last
+    takes all. A token that takes nothing spans (0, 0); None is returned when the pieces do not spell the text.
+    """
+    candidates = [text, text.lower()] if len(text.lower()) == len(text) else [text]
+    for candidate in candidates:
+        if (byte_spans := _align_bytes(candidate.encode(), pieces)) is not None:
+            characters = [index for index, character in enumerate(candidate) for _ in character.encode()]
+            return [(characters[s], characters[e - 1] + 1) if e > s else (0, 0) for s, e in byte_spans]
+    return None
+
+
+def _align_bytes(data: bytes, pieces: Sequence[bytes | None]) -> list[tuple[int, int]] | None:
+    spans: list[tuple[int, int]] = []
+    place, unknown = 0, False
+    for piece in pieces:
+        if piece is None:
+            spans.append((place, place))
+            unknown = True
+            continue
+        if piece.startswith(b" ") and not data.startswith(b" ", place) and not unknown:
+            piece = piece.lstrip(b" ")
+        start = data.find(piece, place)
+        if start < 0 or (not unknown and data[place:start].strip()):
+            return None
+        if unknown:
+            spans[-1] = (place, start)
+        unknown, place = False, start + len(piece)
+        spans.append((start, place))
+    if unknown:
+        spans[-1] = (spans[-1][0], len(data))
+    elif data[place:].strip():
+        return None
+    return spans

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeAlias, cast
 
 from tokenizers import Tokenizer
 
@@ -24,11 +24,11 @@ from mws_hf.tokenizer import foreign
 from mws_hf.tokenizer.file import load_settings, open_file, read_spec, refuse_empty, token_of
 from mws_hf.tokenizer.layout import CONFIG_FILE, EVIDENCE_FILE, MODEL_FILE, TOKENIZER_FILE, Of, is_of
 from mws_hf.tokenizer.places import fetch_record, tokenizer_place
-from mws_hf.tokenizer.spans import Encoded, Span, align, cuts_within, pieces_of, token_bytes
 from mws_hf.tokenizer.spec import EMPTY_TEMPLATE, Spec, set_part, without_limits
 from mws_hf.tokenizer.training_record import kinds_by_rank, kinds_in, whole_record
 
 Isolated = Literal["space", "none"]
+Span: TypeAlias = tuple[int, int]
 _BATCH = 4096
 _MORFESSOR = re.compile(rb"(#[^\n]*\n|\s)*\d+ [^\t\n]*(\n|$)")
 _TIKTOKEN = re.compile(rb"[A-Za-z0-9+/]+=* 0\r?\n[A-Za-z0-9+/]+=* 1\r?\n")
@@ -36,6 +36,15 @@ _MARKS = ("▁", "Ġ", " ")
 _BEFORE = "a "
 """What stands before a word where a tokenizer strips the space at the beginning of a text."""
 _logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A text as tokens."""
+
+    ids: list[int]
+    tokens: list[str]  # as the vocabulary has them
+    spans: list[Span] | None  # whole characters that each token touches; None where tokens cannot be laid on the text
 
 
 @dataclass(frozen=True)
@@ -364,8 +373,8 @@ def _encode_slowly(tokenizer: Any, text: str) -> Encoded:
     """Encode a text by a class that works in Python; the token strings are laid on the text."""
     byte_of_character: dict[str, int] = getattr(tokenizer, "byte_decoder", None) or {}
     unknown, tokens = getattr(tokenizer, "unk_token", None), tokenizer.tokenize(text)
-    pieces = [None if token == unknown else token_bytes(token, byte_of_character) for token in tokens]
-    return Encoded(tokenizer.convert_tokens_to_ids(tokens), tokens, align(text, pieces))
+    pieces = [None if token == unknown else foreign.token_bytes(token, byte_of_character) for token in tokens]
+    return Encoded(tokenizer.convert_tokens_to_ids(tokens), tokens, foreign.align(text, pieces))
 
 
 def _within(encoded: Encoded, lead: int) -> Encoded:
@@ -378,6 +387,29 @@ def _within(encoded: Encoded, lead: int) -> Encoded:
         if end > lead
     ]
     return Encoded([each[0] for each in placed], [each[1] for each in placed], [each[2] for each in placed])
+
+
+def cuts_within(spans: Iterable[Span], start: int, end: int) -> list[int]:
+    """List token boundaries strictly inside the characters start..end, counted from `start`, ascending."""
+    return sorted(place - start for place in token_cuts(spans) if start < place < end)
+
+
+def token_cuts(spans: Iterable[Span]) -> set[int]:
+    """Find the positions where a token starts and none runs across: none lies inside a character."""
+    starts: set[int] = set()
+    crossed: set[int] = set()
+    for first, last in spans:
+        if first < last:
+            starts.add(first)
+            if last - first > 1:
+                crossed.update(range(first + 1, last))
+    return starts - crossed
+
+
+def pieces_of(word: str, cuts: Sequence[int]) -> tuple[str, ...]:
+    """Slice a word at ascending positions."""
+    edges = [0, *cuts, len(word)]
+    return tuple(word[a:b] for a, b in zip(edges, edges[1:], strict=False))
 
 
 def _spelled_out(word: str, pieces: Iterable[str]) -> tuple[str, ...]:

@@ -32,8 +32,7 @@ from mws_hf.tokenizer.backend import base_vocab, build_backend, is_byte_level, p
 from mws_hf.tokenizer.check import check
 from mws_hf.tokenizer.explain import trace
 from mws_hf.tokenizer.notebook import export_notebook
-from mws_hf.tokenizer.opened import open_tokenizer
-from mws_hf.tokenizer.spans import cuts_within
+from mws_hf.tokenizer.opened import cuts_within, open_tokenizer
 from tests.examples import examples, some
 from tests.small_tokenizers import ADVERSARIAL, small_fast, small_slow
 

@@ -17,8 +17,7 @@ from mws_hf.evaluate.running_text import WORD, read_lines, renyi_efficiency, res
 from mws_hf.evaluate.score_tables import text_table
 from mws_hf.evaluate.segment import segment_words
 from mws_hf.tokenizer.explain import trace
-from mws_hf.tokenizer.opened import Opened, open_tokenizer
-from mws_hf.tokenizer.spans import Encoded, cuts_within
+from mws_hf.tokenizer.opened import Encoded, Opened, cuts_within, open_tokenizer
 from tests.examples import examples
 
 

@@ -16,9 +16,9 @@ from mws_hf.evaluate.segment import segment_words
 from mws_hf.tokenization_mws import MwSTokenizer
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 from mws_hf.tokenizer.backend import base_vocab
+from mws_hf.tokenizer.foreign import align, token_bytes
 from mws_hf.tokenizer.merging import merge, ranked
-from mws_hf.tokenizer.opened import open_tokenizer
-from mws_hf.tokenizer.spans import align, cuts_within, token_bytes
+from mws_hf.tokenizer.opened import cuts_within, open_tokenizer
 from tests.examples import examples
 
 TEXT = ["читать читаю читал перечитать unlocked locks locking unlock книга книги книгой"] * 3

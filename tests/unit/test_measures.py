@@ -31,7 +31,7 @@ from mws_hf.evaluate.boundaries import (
 from mws_hf.evaluate.evaluation import RIVALS
 from mws_hf.evaluate.significance import bootstrap_f1, difference, interval, stable_samples, wilcoxon
 from mws_hf.text.pattern import DEFAULT_PATTERN
-from mws_hf.tokenizer.spans import pieces_of
+from mws_hf.tokenizer.opened import pieces_of
 from tests.agglutinative import make_language
 from tests.examples import examples
 from tests.paths import DATA

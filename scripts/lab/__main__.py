@@ -47,9 +47,7 @@ def main() -> None:
         rows = rows_of(name, place.results)
         due = [] if asked.do in ("table", "draw") else experiment.due(rows, only, again=asked.again)
         if asked.do == "list":
-            print(
-                f"{name}: {len(rows)} rows, {len(due)} cells due. {(experiment.module.__doc__ or '').split(chr(10))[0]}"
-            )
+            print(f"{name}: {len(rows)} rows, {len(due)} cells due. {experiment.title}.")
         elif asked.do == "plan":
             print(*due, f"{name}: {len(due)} cells are due", sep="\n")
         elif asked.do == "table" and rows:

@@ -9,12 +9,15 @@ page. It has
 * ``exists(cell)``, if not all combinations do;
 * ``measure(place, cells)``, which yields ``(cell, figures)``, as each is known;
 * ``table(rows)``, the Markdown of its page.
+
+What is of one kind stands in one module: the second experiment of a module is what `beside` makes there (`BESIDE`).
 """
 
 from __future__ import annotations
 
 import hashlib
 import importlib
+import inspect
 import json
 import tempfile
 import time
@@ -23,7 +26,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import groupby, product
 from pathlib import Path
-from types import ModuleType
+from types import SimpleNamespace
 from typing import Any
 
 from filelock import FileLock
@@ -36,6 +39,15 @@ Cell = dict[str, Any]
 Row = dict[str, Any]
 LAB = Path(__file__).parent
 RESULTS = LAB.parent / "results"
+BESIDE = {
+    "blind_roots": "blind",
+    "encoders": "trainers",
+    "lexicon_words": "words",
+    "mixture_cost": "mixture",
+    "surgery": "extend",
+    "surgery_decoder": "extend",
+}
+"""Experiments that stand in the module of another, each under its name."""
 NO_FIGURE = ("commands", "distributed", "report")
 """Rooms of the package that no figure depends on."""
 
@@ -62,10 +74,10 @@ class Place:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A module of `lab.experiments`."""
+    """A module of `lab.experiments`, or an object of one with the names that a module would have."""
 
     name: str
-    module: ModuleType
+    module: Any
 
     @classmethod
     def of(cls, name: str) -> Experiment:
@@ -76,7 +88,8 @@ class Experiment:
         """
         if name not in names():
             raise MwSError(f"{name}: no such experiment; there are {', '.join(names())}")
-        return cls(name, importlib.import_module(f"lab.experiments.{name}"))
+        module = importlib.import_module(f"lab.experiments.{BESIDE.get(name, name)}")
+        return cls(name, getattr(module, name) if name in BESIDE else module)
 
     @property
     def axes(self) -> Mapping[str, Sequence[Any]]:
@@ -125,9 +138,17 @@ class Experiment:
         return due
 
 
+def beside(
+    measure: Callable[..., Any], table: Callable[..., str], axes: Mapping[str, Any], shared: int, **more: Any
+) -> Any:
+    """An experiment in the module of another, with a module's names; what it asks is the docstring of `measure`."""
+    about = inspect.cleandoc(measure.__doc__ or "")
+    return SimpleNamespace(__doc__=about, AXES=axes, SHARED=shared, measure=measure, table=table, **more)
+
+
 def names() -> list[str]:
     """All experiments."""
-    return sorted(file.stem for file in (LAB / "experiments").glob("*.py") if file.stem != "__init__")
+    return sorted({*BESIDE, *(file.stem for file in (LAB / "experiments").glob("*.py"))} - {"__init__"})
 
 
 @cache
@@ -136,7 +157,8 @@ def code(experiment: Experiment) -> str:
 
     Of the files as they are when it is asked first: a run that goes on while they change has one stamp.
     """
-    return stamp([*package(), *sorted(LAB.glob("*.py")), LAB / "experiments" / f"{experiment.name}.py"])
+    file = LAB / "experiments" / f"{BESIDE.get(experiment.name, experiment.name)}.py"
+    return stamp([*package(), *sorted(LAB.glob("*.py")), file])
 
 
 def package() -> list[Path]:

@@ -1,15 +1,18 @@
-"""The shared data, read in one way: text, gold, word lists; and treebanks, as `git clone` leaves them."""
+"""The shared data, read in one way: text, gold, plain files of a size; and treebanks, as `git clone` leaves them."""
 
 from __future__ import annotations
 
 import gzip
 import hashlib
+import random
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from mws_hf import WordCounts
+from mws_hf.atomic import atomic_path
 from mws_hf.corpus.counting import count_documents
+from mws_hf.corpus.files import expand_paths, open_binary
 from mws_hf.corpus.segmentations import GoldWord, read_gold
 from mws_hf.errors import MwSError
 
@@ -29,7 +32,7 @@ NOT_FOR_MODELS = ("rus.rublimp.txt.gz", "rus.eltec.txt.gz")
 """Text that no model or tokenizer is trained on: the source of the benchmark RuBLiMP, and novels some of which stand in
 rus.novels as well: 16 MB of training text held 6.6 % of the runs of eight words in their held-out lines, .05 % else."""
 HELD_OUT_EVERY, HELD_OUT_LINES = 50, 4000
-MB = 1 << 20
+MB, PIECE = 1 << 20, 1 << 16
 
 
 def order_of(text: str) -> bytes:
@@ -124,14 +127,6 @@ def shuffled(words: Iterable[GoldWord], sample: int) -> list[GoldWord]:
     return sorted(words, key=lambda each: order_of(f"{sample} {each.word}"))
 
 
-def list_of(data: Path, language: str) -> dict[str, int]:
-    """The words of a language's list that are of letters alone, with their counts."""
-    (file,) = (data / "words").glob(f"{language}.*.tsv.gz")
-    with gzip.open(file, "rt", encoding="utf-8", newline="\n") as stream:
-        rows = [line.rstrip("\n").split("\t") for line in stream]
-    return {row[0]: int(row[1]) for row in rows if len(row) == 2 and row[0].isalpha()}
-
-
 def treebank(clone: Path, part: str = "") -> list[str]:
     """The CoNLL-U files of a clone of a treebank, all or those of a part ("train", "dev", "test"); none it lacks.
 
@@ -155,3 +150,47 @@ def texts_of(conllu: str) -> list[str]:
     """
     begin = "# text = "
     return [line.removeprefix(begin) for line in conllu.split("\n") if line.startswith(begin)]
+
+
+def mixed(data: Path, sources: str, work: Path) -> Path:
+    """The lines of all text files that fit a pattern in one plain file, pieces of 64 KiB in a fixed random order.
+
+    Mixed, so that a prefix of any size has the style of the whole; texts of several sizes differ in size alone.
+    """
+    names = expand_paths([str(data / "text" / sources)])
+    stamp = "".join(f"{name} {Path(name).stat().st_size} {Path(name).stat().st_mtime_ns}\n" for name in names)
+    target = work / f"text-{hashlib.sha256(stamp.encode()).hexdigest()[:12]}.txt"
+    if not target.exists():
+        pieces = [piece for name in names for piece in _pieces(name)]
+        random.Random(0).shuffle(pieces)
+        with atomic_path(target) as temporary:
+            temporary.write_bytes(b"".join(pieces))
+    return target
+
+
+def _pieces(name: str) -> Iterator[bytes]:
+    with open_binary(name) as stream:
+        while piece := stream.read(PIECE):
+            whole = piece + stream.readline()
+            yield whole if whole.endswith(b"\n") else whole + b"\n"
+
+
+def cut(text: Path, megabytes: float) -> Path:
+    """A copy of the first `megabytes` of a text, to the end of the last whole line; the text itself if it is shorter.
+
+    Raises:
+        MwSError: there is no line end so far.
+    """
+    size = round(megabytes * 1e6)
+    if text.stat().st_size <= size:
+        return text
+    target = text.with_name(f"{text.stem}-{megabytes:g}MB.txt")
+    if not target.exists():
+        with text.open("rb") as stream:
+            prefix = stream.read(size)
+        end = prefix.rfind(b"\n") + 1
+        if end == 0:
+            raise MwSError(f"{text}: no line end in its first {megabytes:g} MB; give text in lines")
+        with atomic_path(target) as temporary:
+            temporary.write_bytes(prefix[:end])
+    return target

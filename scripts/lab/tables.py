@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import statistics
 from collections.abc import Iterable, Sequence
@@ -114,4 +115,4 @@ def about(doc: str | None) -> str:
     >>> about("A title.\n\nHow it is measured.\n")
     'How it is measured.'
     """
-    return (doc or "").partition("\n")[2].strip()
+    return inspect.cleandoc(doc or "").partition("\n")[2].strip()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from lab.cells import RESULTS, Experiment, Place, keep, measure, names, rows_of
-from lab.data import head
+from lab.data import cut, head, mixed
 from lab.tables import mean
 
 from mws_hf.errors import MwSError
@@ -119,6 +119,18 @@ def test_what_a_place_lacks_is_named():
 def test_lines_of_so_many_bytes_are_whole():
     assert head(["дом\n", "дома\n", "кот\n"], 16) == ["дом\n", "дома\n"]
     assert mean([0.1, 0.3], "+.1f") == "+0.2 ± 1.3"
+
+
+def test_text_is_mixed_and_cut_at_a_line(tmp_path: Path):
+    (tmp_path / "text").mkdir()
+    lines = "".join(f"слово{i % 700} и другое{i % 31}\n" for i in range(3000))
+    (tmp_path / "text" / "rus.made.txt.gz").write_bytes(gzip.compress(lines.encode()))
+    text = mixed(tmp_path, "rus.*.txt.gz", tmp_path / "work")
+    assert sorted(text.read_text("utf-8").splitlines()) == sorted(lines.splitlines())
+    assert cut(text, 1) == text and cut(text, 0.01).read_bytes().endswith(b"\n")
+    text.write_text("no line end here", encoding="utf-8")
+    with pytest.raises(MwSError, match="no line end in its first 5e-06 MB"):
+        cut(text, 5e-6)
 
 
 def test_the_readme_names_every_experiment_and_every_table_of_the_pages():

@@ -6,8 +6,8 @@ import gzip
 from pathlib import Path
 
 import pytest
-from lab import public_sets
 from lab.cells import Experiment, Place, measure
+from lab.experiments import blind as public_sets
 
 from mws_hf.corpus.segmentations import GoldWord
 

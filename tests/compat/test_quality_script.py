@@ -1,14 +1,11 @@
-"""What `quality` and `mixture` of scripts/lab read and compare, without a network and on small lists."""
+"""What `quality` and `mixture` of scripts/lab read and compare, without a network."""
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 
 import pytest
-from lab import parama
-from lab.cells import Experiment, Place, measure
-from lab.experiments import word_lists
+from lab.experiments import quality
 from lab.experiments.mixture import ORDER, excess, parity_bpe
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
@@ -20,7 +17,7 @@ PARAMA = "rocks:rock-s rocks\nnewest:new-est\ncross-talk:cross-talk\newers':ewer
 
 def test_gold_of_parama_is_fetched_once_and_read(tmp_path: Path):
     (tmp_path / "gold.eng.txt").write_text(PARAMA, encoding="utf-8")
-    file = parama.gold_file("eng", tmp_path / "cache", tmp_path.as_uri())
+    file = quality.gold_file("eng", tmp_path / "cache", tmp_path.as_uri())
     assert file is not None
     gold = read_gold(file)
     assert (gold.name, gold.format, gold.problems) == ("eng.parama", "words", ())
@@ -31,11 +28,11 @@ def test_gold_of_parama_is_fetched_once_and_read(tmp_path: Path):
         "under": (("under",),),
     }
     (tmp_path / "gold.eng.txt").unlink()
-    assert parama.gold_file("eng", tmp_path / "cache", tmp_path.as_uri()) == file
+    assert quality.gold_file("eng", tmp_path / "cache", tmp_path.as_uri()) == file
 
 
 def test_without_a_network_the_rest_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    assert parama.gold_file("eng", tmp_path / "cache", "http://127.0.0.1:9") is None
+    assert quality.gold_file("eng", tmp_path / "cache", "http://127.0.0.1:9") is None
     assert "going on without this gold" in capsys.readouterr().err
     assert not (tmp_path / "cache").exists()
 
@@ -43,34 +40,12 @@ def test_without_a_network_the_rest_goes_on(tmp_path: Path, capsys: pytest.Captu
 def test_turkish_letters_and_colons_of_words_are_read(tmp_path: Path):
     (tmp_path / "gold.tur.txt").write_text("dISsatImcI:dISsatIm-cI\n", encoding="utf-8")
     (tmp_path / "gold.fin.txt").write_text("eu:n:eu-:-n eu-:n\r\naidasta:aida-sta aidas-ta\r\n", encoding="utf-8")
-    found = {name: read_gold(parama.gold_file(name, tmp_path / "c", tmp_path.as_uri())) for name in ("tur", "fin")}
+    found = {name: read_gold(quality.gold_file(name, tmp_path / "c", tmp_path.as_uri())) for name in ("tur", "fin")}
     assert [word.segmentations for word in found["tur"].words] == [(("dışsatım", "cı"),)]
     assert [word.segmentations for word in found["fin"].words] == [
         (("eu", ":", "n"), ("eu", ":n")),
         (("aida", "sta"), ("aidas", "ta")),
     ]
-
-
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    """Word lists of the five languages: made-up words with endings."""
-    (tmp_path / "data" / "words").mkdir(parents=True)
-    stems = [a + b + c for a in "ptkms" for b in "aeiou" for c in ("lan", "rit", "sok", "nu")]
-    rows = [f"{stem}{end}\t{1 + 400 // n}\n" for n, stem in enumerate(stems, 1) for end in ("", "ssa", "sta", "lle")]
-    for language in word_lists.LANGUAGES:
-        with gzip.open(tmp_path / "data" / "words" / f"{language}.made-up.tsv.gz", "wt", encoding="utf-8") as file:
-            file.write("".join([*rows, "two words\t5\n", "it's\t4\n", "12\t3\n"]))
-    return tmp_path / "data"
-
-
-def test_length_of_held_out_words_of_a_list(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    lists, place = Experiment.of("word_lists"), Place(data, tmp_path, tmp_path)
-    monkeypatch.setattr(word_lists, "AXES", word_lists.AXES | {"vocab_size": (360,)})
-    due = lists.due([], {"language": ["est"]}, again=False)
-    rows = list(measure(lists, place, due))
-    assert [(row["system"], row["words"]) for row in rows] == [(system, 40) for system in word_lists.SYSTEMS]
-    assert all(1 <= row["tokens_per_word"] <= 8 for row in rows)
-    assert "| mws, 360 |" in (tmp_path / "word_lists.md").read_text(encoding="utf-8")
 
 
 def test_the_length_of_a_mixture_beside_bpe_of_its_size():

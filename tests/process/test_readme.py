@@ -76,11 +76,11 @@ def test_it_is_short_and_begins_with_a_picture():
 @thorough
 def test_the_segmentations_of_the_lexicon_are_those_of_the_demo(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "scripts"))
-    from lab.experiments.lexicon_words import WORDS, mws_cuts
+    from lab.experiments.words import OF_LEXICON, mws_cuts
 
     from mws_hf.corpus.word_list import lexicon_counts
 
     page = (ROOT / "docs" / "train.md").read_text(encoding="utf-8")
     shown = dict(re.findall(r"^\| (\w+) \| [\w·]+ \| [\w·]+ \| ([\w·]+) \| [\w·]+ \|$", page, re.MULTILINE))
-    cuts = dict(zip(WORDS, mws_cuts(lexicon_counts("ru")), strict=True))
+    cuts = dict(zip(OF_LEXICON, mws_cuts(lexicon_counts("ru")), strict=True))
     assert len(shown) == 3 and all(cuts[word] == cut for word, cut in shown.items())

@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lab.cells import Cell, Place, Row
-from lab.files import mixed
+from lab.data import mixed
 from lab.process import timed
 from lab.tables import groups, where
 from mws_hf import MwSTrainer

@@ -9,20 +9,30 @@ as long as ours.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
+from itertools import accumulate, chain
 from pathlib import Path
+from typing import Any
 
+import torch
+from lm.config import RunConfig
+from lm.data import Codec, shuffled
+from lm.scoring import bits_per_byte
+from lm.training import pretrain
 from tokenizers import Tokenizer
+from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from lab.cells import Cell, Place, Row
+from lab.cells import Cell, Place, Row, beside
 from lab.data import GOLD, lines_of
-from lab.stand_ins import END, byte_fallback, byte_level, code, save, some
+from lab.stand_ins import BASES, END, SIZES, base, byte_fallback, byte_level, code, held_out, learnt, save, some
 from lab.tables import about, plain
 from mws_hf.corpus.counting import count_documents
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.evaluation import evaluate
+from mws_hf.extend.base import open_base
 from mws_hf.extend.changes import measure_change
+from mws_hf.extend.embeddings import transplant
 from mws_hf.extend.extension import Extension, extend
+from mws_hf.extend.trim import trim
 
 SYSTEMS = {
     "ours": {},
@@ -103,3 +113,167 @@ def same(before: Tokenizer, after: Tokenizer, texts: list[str]) -> int:
 def table(rows: list[Row]) -> str:
     """The rows as they are."""
     return f"{about(__doc__)}\n\n{plain(rows, [*AXES, *TOLD])}"
+
+
+KEPT = {"GPT-NeoX 20B": ("eng",), "OpenLLaMA": ("eng",), **BASES}
+SHARE, ADDED, RUSSIAN = 0.6, 16_000, 12
+"""Of the entries that stay; Russian tokens to add, and million characters to learn them from."""
+
+CHANGES = ("trimmed", f"and {ADDED:,} Russian tokens", "by frequency")
+OF_SURGERY = ("base", "entries", "trimmed to", "language", "tokens", *CHANGES)
+
+
+def kept_or_added(cell: Cell) -> bool:
+    """Whether the language is kept, or added."""
+    return cell["language"] in (*KEPT[cell["base"]], "rus")
+
+
+def trimmed_and_extended(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
+    """What surgery costs and brings in length: tokens of held-out lines, trimmed, and extended in two ways.
+
+    Bases are stand-ins of public size and mixture, and tokenizers of public models: folders of their names in
+    `--with public=FOLDER`, English kept. They are trimmed to 60 % of the entries by the learnt text of the languages
+    that are kept, then 16,000 Russian tokens are added; the last column has as many appended by frequency alone.
+    """
+    name, data = cells[0]["base"], place.data
+    public = name not in BASES
+    directory = place.path("public", "a folder of tokenizers") / name if public else base(data, place.work, name)
+    opened = open_base(directory)
+    texts = chain.from_iterable(learnt(data, language, SIZES[language]) for language in KEPT[name])
+    smaller = trim(opened, texts, keep_size=round(SHARE * len(opened.vocab)))
+    counts = count_documents(learnt(data, "rus", RUSSIAN))
+    larger = extend(smaller.trimmed_base, counts, ADDED)
+    plain_bpe = extend(smaller.trimmed_base, counts, ADDED, composition=1, hidden_boundary_price=0)
+    before = Tokenizer.from_file(str(directory / "tokenizer.json"))
+    for cell in cells:
+        lines = held_out(data, cell["language"], RUSSIAN if cell["language"] == "rus" else SIZES[cell["language"]])
+        stages = (before, smaller.tokenizer, larger.tokenizer, plain_bpe.tokenizer)
+        first, *later = (tokens(each, lines) for each in stages)
+        changes = dict(zip(CHANGES, (f"{each / first - 1:+.2%}" for each in later), strict=True))
+        yield cell, {"entries": len(opened.vocab), "trimmed to": sum(smaller.kept.values()), "tokens": first, **changes}
+
+
+def tokens(tokenizer: Tokenizer, lines: list[str]) -> int:
+    """Count the tokens of lines."""
+    return sum(len(item.ids) for item in tokenizer.encode_batch_fast(lines, add_special_tokens=False))
+
+
+def surgery_table(rows: list[Row]) -> str:
+    """The rows as they are."""
+    return f"{about(trimmed_and_extended.__doc__)}\n\n{plain(rows, OF_SURGERY)}"
+
+
+AXES_OF_SURGERY = {"base": list(KEPT), "language": ("eng", "deu", "fin", "rus")}
+surgery = beside(trimmed_and_extended, surgery_table, AXES_OF_SURGERY, 1, exists=kept_or_added)
+
+
+LEARNT = {"eng": 12, "deu": 6, "code": 3, "fin": 9}
+"""Million characters of each text that tokenizers learn from."""
+
+ENTRIES, FINNISH, CONTEXT_BYTES = 8_000, 2_000, 256
+MODELS: dict[str, dict[str, Any]] = {
+    "1.1 M": {"hidden_size": 96, "layers": 3, "learning_rate": 4e-3, "train_bytes": 5_000_000},
+    "5.2 M": {"hidden_size": 256, "layers": 4, "learning_rate": 2e-3, "train_bytes": 8_000_000},
+}
+"""Models by their number of weights: shape, peak rate and bytes of English."""
+
+
+def base_tokenizer(place: Place) -> Path:
+    """Train the base's tokenizer, once."""
+    directory = place.work / "decoder" / "tokenizer"
+    if not (directory / "tokenizer.json").is_file():
+        texts = chain.from_iterable(learnt(place.data, name, LEARNT[name]) for name in ("eng", "deu", "code"))
+        save(byte_level(texts, ENTRIES - 3), directory, END)
+    return directory
+
+
+def base_model(place: Place, size: str) -> Path:
+    """Train the base's model of one of the sizes, once; an interrupted run goes on."""
+    torch.set_num_threads(1)
+    tokenizer, text = base_tokenizer(place), place.work / "decoder" / "english.txt"
+    if not text.is_file():
+        text.write_text("".join(learnt(place.data, "eng", LEARNT["eng"])), encoding="utf-8")
+    config = RunConfig(
+        tokenizer=str(tokenizer), text=(str(text),), held_out_bytes=10_000,
+        context_bytes=CONTEXT_BYTES, batch_blocks=8, heads=4, save_every=100, **MODELS[size],
+    )  # fmt: skip
+    directory = place.work / "decoder" / size.replace(" ", "")
+    pretrain(config, directory)
+    return directory / "model"
+
+
+def operated(place: Place, kept: int) -> dict[str, Path]:
+    """Trim the base's tokenizer to so many entries and extend that, once."""
+    trained, folder = base_tokenizer(place), place.work / "decoder"
+    found = {"base": trained, "trimmed": folder / f"trimmed-{kept}", "both": folder / f"both-{kept}"}
+    if not (found["both"] / "tokenizer.json").is_file():
+        smaller = trim(open_base(trained), learnt(place.data, "eng", LEARNT["eng"]), keep_size=kept)
+        smaller.save(found["trimmed"], trained)
+        larger = extend(smaller.trimmed_base, count_documents(learnt(place.data, "fin", LEARNT["fin"])), FINNISH)
+        larger.save(found["both"], trained, smaller)
+    return found
+
+
+def sample(place: Place, language: str) -> list[str]:
+    """Held-out lines of 40,000 characters."""
+    lines = [line.strip()[:600] for line in held_out(place.data, language, LEARNT[language], 10**9)]
+    lines = shuffled(filter(None, lines), 0)
+    ends = accumulate(map(len, lines))
+    return [line for line, end in zip(lines, ends, strict=True) if end <= 40_000]
+
+
+def scores(model: Any, codec: Codec, place: Place) -> dict[str, float]:
+    """Bits per byte of held-out text."""
+    return {
+        name: round(bits_per_byte(model.eval(), codec, sample(place, code), CONTEXT_BYTES, batch_size=16).value, 4)
+        for name, code in (("English", "eng"), ("Finnish", "fin"))
+    }
+
+
+STAGES = {
+    "base": ("base", ""),
+    "trimmed": ("trimmed", "mean"),
+    "trimmed and extended, --init mean": ("both", "mean"),
+    "trimmed and extended, --init quiet": ("both", "quiet"),
+}
+OF_DECODER = ("weights", "tokenizer", "rows", "English tokens", "bits per byte, English", "bits per byte, Finnish")
+
+
+def all_or_changed(cell: Cell) -> bool:
+    """Whether all entries are kept for the base alone."""
+    return (cell["kept"] == 8000) == (cell["tokenizer"] == "base")
+
+
+def before_and_after(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
+    """A small decoder before and after surgery: bits per byte of held-out English and Finnish.
+
+    Models of 1.1 and 5.2 million weights under 8,000 entries, trained on 5 and 8 MB of English novels: before surgery,
+    trimmed to 4,800 and to 6,400 entries, and with 2,000 Finnish tokens more.
+    """
+    directory = base_model(place, cells[0]["weights"])
+    model, old = (kind.from_pretrained(directory) for kind in (AutoModelForCausalLM, AutoTokenizer))
+    first: dict[str, float] = {}
+    for cell in cells:
+        stage, init = STAGES[cell["tokenizer"]]
+        tokenizer = operated(place, cell["kept"] if init else 4800)[stage]
+        codec = Codec.open(tokenizer)
+        changed = transplant(model, old, AutoTokenizer.from_pretrained(tokenizer), init)[0] if init else model
+        tokens = sum(map(len, codec.encode(sample(place, "eng"))))
+        found = {"tokens": tokens, **scores(changed, codec, place)}
+        first = first or found
+        figures = {
+            "rows": changed.config.vocab_size,
+            "English tokens": f"{tokens:,} ({tokens / first['tokens'] - 1:+.2%})",
+            "bits per byte, English": f"{found['English']:.3f} ({found['English'] / first['English'] - 1:+.2%})",
+            "bits per byte, Finnish": f"{found['Finnish']:.3f}",
+        }
+        yield cell, figures
+
+
+def decoder_table(rows: list[Row]) -> str:
+    """The rows as they are."""
+    return f"{about(before_and_after.__doc__)}\n\n{plain(rows, OF_DECODER)}"
+
+
+AXES_OF_DECODER = {"weights": list(MODELS), "kept": (8000, 4800, 6400), "tokenizer": list(STAGES)}
+surgery_decoder = beside(before_and_after, decoder_table, AXES_OF_DECODER, 1, exists=all_or_changed, TOGETHER=True)

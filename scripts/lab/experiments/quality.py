@@ -8,18 +8,21 @@ it is left out.
 
 from __future__ import annotations
 
+import sys
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from lab import pictures
 from lab.cells import Cell, Place, Row
 from lab.data import GOLDS, HELD_OUT_LINES, lines_of, split_lines
-from lab.parama import gold_file
 from lab.tables import where
 from mws_hf import WordCounts
+from mws_hf.atomic import write_text
 from mws_hf.compare import compare, parse_systems, rivals
 from mws_hf.compare.morfessor_baseline import build_frequent
+from mws_hf.compare.picture import figure_of, save
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.word_list import lexicon_counts
 from mws_hf.text.markdown import markdown_table
@@ -48,6 +51,25 @@ AXES = {
 }
 SHARED = 1
 FROM = {"rus-lexicon": "lexicon", "lat": "word list"}
+SOURCE = "https://raw.githubusercontent.com/xuhongzhi/ParaMA/800861d9d65e0edb153d3d14afa4a9c33e8ed1d3/data/mit"
+TURKISH = str.maketrans("CGIOSU", "çğıöşü")
+PICTURES = {
+    ("rus", "rus.tikhonov"): "Russian: Tikhonov's dictionary of morphemes",
+    ("fin", "fin.morphochallenge2010"): "Finnish: Morpho Challenge 2010",
+    ("tur", "tur.morphochallenge2010"): "Turkish: Morpho Challenge 2010",
+}
+PANELS = {
+    "English": ("eng", "eng.morphochallenge2010"),
+    "Finnish": ("fin", "fin.morphochallenge2010"),
+    "Russian": ("rus", "rus.tikhonov"),
+}
+LINES = {
+    "mws": ("MwS, the default", "#d55e00"),
+    "mws-morphs": ("MwS, morphs only", "#e6a000"),
+    "sentencepiece-unigram:text": ("SentencePiece Unigram", "#0072b2"),
+    "bpe-byte:text": ("byte-level BPE", "#555555"),
+}
+MARKS = {8_000: 6, 32_000: 11}
 
 
 def exists(cell: Cell) -> bool:
@@ -154,5 +176,83 @@ def table(rows: list[Row]) -> str:
 
 def draw(rows: list[Row], results: Path) -> None:
     """F1 over length: a picture a gold set, and README's first picture."""
-    pictures.by_length(rows, results)
-    pictures.first(rows, results.parent.parent / "docs" / "boundaries-by-length.png")
+    by_length(rows, results)
+    readme_picture(rows, results.parent.parent / "docs" / "boundaries-by-length.png")
+
+
+def by_length(rows: list[Row], folder: Path) -> None:
+    """Every system on one gold set: f1-by-fertility.GOLD.png."""
+    for (language, gold), about in PICTURES.items():
+        figure = figure_of({about: where(rows, language=language, gold=gold)})
+        save(figure, folder / f"f1-by-fertility.{gold}.png")
+
+
+def readme_picture(rows: list[Row], path: Path) -> None:
+    """README's first picture: MwS beside BPE, Unigram and Morfessor, three languages."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 4.3), dpi=130, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(1, len(PANELS), sharey=True)
+    for axis, (panel, (language, gold)) in zip(axes, PANELS.items(), strict=True):
+        here = where(rows, language=language, gold=gold)
+        for system, (name, colour) in LINES.items():
+            own = sorted(where(here, system=system), key=lambda row: row["vocab_size"])
+            points = [(row["text_fertility"], row["f1"]) for row in own]
+            width, front = (2.6, 3) if system.startswith("mws") else (1.6, 2)
+            axis.plot(*zip(*points, strict=True), color=colour, linewidth=width, label=name, zorder=front)
+            for row, (x, y) in zip(own, points, strict=True):
+                axis.plot(x, y, "o", color=colour, markersize=MARKS[row["vocab_size"]], zorder=front)
+        best = max(row["f1"] for row in here if row["system"] in MORFESSOR)
+        axis.axhline(best, color="#117733", linestyle=":", label="Morfessor (it has no vocabulary size)", zorder=1)
+        axis.set_title(panel, fontsize=13, loc="left", weight="bold")
+        axis.set_xlabel("tokens per word of new text")
+        axis.grid(alpha=0.25)
+    axes[0].set_ylabel("F1 of morpheme boundaries")
+    axes[-1].annotate("↖ better", (0.97, 0.04), xycoords="axes fraction", ha="right", style="italic")
+    handles, names = axes[0].get_legend_handles_labels()
+    title = "small mark: 8,000 entries, large mark: 32,000"
+    figure.legend(handles, names, loc="outside lower center", ncols=5, frameon=False, title=title, fontsize=9.5)
+    save(figure, path)
+
+
+def gold_file(language: str, cache: Path, source: str = SOURCE) -> Path | None:
+    """The gold of a language as ``LANGUAGE.parama.tsv`` in the cache; None, and a word on stderr, when unreachable.
+
+    Args:
+        language: one of `PARAMA`.
+        cache: a folder; what is there already is not fetched again.
+        source: address of the folder that holds ``gold.LANGUAGE.txt``.
+    """
+    raw, file = cache / f"gold.{language}.txt", cache / f"{language}.parama.tsv"
+    if not raw.exists():
+        address = f"{source}/{raw.name}"
+        try:
+            with urllib.request.urlopen(address, timeout=30) as answer:
+                text = answer.read().decode("utf-8")
+        except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
+            print(f"{address}: {error}; going on without this gold", file=sys.stderr)
+            return None
+        cache.mkdir(parents=True, exist_ok=True)
+        write_text(raw, text)
+    text = raw.read_text(encoding="utf-8")
+    write_text(file, as_words(text.translate(TURKISH) if language == "tur" else text))
+    return file
+
+
+def as_words(text: str) -> str:
+    r"""The same as lines of ``word<TAB>m1 m2, alternative``, without words that hold a hyphen.
+
+    >>> as_words("rocks:rock-s rocks\ncross-talk:cross-talk\n")
+    'rocks\trock s, rocks\n'
+    """
+    lines = []
+    for line in text.splitlines():
+        word, _, analyses = line.strip().partition(":")
+        while ":" in analyses and analyses.split(" ")[0].replace("-", "") != word:  # a colon of the word, as in eu:n
+            more, _, analyses = analyses.partition(":")
+            word = f"{word}:{more}"
+        if word and "-" not in word:
+            lines.append(f"{word}\t{', '.join(each.replace('-', ' ') for each in analyses.split())}\n")
+    return "".join(lines)

@@ -16,8 +16,7 @@ import pyarrow as pa
 import regex
 
 from lab.cells import Cell, Place, Row
-from lab.data import GOLDS
-from lab.files import MB, cut, mixed
+from lab.data import GOLDS, cut, mixed
 from lab.made_up import made_up_lists
 from lab.noise import KINDS, polluted
 from lab.systems import train_system
@@ -77,7 +76,7 @@ def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
         yield cells[0], unseen(place, language, work)
         return
     if part == "growth":
-        whole = round(mixed(place.data, f"{language}.*.txt.gz", place.work / "robustness").stat().st_size / MB, 2)
+        whole = round(mixed(place.data, f"{language}.*.txt.gz", place.work / "robustness").stat().st_size / 1e6, 2)
         sizes = GROWTH if language == "rus" else {"third": round(whole / 3, 2), "whole": whole}
         smaller = dict(zip(list(sizes)[1:], sizes, strict=False))
         for cell in cells:

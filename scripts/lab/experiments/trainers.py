@@ -1,26 +1,42 @@
 """Trainers of BPE side by side: the same text file to a file on disk, each in a process of its own, in turn.
 
 `--with python=VENV/bin/python` has rustbpe, ffbpe, gigatoken, sentencepiece and tokenizers 0.x by pip; what it lacks is
-named. The text is the Russian of the shared data, all of it and its first 3 MB. Ours is `mws train`, contextual and
-with `--composition 1 --hidden-boundary-price 0`; its kernels are compiled before.
+named. The text is the Russian of the shared data, all of it and its first 3 MB. Ours is `mws train`, contextual, with
+`--composition 1 --hidden-boundary-price 0` and classic; its kernels are compiled before. `encoders`, below, does the
+same for encoders: one text file to token ids on disk.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
 
-from lab.cells import Cell, Place, Row
-from lab.files import cut, mixed
+import numpy as np
+import tokenizers
+
+from lab.cells import Cell, Place, Row, beside
+from lab.data import cut, mixed
 from lab.process import race, timed
+from lab.systems import trained
 from lab.tables import groups
+from mws_hf.corpus.counting import count_documents
+from mws_hf.encode import EncodedCorpus
 from mws_hf.text.pattern import DEFAULT_PATTERN
+from mws_hf.tokenizer.opened import open_tokenizer
 
 HEAD = "import sys, json; text, out, size, pattern = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]\n"
 SENTENCE_PIECE = """
 import sentencepiece
 sentencepiece.SentencePieceTrainer.train(input=text, model_prefix=out, vocab_size=size, model_type="{}",
     character_coverage=1.0, max_sentence_length=1 << 20, minloglevel=2)"""
+CHARACTERS = """
+from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
+t = Tokenizer(models.BPE())
+t.pre_tokenizer = pre_tokenizers.Split(Regex(pattern), "isolated")
+t.train([text], trainers.BpeTrainer(vocab_size=size, show_progress=False))
+t.save(out)"""
 THEIRS = {
     "tokenizers BpeTrainer, bytes": """
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
@@ -30,6 +46,7 @@ t.pre_tokenizer = pre_tokenizers.Sequence([cut, pre_tokenizers.ByteLevel(False, 
 alphabet = pre_tokenizers.ByteLevel.alphabet()
 t.train([text], trainers.BpeTrainer(vocab_size=size, initial_alphabet=alphabet, show_progress=False))
 t.save(out)""",
+    "tokenizers BpeTrainer, characters": CHARACTERS,
     "rustbpe": """
 import rustbpe, pickle
 t = rustbpe.Tokenizer()
@@ -46,7 +63,11 @@ pickle.dump(gigatoken.train_bpe(gigatoken.TextFileSource([text]), size, []), ope
     "SentencePiece BPE (its own rules)": SENTENCE_PIECE.format("bpe"),
     "SentencePiece Unigram (its own rules)": SENTENCE_PIECE.format("unigram"),
 }
-OURS = {"mws train, contextual": [], "mws train, frequency": ["--composition", "1", "--hidden-boundary-price", "0"]}
+OURS = {
+    "mws train, contextual": [],
+    "mws train, frequency": ["--composition", "1", "--hidden-boundary-price", "0"],
+    "mws train, classic": ["--criterion", "classic", "--composition", "fill"],
+}
 TEXTS = {"93.3 MB, 32,000 entries": (93.3, 32_000), "3.0 MB, 8,000 entries": (3.0, 8_000)}
 AXES = {"text": list(TEXTS), "round": range(3), "program": (*OURS, *THEIRS)}
 SHARED = 1
@@ -71,3 +92,84 @@ def table(rows: list[Row]) -> str:
     """A table a text."""
     header = ("trainer", "seconds", "times `mws train`")
     return "\n\n".join(f"## {text}\n\n{race(here, header)}" for (text,), here in groups(rows, "text").items())
+
+
+ENCODE = "import sys, numpy as np; json, text, out = sys.argv[1:4]\n"
+MWS = "mws encode"
+ENCODERS = {
+    "gigatoken encode_files": """
+import awkward, gigatoken
+found = gigatoken.Tokenizer(json).encode_files(gigatoken.TextFileSource([text], separator="\\n"))
+np.save(out, np.asarray(awkward.flatten(found)).astype(np.uint16))""",
+    "tokie encode_files": """
+from tokie import Tokenizer
+ids, ends = Tokenizer.from_json(json).encode_files([text], b"\\n")
+np.save(out, ids.astype(np.uint16))""",
+    "tokenizers 1.0 encode_batch": """
+from tokenizers import Tokenizer
+lines = open(text, encoding="utf-8", newline="\\n").readlines()
+tokenizer, found = Tokenizer.from_file(json), []
+for at in range(0, len(lines), 10_000):
+    batch = tokenizer.encode_batch(lines[at : at + 10_000], add_special_tokens=False)
+    found += [each.ids_array for each in batch]
+np.save(out, np.concatenate([np.array(each, np.uint16) for each in found]))""",
+}
+DROP_THE_END = ("gigatoken encode_files", "tokie encode_files")
+COMPARED = 20_000
+
+
+def encoded(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
+    """Encoders side by side: one text file to token ids on disk by one tokenizer.json of ours, in turn.
+
+    `--with python=VENV/bin/python` has gigatoken with awkward and tokie by pip, `one=VENV/bin/python` has tokenizers
+    1.0; what is lacking is named. Tokenizer and text are Russian, 32,000 entries. Every line is a document. `mws
+    encode` and those that are given lines by Python keep the line end, those that read the file themselves drop it. The
+    ids of the first 20,000 lines are compared with those of the `tokenizers` installed here.
+    """
+    whole = mixed(place.data, "rus.*.txt.gz", place.work)
+    text = cut(whole, cells[0]["megabytes"])
+    with whole.open(encoding="utf-8", newline="\n") as lines:
+        directory = trained("mws", count_documents(lines), 32_000, place.work / "encoders")
+    right = {ends: expected(directory, text, ends) for ends in (True, False)}
+    for cell in cells:
+        name, out = cell["program"], place.work / "encoders" / cell["program"].replace(" ", "-")
+        if name == MWS:
+            command = [sys.executable, "-m", "mws_hf", "encode", str(directory), str(text), "-o", str(out), "-q"]
+            command += ["--separator", "none", "--force"]
+        else:
+            python = place.path("one" if "1.0" in name else "python", "a Python that has the rival")
+            command = [str(python), "-c", ENCODE + ENCODERS[name], f"{directory}/tokenizer.json"]
+            command += [str(text), f"{out}.npy"]
+        figures = timed(command)
+        if "failed" not in figures:
+            corpus = EncodedCorpus.open(out) if name == MWS else None
+            ids = corpus.tokens(0, corpus.n_tokens) if corpus else np.load(f"{out}.npy")
+            wanted = right[name not in DROP_THE_END]
+            same = bool(np.array_equal(ids[: len(wanted)], wanted))
+            figures |= {"ids": len(ids), "same": same, "tokenizers": tokenizers.__version__}
+        yield cell, figures
+
+
+def expected(directory: Path, text: Path, ends: bool) -> np.ndarray:
+    """The ids that `tokenizers` gives here for the first lines of a text, with their ends or without."""
+    backend = open_tokenizer(directory).backend
+    with text.open(encoding="utf-8", newline="\n") as lines:
+        each = [line if ends else line.removesuffix("\n") for line in islice(lines, COMPARED)]
+    return np.concatenate([row.ids for row in backend.encode_batch_fast(each, add_special_tokens=False)])
+
+
+def encoders_table(rows: list[Row]) -> str:
+    """A table a text."""
+    parts = []
+    for (megabytes,), here in groups(rows, "megabytes").items():
+        others = dict.fromkeys(row["program"] for row in here if not row.get("same", True))
+        done = next((row for row in here if "ids" in row), {"ids": 0, "tokenizers": "(none ran)"})
+        note = f"Ids of the first {COMPARED:,} lines are those of `tokenizers` {done['tokenizers']}"
+        note += f", but not all of {', '.join(others)}." if others else "."
+        title = f"## {megabytes:.1f} MB, {done['ids']:,} ids"
+        parts.append(f"{title}\n\n{note} {race(here, ('encoder', 'seconds', 'times `mws encode`'))}")
+    return "\n\n".join(parts)
+
+
+AXES_OF_ENCODERS = {"megabytes": (93.3, 3.0), "round": range(3), "program": (MWS, *ENCODERS)}
+encoders = beside(encoded, encoders_table, AXES_OF_ENCODERS, 1)

@@ -9,7 +9,7 @@ import tempfile
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, cast, overload
 
 from tokenizers import Tokenizer
 
@@ -132,8 +132,7 @@ class PortableMixin:
         """
         from mws_hf.tokenizer.explain import Explanation, trace, tracing_tables
 
-        own: Any = self
-        backend = own.backend_tokenizer if hasattr(own, "backend_tokenizer") else own._kept_backend()
+        backend = self.to_backend()
         words = [word] if isinstance(word, str) else list(word)
 
         def traced(tables: Any) -> list[Any]:
@@ -163,6 +162,11 @@ class PortableMixin:
         from mws_hf.learn.any_word import read_evidence
 
         return read_evidence(folder, backend)
+
+    def to_backend(self) -> Tokenizer:
+        """Return a tokenizer of `tokenizers` with the same ids."""
+        own: Any = self
+        return cast("Tokenizer", own.backend_tokenizer)
 
     def _with(self, **changed: Any) -> Any:
         """Return a stand-in for one call: it shares all but the attributes given, so that threads do not meet."""
@@ -256,11 +260,10 @@ class PortableMixin:
         filename_prefix: str | None = None,
     ) -> tuple[str, ...]:
         """Write what follows tokenizer_config.json, which transformers has written, and rewrite that file."""
-        own: Any = self
         parent: Any = super()
         prefix = f"{filename_prefix}-" if filename_prefix else ""
         files = parent._save_pretrained(save_directory, file_names, legacy_format, filename_prefix)
-        backend = own.backend_tokenizer if hasattr(own, "backend_tokenizer") else own.to_backend()
+        backend = self.to_backend()
         more = {} if self.training is None else self.training.files(merges_digest(backend))
         if backend.truncation is not None or backend.padding is not None:  # of past calls: bare readers obey them
             backend = without_limits(backend)

@@ -7,20 +7,17 @@ that differs on 17,480 rare letters would give other ids. Everything between a p
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Iterable
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizer
 
-from mws_hf.atomic import write_text
 from mws_hf.portable import Held, PortableMixin, home_of
 from mws_hf.text.alphabets import BYTE_OF, Alphabet, built_first, bytes_of
 from mws_hf.text.special import byte_of
-from mws_hf.tokenization_mws_fast import MwSTokenizerFast, read_merges, read_vocab
+from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 from mws_hf.tokenizer.backend import (
     alphabet_of,
     base_vocab,
@@ -91,16 +88,13 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
     treats texts differently is refused. Truncation keeps the same tokens, but for pairs cut by ``longest_first``, of
     which transformers' slow classes may keep one token more of the other text, and overflow comes as they return it.
 
-    It has no offsets, no word ids and no `train_new_from_iterator`, and is about ten times slower.
-    Its directories hold tokenizer.json too, so that every client loads them. Words given one by one are cut as after a
-    space, and `add_prefix_space` works, as there.
+    It has no offsets, no word ids and no `train_new_from_iterator`, and is about ten times slower. Words given one by
+    one are cut as after a space, and `add_prefix_space` works, as there.
 
     Args:
-        vocab_file: vocabulary.json (token -> id); not used when there is a tokenizer file.
-        merges_file: merges.json (``{"merges": [[left, right], ...]}``); as above.
-        tokenizer_file: tokenizer.json; pattern, normalizer and added tokens come from it as well.
-        **kwargs: those of `transformers.PreTrainedTokenizer`; `vocab` and `merges` (the tables themselves), `pattern`
-            and `normalization` as in `build_backend`. The others are as in `MwSTokenizerFast`.
+        tokenizer_file: tokenizer.json, from which all comes; or else `vocab`, `merges`, `pattern` and `normalization`,
+            as `build_backend` takes them.
+        **kwargs: those of `transformers.PreTrainedTokenizer`. The others are as in `MwSTokenizerFast`.
 
     Raises:
         MwSError: the vocabulary and merges are inconsistent.
@@ -111,17 +105,11 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
     ['н', 'о', ' он', ' ', '<0xD1>', '<0x8F>']
     """
 
-    vocab_files_names = {
-        "vocab_file": "vocabulary.json",
-        "merges_file": "merges.json",
-        "tokenizer_file": "tokenizer.json",
-    }
+    vocab_files_names = {"tokenizer_file": "tokenizer.json"}
     model_input_names = ["input_ids", "attention_mask"]
 
     def __init__(
         self,
-        vocab_file: str | None = None,
-        merges_file: str | None = None,
         tokenizer_file: str | None = None,
         unk_token: str | None = None,
         bos_token: str | None = None,
@@ -133,9 +121,12 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         tables: dict[str, Any] = {
             key: kwargs.pop(key) for key in ("vocab", "merges", "pattern", "normalization") if key in kwargs
         }
-        if vocab_file is None and tokenizer_file is None and "vocab" not in tables:
-            refuse_empty(kwargs.get("name_or_path"))
-        backend = _read_backend(vocab_file, merges_file, tokenizer_file, tables)
+        if tokenizer_file is not None and not tables:
+            backend = open_tokenizer(tokenizer_file).backend
+        else:
+            if "vocab" not in tables:
+                refuse_empty(kwargs.get("name_or_path"))
+            backend = build_backend(tables.pop("vocab", None) or base_vocab(), tables.pop("merges", ()), **tables)
         if kwargs.get("add_bos_token") or kwargs.get("add_eos_token"):  # what they mean differs by version
             named: dict[str, Any] = {"bos_token": bos_token, "eos_token": eos_token}
             named |= {key: kwargs[key] for key in ("add_bos_token", "add_eos_token") if key in kwargs}
@@ -151,10 +142,9 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         self._tokens = {number: token for token, number in self._vocab.items()}
         spaced = settle_leading_space(backend, kwargs.get("add_prefix_space"))
         settle_leading_space(backend, False)
-        self._split, self._normalizer = backend.pre_tokenizer, backend.normalizer
-        self._post_processor, self._places = backend.post_processor, special_places(backend)
+        self._backend, self._places = backend, special_places(backend)
         self._words_given = False  # whether the texts of a call are words of one text
-        self._built, self._explained, self.home = Held(), Held(), home_of(tokenizer_file)
+        self._explained, self.home = Held(), home_of(tokenizer_file)
         self._dropout: tuple[Dropout, list[bool], dict[str, None]] | None = None
         self.cache: dict[str, list[str]] = {}  # datasets leaves out this very name when it hashes
         kwargs.pop("backend", None)  # a directory saved by the stock class says "tokenizers"
@@ -162,8 +152,6 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
             kwargs.pop(asked, None)
         added = {**backend.get_added_tokens_decoder(), **kwargs.pop("added_tokens_decoder", {})}
         super().__init__(
-            vocab_file=vocab_file,
-            merges_file=merges_file,
             tokenizer_file=tokenizer_file,
             unk_token=unk_token,
             bos_token=bos_token,
@@ -179,11 +167,6 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
     def vocab_size(self) -> int:
         """Number of tokens without those added later."""
         return len(self._vocab)
-
-    @property
-    def bpe_ranks(self) -> dict[tuple[str, str], int]:
-        """Rank of each merge, under the name that slow byte-pair classes give it."""
-        return {pair: rank for pair, (rank, _) in self._ranks.items()}
 
     def get_vocab(self) -> dict[str, int]:
         """Return the vocabulary: token -> id, added tokens included."""
@@ -267,11 +250,11 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         self._dropout = (how, may_fail, first) if share > 0 else None
 
     def _tokenize(self, text: str, **kwargs: Any) -> list[str]:
-        if self._normalizer is not None:
-            text = self._normalizer.normalize_str(text)
+        if (normalizer := self._backend.normalizer) is not None:
+            text = normalizer.normalize_str(text)
         if (self.add_prefix_space or self._words_given) and text and not text.startswith(" "):
             text = " " + text
-        places = [place for _, place in self._split.pre_tokenize_str(text)]
+        places = [place for _, place in self._backend.pre_tokenizer.pre_tokenize_str(text)]
         words = [text[start:end] for start, end in places]
         return self._cut_dropped(words) if self._dropout else [token for word in words for token in self._cut(word)]
 
@@ -309,18 +292,8 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         return join_tokens(tokens, self._kind)
 
     def to_backend(self) -> Tokenizer:
-        """Build a stock `tokenizers.Tokenizer` with the same ids."""
-        return self._completed(build_backend(self._vocab, self._merges))
-
-    def _kept_backend(self) -> Tokenizer:
-        """Build a backend whose model is kept; not to be handed out."""
-        if self._built.value is None:
-            self._built = Held(build_backend(self._vocab, self._merges))
-        return self._completed(without_limits(self._built.value))
-
-    def _completed(self, backend: Tokenizer) -> Tokenizer:
-        backend.pre_tokenizer, backend.normalizer = self._split, self._normalizer
-        backend.post_processor = self._post_processor
+        """Make a stock `tokenizers.Tokenizer` with the same ids; it shares the model, which is not to be changed."""
+        backend = without_limits(self._backend)
         settle_leading_space(backend, self.add_prefix_space)
         added = (copy.deepcopy(token) for token in self.added_tokens_decoder.values())
         for special, tokens in groupby(added, lambda token: token.special):  # by id, so that new ones keep their ids
@@ -328,23 +301,5 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         return backend
 
     def save_vocabulary(self, save_directory: str, filename_prefix: str | None = None) -> tuple[str, ...]:
-        """Write vocabulary.json and merges.json (the notebook's layout), and tokenizer.json for all other clients."""
-        prefix = f"{filename_prefix}-" if filename_prefix else ""
-        vocabulary, merges, tokenizer = (
-            Path(save_directory, prefix + name) for name in self.vocab_files_names.values()
-        )
-        write_text(vocabulary, json.dumps(self._vocab, ensure_ascii=False, indent=0))
-        write_text(merges, json.dumps({"merges": self._merges}, ensure_ascii=False))
-        write_text(tokenizer, self.to_backend().to_str(pretty=True))
-        return str(vocabulary), str(merges), str(tokenizer)
-
-
-def _read_backend(
-    vocab_file: str | None, merges_file: str | None, tokenizer_file: str | None, tables: dict[str, Any]
-) -> Tokenizer:
-    """Return the backend whose tables, splitter and normalizer this class takes over."""
-    if tokenizer_file is not None and Path(tokenizer_file).is_file() and not tables:
-        return open_tokenizer(tokenizer_file).backend
-    vocab = read_vocab(tables.pop("vocab", vocab_file)) or base_vocab()
-    merges = tables.pop("merges", merges_file)
-    return build_backend(vocab, [] if merges is None else read_merges(merges), **tables)
+        """Write nothing: tokenizer.json holds the vocabulary, and `save_pretrained` writes it for every client."""
+        return ()

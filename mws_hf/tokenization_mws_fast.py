@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
@@ -26,7 +25,7 @@ from mws_hf.tokenizer.backend import (
     settle_leading_space,
     tokenizer_tables,
 )
-from mws_hf.tokenizer.file import load_json, refuse_empty, surrogate_error
+from mws_hf.tokenizer.file import refuse_empty, surrogate_error
 from mws_hf.tokenizer.spec import PARTS, Spec, bpe_model, set_part, share_parts, without_limits
 
 if TYPE_CHECKING:
@@ -93,8 +92,8 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
     and offsets are those of the words given. The stock class does so only where `add_prefix_space=True` was saved.
 
     Args:
-        vocab: token -> id, or the path of a JSON file of it (see `build_backend`); the byte tokens alone when absent.
-        merges: (left, right) pairs in rank order, or the path of a JSON file of them (``{"merges": [...]}``).
+        vocab: token -> id (see `build_backend`); the byte tokens alone when absent.
+        merges: (left, right) pairs in rank order.
         unk_token: never produced, thanks to byte fallback.
         bos_token: added to the vocabulary when it is not in it, like every special token.
         eos_token: as above.
@@ -122,8 +121,8 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
     # tokenizer_object and tokenizer_file stay in **kwargs: transformers wants every named parameter in init_kwargs
     def __init__(
         self,
-        vocab: dict[str, int] | str | None = None,
-        merges: Iterable[tuple[str, str]] | str | None = None,
+        vocab: dict[str, int] | None = None,
+        merges: Sequence[tuple[str, str]] = (),
         unk_token: str | None = None,
         bos_token: str | None = None,
         eos_token: str | None = None,
@@ -136,8 +135,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         if kwargs.get("tokenizer_object") is None and kwargs.get("tokenizer_file") is None:
             if vocab is None:
                 refuse_empty(kwargs.get("name_or_path"))
-            table = [] if merges is None else read_merges(merges)
-            kwargs["tokenizer_object"] = build_backend(read_vocab(vocab) or base_vocab(), table, **options)
+            kwargs["tokenizer_object"] = build_backend(vocab or base_vocab(), merges, **options)
         self._copies, self._explained, self.home = WorkingCopies(), Held(), home_of(kwargs.get("tokenizer_file"))
         super().__init__(
             unk_token=unk_token,
@@ -372,27 +370,3 @@ def _normalized(texts: Iterable[str] | Iterable[list[str]], backend: Tokenizer) 
     for item in texts:
         for text in [item] if isinstance(item, str) else item:
             yield text if backend.normalizer is None else backend.normalizer.normalize_str(text)
-
-
-def read_vocab(vocab: dict[str, int] | str | os.PathLike[str] | None) -> dict[str, int]:
-    """Read a vocabulary given as a mapping, as the path of a JSON file, or as None for an empty one.
-
-    Raises MwSError for anything else.
-    """
-    table = load_json(Path(vocab)) if isinstance(vocab, str | os.PathLike) else vocab or {}
-    if not isinstance(table, dict):
-        raise MwSError(f"{vocab}: not a JSON object of token -> id; give the vocabulary as written by save_pretrained")
-    return table
-
-
-def read_merges(merges: Iterable[tuple[str, str]] | str | os.PathLike[str]) -> list[tuple[str, str]]:
-    """Read merges given as pairs or as the path of a JSON file: a list of pairs, or ``{"merges": [...]}``.
-
-    Raises MwSError for anything else.
-    """
-    table = load_json(Path(merges)) if isinstance(merges, str | os.PathLike) else merges
-    if isinstance(table, dict):
-        table = table.get("merges")
-    if isinstance(table, str | bytes) or not isinstance(table, Iterable):
-        raise MwSError(f"{merges}: holds no list of merges; write {{'merges': [[left, right], ...]}} as JSON")
-    return [tuple(pair) if isinstance(pair, list) else pair for pair in table]

@@ -62,7 +62,7 @@ LAYOUT = (
     Entry("*tekken*.json", Of.FOREIGN, "mistral-common", stale=True),
     *(Entry(name, Of.FOREIGN, "its program") for name in _OF_PROGRAMS),
     *(Entry(name, Of.FOREIGN, "transformers 4") for name in ("vocab.json", "vocab.txt", "merges.txt")),
-    *(Entry(name, Of.FOREIGN, "the slow class, a notebook") for name in NOTEBOOK_FILES),
+    *(Entry(name, Of.FOREIGN, "a notebook") for name in NOTEBOOK_FILES),
     *(Entry(name, Of.RECORD, "mws_hf") for name in (RECORD_FILE, EVIDENCE_FILE)),
     *(Entry(name, Of.CHANGE, "mws extend, mws trim") for name in (IDS_FILE, RETIRED_FILE, TRIM_FILE)),
     Entry(CARD_FILE, Of.CARD, "mws_hf, or a person"),

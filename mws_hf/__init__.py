@@ -28,30 +28,10 @@ _HOME = {
     "pretrained_folder": "mws_hf.tokenizer.places",
 }
 
-__all__ = [
-    "BlockDataset",
-    "EncodedCorpus",
-    "GroupedCounts",
-    "MwSError",
-    "MwSTokenizer",
-    "MwSTokenizerFast",
-    "MwSTrainer",
-    "WordCounts",
-    "__version__",
-    "count_documents",
-    "count_files",
-    "encode_corpus",
-    "evaluate",
-    "extend",
-    "import_notebook",
-    "pretrained",
-    "pretrained_folder",
-    "trim",
-]
-
-
 _ROOMS = ("evaluate", "extend")
 """Packages that are called like the function of their name in them: `mws_hf.evaluate(...)`, `mws_hf.extend(...)`."""
+
+__all__ = sorted((*_HOME, *_ROOMS, "__version__"))
 
 
 def __getattr__(name: str) -> Any:

@@ -227,7 +227,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         """
         from mws_hf.corpus.counting import count_documents  # inference must not load the learner
         from mws_hf.corpus.groups import GroupedCounts
-        from mws_hf.learn.described import COUNT, check_range
+        from mws_hf.learn.setting_rules import COUNT, check_range
         from mws_hf.learn.settings import Settings
         from mws_hf.learn.vocabulary import learn
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tokenizers import Tokenizer
 
 from mws_hf.errors import MwSError
-from mws_hf.learn.described import described
+from mws_hf.learn.setting_rules import described
 from mws_hf.learn.settings import Settings
 from mws_hf.portable import Training
 from mws_hf.text.pattern import cut_by

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -120,7 +121,8 @@ def _settings(opened: Opened | None) -> Settings:
 
 
 def _gathered(sources: Words, opened: Opened | None, default_pattern: str, show_progress: bool) -> GroupedCounts:
-    """Count the training words with the pattern, normalization and least count of the tokenizer."""
+    """Count the training words with pattern and normalization of the tokenizer, and take those it was learnt from."""
+    from mws_hf.learn.vocabulary import words_learnt_from
     from mws_hf.tokenizer.backend import pattern_of
 
     pattern = None if opened is None else pattern_of(opened.backend)
@@ -129,20 +131,21 @@ def _gathered(sources: Words, opened: Opened | None, default_pattern: str, show_
     counts = sources.gather(
         pattern, normalization, default_pattern, settings.special_tokens, show_progress=show_progress
     )
-    return counts.at_least(settings.min_count)
+    return words_learnt_from(counts, settings)
 
 
 def _evidence(opened: Opened | None, counts: GroupedCounts | None) -> AnyWord | None:
     """Compute the evidence of training words by the tokenizer's settings, or read what lies beside it, if anything."""
     from mws_hf.learn.any_word import AnyWord, read_evidence
-    from mws_hf.learn.multilingual import find_evidence
+    from mws_hf.learn.group_evidence import find_evidence
 
     if counts is None:
         kept = opened is not None and opened.evidence_folder
         return read_evidence(kept, opened.backend) if opened and kept else None
     settings = _settings(opened)
     weights = {name: weight for name, weight in settings.weights.items() if name in counts}
-    return AnyWord(find_evidence(counts, None if settings.is_classic else settings, weights))
+    own = type(settings)() if settings.is_classic else settings
+    return AnyWord(find_evidence(counts, replace(own, weights=weights)))
 
 
 def _explain_words(

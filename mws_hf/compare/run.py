@@ -28,7 +28,7 @@ from mws_hf.evaluate.boundaries import summarize, word_table
 from mws_hf.evaluate.ngram_bits import ngram_bits
 from mws_hf.evaluate.running_text import lines_of, score_text
 from mws_hf.evaluate.significance import bootstrap_f1, difference, interval
-from mws_hf.learn.described import Range, check_range
+from mws_hf.learn.setting_rules import Range, check_range
 from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS, check_special_tokens
 from mws_hf.tokenizer.file import load_json
 from mws_hf.tokenizer.opened import open_tokenizer
@@ -289,7 +289,7 @@ class TrainedSystems:
         if trainer.is_classic:
             return None
         if self._evidence is None:
-            from mws_hf.learn.multilingual import find_evidence
+            from mws_hf.learn.group_evidence import find_evidence
 
             started = time.perf_counter()
             self._evidence = find_evidence(self.counts, trainer)

@@ -24,7 +24,10 @@ from mws_hf.tokenizer.training_record import labelled_words
 
 logger = logging.getLogger(__name__)
 
-RIVALS: dict[str, Callable[[str], tuple[str, ...]]] = {"(every character)": tuple, "(no cut)": lambda word: (word,)}
+TRIVIAL_CUTS: dict[str, Callable[[str], tuple[str, ...]]] = {
+    "(every character)": tuple,
+    "(no cut)": lambda word: (word,),
+}
 
 
 @dataclass(frozen=True)
@@ -170,7 +173,7 @@ def _gold_rows(
     words = [entry.word for entry in gold.words]
     cuts = {name: source.cut(words, isolated) for name, source in sources.items()}
     if baselines:
-        cuts.update((name, [function(word) for word in words]) for name, function in RIVALS.items())
+        cuts.update((name, [function(word) for word in words]) for name, function in TRIVIAL_CUTS.items())
     tables = {name: word_table(gold.words, pieces) for name, pieces in cuts.items()}
     resampled = dict(zip(tables, bootstrap_f1(list(tables.values()), resamples), strict=True))
     scores = {name: summarize(table) for name, table in tables.items()}

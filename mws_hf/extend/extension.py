@@ -20,7 +20,7 @@ from mws_hf.extend.base import Base, IdMap, Rewritten, open_base, write_director
 from mws_hf.extend.new_tokens import ExtensionSettings, LearnedTokens, learn_tokens, pre_tokens, protect
 from mws_hf.extend.spelling import count_ids
 from mws_hf.extend.trim import Trimming
-from mws_hf.learn.described import Range, check_range
+from mws_hf.learn.setting_rules import Range, check_range
 from mws_hf.learn.vocabulary import merges_for
 from mws_hf.text.special import BYTE_TOKENS, check_order
 from mws_hf.tokenizer.layout import RECORD_FILE as RECORD

@@ -33,7 +33,6 @@ from mws_hf.extend.base import Base
 from mws_hf.extend.spelling import cuts
 from mws_hf.kernels.arrays import Array, Doubles, Ints, Longs
 from mws_hf.learn.compositions import SCALE, check_fits, compose
-from mws_hf.learn.described import COUNT, Range, Setting, check_names
 from mws_hf.learn.engine.pairs import INSIDE, SEPARATOR
 from mws_hf.learn.engine.working_corpus import WorkingCorpus, Worth
 from mws_hf.learn.evidence.forms import Forms, TypeCounts, collect_forms, with_lower_case
@@ -46,6 +45,7 @@ from mws_hf.learn.morphs import (
     learn_morphs,
     penalty_schedule,
 )
+from mws_hf.learn.setting_rules import COUNT, Range, Setting, check_names
 from mws_hf.learn.settings import DEFAULT_COMPOSITION, Settings
 from mws_hf.learn.words import CodePoints, LearnedMerges, MergeLimits, SymbolCorpus, count_points, utf8_sizes
 

@@ -23,7 +23,7 @@ from mws_hf.errors import MwSError, SettingError
 from mws_hf.extend.base import Base, Rewritten, open_base, write_directory
 from mws_hf.extend.spelling import count_ids
 from mws_hf.kernels.arrays import Longs
-from mws_hf.learn.described import Range, check_range
+from mws_hf.learn.setting_rules import Range, check_range
 from mws_hf.text.alphabets import BYTE_CHARACTERS
 from mws_hf.text.special import BYTE_TOKENS
 from mws_hf.tokenizer.ids import renumbered_tokenizer

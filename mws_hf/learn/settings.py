@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from mws_hf.errors import MwSError, SettingError
-from mws_hf.learn.described import (
+from mws_hf.learn.setting_rules import (
     CLASSIC,
     CONTEXTUAL,
     COUNT,
@@ -46,7 +46,7 @@ Half of 32,000 leaves more morph merges than most lists yield evidence for, and 
 from 4,000 on (scripts/log, 2026-11-21).
 """
 
-MULTILINGUAL_COMPOSITION = 0.6
+COMPOSITION_OF_GROUPS = 0.6
 """Share of the merges given to compositions where there are several groups, such as languages.
 
 Morphs are learnt with every language alike, compositions by the frequencies of the text, as BPE does. With half of the
@@ -427,7 +427,7 @@ class Settings(Described):
 
     def share_of_compositions(self, n_groups: int) -> float | Literal["fill"]:
         """Return the share of compositions: as asked for, or usual; the published learner makes none."""
-        usual = 0.0 if self.is_classic else DEFAULT_COMPOSITION if n_groups == 1 else MULTILINGUAL_COMPOSITION
+        usual = 0.0 if self.is_classic else DEFAULT_COMPOSITION if n_groups == 1 else COMPOSITION_OF_GROUPS
         return usual if self.composition is None else self.composition
 
 

@@ -23,8 +23,8 @@ from mws_hf.kernels.threads import give_back
 from mws_hf.learn.compositions import SCALE, check_fits, learn_compositions, priced_boundaries, with_capitals
 from mws_hf.learn.evidence.forms import collect_forms
 from mws_hf.learn.evidence.posteriors import Evidence
+from mws_hf.learn.group_evidence import find_evidence
 from mws_hf.learn.morphs import MORPH_LIMITS, learn_contextual
-from mws_hf.learn.multilingual import find_evidence
 from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import Apart, CodePoints, LearnedMerges, MergeLimits, SymbolCorpus, count_points
 from mws_hf.text.alphabets import character_merges
@@ -97,7 +97,7 @@ def learn(
     Args:
         counts: words and how often each occurs in running text; by group, such as language, where groups are named.
         settings: of the training; how words are split and normalized is the counts' own.
-        evidence: boundary evidence of the same counts (`multilingual.find_evidence`), to save computing it again.
+        evidence: boundary evidence of the same counts (`group_evidence.find_evidence`), to save computing it again.
 
     Raises:
         MwSError: there is no word to learn from, counts are too large to be weighed, a special token is a character of
@@ -151,9 +151,7 @@ class LearningJob:
     @classmethod
     def plan(cls, counts: WordCounts | Mapping[str, WordCounts], settings: Settings) -> LearningJob:
         """Check the words, choose the alphabet and work out how many merges there is room for; arguments as `learn`."""
-        groups = GroupedCounts.of(counts).at_least(settings.min_count)
-        if settings.keep_apart:
-            groups = GroupedCounts({name: settings.apart.split(part) for name, part in groups.items()})
+        groups = words_learnt_from(counts, settings)
         _check_words(groups, settings.min_count)
         total = groups.weighted(settings.weights)
         words = CodePoints.of_counts(total)
@@ -175,6 +173,14 @@ class LearningJob:
             show_progress=settings.show_progress,
         )
         return cls(groups, total, settings, alphabet, composition, n_merges, n_morphs, limits)
+
+
+def words_learnt_from(counts: WordCounts | Mapping[str, WordCounts], settings: Settings) -> GroupedCounts:
+    """Leave out rare words, and cut words where characters are kept apart; arguments as `learn`."""
+    groups = GroupedCounts.of(counts).at_least(settings.min_count)
+    if not settings.keep_apart:
+        return groups
+    return GroupedCounts({name: settings.apart.split(part) for name, part in groups.items()})
 
 
 def _check_words(groups: GroupedCounts, least: int) -> None:
@@ -251,7 +257,7 @@ def _find_evidence(job: LearningJob, given: Evidence | None) -> Evidence | None:
         return None
     if given is not None:
         return given
-    return find_evidence(job.groups, job.settings, job.settings.weights)
+    return find_evidence(job.groups, job.settings)
 
 
 def _learn_morphs(job: LearningJob, words: CodePoints, evidence: Evidence | None) -> tuple[LearnedMerges, float | None]:

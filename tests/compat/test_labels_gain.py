@@ -18,7 +18,7 @@ from mws_hf.learn.evidence.ensemble import calibrated_posteriors, mix_views
 from mws_hf.learn.evidence.forms import split_graphemes
 from mws_hf.learn.evidence.labels import label_targets
 from mws_hf.learn.evidence.posteriors import Evidence
-from mws_hf.learn.multilingual import find_evidence
+from mws_hf.learn.group_evidence import find_evidence
 from mws_hf.learn.settings import Settings
 from mws_hf.text.pattern import DEFAULT_PATTERN
 from tests.paths import DATA

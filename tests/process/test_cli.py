@@ -11,6 +11,7 @@ import subprocess
 import sys
 import unicodedata
 from pathlib import Path
+from typing import Any
 
 import pytest
 from transformers import AutoTokenizer
@@ -218,8 +219,9 @@ def test_explain_replays_the_merges_behind_the_tokenizers_own_pipeline(normaliza
         assert "".join(result["pretokens"]) == " " + expected
 
 
-def test_explain_shows_the_evidence_of_the_models_own_settings(corpus: Path, tmp_path: Path):
-    trainer = MwSTrainer(vocab_size=400, max_types=30, show_progress=False)
+@pytest.mark.parametrize("setting", [{"max_types": 30}, {"keep_apart": ["т", "ы"]}])
+def test_explain_shows_the_evidence_of_the_models_own_settings(setting: dict[str, Any], corpus: Path, tmp_path: Path):
+    trainer = MwSTrainer(vocab_size=400, show_progress=False, **setting)
     trained = trainer.trained(count_files(corpus))
     trained.save(tmp_path / "m")
     evidence = trained.training.evidence
@@ -230,7 +232,7 @@ def test_explain_shows_the_evidence_of_the_models_own_settings(corpus: Path, tmp
     result, own = json.loads(done.stdout), evidence.word(" " + word)
     assert own is not None
     assert result["boundaries"] == [round(value, 4) for value in own[1:]]
-    assert result["settings"]["max_types"] == 30 and "max types 30" in done.stderr
+    assert result["settings"] | setting == result["settings"] and "vocab size 400" in done.stderr
     (tmp_path / "m" / "mws_training.json").unlink()
     older = mws(*arguments, "--json")
     assert "settings unknown, defaults assumed" in older.stderr

@@ -14,7 +14,7 @@ import pytest
 import mws_hf
 from mws_hf import MwSError, MwSTokenizer, MwSTokenizerFast, MwSTrainer
 from mws_hf.learn.any_word import AnyWord
-from mws_hf.learn.multilingual import find_evidence
+from mws_hf.learn.group_evidence import find_evidence
 from mws_hf.text.alphabets import BYTE_CHARACTERS
 from mws_hf.tokenizer.backend import base_vocab
 from mws_hf.tokenizer.layout import EVIDENCE_FILE

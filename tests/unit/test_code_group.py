@@ -15,7 +15,7 @@ from tokenizers import Regex, pre_tokenizers
 from mws_hf import MwSError, MwSTrainer, WordCounts
 from mws_hf.corpus.counting import count_documents
 from mws_hf.learn.compositions import priced_boundaries
-from mws_hf.learn.multilingual import find_evidence
+from mws_hf.learn.group_evidence import find_evidence
 from mws_hf.learn.words import CodePoints
 from mws_hf.text.pattern import DIGIT_PARTS, NAMED_PATTERNS, split, with_digits
 from tests.examples import examples

@@ -20,7 +20,7 @@ from mws_hf.commands.scores import evidence_of
 from mws_hf.corpus.counting import count_documents, count_files, count_source
 from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.corpus.segmentations import GoldWord
-from mws_hf.learn.multilingual import find_evidence
+from mws_hf.learn.group_evidence import find_evidence
 from mws_hf.learn.settings import Settings
 from mws_hf.learn.vocabulary import LearnedVocabulary
 from mws_hf.text.pattern import DEFAULT_PATTERN
@@ -392,7 +392,7 @@ def test_a_price_lies_between_that_of_the_whole_text_and_that_of_its_group():
     groups = {"fin": counted("fin")["fin"], "eng": times(counted("eng")["eng"], 9)}
     own = {name: set(find_evidence(counts).types) for name, counts in groups.items()}
     assert not own["fin"] & own["eng"]
-    found = find_evidence(groups, weights={"eng": 2})
+    found = find_evidence(groups, Settings(weights={"eng": 2}))
     prices = dict(zip(found.types, found.prices, strict=True))
     english, finnish = (prices[next(iter(own[name]))] for name in ("eng", "fin"))
     means = {name: counts.total / len(own[name]) for name, counts in groups.items()}

@@ -17,7 +17,8 @@ from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.word_list import good_dataset_text
 from mws_hf.evaluate.segment import segment_words
 from mws_hf.learn.engine.working_corpus import WorkingCorpus
-from mws_hf.learn.multilingual import find_evidence
+from mws_hf.learn.group_evidence import find_evidence
+from mws_hf.learn.setting_rules import FLAG, Range
 from mws_hf.learn.settings import SETTINGS, Settings
 from mws_hf.learn.vocabulary import choose_alphabet, learn
 from mws_hf.learn.words import CodePoints, SymbolCorpus
@@ -169,23 +170,30 @@ def test_evidence_of_other_settings_is_refused(settings: dict[str, Any]):
         learn(small_counts(), Settings(**settings), evidence=find_evidence(small_counts()))
 
 
-OTHERS: dict[str, Any] = {
-    "contextual": {"alphabet": "characters", "granularity": 0.2, "hidden_boundary_price": 0.3,
-                   "crossing_penalty": 8.0, "max_types": 7,
-                   "labels": {"читала": "чит ал а"}},
-    "classic": {"alphabet": "bytes", "len_norm_factor": 1.0, "log_base": 3.0, "max_merge_len": 4, "max_len_delta": 3.0,
-                "stop_threshold": 0.5},
-    "": {"vocab_size": 300, "n_merges": 40, "min_frequency": 3, "min_count": 2,
-         "special_tokens": ["<s>"], "initial_alphabet": "ж", "tokens": ["чита"], "keep_apart": ["'"],
-         "limit_alphabet": 30, "max_token_length": 9, "types": False, "composition": "fill", "weights": {"ru": 2.0},
-         "pattern": "llama3", "digits": "right", "normalization": "nfc", "show_progress": False},
+FREE: dict[str, Any] = {
+    "vocab_size": 300, "alphabet": {"contextual": "characters", "classic": "bytes"}, "special_tokens": ["<s>"],
+    "initial_alphabet": "ж", "tokens": ["чита"], "keep_apart": ["'"], "weights": {"ru": 2.0}, "stop_threshold": 0.5,
+    "labels": {"читала": "чит ал а"}, "pattern": "llama3", "digits": "right", "normalization": "nfc",
 }  # fmt: skip
+"""A value of each setting that is neither a number of a range nor a flag."""
+
+
+def another(name: str, criterion: str) -> Any:
+    """A value of a setting that is not its default."""
+    default, takes = getattr(MwSTrainer(criterion=criterion), name), SETTINGS[name].takes
+    if name in FREE:
+        return FREE[name][criterion] if name == "alphabet" else FREE[name]
+    if takes == FLAG:
+        return not default
+    assert isinstance(takes, Range), f"{name}: give a value in FREE"
+    fits = (each for each in (1, 3, 0.2) if takes.least + takes.above <= each <= takes.most and each != default)
+    return next(each for each in fits if isinstance(each, int) or not takes.whole)
 
 
 @pytest.mark.parametrize("criterion", ["contextual", "classic"])
 def test_every_setting_is_recorded_or_says_why_not(criterion: str):
-    assert {name for values in OTHERS.values() for name in values} | {"criterion"} == set(SETTINGS)
-    for name, value in {**OTHERS[""], **OTHERS[criterion]}.items():
+    for name in (each for each in SETTINGS if each != "criterion" and SETTINGS[each].criterion in ("", criterion)):
+        value = another(name, criterion)
         trainer = MwSTrainer(**{"criterion": criterion, name: value})
         again = MwSTrainer.from_record(json.loads(json.dumps(trainer.record)))
         if why := SETTINGS[name].unrecorded:

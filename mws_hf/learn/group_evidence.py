@@ -111,17 +111,12 @@ class GroupEvidence(NamedTuple):
     text: float = 1.0
 
 
-def find_evidence(
-    counts: WordCounts | Mapping[str, WordCounts],
-    settings: Settings | None = None,
-    weights: Mapping[str, float] | None = None,
-) -> Evidence:
+def find_evidence(counts: WordCounts | Mapping[str, WordCounts], settings: Settings | None = None) -> Evidence:
     """Compute boundary evidence for the words of all groups; without named groups every type weighs the same.
 
     Args:
         counts: words and how often each occurs, by group where groups are named.
-        settings: constants of the recipe; each word list has the whole budget.
-        weights: of groups; 1 for a group that is not named here.
+        settings: constants of the recipe, and weights of groups; each word list has the whole budget.
 
     Raises:
         MwSError: a weight or labels name a group that is not there, or labels name no group although there are several.
@@ -134,7 +129,7 @@ def find_evidence(
     """
     settings = settings or Settings()
     groups = GroupedCounts.of(counts)
-    shares = group_shares(groups, weights or {})
+    shares = group_shares(groups, settings.weights)
     labels: Mapping[str, tuple[GoldWord, ...]] = {}
     if settings.labels:
         from mws_hf.corpus.segmentations import labels_of_groups

@@ -12,6 +12,7 @@ import ctypes
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +24,7 @@ from mws_hf.text.alphabets import BYTE_CHARACTERS, byte_level_merges, bytes_of, 
 from mws_hf.text.pattern import Digits, literal_pattern, with_digits
 from mws_hf.text.special import BYTE_TOKENS
 from mws_hf.tokenizer.backend import alphabet_of, check_ids, is_byte_level, pattern_of, settle_leading_space, tables_of
+from mws_hf.tokenizer.foreign import needed
 from mws_hf.tokenizer.spec import Spec, bpe_model, decoder, special_places, splitter
 
 
@@ -63,34 +65,30 @@ class IdComparison(NamedTuple):
     ids: list[str]
     decoded: list[str]
 
+    def refuse(self, reader: str) -> None:
+        """Stop an export that would not be exact; the first text is shown."""
+        for kind, wrong in (("ids", self.ids), ("decoded text", self.decoded)):
+            if wrong:
+                shown = repr(wrong[0] if len(wrong[0]) < 60 else wrong[0][:57] + "...")
+                raise MwSError(
+                    f"{reader} would give other {kind} on {len(wrong):,} of {self.texts:,} texts, {shown} for one; "
+                    "keep to clients that read tokenizer.json"
+                )
+
 
 def compare_ids(
     backend: Tokenizer,
-    texts: Iterable[str],
+    texts: Sequence[str],
     encode: Callable[[str], Sequence[int]],
     decode: Callable[[list[int]], str] | None = None,
 ) -> IdComparison:
     """Compare a reader with `tokenizers`, text by text; special tokens in a text count as such, none are added."""
-    wrong_ids, wrong_text, number = [], [], 0
-    for text in texts:
-        number += 1
-        ids = backend.encode(text, add_special_tokens=False).ids
-        if list(encode(text)) != ids:
-            wrong_ids.append(text)
-        if decode is not None and decode(ids) != backend.decode(ids, skip_special_tokens=False):
-            wrong_text.append(text)
-    return IdComparison(number, wrong_ids, wrong_text)
-
-
-def refuse_differences(found: IdComparison, what: str, remedy: str) -> None:
-    """Stop an export that would not be exact; the first text is shown."""
-    if found.ids or found.decoded:
-        kind, first = ("ids", found.ids[0]) if found.ids else ("decoded text", found.decoded[0])
-        number = len(found.ids or found.decoded)
-        shown = repr(first if len(first) < 60 else first[:57] + "...")
-        raise MwSError(
-            f"{what} would give other {kind} on {number:,} of {found.texts:,} texts, {shown} for one; {remedy}"
-        )
+    ids = {text: backend.encode(text, add_special_tokens=False).ids for text in texts}
+    wrong_ids = [text for text in texts if list(encode(text)) != ids[text]]
+    wrong_text = [
+        text for text in texts if decode and decode(ids[text]) != backend.decode(ids[text], skip_special_tokens=False)
+    ]
+    return IdComparison(len(texts), wrong_ids, wrong_text)
 
 
 def to_byte_level_backend(backend: Tokenizer, pattern: str | None = None) -> Tokenizer:
@@ -114,21 +112,13 @@ def to_byte_level_backend(backend: Tokenizer, pattern: str | None = None) -> Tok
     there = pattern_of(backend)
     spec = dict(Spec.of(backend).raw)
     if in_characters:
-        spec |= _in_bytes(backend, vocab, merges)
+        added = {token.content: number for number, token in backend.get_added_tokens_decoder().items()}
+        check_added_tokens(list(added))
+        in_bytes = byte_level_merges([token for token in vocab if len(token) == 1 and token not in added], merges)
+        model = bpe_model(_recoded(vocab, added, in_bytes), in_bytes, in_bytes=True)
+        spec |= {"truncation": None, "padding": None, "decoder": decoder(in_bytes=True), "model": model}
     spec["pre_tokenizer"] = splitter(there if pattern is None else literal_pattern(pattern), in_bytes=True)
     return Spec(spec).open()
-
-
-def _in_bytes(backend: Tokenizer, vocab: dict[str, int], merges: list[tuple[str, str]]) -> dict[str, Any]:
-    """Return what changes in tokenizer.json, but for the pre-tokenizer."""
-    added = {token.content: number for number, token in backend.get_added_tokens_decoder().items()}
-    check_added_tokens(list(added))
-    characters = [token for token in vocab if len(token) == 1 and token not in added]
-    in_bytes = byte_level_merges(characters, merges)
-    recoded = _recoded(vocab, added, in_bytes)
-    check_ids(recoded)
-    model = bpe_model(recoded, in_bytes, in_bytes=True)
-    return {"truncation": None, "padding": None, "decoder": decoder(in_bytes=True), "model": model}
 
 
 def _recoded(vocab: dict[str, int], added: dict[str, int], merges: Iterable[tuple[str, str]]) -> dict[str, int]:
@@ -145,6 +135,7 @@ def _recoded(vocab: dict[str, int], added: dict[str, int], merges: Iterable[tupl
         if left + right not in recoded:
             recoded[left + right] = following
             following += 1
+    check_ids(recoded)
     return recoded
 
 
@@ -179,9 +170,13 @@ def write_tiktoken(
     tables = byte_tables(backend)
     ranks = _ranks(tables)
     special = {token.content: number for number, token in tables.added.items()}
-    found = _read_tiktoken(backend, ranks, special, tables.pattern, texts)
-    if found is not None:
-        refuse_differences(found, "tiktoken", "keep to clients that read tokenizer.json")
+    found = None
+    if find_spec("tiktoken"):
+        encoding = needed("tiktoken").Encoding(
+            "mws", pat_str=tables.pattern, mergeable_ranks=ranks, special_tokens=special
+        )
+        found = compare_ids(backend, texts, partial(encoding.encode, allowed_special="all"), encoding.decode)
+        found.refuse("tiktoken")
     with staged(Path(output), head=MODULE_FILE) as stage:
         lines = [f"{base64.b64encode(token).decode()} {rank}\n" for token, rank in ranks.items()]
         (stage / RANKS_FILE).write_text("".join(lines), encoding="ascii", newline="\n")
@@ -200,17 +195,6 @@ def _ranks(tables: ByteTables) -> dict[bytes, int]:
             "characters, which keeps ids); train with --byte-level"
         )
     return {bytes_of(token): number for number, token in enumerate(tables.tokens) if number not in tables.added}
-
-
-def _read_tiktoken(
-    backend: Tokenizer, ranks: dict[bytes, int], special: dict[str, int], pattern: str, texts: list[str]
-) -> IdComparison | None:
-    try:
-        import tiktoken
-    except ImportError:
-        return None
-    encoding = tiktoken.Encoding("mws", pat_str=pattern, mergeable_ranks=ranks, special_tokens=special)
-    return compare_ids(backend, texts, lambda text: encoding.encode(text, allowed_special="all"), encoding.decode)
 
 
 _BY_DIGITS: dict[Digits, str] = {"threes": "dbrx", "single": "qwen2"}
@@ -246,12 +230,25 @@ def write_gguf(
             "llama.cpp does not split exactly so, only as gpt4 and llama3, with --digits threes or single; train with "
             "--pattern llama3 or write a tokenizer that does with `mws export DIR --format byte-level --pattern llama3`"
         )
-    around = tokens_around(backend)
+    first, last = tokens_around(backend)
     with atomic_path(output) as temporary:
-        _write_values(tables, pre_type, roles, around, temporary, name, templates or {})
+        writer = needed("gguf").GGUFWriter(temporary, "llama")
+        writer.add_name(name)
+        writer.add_tokenizer_pre(pre_type)
+        _add_tables(writer, tables)
+        _add_roles(
+            writer,
+            {role: tables.tokens.index(each) for role, each in roles.items() if each in tables.tokens},
+            first,
+            last,
+        )
+        _add_templates(writer, templates or {})
+        writer.write_header_to_file()
+        writer.write_kv_data_to_file()
+        writer.close()
         found = _read_gguf(backend, temporary, texts)
         if found is not None:
-            refuse_differences(found, "llama.cpp", "keep to clients that read tokenizer.json")
+            found.refuse("llama.cpp")
     return found
 
 
@@ -268,90 +265,66 @@ def tokens_around(backend: Tokenizer) -> tuple[int | None, int | None]:
     return next(iter(before), None), next(iter(after), None)
 
 
-def _write_values(
-    tables: ByteTables,
-    pre_type: str,
-    roles: Mapping[str, str],
-    around: tuple[int | None, int | None],
-    file: Path,
-    name: str,
-    templates: Mapping[str, str],
-) -> None:
-    try:
-        from gguf import GGUFWriter
-    except ImportError as error:
-        raise MwSError("writing GGUF needs the package gguf; pip install gguf") from error
-
+def _add_tables(writer: Any, tables: ByteTables) -> None:
     kinds = [_NORMAL] * len(tables.tokens)
     for number, token in tables.added.items():
         kinds[number] = _CONTROL if token.special else _USER_DEFINED
-    writer = GGUFWriter(file, "llama")
-    writer.add_name(name)
     writer.add_vocab_size(len(tables.tokens))
     writer.add_tokenizer_model("gpt2")
-    writer.add_tokenizer_pre(pre_type)
     writer.add_token_list(tables.tokens)
     writer.add_token_types(kinds)
     writer.add_token_merges([f"{left} {right}" for left, right in tables.merges])
-    ids = {role: tables.tokens.index(token) for role, token in roles.items() if token in tables.tokens}
-    first, last = around
+
+
+def _add_roles(writer: Any, ids: Mapping[str, int], first: int | None, last: int | None) -> None:
+    """Name the tokens of roles; `first` and `last` are put before and after a text."""
     end = ids.get("eos_token") if last is None else last
     begin = ids.get("bos_token", end) if first is None else first  # llama.cpp would take token 11
-    pad = ids.get("pad_token")
-    for place, add in (
-        (begin, writer.add_bos_token_id),
-        (end, writer.add_eos_token_id),
-        (pad, writer.add_pad_token_id),
-    ):
-        if place is not None:
-            add(place)
+    for role, number in (("bos", begin), ("eos", end), ("pad", ids.get("pad_token"))):
+        if number is not None:
+            getattr(writer, f"add_{role}_token_id")(number)
     writer.add_add_bos_token(first is not None)
     writer.add_add_eos_token(last is not None)
+
+
+def _add_templates(writer: Any, templates: Mapping[str, str]) -> None:
     if more := sorted(templates.keys() - {"default"}):
         writer.add_array("tokenizer.chat_templates", more)
     for key, text in sorted(templates.items()):
         writer.add_string("tokenizer.chat_template" + ("" if key == "default" else f".{key}"), text)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.close()
 
 
-def _read_gguf(backend: Tokenizer, file: Path, texts: list[str]) -> IdComparison | None:
+def _read_gguf(backend: Tokenizer, file: Path, texts: Sequence[str]) -> IdComparison | None:
     """Compare llama.cpp's tokenizer with `tokenizers`; None where it is not installed, MwSError if it stops."""
-    try:
-        import llama_cpp
-    except ImportError:
+    if not find_spec("llama_cpp"):
         return None
+    llama_cpp = needed("llama_cpp")
     llama_cpp.llama_log_set(_silence(llama_cpp), None)
     options = llama_cpp.llama_model_default_params()
     options.vocab_only = True
     model = llama_cpp.llama_model_load_from_file(os.fsencode(file), options)
     if not model:
         raise MwSError("llama.cpp cannot load the vocabulary that was written; a newer llama-cpp-python may")
-    try:
-        vocab = llama_cpp.llama_model_get_vocab(model)
-        return compare_ids(backend, texts, partial(_encode_value, llama_cpp, vocab), partial(_decode, llama_cpp, vocab))
-    finally:
-        llama_cpp.llama_model_free(model)
+    vocab = llama_cpp.llama_model_get_vocab(model)
 
+    def encode(text: str) -> list[int]:
+        data = text.encode()
+        ids = (llama_cpp.llama_token * (len(data) + 8))()
+        return list(ids[: llama_cpp.llama_tokenize(vocab, data, len(data), ids, len(ids), False, True)])
 
-def _encode_value(llama_cpp: Any, vocab: Any, text: str) -> list[int]:
-    data = text.encode()
-    room = len(data) + 8
-    ids = (llama_cpp.llama_token * room)()
-    number = llama_cpp.llama_tokenize(vocab, data, len(data), ids, room, False, True)
-    return list(ids[:number])
-
-
-def _decode(llama_cpp: Any, vocab: Any, ids: list[int]) -> str:
-    """Join the pieces of the tokens as llama.cpp streams; its `llama_detokenize` drops spaces before points."""
-    pieces = []
-    for token in ids:
+    def piece(token: int) -> bytes:
         size = -llama_cpp.llama_token_to_piece(vocab, token, None, 0, 0, True)  # minus the length
         room = ctypes.create_string_buffer(size)
         llama_cpp.llama_token_to_piece(vocab, token, room, size, 0, True)
-        pieces.append(room.raw)
-    return b"".join(pieces).decode("utf-8", "replace")
+        return room.raw
+
+    def decode(ids: list[int]) -> str:  # as llama.cpp streams; its `llama_detokenize` drops spaces before points
+        return b"".join(map(piece, ids)).decode("utf-8", "replace")
+
+    try:
+        return compare_ids(backend, texts, encode, decode)
+    finally:
+        llama_cpp.llama_model_free(model)
 
 
 @cache

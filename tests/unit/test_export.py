@@ -16,7 +16,7 @@ from mws_hf.text.alphabets import BYTE_CHARACTERS
 from mws_hf.text.pattern import with_digits
 from mws_hf.text.sample_texts import NATURAL, sample_texts
 from mws_hf.tokenizer.backend import build_backend, tokenizer_tables
-from mws_hf.tokenizer.export import compare_ids, refuse_differences, to_byte_level_backend, write_gguf, write_tiktoken
+from mws_hf.tokenizer.export import compare_ids, to_byte_level_backend, write_gguf, write_tiktoken
 from tests.in_process import invoke
 from tests.small_tokenizers import ADVERSARIAL, ALPHABET, small_fast
 
@@ -95,8 +95,8 @@ def test_a_reader_that_decodes_otherwise_is_found_and_refused(in_bytes):
     assert compare_ids(backend, texts, ids_of, backend.decode) == (3, [], [])
     found = compare_ids(backend, texts, ids_of, drops_spaces)
     assert found == (3, [], ["дом .", "a . b"])
-    with pytest.raises(MwSError, match="other decoded text on 2 of 3 texts, 'дом .' for one; keep away"):
-        refuse_differences(found, "it", "keep away")
+    with pytest.raises(MwSError, match="other decoded text on 2 of 3 texts, 'дом .' for one; keep to"):
+        found.refuse("it")
 
 
 @pytest.mark.parametrize("format", ["tiktoken", "gguf"])

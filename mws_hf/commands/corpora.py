@@ -14,7 +14,6 @@ from mws_hf.commands.sources import Words
 from mws_hf.text.pattern import DEFAULT_PATTERN, with_digits
 
 if TYPE_CHECKING:
-    from mws_hf.corpus.summing import Merged
     from mws_hf.encode.corpus import EncodedCorpus
     from mws_hf.text.pattern import Digits
 
@@ -53,30 +52,23 @@ def count_command(
     if digits:
         pattern = with_digits(pattern or DEFAULT_PATTERN, cast("Digits", digits))
     saved = words.saved_alone if pattern is None and normalization is None else []
-    if saved:  # they are never in memory as a whole
-        from mws_hf.corpus.summing import merge_files
+    if saved:
+        from mws_hf.corpus.counting import merge_files
 
-        merged = merge_files(saved, output, memory_cap=cap, min_count=min_count)
+        counts = merge_files(saved, output, memory_cap=cap, min_count=min_count)
     else:
-        merged = _count(words, output, min_count, (pattern, normalization), cap, not writing.quiet)
-    sizes = {name: {"types": types, "tokens": tokens} for name, (types, tokens) in merged.groups.items()}
-    result = {"file": str(output), "types": merged.types, "tokens": merged.tokens}
+        from mws_hf.corpus.files import expand_paths
+
+        counts = words.gather(pattern, normalization, memory_cap=cap, show_progress=not writing.quiet)
+        counts = counts.at_least(min_count)
+        counts.save(output, words.source.marks(expand_paths(words.word_list) if words.word_list else []))
+    sizes = {name: {"types": len(part), "tokens": part.total} for name, part in counts.items()}
+    result = {"file": str(output), "types": len(counts.union), "tokens": counts.total}
     lines = [
-        f"{output}{', ' if name else ''}{name}: {counted(types, 'distinct pre-token')}, {tokens:,} in all"
-        for name, (types, tokens) in merged.groups.items()
+        f"{output}{', ' if name else ''}{name}: {counted(len(part), 'distinct pre-token')}, {part.total:,} in all"
+        for name, part in counts.items()
     ]
     tell(result | ({} if "" in sizes else {"groups": sizes}), "\n".join(lines), writing.as_json)
-
-
-def _count(
-    words: Words, output: Path, min_count: int, cut: tuple[str | None, str | None], cap: int, show_progress: bool
-) -> Merged:
-    from mws_hf.corpus.files import expand_paths
-    from mws_hf.corpus.summing import Merged
-
-    counts = words.gather(*cut, memory_cap=cap, show_progress=show_progress).at_least(min_count)
-    counts.save(output, words.source.marks(expand_paths(words.word_list) if words.word_list else []))
-    return Merged(len(counts.union), counts.total, {name: (len(part), part.total) for name, part in counts.items()})
 
 
 def encode_command(

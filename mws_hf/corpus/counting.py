@@ -1,53 +1,73 @@
 """Count the pre-tokens of a source: files or texts that Python holds, of no group, of named groups, or by a column.
 
-All sources are counted in one loop, partitions of Spark too: blocks of text, each of a group, go into tables of
-pre-tokens, in threads that share the blocks, within a memory cap. A byte of text is read and counted once, however many
-groups there are. The named patterns go through the scanner (`kernels.scanner`), which agrees with the Rust backend. Any
-other pattern goes through the `regex` module, about ten times slower and in one thread.
+One loop counts all, saved counts that are added up too: blocks, each of a group, go into tables of pre-tokens, in
+threads that share the blocks, within a memory cap. A byte of text is read and counted once, however many groups there
+are. The named patterns go through the scanner (`kernels.scanner`), which agrees with the Rust backend. Any other
+pattern goes through the `regex` module, about ten times slower and in one thread.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 import unicodedata
 from collections import Counter, deque
-from collections.abc import Callable, ItemsView, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, nullcontext
 from functools import partial
 from numbers import Integral
-from typing import Any, Generic, Literal, TypeVar, cast
+from typing import Any, Generic, Literal, TypedDict, TypeVar, Unpack, cast
 
 import numpy as np
 import pyarrow as pa
 
-from mws_hf.corpus.blocks import Block, GroupBlock, arrow_block, cut_at
-from mws_hf.corpus.columns import Columns, arrow_strings, checked_strings, flat_utf8
+from mws_hf.corpus.blocks import Block, arrow_block, cut_at
+from mws_hf.corpus.columns import Columns, arrow_strings, flat_utf8
 from mws_hf.corpus.counts import WordCounts, check_normalization
+from mws_hf.corpus.counts_file import CountsFile, check_total
 from mws_hf.corpus.files import PathLike, Reading, expand_paths, progress_bar
 from mws_hf.corpus.groups import MOST_GROUPS, UNNAMED, GroupedCounts
 from mws_hf.corpus.sources import Source
 from mws_hf.corpus.token_table import MEMORY_CAP, SMALLEST_TABLE, Shards, TokenTable, merge_tables
 from mws_hf.errors import MwSError, SettingError
 from mws_hf.kernels.threads import thread_count
-from mws_hf.text.pattern import DEFAULT_PATTERN, compiled, split
+from mws_hf.text.pattern import DEFAULT_PATTERN, compiled, cut_by, split
 from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS
 from mws_hf.text.unicode import classes_of, scanner_kind
 
 T = TypeVar("T")
+_ROWS = 1 << 15  # of a batch that is read from a file of counts
+
+
+class CountOptions(TypedDict, total=False):
+    """Options of `count_files`, `count_documents` and all else that counts text.
+
+    Attributes:
+        pattern: the split pattern.
+        normalization: Unicode normalization before splitting: None, "nfc", "nfd", "nfkc" or "nfkd".
+        special_tokens: texts are cut at these tokens, so that no part of one is counted. (One that holds a
+            space can be missed where a text file is cut into blocks, every half megabyte.)
+        workers: threads; all processors when None.
+        memory_cap: bytes that the tables of counts may take (at least half a MiB a worker); beyond it they are spilled
+            to a temporary folder and merged at the end. The distinct words of the result are in memory in any case.
+        show_progress: a bar of bytes read, or of documents, when stderr is a terminal.
+    """
+
+    pattern: str
+    normalization: str | None
+    special_tokens: Sequence[str]
+    workers: int | None
+    memory_cap: int
+    show_progress: bool
 
 
 def count_files(
     paths: PathLike | Sequence[PathLike],
     *,
-    pattern: str = DEFAULT_PATTERN,
-    normalization: str | None = None,
-    special_tokens: Sequence[str] = DEFAULT_SPECIAL_TOKENS,
     column: str | None = None,
     encoding: str = "utf-8",
     errors: str = "strict",
-    workers: int | None = None,
-    memory_cap: int = MEMORY_CAP,
-    show_progress: bool = False,
+    **options: Unpack[CountOptions],
 ) -> WordCounts:
     """Count the pre-tokens of files; the result is the same for any number of workers and any memory cap.
 
@@ -57,54 +77,29 @@ def count_files(
     Args:
         paths: names, globs, "-" for standard input; .txt (or any other name), .jsonl, .csv and .tsv, each also .gz,
             .bz2, .xz or .zst; .parquet, .arrow, folders of `datasets.Dataset.save_to_disk`.
-        pattern: the split pattern.
-        normalization: Unicode normalization before splitting: None, "nfc", "nfd", "nfkc" or "nfkd".
-        special_tokens: the text is cut at these tokens, so that no part of one is counted. (One that holds a
-            space can be missed where a text file is cut into blocks, every half megabyte.)
         column: the field of JSON-lines records, or column of tables, that holds the text; None: ``text``. With a name,
             standard input and files of unknown kinds are JSON lines.
         encoding: of text, JSON-lines and CSV files.
         errors: "strict", "replace" or "ignore" for bytes that are not text.
-        workers: threads; all processors when None.
-        memory_cap: bytes that the tables of counts may take (at least half a MiB a worker); beyond it they are spilled
-            to a temporary folder and merged at the end. The distinct words of the result are in memory in any case.
-        show_progress: a bar of bytes read, when stderr is a terminal.
+        **options: `CountOptions`.
 
     Raises:
         MwSError: an input is missing, unreadable or of the wrong kind, by file and line.
     """
-    source = Source.of(expand_paths(paths), Reading(column, encoding, errors))
-    return count(
-        source, pattern=pattern, normalization=normalization, special_tokens=special_tokens, workers=workers,
-        memory_cap=memory_cap, show_progress=show_progress,
-    ).union  # fmt: skip
+    return count(Source.of(expand_paths(paths), Reading(column, encoding, errors)), **options).union
 
 
 def count_documents(
-    documents: Any,
-    *,
-    pattern: str = DEFAULT_PATTERN,
-    normalization: str | None = None,
-    special_tokens: Sequence[str] = DEFAULT_SPECIAL_TOKENS,
-    column: str | None = None,
-    length: int | None = None,
-    workers: int | None = None,
-    memory_cap: int = MEMORY_CAP,
-    show_progress: bool = False,
+    documents: Any, *, column: str | None = None, length: int | None = None, **options: Unpack[CountOptions]
 ) -> WordCounts:
     """Count the pre-tokens of documents, each cut on its own.
 
     Args:
         documents: an iterable of str or of lists of str, a table or `datasets` dataset with `column`, and more: see
             `values.iterate_documents`.
-        pattern: the split pattern.
-        normalization: Unicode normalization before splitting, or None.
-        special_tokens: documents are cut at these tokens, so that none of their parts is counted.
         column: the text column of a table or dataset, or field of records; None: ``text``.
         length: number of documents, for the progress bar only.
-        workers: threads; all processors when None.
-        memory_cap: bytes that the tables of counts may take; see `count_files`.
-        show_progress: a bar of documents, when stderr is a terminal.
+        **options: `CountOptions`.
 
     Raises:
         MwSError: a document is no text, or holds a lone surrogate.
@@ -112,11 +107,7 @@ def count_documents(
     >>> list(count_documents(["кот и кот", [" и"]]).items())
     [(' и', 2), (' кот', 1), ('кот', 1)]
     """
-    source = Source(values={UNNAMED: documents}, how=Reading(column))
-    return count(
-        source, pattern=pattern, normalization=normalization, special_tokens=special_tokens, workers=workers,
-        memory_cap=memory_cap, show_progress=show_progress, length=length,
-    ).union  # fmt: skip
+    return count(Source(values={UNNAMED: documents}, how=Reading(column)), length=length, **options).union
 
 
 def count_source(
@@ -148,62 +139,65 @@ def count(
     memory_cap: int = MEMORY_CAP,
     show_progress: bool = False,
 ) -> GroupedCounts:
-    """Count the pre-tokens of a source by group; `count_files` and `count_documents` describe the options.
+    """Count the pre-tokens of a source by group; `CountOptions` are described there, `length` in `count_documents`.
 
     Raises:
         MwSError: an input that cannot be read, or no row with text and a group where a column names the groups.
     """
+    add = block_counter(pattern, normalization, special_tokens)
+    known = scanner_kind(pattern) is not None
     shown: dict[str, Any] = {"total": length, "unit": " documents"}
     if source.files:
         shown = {"total": source.size, "unit": "B", "unit_scale": True}
-    with progress_bar(show_progress, desc="counting words", **shown) as bar:
-        streams = source.streams(lines=scanner_kind(pattern) is None, advance=_locked(bar.update))
-        found = count_blocks(
-            streams, pattern, normalization, workers, memory_cap, text_bytes=source.size or 0,
-            special_tokens=special_tokens,
-        )  # fmt: skip
-    if not found and source.group_column is not None:
-        raise MwSError("no row with text and a group; name the columns that hold them")
-    cut: dict[str, Any] = {"pattern": pattern, "normalization": normalization}
-    empty = {group: WordCounts.from_mapping({}, **cut) for group in source.groups if group not in found}
-    full = {group: WordCounts.from_arrays(*found.pop(group), checked=True, **cut) for group in list(found)}
-    pa.default_memory_pool().release_unused()
-    return GroupedCounts({**full, **empty})
-
-
-def _locked(update: Callable[[int], Any]) -> Callable[[int], None]:
-    """Make a function that any thread may tell of what was taken."""
     lock = threading.Lock()
+    with progress_bar(show_progress, desc="counting words", **shown) as bar:
 
-    def advance(taken: int) -> None:
-        with lock:
-            update(taken)
+        def advance(taken: int) -> None:
+            with lock:
+                bar.update(taken)
 
-    return advance
+        found = add_up(
+            source.streams(lines=not known, advance=advance), add, source.groups, pattern, normalization,
+            workers if known else 1,  # building str objects holds the GIL: threads would only wait for each other
+            memory_cap, source.size or 0,
+        )  # fmt: skip
+    pa.default_memory_pool().release_unused()
+    return found
 
 
-def pretokens(
-    strings: pa.LargeStringArray,
+def merge_files(
+    paths: Sequence[str | os.PathLike[str]],
+    output: str | os.PathLike[str],
     *,
-    pattern: str = DEFAULT_PATTERN,
-    normalization: str | None = None,
-    advance: Callable[[int], Any] | None = None,
-) -> pa.LargeStringArray:
-    """List the distinct pre-tokens of an Arrow large_string array without nulls, in order of appearance.
+    memory_cap: int = MEMORY_CAP,
+    min_count: int = 1,
+) -> GroupedCounts:
+    """Add up saved counts into another such file: the same file, to the byte, as `merge` and `save` make in memory.
 
-    `advance` is called now and then with the number of strings taken.
+    Files are read in pieces, and tables above `memory_cap` bytes spilled. Words rarer than `min_count`, in all groups
+    together, are left out after everything is added up.
     """
-    words = checked_strings(strings, "words")
-    found = count_blocks([((UNNAMED, block) for block in _slices(words, advance))], pattern, normalization, 1)
-    return found[UNNAMED][0] if found else arrow_strings([])
+    files = [CountsFile.open(path) for path in paths]
+    first = files[0]
+    for file in files:
+        if (file.pattern, file.normalization) != (first.pattern, first.normalization):
+            raise MwSError(
+                f"{file.path}: counted with {cut_by(file.pattern, file.normalization)}, but {first.path} with "
+                f"{cut_by(first.pattern, first.normalization)}; count again with one setting"
+            )
+        if (UNNAMED in file.totals) != (UNNAMED in first.totals):
+            raise MwSError(f"{file.path}, {first.path}: only one of them names groups of words; count the other so too")
+    check_total(sum(sum(file.totals.values()) for file in files))
 
+    def add(table: TokenTable, columns: Columns) -> None:
+        table.count_words(*flat_utf8(columns[0]), columns[1])
 
-def _slices(strings: pa.LargeStringArray, advance: Callable[[int], Any] | None, size: int = 1 << 16) -> Iterator[Block]:
-    for start in range(0, len(strings), size):
-        part = strings.slice(start, size)
-        yield arrow_block(part)
-        if advance is not None:
-            advance(len(part))
+    counts = add_up(
+        [file.batches(_ROWS) for file in files], add, {name for file in files for name in file.totals},
+        first.pattern, first.normalization, None, memory_cap, min_count=min_count,
+    ).at_least(min_count)  # fmt: skip
+    counts.save(output, sorted({mark for file in files for mark in file.texts}))
+    return counts
 
 
 def share_out(sources: Sequence[Iterator[T]], tasks: Sequence[Callable[[T], None]]) -> None:
@@ -220,110 +214,96 @@ def share_out(sources: Sequence[Iterator[T]], tasks: Sequence[Callable[[T], None
     try:
         for thread in threads:
             thread.join()
-    except BaseException:  # Ctrl-C, while a thread may wait for a pipe that nobody writes: none is waited for long
-        supply.stop()
+    except BaseException as error:  # Ctrl-C, while a thread may wait for a pipe that nobody writes: no long wait for it
+        supply.stop(error)
         for thread in threads:
             thread.join(1)
-        raise
     if supply.error is not None:
         raise supply.error
 
 
 class _Supply(Generic[T]):
-    def __init__(self, sources: Sequence[Iterator[T]]) -> None:
-        self._idle = deque(sources)
-        self._busy = 0
-        self._stopped = False
-        self.error: BaseException | None = None
-        self._condition = threading.Condition()
+    """Items of several sources, to be taken by threads until there are none, or until the first error."""
 
-    def stop(self) -> None:
-        with self._condition:
-            self._stopped = True
-            self._condition.notify_all()
+    def __init__(self, sources: Sequence[Iterator[T]]) -> None:
+        self._idle, self._busy, self._change = deque(sources), 0, threading.Condition()
+        self.error: BaseException | None = None
+
+    def stop(self, error: BaseException) -> None:
+        with self._change:
+            self.error = self.error or error
+            self._change.notify_all()
 
     def feed(self, task: Callable[[T], None]) -> None:
-        """Take items and give them to `task` until there are none, or until `stop`."""
         try:
-            while (item := self._take()) is not None:
-                task(item)
-        except BaseException as error:
-            self.error = self.error or error
-            self.stop()
-
-    def _take(self) -> T | None:
-        while True:
-            with self._condition:
-                self._condition.wait_for(lambda: self._idle or self._busy == 0 or self._stopped)
-                if self._stopped or not self._idle:
-                    return None
-                source = self._idle.popleft()
-                self._busy += 1
-            item = next(source, None)
-            with self._condition:
-                self._busy -= 1
+            while (source := self._taken()) is not None:
+                item = next(source, None)
+                with self._change:
+                    self._busy -= 1
+                    if item is not None:
+                        self._idle.appendleft(source)
+                    self._change.notify_all()
                 if item is not None:
-                    self._idle.appendleft(source)
-                self._condition.notify_all()
-            if item is not None:
-                return item
+                    task(item)
+        except BaseException as error:
+            self.stop(error)
+
+    def _taken(self) -> Iterator[T] | None:
+        with self._change:
+            self._change.wait_for(lambda: self._idle or self._busy == 0 or self.error)
+            if self.error or not self._idle:
+                return None
+            self._busy += 1
+            return self._idle.popleft()
 
 
-class GroupTables:
-    """The tables of one thread, one a group, spilled together where they outgrow their share of memory.
+class GroupTables(dict[str, TokenTable]):
+    """The tables of one thread by group, spilled together where they outgrow their share of memory.
 
     Of `most` bytes a table of no group may take all, tables of groups half. `spill` is called with a group and its
     table, which is emptied afterwards. `text_bytes` is about the size of the text to be counted.
     """
 
     def __init__(self, most: int, spill: Callable[[str, TokenTable], None], text_bytes: int = 0) -> None:
+        super().__init__()
         self._most, self._spill, self._text_bytes = most, spill, text_bytes
-        self._by_group: dict[str, TokenTable] = {}
 
     def table(self, group: str) -> TokenTable:
         """Return the table of a group; room for it is made."""
-        if group == UNNAMED:
-            return self._made(group, self._most)
-        table = self._made(group, self._most // 2)
-        if sum(each.nbytes for each in self._by_group.values()) > self._most // 2:
-            for name, each in self._by_group.items():
+        most = self._most if group == UNNAMED else self._most // 2
+        if group not in self:
+            self[group] = TokenTable(most, partial(self._spill, group), self._text_bytes)
+        if group != UNNAMED and sum(each.nbytes for each in self.values()) > most:
+            for name, each in self.items():
                 if len(each):
                     self._spill(name, each)
                     each.clear()
-        return table
-
-    def _made(self, group: str, most: int) -> TokenTable:
-        if group not in self._by_group:
-            self._by_group[group] = TokenTable(most, partial(self._spill, group), self._text_bytes)
-        return self._by_group[group]
-
-    def taken(self, group: str) -> list[TokenTable]:
-        """Take the table of a group out; a list of none or one."""
-        table = self._by_group.pop(group, None)
-        return [] if table is None else [table]
-
-    def items(self) -> ItemsView[str, TokenTable]:
-        """List the groups and their tables."""
-        return self._by_group.items()
+        return self[group]
 
 
-def count_blocks(
-    sources: Sequence[Iterator[GroupBlock]],
+def add_up(
+    sources: Sequence[Iterator[tuple[str, T]]],
+    add: Callable[[TokenTable, T], None],
+    groups: Iterable[str],
     pattern: str,
     normalization: str | None,
-    workers: int | None = None,
-    memory_cap: int = MEMORY_CAP,
+    workers: int | None,
+    memory_cap: int,
     text_bytes: int = 0,
-    special_tokens: Sequence[str] = DEFAULT_SPECIAL_TOKENS,
-) -> dict[str, Columns]:
-    """Count the pre-tokens of all sources, iterators of (group, block) read side by side, by group.
+    min_count: int = 1,
+) -> GroupedCounts:
+    """Add all items of the sources, read side by side, each with its group, to tables; return the counts by group.
 
-    Tables that outgrow `memory_cap` bytes are spilled to a temporary folder. `text_bytes` is about the size of all
-    sources, 0 where it is not known. Texts are cut at `special_tokens`, which are not counted.
+    Tables that outgrow `memory_cap` bytes are spilled to a temporary folder. `groups` are those to be there in any
+    case, `text_bytes` is about the size of all text. Words rarer than `min_count` may be left out where there is one
+    group.
     """
-    count_block = block_counter(pattern, normalization, special_tokens)
-    workers = _counting_threads(pattern, workers, memory_cap)
-    lock, shards = threading.Lock(), dict[str, Shards]()
+    if isinstance(memory_cap, bool) or not isinstance(memory_cap, Integral):
+        raise SettingError("memory_cap", memory_cap, "is not a whole number of bytes")
+    if memory_cap < 1:
+        raise SettingError("memory_cap", memory_cap, "must be at least 1")
+    workers = thread_count(workers)
+    lock, shards, seen = threading.Lock(), dict[str, Shards](), set(groups)
     with ExitStack() as stack:
 
         def spill(group: str, table: TokenTable) -> None:
@@ -332,43 +312,38 @@ def count_blocks(
                     shards[group] = stack.enter_context(Shards())
             shards[group].add(table)
 
+        def add_item(tables: GroupTables, item: tuple[str, T]) -> None:
+            group, part = item
+            seen.add(group)
+            if len(seen) > MOST_GROUPS:
+                raise MwSError(f"more than {MOST_GROUPS} groups, {group!r} among them; is that a column of groups?")
+            add(tables.table(group), part)
+
         most = max(memory_cap // workers, SMALLEST_TABLE)
         threads = [GroupTables(most, spill, text_bytes // workers) for _ in range(workers)]
-        seen: set[str] = set()
-
-        def adder(tables: GroupTables) -> Callable[[GroupBlock], None]:
-            def add(item: GroupBlock) -> None:
-                group, block = item
-                seen.add(group)
-                if len(seen) > MOST_GROUPS:
-                    raise MwSError(f"more than {MOST_GROUPS} groups, {group!r} among them; is that a column of groups?")
-                count_block(tables.table(group), block)
-
-            return add
-
-        share_out(sources, [adder(tables) for tables in threads])
-        return {group: _gathered(group, threads, shards.get(group), memory_cap) for group in sorted(seen)}
+        share_out(sources, [partial(add_item, tables) for tables in threads])
+        if not seen and sources:
+            raise MwSError("no row with text and a group; name the columns that hold them")
+        found = {}
+        for group in sorted(seen):
+            tables = [each.pop(group) for each in threads if group in each]
+            words, counts = _gathered(tables, shards.get(group), memory_cap, min_count if len(seen) == 1 else 1)
+            found[group] = WordCounts.from_arrays(
+                words, counts, pattern=pattern, normalization=normalization, checked=True
+            )
+    return GroupedCounts(found)
 
 
-def _gathered(group: str, threads: Sequence[GroupTables], shards: Shards | None, memory_cap: int) -> Columns:
+def _gathered(tables: list[TokenTable], shards: Shards | None, memory_cap: int, min_count: int) -> Columns:
     """Add up the tables of a group and the shards it was spilled to; the tables are given up."""
-    tables = [table for thread in threads for table in thread.taken(group)]
+    if not tables:
+        return arrow_strings([]), np.zeros(0, np.int64)
     if shards is None and (len(tables) == 1 or 3 * sum(table.nbytes for table in tables) <= memory_cap):
         return merge_tables(tables)
     with nullcontext(shards) if shards is not None else Shards() as spilled:
         while tables:
             spilled.add(tables.pop())
-        return spilled.merged(max(memory_cap // 4, SMALLEST_TABLE))
-
-
-def _counting_threads(pattern: str, workers: int | None, memory_cap: int) -> int:
-    if isinstance(memory_cap, bool) or not isinstance(memory_cap, Integral):
-        raise SettingError("memory_cap", memory_cap, "is not a whole number of bytes")
-    if memory_cap < 1:
-        raise SettingError("memory_cap", memory_cap, "must be at least 1")
-    if scanner_kind(pattern) is None:
-        workers = 1  # building str objects holds the GIL: threads would only wait for each other
-    return thread_count(workers)
+        return spilled.merged(max(memory_cap // 4, SMALLEST_TABLE), min_count)
 
 
 def normalizer(normalization: str | None) -> Callable[[str], str]:
@@ -387,33 +362,24 @@ def block_counter(
     kind = scanner_kind(pattern)
     if kind is None:
         compiled(pattern)  # a bad pattern is reported before anything is read
-        return _matching_counter(pattern, normalize, tokens)
-    known = kind
-    classes_of(kind)  # made before the threads start, or each would make its own
+    else:
+        classes_of(kind)  # made before the threads start, or each would make its own
 
-    def scanned(table: TokenTable, block: Block) -> None:
+    def add(table: TokenTable, block: Block) -> None:
         block.check()
         block = cut_at(block, tokens)
+        if kind is None:
+            totals: Counter[str] = Counter()
+            for text in _texts(block):
+                totals.update(split(normalize(text), pattern))
+            words = arrow_strings(list(totals))
+            table.count_words(*flat_utf8(words), np.fromiter(totals.values(), np.int64, len(totals)))
+            return
         if normalization is not None:
             block = arrow_block(arrow_strings([normalize(text) for text in _texts(block)]), block.where)
-        table.count_texts(block.data, block.offsets, known)
+        table.count_texts(block.data, block.offsets, kind)
 
-    return scanned
-
-
-def _matching_counter(
-    pattern: str, normalize: Callable[[str], str], tokens: Sequence[bytes]
-) -> Callable[[TokenTable, Block], None]:
-    def matched(table: TokenTable, block: Block) -> None:
-        block.check()
-        block = cut_at(block, tokens)
-        totals: Counter[str] = Counter()
-        for text in _texts(block):
-            totals.update(split(normalize(text), pattern))
-        words = arrow_strings(list(totals))
-        table.count_words(*flat_utf8(words), np.fromiter(totals.values(), np.int64, len(totals)))
-
-    return matched
+    return add
 
 
 def _texts(block: Block) -> Iterator[str]:

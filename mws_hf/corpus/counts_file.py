@@ -60,37 +60,21 @@ def write_columns(
         numbers = np.repeat(np.arange(len(groups), dtype=np.int64), list(map(len, counts)))
         columns["group"] = pa.DictionaryArray.from_arrays(arrow_integers(numbers), arrow_strings(list(groups)))
     totals = {name: int(part.sum()) for name, (_, part) in groups.items()}
-    table = pa.table(columns).replace_schema_metadata(settings_of(totals, pattern, normalization, texts))
-    with counts_writer(path, table.schema) as writer:
-        writer.write_table(table, ROW_GROUP)
-
-
-def settings_of(
-    totals: Mapping[str, int], pattern: str, normalization: str | None, texts: Sequence[str] = ()
-) -> dict[str | bytes, str]:
-    """Make the metadata of a file of counts from the total of each group, in the order of the file."""
-    named = set(totals) != {""}
     settings: dict[str | bytes, str] = {
         _KEY: GROUPS_VERSION if named else FORMAT_VERSION,
         "pattern": pattern,
         "normalization": normalization or "",
         "fingerprint": fingerprint(pattern, normalization, sorted(totals) if named else ()),
         "total": str(sum(totals.values())),
+        **({"texts": json.dumps(list(texts))} if texts else {}),
+        **({"groups": json.dumps(totals, ensure_ascii=False)} if named else {}),
     }
-    if texts:
-        settings["texts"] = json.dumps(list(texts))
-    return {**settings, "groups": json.dumps(totals, ensure_ascii=False)} if named else settings
-
-
-@contextmanager
-def counts_writer(path: str | os.PathLike[str], schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
-    """Open a writer of a file of counts, to be given row groups of `ROW_GROUP` words; atomic."""
+    table = pa.table(columns).replace_schema_metadata(settings)
     import pyarrow.parquet as pq  # here and below, because most of what counts neither writes nor reads such a file
 
-    named = ["group"] if "group" in schema.names else False
-    options = {"compression": "zstd", "use_dictionary": named, "write_page_checksum": True}
-    with atomic_path(path) as temporary, pq.ParquetWriter(temporary, schema, **options) as writer:
-        yield writer
+    options = {"compression": "zstd", "use_dictionary": ["group"] if named else False, "write_page_checksum": True}
+    with atomic_path(path) as temporary, pq.ParquetWriter(temporary, table.schema, **options) as writer:
+        writer.write_table(table, ROW_GROUP)
 
 
 class CountsFile(NamedTuple):

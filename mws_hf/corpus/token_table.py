@@ -398,9 +398,6 @@ class Shards:
         if self._folder is not None:
             self._folder.cleanup()
 
-    def __len__(self) -> int:
-        return len(self._files)
-
     def add(self, table: TokenTable) -> None:
         """Write the entries of `table`; it is not changed. May be called from several threads."""
         strings, counts = table.entries()
@@ -422,18 +419,16 @@ class Shards:
                 "set TMPDIR to a folder with more room, or raise the cap"
             ) from error
 
-    def merged(self, step_bytes: int) -> tuple[pa.LargeStringArray, Longs]:
+    def merged(self, step_bytes: int, min_count: int = 1) -> tuple[pa.LargeStringArray, Longs]:
         """Return the sums over all shards, in memory, in no particular order; a step takes about `step_bytes`."""
-        steps = 1 + self.nbytes // max(1, step_bytes)
-        parts = [self.part(k, steps) for k in range(steps)]
+        steps, parts = 1 + sum(path.stat().st_size for path in self._files) // step_bytes, list[Columns]()
+        for number in range(steps):
+            words, counts = self._part(number, steps)
+            kept = counts >= min_count
+            parts.append((words, counts) if kept.all() else (words.filter(pa.array(kept)), counts[kept]))
         return pa.concat_arrays([words for words, _ in parts]), np.concatenate([counts for _, counts in parts])
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all files."""
-        return sum(path.stat().st_size for path in self._files)
-
-    def part(self, number: int, parts: int) -> tuple[pa.LargeStringArray, Longs]:
+    def _part(self, number: int, parts: int) -> tuple[pa.LargeStringArray, Longs]:
         """Return the sums over all shards of the words in one of so many ranges of hashes, in no particular order."""
         inner = np.array([(k << 64) // parts for k in range(number, number + 2) if 0 < k < parts], np.uint64)
         table = TokenTable()

@@ -21,17 +21,20 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mws_hf.corpus.counting import count_documents, normalizer, pretokens
+from mws_hf.corpus.blocks import GroupBlock, arrow_block
+from mws_hf.corpus.counting import add_up, block_counter, count_documents, normalizer
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.files import PLAIN, PathLike, Reading, expand_paths, file_kind
-from mws_hf.corpus.groups import GroupedCounts
+from mws_hf.corpus.groups import UNNAMED, GroupedCounts
 from mws_hf.corpus.readers import stored_lines
+from mws_hf.corpus.token_table import MEMORY_CAP
 from mws_hf.errors import MwSError
 from mws_hf.kernels.jit import njit
 from mws_hf.text.alphabets import check_unicode
 from mws_hf.text.pattern import DEFAULT_PATTERN, split
 
 LEXICONS = {"ru": "pymorphy3_dicts_ru", "uk": "pymorphy3_dicts_uk"}
+_ROWS = 1 << 16
 _RECORD = re.compile(r"\s*\{.*\}\s*")
 _SPACED = re.compile(r"\s*\d+\s+\S+\s*|\s*\S+\s+\d+\s*")  # `uniq -c`, and a word list with spaces for tabs
 
@@ -225,11 +228,16 @@ def lexicon_counts(
     with tqdm(desc="reading the lexicon", unit=" forms", unit_scale=True, disable=_silent(show_progress)) as bar:
         spaced = pc.binary_join_element_wise(empty, lexicon_words(language), space)
         bar.reset(total=len(spaced))
-        words = pretokens(spaced, pattern=pattern, normalization=normalization, advance=bar.update)
-        bar.set_description("sorting the lexicon")
-        del spaced
+
+        def blocks() -> Iterator[GroupBlock]:
+            for start in range(0, len(spaced), _ROWS):
+                yield UNNAMED, arrow_block(spaced.slice(start, _ROWS))
+                bar.update(min(_ROWS, len(spaced) - start))
+
+        add = block_counter(pattern, normalization)
+        words = add_up([blocks()], add, [UNNAMED], pattern, normalization, 1, MEMORY_CAP).union.strings
         ones = np.ones(len(words), np.int64)
-        return WordCounts.from_arrays(words, ones, pattern=pattern, normalization=normalization)
+        return WordCounts.from_arrays(words, ones, pattern=pattern, normalization=normalization, checked=True)
 
 
 def _silent(show_progress: bool) -> bool | None:

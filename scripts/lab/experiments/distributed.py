@@ -28,9 +28,8 @@ from lab.process import timed
 from lab.tables import groups, where
 from mws_hf import MwSTrainer
 from mws_hf.commands.options import parse_bytes
-from mws_hf.corpus.counting import count_documents, count_files
+from mws_hf.corpus.counting import count_documents, count_files, merge_files
 from mws_hf.corpus.counts import WordCounts
-from mws_hf.corpus.summing import merge_files
 from mws_hf.encode.bulk import encode_corpus
 from mws_hf.text.markdown import markdown_table
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ import mws_hf.compare.bpe as bpe
 import mws_hf.compare.morfessor_baseline as morfessor
 import mws_hf.compare.sentence_piece as sentence_piece
 import mws_hf.compare.word_piece as word_piece
-from mws_hf.atomic import staged, write_text
+from mws_hf.atomic import staged
 from mws_hf.compare.feed import UNKNOWN, Task
 from mws_hf.compare.morfessor_baseline import MorfessorModel
 from mws_hf.corpus.counts import WordCounts
@@ -24,8 +23,7 @@ from mws_hf.corpus.word_list import as_word_counts
 from mws_hf.errors import MwSError
 from mws_hf.learn.setting_rules import COUNT, check_range
 from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS, check_special_tokens, special_settings
-from mws_hf.tokenizer.file import STOCK_MODULE, STOCK_SOURCE, portable_config
-from mws_hf.tokenizer.layout import CONFIG_FILE, TOKENIZER_FILE
+from mws_hf.tokenizer.file import save_backend
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
 
 MORFESSOR_FILE = "morfessor.txt"
@@ -156,10 +154,5 @@ def _system(name: str) -> System:
 
 
 def _save(model: Tokenizer, folder: Path, special_tokens: Iterable[str]) -> None:
-    """Write the files of a tokenizer for `AutoTokenizer`."""
-    # the unknown token gets no role: transformers would drop it from decoded text
-    tokens = [token for token in special_tokens if token != UNKNOWN]
-    config = portable_config({"model_max_length": 10**30, **special_settings(tokens)})
-    model.save(str(folder / TOKENIZER_FILE))
-    write_text(folder / CONFIG_FILE, json.dumps(config, ensure_ascii=False, indent=2, sort_keys=True) + "\n")
-    write_text(folder / f"{STOCK_MODULE}.py", STOCK_SOURCE)
+    """Write the files of a tokenizer for `AutoTokenizer`; decoded text would lack an unknown token with a role."""
+    save_backend(folder, model, special_settings([token for token in special_tokens if token != UNKNOWN]))

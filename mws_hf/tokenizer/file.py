@@ -21,7 +21,16 @@ from mws_hf.errors import MissingTokenizerError, MwSError, first_line, library_f
 from mws_hf.text.pattern import check_backtracking
 from mws_hf.text.special import BYTE_TOKENS
 from mws_hf.tokenizer.backend import find_surrogate
-from mws_hf.tokenizer.layout import ADDED_FILE, CONFIG_FILE, NOTEBOOK_FILES, STALE, TOKENIZER_FILE, Of, files
+from mws_hf.tokenizer.layout import (
+    ADDED_FILE,
+    CONFIG_FILE,
+    NOTEBOOK_FILES,
+    STALE,
+    STOCK_FILE,
+    TOKENIZER_FILE,
+    Of,
+    files,
+)
 from mws_hf.tokenizer.spec import PARTS, parts_of
 
 HIGHEST_ID = (1 << 22) - 1
@@ -242,7 +251,6 @@ def refuse_empty(name: str | None, place: Path | None = None) -> None:
     )
 
 
-STOCK_MODULE = "stock_tokenizer"
 STOCK_CLASS = "PreTrainedTokenizerFast"
 STOCK_SOURCE = '''\
 """Nothing here is needed: this is the stock class of transformers under its own name.
@@ -258,7 +266,7 @@ import transformers
 class PreTrainedTokenizerFast(transformers.PreTrainedTokenizerFast):
     """transformers.PreTrainedTokenizerFast, so that saving again writes a name every version knows."""
 '''
-_REFERENCE = f"{STOCK_MODULE}.{STOCK_CLASS}"
+_REFERENCE = f"{Path(STOCK_FILE).stem}.{STOCK_CLASS}"
 _PRIVATE = "backend is_local local_files_only tokenizer_file special_tokens_pattern token_type_ids_pattern".split()
 _IN_TOKENIZER_JSON = "added_tokens_decoder"
 _NO_LIMIT = int(1e30)  # transformers' word for a model_max_length that nobody set
@@ -313,7 +321,7 @@ def write_files(
     files = {f"{prefix}{TOKENIZER_FILE}": backend.to_str(pretty=True).encode()}
     files[f"{prefix}{CONFIG_FILE}"] = config_text(config).encode()
     if uses_stock_module(config):
-        files[f"{STOCK_MODULE}.py"] = STOCK_SOURCE.encode()
+        files[STOCK_FILE] = STOCK_SOURCE.encode()
     files |= more
     for name, content in files.items():
         (folder / name).write_bytes(content)

@@ -88,8 +88,7 @@ def taken_away() -> str:
 
 def in_print() -> str:
     """Tabulate Hungarian bits per byte by vocabulary, with seeds: the comparison with papers."""
-    found = {(row["system"], row["vocabulary"]): row for row in results("lm_hun-works")
-             if not row["flop_matched"] and row["main"]}  # fmt: skip
+    found = {(row["system"], row["vocabulary"]): row for row in results("lm_hun-works") if not row["flop_matched"]}
     names = {"mws": "the default", BPE: NAMES[BPE], UNIGRAM: NAMES[UNIGRAM], "morph-bpe-byte": "MorphBPE, rebuilt"}
     rows = []
     for system, name in names.items():

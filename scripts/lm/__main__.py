@@ -79,9 +79,8 @@ def generate(
     max_new_tokens: Annotated[int, typer.Option(help="At most so many.")] = 60,
 ) -> None:
     """Continue a prompt greedily; a multi-token model drafts for itself and reports what was accepted."""
-    from lm.decoding import generate as continue_prompt
-    from lm.decoding import speculative_generate
-    from lm.evaluation import open_run
+    from lm.evaluation import generate as continue_prompt
+    from lm.evaluation import open_run, speculative_generate
     from lm.model import MultiTokenModel
 
     model, codec = open_run(run_dir)
@@ -98,7 +97,7 @@ def compare(
     data: Annotated[Path, typer.Option(help="Folder with text/LANGUAGE.*.txt.gz.")],
     preset: Annotated[str, typer.Option(help="What to compare: a name in lm/plan.py.")] = "hun-works",
     work: Annotated[Path, typer.Option(help="Tokenizers, runs and checkpoints.")] = Path("out/lm"),
-    works: Annotated[Path, typer.Option(help="Where each work begins (lm/works.py).")] = WORKS,
+    works: Annotated[Path, typer.Option(help="Where each work begins.")] = WORKS,
     results: Annotated[Path, typer.Option(help="Rows and tables.")] = WORKS.parent,
     minutes: Annotated[float, typer.Option(help="Start no run after that many.")] = float("inf"),
     threads: Annotated[int, typer.Option(help="Of each run.")] = 1,

@@ -2,10 +2,10 @@
 
 Each run is a process of its own (`python -m lm pretrain`); call the command again to go on where it stopped. What a run
 measured is one line of scripts/results/lm_PRESET.runs.jsonl, so that another machine goes on from there as well;
-checkpoints of a run that was interrupted stay under --work. Whole works are held out (`works.py` finds them) and rates
-are chosen on other works. scripts/results/lm_PRESET.{md,json} are written after every
-run, the picture of all presets, lm.png, at the end. Text: DATA/text/LANGUAGE.*.txt.gz, without RuBLiMP's own sentences
-and without novels that are there twice (`NOT_FOR_MODELS`).
+checkpoints of a run that was interrupted stay under --work. Whole works are held out (results/works.json tells where
+each begins) and rates are chosen on other works. scripts/results/lm_PRESET.{md,json} are written after every run, the
+picture of all presets, lm.png, at the end. Text: DATA/text/LANGUAGE.*.txt.gz, without RuBLiMP's own sentences and
+without novels that are there twice (`NOT_FOR_MODELS`).
 """
 
 from __future__ import annotations

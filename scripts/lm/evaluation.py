@@ -1,4 +1,9 @@
-"""Measure a trained model: bits per byte and more (`evaluate_run`)."""
+"""Measure a trained model, bits per byte and more (`evaluate_run`), and continue prompts greedily.
+
+A multi-token model drafts and verifies: self-speculative decoding gives the text of plain greedy decoding, token for
+token, in fewer passes; the extra heads draft, the next-token head verifies. Passes are counted, time is not saved,
+since nothing is cached between passes. For sampling and beams use transformers' own `generate`.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,7 @@ import dataclasses
 import json
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +21,20 @@ from transformers import AutoModelForCausalLM
 
 from lm.config import RunConfig
 from lm.data import Codec, read_split
-from lm.decoding import acceptance, generate, held_out_acceptance
 from lm.model import MultiTokenModel
-from lm.scoring import bits_per_byte, group_of_forms, lemmas_of, score_groups, word_forms
+from lm.scoring import (
+    bits_per_byte,
+    group_of_forms,
+    lemmas_of,
+    padded_ids,
+    passes,
+    score_groups,
+    windows_of,
+    word_forms,
+)
 from lm.training import CONFIG_FILE, MODEL
 from mws_hf.atomic import write_text
 from mws_hf.errors import MwSError
-
-_DRAFTED = 32
-"""Held-out documents whose second half a multi-token model drafts."""
 
 
 def load_model(run_dir: str | os.PathLike[str]) -> tuple[Any, Codec]:
@@ -97,10 +108,167 @@ def evaluate_run(
         "represented": scores.represented.tolist(),
     }
     if isinstance(saved, MultiTokenModel):
-        beginnings = [text[: len(text) // 2] for text in texts[:_DRAFTED] if len(text) > 1]
-        result["speculation"] = acceptance(saved, codec, beginnings).to_dict()
         along = held_out_acceptance(saved, codec, texts, config.context_bytes, batch_size=batch_size)
         result["held_out_speculation"] = along.to_dict()
     if documents is None:
         write_text(Path(run_dir) / "evaluation.json", json.dumps(result, ensure_ascii=False) + "\n")
     return result
+
+
+def generate(model: Any, codec: Codec, prompt: str, max_new_tokens: int = 40) -> str:
+    """Continue a prompt greedily until the document ends; return prompt and continuation."""
+    if max_new_tokens < 0:
+        raise MwSError(f"max_new_tokens={max_new_tokens}: must not be negative")
+    ids = greedy(model, prompt_ids(codec, prompt), max_new_tokens, codec.separator, codec.vocabulary_size)
+    return codec.decode([np.array(ids, np.int64)])[0]
+
+
+def prompt_ids(codec: Codec, prompt: str) -> list[int]:
+    """Encode a prompt at the start of a document."""
+    return [codec.separator, *codec.encode([prompt])[0].tolist()]
+
+
+def greedy(model: Any, ids: list[int], max_new_tokens: int, stop: int, vocabulary: int | None = None) -> list[int]:
+    """Decode greedily, one pass over all ids for each token: the result that faster methods must equal.
+
+    `model` maps int64 (1, length) to an object with `logits`. Decoding ends after so many tokens or with the id `stop`,
+    which is kept; ids from `vocabulary` on, embedding rows that no token uses, are never chosen.
+    """
+    ids = list(ids)
+    device = next(model.parameters()).device
+    with torch.inference_mode():
+        for _ in range(max_new_tokens):
+            logits = model(input_ids=torch.tensor([ids], device=device)).logits[0, -1, :vocabulary]
+            ids.append(int(logits.argmax()))
+            if ids[-1] == stop:
+                break
+    return ids
+
+
+@dataclass(frozen=True)
+class Speculation:
+    """The gain of drafting.
+
+    Attributes:
+        steps: passes of the model; plain decoding needs one for each token.
+        tokens: tokens made.
+        n_bytes: raw bytes of these tokens.
+        drafted: number of drafts looked at, by head, the head of the second token first.
+        accepted: number of drafts, by head, that were right and stood behind right ones alone.
+        drafted_bytes: raw bytes of the drafts that were right.
+    """
+
+    steps: int
+    tokens: int
+    n_bytes: int
+    drafted: tuple[int, ...]
+    accepted: tuple[int, ...]
+    drafted_bytes: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Compute rates for a report: acceptance by head (of all drafts made); tokens, bytes, drafted bytes a step."""
+        acceptance = [right / max(1, made) for right, made in zip(self.accepted, self.drafted, strict=True)]
+        steps = max(1, self.steps)
+        sums = {"steps": self.steps, "tokens": self.tokens, "bytes": self.n_bytes, "acceptance": acceptance}
+        rates = {"tokens": self.tokens, "bytes": self.n_bytes, "drafted_bytes": self.drafted_bytes}
+        return {**sums, **{f"{name}_per_step": amount / steps for name, amount in rates.items()}}
+
+
+def speculative_generate(
+    model: MultiTokenModel, codec: Codec, prompt: str, max_new_tokens: int = 40
+) -> tuple[str, Speculation]:
+    """Continue a prompt greedily; return prompt and continuation, and the gain of drafting."""
+    start = prompt_ids(codec, prompt)
+    ids, statistics = speculative(model, start, max_new_tokens, codec.separator, codec.lengths)
+    return codec.decode([np.array(ids, np.int64)])[0], statistics
+
+
+def held_out_acceptance(
+    model: MultiTokenModel, codec: Codec, documents: Sequence[str], context_bytes: int, *, batch_size: int = 32
+) -> Speculation:
+    """Measure the gain of drafting along texts: a draft is right if the model, once it has read on, says the same.
+
+    Greedy continuations of small models run in circles, where drafts are easy; texts do not. Every place is a step that
+    makes the text's next token and the drafts behind it up to the first wrong one. Windows are as in `bits_per_byte`.
+
+    Args:
+        model: with heads for later tokens; each reads the text up to the token before the one it drafts.
+        codec: tokenizer of the model.
+        documents: held-out texts.
+        context_bytes: raw bytes a prediction can look at.
+        batch_size: windows a pass.
+    """
+    n_heads, lengths = len(model.heads), torch.from_numpy(codec.lengths).to(model.device)
+    steps = read = drafted_bytes = 0
+    accepted = [0] * n_heads
+    windows = list(windows_of(codec, codec.encode(documents), context_bytes))
+    with torch.inference_mode():
+        for chosen in passes(windows, batch_size, codec.vocabulary_size):
+            batch = [windows[index] for index in chosen]
+            ids = padded_ids(batch, codec.padding).to(model.device)
+            if ids.shape[1] <= n_heads:
+                continue  # too short for all heads to have something to say
+            ends = torch.tensor([[len(window.ids), window.scored] for window in batch], device=model.device)
+            place = torch.arange(ids.shape[1] - n_heads, device=model.device)
+            right = (place >= (ends[:, :1] - ends[:, 1:] - 1)) & (place + n_heads < ends[:, :1])
+            hidden, last = model.trunk(ids)
+            verdicts = model.lm.lm_head(last)[..., : len(lengths)].argmax(-1)
+            steps += int(right.sum())
+            read += int(lengths[ids[:, 1 : 1 + len(place)]][right].sum())
+            for head in range(n_heads):
+                states = model.step(head, hidden[:, : ids.shape[1] - head - 1], ids[:, head + 1 :])
+                drafts = model.logits(states)[..., : len(lengths)].argmax(-1)
+                said = verdicts[:, head + 1 : head + 1 + len(place)]
+                right = right & (drafts[:, : len(place)] == said)
+                accepted[head] += int(right.sum())
+                drafted_bytes += int(lengths[said][right].sum())
+                hidden = hidden if model.config.form == "parallel" else states
+    made = steps + sum(accepted)
+    return Speculation(steps, made, read + drafted_bytes, (steps,) * n_heads, tuple(accepted), drafted_bytes)
+
+
+def speculative(
+    model: MultiTokenModel, ids: Sequence[int], max_new_tokens: int, stop: int, lengths: np.ndarray
+) -> tuple[list[int], Speculation]:
+    """Decode greedily in fewer passes: the ids are those of `greedy` with `model.lm`, in evaluation mode.
+
+    `lengths` is int64 (ids,), raw bytes of each id.
+    """
+    known, draft = list(ids), list[int]()
+    drafted, accepted, steps, drafted_bytes = [0] * len(model.heads), [0] * len(model.heads), 0, 0
+    end = len(known) + max_new_tokens
+    with torch.inference_mode():
+        while len(known) < end and (steps == 0 or known[-1] != stop):
+            tokens = torch.tensor([known + draft], device=model.device)
+            hidden, last = model.trunk(tokens)
+            verdicts = model.lm.lm_head(last[0, len(known) - 1 :])[:, : len(lengths)].argmax(-1).tolist()
+            right = next((i for i, guess in enumerate(draft) if guess != verdicts[i]), len(draft))
+            steps += 1
+            for head in range(len(draft)):
+                drafted[head] += 1
+                accepted[head] += head < right
+            place = len(known) + right
+            new = verdicts[: right + 1]
+            known = (known + new[: new.index(stop) + 1 if stop in new else None])[:end]
+            drafted_bytes += int(lengths[known[place - right : place]].sum())
+            draft = draft_tokens(model, hidden[:, :place], tokens[:, :place], verdicts[right], len(lengths))
+    made = known[len(ids) :]
+    n_bytes = int(lengths[made].sum())
+    return known, Speculation(steps, len(made), n_bytes, tuple(drafted), tuple(accepted), drafted_bytes)
+
+
+def draft_tokens(
+    model: MultiTokenModel, hidden: torch.Tensor, tokens: torch.Tensor, following: int, vocabulary: int
+) -> list[int]:
+    """Draft greedily with all heads the tokens after `following`, which itself comes right after `tokens`.
+
+    `hidden` is `model.trunk` of the tokens, (1, length, d); ids from `vocabulary` on are never chosen.
+    """
+    drafts: list[int] = []
+    for head in range(len(model.heads)):
+        # at place i the token head + 1 places on: past the end these are the tokens made so far
+        made = torch.tensor([[following, *drafts]], device=tokens.device)
+        states = model.step(head, hidden, torch.cat([tokens, made], dim=1)[:, head + 1 :])
+        drafts.append(int(model.logits(states[:, -1])[:, :vocabulary].argmax()))
+        hidden = hidden if model.config.form == "parallel" else states
+    return drafts

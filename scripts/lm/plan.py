@@ -18,8 +18,6 @@ FINER = "mws-finer"
 """Cuts 0.14 of the places; its operations are those of the default of its seed (diary, 26 November 2026)."""
 RIVALS = ("bpe-byte", UNIGRAM, "mws-shuffled")
 """What all others are compared with where whole works are held out; chosen before the first run (`works_preset`)."""
-TUNED = ("bpe", "bpe-byte", "mws", "mws-morphs", "unigram")
-"""Systems of the closed presets; the first two are the check that the set-up is sound, where they cut alike."""
 FIRST_RATES = (8e-3, 1.6e-2)
 HIGHEST_RATE, LOWEST_RATE = 3.2e-2, 2.5e-4
 SPREAD = 0.005
@@ -48,8 +46,8 @@ class Run:
         seed: of weights and order of documents.
         vocabulary: of the tokenizer.
         learning_rate: the peak; None: the system's best, once it is known.
-        train_bytes: raw bytes of text; None: the preset's.
-        multi_token: whether it predicts several tokens.
+        train_bytes: raw bytes of text; None, as in all presets: the preset's.
+        multi_token: whether it predicts several tokens; no preset does.
         flop_matched: whether it stops at the operations of the reference of its seed.
     """
 
@@ -76,7 +74,7 @@ class Run:
 
 @dataclass(frozen=True, kw_only=True)
 class Preset:
-    """Sizes of a comparison and what it trains.
+    """Sizes of a comparison and what it trains; whole works are held out, rates are chosen on other works.
 
     Attributes:
         language: files of this language are read: LANGUAGE.*.txt.gz.
@@ -87,12 +85,7 @@ class Preset:
         first_rates: peak rates that every sweep begins with.
         seeds: of the main table.
         more: further runs, after the main table.
-        alike: whether BPE over characters and over bytes cut alike. In Hungarian, Finnish and Turkish 99 % of their
-            cuts agree, in Russian 72 %: where a letter has two bytes, byte-level BPE first merges vowels and spaces
-            with the lead byte of the next letter, and gets pieces that begin with vowels, as Russian endings do.
         references: what all others are compared with; the first also sets the budget of FLOP-matched runs.
-        closed: whether single lines were held out, and rates chosen on these; nothing more is trained. Else whole
-            works are held out, and rates are chosen on other works, half as much text.
     """
 
     language: str
@@ -103,26 +96,7 @@ class Preset:
     first_rates: tuple[float, ...] = FIRST_RATES
     seeds: tuple[int, ...] = (0, 1, 2)
     more: list[Run] = field(default_factory=list)
-    alike: bool = False
     references: tuple[str, ...] = RIVALS
-    closed: bool = False
-
-
-def closed_preset(language: str, length: int) -> Preset:
-    """The first comparison, which held single lines out: its rows and tables are kept, nothing is planned.
-
-    Its plan, sweeps of peak rates, a curve over amounts of text, equal operations and multi-token prediction, stands in
-    commit 50739cd.
-    """
-    return Preset(
-        language=language,
-        settings={"train_bytes": length, "held_out_bytes": 500_000, **SMALL_MODEL},
-        vocabulary=8000,
-        tuned=TUNED,
-        alike=language == "hun",
-        references=("bpe", "bpe-byte", "unigram"),
-        closed=True,
-    )
 
 
 def runs(systems: Sequence[str], sizes: Sequence[int], seeds: Sequence[int] = (0, 1, 2), **same: Any) -> list[Run]:
@@ -241,8 +215,6 @@ def gpu_preset() -> Preset:
 
 # Finnish and Turkish have too little text for five tokens a weight: 10 and 7 MB; Hungarian has 30
 PRESETS = {
-    "rus": lambda: closed_preset("rus", 17 * MB),
-    "hun": lambda: closed_preset("hun", 12 * MB),
     "rus-works": lambda: works_preset("rus", 17 * MB, 8e-3, ("mws-no-evidence", "mws-price0", "mws-counts")),
     "hun-works": lambda: works_preset(
         "hun", 12 * MB, 1.6e-2, ("mws-no-evidence", "mws-price0", "mws-counts"), in_print=True
@@ -292,8 +264,6 @@ def plan(preset: Preset, done: Mapping[Run, float]) -> list[Run]:
         preset: what to compare.
         done: bits per byte of the runs that are finished.
     """
-    if preset.closed:
-        return []
     rates = tuned_rates(preset, done)
     wanted: list[Run] = []
     settled: dict[str, float | None] = dict.fromkeys(preset.tuned, preset.rate)

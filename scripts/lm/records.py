@@ -29,7 +29,7 @@ class Finished:
         training: the report of `pretrain`.
         evaluation: that of `evaluate_run`, without values by document.
         tokenizer: options, revision and seconds of the tokenizer.
-        nats: float64 (works,), of each held-out work; one sum where the file is closed.
+        nats: float64 (works,), of each held-out work.
     """
 
     run: Run
@@ -57,15 +57,12 @@ class Records:
         path: the file; it need not exist yet.
         settings: those of all its runs.
         n_bytes: int64 (works,), raw bytes of each held-out work.
-        covariance: of the bits per byte of the runs, in the order of the file, when lines are drawn with replacement;
-            it stands for `nats` by line in the files of single lines, which are closed.
         runs: finished runs in the order they were added.
     """
 
     def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
         self.path, self.settings = path, dict(settings)
         self.n_bytes: Longs = np.zeros(0, np.int64)
-        self.covariance: Doubles | None = None
         self.runs: dict[Run, Finished] = {}
 
     @classmethod
@@ -89,10 +86,6 @@ class Records:
                 f"{path}: its runs had another {', '.join(differing)}; give --results another folder, or remove it"
             )
         records.n_bytes = np.array(sizes, np.int64)
-        if "covariance" in head:
-            half = np.zeros((len(lines), len(lines)))
-            half[np.tril_indices(len(lines))] = head["covariance"]
-            records.covariance = half + np.tril(half, -1).T
         for line in lines:
             records._keep(line)
         return records
@@ -119,10 +112,8 @@ class Records:
             works: number of the work of each held-out document.
 
         Raises:
-            MwSError: the file is closed, or the run was measured on other text than the runs before.
+            MwSError: the run was measured on other text than the runs before.
         """
-        if self.covariance is not None:
-            raise MwSError(f"{self.path}: closed, values by line are gone; give --results another folder")
         line, n_bytes = totals(run, training, evaluation, tokenizer, works)
         if self.runs and not np.array_equal(n_bytes, self.n_bytes):
             raise MwSError(f"{run.name}: held-out works differ from those of {self.path}; use the same text")

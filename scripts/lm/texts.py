@@ -62,7 +62,7 @@ def texts_of(data: Path, preset: Preset, work: Path, results: Path, known_works:
     if missing := [file.name for file in kept if file.name.removesuffix(".txt.gz") not in known]:
         kept = [file for file in kept if file.name not in missing]
     if not kept:
-        raise MwSError(f"{known_works}: knows no works of {', '.join(missing)}; run scripts/lm/works.py")
+        raise MwSError(f"{known_works}: knows no works of {', '.join(missing)}; name a file that does with --works")
     rest = [each for file in kept for each in works_of(file, known[file.name.removesuffix(".txt.gz")])]
     parts = {}
     for name, share in (("held_out", size), ("development", size // 2)):

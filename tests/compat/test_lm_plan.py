@@ -15,7 +15,7 @@ from lm.config import RunConfig
 from lm.picture import STYLES, write_picture
 from lm.plan import PRESETS, Run, due_rate, plan
 from lm.records import Records
-from lm.report import acceptance_per_byte, write_report
+from lm.report import write_report
 
 from mws_hf.errors import MwSError
 from tests.paths import ROOT
@@ -65,13 +65,12 @@ def test_everything_that_is_asked_for_gets_done_and_seeds_wait_for_the_rate():
     assert seeds.pop("mws") == {0, 1, 2, 3, 4} and all(each == {0, 1, 2} for each in seeds.values())
 
 
-def test_runs_of_equal_operations_come_after_their_reference_and_a_closed_preset_plans_nothing():
+def test_runs_of_equal_operations_come_after_their_reference():
     order = finish(PRESETS["hun-works"](), {}, bits=lambda run: 1.5)
     for run in order:
         if run.flop_matched:
             base = replace(run, system="mws" if run.system == "mws-finer" else "bpe-byte", flop_matched=False)
             assert order.index(base) < order.index(run)
-    assert plan(PRESETS["hun"](), {}) == []
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -80,18 +79,12 @@ def test_presets_are_configs_that_can_run(name):
     config = RunConfig.from_dict({"tokenizer": "t", "text": "x", **preset.settings})
     assert config.warmup >= 0.05 and "rus.rublimp.txt.gz" in NOT_FOR_MODELS
     assert {run.system for run in plan(preset, {})} <= set(STYLES)  # each has a name and a colour in the picture
-    if preset.closed:
-        width, inner = config.hidden_size, config.feed_forward
-        weights = preset.vocabulary * width + config.layers * (4 * width**2 + 3 * width * inner)
-        # bytes a token of byte-level BPE there, the longest of all; German, the control, has no more than 11.7 MB
-        longest, least = {"rus": (6.25, 5), "hun": (4.06, 5), "deu": (4.6, 4.4)}[preset.language]
-        assert config.train_bytes / longest / weights >= least  # tokens a weight
 
 
-def line(bits, n_bytes=(1000, 2000, 4000), speculation=None, train_bytes=None):
+def line(bits, n_bytes=(1000, 2000, 4000)):
     """What `pretrain` and `evaluate` leave, with the same loss everywhere."""
     training = {
-        **{"train_bytes": train_bytes or 16_000_000, "train_tokens": 3_000_000, "bytes_per_token": 5.3, "flops": 1e12},
+        **{"train_bytes": 16_000_000, "train_tokens": 3_000_000, "bytes_per_token": 5.3, "flops": 1e12},
         **{"non_embedding_parameters": 148_000, "embedding_parameters": 384_000},
         "curve": [{"step": 1, "bytes": 10, "loss": 9.0}],
     }
@@ -105,8 +98,7 @@ def line(bits, n_bytes=(1000, 2000, 4000), speculation=None, train_bytes=None):
         "n_bytes": list(n_bytes),
         "represented": [True] * len(n_bytes),
     }
-    drafting = {"speculation": speculation, "held_out_speculation": speculation} if speculation else {}
-    return training, evaluation | drafting, {"revision": "abc"}
+    return training, evaluation, {"revision": "abc"}
 
 
 def test_records_come_back_and_refuse_other_settings_or_documents(tmp_path):
@@ -132,26 +124,21 @@ def test_records_come_back_and_refuse_other_settings_or_documents(tmp_path):
         Records.open(file, preset.settings)
 
 
-def test_rows_hold_totals_by_work_and_a_closed_file_takes_no_more(tmp_path):
+def test_rows_hold_totals_by_work(tmp_path):
     preset, file = PRESETS["hun-works"](), tmp_path / "runs.jsonl"
     run = Run(system="mws", seed=0, vocabulary=8000, learning_rate=8e-3)
     records = Records.open(file, preset.settings)
     records.add(run, *line(2.0, n_bytes=(300, 200, 500)), [0, 0, 1])
     again = Records.open(file, preset.settings)
     assert again.n_bytes.tolist() == [500, 500] and again.runs[run].nats == pytest.approx([693.1, 693.1])
-    head, *rows = file.read_text(encoding="utf-8").splitlines(keepends=True)
-    file.write_text(head[:-2] + ',"covariance":[0.5]}\n' + "".join(rows), encoding="utf-8")
-    closed = Records.open(file, preset.settings)
-    assert closed.covariance.tolist() == [[0.5]]
-    with pytest.raises(MwSError, match="closed, values by line are gone; give --results another folder"):
-        closed.add(replace(run, seed=1), *line(2.0), [0, 1, 2])
 
 
 def test_every_table_of_the_results_is_written_from_its_rows(tmp_path):
-    """A file of rows per preset: works by totals, single lines by the covariance of their runs."""
+    """A file of rows per preset; those of single lines, `rus` and `hun`, are closed."""
     results = ROOT / "scripts" / "results"
-    files = sorted(results.glob("lm_*.runs.jsonl"))
-    assert len(files) >= 7
+    files = [results / f"lm_{name}.runs.jsonl" for name in PRESETS]
+    files = [file for file in files if file.exists()]
+    assert len(files) >= 5
     for file in files:
         name = file.name.removeprefix("lm_").removesuffix(".runs.jsonl")
         preset = PRESETS[name]()
@@ -160,32 +147,19 @@ def test_every_table_of_the_results_is_written_from_its_rows(tmp_path):
         assert written.read_text(encoding="utf-8") == kept.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("gap", "verdict"), [(0.0, "within 0.005 holds"), (0.01, "within 0.005 **FAILS**")])
-def test_the_report_says_what_is_missing_and_whether_the_set_up_is_sound(gap, verdict, tmp_path):
+def test_the_report_says_what_is_missing(tmp_path):
     pytest.importorskip("matplotlib")
-    preset = replace(PRESETS["hun"](), closed=False)
+    preset = PRESETS["hun-works"]()
     records = Records.open(tmp_path / "runs.jsonl", preset.settings)
-    for system, bits in (("bpe", 1.5), ("bpe-byte", 1.5 + gap), ("mws", 1.45)):
-        for rate, worse in ((4e-3, 0.02), (8e-3, 0.0)):
+    for system, bits in ((UNIGRAM, 1.5), ("bpe-byte", 1.5), ("mws", 1.45)):
+        for rate, worse in ((8e-3, 0.02), (1.6e-2, 0.0)):
             run = Run(system=system, seed=0, vocabulary=8000, learning_rate=rate)
             records.add(run, *line(bits + worse), [0, 1, 1])
-    draft = Run(system="mws", seed=0, vocabulary=8000, learning_rate=8e-3, multi_token=True)
-    speculation = {"acceptance": [0.25, 0.1], "tokens": 100, "bytes": 200, "bytes_per_step": 3.5}
-    speculation |= {"drafted_bytes_per_step": 1.2}
-    records.add(draft, *line(1.46, speculation=speculation), [0, 1, 1])
-    write_report("hun", preset, records, tmp_path)
-    text = (tmp_path / "lm_hun.md").read_text(encoding="utf-8")
+    write_report("hun-works", preset, records, tmp_path)
+    text = (tmp_path / "lm_hun-works.md").read_text(encoding="utf-8")
     due = sum(run not in records.runs for run in plan(preset, records.tuning()))
-    assert f"**7 runs done, {due} of the plan due.**" in text and due and verdict in text
+    assert f"**6 runs done, {due} of the plan due.**" in text and due
     # by hand: (1.45 - 1.5) / 1.5
-    assert "| bpe | 8000 | 0.008 | 1 |" in text and re.search(r"\| mws \| 8000 .* \| -3\.33 % \[", text)
-    assert "| mws | 8000 | 1 | 5.30 | 1.4600 | 0.250 | 0.500 | 3.50 | 1.20 | 0.250 |" in text
+    assert "| bpe-byte | 8000 | 0.016 | 1 |" in text and re.search(r"\| mws \| 8000 .* \| -3\.33 % \[", text)
     write_picture(tmp_path)
     assert (tmp_path / "lm.png").stat().st_size > 1000
-
-
-def test_acceptance_per_byte_does_not_favour_short_tokens():
-    """Bytes guessed right at rate .9 each: tokens of two bytes at .81, of four at .6561."""
-    for length in (2, 4):
-        found = acceptance_per_byte({"acceptance": [0.9**length], "bytes": 50 * length, "tokens": 50})
-        assert found == pytest.approx(0.9)

@@ -264,7 +264,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
     def encode_corpus(self, source: Any, output: str | os.PathLike[str], **options: Any) -> EncodedCorpus:
         """Encode files or an iterator of texts into memory-mapped ids.
 
-        `mws_hf.encode.encode_corpus` describes the arguments.
+        `mws_hf.encode_corpus` describes the arguments.
         """
         from mws_hf.encode.bulk import encode_corpus  # inference must load neither numba nor pyarrow
 

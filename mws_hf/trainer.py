@@ -191,10 +191,13 @@ class MwSTrainer(Settings):
 
     def _words_of(self, counts: Any) -> GroupedCounts:
         """Read the counts that a user gives; MwSError where their pattern or normalization differ from those here."""
-        from mws_hf.corpus.word_list import as_grouped_counts  # `mws train --help` needs no numpy
+        from mws_hf.corpus.groups import GroupedCounts  # `mws train --help` needs no numpy
 
-        pattern, normalization = self.split_pattern, self.normalization
-        groups = as_grouped_counts(counts, pattern=pattern, normalization=normalization)
+        pattern, normalization, groups = self.split_pattern, self.normalization, counts
+        if not isinstance(groups, GroupedCounts):
+            from mws_hf.corpus.word_list import as_grouped_counts
+
+            groups = as_grouped_counts(counts, pattern=pattern, normalization=normalization)
         if groups.pattern != pattern or groups.normalization != normalization:
             raise MwSError(
                 f"the counts were made with {cut_by(groups.pattern, groups.normalization)}, but training asks for "

@@ -93,7 +93,7 @@ def encode_command(
     workers: options.Workers = None,
     writing: Writing,
 ) -> None:
-    """Encode a corpus: memory-mapped ids that `datasets.load_from_disk` and `mws_hf.encode.EncodedCorpus` read.
+    """Encode a corpus: memory-mapped ids that `datasets.load_from_disk` and `mws_hf.EncodedCorpus` read.
 
     Run the same command again to finish an interrupted run. A run that fails leaves a finished corpus as it was.
 

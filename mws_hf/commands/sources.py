@@ -80,15 +80,17 @@ class Words:
     def source(self) -> Source:
         """The files, checked, before anything is counted, like all else that was given."""
         from mws_hf.corpus.sources import Source
-        from mws_hf.corpus.word_list import check_lexicon, check_list
 
         if self.is_empty:
             raise MwSError("no training words: give text files, --lexicon ru, --word-list FILE, or --lemmas FILE")
         self._check_groups()
-        for path in self.lists:
-            check_list(path)
-        if self.lexicon is not None or self.lemmas is not None:
-            check_lexicon(self.lexicon or "ru")
+        if self.lists or self.lexicon is not None:
+            from mws_hf.corpus.word_list import check_lexicon, check_list
+
+            for path in self.lists:
+                check_list(path)
+            if self.lexicon is not None or self.lemmas is not None:
+                check_lexicon(self.lexicon or "ru")
         lists = list(map(str, self.word_list or []))
         return Source.of_files(self.by_group, self.reading, self.group_column, lists=lists)
 

@@ -176,11 +176,11 @@ def _train_and_save(
 
 def _check_groups(trainer: MwSTrainer, sources: Words) -> None:
     """Refuse weights and labels of groups that are not there, before hours of counting."""
+    if not any(sources.by_group):
+        return
     from mws_hf.corpus.groups import group_shares
     from mws_hf.corpus.segmentations import labels_of_groups
 
-    if not any(sources.by_group):
-        return
     group_shares(sources.by_group, trainer.weights)
     labels_of_groups(sources.by_group, trainer.labels)
 

@@ -36,7 +36,7 @@ from mws_hf.kernels.hash_tables import (
 )
 from mws_hf.kernels.instructions import WINDOW, prefetch, store_word
 from mws_hf.kernels.jit import njit
-from mws_hf.kernels.windows import cut
+from mws_hf.kernels.scanner import cut
 from mws_hf.text.unicode import classes_of
 
 MEMORY_CAP = 2 << 30

@@ -16,7 +16,7 @@ from mws_hf.kernels.arrays import Array, Bits, Bytes, Ints, Longs
 from mws_hf.kernels.hash_tables import LONG, empty_slots, ends_at_home, enter, find, look_ahead, rehash
 from mws_hf.kernels.instructions import WINDOW
 from mws_hf.kernels.jit import njit
-from mws_hf.kernels.windows import cut
+from mws_hf.kernels.scanner import cut
 from mws_hf.tokenizer.merging import BYTE, PLACE
 
 LONGEST_KEY = 512

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+from mws_hf import EncodedCorpus, encode_corpus
 from mws_hf.atomic import output_lock
-from mws_hf.encode import EncodedCorpus, encode_corpus
 from mws_hf.errors import MwSError
 from tests.encode_cases import EOS, make_backend, random_merges, rust_ids, save_directory
 from tests.examples import examples, thorough

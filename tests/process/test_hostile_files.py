@@ -10,13 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mws_hf import MwSTokenizerFast, MwSTrainer
+from mws_hf import MwSTokenizerFast, MwSTrainer, encode_corpus
 from mws_hf.corpus import blocks
 from mws_hf.corpus.counting import count_documents, count_files, count_source
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.counts_file import fingerprint, is_counts_file
 from mws_hf.distributed.partitions import Counting, partial_counts
-from mws_hf.encode import encode_corpus
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import NAMED_PATTERNS, check_backtracking
 from mws_hf.tokenizer.backend import base_vocab, build_backend

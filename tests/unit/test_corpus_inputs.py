@@ -16,14 +16,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mws_hf import MwSTrainer
+from mws_hf import MwSTrainer, encode_corpus
 from mws_hf.commands.sources import Words
 from mws_hf.corpus.columns import checked_strings
 from mws_hf.corpus.counting import count_documents, count_files
 from mws_hf.corpus.sources import Source
 from mws_hf.corpus.values import iterate_documents
 from mws_hf.corpus.word_list import count_mapping, read_word_list
-from mws_hf.encode import encode_corpus
 from mws_hf.errors import MwSError
 from mws_hf.evaluate import read_lines as evaluation_lines
 from tests.encode_cases import EOS, make_backend, random_merges, rust_ids

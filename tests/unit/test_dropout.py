@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import models
 
-from mws_hf import MwSTokenizer, MwSTrainer
+from mws_hf import MwSTokenizer, MwSTrainer, encode_corpus
 from mws_hf.corpus.blocks import block_of
-from mws_hf.encode import encode_corpus
 from mws_hf.encode.encoder import BlockEncoder
 from mws_hf.errors import MwSError
 from mws_hf.text.alphabets import built_first

@@ -16,9 +16,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mws_hf import EncodedCorpus, encode_corpus
 from mws_hf.corpus import blocks
 from mws_hf.corpus.blocks import PADDING, block_of, line_offsets
-from mws_hf.encode import EncodedCorpus, bulk, encode_corpus
+from mws_hf.encode import bulk
 from mws_hf.encode.bulk import checksum
 from mws_hf.errors import MwSError
 from tests.encode_cases import EOS, TRICKY, make_backend, random_merges, rust_ids, save_directory
@@ -217,7 +218,7 @@ def test_user_errors_say_what_and_where(backend, tmp_path):
 
 def test_stream_access_and_blocks(backend, corpus_file, tmp_path):
     torch = pytest.importorskip("torch")
-    from mws_hf.encode import BlockDataset
+    from mws_hf import BlockDataset
 
     corpus = encode_corpus(backend, corpus_file, tmp_path / "out", separator=EOS, shard_size=2000)
     stream = np.concatenate(corpus.ids)

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from mws_hf import MwSTrainer, WordCounts
 from mws_hf.errors import MwSError
 from mws_hf.kernels.threads import ThreadPool
-from mws_hf.learn.evidence import affixes, ensemble, lexicon, short_lists
-from mws_hf.learn.evidence.affixes import affix_log_odds, count_pieces, fit_affixes, fit_trigrams, spell_stems
+from mws_hf.learn.evidence import ensemble, lexicon, short_lists
 from mws_hf.learn.evidence.contexts import trie_view
 from mws_hf.learn.evidence.ensemble import boundary_posteriors, mix_views
 from mws_hf.learn.evidence.forms import collect_forms, collect_types, find_words, fold, inner_positions, split_graphemes
@@ -25,9 +24,14 @@ from mws_hf.learn.evidence.short_lists import (
     LONGEST_ENDING,
     MOST_ENDINGS,
     SHORTEST_STEM,
+    affix_log_odds,
+    count_pieces,
     find_splits,
+    fit_affixes,
     fit_paradigms,
+    fit_trigrams,
     paradigm_support,
+    spell_stems,
 )
 from mws_hf.learn.morphs import MarkedLetters, find_marked_letters, grapheme_merges
 from mws_hf.learn.settings import Settings
@@ -98,7 +102,7 @@ OTHERS = {
 @pytest.mark.parametrize(("granularity", "constants"), [(0.3, {}), (0.2, OTHERS)], ids=["defaults", "others"])
 def test_evidence_equals_the_readable_twin_from_end_to_end(granularity, constants, monkeypatch):
     for name, value in constants.items():
-        for module in (affixes, ensemble, lexicon, short_lists):
+        for module in (ensemble, lexicon, short_lists):
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, value)
     settings = Settings(granularity=granularity)

@@ -21,8 +21,7 @@ from mws_hf.kernels.hash_tables import enlarged, find_pair, new_table, pair_key,
 from mws_hf.kernels.heap import pop, push
 from mws_hf.kernels.instructions import WINDOW, leading_zeros, load_word, range_mask, store_word, trailing_zeros
 from mws_hf.kernels.jit import njit
-from mws_hf.kernels.scanner import LETTER, is_utf8, next_pretoken, write_code_points
-from mws_hf.kernels.windows import find_short, plain_boundaries
+from mws_hf.kernels.scanner import LETTER, find_short, is_utf8, next_pretoken, plain_boundaries, write_code_points
 from mws_hf.text import unicode
 from mws_hf.text.pattern import DIGIT_PARTS, GPT4_PATTERN, LLAMA3_PATTERN, NAMED_PATTERNS, compiled, split, with_digits
 from mws_hf.text.unicode import character_classes, scanner_kind

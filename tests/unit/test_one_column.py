@@ -8,11 +8,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mws_hf import MwSTrainer
+from mws_hf import MwSTrainer, encode_corpus
 from mws_hf.corpus.counting import count_documents, count_files
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.word_list import read_word_list
-from mws_hf.encode import encode_corpus
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.running_text import read_lines
 from tests.encode_cases import make_backend, random_merges

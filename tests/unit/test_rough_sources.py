@@ -15,14 +15,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mws_hf import MwSTrainer
+from mws_hf import MwSTrainer, encode_corpus
 from mws_hf.corpus.counting import count_documents, count_files, count_source
 from mws_hf.corpus.files import Reading, expand_paths
 from mws_hf.corpus.segmentations import read_gold, read_labels
 from mws_hf.corpus.sources import read_documents
 from mws_hf.corpus.values import iterate_documents
 from mws_hf.corpus.word_list import read_word_list
-from mws_hf.encode import encode_corpus
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import GPT4_PATTERN
 from tests.encode_cases import make_backend, random_merges

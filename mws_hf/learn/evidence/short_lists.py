@@ -9,6 +9,15 @@ stem and an ending, which may be empty. Two endings of one stem that begin with 
 that begin alike, as ``-king`` and ``-ked`` after ``wal-``, may owe it to the letter alone. A split is worth the number
 of other stems that have its ending and the partner that most of them share. After Goldsmith's signatures (2001) and
 Schone and Jurafsky (2001), without their decisions.
+
+The affix view is a second lexicon of prefixes, stems and suffixes. The lexicon view starts from all substrings and pays
+for each; in a short list too few repay their spelling. Here the entries are the pieces of words that are cut already:
+the longest piece of a word is its stem. Expectation maximisation goes on from there, over all ways to write each word.
+An unknown stem is spelled by a letter model of the stems found.
+
+The letter model tells each letter after the two before it, and the end of the stem: interpolated absolute discounting
+(Ney et al. 1994) down to bigrams, letters and the uniform distribution. It is learnt from distinct stems, so that a
+stem says how stems are spelled and not how frequent it is. Rare letters share one row.
 """
 
 from __future__ import annotations
@@ -17,17 +26,27 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mws_hf.kernels.arithmetic import logs, moments
-from mws_hf.kernels.arrays import Doubles, Ints, Longs
+from mws_hf.kernels.arithmetic import column_sums, log_odds, logs, moments
+from mws_hf.kernels.arrays import Bytes, Doubles, Floats, Ints, Longs, Mask
 from mws_hf.kernels.hash_tables import find_pair, new_table, pair_key, put
 from mws_hf.kernels.interning import intern_pairs
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import ThreadPool
-from mws_hf.learn.evidence.affixes import affix_log_odds, fit_affixes
 from mws_hf.learn.evidence.contexts import View
 from mws_hf.learn.evidence.forms import inner_positions, least_cut
-from mws_hf.learn.evidence.lexicon import build_lattice
-from mws_hf.learn.words import SymbolCorpus
+from mws_hf.learn.evidence.kernels import PREFIX, STEM, SUFFIX, Arcs, StemSpelling, WordModel, drop_arcs
+from mws_hf.learn.evidence.lexicon import (
+    LONGEST_PREFIX,
+    LONGEST_SUFFIX,
+    SINGLE_STEM,
+    UNKNOWN_STEMS,
+    Lattice,
+    Moves,
+    build_lattice,
+    expect,
+    maximise,
+)
+from mws_hf.learn.words import CodePoints, SymbolCorpus, cut_out, distinct
 
 SHORT_LIST = 8_000
 """Types below which the views have the share of their weight that the list has of this number: with all of it 300 to
@@ -170,6 +189,193 @@ def word_support(corpus: SymbolCorpus, prefixes: View, suffixes: View) -> Double
     """Compute `paradigm_support` of the words it is fitted to, from their tries read forwards and backwards."""
     splits = find_splits(corpus, prefixes.ids, suffixes.ids)
     return paradigm_support(fit_paradigms(splits), splits, len(corpus.symbols))
+
+
+MOST_LETTERS = 80
+"""Letters with a row of their own: the most frequent ones. The table has the cube of their number of cells."""
+
+AFFIX_STEPS = 4
+"""Steps of maximisation; 2 are a tie."""
+
+LONGEST_UNKNOWN_STEM = 15
+"""Longest stem, in graphemes, that is spelled out."""
+
+DISCOUNT = 0.75
+_FLOOR = 1e-12
+
+
+class Trigrams(NamedTuple):
+    """Letter model: row of each symbol, share of the row; `table[x, y, z]`: z after x, y; last row: start and end."""
+
+    letter_of: Ints
+    share_of: Doubles
+    table: Doubles
+
+
+def fit_trigrams(corpus: SymbolCorpus, stems: CodePoints, most: int = MOST_LETTERS) -> Trigrams:
+    """Learn how distinct stems are spelled; the `most` frequent letters of the corpus have a row of their own."""
+    frequency = np.bincount(corpus.symbols, minlength=len(corpus.alphabet))
+    order = np.argsort(-frequency, kind="stable")
+    n = min(len(order), most)
+    letter_of = np.full(len(order), n, np.int32)
+    letter_of[order[:n]] = np.arange(n, dtype=np.int32)
+    share_of = np.ones(len(order))
+    rare = order[n:]
+    share_of[rare] = frequency[rare] / max(int(frequency[rare].sum()), 1)
+    edge = n + 1
+    counts = np.zeros((edge + 1, edge + 1, edge + 1))
+    _add_trigrams(letter_of[stems.points], stems.starts, edge, counts)
+    pairs = counts.sum(0)
+    single = pairs.sum(0)
+    lower = _smoothed(single, np.full(edge + 1, 1 / (edge + 1)))
+    return Trigrams(letter_of, share_of, _smoothed(counts, _smoothed(pairs, lower)[None]))
+
+
+@njit(nogil=True)
+def _add_trigrams(letters: Ints, starts: Longs, edge: int, counts: Doubles) -> None:
+    for w in range(len(starts) - 1):
+        x = y = np.int64(edge)
+        for i in range(starts[w], starts[w + 1]):
+            z = np.int64(letters[i])
+            counts[x, y, z] += 1
+            x, y = y, z
+        counts[x, y, edge] += 1
+
+
+def _smoothed(counts: Doubles, lower: Doubles) -> Doubles:
+    """Compute probabilities along the last axis; the shorter context spreads the discounted mass."""
+    total = counts.sum(-1, keepdims=True)  # sums of whole numbers, the same in any order
+    seen = (counts > 0).sum(-1, keepdims=True)
+    per = np.maximum(total, 1)
+    found: Doubles = np.where(total > 0, np.maximum(counts - DISCOUNT, 0) / per + DISCOUNT * seen / per * lower, lower)
+    return found
+
+
+def spell_stems(trigrams: Trigrams, corpus: SymbolCorpus) -> StemSpelling:
+    """Spell stems of 2 to `LONGEST_UNKNOWN_STEM` symbols, all with one factor: the letter model has the end.
+
+    `letters`: each symbol after the two before it, 1 for the first two of a word. `heads`: a stem begins with this
+    symbol and the next, over the `letters` of both. `ends`: a stem ends after this symbol and the one before it.
+    """
+    lengths = np.full(LONGEST_UNKNOWN_STEM + 1, UNKNOWN_STEMS)
+    lengths[:2] = 0
+    factors = np.ones((3, len(corpus.symbols)))
+    letters, shares = trigrams.letter_of[corpus.symbols], trigrams.share_of[corpus.symbols]
+    _fill_letters(letters, shares, corpus.starts, trigrams.table, *factors)
+    return StemSpelling(lengths, *factors)
+
+
+@njit(nogil=True)
+def _fill_letters(
+    symbols: Ints, shares: Doubles, starts: Longs, table: Doubles, letters: Doubles, heads: Doubles, ends: Doubles
+) -> None:
+    edge = len(table) - 1
+    for w in range(len(starts) - 1):
+        begin, end = starts[w], starts[w + 1]
+        for i in range(begin + 1, end):
+            if i > begin + 1:
+                letters[i] = max(table[symbols[i - 2], symbols[i - 1], symbols[i]] * shares[i], _FLOOR)
+            ends[i] = max(table[symbols[i - 1], symbols[i], edge], _FLOOR)
+        for i in range(begin, end - 1):
+            first, second = table[edge, edge, symbols[i]] * shares[i], table[edge, symbols[i], symbols[i + 1]]
+            heads[i] = max(first * second * shares[i + 1], _FLOOR) / (letters[i] * letters[i + 1])
+
+
+OTHER_CLASS = 0.1
+"""Uses that an entry found in one class has in each of the others, before the first step."""
+
+_LEAST_PROBABILITY = 1e-4
+"""Cut probabilities are kept this far from 0 and 1 before their log-odds are taken."""
+
+
+class AffixModel(NamedTuple):
+    """Fitted affix view; `p` is 0 for entries that were not found."""
+
+    p: Doubles
+    moves: Moves
+    trigrams: Trigrams
+
+
+def fit_affixes(
+    corpus: SymbolCorpus, lattice: Lattice, cut: Mask, pool: ThreadPool,
+) -> AffixModel:  # fmt: skip
+    """Learn the entries, their classes and the letters of stems from words and first cuts, one flag a symbol."""
+    counts, stems = count_pieces(corpus, lattice, cut)
+    p = piece_probabilities(counts, lattice.lengths)
+    arcs = _found_arcs(lattice, p)
+    model = AffixModel(p, Moves.first(), fit_trigrams(corpus, stems))
+    posterior = np.empty(len(corpus.symbols), np.float32)
+    spelling = spell_stems(model.trigrams, corpus)
+    for _ in range(AFFIX_STEPS):
+        full = WordModel(p, *model.moves, 1 - UNKNOWN_STEMS, spelling)
+        used, moved = expect(corpus, arcs, full, posterior, pool)
+        model = model._replace(moves=maximise(used, moved, lattice.lengths, p))
+    return model
+
+
+def affix_log_odds(
+    model: AffixModel, corpus: SymbolCorpus, lattice: Lattice, pool: ThreadPool,
+) -> Floats:  # fmt: skip
+    """Compute the log-odds of a cut after each symbol of words, whose lattice numbers the entries as the model does."""
+    posterior = np.empty(len(corpus.symbols), np.float32)
+    full = WordModel(model.p, *model.moves, 1 - UNKNOWN_STEMS, spell_stems(model.trigrams, corpus))
+    expect(corpus, _found_arcs(lattice, model.p), full, posterior, pool)
+    return log_odds(posterior, _LEAST_PROBABILITY)
+
+
+def _found_arcs(lattice: Lattice, p: Doubles) -> Arcs:
+    """Select the arcs of the entries that have a probability; the entries keep their numbers."""
+    number = np.where((p > 0).any(1), np.arange(len(p)), -1).astype(np.int32)
+    rows, entries, spans = lattice.rows.copy(), lattice.entries.copy(), lattice.spans.copy()
+    left = drop_arcs(rows, entries, spans, number)
+    return Arcs(rows, entries[:left].copy(), spans[:left].copy())
+
+
+def piece_probabilities(counts: Longs, lengths: Bytes) -> Doubles:
+    """Compute the probability of each entry in each class before the first step; 0 for entries that are no piece."""
+    weights = counts + OTHER_CLASS * (counts.sum(1) > 0)[:, None]
+    weights[lengths > LONGEST_PREFIX, PREFIX] = 0
+    weights[lengths > LONGEST_SUFFIX, SUFFIX] = 0
+    weights /= np.maximum(column_sums(weights), 1e-9)
+    weights[lengths == 1, STEM] = SINGLE_STEM
+    return weights
+
+
+def count_pieces(corpus: SymbolCorpus, lattice: Lattice, cut: Mask) -> tuple[Longs, CodePoints]:
+    """Count how often each entry is a piece in each class, and list the distinct stems of two symbols or more.
+
+    A word's longest piece, the first of equal ones, is its stem: prefixes come before it, suffixes after it.
+    """
+    counts = np.zeros((len(lattice.first), 3), np.int64)
+    begins, ends = np.empty(len(corpus), np.int64), np.empty(len(corpus), np.int64)
+    _count_pieces(corpus.starts, cut, lattice.rows, lattice.entries, lattice.spans, counts, begins, ends)
+    long = ends - begins > 1
+    stems = cut_out(corpus.symbols, begins[long], ends[long])
+    return counts, stems.take(distinct(stems).first)
+
+
+@njit(nogil=True)
+def _count_pieces(
+    starts: Longs, cut: Mask, rows: Ints, entries: Ints, spans: Bytes, counts: Longs,
+    begins: Longs, ends: Longs,
+) -> None:  # fmt: skip
+    """Write where each word's stem begins and ends, then count its pieces."""
+    for w in range(len(starts) - 1):
+        start, end = starts[w], starts[w + 1]
+        begins[w] = ends[w] = begin = start
+        for i in range(start, end):
+            if cut[i] or i + 1 == end:
+                if i + 1 - begin > ends[w] - begins[w]:
+                    begins[w], ends[w] = begin, i + 1
+                begin = i + 1
+        begin = start
+        for i in range(start, end):
+            if cut[i] or i + 1 == end:
+                kind = PREFIX if begin < begins[w] else (STEM if begin == begins[w] else SUFFIX)
+                for e in range(rows[begin], rows[begin + 1]):
+                    if spans[e] == i + 1 - begin:
+                        counts[entries[e], kind] += 1
+                begin = i + 1
 
 
 def short_list_weight(n_types: int) -> float:

@@ -21,8 +21,8 @@ from lab.data import cut, mixed
 from lab.process import race, timed
 from lab.systems import trained
 from lab.tables import groups
+from mws_hf import EncodedCorpus
 from mws_hf.corpus.counting import count_documents
-from mws_hf.encode import EncodedCorpus
 from mws_hf.text.pattern import DEFAULT_PATTERN
 from mws_hf.tokenizer.opened import open_tokenizer
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mws_hf.atomic import atomic_path
-from mws_hf.compare.results import Comparison, is_trivial
+from mws_hf.compare.results import Comparison
 
 logger = logging.getLogger(__name__)
 
@@ -18,6 +18,7 @@ _OURS = ("#d55e00", "#7f4a1e", "#e6a000")
 _RIVALS = (
     "#332288 #117733 #44aa99 #0072b2 #999933 #aa4499 #777777 #6699cc #000000 #c2a500 #5a3e85 #2f6f6f #66a61e #b3a2d9"
 ).split()
+_TRIVIAL = ("characters", "words")
 _APART = 0.033  # between names, of the height of a panel
 
 
@@ -58,7 +59,7 @@ def figure_of(panels: Mapping[str, Sequence[Mapping[str, Any]]]) -> Any:
     figure = Figure(figsize=(9, 6 * len(panels)), dpi=130, layout="constrained")
     FigureCanvasAgg(figure)
     for axes, (title, rows) in zip(figure.subplots(len(panels), squeeze=False)[:, 0], panels.items(), strict=True):
-        drawn = [row for row in rows if not is_trivial(row["system"])]
+        drawn = [row for row in rows if row["system"].partition(":")[0] not in _TRIVIAL]
         of_text = any(row.get("text_fertility") for row in drawn)
         length = "text_fertility" if of_text else "tokens_per_word"
         drawn = [row for row in drawn if row.get(length)]

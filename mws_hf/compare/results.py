@@ -1,10 +1,9 @@
-"""The figures of a comparison, and their files: results.json, results.csv and results.md."""
+"""The figures of a comparison, and their files: results.json and results.md."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Collection, Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 from mws_hf.atomic import write_text
 from mws_hf.evaluate.boundaries import BoundaryScores
 from mws_hf.evaluate.evaluation import json_text
-from mws_hf.evaluate.measures import BITS, GOLD, TEXT, Measure, number_cell
+from mws_hf.evaluate.measures import BITS, GOLD, TEXT
 from mws_hf.evaluate.significance import Difference
 from mws_hf.text.markdown import markdown_table
 
@@ -36,7 +35,7 @@ class TokenizerRow:
         return (self.text or {}).get("restored_lines") not in (None, 1)
 
     def to_dict(self, scores: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Return flat name -> value, for CSV and JSON, with scores on a gold file before the measures on text."""
+        """Return flat name -> value, for JSON, with scores on a gold file before the measures on text."""
         flat = asdict(self)
         text = flat.pop("text") or {}
         flat |= {**(scores or {}), **{f"text_{name}": value for name, value in text.items()}}
@@ -55,7 +54,7 @@ class Row:
     mws_ahead: Difference | None = None  # MwS at the same vocabulary size minus this system; None for itself
 
     def to_dict(self) -> dict[str, Any]:
-        """Return flat name -> value, for CSV and JSON."""
+        """Return flat name -> value, for JSON."""
         scores = {"gold": self.gold, **asdict(self.scores), "f1_low": self.low, "f1_high": self.high}
         ahead = asdict(self.mws_ahead) if self.mws_ahead else {}
         return self.tokenizer.to_dict(scores | {f"mws_ahead_{name}": value for name, value in ahead.items()})
@@ -80,10 +79,19 @@ class Comparison:
         """Return the rows of one gold file."""
         return [row for row in self.rows if row.gold == gold]
 
-    def at(self, system: str, size: int) -> TokenizerRow | None:
-        """Return a system at a size; a system without a size is the same at all."""
-        found = (t for t in self.tokenizers if t.system == system and t.vocab_size in (size, None))
-        return next(found, None)
+    def ranked(self, size: int, gold: str | None) -> list[TokenizerRow]:
+        """Return the systems at a size, the best first: by F1 on a gold file, else by bits per byte or tokens per word.
+
+        A system without a size is the same at all.
+        """
+        f1 = {id(row.tokenizer): row.scores.f1 for row in self.rows if row.gold == gold}
+
+        def worth(found: TokenizerRow) -> tuple[bool, float]:
+            text = found.text or {}
+            length = text.get("bits_per_byte") or text.get("fertility") or math.inf
+            return (False, -f1[id(found)]) if f1 else (found.loses_text, length)
+
+        return sorted((each for each in self.tokenizers if each.vocab_size in (size, None)), key=worth)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
@@ -96,147 +104,85 @@ class Comparison:
         }
 
 
-def is_trivial(system: str) -> bool:
-    """Return whether a label is one of the two ends that need no criterion: characters and whole words."""
-    return system.partition(":")[0] in ("characters", "words")
-
-
 def write_tables(comparison: Comparison, folder: Path) -> None:
-    """Write results.json, results.csv and results.md, each atomically."""
+    """Write results.json and results.md, each atomically."""
     write_text(folder / "results.json", json_text(comparison.to_dict()))
-    rows = [row.to_dict() for row in comparison.rows] or [each.to_dict() for each in comparison.tokenizers]
-    write_text(folder / "results.csv", csv_text(rows))
     write_text(folder / "results.md", markdown(comparison))
 
 
-def csv_text(records: Sequence[Mapping[str, Any]]) -> str:
-    """Write records as CSV with the union of their keys as columns, in order of first occurrence."""
-    out = io.StringIO()
-    writer = csv.DictWriter(out, list(dict.fromkeys(key for record in records for key in record)), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(records)
-    return out.getvalue()
+def _bits(tokenizer: TokenizerRow) -> str:
+    return BITS.cell(tokenizer.text or {}) + (_MARK if tokenizer.loses_text else "")
+
+
+_OF_GOLD: dict[str, Callable[[Row], str]] = {
+    "F1": lambda row: GOLD["f1"].cell(row.scores),
+    "95 %": lambda row: f"{row.low:.3f}-{row.high:.3f}",
+    "precision": lambda row: GOLD["precision"].cell(row.scores),
+    "recall": lambda row: GOLD["recall"].cell(row.scores),
+    "tokens/gold word": lambda row: GOLD["tokens_per_word"].cell(row.scores),
+    "MwS ahead by": lambda row: (
+        f"{row.mws_ahead.f1:+.3f} ({row.mws_ahead.low:+.3f} to {row.mws_ahead.high:+.3f})" if row.mws_ahead else ""
+    ),
+    "p (Wilcoxon)": lambda row: f"{row.mws_ahead.wilcoxon:.3f}" if row.mws_ahead else "",
+}
+_OF_TEXT: dict[str, Callable[[TokenizerRow], str]] = {
+    TEXT["fertility"].short: lambda tokenizer: TEXT["fertility"].cell(tokenizer.text or {}),
+    TEXT["bytes_per_token"].short: lambda tokenizer: TEXT["bytes_per_token"].cell(tokenizer.text or {}),
+    BITS.short: _bits,
+}
+_OF_ALL: dict[str, Callable[[TokenizerRow], str]] = {
+    **_OF_TEXT,
+    "entries": lambda tokenizer: f"{tokenizer.n_tokens:,}",
+    "training s": lambda each: f"{each.seconds:.1f}",
+}
 
 
 def markdown(comparison: Comparison) -> str:
-    """Write the tables for people."""
+    """Write the tables for people: one for each gold file and size."""
     corpus = comparison.corpus
-    parts = [
-        "# Comparison of tokenizers",
+    about = (
         f"All trained on the same {corpus['types']:,} word types ({corpus['running_words']:,} running pre-tokens); "
         "`types`: each form once, `text`: by frequency. Gold words stand after a space. F1: micro boundary F1 with its "
-        "95 % bootstrap interval; the best of each column, trivial ends apart, is bold.",
-    ]
+        "95 % bootstrap interval. n-gram bits per byte are for screening (they do not rank Unigram as neural models "
+        f"do). Where{_MARK} is added, bits are not comparable, for text that is lost costs none."
+    )
+    parts = ["# Comparison of tokenizers", about]
     for gold in comparison.golds:
-        rows = comparison.rows_of(gold["name"])
-        f1 = {(row.tokenizer.system, row.tokenizer.vocab_size): row.scores.f1 for row in rows}
         left_out = f", {gold['left_out']} of {gold['lines']} lines left out" if gold["left_out"] else ""
-        parts += [
-            f"## {gold['name']} ({gold['words']:,} words{left_out})",
-            _by_size(comparison, f1, GOLD["f1"]),
-        ]
-        parts += [_details(rows, comparison.sizes)]
-    if any(tokenizer.text for tokenizer in comparison.tokenizers):
-        parts += ["## Held-out running text"]
-        for measure in (TEXT["fertility"], TEXT["bytes_per_token"]):
-            parts += [f"{measure.name.capitalize()}:", _text_by_size(comparison, measure)]
-        if any("bits_per_byte" in (tokenizer.text or {}) for tokenizer in comparison.tokenizers):
-            about = (
-                f"{BITS.name}, for screening (they do not rank Unigram as neural models do). Where{_MARK} is "
-                "added, bits are not comparable, for text that is lost costs none:"
-            )
-            parts += [about, _text_by_size(comparison, BITS)]
+        parts.append(f"## {gold['name']} ({gold['words']:,} words{left_out})")
+        parts += [_table(comparison, size, gold["name"]) for size in comparison.sizes]
+    if not comparison.golds:
+        parts += ["## Held-out running text", *(_table(comparison, size, None) for size in comparison.sizes)]
     return "\n\n".join(parts) + "\n"
 
 
-def _text_by_size(comparison: Comparison, measure: Measure) -> str:
-    values = {(t.system, t.vocab_size): t.text.get(measure.key) for t in comparison.tokenizers if t.text}
-    lost = {(t.system, t.vocab_size) for t in comparison.tokenizers if measure is BITS and t.loses_text}
-    return _by_size(comparison, {key: value for key, value in values.items() if value is not None}, measure, lost)
+def _table(comparison: Comparison, size: int, gold: str | None) -> str:
+    rows = {id(row.tokenizer): row for row in comparison.rows if row.gold == gold}
+    of_gold = _OF_GOLD if rows else {}
+    lines = [
+        [each.system, *(cell(rows[id(each)]) for cell in of_gold.values()), *(cell(each) for cell in _OF_ALL.values())]
+        for each in comparison.ranked(size, gold)
+    ]
+    return markdown_table(*_filled([f"vocabulary {size:,}", *of_gold, *_OF_ALL], lines))
 
 
 def summary(comparison: Comparison) -> list[list[str]]:
-    """Make a small table of the largest size: header, then a row for each system, the best first.
-
-    The best has the highest F1 on the first gold; without gold it needs the fewest bits per byte, else tokens per word.
-    """
-    size = comparison.sizes[-1]
-    golds = [str(gold["name"]) for gold in comparison.golds]
-    f1 = {(row.tokenizer.system, row.tokenizer.vocab_size, row.gold): row.scores.f1 for row in comparison.rows}
-    measures = [TEXT["fertility"], TEXT["bytes_per_token"], BITS]
-    ranked = []
-    for tokenizer in (found for system in comparison.systems if (found := comparison.at(system, size))):
-        scores = [f1[tokenizer.system, tokenizer.vocab_size, gold] for gold in golds]
-        text = tokenizer.text or {}
-        lengths = [measure.cell(text) for measure in measures]
-        lengths[-1] += _MARK if tokenizer.loses_text else ""
-        worth = -scores[0] if scores else text.get("bits_per_byte") or text.get("fertility") or float("inf")
-        row = [_system_name(tokenizer, tokenizer.system), *(number_cell(score) for score in scores), *lengths]
-        ranked.append((tokenizer.loses_text and not scores, worth, row))
-    rows = [row for _, _, row in sorted(ranked, key=lambda item: item[:2])]
-    header = [f"{size:,} entries", *(f"F1 {gold}" for gold in golds), *(measure.short for measure in measures)]
-    kept = [at for at in range(len(header)) if at == 0 or any(row[at] for row in rows)]
-    return [[row[at] for at in kept] for row in (header, *rows)]
-
-
-def _by_size(
-    comparison: Comparison,
-    values: Mapping[tuple[str, int | None], float],
-    measure: Measure,
-    lost: Collection[tuple[str, int | None]] = (),
-) -> str:
-    """Make a table with systems down and sizes across; values of `lost` are marked, never best.
-
-    A system without a size stands in every column, with its number of tokens.
-    """
-    lines = []
-    rivals = [
-        (at, value) for (system, at), value in values.items() if not is_trivial(system) and (system, at) not in lost
+    """Make a small table of the largest size: header, then a row for each system, the best on the first gold first."""
+    size, golds = comparison.sizes[-1], [str(gold["name"]) for gold in comparison.golds]
+    f1 = {(id(row.tokenizer), row.gold): GOLD["f1"].cell(row.scores) for row in comparison.rows}
+    lines = [
+        [_system_name(each), *(f1[id(each), gold] for gold in golds), *(cell(each) for cell in _OF_TEXT.values())]
+        for each in comparison.ranked(size, golds[0] if golds else None)
     ]
-    tops = {size: measure.best([v for at, v in rivals if at in (size, None)]) for size in comparison.sizes}
-    for system in comparison.systems:
-        cells = []
-        for size in comparison.sizes:
-            key = (system, size) if (system, size) in values else (system, None)
-            value = values.get(key)
-            text = "" if value is None else number_cell(value, measure.form) + (_MARK if key in lost else "")
-            cells.append(f"**{text}**" if value is not None and key not in lost and value == tops[size] else text)
-        if any(cells):
-            lines.append([_system_name(comparison.at(system, comparison.sizes[0]), system), *cells])
-    return markdown_table(["vocabulary", *(f"{size:,}" for size in comparison.sizes)], lines)
+    header, lines = _filled([f"{size:,} entries", *(f"F1 {gold}" for gold in golds), *_OF_TEXT], lines)
+    return [header, *lines]
 
 
-def _system_name(tokenizer: TokenizerRow | None, system: str) -> str:
-    if tokenizer is None or tokenizer.vocab_size is not None:
-        return system
-    return f"{system} ({tokenizer.n_tokens:,} tokens)"
+def _filled(header: list[str], lines: list[list[str]]) -> tuple[list[str], list[list[str]]]:
+    """Leave out the columns without any figure."""
+    kept = [at for at in range(len(header)) if any(line[at] for line in lines)]
+    return [header[at] for at in kept], [[line[at] for at in kept] for line in lines]
 
 
-def _details(rows: Sequence[Row], sizes: Sequence[int]) -> str:
-    """Make one table for each size, folded away."""
-    header = ["system", "F1", "95 %", "precision", "recall", "tokens", "tokens/word", "text tokens/word"]
-    header += ["MwS ahead by", "p (Wilcoxon)", "training s"]
-    parts = []
-    for size in sizes:
-        chosen = [row for row in rows if row.tokenizer.vocab_size in (size, None)]
-        chosen.sort(key=lambda row: -row.scores.f1)
-        table = markdown_table(header, [_detail(row) for row in chosen])
-        parts.append(f"<details><summary>Vocabulary {size:,}</summary>\n\n{table}\n\n</details>")
-    return "\n\n".join(parts)
-
-
-def _detail(row: Row) -> list[str]:
-    ahead = row.mws_ahead
-    return [
-        row.tokenizer.system,
-        GOLD["f1"].cell(row.scores),
-        f"{row.low:.3f}-{row.high:.3f}",
-        GOLD["precision"].cell(row.scores),
-        GOLD["recall"].cell(row.scores),
-        f"{row.tokenizer.n_tokens:,}",
-        GOLD["tokens_per_word"].cell(row.scores),
-        TEXT["fertility"].cell(row.tokenizer.text or {}),
-        f"{ahead.f1:+.3f} ({ahead.low:+.3f} to {ahead.high:+.3f})" if ahead else "",
-        f"{ahead.wilcoxon:.3f}" if ahead else "",
-        f"{row.tokenizer.seconds:.1f}",
-    ]
+def _system_name(tokenizer: TokenizerRow) -> str:
+    return tokenizer.system if tokenizer.vocab_size else f"{tokenizer.system} ({tokenizer.n_tokens:,} tokens)"

@@ -9,8 +9,9 @@ import math
 import os
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -31,7 +32,7 @@ from mws_hf.evaluate.significance import bootstrap_f1, difference, interval
 from mws_hf.learn.setting_rules import Range, check_range
 from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS, check_special_tokens
 from mws_hf.tokenizer.file import load_json
-from mws_hf.tokenizer.opened import open_tokenizer
+from mws_hf.tokenizer.opened import Opened, open_tokenizer
 from mws_hf.trainer import MwSTrainer
 
 if TYPE_CHECKING:
@@ -195,40 +196,26 @@ def compare(
         raise MwSError("bits per byte are those of a held-out text; give that too (--text)")
     golds, counts, sizes = read_golds(gold_files), as_word_counts(counts), sorted(set(sizes))
     texts = None if text is None else (lines_of(text), None if bits is None else lines_of(bits))
-    folder = Path(output)
-    jobs = plan(_installed(default_systems(len(counts)) if systems is None else systems), sizes)
-    training = TrainedSystems(counts, folder / "tokenizers", special_tokens, fallback_size=max(sizes))
-    tokenizers: list[TokenizerRow] = []
-    cuts: list[dict[str, Cuts]] = []
-    for number, job in enumerate(jobs, 1):
-        if show_progress:
-            sys.stderr.write(f"{job.title}: {number} of {len(jobs)}\n")
-        try:
-            record = training.train(job)
-        except MwSError as error:  # one rival may refuse a size that suits the others
-            logger.warning("%s is left out: %s", job.title, error)
-            continue
-        pieces, scores = _measure(training.directory(job), golds, texts)
-        where = training.directory(job).relative_to(folder).as_posix()
-        row = TokenizerRow(job.spec.label, job.vocab_size, record["n_tokens"], record["seconds"], where, scores)
-        tokenizers.append(row)
-        cuts.append(pieces)
-    if not tokenizers:
+    jobs = plan(default_systems(len(counts)) if systems is None else _installed(systems), sizes)
+    training = TrainedSystems(counts, Path(output), special_tokens, fallback_size=max(sizes))
+    found = list(_measured(training, jobs, golds, texts, show_progress))
+    if not found:
         raise MwSError("no system could be trained; the warnings say why")
     comparison = Comparison(
         corpus={"types": len(counts), "running_words": counts.total, "pattern": counts.pattern},
         sizes=sizes,
-        golds=[_about(gold) for gold in golds],
-        tokenizers=tokenizers,
-        rows=[
-            row for gold in golds for row in _scored(gold, tokenizers, [each[gold.name] for each in cuts], resamples)
+        golds=[
+            {"name": gold.name, "words": len(gold.words), "lines": gold.lines, "left_out": len(gold.problems)}
+            for gold in golds
         ],
+        tokenizers=[row for row, _ in found],
+        rows=[row for gold in golds for row in _scored(gold, found, resamples)],
     )
-    write_tables(comparison, folder)
+    write_tables(comparison, Path(output))
     if picture and golds:
         from mws_hf.compare.picture import write_picture
 
-        write_picture(comparison, folder)
+        write_picture(comparison, Path(output))
     return comparison
 
 
@@ -237,21 +224,13 @@ class TrainedSystems:
     """The systems trained from one word list, each in a folder of its own; without a size they get `fallback_size`."""
 
     counts: WordCounts
-    folder: Path
+    output: Path
     special_tokens: Sequence[str]
     fallback_size: int
-    _evidence: Evidence | None = field(default=None, init=False, repr=False)
-    _evidence_seconds: float = field(default=0.0, init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        tokens = check_special_tokens(self.special_tokens)
-        self._made_of = {
-            "words": counts_digest(self.counts), "special_tokens": tokens, "mws_hf": mws_hf.__version__
-        }  # fmt: skip
 
     def directory(self, job: Job) -> Path:
         """Return the folder of a job's tokenizer."""
-        return self.folder / job.title
+        return self.output / "tokenizers" / job.title
 
     def train(self, job: Job) -> dict[str, Any]:
         """Train and save what is not there of these words; returns its record, with the seconds of a training alone."""
@@ -261,10 +240,15 @@ class TrainedSystems:
         if self._made_of.items() <= record.items():
             return dict(record)
         file.unlink(missing_ok=True)
-        n_tokens, seconds = self._train_mws(job, directory) if job.spec.is_mws else self._train_rival(job, directory)
+        n_tokens, seconds = (self._train_mws if job.spec.is_mws else self._train_rival)(job, directory)
         record = {**self._made_of, "n_tokens": n_tokens, "seconds": round(seconds, 2)}
         write_text(file, json.dumps(record) + "\n")
         return record
+
+    @cached_property
+    def _made_of(self) -> dict[str, Any]:
+        tokens = check_special_tokens(self.special_tokens)
+        return {"words": counts_digest(self.counts), "special_tokens": tokens, "mws_hf": mws_hf.__version__}
 
     def _train_mws(self, job: Job, directory: Path) -> tuple[int, float]:
         trainer = MwSTrainer(
@@ -276,25 +260,19 @@ class TrainedSystems:
             types=job.spec.words == "types",
             show_progress=False,
         )
-        evidence = self._evidence_for(trainer)
+        evidence, seconds = (None, 0.0) if trainer.is_classic else self._evidence
         started = time.perf_counter()
         trained = trainer.trained(self.counts, evidence=evidence)
         trained.save(directory)
-        seconds = time.perf_counter() - started
-        used = trained.training.evidence is not None
-        return trained.backend.get_vocab_size(), seconds + self._evidence_seconds if used else seconds
+        return trained.backend.get_vocab_size(), seconds + time.perf_counter() - started
 
-    def _evidence_for(self, trainer: MwSTrainer) -> Evidence | None:
-        """Find the evidence once for the whole run: it depends on neither vocabulary size nor composition."""
-        if trainer.is_classic:
-            return None
-        if self._evidence is None:
-            from mws_hf.learn.group_evidence import find_evidence
+    @cached_property
+    def _evidence(self) -> tuple[Evidence, float]:
+        """The evidence, which depends on neither vocabulary size nor composition, and the seconds it took."""
+        from mws_hf.learn.group_evidence import find_evidence
 
-            started = time.perf_counter()
-            self._evidence = find_evidence(self.counts, trainer)
-            self._evidence_seconds = time.perf_counter() - started
-        return self._evidence
+        started = time.perf_counter()
+        return find_evidence(self.counts, MwSTrainer(show_progress=False)), time.perf_counter() - started
 
     def _train_rival(self, job: Job, directory: Path) -> tuple[int, float]:
         started = time.perf_counter()
@@ -325,38 +303,47 @@ def _installed(systems: Sequence[SystemSpec]) -> Sequence[SystemSpec]:
     return systems
 
 
-def _measure(
-    directory: Path, golds: Sequence[Gold], texts: tuple[list[str], list[str] | None] | None
-) -> tuple[dict[str, Cuts], dict[str, float | None] | None]:
-    """Cut the words of all gold files, and score the text where the system has a tokenizer."""
-    opened = open_tokenizer(rivals.saved(directory), by_class=True)
-    cuts = {gold.name: opened.cut([entry.word for entry in gold.words]) for gold in golds}
-    if texts is None or opened.is_segmenter:
-        return cuts, None
-    lines, train = texts
+def _measured(
+    training: TrainedSystems,
+    jobs: Sequence[Job],
+    golds: Sequence[Gold],
+    texts: tuple[list[str], list[str] | None] | None,
+    show_progress: bool,
+) -> Iterator[tuple[TokenizerRow, dict[str, Cuts]]]:
+    """Train each system; yield its figures and how it cuts the words of each gold file."""
+    for number, job in enumerate(jobs, 1):
+        if show_progress:
+            sys.stderr.write(f"{job.title}: {number} of {len(jobs)}\n")
+        try:
+            record = training.train(job)
+        except MwSError as error:  # one rival may refuse a size that suits the others
+            logger.warning("%s is left out: %s", job.title, error)
+            continue
+        directory = training.directory(job)
+        opened = open_tokenizer(rivals.saved(directory), by_class=True)
+        cuts = {gold.name: opened.cut([entry.word for entry in gold.words]) for gold in golds}
+        text = None if texts is None or opened.is_segmenter else _text_scores(opened, *texts)
+        where = directory.relative_to(training.output).as_posix()
+        yield TokenizerRow(job.spec.label, job.vocab_size, record["n_tokens"], record["seconds"], where, text), cuts
+
+
+def _text_scores(opened: Opened, lines: list[str], train: list[str] | None) -> dict[str, float | None]:
     found: dict[str, Any] = asdict(score_text(opened, lines))
     if train is not None:
         bits = ngram_bits(opened, train, [line for line in lines if line])
         found |= {"bits_per_byte": bits.value, "restored_lines": float(bits.restored.mean())}
-    return cuts, {name: None if math.isnan(value) else value for name, value in found.items()}
+    return {name: None if math.isnan(value) else value for name, value in found.items()}
 
 
-def _about(gold: Gold) -> dict[str, Any]:
-    return {"name": gold.name, "words": len(gold.words), "lines": gold.lines, "left_out": len(gold.problems)}
-
-
-def _scored(gold: Gold, tokenizers: Sequence[TokenizerRow], cuts: Sequence[Cuts], resamples: int) -> list[Row]:
-    tables = [word_table(gold.words, pieces) for pieces in cuts]
+def _scored(gold: Gold, found: Sequence[tuple[TokenizerRow, dict[str, Cuts]]], resamples: int) -> list[Row]:
+    tables = [word_table(gold.words, cuts[gold.name]) for _, cuts in found]
     resampled = bootstrap_f1(tables, resamples)
+    tokenizers = [tokenizer for tokenizer, _ in found]
     rows = []
-    for index, (tokenizer, table) in enumerate(zip(tokenizers, tables, strict=True)):
-        low, high = interval(resampled[index])
-        row = Row(tokenizer, gold.name, summarize(table), low, high)
-        reference = _reference(tokenizer, tokenizers)
-        if reference is not None:
-            ahead = difference(tables[reference], table, resampled[reference], resampled[index])
-            row = replace(row, mws_ahead=ahead)
-        rows.append(row)
+    for tokenizer, table, drawn in zip(tokenizers, tables, resampled, strict=True):
+        at = _reference(tokenizer, tokenizers)
+        ahead = None if at is None else difference(tables[at], table, resampled[at], drawn)
+        rows.append(Row(tokenizer, gold.name, summarize(table), *interval(drawn), ahead))
     return rows
 
 

@@ -37,10 +37,6 @@ class Measure(NamedTuple):
         value = scores.get(self.key) if isinstance(scores, dict) else getattr(scores, self.key)
         return "" if value is None else number_cell(value, self.form)
 
-    def best(self, values: list[float]) -> float | None:
-        """Return the best of some values; None where there are none."""
-        return (min if self.better == "down" else max)(values, default=None)
-
 
 def number_cell(value: float, form: str = ".3f") -> str:
     """Write a figure; a dash where it is NaN, since there is nothing to measure."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import add
 
 import regex
@@ -68,7 +68,7 @@ class PairLearner:
         self._ids: dict[str, str] = {}
         self._words = ["".join(self._ids.setdefault(s, chr(len(self._ids))) for s in word) for word in words]
         self._weights = list(weights)
-        self.tokens = list(self._ids)
+        self._tokens = list(self._ids)
         self._sizes = dict.fromkeys(self._ids.values(), 1)
         self._used: Counter[str] = Counter()
         self._pairs: Counter[str] = Counter()
@@ -84,33 +84,23 @@ class PairLearner:
         self._heap: list[tuple[Key, str]] = []
         self._queue(self._pairs)
 
-    def token_counts(self) -> dict[str, int]:
-        """Count how often each token occurs in the corpus as it is cut now."""
-        return {token: self._used[symbol] for token, symbol in self._ids.items()}
-
-    def merge_best(self) -> tuple[str, str] | None:
-        """Merge the best pair everywhere, left to right; None when no pair is left."""
-        while self._heap:
+    def merges(self, limit: int) -> list[tuple[str, str]]:
+        """Merge the best pair everywhere, left to right, at most `limit` times; list the merges, best first."""
+        found: list[tuple[str, str]] = []
+        while self._heap and len(found) < limit:
             key, pair = heapq.heappop(self._heap)
             if self._queued.get(pair) != key or self._pairs[pair] <= 0:
                 continue
-            left, right = (self.tokens[ord(symbol)] for symbol in pair)
+            left, right = (self._tokens[ord(symbol)] for symbol in pair)
             product = self._join(left, right)
             if product in self._ids:
                 continue
             if self._key(pair) == key:
                 self._merge(pair, product)
-                return left, right
-            self._queue([pair])
-        return None
-
-    def merges(self, limit: int) -> Iterator[tuple[str, str]]:
-        """Merge at most `limit` times and list the merges, best first."""
-        for _ in range(limit):
-            merge = self.merge_best()
-            if merge is None:
-                return
-            yield merge
+                found.append((left, right))
+            else:
+                self._queue([pair])
+        return found
 
     def _key(self, pair: str) -> Key:
         """Return the key that orders pairs: score, then word and place (in initial symbols) of the first occurrence."""
@@ -136,8 +126,8 @@ class PairLearner:
                     self._pairs_with[symbol].add(pair)
 
     def _merge(self, pair: str, product: str) -> None:
-        made = self._ids[product] = chr(len(self.tokens))
-        self.tokens.append(product)
+        made = self._ids[product] = chr(len(self._tokens))
+        self._tokens.append(product)
         self._sizes[made] = sum(map(self._sizes.__getitem__, pair))
         for number in self._holders.pop(pair):
             old, weight = self._words[number], self._weights[number]
@@ -203,7 +193,7 @@ def learn_end_of_word(words: Mapping[str, int], n_merges: int, mark: str = SUFFI
     `mark` is the symbol after the last character of each word. Fewer merges come out when no pair is left.
     """
     learner = PairLearner([[*word, mark] for word in words], words.values(), frequency, str.__add__)
-    return list(learner.merges(n_merges))
+    return learner.merges(n_merges)
 
 
 def build_end_of_word(task: Task) -> Tokenizer:

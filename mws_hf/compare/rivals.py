@@ -35,11 +35,10 @@ Model: TypeAlias = Tokenizer | MorfessorModel
 class System:
     """A rival system."""
 
-    description: str
     build: Callable[..., Model]  # of a `Task` and options
-    reserved: tuple[str, ...] = ()  # special tokens it adds to the ones asked for
-    sized: bool = True  # whether the vocabulary size has an effect
     needs: str | None = None  # a library beyond those of the package
+    sized: bool = True  # whether the vocabulary size has an effect
+    reserved: tuple[str, ...] = ()  # special tokens it adds to the ones asked for
 
     @property
     def installed(self) -> bool:
@@ -48,47 +47,30 @@ class System:
 
 
 RIVALS: dict[str, System] = {
-    "bpe-byte": System("byte-level BPE by frequency, GPT-2 style", bpe.build_byte_bpe),
-    "bpe-character": System(
-        "character-level BPE by frequency; pre-tokenizer and byte fallback as MwS", bpe.build_character_bpe
-    ),
-    "morph-bpe": System(
-        "character-level BPE inside the segments of Morfessor (MorphBPE, no labels)",
-        morfessor.build_morph_bpe,
-        needs=MORFESSOR,
-    ),
-    "bpe-end-of-word": System("BPE with </w> after each word, merges by frequency", bpe.build_end_of_word),
-    "bpe-low-line": System(
-        "the same with a final ▁, lower-cased, trailing punctuation stripped", bpe.build_final_low_line
-    ),
-    "wordpiece": System("WordPiece by the trainer of tokenizers (frequency)", word_piece.build_library),
-    "wordpiece-likelihood": System("WordPiece, highest b/(u_l*u_r) first", word_piece.build_likelihood),
-    "wordpiece-top-down": System(
-        "WordPiece from long substrings down, as TensorFlow Text", word_piece.build_top_down, word_piece.RESERVED
-    ),
-    "unigram": System("Unigram by EM and pruning, with byte fallback", sentence_piece.build_unigram),
-    "sentencepiece-bpe": System(
-        "SentencePiece BPE: NFKC, word mark ▁", sentence_piece.build_sentence_piece_bpe, needs=SENTENCEPIECE
-    ),
-    "sentencepiece-unigram": System(
-        "SentencePiece Unigram: NFKC, word mark ▁", sentence_piece.build_sentence_piece_unigram, needs=SENTENCEPIECE
-    ),
-    "sentencepiece-unigram-identity": System(
-        "the same without normalization, every space kept: lossless",
-        sentence_piece.build_lossless_unigram,
-        needs=SENTENCEPIECE,
-    ),
-    "morfessor": System(
-        "Morfessor 2.0 Baseline on 30,000 words at most, a sample",
-        morfessor.build_morfessor,
-        sized=False,
-        needs=MORFESSOR,
-    ),
-    "morfessor-frequent": System(
-        "the same on the most frequent ones, each once", morfessor.build_frequent, sized=False, needs=MORFESSOR
-    ),
-    "characters": System("every character a token", bpe.build_characters, sized=False),
-    "words": System("the most frequent words, all others unknown", bpe.build_words),
+    # BPE by frequency: over bytes, as GPT-2; over characters, with pre-tokenizer and byte fallback as MwS; inside the
+    # segments of Morfessor (MorphBPE, no labels); with </w> after each word; with a final ▁, lower-cased, trailing
+    # punctuation stripped
+    "bpe-byte": System(bpe.build_byte_bpe),
+    "bpe-character": System(bpe.build_character_bpe),
+    "morph-bpe": System(morfessor.build_morph_bpe, MORFESSOR),
+    "bpe-end-of-word": System(bpe.build_end_of_word),
+    "bpe-low-line": System(bpe.build_final_low_line),
+    # WordPiece: by the trainer of `tokenizers` (frequency); highest b/(u_l*u_r) first; from long substrings down, as
+    # TensorFlow Text
+    "wordpiece": System(word_piece.build_library),
+    "wordpiece-likelihood": System(word_piece.build_likelihood),
+    "wordpiece-top-down": System(word_piece.build_top_down, reserved=word_piece.RESERVED),
+    # Unigram by EM and pruning, with byte fallback; SentencePiece with NFKC; without normalization, every space kept
+    "unigram": System(sentence_piece.build_unigram),
+    "sentencepiece-bpe": System(sentence_piece.build_sentence_piece_bpe, SENTENCEPIECE),
+    "sentencepiece-unigram": System(sentence_piece.build_sentence_piece_unigram, SENTENCEPIECE),
+    "sentencepiece-unigram-identity": System(sentence_piece.build_lossless_unigram, SENTENCEPIECE),
+    # Morfessor 2.0 Baseline on 30,000 words at most: a sample; the most frequent ones, each once
+    "morfessor": System(morfessor.build_morfessor, MORFESSOR, sized=False),
+    "morfessor-frequent": System(morfessor.build_frequent, MORFESSOR, sized=False),
+    # the ends: every character a token; the most frequent words, all others unknown
+    "characters": System(bpe.build_characters, sized=False),
+    "words": System(bpe.build_words),
 }
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import io
 import json
 import tempfile
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -89,13 +88,12 @@ def train_model(
     task: Task,
     *,
     character_coverage: float = 0.9995,
-    user_defined_symbols: Sequence[str] = (),
     normalization: Literal["nfkc", "identity"] = "nfkc",
 ) -> bytes:
     """Train on word<TAB>count lines with the word mark ``▁``; return the library's model file.
 
     Special tokens become control symbols. `character_coverage` is the share of character occurrences that get a token;
-    the others fall back to bytes. `user_defined_symbols` are always one token.
+    the others fall back to bytes.
     The normalization "identity" also keeps every space: decoding then gives the text back.
     """
     spm = needed("sentencepiece")
@@ -117,7 +115,6 @@ def train_model(
                 add_dummy_prefix=False,
                 character_coverage=character_coverage,
                 control_symbols=[token for token in task.special_tokens if token not in ("<unk>", "<s>", "</s>")],
-                user_defined_symbols=list(user_defined_symbols),
                 byte_fallback=True,
                 num_threads=_THREADS,
                 minloglevel=2,

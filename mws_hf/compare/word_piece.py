@@ -123,17 +123,6 @@ class Substrings:
         # sums of integers below 2^53 are exact in the float64 that bincount adds in
         return np.bincount(level.nodes, weight, len(level.parent)).astype(np.int64)
 
-    def counts(self, threshold: int | None = None) -> dict[str, int]:
-        """Count every substring; with a threshold, less the counts of the kept pieces that begin with it."""
-        counts = [self._count(level) for level in self.levels]
-        return {
-            self._spell(level, length, node): int(count)
-            for length, (level, of_level) in enumerate(
-                zip(self.levels, counts if threshold is None else self._effective(counts, threshold), strict=True), 1
-            )
-            for node, count in enumerate(of_level)
-        }
-
     def learn(self, threshold: int) -> list[tuple[int, Longs, Longs]]:
         """Choose the pieces at one threshold: (length, nodes, effective counts) by length; all characters are in."""
         active = None

@@ -34,9 +34,7 @@ GOLD = {language: (*names, *PARAMA.get(language, ())) for language, names in GOL
 GOLD |= {"rus-lexicon": ("rus.tikhonov",), "lat": ("lat.sigmorphon2022",)}
 ALL_WORDS = "morfessor-all:types"
 MORFESSOR = ("morfessor:types", "morfessor-frequent:text", ALL_WORDS)
-rivals.RIVALS["morfessor-all"] = rivals.System(
-    "Morfessor on all words", partial(build_frequent, max_types=10**9), sized=False, needs="morfessor"
-)
+rivals.RIVALS["morfessor-all"] = rivals.System(partial(build_frequent, max_types=10**9), "morfessor", sized=False)
 SYSTEMS = (
     "mws", "mws-morphs", "mws-classic", "bpe-character:types", "bpe-character:text", "bpe-byte:text", "morph-bpe:types",
     "wordpiece:types", "unigram:types", "unigram:text", "sentencepiece-bpe:text", "sentencepiece-unigram:types",

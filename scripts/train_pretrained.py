@@ -26,8 +26,7 @@ from typing import Any
 
 import numpy as np
 from lab.systems import UNIGRAM
-from pretrained_card import results, sections
-from pretrained_index import CARDS, write_index
+from pretrained_card import CARDS, results, sections, write_index
 from pretrained_sources import GOLD, GOLD_SOURCES, NOVELS, WORDS, sources_of, texts_of
 
 from mws_hf import MwSTrainer, WordCounts

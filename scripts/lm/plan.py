@@ -112,9 +112,8 @@ def finer_runs(size: int) -> list[Run]:
 def answers_in_print(size: int, other_rate: float) -> list[Run]:
     """List what MeLLM 2026 and LREC 2026 ask for in Hungarian; what answers soonest comes first.
 
-    The default, byte-level BPE, MorphBPE and SentencePiece Unigram at `size`, 16,000 and 32,000 entries: at equal
-    bytes, at equal operations (those of byte-level BPE), and once at the neighbouring rate. What counts as success was
-    said in the diary (25 November 2026) before the first run.
+    Four systems at three sizes, at equal bytes, at equal operations (those of byte-level BPE), and once at the
+    neighbouring rate. What counts was said before the first run (diary, 25 November 2026).
     """
     systems = (DEFAULT, RIVALS[0], MORPH_BPE, UNIGRAM)
     matched = (DEFAULT, MORPH_BPE, UNIGRAM)
@@ -131,14 +130,9 @@ def works_preset(
 ) -> Preset:
     """The second plan: whole works held out, the strongest rivals, MwS with something taken away (`ablations`).
 
-    What was said before the first run: the claim is that morphology helps a language model. It stands if in two
-    languages the default has fewer bits per byte than SentencePiece's Unigram **and** than MwS with shuffled evidence,
-    each with a 95 % t interval that leaves out 0, and if in the control, German or English, the default is not behind
-    byte-level BPE. Whatever comes is reported. The peak rate is the one that the sweeps on single lines (lm_rus,
-    lm_hun) found best for byte-level BPE, Unigram and the default alike. Each system is tried once at the neighbouring
-    rate, on works kept for that. At 32,000 entries one seed was planned; two more were added once time allowed, before
-    the first of the default was read. Products are computed in float32, which a processor without bfloat16 units does
-    in half the time.
+    What counts was said before the first run (decisions.md, 23 November 2026). The peak rate is the best of byte-level
+    BPE, Unigram and the default alike in the sweeps on single lines (lm_rus, lm_hun); each system is tried once at the
+    neighbouring rate, on works kept for that. float32 takes half the time on a processor without bfloat16 units.
     """
     size, core = 8000, (*RIVALS, DEFAULT)
     other = next(each for each in FIRST_RATES if each != rate)

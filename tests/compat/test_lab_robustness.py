@@ -7,7 +7,7 @@ import random
 import unicodedata
 
 import pytest
-from lab import made_up, noise
+from lab import made_up
 from lab.cells import Experiment, Place, measure
 
 from mws_hf import WordCounts
@@ -72,16 +72,16 @@ def test_noise_adds_a_tenth_and_takes_nothing_away():
     donor = WordCounts.from_mapping(
         {f" {w.upper()[::-1].lower()}q": 3 for w in make_language(seed=9)}, pattern=DEFAULT_PATTERN
     )
-    for kind in noise.KINDS:
-        noisy = noise.polluted(clean, donor, [kind])
+    for kind in made_up.KINDS:
+        noisy = made_up.polluted(clean, donor, [kind])
         before, after = dict(clean.items()), dict(noisy.items())
         assert all(after[word] >= n for word, n in before.items())
         added = noisy.total - clean.total
         forms = {"foreign": 3, "capitals": 2}.get(kind, 1)
         assert added >= forms * round(0.1 * len(words)), kind  # a form may be several pre-tokens
-        assert noise.polluted(clean, donor, [kind]) == noisy
+        assert made_up.polluted(clean, donor, [kind]) == noisy
         assert all(split(word) == [word] for word in noisy.words)
-    everything = noise.polluted(clean, donor, list(noise.KINDS))
+    everything = made_up.polluted(clean, donor, list(made_up.KINDS))
     assert len(everything) > 1.35 * len(clean)
 
 

@@ -26,11 +26,11 @@ def run(*arguments):
 
 def test_the_index_is_that_of_the_folders(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "scripts"))
-    from pretrained_index import index
+    from pretrained_card import index
 
     rows = json.loads((ROOT / "scripts/results/pretrained.json").read_text(encoding="utf-8"))["rows"]
     written = json.loads(places.INDEX.read_text(encoding="utf-8"))["tokenizers"]
-    assert written == index(CARDS, rows), "run `python scripts/pretrained_index.py`"
+    assert written == index(CARDS, rows), "run `python scripts/pretrained_card.py`"
     assert {row["name"] for row in written} == {path.name for path in CARDS.iterdir()}
     for row in rows:
         (entry,) = [each for each in written if each["name"] == row["name"]]

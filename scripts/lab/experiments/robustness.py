@@ -17,8 +17,7 @@ import regex
 
 from lab.cells import Cell, Place, Row
 from lab.data import GOLDS, cut, mixed
-from lab.made_up import made_up_lists
-from lab.noise import KINDS, polluted
+from lab.made_up import KINDS, made_up_lists, polluted
 from lab.systems import train_system
 from lab.tables import groups, where
 from mws_hf import WordCounts

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pretrained_index import CARDS
+from pretrained_card import CARDS
 from pretrained_sources import WORDS, texts_of
 
 from lab.cells import Cell, Place, Row, beside

@@ -20,7 +20,7 @@ from mws_hf.errors import brief
 from mws_hf.text.markdown import cell
 from mws_hf.tokenizer.layout import CARD_FILE
 from mws_hf.tokenizer.opened import open_tokenizer
-from mws_hf.tokenizer.training_record import rare_entries_said, read_record
+from mws_hf.tokenizer.training_record import rare_entries_said
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult, ModelCardData
@@ -51,7 +51,7 @@ def _known(tokenizer: Any, backend: Tokenizer) -> tuple[Mapping[str, Any], CardF
     if tokenizer.__dict__.get("training") is not None:
         return tokenizer.training.settings, CardFacts()
     place = Path(getattr(tokenizer, "name_or_path", "") or "absent")
-    return read_record(place, backend) or {}, read_facts(place, backend) or CardFacts()
+    return open_tokenizer(tokenizer).record or {}, read_facts(place, backend) or CardFacts()
 
 
 def stage_own_card(tokenizer: Any, stage: Path, directory: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from mws_hf.tokenizer.training_record import read_part, write_part
+from mws_hf.tokenizer.training_record import read_record, write_part
 
 _PART = "card"
 
@@ -72,8 +72,8 @@ def _without_surrogates(text: str) -> str:
 
 def read_facts(directory: Path, backend: Tokenizer) -> CardFacts | None:
     """Read the facts kept beside a tokenizer; None where the record, if any, keeps none."""
-    part = read_part(directory, backend, _PART)
-    return None if part is None else CardFacts.of(part)
+    part = read_record(directory, backend).get(_PART)
+    return CardFacts.of(part) if isinstance(part, dict) else None
 
 
 def write_facts(directory: Path, backend: Tokenizer, facts: CardFacts) -> None:

@@ -48,7 +48,7 @@ from mws_hf.tokenizer.layout import (
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
 from mws_hf.tokenizer.rows import per_layer_rows, stored_tensors, vocabulary_tables
 from mws_hf.tokenizer.spec import Spec, has_leading_space, parts_of, split_of, without_limits
-from mws_hf.tokenizer.training_record import belongs, rare_entries_said
+from mws_hf.tokenizer.training_record import rare_entries_said, read_record
 
 REPLACING_TYPES = {
     *("qwen2", "qwen3_5", "qwen3_5_moe", "qwen3_5_moe_text", "qwen4_exp", "hyperclovax_vision_v2", "siglip2"),
@@ -252,7 +252,7 @@ def _configured(look: _Look) -> Iterator[Finding]:
 
 def _of_others(look: _Look) -> Iterator[Finding]:
     """Find what another tokenizer left in the directory: a record with its card, or what some programs read instead."""
-    if (look.directory / RECORD_FILE).is_file() and not belongs(look.directory, look.backend):
+    if (look.directory / RECORD_FILE).is_file() and not read_record(look.directory, look.backend):
         message = f"{RECORD_FILE} is the record of other merges, and a card would tell its figures; remove it"
         yield Finding("error", "other-record", message)
     for name in files(look.directory, Of.FOREIGN):

@@ -148,9 +148,6 @@ def _is_charsmap(text: Any) -> bool:
     return len(raw) > 4 and size % 4 == 0 and 0 < size <= len(raw) - 4
 
 
-_FILES = (CONFIG_FILE, TOKENIZER_FILE, "vocabulary.json", "merges.json", "special_tokens_map.json")
-
-
 def load_json(path: Path) -> Any:
     """Read a JSON file; the MwSError of a damaged one names the line."""
     try:
@@ -219,15 +216,13 @@ def check_directory(name: str | os.PathLike[str]) -> None:
     if not path.exists():
         return
     directory = path if path.is_dir() else path.parent
-    file = directory / TOKENIZER_FILE
-    if not file.is_file() and not (directory / "vocabulary.json").is_file():
+    for each in files(directory, Of.TOKENIZER, Of.SETTINGS):
+        if each.suffix == ".json":
+            load_settings(directory / each)
+    if (directory / TOKENIZER_FILE).is_file():
+        open_file(directory / TOKENIZER_FILE)
+    elif not (directory / NOTEBOOK_FILES[0]).is_file():
         refuse_empty(str(directory))
-    for each in _FILES:
-        content = load_json(directory / each) if (directory / each).is_file() else {}
-        if not isinstance(content, dict) and each != "merges.json":  # merges may be a bare list
-            raise MwSError(f"{directory / each}: not a JSON object; save the tokenizer again")
-    if file.is_file():
-        open_file(file)
 
 
 def refuse_empty(name: str | None, place: Path | None = None) -> None:

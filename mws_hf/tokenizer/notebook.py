@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,13 @@ from mws_hf.text.pattern import GPT4_PATTERN
 from mws_hf.text.sample_texts import sample_texts
 from mws_hf.text.special import BYTE_TOKENS, check_special_tokens, special_settings
 from mws_hf.tokenizer.backend import build_backend, check_ids, check_merges, is_byte_level, pattern_of, tables_of
+from mws_hf.tokenizer.export import compare_ids
 from mws_hf.tokenizer.file import load_json
+from mws_hf.tokenizer.layout import NOTEBOOK_FILES
 from mws_hf.tokenizer.opened import open_tokenizer
 from mws_hf.tokenizer.spec import without_limits
 
-VOCABULARY_FILE = "vocabulary.json"
-MERGES_FILE = "merges.json"
+VOCABULARY_FILE, MERGES_FILE = NOTEBOOK_FILES
 _MOST_HOLES = 1_000_000
 
 
@@ -81,7 +83,10 @@ def export_notebook(tokenizer: Any, directory: str | os.PathLike[str]) -> tuple[
         if backend.normalizer is not None:
             raise MwSError(f"its normalizer ({type(backend.normalizer).__name__}) would be lost")
         pattern = pattern_of(backend)
-        _check_same(backend, _backend_of(vocab, merges, pattern)[0])
+        plain, again = without_limits(backend), _backend_of(vocab, merges, pattern)[0]
+        texts = [*sample_texts(), *(f"{token} {token} b{token}" for token in sorted(vocab))]
+        ids_of, text_of = (lambda text: plain.encode(text).ids), partial(plain.decode, skip_special_tokens=False)
+        compare_ids(again, texts, ids_of, text_of).refuse("import_notebook")
     document = {"merges": merges} if pattern == GPT4_PATTERN else {"merges": merges, "pattern": pattern}
     with staged(Path(directory), head=VOCABULARY_FILE) as stage:
         write_text(stage / VOCABULARY_FILE, json.dumps(dict(sorted(vocab.items(), key=lambda item: item[1]))))
@@ -117,19 +122,6 @@ def _backend_of(
             raise MwSError(f"special token {token!r} is an ordinary token of the merges; choose another")
     special = sorted(special, key=lambda token: vocab[token])
     return build_backend(_complete_vocab(vocab, merges), merges, pattern, special_tokens=special), special
-
-
-def _check_same(backend: Tokenizer, again: Tokenizer) -> None:
-    """Compare two backends on every token of the first, alone and within a text, and on sample texts."""
-    plain = without_limits(backend)
-    tokens = sorted(plain.get_vocab(with_added_tokens=True))
-    texts = [*sample_texts(), *tokens, *(f"a {token} b{token}" for token in tokens)]
-    for text, old, new in zip(texts, plain.encode_batch(texts), again.encode_batch(texts), strict=True):
-        if old.ids != new.ids:
-            raise MwSError(f"{text!r} would get the ids {new.ids[:6]}... instead of {old.ids[:6]}...")
-        lost, kept = (each.decode(old.ids, skip_special_tokens=False) for each in (again, plain))
-        if lost != kept:
-            raise MwSError(f"the ids of {text!r} would decode to {lost!r} instead of {kept!r}")
 
 
 def _complete_vocab(vocab: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> dict[str, int]:

@@ -25,7 +25,7 @@ from mws_hf.tokenizer.file import load_settings, open_file, read_spec, refuse_em
 from mws_hf.tokenizer.layout import CONFIG_FILE, EVIDENCE_FILE, MODEL_FILE, TOKENIZER_FILE, Of, is_of
 from mws_hf.tokenizer.places import fetch_record, tokenizer_place
 from mws_hf.tokenizer.spec import EMPTY_TEMPLATE, Spec, set_part, without_limits
-from mws_hf.tokenizer.training_record import kinds_by_rank, kinds_in, whole_record
+from mws_hf.tokenizer.training_record import kinds_by_rank, kinds_in, read_record
 
 Isolated = Literal["space", "none"]
 Span: TypeAlias = tuple[int, int]
@@ -109,7 +109,7 @@ class Opened:
         if training is not None and hasattr(training, "settings"):
             return {"settings": training.settings}
         folder = self._folder_with_record
-        return {} if folder is None else whole_record(folder, self.backend)
+        return {} if folder is None else read_record(folder, self.backend)
 
     @cached_property
     def _folder_with_record(self) -> Path | None:
@@ -205,12 +205,7 @@ class Opened:
     @cached_property
     def adds_space(self) -> bool:
         """Whether the tokenizer itself puts a word mark before a text (SentencePiece's dummy prefix)."""
-        if self._is_slow:
-            return "".join(self.encode(["a"])[0].tokens)[:1] in _MARKS
-        normalizer, splitter = self.backend.normalizer, self.backend.pre_tokenizer
-        text = "a" if normalizer is None else normalizer.normalize_str("a")  # one of several is false in old versions
-        pieces = [(text, (0, 1))] if splitter is None else splitter.pre_tokenize_str(text)
-        return bool(pieces) and pieces[0][0][:1] in _MARKS
+        return "".join(self.encode(["a"])[0].tokens).startswith(_MARKS)
 
     @cached_property
     def before(self) -> str:
@@ -287,8 +282,8 @@ def open_tokenizer(source: Any, *, by_class: bool = False, name: str | None = No
         source: a directory, a tokenizer.json, a SentencePiece model or a directory with nothing else, a Morfessor model
             saved as text (``morfessor-train -S``), a file in a format of `mws_hf.corpus.segmentations`, the name of a
             pretrained tokenizer, a Hub name; an object of `tokenizers` or transformers; or a function word -> pieces.
-        by_class: cut as the class does that tokenizer_config.json names,
-            which may cut otherwise than tokenizer.json alone; one with code of its own is never run.
+        by_class: cut as the class does that tokenizer_config.json names, which may cut otherwise than tokenizer.json
+            alone; one with code of its own is never run.
         name: what messages and tables call it; by default the source as it was given.
 
     Raises:

@@ -35,34 +35,14 @@ def record_bytes(settings: Mapping[str, Any], merges: str) -> bytes:
 
 def write_part(directory: Path, backend: Tokenizer, name: str, part: Mapping[str, Any]) -> None:
     """Put a part into the record of a tokenizer; the other parts stay, unless they are those of another tokenizer."""
-    record = whole_record(directory, backend) or {"merges": merges_digest(backend)}
+    record = read_record(directory, backend) or {"merges": merges_digest(backend)}
     write_text(directory / FILE, _text(record | {name: part}))
 
 
-def read_part(directory: Path, backend: Tokenizer, name: str) -> dict[str, Any] | None:
-    """Read a part of a tokenizer's record; None where there is no such part, no record, or another tokenizer's."""
-    part = whole_record(directory, backend).get(name)
-    return part if isinstance(part, dict) else None
-
-
-def read_record(directory: Path, backend: Tokenizer) -> dict[str, Any] | None:
-    """Read the settings that the tokenizer in `directory` was learnt with; None where `read_part` finds none."""
-    return read_part(directory, backend, "settings")
-
-
-def belongs(directory: Path, backend: Tokenizer) -> bool:
-    """Return whether the record in a directory is of this tokenizer's merges."""
-    return bool(whole_record(directory, backend))
-
-
-def whole_record(directory: Path, backend: Tokenizer) -> dict[str, Any]:
-    """Read the whole record; empty where there is none, or another tokenizer's."""
-    if not (directory / FILE).is_file():
-        return {}
-    record = load_json(directory / FILE)
-    if not isinstance(record, dict) or record.get("merges") != merges_digest(backend):
-        return {}
-    return record
+def read_record(directory: Path, backend: Tokenizer) -> dict[str, Any]:
+    """Read the record of the tokenizer in a directory; empty where there is none, or another tokenizer's."""
+    record = load_json(directory / FILE) if (directory / FILE).is_file() else None
+    return record if isinstance(record, dict) and record.get("merges") == merges_digest(backend) else {}
 
 
 def _text(record: Mapping[str, Any]) -> str:
@@ -80,11 +60,12 @@ def added_record(backend: Tokenizer, merges: int, found: Mapping[str, int]) -> d
 
 
 def kinds_in(record: Mapping[str, Any]) -> list[tuple[str, int]]:
-    """Return the kinds of the last merges that a whole record tells of, in order, and how many there are of each."""
+    """Return the kinds of the last merges that a record tells of, in order, and how many there are of each."""
     settings = record.get("settings")
-    if isinstance(settings, dict):
-        return _numbers(settings.get("merges"), KINDS)
-    return _numbers(record.get("added"), ADDED_KINDS)
+    found = settings.get("merges") if isinstance(settings, dict) else record.get("added")
+    if not isinstance(found, dict) or not all(isinstance(number, int) for number in found.values()):
+        return []
+    return [(kind, found[kind]) for kind in (*KINDS, *ADDED_KINDS) if kind in found]
 
 
 def kinds_by_rank(kinds: Sequence[tuple[str, int]], n_merges: int) -> list[str]:
@@ -96,12 +77,6 @@ def kinds_by_rank(kinds: Sequence[tuple[str, int]], n_merges: int) -> list[str]:
     kinds_listed = [kind for kind, number in kinds for _ in range(number)]
     named = [""] * (n_merges - len(kinds_listed)) + kinds_listed
     return named[len(named) - n_merges :]
-
-
-def _numbers(found: Any, kinds: Sequence[str]) -> list[tuple[str, int]]:
-    if not isinstance(found, dict) or not all(isinstance(number, int) for number in found.values()):
-        return []
-    return [(kind, found[kind]) for kind in kinds if kind in found]
 
 
 def rare_entries_said(rare_entries: Mapping[str, float] | None) -> str:

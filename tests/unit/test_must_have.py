@@ -129,7 +129,7 @@ def test_a_vocabulary_that_is_full_makes_room(tmp_path):
     plain, asked = small.train(TEXT), MwSTrainer(vocab_size=280, tokens=["XQZ"], show_progress=False).train(TEXT)
     assert len(plain) == len(asked) == 280 and asked.tokenize("XQZ") == ["XQZ"]
     asked.save_pretrained(tmp_path)
-    assert read_record(tmp_path, asked.backend_tokenizer)["tokens"] == ["XQZ"]
+    assert read_record(tmp_path, asked.backend_tokenizer)["settings"]["tokens"] == ["XQZ"]
     assert open_tokenizer(tmp_path).kinds[-1] == ("required", 2)
 
 

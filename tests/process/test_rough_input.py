@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -12,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from mws_hf import MwSError, import_notebook
 from mws_hf.corpus.blocks import LITTLE
 from tests.in_process import mws
 from tests.short_text import TEXT
@@ -28,13 +26,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (path / "corpus.txt").write_text(TEXT, encoding="utf-8")
     assert mws("train", path / "corpus.txt", "--n-merges", 50, "--output", path / "t", "--quiet").returncode == 0
     return path
-
-
-def one_line(done: subprocess.CompletedProcess[str]) -> str:
-    """What stderr says, which must be one line about a mistake."""
-    assert done.returncode == 2, done.stderr
-    assert done.stderr.startswith("error: ") and done.stderr.count("\n") == 1, done.stderr
-    return done.stderr
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
@@ -81,39 +72,6 @@ def test_ctrl_c_says_that_encoding_goes_on(folder: Path, tmp_path: Path):
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=120)
     assert process.returncode == 130 and errors.strip() == "interrupted; the same command goes on from here"
-
-
-def test_standard_input_that_is_no_text(folder: Path):
-    for arguments in (["segment", folder / "t"], ["train", "-", "--output", folder / "u"]):
-        command = [sys.executable, "-c", RUN, *map(str, arguments)]
-        done = subprocess.run(command, capture_output=True, input=b"good\nb\xe4d\n")
-        assert done.returncode == 2 and b"-:2: " in done.stderr and b"Traceback" not in done.stderr, done.stderr
-    assert not (folder / "u").exists()
-
-
-@pytest.mark.parametrize("damage", ["null", "[]", DEEP, '{"eos_token": '])
-def test_a_damaged_configuration_is_named(damage: str, folder: Path, tmp_path: Path):
-    shutil.copytree(folder / "t", tmp_path / "t")
-    (tmp_path / "t" / "tokenizer_config.json").write_text(damage, encoding="utf-8")
-    for arguments in (
-        ["segment", tmp_path / "t", "читал"],
-        ["encode", tmp_path / "t", folder / "corpus.txt", "--output", tmp_path / "ids"],
-        ["evaluate", tmp_path / "t", "--text", folder / "corpus.txt"],
-        ["export", tmp_path / "t", "--format", "notebook", "--output", tmp_path / "notebook"],
-    ):
-        assert "tokenizer_config.json" in one_line(mws(*arguments))
-    assert not (tmp_path / "ids").exists() and not (tmp_path / "notebook").exists()
-
-
-def test_deeply_nested_json_is_named(folder: Path, tmp_path: Path):
-    (tmp_path / "deep.jsonl").write_text('{"text": "кот"}\n' + DEEP + "\n", encoding="utf-8")
-    said = one_line(mws("train", tmp_path / "deep.jsonl", "--column", "text", "--output", tmp_path / "t"))
-    assert "deep.jsonl:2: " in said
-    (tmp_path / "n").mkdir()
-    (tmp_path / "n" / "vocabulary.json").write_text(DEEP, encoding="utf-8")
-    (tmp_path / "n" / "merges.json").write_text("[]", encoding="utf-8")
-    with pytest.raises(MwSError, match=r"vocabulary\.json"):
-        import_notebook(tmp_path / "n")
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252"])

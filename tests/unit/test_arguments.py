@@ -29,13 +29,17 @@ NAN = float("nan")
         ("vocab_size", "1000"),
         ("n_merges", 2.0),
         ("min_count", 1.5),
+        ("min_count", "2"),
         ("min_frequency", NAN),
         ("max_token_length", 0),
         ("limit_alphabet", -1),
         ("granularity", 0.0),
         ("granularity", 1),
         ("granularity", NAN),
-        ("granularity", "fine"),
+        ("granularity", "0.1"),
+        ("granularity", 0.9),
+        ("granularity", 0.31),
+        ("granularity", 0.001),
         ("granularity", True),
         ("hidden_boundary_price", -0.5),
         ("hidden_boundary_price", NAN),
@@ -45,6 +49,11 @@ NAN = float("nan")
         ("composition", [0.5]),
         ("initial_alphabet", ["ab"]),
         ("initial_alphabet", [1]),
+        ("initial_alphabet", ["\ud800"]),
+        ("initial_alphabet", 5),
+        ("initial_alphabet", b"ab"),
+        ("types", "False"),
+        ("show_progress", "no"),
         ("special_tokens", {"eos_token": "</s>"}),
         ("special_tokens", "</s>"),
         ("special_tokens", frozenset(["</s>", "<s>"])),
@@ -57,6 +66,7 @@ NAN = float("nan")
         ("special_tokens", ["<\ud800>"]),
         ("normalization", "nfz"),
         ("pattern", "("),
+        ("pattern", "(a|a)*b|."),
     ],
 )
 def test_a_trainer_refuses_a_bad_argument_at_once_and_names_it(argument: str, value: Any):
@@ -160,15 +170,21 @@ def test_normalization_is_known_in_any_case(given: str):
     )
 
 
-@pytest.mark.parametrize("workers", [0, -1])
-def test_at_least_one_thread(workers: int, tmp_path: Path):
+@pytest.mark.parametrize("workers", ["2", 1.5, True, 0, -1])
+def test_threads_are_a_number_of_one_at_least(workers: Any, tmp_path: Path):
     (tmp_path / "text.txt").write_text(TEXT, encoding="utf-8")
-    with pytest.raises(MwSError, match="workers"):
-        count_files(tmp_path / "text.txt", workers=workers)
     tokenizer = MwSTrainer(n_merges=5, show_progress=False).train_from_iterator([TEXT])
-    with pytest.raises(MwSError, match="workers"):
-        encode_corpus(tokenizer, tmp_path / "text.txt", tmp_path / "ids", workers=workers)
+    for use in (
+        lambda: count_files(tmp_path / "text.txt", workers=workers),
+        lambda: count_documents([TEXT], workers=workers),
+        lambda: MwSTrainer(n_merges=2, show_progress=False).train([TEXT], workers=workers),
+        lambda: encode_corpus(tokenizer, tmp_path / "text.txt", tmp_path / "ids", workers=workers),
+    ):
+        with pytest.raises(MwSError, match="workers="):
+            use()
     assert not (tmp_path / "ids").exists()
+    with pytest.raises(MwSError, match="memory_cap='1G'"):
+        count_files(tmp_path / "text.txt", memory_cap="1G")
 
 
 @pytest.mark.parametrize("line", ["кот 3", "      3 кот", "кот   12"])

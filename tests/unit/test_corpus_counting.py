@@ -19,9 +19,10 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+from mws_hf import MwSTrainer
 from mws_hf.corpus import blocks, counting, counts_file
 from mws_hf.corpus.columns import flat_utf8
-from mws_hf.corpus.counting import count_documents, count_files, merge_files, share_out
+from mws_hf.corpus.counting import count_documents, count_files, count_source, merge_files, share_out
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.files import Reading
 from mws_hf.corpus.groups import GroupedCounts
@@ -161,40 +162,9 @@ def test_unknown_patterns_count_line_by_line(tmp_path):
         assert dict(counts.items()) == expected and counts.pattern == OTHER_PATTERN
 
 
-def test_encodings_and_bad_bytes(tmp_path):
-    path = tmp_path / "x.txt"
-    text = "кот и пёс\n" * 40_000  # 0.7 MB, more than a block
-    for encoding in "cp1251", "utf-16", "utf-8":
-        path.write_bytes(text.encode(encoding))
-        assert count_files(path, encoding=encoding) == count_documents([text])
-    path.write_bytes(text.encode() + b"\xd0 \n" + text.encode())
-    at = len(text.encode())
-    for workers in 1, 2:
-        with pytest.raises(MwSError, match=f"x.txt:40001: byte {at} is not utf-8 .*--errors"):
-            count_files(path, workers=workers)
-    assert dict(count_files(path, errors="replace").items())["\ufffd"] == 1
-    assert dict(count_files(path, errors="ignore").items())["\n \n"] == 1
-    path.write_bytes(text.encode("utf-16") + b"\x00\xd8\n\x00")
-    with pytest.raises(MwSError, match="x.txt:40001: byte 800002 is not utf-16"):
-        count_files(path, encoding="utf-16")
-
-
-def test_standard_input(monkeypatch):
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("кот и кот".encode())))
-    assert count_files("-").words == [" и", " кот", "кот"]
-
-
 def test_nothing_to_count(tmp_path):
     (tmp_path / "x.txt").write_bytes(b"")
     assert len(count_files(tmp_path / "x.txt")) == 0 and len(count_documents([])) == 0
-
-
-def test_lone_surrogates(tmp_path):
-    with pytest.raises(MwSError, match=r"document 2: .*lone surrogate '\\ud800' at character 2"):
-        count_documents(["ok", "a \ud800"])
-    (tmp_path / "x.jsonl").write_text('{"t": "\\ud800"}\n')
-    with pytest.raises(MwSError, match="x.jsonl:1: field 't': the lone surrogate"):
-        count_files(tmp_path / "x.jsonl", column="t")
 
 
 def test_bad_settings(tmp_path):
@@ -211,6 +181,44 @@ def test_spilling_leaves_no_files(tmp_path, monkeypatch):
     small = count_documents(documents, memory_cap=1 << 20, workers=2)
     assert small == count_documents(documents) and len(small) == 100_000
     assert list(tmp_path.iterdir()) == []
+
+
+SPECIAL = ["[SEP]", "<|user|>", "<|user|>x", "Ω"]
+MARKED = "кот[SEP]пёс <|user|> кот<|user|>xкотΩ [SEP"
+CUT = ["кот", "пёс ", " кот", "кот", " [SEP"]
+
+
+@pytest.mark.parametrize("pattern", [None, GPT4_PATTERN, r"\w+|\W+"])
+@pytest.mark.parametrize("normalization", [None, "nfd"])
+def test_special_tokens_in_texts_are_cut_out(pattern, normalization, tmp_path):
+    options = {"normalization": normalization} | ({"pattern": pattern} if pattern else {})
+    expected = count_documents(CUT, **options, special_tokens=[])
+    path = tmp_path / "a.txt"
+    path.write_text(MARKED, encoding="utf-8")
+    assert count_documents([MARKED], **options, special_tokens=SPECIAL) == expected
+    assert count_files(path, **options, special_tokens=SPECIAL) == expected
+    assert count_source({"ru": [MARKED]}, **options, special_tokens=SPECIAL)["ru"] == expected
+    rows = [{"text": MARKED, "lang": "ru"}]
+    assert count_source(rows, group_column="lang", **options, special_tokens=SPECIAL)["ru"] == expected
+
+
+@pytest.mark.parametrize("special", ["[SEP]", "<turn>", "<|endoftext|>"])
+def test_no_part_of_a_special_token_is_learnt(special, tmp_path):
+    clean = ["он читал книгу, она читала газету", "они читали и писали"] * 30
+    marked = [special.join(text.split(" ", 2)) for text in clean]
+    cut = [part for text in clean for part in text.split(" ", 2)]
+    trainer = MwSTrainer(n_merges=20, special_tokens=[special], show_progress=False)
+    expected = trainer.train(iter(cut)).backend_tokenizer.to_str()
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in marked))
+    for source in (iter(marked), path):
+        assert trainer.train(source).backend_tokenizer.to_str() == expected
+    done = mws("train", path, "--n-merges", 20, "--special-token", special, "-o", tmp_path / "out", "--quiet")
+    assert done.returncode == 0
+    vocab = json.loads((tmp_path / "out" / "tokenizer.json").read_text())["model"]["vocab"]
+    assert vocab == json.loads(expected)["model"]["vocab"]
+    again = trainer.train(iter(cut)).train_new_from_iterator(iter(marked), 330, show_progress=False)
+    assert again.get_vocab() == trainer.train(iter(cut)).train_new_from_iterator(iter(cut), 330).get_vocab()
 
 
 def merged(contents: list[dict[bytes, int]]) -> dict[bytes, int]:
@@ -372,33 +380,6 @@ def test_what_does_not_fit_together_is_refused(tmp_path):
     with pytest.raises(MwSError, match="0.parquet: not a readable Parquet file"):
         merge_files([tmp_path / "0.parquet", tmp_path / "1.parquet"], tmp_path / "merged.parquet")
     assert not (tmp_path / "merged.parquet").exists()
-
-
-def alter(path, counts, total):
-    """Write other counts, and another total, into a file of counts."""
-    table = pq.read_table(path)
-    metadata = table.schema.metadata | {b"total": str(total).encode()}
-    table = table.set_column(1, "count", pa.array(counts, pa.int64())).replace_schema_metadata(metadata)
-    pq.write_table(table, path)
-
-
-def test_counts_that_were_altered_are_refused(tmp_path):
-    (path,) = saved(tmp_path, [counts_of({"a": 7})])
-    alter(path, [6], total=7)
-    with pytest.raises(MwSError, match="do not match its own metadata"):
-        merge_files([path], tmp_path / "merged.parquet")
-
-
-@pytest.mark.parametrize("count", [0, -1])
-def test_a_count_below_one_is_refused_where_files_are_merged_and_loaded(tmp_path, count):
-    """Though the total is as the file says."""
-    (path,) = saved(tmp_path, [counts_of({"a": 7, "b": 1})])
-    alter(path, [7, count], total=7 + count)
-    with pytest.raises(MwSError, match="count"):
-        merge_files([path], tmp_path / "merged.parquet")
-    assert not (tmp_path / "merged.parquet").exists()
-    with pytest.raises(MwSError, match="count"):
-        WordCounts.load(path)
 
 
 def test_the_command_merges_and_prunes(tmp_path):

@@ -1,7 +1,10 @@
-"""Word counts: canonical order, merging, files, word lists."""
+"""Word counts: canonical order, merging, files and their faults, word lists, mappings."""
 
 import gzip
+import json
 import random
+import re
+from collections import Counter
 
 import numpy as np
 import pyarrow as pa
@@ -10,12 +13,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mws_hf import MwSTrainer
+from mws_hf.compare import rivals
+from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.counts import WordCounts
-from mws_hf.corpus.counts_file import is_counts_file
-from mws_hf.corpus.word_list import read_word_list
+from mws_hf.corpus.counts_file import fingerprint, is_counts_file
+from mws_hf.corpus.word_list import count_mapping, read_word_list
 from mws_hf.errors import MwSError
+from mws_hf.extend.extension import extend
 from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN
 from tests.examples import examples
+from tests.in_process import mws
+from tests.processes import one_line
+from tests.small_bases import gpt2_like, russian
 
 mappings = st.dictionaries(
     st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20), st.integers(1, 2**40), max_size=30
@@ -144,18 +154,136 @@ def test_damaged_and_foreign_files(tmp_path):
     assert not is_counts_file(path)
 
 
-def test_altered_files(tmp_path):
-    path = tmp_path / "words.parquet"
-    counts_of({"a": 2}).save(path)
-    table = pq.read_table(path)
-    for key, value, message in [
-        (b"total", b"3", "do not match its own metadata"),
-        (b"pattern", b"x", "do not match its own metadata"),
-        (b"mws_hf.word_counts", b"99", "format 99"),
+PATTERN = "[a-z]+| "
+BOMB = "(a|a)*b|."
+
+
+def not_utf8(words):
+    return pa.array(words, pa.large_binary()).view(pa.large_string())
+
+
+def metadata(total, pattern=PATTERN, groups=None):
+    names = [] if groups is None else sorted(groups) if isinstance(groups, dict) else []
+    found = {
+        "mws_hf.word_counts": "1" if groups is None else "2",
+        "pattern": pattern,
+        "normalization": "",
+        "total": str(total),
+        "fingerprint": fingerprint(pattern, None, names),
+    }
+    return found | ({} if groups is None else {"groups": groups if isinstance(groups, str) else json.dumps(groups)})
+
+
+def counts_file(path, words=("ab", "cd"), counts=(3, 2), group=None, settings=None, **changes):
+    columns = {"word": words if isinstance(words, pa.Array) else pa.array(words, pa.large_string())}
+    columns["count"] = counts if isinstance(counts, pa.Array) else pa.array(counts, pa.int64())
+    if group is not None:
+        columns["group"] = group
+    table = pa.table(columns)
+    pq.write_table(table.replace_schema_metadata(settings or metadata(5, **changes)), path)
+    return path
+
+
+COUNTS = {
+    "integer words": ({"words": pa.array([1, 2])}, "column 'word' holds int64"),
+    "binary words": ({"words": pa.array([b"a", b"\xff"])}, "column 'word' holds binary"),
+    "null words": ({"words": ["ab", None]}, "row 2: its word is missing or empty"),
+    "empty words": ({"words": ["", "cd"]}, "row 1: its word is missing or empty"),
+    "words of lists": ({"words": pa.array([["a"], ["b"]])}, "column 'word' holds list"),
+    "null counts": ({"counts": [3, None]}, "row 2: its count is missing or below 1"),
+    "negative counts": ({"counts": [6, -1]}, "row 2: its count is missing or below 1"),
+    "counts of zero": ({"counts": [5, 0]}, "row 2: its count is missing or below 1"),
+    "counts of text": ({"counts": pa.array(["3", "2"])}, "column 'count' holds string"),
+    "counts with a point": ({"counts": pa.array([3.0, 2.0])}, "column 'count' holds double"),
+    "unsigned counts": ({"counts": pa.array([2**63, 2], pa.uint64())}, "not a readable Parquet file"),
+    "counts that wrap": ({"counts": [2**62, 2**62], "settings": metadata(2**63)}, "more than 64 bits hold"),
+    "another total": ({"settings": metadata(6)}, "do not match"),
+    "another pattern": ({"settings": metadata(5) | {"pattern": "x"}}, "do not match"),
+    "bytes that are not UTF-8": ({"words": not_utf8([b"ab", b"\xff"])}, "words that are not UTF-8"),
+    "no total": ({"settings": {"mws_hf.word_counts": "1"}}, "metadata cannot be read"),
+    "a total of letters": ({"settings": metadata(5) | {"total": "x"}}, "metadata cannot be read"),
+    "a total of 6,000 digits": ({"settings": metadata(5) | {"total": "9" * 6000}}, "metadata cannot be read"),
+    "metadata of bytes": ({"settings": {b"mws_hf.word_counts": b"1", b"pattern": b"\xff", b"total": b"5"}}, "metadata"),
+    "another version": ({"settings": metadata(5) | {"mws_hf.word_counts": "9"}}, "of format 9"),
+    "deep groups": ({"group": pa.array(["a", "a"]), "groups": "[" * 100_000}, "metadata cannot be read"),
+    "groups in a list": ({"group": pa.array(["a", "a"]), "groups": '["a"]'}, "metadata cannot be read"),
+    "groups of text": ({"group": pa.array(["a", "a"]), "groups": '{"a": "5"}'}, "metadata cannot be read"),
+    "integer groups": ({"group": pa.array([1, 1]), "groups": {"a": 5}}, "column 'group' holds int64"),
+    "null groups": ({"group": pa.array(["a", None]), "groups": {"a": 5}}, "groups do not match"),
+    "other groups": ({"group": pa.array(["a", "b"]), "groups": {"a": 5}}, "groups do not match"),
+    "a word twice": ({"words": ["ab", "ab"]}, "row 2: 'ab' stands in row 1 too"),
+    "a bomb of a pattern": ({"pattern": BOMB}, "tries ever more ways"),
+    "a pattern that is none": ({"pattern": "("}, "does not compile"),
+    "a pattern of nothing": ({"pattern": "x*"}, "matches the empty string"),
+    "a normalization that is none": ({"settings": metadata(5) | {"normalization": "x"}}, "do not match"),
+}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_counts_are_refused(name, tmp_path):
+    changes, message = COUNTS[name]
+    file = counts_file(tmp_path / "c.parquet", **changes)
+    assert is_counts_file(file)
+    for command in ("train", "count"):
+        if command == "count" and name == "a word twice":
+            continue  # which adds them up
+        done = mws(command, file, "--output", tmp_path / "out")
+        assert one_line(done) and "c.parquet" in done.stderr and message in done.stderr
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(MwSError, match=re.escape(message)):
+        MwSTrainer(n_merges=2, show_progress=False).train_from_counts(file)
+
+
+def test_cut_off_and_altered_counts_are_refused_wherever_they_are_cut(tmp_path):
+    whole = counts_file(tmp_path / "c.parquet").read_bytes()
+    random = np.random.default_rng(0)
+    for k in range(60):
+        size = int(random.integers(0, len(whole)))
+        damaged = bytearray(whole[:size] if k % 2 else whole)
+        if not k % 2:
+            damaged[size] ^= 1 << int(random.integers(0, 8))
+        (tmp_path / "c.parquet").write_bytes(damaged)
+        try:
+            read = WordCounts.load(tmp_path / "c.parquet")
+        except MwSError as error:
+            assert "\n" not in str(error)
+        else:
+            assert read.total == 5  # what was altered means nothing
+
+
+def test_a_word_in_two_rows_is_mended_by_count(tmp_path):
+    path = counts_file(tmp_path / "c.parquet", ["ab", "cd", "ab"], [5, 4, 3], settings=metadata(12))
+    with pytest.raises(MwSError, match=r"c.parquet: row 3: 'ab' stands in row 1 too; .*mws count"):
+        WordCounts.load(path)
+    assert mws("count", path, "-o", tmp_path / "d.parquet").returncode == 0
+    assert dict(WordCounts.load(tmp_path / "d.parquet").items()) == {"ab": 8, "cd": 4}
+
+
+def test_rows_out_of_order_train_as_rows_in_order(tmp_path):
+    mixed = WordCounts.load(counts_file(tmp_path / "c.parquet", ["b", "a", "c"], [1, 1, 7], settings=metadata(9)))
+    assert list(mixed.items()) == [("c", 7), ("a", 1), ("b", 1)]
+
+
+def test_counts_of_every_kind_train(tmp_path):
+    words = {"читать": 5, "читала": 2, "кое-кто": 1}
+    (tmp_path / "list.tsv").write_text("".join(f"{w}\t{c}\n" for w, c in words.items()), encoding="utf-8")
+    counts = read_word_list(tmp_path / "list.tsv")
+    counts.save(tmp_path / "c.parquet")
+    trainer = MwSTrainer(n_merges=5, show_progress=False)
+    expected = trainer.train_from_counts(counts).backend_tokenizer.to_str()
+    for source in words, Counter(words), tmp_path / "c.parquet", str(tmp_path / "c.parquet"):
+        assert trainer.train_from_counts(source).backend_tokenizer.to_str() == expected
+    for bad, message in [
+        ({"a": 0}, "the count 0 of 'a'"),
+        ({"a": 1.5}, "1.5"),
+        ({3: 1}, "3 is int, not a word"),
+        ({"\ud800": 1}, "lone surrogate"),
+        (["a"], "list: not counts"),
     ]:
-        pq.write_table(table.replace_schema_metadata({**table.schema.metadata, key: value}), path)
         with pytest.raises(MwSError, match=message):
-            WordCounts.load(path)
+            trainer.train_from_counts(bad)
+    with pytest.raises(MwSError, match="saved word counts, not text.*train_from_counts"):
+        trainer.train(tmp_path / "c.parquet")
 
 
 class TestWordList:
@@ -189,3 +317,43 @@ def test_canonical_order_of_many_words(largest):
     mapping = {word: max(1, int(largest * choose.random() ** 9)) for word in words}
     expected = sorted(mapping.items(), key=lambda item: (-item[1], item[0]))
     assert list(WordCounts.from_mapping(mapping, pattern="...").items()) == expected
+
+
+# A mapping of counts means one thing everywhere
+
+WORDS = {"читать": 50, "читала": 20, "писать": 30, "писала": 10, "кое-кто": 4}
+
+
+def trained_on(counts):
+    return MwSTrainer(n_merges=12, show_progress=False).train_from_counts(counts).backend_tokenizer.to_str()
+
+
+def test_a_mapping_is_read_alike_by_training_extending_and_rivals():
+    counts = count_mapping(WORDS)
+    assert trained_on(WORDS) == trained_on(counts) == trained_on({" " + word: count for word, count in WORDS.items()})
+    words = {word: 20 for line in russian() for word in line.split()}
+    one, two = (extend(gpt2_like(), each, 12).learned.merges for each in (words, count_mapping(words)))
+    assert one == two and one
+    for name in ("bpe-character", "wordpiece-likelihood"):
+        first, second = (rivals.train(name, each, 290).source.cut(["читать"]) for each in (WORDS, counts))
+        assert first == second
+    trainer = MwSTrainer(n_merges=12, show_progress=False)
+    assert trainer.learn(WORDS).merges == trainer.learn(counts).merges
+
+
+def test_the_items_of_counts_train_as_they_do_or_are_refused():
+    text = count_documents([" читать и писать; читала, писала"] * 9)
+    with pytest.raises(MwSError, match="begins with a space.*train_from_counts.*WordCounts.from_mapping"):
+        trained_on(dict(text.items()))
+    with pytest.raises(MwSError, match="begins with a space.*WordCounts.from_mapping"):
+        extend(gpt2_like(), dict(text.items()), 5)
+    with pytest.raises(MwSError, match="begins with a space"):
+        rivals.train("bpe-character", dict(text.items()), 290)
+    assert trained_on(WordCounts.from_mapping(dict(text.items()), pattern=text.pattern)) == trained_on(text)
+    spaced = count_documents([" читать писать читала писала"] * 9)
+    assert all(word.startswith(" ") for word in spaced.words) and trained_on(dict(spaced.items())) == trained_on(spaced)
+
+
+def test_an_empty_word_is_refused():
+    with pytest.raises(MwSError, match="the empty string is no word"):
+        trained_on({"": 3, "кот": 2})

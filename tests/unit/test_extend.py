@@ -18,8 +18,8 @@ from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.evaluate.segment import segment_words
 from mws_hf.extend.base import Base, open_base
-from mws_hf.extend.changes import measure_change
-from mws_hf.extend.extension import Extension, Retirement, append_tokens, extend
+from mws_hf.extend.changes import facts, measure_change
+from mws_hf.extend.extension import Extension, Retirement, append_tokens, extend, whole_words
 from mws_hf.extend.new_tokens import (
     ExtensionSettings,
     LearnedTokens,
@@ -43,6 +43,7 @@ from tests.small_bases import (
     SPECIAL,
     STEMS,
     gemma_like,
+    gpt2_like,
     llama2_like,
     llama3_like,
     russian,
@@ -434,3 +435,13 @@ def test_the_command_protects_and_tells_how_other_such_text_fares(tmp_path):
     assert missing.returncode == 2 and "none.txt" in missing.stderr and not (tmp_path / "x").exists()
     over = mws(*arguments, "--protect", tmp_path / "kept" / "tokenizer.json", "-o", tmp_path / "kept")
     assert over.returncode == 2 and "written over" in over.stderr
+
+
+def test_whole_words_that_are_retired_are_told_of(caplog):
+    """English words that the texts given do not use went without a word."""
+    words = {word: 20 for line in russian() for word in line.split()}
+    with caplog.at_level(logging.WARNING):
+        extension = extend(gpt2_like(), words, 20, replace=russian())
+    retired = whole_words(extension.base, extension.retired.tokens)
+    assert retired and f"{len(retired)} of 20 tokens retired are whole words" in caplog.text
+    assert repr(retired[-1]) in caplog.text and facts(extension, {})["retired_words"] == retired

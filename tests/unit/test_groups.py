@@ -442,3 +442,10 @@ def test_the_page_shows_the_evidence_that_a_weighted_mixture_keeps(tmp_path: Pat
     quiet(weights={"fin": 2}).train_from_counts(counted("eng", "fin")).save_pretrained(tmp_path / "model")
     known = evidence_of([open_tokenizer(tmp_path / "model")])
     assert known.values(" talossa") and max(filter(None, known.values(" talossa"))) > 0
+
+
+def test_weighted_groups_do_not_overflow():
+    one = WordCounts.from_mapping({" a": 2**60}, pattern=DEFAULT_PATTERN)
+    two = WordCounts.from_mapping({" b": 1}, pattern=DEFAULT_PATTERN)
+    with pytest.raises(MwSError, match="more than 64 bits hold"):
+        GroupedCounts({"a": one, "b": two}).weighted({"b": 1000})

@@ -12,6 +12,7 @@ import pytest
 from mws_hf import MwSError, MwSTokenizerFast, MwSTrainer, WordCounts
 from mws_hf.corpus.segmentations import GoldWord, read_labels
 from mws_hf.evaluate import evaluate, read_gold
+from mws_hf.learn.evidence import labels
 from mws_hf.learn.evidence.forms import split_graphemes
 from mws_hf.learn.evidence.labels import label_targets
 from mws_hf.learn.words import CodePoints
@@ -293,3 +294,23 @@ def test_files_and_commands_take_labels_by_group(tmp_path: Path, mixture: dict[s
 
 def spelled(tokenizer: MwSTokenizerFast) -> str:
     return json.dumps(json.loads(tokenizer.backend_tokenizer.to_str())["model"])
+
+
+def test_too_few_labels_are_reported_once(tmp_path):
+    (tmp_path / "text.txt").write_text("walks walked talks talked walking talking\n" * 9)
+    (tmp_path / "labels.tsv").write_text("walks\twalk s\ntalks\ttalk s\n")
+    done = mws("train", "text.txt", "--labels", "labels.tsv", "--vocab-size", 300, "--output", "t", cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stderr.count("labels not used: 2 given, and at least 5 words of letters are needed") == 1
+    assert "2 of 2 used" not in done.stdout + done.stderr
+
+
+def test_many_labels_are_fitted_in_bounded_memory(monkeypatch):
+    monkeypatch.setattr(labels, "MAX_LABELS", 6)
+    pairs = [
+        (f"{stem}{end}", f"{stem} {end}") for stem in ("walk", "talk", "balk", "jump") for end in ("s", "ed", "ing")
+    ]
+    counts = WordCounts.from_mapping({" " + word: 3 for word, _ in pairs}, pattern=DEFAULT_PATTERN)
+    trainer = MwSTrainer(n_merges=20, labels=pairs, show_progress=False, composition=0)
+    fit = trainer.learn(counts).label_fit
+    assert (fit.given, fit.used) == (12, 6)

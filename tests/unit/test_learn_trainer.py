@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from transformers import AutoTokenizer
 
 from mws_hf import MwSError, MwSTokenizerFast, MwSTrainer, WordCounts
 from mws_hf.corpus.counting import count_documents
-from mws_hf.corpus.word_list import good_dataset_text
+from mws_hf.corpus.word_list import count_mapping, good_dataset_text
 from mws_hf.evaluate.segment import segment_words
 from mws_hf.learn.engine.working_corpus import WorkingCorpus
 from mws_hf.learn.group_evidence import find_evidence
@@ -22,7 +23,7 @@ from mws_hf.learn.setting_rules import FLAG, Range
 from mws_hf.learn.settings import SETTINGS, Settings
 from mws_hf.learn.vocabulary import choose_alphabet, learn
 from mws_hf.learn.words import CodePoints, SymbolCorpus
-from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN
+from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, WORD_PATTERN
 from mws_hf.tokenizer.merging import merge, ranked
 from tests.paths import DATA
 from tests.short_text import ENDINGS, PREFIXES, STEMS, TEXT
@@ -312,3 +313,45 @@ def test_retraining_learns_mws_and_keeps_the_settings():
     assert second.training.settings == direct.training.settings, "the record too, with what was measured"
     assert second.chat_template == first.chat_template
     assert (second.eos_token, second.pad_token) == ("</s>", "<pad>")
+
+
+# the largest sum of letters that may be weighed, for compositions without a price
+LARGEST = (2**62 - 1) // 256
+
+
+@pytest.mark.parametrize("settings", [{"hidden_boundary_price": 0}, {"criterion": "classic"}])
+def test_counts_up_to_the_bound_are_weighed_and_beyond_it_refused(settings):
+    words = [" ab", " abc", " bcd", " abcd", " cdab"]
+    base = np.array([7, 5, 3, 2, 1])
+    letters = int((base * [len(word) for word in words]).sum())
+
+    def merges(counts):
+        return learn(
+            WordCounts.from_arrays(pa.array(words, pa.large_string()), counts, pattern=WORD_PATTERN),
+            Settings(n_merges=9, composition=1, special_tokens=[], **settings),
+        ).merges
+
+    factor = LARGEST // letters
+    assert merges(base * factor) == merges(base) and len(merges(base)) > 3
+    with pytest.raises(MwSError, match="more than can be weighed; divide all counts by 2 "):
+        merges(base * (factor + 1))
+    for huge in (10**17, 2**61):
+        with pytest.raises(MwSError, match="divide all counts by"):
+            merges(np.array([huge, 1, 1, 1, 1]))
+
+
+def test_running_text_of_any_size_gives_the_same_morphs():
+    """A boundary costs 16 to 48 times 65,536 for each occurrence, so that three trillion letters were the most."""
+    counts = count_mapping(
+        {
+            f"{stem}{end}": k + 3
+            for k, stem in enumerate(["walk", "talk", "balk", "jump", "bump"])
+            for end in ("", "s", "ed", "ing")
+        }
+    )
+    settings = Settings(n_merges=40, composition=0, special_tokens=[], types=False)
+    factor = LARGEST // 8 // int(sum(len(word) * count for word, count in counts.items()))
+    factor = 1 << (factor.bit_length() - 1)
+    times = WordCounts.from_arrays(counts.strings, counts.counts * factor, pattern=counts.pattern)
+    found = learn(times, settings)
+    assert found.merges == learn(counts, settings).merges and len(found.merges) > 10

@@ -226,6 +226,9 @@ def test_truncated_missing_and_foreign_files(tmp_path, name):
     path.write_bytes(b'{"\xff": 0}')
     with pytest.raises(MwSError, match=rf"{name}: not UTF-8 at byte 2"):
         import_notebook(tmp_path)
+    path.write_text("[" * 100_000)
+    with pytest.raises(MwSError, match=rf"{name}: .*nested too deep"):
+        import_notebook(tmp_path)
     path.unlink()
     with pytest.raises(MwSError, match=rf"{name}: cannot be read"):
         import_notebook(tmp_path)

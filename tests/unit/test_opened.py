@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import time
 from pathlib import Path
 
 import pytest
@@ -12,9 +14,12 @@ from mws_hf import MwSTokenizer, MwSTokenizerFast, MwSTrainer
 from mws_hf.errors import MissingTokenizerError, MwSError
 from mws_hf.evaluate import score_text
 from mws_hf.text.sample_texts import NATURAL
+from mws_hf.tokenizer.backend import base_vocab, build_backend
 from mws_hf.tokenizer.layout import CARD_FILE, LAYOUT, STALE, Of, files, is_of, patterns
 from mws_hf.tokenizer.opened import open_tokenizer
 from tests.in_process import mws
+from tests.processes import mws as mws_process
+from tests.processes import one_line
 from tests.small_tokenizers import sentence_piece, small_fast
 
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "0" * 64 + "\nsize 12\n"
@@ -176,3 +181,188 @@ def test_each_name_stands_once_and_a_card_or_a_users_name_is_never_stale() -> No
     assert len(set(patterns())) == len(LAYOUT)
     assert not {CARD_FILE, "vocabulary.json", "vocab.txt"} & set(STALE)
     assert not set(patterns(Of.MODEL, Of.WEIGHTS)) & set(STALE)
+
+
+# Files made to bring a reader down
+
+MERGES = [("o", "n"), (" ", "on")]
+
+
+def said(*arguments: object) -> str:
+    """What a command refuses with: one line, never a traceback, never for long."""
+    began = time.process_time()
+    done = mws(*arguments)
+    assert time.process_time() - began < 20
+    if arguments[0] == "check":  # whose finding it is
+        assert done.returncode == 1 and done.stdout.startswith("error: ")
+        return done.stdout
+    assert one_line(done) and len(done.stderr) < 1000, done
+    return done.stderr
+
+
+def spec():
+    backend = build_backend(base_vocab(["<|endoftext|>"], " no", MERGES), MERGES, special_tokens=["<|endoftext|>"])
+    return json.loads(backend.to_str())
+
+
+def changed(*path, value):
+    def change(found):
+        for step in path[:-1]:
+            found = found[step]
+        found[path[-1]] = value
+
+    return change
+
+
+def vocabulary(**tokens):
+    return lambda found: found["model"]["vocab"].update(tokens)
+
+
+def added(**changes):
+    return lambda found: found["added_tokens"].append({**found["added_tokens"][0], **changes})
+
+
+def pad(**changes):
+    usual = {"strategy": "BatchLongest", "direction": "Right", "pad_to_multiple_of": None, "pad_id": 0}
+    return changed("padding", value={**usual, "pad_type_id": 0, "pad_token": "x", **changes})
+
+
+def nested(depth):
+    return changed("normalizer", value=json.loads('{"type":"Sequence","normalizers":[' * depth + "]}" * depth))
+
+
+def cut(length, stride):
+    value = {"direction": "Right", "max_length": length, "strategy": "LongestFirst", "stride": stride}
+    return changed("truncation", value=value)
+
+
+def replace(pattern):
+    return {"type": "Replace", "pattern": pattern, "content": "x"}
+
+
+TEMPLATE = {"type": "TemplateProcessing", "pair": [], "special_tokens": {}}
+SPECS = {
+    "ids shared": (vocabulary(zz=5), "share id 5"),
+    "id 2^31": (vocabulary(zz=2**31), "has id 2147483648"),
+    "id 2^64": (vocabulary(zz=2**64), "has id 18446744073709551616"),
+    "id below 0": (vocabulary(zz=-1), "has id -1"),
+    "id with a point": (vocabulary(zz=1.5), "has id 1.5"),
+    "id of text": (vocabulary(zz="5"), "has id '5'"),
+    "id true": (vocabulary(zz=True), "has id True"),
+    "id of 3,000 digits": (vocabulary(zz=10**3000), "of 3001 characters"),
+    "a byte token missing": (lambda found: found["model"]["vocab"].pop("<0x41>"), "byte token <0x41> is missing"),
+    "no vocabulary": (changed("model", "vocab", value=None), "no vocabulary"),
+    "a list for a model": (changed("model", value=[]), "with a model"),
+    "no model": (lambda found: found.pop("model"), "with a model"),
+    "a merge of no tokens": (lambda found: found["model"]["merges"].append(["q", "r"]), "save it again"),
+    "a merge of three": (lambda found: found["model"]["merges"].append(["o", "n", "o"]), "save it again"),
+    "a merge of a number": (lambda found: found["model"]["merges"].append(3), "save it again"),
+    "added ids shared": (added(content="<x>"), "share id 0"),
+    "added id 2^31": (added(content="<x>", id=2**31), "has id 2147483648"),
+    "added without content": (added(content=None), "an added token is none"),
+    "added no list": (changed("added_tokens", value={"a": 1}), "an added token is none"),
+    "padding to 1e9": (pad(strategy={"Fixed": 10**9}), "padding to 1000000000 tokens"),
+    "padding to multiples of 1e9": (pad(pad_to_multiple_of=10**9), "padding to 1000000000 tokens"),
+    "padding to text": (pad(strategy={"Fixed": "9"}), "padding to '9' tokens"),
+    "truncation with a long stride": (cut(2, 5), "stride of 5"),
+    "truncation to nothing": (cut(0, 0), None),
+    "an empty Replace": (changed("normalizer", value=replace({"String": ""})), "replaces the empty string"),
+    "an empty Replace in the decoder": (changed("decoder", value=replace({"Regex": ""})), "replaces the empty string"),
+    "an unfinished pattern": (changed("pre_tokenizer", "pattern", value={"Regex": "("}), "save it again"),
+    "a bomb of a pattern": (changed("pre_tokenizer", "pattern", value={"Regex": "(a|a)*b|."}), "tries ever more ways"),
+    "a bomb to normalize": (changed("normalizer", value=replace({"Regex": "(a|a)*b|."})), "tries ever more ways"),
+    "pieces of length 0": (changed("pre_tokenizer", value={"type": "FixedLength", "length": 0}), "length 0"),
+    "a damaged table": (
+        changed("normalizer", value={"type": "Precompiled", "precompiled_charsmap": "/////w=="}),
+        "damaged table of characters",
+    ),
+    "a template of no token": (
+        changed("post_processor", value={**TEMPLATE, "single": [{"SpecialToken": {"id": "<no>", "type_id": 0}}]}),
+        "puts in '<no>'",
+    ),
+    "a nested normalizer": (nested(400), "save it again"),
+    "WordPiece without its unknown token": (
+        changed("model", value={"type": "WordPiece", "unk_token": "[UNK]", "vocab": {"a": 0}}),
+        "unknown token '[UNK]'",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_a_tokenizer_is_refused_wherever_it_is_read(name, tmp_path):
+    change, message = SPECS[name]
+    found = spec()
+    change(found)
+    folder = tmp_path / "t"
+    folder.mkdir()
+    (folder / "tokenizer.json").write_text(json.dumps(found), encoding="utf-8")
+    (folder / "tokenizer_config.json").write_text('{"eos_token": "<|endoftext|>"}', encoding="utf-8")
+    (tmp_path / "text.txt").write_text("on no on\n", encoding="utf-8")
+    if message is None:  # nothing is wrong with it
+        assert open_tokenizer(folder).backend.encode("on").ids == []
+        return
+    for arguments in (
+        ("segment", folder, "on"),
+        ("check", folder),
+        ("evaluate", folder, "--text", tmp_path / "text.txt"),
+        ("encode", folder, tmp_path / "text.txt", "--output", tmp_path / "ids"),
+        ("extend", folder, tmp_path / "text.txt", "--add", "3", "--output", tmp_path / "e"),
+        ("export", folder, "--format", "notebook", "--output", tmp_path / "n"),
+    ):
+        told = said(*arguments)
+        assert "tokenizer.json" in told and message in told, (arguments, told)
+    for opened in (open_tokenizer, MwSTokenizerFast.from_pretrained):
+        with pytest.raises(MwSError, match=re.escape(message)):
+            opened(folder)
+    assert {path.name for path in tmp_path.iterdir()} <= {"t", "text.txt", "ids", "e", "n"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "not valid JSON"),
+        ("[" * 100_000, "nested too deeply"),
+        ("[]", "no JSON object"),
+        ('{"model": {"vocab": {"a": ' + "9" * 6000 + "}}}", "a number that cannot be read"),
+        ('{"model": ', "not valid JSON"),
+        ('"\\ud800"', "no JSON object"),
+    ],
+)
+def test_what_is_no_json_of_a_tokenizer_is_refused(text, message, tmp_path):
+    (tmp_path / "tokenizer.json").write_text(text, encoding="utf-8")
+    told = said("segment", tmp_path, "on")
+    assert "tokenizer.json" in told and message in told
+
+
+@pytest.mark.parametrize("token", [5, [], {"content": 3}])
+def test_a_token_of_a_configuration_that_is_none_is_refused(token, tmp_path):
+    (tmp_path / "tokenizer.json").write_text(json.dumps(spec()), encoding="utf-8")
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"eos_token": token}), encoding="utf-8")
+    (tmp_path / "text.txt").write_text("on\n", encoding="utf-8")
+    assert "its eos_token is" in said("encode", tmp_path, tmp_path / "text.txt", "--output", tmp_path / "ids")
+
+
+def test_a_panic_of_the_library_is_a_line(tmp_path):
+    """A pattern that only Oniguruma is slow at: no check before can find all."""
+    found = spec()
+    found["pre_tokenizer"]["pattern"] = {"Regex": r"(?:\k<x>|(?<x>e+e+)+)y"}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(found), encoding="utf-8")
+    done = mws_process("segment", tmp_path, "e" * 40)
+    assert "Traceback" not in done.stderr
+    if done.returncode:
+        assert done.returncode == 2 and done.stderr.splitlines()[-1].startswith("error: ")
+
+
+@pytest.mark.parametrize("damage", ["null", "[]", "[" * 100_000, '{"eos_token": '])
+def test_a_damaged_configuration_is_named(damage: str, tmp_path: Path):
+    (tmp_path / "tokenizer.json").write_text(json.dumps(spec()), encoding="utf-8")
+    (tmp_path / "tokenizer_config.json").write_text(damage, encoding="utf-8")
+    (tmp_path / "text.txt").write_text("on no\n", encoding="utf-8")
+    for arguments in (
+        ("segment", tmp_path, "on"),
+        ("encode", tmp_path, tmp_path / "text.txt", "--output", tmp_path / "ids"),
+        ("evaluate", tmp_path, "--text", tmp_path / "text.txt"),
+        ("export", tmp_path, "--format", "notebook", "--output", tmp_path / "notebook"),
+    ):
+        assert "tokenizer_config.json" in said(*arguments)
+    assert not (tmp_path / "ids").exists() and not (tmp_path / "notebook").exists()

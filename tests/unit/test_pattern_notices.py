@@ -6,7 +6,8 @@ import pytest
 
 from mws_hf.commands.train import cut_at_apostrophes, pattern_notices
 from mws_hf.corpus.counting import count_documents
-from mws_hf.text.pattern import NAMED_PATTERNS, with_digits
+from mws_hf.errors import MwSError
+from mws_hf.text.pattern import NAMED_PATTERNS, check_backtracking, with_digits
 from tests.in_process import invoke
 
 
@@ -18,18 +19,9 @@ def train(tmp_path, caplog, text, *arguments):
     """The lines about patterns that the command logs, which go to stderr."""
     caplog.clear()
     (tmp_path / "a.txt").write_text(text, encoding="utf-8")
-    given = [
-        "train",
-        str(tmp_path / "a.txt"),
-        "--vocab-size",
-        "300",
-        "-o",
-        str(tmp_path / "out"),
-        "-q",
-        "--force",
-        *arguments,
-    ]
-    done = invoke(given)
+    done = invoke(
+        ["train", tmp_path / "a.txt", "--vocab-size", 300, "-o", tmp_path / "out", "-q", "--force", *arguments]
+    )
     assert done.exit_code == 0, done.stderr
     return [record.getMessage() for record in caplog.records if "pattern" in record.getMessage()]
 
@@ -86,3 +78,16 @@ def test_the_command_says_so_in_one_line(tmp_path, caplog):
     assert told.startswith("tokenizers 1.0 cannot run")
     (told,) = train(tmp_path, caplog, "слово слово дом " * 20, "--criterion", "classic")
     assert told.startswith("tokenizers 1.0 cannot run split pattern gpt4")
+
+
+@pytest.mark.parametrize("pattern", ["(a|a)*b|.", "(xx|x)+y|.", "(?:ж|[а-я])*ъ|[ab]"])
+def test_bombs_are_found(pattern):
+    with pytest.raises(MwSError, match="tries ever more ways"):
+        check_backtracking(pattern)
+
+
+@pytest.mark.parametrize(
+    "pattern", [*NAMED_PATTERNS.values(), r"\s+|\S+", ".", "[a-z]+|.", r"\p{L}+|\d|\s+|[^\s\p{L}]+"]
+)
+def test_patterns_in_use_are_no_bombs(pattern):
+    check_backtracking(pattern)

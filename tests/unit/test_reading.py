@@ -753,7 +753,6 @@ def test_a_column_is_for_every_command_that_reads_and_for_tables_alone(tmp_path)
         ("train", text, "--output", tmp_path / "t"),
         ("count", text, "--output", tmp_path / "c"),
         ("count", f"one={text}", "--output", tmp_path / "c"),
-        ("compare", text, "--gold", __file__, "--vocab-size", 300, "--output", tmp_path / "o"),
         ("encode", tmp_path / "tok", text, "--output", tmp_path / "ids"),
         ("evaluate", tmp_path / "tok", "--text", text),
     ):

@@ -147,8 +147,8 @@ def entries_of(opened: Opened, lines: Sequence[str], golds: Sequence[Gold], word
     special = opened.backend.get_added_tokens_decoder()
     entries = []
     for token, number in opened.backend.get_vocab().items():
-        rank = opened.ranks.get(token)
-        kind = "added" if number in special else opened.merge_kinds[rank] if rank is not None else ""
+        rank, kind = opened.made_by.get(token, (None, ""))
+        kind = "added" if number in special else kind
         shown = token if number in special else opened.readable(token)
         judged = evidence.get(number, (None, None))
         entries.append(Entry(number, shown, uses[number], rank, kind, edges[number], right[number], *judged))

@@ -9,12 +9,10 @@ import base64
 import importlib
 import json
 import struct
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
@@ -28,6 +26,8 @@ _NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _BYTE = 1, 2, 3, 4, 6  # types of pi
 _UNIGRAM, _BPE = 1, 2
 PICKLES, _HEAD = (b"\x80", b"PK\x03\x04"), 4096
 _SHOWN = 3
+Cutting: TypeAlias = Callable[[Sequence[str]], Iterable[Sequence[str]]]
+"""Cuts each of some words into pieces, which spell it."""
 
 
 def needed(name: str) -> Any:
@@ -53,30 +53,8 @@ def first_bytes(file: Path) -> bytes:
         return stream.read(_HEAD)
 
 
-@dataclass(frozen=True)
-class CutTable:
-    """Words that another program has cut: word -> pieces, which spell it."""
-
-    file: Path
-    pieces: Mapping[str, tuple[str, ...]]
-
-    def __call__(self, word: str) -> tuple[str, ...]:
-        """Return the pieces of a word; raises MwSError for a word that the file lacks."""
-        self.check([word])
-        return self.pieces[word]
-
-    def check(self, words: Sequence[str]) -> None:
-        """Raise MwSError, with their number and the first ones, if the file lacks some of the words."""
-        if absent := [word for word in dict.fromkeys(words) if word not in self.pieces]:
-            shown = ", ".join(absent[:_SHOWN]) + (", ..." if len(absent) > _SHOWN else "")
-            raise MwSError(
-                f"{self.file}: no segmentation of {len(absent):,} of {len(set(words)):,} words ({shown}); add them, or "
-                "leave them out of what is scored"
-            )
-
-
-def segmentations(file: Path) -> CutTable:
-    """Read finished segmentations; of a word with alternatives the first counts."""
+def segmentations(file: Path) -> Cutting:
+    """Read finished segmentations; of a word with alternatives the first counts, and a word that is absent stops."""
     from mws_hf.corpus.segmentations import read_gold
 
     found = read_gold(file)
@@ -86,7 +64,17 @@ def segmentations(file: Path) -> CutTable:
             raise MwSError(f"{file}:{number}: {word!r} is cut in another way above; keep one of the two lines")
     if found.problems:
         raise MwSError(f"{found.problems[0]} ({len(found.problems)} such lines); mend the file")
-    return CutTable(file, pieces)
+
+    def cut(words: Sequence[str]) -> list[tuple[str, ...]]:
+        if absent := [word for word in dict.fromkeys(words) if word not in pieces]:
+            shown = ", ".join(absent[:_SHOWN]) + (", ..." if len(absent) > _SHOWN else "")
+            raise MwSError(
+                f"{file}: no segmentation of {len(absent):,} of {len(set(words)):,} words ({shown}); add them, or "
+                "leave them out of what is scored"
+            )
+        return [pieces[word] for word in words]
+
+    return cut
 
 
 def morfessor_cut(model: Any, word: str, smoothing: float = 0) -> list[str]:
@@ -94,7 +82,7 @@ def morfessor_cut(model: Any, word: str, smoothing: float = 0) -> list[str]:
     return [str(piece) for piece in model.viterbi_segment(word, smoothing)[0]]
 
 
-def morfessor(file: Path) -> Callable[[str], list[str]]:
+def morfessor(file: Path) -> Cutting:
     """Read a Morfessor model saved as text."""
     library = needed("morfessor")
     model = library.BaselineModel()
@@ -103,7 +91,7 @@ def morfessor(file: Path) -> Callable[[str], list[str]]:
         morfessor_cut(model, "a")
     except Exception as error:  # its reader raises whatever a damaged line leads to
         raise MwSError(f"{file}: not a Morfessor model that can be read ({first_line(error)})") from error
-    return partial(morfessor_cut, model)
+    return lambda words: [morfessor_cut(model, word) for word in words]
 
 
 class _Piece(NamedTuple):

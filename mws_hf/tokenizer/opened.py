@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -55,14 +55,14 @@ class Opened:
         name: as messages and tables call it.
         place: the directory or file that it lies in; None where that is not known.
         live: the object of `tokenizers` or transformers, if there is one.
-        cutting: the function of a word, of a segmenter.
+        cutting: the function of words, of a segmenter.
         ends: the token that ends a text, where no tokenizer_config.json tells.
     """
 
     name: str
     place: Path | None = None
     live: Any = None
-    cutting: Callable[[str], Sequence[str]] | None = None
+    cutting: foreign.Cutting | None = None
     ends: str | None = None
 
     @property
@@ -238,9 +238,7 @@ class Opened:
         if isolated not in ("space", "none"):
             raise SettingError("isolated", isolated, "is unknown; choose 'space' or 'none'")
         if self.cutting is not None:
-            if isinstance(self.cutting, foreign.CutTable):
-                self.cutting.check(words)
-            return [_spelled_out(word, self.cutting(word)) for word in words]
+            return [_spelled_out(word, pieces) for word, pieces in zip(words, self.cutting(words), strict=True)]
         encoded = self.words(words, isolated)
         if lost := sum(item.spans is None for item in encoded):
             _logger.warning("%d of %d words stay whole: no offsets, and the tokens do not spell them", lost, len(words))
@@ -250,17 +248,11 @@ class Opened:
         ]
 
     @cached_property
-    def ranks(self) -> dict[str, int]:
-        """Token string -> rank of the first merge that makes it; empty for a model without merges."""
-        ranks: dict[str, int] = {}
-        for rank, (left, right) in enumerate(self.spec.merges):
-            ranks.setdefault(left + right, rank)
-        return ranks
-
-    @cached_property
-    def merge_kinds(self) -> list[str]:
-        """The kind of each merge by rank, such as "morph"; "" where it is not known."""
-        return kinds_by_rank(self.kinds, len(self.spec.merges))
+    def made_by(self) -> dict[str, tuple[int, str]]:
+        """Token string -> rank and kind, such as "morph", of the first merge that makes it; "" for a kind not known."""
+        kinds = enumerate(kinds_by_rank(self.kinds, len(self.spec.merges)))
+        made = [(left + right, made) for (left, right), made in zip(self.spec.merges, kinds, strict=True)]
+        return dict(reversed(made))
 
     def readable(self, token: str) -> str:
         """Spell a string of the vocabulary in text; bytes that are no text are written in hexadecimal."""
@@ -303,16 +295,11 @@ def open_tokenizer(source: Any, *, by_class: bool = False, name: str | None = No
     if hasattr(source, "all_special_tokens") and len(source) <= len(source.all_special_tokens):
         refuse_empty(f"a {called}")
     if hasattr(source, "backend_tokenizer") or hasattr(source, "convert_tokens_to_ids"):
-        return Opened(called, home_of(source), source)
+        home = getattr(source, "home", None) or getattr(source, "name_or_path", "")
+        return Opened(called, Path(home) if home and Path(home).is_dir() else None, source)
     if callable(source):
-        return Opened(called, cutting=source)
+        return Opened(called, cutting=lambda words: [source(word) for word in words])
     raise MwSError(f"a {called} is no tokenizer; give a directory, a tokenizer.json or an object")
-
-
-def home_of(tokenizer: Any) -> Path | None:
-    """Return the directory that an object of transformers was read from; None where that is not known."""
-    home = getattr(tokenizer, "home", None) or getattr(tokenizer, "name_or_path", "")
-    return Path(home) if home and Path(home).is_dir() else None
 
 
 def _of_directory(place: Path, name: str, by_class: bool) -> Opened:

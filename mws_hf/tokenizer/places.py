@@ -133,10 +133,7 @@ def snapshot(name: str | os.PathLike[str], **patterns: Any) -> Path:
     unanswered = refuse_unreachable(name)
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import GatedRepoError, LocalEntryNotFoundError, RepositoryNotFoundError
-    from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
 
-    shown = not are_progress_bars_disabled()
-    disable_progress_bars()  # a bar over a dozen small files says nothing
     try:
         return Path(snapshot_download(os.fspath(name), local_files_only=unanswered, **patterns))
     except LocalEntryNotFoundError as error:
@@ -152,9 +149,6 @@ def snapshot(name: str | os.PathLike[str], **patterns: Any) -> Path:
         ) from error
     except Exception as error:  # requests, httpx or the Hub's own, by version
         raise MwSError(f"{name}: cannot be downloaded ({brief(error)}); check the name or the network") from error
-    finally:
-        if shown:
-            enable_progress_bars()
 
 
 def fetch_record(folder: Path) -> None:

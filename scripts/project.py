@@ -38,7 +38,7 @@ COMPILE = """
 import json, os
 from mws_hf.kernels.cache import PROCESSOR_FILE, SHIPPED
 os.environ["NUMBA_CACHE_DIR"] = str(SHIPPED)
-from mws_hf.commands.every_kernel import warm_up
+from mws_hf.commands.warmup import warm_up
 from numba.core.registry import cpu_target
 warm_up()
 (SHIPPED / PROCESSOR_FILE).write_text(json.dumps(cpu_target.target_context.codegen().magic_tuple()), encoding="utf-8")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from mws_hf.commands.every_kernel import warm_up
+from mws_hf.commands.warmup import warm_up
 from mws_hf.kernels.jit import cache_directory
 
 collect_ignore = ["transformers_mixin_cases.py"]  # run by test_transformers_mixin.py in a process of its own

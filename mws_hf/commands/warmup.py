@@ -1,17 +1,35 @@
-"""`mws warmup`: compile all kernels into the cache; at the first training another process does so for merging.
+"""`mws warmup`: compile all kernels into the cache, by doing a little of everything once, whose results are thrown away.
 
-numba compiles one kernel at a time in each process; the cache on disk belongs to all of them.
+At the first training another process does so for merging: numba compiles one kernel at a time in each process.
 """
 
 from __future__ import annotations
 
+import logging
+import random
 import subprocess
 import sys
+import tempfile
 import time
+from dataclasses import replace
+from pathlib import Path
 
+import mws_hf
 from mws_hf.commands.options import Quiet
+from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, WORD_PATTERN
 
-_MERGING = "from mws_hf.commands.every_kernel import learn_merges; learn_merges()"
+_STEMS = "чит пис рис каш вод лес дом стол рук ног слов дел игр свет мор и\u0306г walk talk look".split()
+_ENDINGS = "а у ой ы ам ами ах ать ал ала али ed ing s".split()
+_SYLLABLES = [consonant + vowel for consonant in "бвгдлмнрст" for vowel in "аиоу"]
+TEXT = "".join(stem + ending + " кое-кто, 1234!\n" for stem in _STEMS for ending in _ENDINGS) * 3 + "".join(
+    f" {first}{second}{_ENDINGS[(i + k) % len(_ENDINGS)]}"  # so many that tables must grow
+    for i, first in enumerate(_SYLLABLES)
+    for k, second in enumerate(_SYLLABLES)
+)
+LETTERS, MANY = "оеаинтсрвлкмдпуяыьгзбчйхжшюцщэфъё", 60_000
+"""Made-up words of these letters, so many that lists are long and tables are filled side by side."""
+
+_MERGING = "from mws_hf.commands.warmup import learn_merges; learn_merges()"
 
 
 def warmup(quiet: Quiet = False) -> None:
@@ -21,7 +39,6 @@ def warmup(quiet: Quiet = False) -> None:
 
         pip install mws_hf-*.whl && mws warmup --quiet
     """
-    from mws_hf.commands.every_kernel import warm_up
     from mws_hf.kernels.jit import cache_directory
 
     began = time.perf_counter()
@@ -48,3 +65,82 @@ def compile_ahead() -> subprocess.Popen[bytes] | None:
     say_compiling(now=True)
     nothing = subprocess.DEVNULL
     return subprocess.Popen([sys.executable, "-P", "-c", _MERGING], stdin=nothing, stdout=nothing, stderr=nothing)
+
+
+def warm_up(*, show_progress: bool = False) -> None:
+    """Compile every kernel that training, counting and encoding call, and keep them in `jit.cache_directory`."""
+    from tqdm import tqdm
+
+    steps = (_count, _learn_contextual, _learn_much, _learn_classic, _encode)
+    logger = logging.getLogger("mws_hf")
+    level = logger.level
+    logger.setLevel(logging.ERROR)  # the tiny corpus runs out of merges, which is no news
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            for step in tqdm(steps, unit=" steps", disable=None if show_progress else True):
+                step(Path(folder))
+    finally:
+        logger.setLevel(level)
+
+
+def learn_merges() -> None:
+    """Compile the kernels of merging, without counting or evidence; a process beside `mws train` calls it."""
+    counts = mws_hf.WordCounts.from_mapping({f" {word}": 1 for word in set(TEXT.split())}, pattern=DEFAULT_PATTERN)
+    mws_hf.MwSTrainer(vocab_size=600, composition=1, show_progress=False).learn(counts)
+
+
+def _count(folder: Path) -> None:
+    from mws_hf.corpus.word_list import lexicon_words
+
+    file = folder / "text.txt"
+    file.write_text(TEXT, encoding="utf-8", newline="\n")
+    for pattern in (DEFAULT_PATTERN, GPT4_PATTERN, WORD_PATTERN):
+        counts = mws_hf.count_files(file, pattern=pattern, workers=2, memory_cap=1)  # so small a cap spills
+        parts = (
+            mws_hf.count_documents(TEXT.splitlines(), pattern=pattern),
+            mws_hf.count_files(file, pattern=pattern, workers=1),
+        )
+        counts.merge(*parts)
+    lexicon_words("ru")
+
+
+def _learn_contextual(_folder: Path) -> None:
+    counts = mws_hf.count_documents(TEXT.splitlines())
+    for types in (True, False):
+        for limit in (None, 12):
+            mws_hf.MwSTrainer(vocab_size=600, types=types, max_token_length=limit, show_progress=False).learn(counts)
+    learn_merges()
+
+
+def _learn_much(folder: Path) -> None:
+    chance = random.Random(0)
+    words = ("".join(chance.choices(LETTERS, range(len(LETTERS), 0, -1), k=chance.randint(4, 12))) for _ in range(MANY))
+    file = folder / "much.txt"
+    file.write_text(" ".join(words) * 2, encoding="utf-8")
+    mws_hf.MwSTrainer(vocab_size=2000, show_progress=False).learn(mws_hf.count_files([file, file], workers=2))
+
+
+def _learn_classic(_folder: Path) -> None:
+    from mws_hf.learn.classic.terms import explain_merges
+    from mws_hf.learn.words import SymbolCorpus
+
+    counts = mws_hf.count_documents([TEXT], pattern=GPT4_PATTERN)
+    settings = {"criterion": "classic", "vocab_size": 800, "composition": "fill", "show_progress": False}
+    for types in (True, False):
+        mws_hf.MwSTrainer(**settings, types=types).learn(counts)
+    explain_merges(SymbolCorpus.from_words(counts.words), 3)
+
+
+def _encode(folder: Path) -> None:
+    from mws_hf.corpus.blocks import LITTLE
+
+    trainer = mws_hf.MwSTrainer(n_merges=150, alphabet="characters", special_tokens=["<s>"], show_progress=False)
+    learned = trainer.learn(mws_hf.count_documents([TEXT]))
+    file = folder / "text.txt"
+    text = TEXT + "ж" * 5000 + "漢字 😀<s>\n"
+    file.write_text(text * (LITTLE // len(text) + 1), encoding="utf-8", newline="\n")
+    many = [*learned.alphabet, *map(chr, range(0x10000, 0x20000))]  # more than 65,536 ids take 32 bits
+    for name, alphabet in (("narrow", learned.alphabet), ("wide", many)):
+        backend = trainer.backend(replace(learned, alphabet=alphabet))
+        for _ in range(2):
+            mws_hf.encode_corpus(backend, [file], folder / name, separator="<s>", workers=1)

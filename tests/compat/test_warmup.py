@@ -16,7 +16,7 @@ from tests.short_text import TEXT
 SCRIPT = """
 import json, sys
 from pathlib import Path
-from mws_hf.commands.every_kernel import warm_up
+from mws_hf.commands.warmup import warm_up
 
 def known():
     kernels = {}

@@ -19,7 +19,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import is_dataclass
-from math import inf
+from pathlib import Path
 from types import FrameType, NoneType, UnionType
 from typing import Any, Literal, NoReturn, Union, get_args, get_origin
 
@@ -154,14 +154,6 @@ class _Parser(argparse.ArgumentParser):
         raise MwSError(f"{message.removeprefix('argument ')}; see `{self.prog} --help`")
 
 
-class _Switch(argparse.Action):
-    """An option without a value; where it has two names, ``--all/--short``, the second turns it off."""
-
-    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
-        """Keep what was given."""
-        setattr(namespace, self.dest, option_string != self.const)
-
-
 def parser_of(name: str) -> argparse.ArgumentParser:
     """Make the parser of a command."""
     from mws_hf.commands.options import Argument
@@ -202,26 +194,26 @@ def _add_argument(group: Any, parameter: inspect.Parameter, declared: Any) -> st
 
 def _add_option(group: Any, parameter: inspect.Parameter, declared: Any) -> None:
     kind, many = _kind_of(parameter)
-    default = None if parameter.default is inspect.Parameter.empty else parameter.default
+    required = parameter.default is inspect.Parameter.empty
+    default = None if required else parameter.default
     names = list(declared.names) or [f"--{parameter.name.replace('_', '-')}"]
-    about, required = declared.help.replace("%", "%%"), parameter.default is inspect.Parameter.empty
-    more: dict[str, Any] = {"dest": parameter.name, "default": default, "required": required}
+    about = declared.help.replace("%", "%%")
+    more: dict[str, Any] = {"dest": parameter.name, "required": required}
     if kind is bool:
-        names += [f"--no-{names[0][2:]}"] if default else []
         on, _, off = names[0].partition("/")
-        names = [on, off, *names[1:]] if off else names
-        more |= {"action": _Switch, "nargs": 0, "const": off or (names[-1] if default else None)}
+        more |= {"action": "store_const", "default": default}
+        group.add_argument(on, *names[1:], help=about, const=True, **more)
+        if off:
+            group.add_argument(off, help=f"The other of the two, see {on}.", const=False, **more)
+        return
+    shown = declared.metavar or _KINDS.get(kind, ("", "PATH" if kind is Path else "TEXT"))[1]
+    if get_origin(kind) is tuple:
+        more |= {"metavar": tuple(shown.split()), "nargs": 2, "default": default}
     else:
-        two = get_origin(kind) is tuple
-        shown = declared.metavar or _KINDS.get(kind, ("", "PATH" if kind.__name__ == "Path" else "TEXT"))[1]
-        more |= {"metavar": tuple(shown.split()) if two else shown, "nargs": 2 if two else None}
-        more |= {
-            "default": None if many else default,
-            "action": "append" if many else "store",
-            "type": _reader(kind, declared.min, declared.max),
-        }
-        if "[default" not in about:
-            about += "  [required]" if required else f"  [default: {'none' if default is None else default}]"
+        more |= {"metavar": shown, "type": _reader(kind, declared.read, declared.least)}
+        more |= {"action": "append"} if many else {"default": default}
+    if "[default" not in about:
+        about += "  [required]" if required else f"  [default: {'none' if default is None else default}]"
     group.add_argument(*names, help=about, **more)
 
 
@@ -233,7 +225,7 @@ def _kind_of(parameter: inspect.Parameter) -> tuple[Any, bool]:
     return (get_args(kind)[0], True) if get_origin(kind) is list else (kind, False)
 
 
-def _reader(kind: Any, low: float | None = None, high: float | None = None) -> Callable[[str], Any]:
+def _reader(kind: Any, special: Callable[[str], Any] | None = None, least: float | None = None) -> Callable[[str], Any]:
     """Make the function that reads a value as it is typed."""
 
     def read(text: str) -> Any:
@@ -241,16 +233,14 @@ def _reader(kind: Any, low: float | None = None, high: float | None = None) -> C
             if text not in get_args(kind):
                 raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(get_args(kind))}")
             return text
-        if get_origin(kind) is tuple:
-            return text
         try:
-            value = kind(text)
+            value = (special or kind)(text)
+        except MwSError as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
         except ValueError:
             raise argparse.ArgumentTypeError(f"{text!r} is not {_KINDS[kind][0]}") from None
-        bounded = (low, high) != (None, None)
-        if bounded and not (-inf if low is None else low) <= value <= (inf if high is None else high):
-            said = f"{low} or more" if high is None else f"from {low} to {high}"
-            raise argparse.ArgumentTypeError(f"{text} must be {said}")
+        if least is not None and value < least:
+            raise argparse.ArgumentTypeError(f"{text} must be {least} or more")
         return value
 
     return read

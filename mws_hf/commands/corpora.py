@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 from mws_hf.commands import options
-from mws_hf.commands.options import Argument, Option, Read, Writing
+from mws_hf.commands.options import Argument, Option, Read, Writing, parse_bytes
 from mws_hf.commands.outputs import claim_file, claim_folder, counted, files_in, refuse_overwriting, tell
 from mws_hf.commands.sources import Words
 from mws_hf.text.pattern import DEFAULT_PATTERN, with_digits
@@ -26,9 +26,9 @@ def count_command(
     digits: options.Digits = None,
     normalization: options.Normalization = None,
     memory_cap: Annotated[
-        str, Option(metavar="BYTES", help="Spill to disk above this many bytes, such as 500M or 2G.")
-    ] = "2G",
-    min_count: Annotated[int, Option(min=1, help="Leave out rarer words, once everything is added up.")] = 1,
+        int, Option(metavar="BYTES", read=parse_bytes, help="Spill to disk above this many bytes [default: 2G].")
+    ] = 2 << 30,
+    min_count: Annotated[int, Option(least=1, help="Leave out rarer words, once everything is added up.")] = 1,
     writing: Writing,
 ) -> None:
     """Count pre-tokens of text, or merge counts made before; train from the result with `mws train COUNTS`.
@@ -48,18 +48,17 @@ def count_command(
         mws train both.parquet --vocab-size 32000 --output out/mine
     """
     claim_file(output, words.read, force=writing.force)
-    cap = options.parse_bytes(memory_cap, "--memory-cap")
     if digits:
         pattern = with_digits(pattern or DEFAULT_PATTERN, cast("Digits", digits))
     saved = words.saved_alone if pattern is None and normalization is None else []
     if saved:
         from mws_hf.corpus.counting import merge_files
 
-        counts = merge_files(saved, output, memory_cap=cap, min_count=min_count)
+        counts = merge_files(saved, output, memory_cap=memory_cap, min_count=min_count)
     else:
         from mws_hf.corpus.files import expand_paths
 
-        counts = words.gather(pattern, normalization, memory_cap=cap, show_progress=not writing.quiet)
+        counts = words.gather(pattern, normalization, memory_cap=memory_cap, show_progress=not writing.quiet)
         counts = counts.at_least(min_count)
         counts.save(output, words.source.marks(expand_paths(words.word_list) if words.word_list else []))
     sizes = {name: {"types": len(part), "tokens": part.total} for name, part in counts.items()}
@@ -80,7 +79,9 @@ def encode_command(
     separator: Annotated[
         str, Option(help="Token after each document: eos, another token of the vocabulary, or none.")
     ] = "eos",
-    shard_size: Annotated[str, Option(metavar="BYTES", help="Text in a shard, such as 500K or 1G.")] = "64M",
+    shard_size: Annotated[
+        int, Option(metavar="BYTES", read=parse_bytes, help="Text in a shard, such as 500K or 1G [default: 64M].")
+    ] = 64 << 20,
     dropout: Annotated[
         float | None, Option(metavar="SHARE", help="Probability that a merge fails (BPE-dropout), such as 0.1.")
     ] = None,
@@ -105,7 +106,6 @@ def encode_command(
 
         mws encode out/mine corpus.txt --output ids-2 --dropout 0.1 --seed 2
     """
-    shard_bytes = options.parse_bytes(shard_size, "--shard-size")
     from mws_hf.corpus.files import expand_paths
     from mws_hf.encode.bulk import encode_corpus
     from mws_hf.encode.corpus import DATASET_FILES, MANIFEST
@@ -119,7 +119,7 @@ def encode_command(
         expand_paths(corpus),  # on a command line they are files, never texts
         output,
         workers=workers,
-        shard_size=shard_bytes,
+        shard_size=shard_size,
         separator=None if separator == "none" else separator,
         document=document,
         dropout=None if dropout is None else Dropout(dropout, seed, drop),

@@ -54,7 +54,7 @@ def explain(
         tuple[str, str] | None, Option(metavar="LEFT RIGHT", help="Show every term of a pair's coefficient.")
     ] = None,
     merges: Annotated[
-        int | None, Option(metavar="N", min=1, help="Show every term of the first N merges of a classic run.")
+        int | None, Option(metavar="N", least=1, help="Show every term of the first N merges of a classic run.")
     ] = None,
     source: From = None,
     lexicon: options.Lexicon = None,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from mws_hf.atomic import output_lock
 from mws_hf.commands import options
-from mws_hf.commands.options import Argument, Option, Read, Writing
+from mws_hf.commands.options import Argument, Option, Read, Writing, parse_size
 from mws_hf.commands.outputs import claim_folder, replaced, save_card, tell, tell_faults
 from mws_hf.commands.sources import entries_in
 from mws_hf.corpus.files import Reading
@@ -30,10 +30,8 @@ if TYPE_CHECKING:
 EVERY, MOST = 50, 2000
 """Each 50th line is held out of learning to be measured on, up to 2,000."""
 
-Composition = Annotated[
-    float, Option(help="Share of new tokens for frequent stems and words after the morphs.", min=0, max=1)
-]
-MinSaving = Annotated[int, Option(help="Occurrences that a new token must save at least.", min=0)]
+Composition = Annotated[float, Option(help="Share of new tokens for frequent stems and words after the morphs.")]
+MinSaving = Annotated[int, Option(help="Occurrences that a new token must save at least.", least=0)]
 Replace = Annotated[
     bool, Option("--replace", help="Give ids of old tokens that corpus and --also never use to the new ones.")
 ]
@@ -49,8 +47,12 @@ KeepApart = Annotated[
     Option(help="A line of one character: no new merge joins it with another; of two: none joins these."),
 ]
 TrimTo = Annotated[
-    str | None,
-    Option(metavar="SIZE", help="First drop entries that corpus and --also use least, until so many are left."),
+    int | None,
+    Option(
+        metavar="SIZE",
+        read=parse_size,
+        help="First drop entries that corpus and --also use least, until so many are left.",
+    ),
 ]
 
 PANELS = {
@@ -83,7 +85,7 @@ class _Extending:
 def extend_command(
     base: options.Base,
     corpus: Annotated[list[str], Argument(help=f"{options.INPUTS}, or counts from `mws count`.")],
-    add: Annotated[str, Option(metavar="SIZE", help="How many tokens to add, such as 4k.")],
+    add: Annotated[int, Option(metavar="SIZE", read=parse_size, help="How many tokens to add, such as 4k.")],
     output: options.Directory,
     *,
     also: Annotated[list[str] | None, Option(help="Other text to report on, such as English; repeat for more.")] = None,
@@ -112,7 +114,6 @@ def extend_command(
 
         mws extend Qwen/Qwen3-0.6B russian.txt --also english.txt --trim-to 90000 --add 16000 -o out/qwen-ru-small
     """
-    more, left = options.parse_size(add, "--add"), options.parse_optional_size(trim_to, "--trim-to")
     asked = _Extending(base, corpus, also or [], protect or [], reading, writing.quiet)
     if replace and trim_to is not None:
         raise MwSError("--replace and --trim-to both make room for new tokens; give one of them")
@@ -120,7 +121,7 @@ def extend_command(
     _check_inputs(asked, "--replace" if replace else "--trim-to" if trim_to is not None else None)
     settings = {"composition": composition, "hidden_boundary_price": hidden_boundary_price, "min_saving": min_saving}
     with output_lock(output):
-        result, left_behind = _extended(asked, output, more, left, replace, (tokens, keep_apart), settings)
+        result, left_behind = _extended(asked, output, add, trim_to, replace, (tokens, keep_apart), settings)
     from mws_hf.extend.changes import extension_summary
 
     _tell_of_the_rest(output, left_behind)
@@ -232,9 +233,10 @@ def trim_command(
     output: options.Directory,
     *,
     keep_size: Annotated[
-        str | None, Option(metavar="SIZE", help="How many entries stay, such as 64k; or give --min-count.")
+        int | None,
+        Option(metavar="SIZE", read=parse_size, help="How many entries stay, such as 64k; or give --min-count."),
     ] = None,
-    min_count: Annotated[int | None, Option(help="Least number of uses with which an entry stays.", min=1)] = None,
+    min_count: Annotated[int | None, Option(help="Least number of uses with which an entry stays.", least=1)] = None,
     keep: Annotated[Path | None, Option(help="Entries that stay in any case, one a line.")] = None,
     reading: Read,
     writing: Writing,
@@ -251,7 +253,6 @@ def trim_command(
     """
     if (keep_size is None) == (min_count is None):
         raise MwSError("give one of --keep-size (how many entries stay) and --min-count (the least uses)")
-    size = options.parse_optional_size(keep_size, "--keep-size")
     claim_folder(output, base, text, keep, force=writing.force)
     from mws_hf.corpus.files import expand_paths
     from mws_hf.corpus.sources import Source
@@ -267,7 +268,7 @@ def trim_command(
     with output_lock(output):
         before: dict[str, Any] = {name: measure_use(opened, documents([name], reading)) for name in expand_paths(text)}
         uses = check_uses(sum(use.uses for use in before.values()))
-        trimming = run(opened, uses, keep_size=size, min_count=min_count, keep=named)
+        trimming = run(opened, uses, keep_size=keep_size, min_count=min_count, keep=named)
         after = {name: measure_use(trimming.trimmed_base, documents([name], reading)) for name in before}
         found = trim_facts(trimming, before, after)
         with replaced(output) as stage:
@@ -308,7 +309,7 @@ def transplant_command(
         ),
     ] = "mean",
     pad_to_multiple: Annotated[
-        int | None, Option(help="Fill rows up to a multiple of this [default: as the base has it].", min=1)
+        int | None, Option(help="Fill rows up to a multiple of this [default: as the base has it].", least=1)
     ] = None,
     writing: Writing,
 ) -> None:

@@ -19,7 +19,8 @@ from mws_hf.learn.settings import SETTINGS, Settings
 class Option:
     """An option, as the annotation of a command's parameter declares it.
 
-    `names` as they are typed, by default that of the parameter; of ``--all/--short`` the second turns the first off.
+    `names` as they are typed, by default that of the parameter; of ``--byte-level/--characters`` the second is False.
+    `read` reads a value, by default the type of the parameter; `least` is the least number.
     """
 
     def __init__(
@@ -27,11 +28,10 @@ class Option:
         *names: str,
         help: str = "",
         metavar: str | None = None,
-        min: float | None = None,
-        max: float | None = None,
+        least: int | None = None,
+        read: Callable[[str], Any] | None = None,
     ) -> None:
-        self.names, self.help, self.metavar = names, help, metavar
-        self.min, self.max = min, max
+        self.names, self.help, self.metavar, self.least, self.read = names, help, metavar, least, read
 
 
 @dataclass(frozen=True)
@@ -80,10 +80,57 @@ BitsText = Annotated[
 ]
 
 
+_THOUSANDS = {"": 1, "k": 1_000, "m": 1_000_000}
+_SIZE = re.compile(r"(\d[\d_]*(?:\.\d+)?)([kKmM]?)")
+
+
+def parse_size(text: str) -> int:
+    """Read a number of entries or tokens: plain, or with k or M for thousands or millions.
+
+    >>> parse_size("8k"), parse_size("1.5M"), parse_size("32_000")
+    (8000, 1500000, 32000)
+    """
+    found = _SIZE.fullmatch(text.strip())
+    size = Decimal(found[1].replace("_", "")) * _THOUSANDS[found[2].lower()] if found else Decimal(0)
+    if size < 1 or size != int(size):
+        raise MwSError(f"{text}: not a whole number above 0; write it as 32000 or 32k")
+    return int(size)
+
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def parse_bytes(text: str) -> int:
+    """Read a number of bytes, plain or with K, M, G or T (of 1024).
+
+    >>> parse_bytes("2G"), parse_bytes("1.5m"), parse_bytes("64")
+    (2147483648, 1572864, 64)
+    """
+    number = text.strip().upper().removesuffix("IB").removesuffix("B")
+    unit = number[-1:] if number[-1:].isalpha() else ""
+    try:
+        size = int(float(number.removesuffix(unit)) * _UNITS[unit])
+    except (ValueError, KeyError, OverflowError):
+        size = 0
+    if size < 1:
+        raise MwSError(f"{text!r}: give a number of bytes above 0, such as 500M or 2G")
+    return size
+
+
+def parse_composition(text: str) -> float | Literal["fill"]:
+    """Read the value of --composition: a share, or the word fill.
+
+    >>> parse_composition("0.5"), parse_composition("fill")
+    (0.5, 'fill')
+    """
+    return "fill" if text == "fill" else float(text)
+
+
 def setting(name: str) -> Any:
     """Make the option of a setting of a training from its description (`mws_hf.learn.settings`)."""
     described = SETTINGS[name]
-    return Option(option_of(name), metavar=described.metavar, help=described.option_help())
+    read = {"composition": parse_composition}.get(name, parse_size if described.metavar == "SIZE" else None)
+    return Option(option_of(name), metavar=described.metavar, help=described.option_help(), read=read)
 
 
 def option_of(name: str) -> str:
@@ -100,7 +147,8 @@ Pattern = Annotated[str | None, setting("pattern")]
 Digits = Annotated[str | None, setting("digits")]
 Normalization = Annotated[str | None, setting("normalization")]
 _AS_TYPED: dict[str, Any] = {
-    **dict.fromkeys(("vocab_size", "n_merges", "initial_alphabet", "composition"), str | None),
+    "initial_alphabet": str | None,
+    "composition": float | None,
     **dict.fromkeys(("special_tokens", "labels", "weights"), list[str] | None),
     **dict.fromkeys(("tokens", "keep_apart"), Path | None),
     "alphabet": bool | None,
@@ -129,7 +177,7 @@ def takes_settings(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-Workers = Annotated[int | None, Option(min=1, help="Threads [default: all cores].")]
+Workers = Annotated[int | None, Option(least=1, help="Threads [default: all cores].")]
 Quiet = Annotated[bool, Option("--quiet", "-q", help="No progress bars, no notes.")]
 Json = Annotated[bool, Option("--json", help="The result as JSON, for programs.")]
 
@@ -212,61 +260,3 @@ def parse_labels(texts: list[str] | None) -> Path | dict[str, Path] | None:
             raise MwSError(f"--labels {text}: group {group!r} has labels already")
         found[group] = Path(file)
     return found.get("", found or None)
-
-
-def parse_composition(text: str | None) -> float | Literal["fill"] | None:
-    """Read the value of --composition: a share from 0 to 1, or the word fill.
-
-    >>> parse_composition("0.5"), parse_composition("fill"), parse_composition(None)
-    (0.5, 'fill', None)
-    """
-    if text is None:
-        return None
-    if text == "fill":
-        return "fill"
-    try:
-        return float(text)
-    except ValueError:
-        raise MwSError(f"--composition {text!r}: give a share from 0 to 1, or 'fill'") from None
-
-
-_THOUSANDS = {"": 1, "k": 1_000, "m": 1_000_000}
-_SIZE = re.compile(r"(\d[\d_]*(?:\.\d+)?)([kKmM]?)")
-
-
-def parse_size(text: str, option: str) -> int:
-    """Read a number of entries or tokens: plain, or with k or M for thousands or millions.
-
-    >>> parse_size("8k", "--vocab-size"), parse_size("1.5M", "--add"), parse_size("32_000", "--vocab-size")
-    (8000, 1500000, 32000)
-    """
-    found = _SIZE.fullmatch(text.strip())
-    size = Decimal(found[1].replace("_", "")) * _THOUSANDS[found[2].lower()] if found else Decimal(0)
-    if size < 1 or size != int(size):
-        raise MwSError(f"{option} {text}: not a whole number above 0; write it as 32000 or 32k")
-    return int(size)
-
-
-def parse_optional_size(text: str | None, option: str) -> int | None:
-    """Read a number as `parse_size` does; None for an option that was left out."""
-    return None if text is None else parse_size(text, option)
-
-
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-
-
-def parse_bytes(text: str, option: str) -> int:
-    """Read a number of bytes, plain or with K, M, G or T (of 1024).
-
-    >>> parse_bytes("2G", "--memory-cap"), parse_bytes("1.5m", "--memory-cap"), parse_bytes("64", "--shard-size")
-    (2147483648, 1572864, 64)
-    """
-    number = text.strip().upper().removesuffix("IB").removesuffix("B")
-    unit = number[-1:] if number[-1:].isalpha() else ""
-    try:
-        size = int(float(number.removesuffix(unit)) * _UNITS[unit])
-    except (ValueError, KeyError, OverflowError):
-        size = 0
-    if size < 1:
-        raise MwSError(f"{option} {text!r}: give a number of bytes above 0, such as 500M or 2G")
-    return size

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mws_hf.atomic import check_output, output_lock, staged
-from mws_hf.cards.card import is_free, tell_of_card
 from mws_hf.errors import MwSError
 from mws_hf.tokenizer.layout import CARD_FILE, TOKENIZER_FILE, Of, matching, patterns
 
@@ -72,6 +71,8 @@ def replaced(output: Path, head: str = TOKENIZER_FILE, *, model: bool = False) -
 
     Of a tokenizer, and of a `model` if one is written, no older file stays but a card by hand.
     """
+    from mws_hf.cards.card import is_free, tell_of_card
+
     free = is_free(output)
     kinds = (kind for kind in Of if kind not in (Of.CARD, *(() if model else (Of.MODEL, Of.WEIGHTS))))
     with output_lock(output), staged(output, (*patterns(*kinds), *([CARD_FILE] * free)), head) as stage:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from mws_hf.atomic import output_lock, write_text
 from mws_hf.commands import options
-from mws_hf.commands.options import Argument, Option, Writing
+from mws_hf.commands.options import Argument, Option, Writing, parse_size
 from mws_hf.commands.outputs import aligned, claim_file, claim_folder, counted, tell
 from mws_hf.commands.sources import Words
 from mws_hf.errors import MissingTokenizerError, MwSError
@@ -104,9 +104,13 @@ def _check_measured(gold: list[Path] | None, texts: Iterable[Path | None], bits:
             raise MwSError(f"{path}: {what}; give a gold file to --gold and a file of running text to --text")
 
 
+def _sizes(text: str) -> list[int]:
+    return [parse_size(each) for each in text.split(",") if each.strip()]
+
+
 def compare_command(
     output: Annotated[Path, Option("--output", "-o", help="Folder for results, the picture and the tokenizers.")],
-    vocab_size: Annotated[list[str], Option(metavar="SIZES", help="Sizes: 8k,32k or repeated.")],
+    vocab_size: Annotated[list[list[int]], Option(metavar="SIZES", read=_sizes, help="Sizes: 8k,32k or repeated.")],
     corpus: Annotated[list[str], Argument(metavar="CORPUS...", help=f"{options.INPUTS}, or counts from `mws count`.")],
     *,
     gold: options.GoldFiles = None,
@@ -144,8 +148,7 @@ def compare_command(
         mws compare counts.parquet --gold rus.tsv --vocab-size 8000 --systems mws,bpe,unigram:types --output out/types
     """
     _check_measured(gold, [text], bits, needed="compare by")
-    numbers = [each for words in vocab_size for each in words.split(",") if each.strip()]
-    sizes = sorted({options.parse_size(each, "--vocab-size") for each in numbers})
+    sizes = sorted({size for sizes in vocab_size for size in sizes})
     claim_folder(output, corpus, gold, text, bits, force=writing.force, own=("results.*", "picture.png"))
     from mws_hf.compare import compare as run_comparison
     from mws_hf.compare import parse_systems

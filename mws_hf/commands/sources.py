@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -37,9 +37,6 @@ class Words:
     word_list: Annotated[
         list[Path] | None, Option(metavar="FILE", help="A word<TAB>count list, plain or compressed; repeat for more.")
     ] = None
-    lemmas: Annotated[
-        Path | None, Option(metavar="FILE", help="Lemmas, one a line, expanded to all forms (--lexicon says whose).")
-    ] = None
     group_column: Annotated[
         str | None, Option(help="The column of tables and datasets that holds the group of each row.")
     ] = None
@@ -47,14 +44,9 @@ class Words:
     workers: options.Workers = None
 
     @property
-    def lists(self) -> list[Path]:
-        """Return the lists of words and of lemmas."""
-        return [*(self.word_list or []), *filter(None, [self.lemmas])]
-
-    @property
     def read(self) -> list[str | Path]:
         """Name every file that is read."""
-        return [*(group_of(name)[1] for name in self.files or []), *self.lists]
+        return [*(group_of(name)[1] for name in self.files or []), *(self.word_list or [])]
 
     @property
     def by_group(self) -> dict[str, list[str]]:
@@ -68,13 +60,18 @@ class Words:
     def describe(self) -> str:
         """Name the sources in words, for a model card."""
         named = [f"{group}{'=' if group else ''}{Path(file).name}" for group, file in map(group_of, self.files or [])]
-        lexicon = [f"the pymorphy3 lexicon '{self.lexicon}'"] if self.lexicon and self.lemmas is None else []
-        return ", ".join(lexicon + named + [path.name for path in self.lists])
+        lexicon = [f"the pymorphy3 lexicon '{self.lexicon}'"] if self.lexicon else []
+        return ", ".join(lexicon + named + [path.name for path in self.word_list or []])
+
+    @property
+    def ungrouped(self) -> list[str]:
+        """The sources that belong to no group."""
+        return [*self.by_group.get("", []), *map(str, self.word_list or []), *filter(None, [self.lexicon])]
 
     @property
     def is_empty(self) -> bool:
-        """Return whether no source was given."""
-        return not (self.files or self.lists or self.lexicon)
+        """Whether no source was given."""
+        return not (self.files or self.ungrouped)
 
     @cached_property
     def source(self) -> Source:
@@ -82,33 +79,29 @@ class Words:
         from mws_hf.corpus.sources import Source
 
         if self.is_empty:
-            raise MwSError("no training words: give text files, --lexicon ru, --word-list FILE, or --lemmas FILE")
-        self._check_groups()
-        if self.lists or self.lexicon is not None:
+            raise MwSError("no training words: give text files, --lexicon ru, or --word-list FILE")
+        named = sorted(group for group in self.by_group if group)
+        if named and self.ungrouped:
+            raise MwSError(
+                f"{self.ungrouped[0]}: belongs to no group, while other sources do ({', '.join(named)}); name a group "
+                "for every source (GROUP=FILE), or for none"
+            )
+        if self.group_column is not None and (named or self.word_list or self.lexicon):
+            raise MwSError("--group-column names groups within tables; give no other groups, word lists or lexicons")
+        lists = list(map(str, self.word_list or []))
+        if lists or self.lexicon is not None:
             from mws_hf.corpus.word_list import check_lexicon, check_list
 
-            for path in self.lists:
+            if self.lexicon is not None:
+                check_lexicon(self.lexicon)
+            for path in lists:
                 check_list(path)
-            if self.lexicon is not None or self.lemmas is not None:
-                check_lexicon(self.lexicon or "ru")
-        lists = list(map(str, self.word_list or []))
         return Source.of_files(self.by_group, self.reading, self.group_column, lists=lists)
-
-    def _check_groups(self) -> None:
-        named = sorted(group for group in self.by_group if group)
-        loose = [*self.by_group.get("", []), *self.lists, *filter(None, [self.lexicon])]
-        if named and loose:
-            raise MwSError(
-                f"{loose[0]}: belongs to no group, while other sources do ({', '.join(named)}); name a group for every "
-                "source (GROUP=FILE), or for none"
-            )
-        if self.group_column is not None and (named or self.lists or self.lexicon):
-            raise MwSError("--group-column names groups within tables; give no other groups, word lists or lexicons")
 
     @property
     def saved_alone(self) -> list[str]:
         """The files if they are counts saved before, to which nothing is to be added; else none."""
-        alone = not (self.lists or self.lexicon or self.group_column or self.source.files)
+        alone = not (self.word_list or self.lexicon or self.group_column or self.source.files)
         return self.source.saved.get("", []) if alone else []
 
     def gather(
@@ -136,12 +129,18 @@ class Words:
         parts = []
         for group, name in ((group, name) for group, names in self.source.saved.items() for name in names):
             counts = GroupedCounts.load(name)
-            _check_counted_so(name, counts, pattern, normalization)
+            own = counts.pattern, counts.normalization
+            asked = literal_pattern(pattern or counts.pattern), normalization or counts.normalization
+            if asked != own:
+                raise MwSError(
+                    f"{name}: counted with {cut_by(*own)}, not {cut_by(*asked)}; count the text again, or leave "
+                    "--pattern and --normalization out"
+                )
             parts.append(GroupedCounts({group: counts.union}) if group else counts)
         pattern = literal_pattern(pattern or (parts[0].pattern if parts else default_pattern))
         normalization = normalization or (parts[0].normalization if parts else None)
         cut: dict[str, Any] = {"pattern": pattern, "normalization": normalization}
-        parts += [GroupedCounts.of(counts) for counts in self._lists(cut, show_progress)]
+        parts += [GroupedCounts.of(counts) for counts in self._lists(show_progress, cut)]
         if self.source.files:
             parts.append(
                 count(
@@ -151,31 +150,13 @@ class Words:
             )  # fmt: skip
         return parts[0].merge(*parts[1:]) if len(parts) > 1 else parts[0]
 
-    def _lists(self, cut: dict[str, Any], show_progress: bool) -> list[WordCounts]:
-        if not self.lists and self.lexicon is None:
-            return []
-        from mws_hf.corpus.word_list import lemma_counts, lexicon_counts, list_lines, read_word_list
+    def _lists(self, show_progress: bool, cut: dict[str, Any]) -> Iterator[WordCounts]:
+        from mws_hf.corpus.word_list import lexicon_counts, read_word_list
 
-        coding: dict[str, Any] = {"encoding": self.reading.encoding, "errors": self.reading.errors}
-        parts = [read_word_list(path, **coding, **cut) for path in self.word_list or []]
-        forms: dict[str, Any] = {"show_progress": show_progress, **cut}
-        if self.lemmas is not None:
-            lines = [line.strip() for _, line in list_lines(self.lemmas, self.reading)]
-            parts.append(lemma_counts([line for line in lines if line], self.lexicon or "ru", **forms))
-        elif self.lexicon is not None:
-            parts.append(lexicon_counts(self.lexicon, **forms))
-        return parts
-
-
-def _check_counted_so(name: str, counts: GroupedCounts, pattern: str | None, normalization: str | None) -> None:
-    """Refuse saved counts that were made with another pattern or normalization than is asked for."""
-    own = counts.pattern, counts.normalization
-    asked = literal_pattern(pattern or counts.pattern), normalization or counts.normalization
-    if asked != own:
-        raise MwSError(
-            f"{name}: counted with {cut_by(*own)}, not {cut_by(*asked)}; count the text again, or leave --pattern and "
-            "--normalization out"
-        )
+        for path in self.word_list or []:
+            yield read_word_list(path, encoding=self.reading.encoding, errors=self.reading.errors, **cut)
+        if self.lexicon is not None:
+            yield lexicon_counts(self.lexicon, show_progress=show_progress, **cut)
 
 
 def entries_in(file: Path | None, reading: Reading = PLAIN, check: Callable[[str], object] | None = None) -> list[str]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _logger = logging.getLogger(__name__)
 
-OWN = ("lexicon", "word_list", "lemmas", "column", "group_column", "encoding", "errors", "workers")
+OWN = ("lexicon", "word_list", "column", "group_column", "encoding", "errors", "workers")
 FIRST = ("output", *(name for name, setting in SETTINGS.items() if setting.first))
 PANELS = {
     "train": {
@@ -105,14 +105,11 @@ def _typed_settings(given: Mapping[str, Any], reading: Reading) -> dict[str, Any
     in_bytes = given["alphabet"]
     return {
         **given,
-        "vocab_size": options.parse_optional_size(given["vocab_size"], "--vocab-size"),
-        "n_merges": options.parse_optional_size(given["n_merges"], "--n-merges"),
         "alphabet": None if in_bytes is None else "bytes" if in_bytes else "characters",
         "special_tokens": given["special_tokens"] or DEFAULT_SPECIAL_TOKENS,
         "initial_alphabet": _alphabet(given["initial_alphabet"]),
         "tokens": entries_in(given["tokens"], reading),
         "keep_apart": entries_in(given["keep_apart"], reading, lambda entry: Apart.of([entry])),
-        "composition": options.parse_composition(given["composition"]),
         "weights": options.parse_weights(given["weights"]),
         "labels": options.parse_labels(given["labels"]),
     }

@@ -1,4 +1,4 @@
-"""`mws warmup`: compile all kernels into the cache, by doing a little of everything once, whose results are thrown away.
+"""`mws warmup`: compile all kernels into the cache, by doing a little of everything once; results are dropped.
 
 At the first training another process does so for merging: numba compiles one kernel at a time in each process.
 """
@@ -96,11 +96,8 @@ def _count(folder: Path) -> None:
     file.write_text(TEXT, encoding="utf-8", newline="\n")
     for pattern in (DEFAULT_PATTERN, GPT4_PATTERN, WORD_PATTERN):
         counts = mws_hf.count_files(file, pattern=pattern, workers=2, memory_cap=1)  # so small a cap spills
-        parts = (
-            mws_hf.count_documents(TEXT.splitlines(), pattern=pattern),
-            mws_hf.count_files(file, pattern=pattern, workers=1),
-        )
-        counts.merge(*parts)
+        one = mws_hf.count_files(file, pattern=pattern, workers=1)
+        counts.merge(mws_hf.count_documents(TEXT.splitlines(), pattern=pattern), one)
     lexicon_words("ru")
 
 

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mws_hf.corpus.blocks import GroupBlock, arrow_block
-from mws_hf.corpus.counting import add_up, block_counter, count_documents, normalizer
+from mws_hf.corpus.counting import add_up, block_counter, normalizer
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.files import PLAIN, PathLike, Reading, expand_paths, file_kind
 from mws_hf.corpus.groups import UNNAMED, GroupedCounts
@@ -242,23 +242,6 @@ def lexicon_counts(
 
 def _silent(show_progress: bool) -> bool | None:
     return None if show_progress else True  # None: silent unless stderr is a terminal
-
-
-def lemma_counts(
-    lemmas: Iterable[str],
-    language: str = "ru",
-    *,
-    pattern: str = DEFAULT_PATTERN,
-    normalization: str | None = None,
-    show_progress: bool = False,
-) -> WordCounts:
-    """Count the pre-tokens of `good_dataset_text`: all forms of all lemmas, each once, all but one after a space."""
-    from tqdm import tqdm
-
-    lemmas = tqdm(lemmas, desc="expanding lemmas", unit=" lemmas", disable=_silent(show_progress))
-    return count_documents(
-        [good_dataset_text(lemmas, language)], pattern=pattern, normalization=normalization, workers=1
-    )
 
 
 def expand_lemmas(lemmas: Iterable[str], language: str = "ru") -> list[str]:

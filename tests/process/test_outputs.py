@@ -54,7 +54,6 @@ OVERWRITING = [
     "count *.txt -o text.txt",
     "count gold.tsv text.txt -o text.txt",
     "count --word-list words.tsv -o words.tsv",
-    "count --lemmas words.tsv -o words.tsv",
     "compare text.txt --gold gold.tsv --vocab-size 400 -o out",
     "compare gold.tsv --gold gold.tsv --text text.txt --vocab-size 400 -o out",
     "train text.txt -o out",

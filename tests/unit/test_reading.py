@@ -700,7 +700,7 @@ def test_a_wrong_name_is_reported_before_any_work(backend, tmp_path, bad):
     assert not (tmp_path / "ids").exists()
 
 
-@pytest.mark.parametrize("named", [["absent"], ["--word-list", "absent"], ["--lemmas", "absent"]])
+@pytest.mark.parametrize("named", [["absent"], ["--word-list", "absent"]])
 def test_commands_look_for_files_before_any_work(tmp_path, named):
     written(tmp_path / "bad.tsv", "word\tmany\n")
     done = mws("count", "--word-list", "bad.tsv", *named, "-o", "c", cwd=tmp_path)
@@ -767,28 +767,22 @@ def test_a_column_is_for_every_command_that_reads_and_for_tables_alone(tmp_path)
     assert json.loads(scored.stdout)["text"] == json.loads(lines.stdout)["text"]
 
 
-@pytest.mark.parametrize("option", ["--word-list", "--lemmas"])
 @pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.parquet", "noext"])
-def test_lists_of_words_are_not_read_from_records_and_tables(name, option, tmp_path):
+def test_lists_of_words_are_not_read_from_records_and_tables(name, tmp_path):
     written(tmp_path / name, '{"text": "кот"}\n')
-    said = mws("count", option, tmp_path / name, "-o", tmp_path / "c").stderr
+    said = mws("count", "--word-list", tmp_path / name, "-o", tmp_path / "c").stderr
     assert name in said and ("JSON record" in said if name == "noext" else "not a list of words" in said)
     written(tmp_path / "list.tsv", "кот\n")
-    said = mws("count", option, tmp_path / "list.tsv", "--column", "text", "-o", tmp_path / "c").stderr
+    said = mws("count", "--word-list", tmp_path / "list.tsv", "--column", "text", "-o", tmp_path / "c").stderr
     assert "nothing is given that has columns" in said and not (tmp_path / "c").exists()
 
 
 @pytest.mark.parametrize(("ending", "encoding"), [("", "utf-8-sig"), (".zst", "utf-8"), (".gz", "cp1251")])
-def test_word_lists_and_lemmas_know_marks_encodings_and_compression(ending, encoding, tmp_path):
+def test_word_lists_know_marks_encodings_and_compression(ending, encoding, tmp_path):
     path = written(tmp_path / f"a.tsv{ending}", "кот\t3\nкое-кто\t2\n", encoding)
     given = encoding.removesuffix("-sig")
     assert read_word_list(path, encoding=given) == count_mapping({"кот": 3, "кое-кто": 2})
     assert mws("count", "--word-list", path, "--encoding", given, "-o", tmp_path / "c").returncode == 0
-    outputs = []
-    for name, coding in ("lemmas.txt" + ending, encoding), ("plain.txt", "utf-8"):
-        lemmas = ("--lemmas", written(tmp_path / name, "кот\n", coding), "--encoding", coding.removesuffix("-sig"))
-        outputs.append(mws("count", *lemmas, "-o", tmp_path / "l", "--json", "--force").stdout)
-    assert outputs[0] == outputs[1] != ""
 
 
 # Texts given twice

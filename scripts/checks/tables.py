@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from functools import partial
 from typing import Any
 
 from checks.figures import (
@@ -21,10 +22,12 @@ from checks.figures import (
     small_f1,
     tagger_leads,
 )
+from lab.tables import span
 
 from mws_hf.evaluate.measures import GOLD, TEXT, Measure
 from mws_hf.text.markdown import markdown_table
 
+signed = partial(span, form=".1f", bold=False)
 NAMES = {BPE: "byte-level BPE", UNIGRAM: "SentencePiece Unigram", SHUFFLED: "shuffled evidence"}
 LANGUAGES = {
     "ces": "Czech", "deu": "German", "eng": "English", "fin": "Finnish", "hun": "Hungarian", "rus": "Russian",
@@ -56,16 +59,6 @@ def public_sets() -> str:
         name = "default" if system == "mws" else "morphs only"
         rows.append([kinds[kind], name, *cells, f"{sum(tried)} of {len(tried)}"])
     return markdown_table(["sets", "", "byte-level BPE", "SentencePiece Unigram", "Morfessor"], rows)
-
-
-def signed(found: list[float], digits: int = 1) -> str:
-    """Write a difference with its interval.
-
-    >>> signed([-1.66, -1.89, -1.44])
-    '-1.7 (-1.9 to -1.4)'
-    """
-    value, low, high = (f"{each:+.{digits}f}" for each in found)
-    return f"{value} ({low} to {high})"
 
 
 def works() -> str:
@@ -102,7 +95,7 @@ def superwords() -> str:
     rows = []
     for language, preset in (("Hungarian", "hun-works"), ("English", "eng-phrases"), ("Russian", "rus-phrases")):
         found = difference(preset, "mws-superwords", "mws", matched=True, size=16_000)
-        rows.append([language, f"{signed(found, 2)} %"])
+        rows.append([language, f"{signed(found, form='.2f')} %"])
     return markdown_table(["language", "bits with superwords"], rows)
 
 
@@ -161,7 +154,9 @@ def ablations() -> str:
     rows = []
     for ours, _ in ablation_rows():
         if ours["size"] == 8_000 and (ours["language"] != "ces" or ours["slice"] == "4 MB"):
-            rows.append([LANGUAGES[ours["language"]], *(signed(ours[f"against_{rival}"], 2) for rival in NAMES)])
+            rows.append(
+                [LANGUAGES[ours["language"]], *(signed(ours[f"against_{rival}"], form=".2f") for rival in NAMES)]
+            )
     return markdown_table(["8,000 entries", *NAMES.values()], rows)
 
 

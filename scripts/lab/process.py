@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import os
-import platform
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from importlib import metadata
-from pathlib import Path
 from typing import Any
 
 from lab.cells import Row
 from lab.tables import groups
 from mws_hf.text.markdown import markdown_table
-
-_PACKAGES = ("tokenizers", "transformers", "sentencepiece", "numba", "numpy", "pyarrow")
 
 
 def timed(command: Sequence[str], environment: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -42,19 +37,6 @@ def timed(command: Sequence[str], environment: Mapping[str, str] | None = None) 
     unit = 1 if sys.platform == "darwin" else 1024
     cpu = round(used.ru_utime + used.ru_stime, 2)
     return {"seconds": round(seconds, 2), "cpu_seconds": cpu, "peak_mb": round(used.ru_maxrss * unit / 1e6)}
-
-
-def machine() -> str:
-    """What times depend on: processor, cores, memory, system, versions."""
-    try:
-        told = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        told = []
-    names = [line.split(":", 1)[1].strip() for line in told if line.startswith("model name")]
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
-    versions = ", ".join(f"{name} {metadata.version(name)}" for name in _PACKAGES)
-    where = f"{(names or [platform.processor()])[0]}, {os.cpu_count()} cores, {memory:.1f} GB, {platform.platform()}"
-    return f"{where}; Python {platform.python_version()}, {versions}"
 
 
 def race(rows: Sequence[Row], header: Sequence[str]) -> str:

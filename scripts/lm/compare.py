@@ -33,7 +33,6 @@ from mws_hf.atomic import write_text
 from mws_hf.errors import MwSError
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-RESULTS = ROOT / "scripts" / "results"
 KEEP = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "4000000000", "MALLOC_TOP_PAD_": "200000000"}
 """Glibc gives large buffers back to the system after each step; keeping them saves a quarter of the time."""
 

@@ -37,15 +37,6 @@ from mws_hf.atomic import write_text
 from mws_hf.errors import MwSError
 
 
-def load_model(run_dir: str | os.PathLike[str]) -> tuple[Any, Codec]:
-    """Load the next-token model of a run, in evaluation mode, and its tokenizer; of a multi-token model the stock part.
-
-    Raises MwSError if there is no finished run.
-    """
-    model, codec = open_run(run_dir)
-    return _next_token_part(model), codec
-
-
 def open_run(run_dir: str | os.PathLike[str]) -> tuple[Any, Codec]:
     """Load the model of a run as it was saved, in evaluation mode, and its tokenizer.
 
@@ -58,10 +49,6 @@ def open_run(run_dir: str | os.PathLike[str]) -> tuple[Any, Codec]:
     kind = MultiTokenModel if model_type == MultiTokenModel.config_class.model_type else AutoModelForCausalLM
     device = "cuda" if torch.cuda.is_available() else "cpu"
     return kind.from_pretrained(path).to(device).eval(), Codec.open(path)
-
-
-def _next_token_part(model: Any) -> Any:
-    return model.lm if isinstance(model, MultiTokenModel) else model
 
 
 def evaluate_run(
@@ -89,7 +76,7 @@ def evaluate_run(
     """
     config = RunConfig.load(Path(run_dir) / CONFIG_FILE)
     saved, codec = open_run(run_dir)
-    model = _next_token_part(saved)
+    model = saved.lm if isinstance(saved, MultiTokenModel) else saved
     split = read_split(config)
     texts = split.held_out if documents is None else list(documents)
     scores = bits_per_byte(model, codec, texts, config.context_bytes, batch_size=batch_size)

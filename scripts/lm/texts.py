@@ -16,7 +16,6 @@ from mws_hf.atomic import write_text
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.running_text import read_lines
 
-WORKS = Path(__file__).resolve().parent.parent / "results" / "works.json"
 MOST = 12
 """A work gives at most one part in so many of the text held out, its first lines; the rest of it is left out."""
 
@@ -47,7 +46,7 @@ class Texts:
         return {"text": self.training, "held_out": self.held_out}
 
 
-def texts_of(data: Path, preset: Preset, work: Path, results: Path, known_works: Path = WORKS) -> Texts:
+def texts_of(data: Path, preset: Preset, work: Path, results: Path, known_works: Path) -> Texts:
     """The text that a preset asks for; that of whole works is written under `work` first, their names to `results`.
 
     Raises:

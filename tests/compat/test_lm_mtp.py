@@ -13,7 +13,6 @@ from lm.evaluation import (
     evaluate_run,
     greedy,
     held_out_acceptance,
-    load_model,
     open_run,
     prompt_ids,
     speculative,
@@ -137,8 +136,7 @@ def test_a_trained_model_saves_passes_and_reports_it(trained):
     report = evaluate_run(trained)["held_out_speculation"]
     assert 1 < report["tokens_per_step"] <= 3 and len(report["acceptance"]) == 2
     assert report["drafted_bytes_per_step"] < report["bytes_per_step"]
-    stock_model, _ = load_model(trained)
-    assert type(stock_model).__name__ == "LlamaForCausalLM"
+    assert type(model.lm).__name__ == "LlamaForCausalLM"
 
 
 def test_acceptance_along_a_text_is_what_drafting_from_each_beginning_finds(trained):

@@ -24,7 +24,6 @@ from mws_hf.tokenizer.backend import (
     build_backend,
     check_merges,
     check_vocab,
-    settle_leading_space,
     tables_of,
 )
 from mws_hf.tokenizer.file import refuse_empty, surrogate_error
@@ -40,7 +39,7 @@ from mws_hf.tokenizer.merging import (
     word_key,
 )
 from mws_hf.tokenizer.opened import open_tokenizer
-from mws_hf.tokenizer.spec import special_places, without_limits
+from mws_hf.tokenizer.spec import settle_leading_space, special_places, without_limits
 
 
 def join_tokens(tokens: Iterable[str | None], kind: Alphabet = "characters") -> str:

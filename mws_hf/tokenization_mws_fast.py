@@ -22,11 +22,10 @@ from mws_hf.tokenizer.backend import (
     build_backend,
     is_byte_level,
     pattern_of,
-    settle_leading_space,
     tokenizer_tables,
 )
 from mws_hf.tokenizer.file import refuse_empty, surrogate_error
-from mws_hf.tokenizer.spec import PARTS, Spec, bpe_model, set_part, share_parts, without_limits
+from mws_hf.tokenizer.spec import PARTS, Spec, bpe_model, set_part, settle_leading_space, share_parts, without_limits
 
 if TYPE_CHECKING:
     from mws_hf.encode.corpus import EncodedCorpus

@@ -1,10 +1,4 @@
-"""Build the stock tokenizer of a vocabulary and merges, and check these tables; nothing is learnt or saved here.
-
-`add_prefix_space=True`, and words given one by one, ask for a space before each stretch of text. Most words of running
-text stand after a space and were learnt with it; a word without one is cut as at the start of a document. The space is
-put by the pre-tokenizer, as in GPT-2 and RoBERTa: once before the text and after each added token, unless a space
-stands there; offsets stay those of the text given.
-"""
+"""Build the stock tokenizer of a vocabulary and merges, and check these tables; nothing is learnt or saved here."""
 
 from __future__ import annotations
 
@@ -23,24 +17,11 @@ from mws_hf.tokenizer.spec import (
     bpe_model,
     decoder,
     entry_of,
-    has_leading_space,
     parts_of,
-    set_part,
     special_entries,
     split_of,
     splitter,
-    with_leading_space,
-    without_leading_space,
 )
-
-
-def settle_leading_space(tokenizer: Tokenizer, wanted: bool | None) -> bool:
-    """Make a tokenizer at work put a space first, or not; None changes nothing. Return whether it puts one."""
-    entry = entry_of(tokenizer, "pre_tokenizer")
-    there = has_leading_space(entry)
-    if wanted is not None and wanted != there:
-        set_part(tokenizer, "pre_tokenizer", with_leading_space(entry) if wanted else without_leading_space(entry))
-    return there if wanted is None else wanted
 
 
 def base_vocab(

@@ -77,18 +77,6 @@ def has_leading_space(pre_tokenizer: Mapping[str, Any] | None) -> bool:
     return pre_tokenizer is not None and pre_tokenizer.get("pretokenizers", [])[:1] == [_SPACE_FIRST]
 
 
-def with_leading_space(pre_tokenizer: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return a pre-tokenizer that puts no space first with one put first."""
-    rest = [] if pre_tokenizer is None else pre_tokenizer.get("pretokenizers", [pre_tokenizer])
-    return {"type": "Sequence", "pretokenizers": [_SPACE_FIRST, *rest]}
-
-
-def without_leading_space(pre_tokenizer: Any) -> Mapping[str, Any] | None:
-    """Return a pre-tokenizer that puts a space first without this space."""
-    rest = pre_tokenizer["pretokenizers"][1:]
-    return {"type": "Sequence", "pretokenizers": rest} if len(rest) > 1 else next(iter(rest), None)
-
-
 def parts_of(component: Any) -> Iterator[Mapping[str, Any]]:
     """List a normalizer, pre-tokenizer, post-processor or decoder, or the parts of a sequence of them, however deep.
 
@@ -264,6 +252,25 @@ def set_part(tokenizer: Tokenizer, place: str, entry: Mapping[str, Any] | None) 
     setattr(tokenizer, place, part)
 
 
+def settle_leading_space(tokenizer: Tokenizer, wanted: bool | None) -> bool:
+    """Make a tokenizer at work put a space first, or not; None changes nothing. Return whether it puts one.
+
+    `add_prefix_space=True`, and words given one by one, ask for it: most words were learnt after a space, and one
+    without is cut as at the start of a document. As in GPT-2 and RoBERTa, the pre-tokenizer puts it once before the
+    text and after each added token, unless a space stands there; offsets stay those of the text given.
+    """
+    entry = entry_of(tokenizer, "pre_tokenizer")
+    there = has_leading_space(entry)
+    if wanted is not None and wanted != there:
+        parts = [] if entry is None else entry.get("pretokenizers", [entry])
+        parts = [_SPACE_FIRST, *parts] if wanted else parts[1:]
+        alone = None if not parts else parts[0]
+        set_part(
+            tokenizer, "pre_tokenizer", {"type": "Sequence", "pretokenizers": parts} if parts[1:] or wanted else alone
+        )
+    return there if wanted is None else wanted
+
+
 def without_limits(tokenizer: Tokenizer) -> Tokenizer:
     """Copy a tokenizer without truncation and padding; settings of the copy can change while others use the first one.
 
@@ -287,9 +294,6 @@ def share_parts(copy: Tokenizer, tokenizer: Tokenizer, parts: Iterable[str] = PA
         if getattr(tokenizer, part) is not None:  # old versions refuse None
             setattr(copy, part, getattr(tokenizer, part))
     copy.encode_special_tokens = tokenizer.encode_special_tokens
-
-
-_PROBES = (("a", "bb b"), ("cc c c", "d"), ("", "e"), ("f", ""), ("", ""))
 
 
 class Piece(NamedTuple):
@@ -327,7 +331,7 @@ class Places(NamedTuple):
 def special_places(backend: Tokenizer) -> Places:
     """Find where the post-processor of a tokenizer puts special tokens: it is asked, so every kind is understood.
 
-    MwSError where the places depend on the texts in another way than by their lengths.
+    MwSError where it does something else as well, such as to repeat a text.
 
     >>> from tokenizers import models, processors
     >>> backend = Tokenizer(models.BPE(vocab={"a": 0, "</s>": 1}, merges=[]))
@@ -336,28 +340,20 @@ def special_places(backend: Tokenizer) -> Places:
     (Piece(special=None, text=0, type_id=0), Piece(special=1, text=0, type_id=0))
     """
     asked = without_limits(backend)
-    places = Places(_pieces_of(asked, "a"), _pieces_of(asked, "a", "bb b"))
-    for first, second in _PROBES:
-        for texts in ((first,), (first, second)):
-            encoded = asked.encode_batch([texts if len(texts) > 1 else texts[0]])[0]
-            plain = [asked.encode(text, add_special_tokens=False).ids for text in texts]
-            expected = list(zip(encoded.ids, encoded.special_tokens_mask, encoded.type_ids, strict=True))
-            if places.of(plain) != expected:
-                raise MwSError(
-                    f"the post-processor ({type(asked.post_processor).__name__}) does not put the same special tokens "
-                    "around every text, which MwSTokenizer cannot follow; load it with MwSTokenizerFast"
-                )
-    return places
-
-
-def _pieces_of(backend: Tokenizer, *texts: str) -> tuple[Piece, ...]:
-    """Ask for the pieces of some texts, none of them empty."""
-    encoded = backend.encode_batch([texts if len(texts) > 1 else texts[0]])[0]
-    found: list[Piece] = []
-    for number, text, type_id, special in zip(
-        encoded.ids, encoded.sequence_ids, encoded.type_ids, encoded.special_tokens_mask, strict=True
-    ):
-        piece = Piece(number, 0, type_id) if special else Piece(None, text or 0, type_id)
-        if special or not found or found[-1] != piece:
-            found.append(piece)
-    return tuple(found)
+    found = []
+    for texts in (("a",), ("a", "bb b")):
+        encoded = asked.encode(*texts)
+        pieces: list[Piece] = []
+        tokens = list(zip(encoded.ids, encoded.special_tokens_mask, encoded.type_ids, strict=True))
+        for (number, special, type_id), text in zip(tokens, encoded.sequence_ids, strict=True):
+            piece = Piece(number, 0, type_id) if special else Piece(None, text or 0, type_id)
+            if special or pieces[-1:] != [piece]:
+                pieces.append(piece)
+        found.append(tuple(pieces))
+        plain = [asked.encode(text, add_special_tokens=False).ids for text in texts]
+        if Places(found[0], found[-1]).of(plain) != tokens:
+            raise MwSError(
+                f"the post-processor ({type(asked.post_processor).__name__}) does not put special tokens around a text "
+                "alone, which MwSTokenizer cannot follow; load it with MwSTokenizerFast"
+            )
+    return Places(found[0], found[1])

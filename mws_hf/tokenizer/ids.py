@@ -68,17 +68,21 @@ def parts_of_model(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tu
 
     A config within it that has a vocabulary of another size, an image encoder's say, is left out.
     """
-    sizes = _config_sizes(settings) | _config_sizes(settings.get("text_config"))
+    sizes = {each for each in (_size(settings), _size(settings.get("text_config"))) if each is not None}
     yield prefix, settings
     for name, value in settings.items():
-        if isinstance(value, Mapping) and not is_id_field(name) and (not sizes or _config_sizes(value) <= sizes):
+        if isinstance(value, Mapping) and not is_id_field(name) and (not sizes or _size(value) in (None, *sizes)):
             yield from parts_of_model(value, f"{prefix}{name}.")
 
 
-def _config_sizes(settings: Any) -> set[int]:
-    """Return the size of the vocabulary that a config names, if it names one."""
+def _size(settings: Any) -> int | None:
     size = settings.get("vocab_size") if isinstance(settings, Mapping) else None
-    return {size} if isinstance(size, int) else set()
+    return size if isinstance(size, int) else None
+
+
+def model_rows(settings: Mapping[str, Any]) -> int | None:
+    """Return the number of embedding rows that a config.json tells, maybe in the part of a text model."""
+    return next((size for _, part in parts_of_model(settings) if (size := _size(part)) is not None), None)
 
 
 def model_ids(settings: Mapping[str, Any]) -> list[Named]:
@@ -99,14 +103,9 @@ def _named(path: str, name: str, value: Any) -> list[Named]:
     """List the ids of one field."""
     if name in _NAMED and isinstance(value, Mapping):
         return [Named(path, number, True, token) for token, number in value.items()]
-    found: list[Named] = []
-
-    def note(number: int) -> int:
-        found.append(Named(path, number, name.endswith(_ENDINGS)))
-        return number
-
-    _changed(name, value, note)
-    return found
+    numbers: list[int] = []
+    _changed(name, value, numbers.append)
+    return [Named(path, number, name.endswith(_ENDINGS)) for number in numbers]
 
 
 class Role(NamedTuple):
@@ -262,9 +261,8 @@ def processor_ids(part: Mapping[str, Any] | None) -> list[tuple[str, int]]:
     """List the special tokens of a post-processor's entry with their ids."""
     found: list[tuple[str, int]] = []
 
-    def note(token: str, number: int) -> int:
+    def note(token: str, number: int) -> None:
         found.append((token, number))
-        return number
 
     renumbered_processor(part or {}, note)
     return found
@@ -281,31 +279,27 @@ class Finding(NamedTuple):
     message: str
 
 
-def model_rows(model: dict[str, Any]) -> int | None:
-    """Return the number of embedding rows that a config.json tells, maybe in the part of a text model."""
-    parts = [model, model["text_config"] if isinstance(model.get("text_config"), dict) else {}]
-    return next((part["vocab_size"] for part in parts if isinstance(part.get("vocab_size"), int)), None)
-
-
+REPAIR = "mws check --repair"
+"""The command that mends a directory, as findings name it."""
 _IN_TEMPLATES = regex.compile(r"<\|[^\s<>|]+\|>")
 """Special tokens as chat templates write them."""
 
 
 def named_ids(directory: Path, backend: Tokenizer, spec: Spec, settings: Mapping[str, Any]) -> Iterator[Finding]:
     """Compare all ids and special tokens that files name with the vocabulary; fields that may hold ids are reported."""
-    added = backend.get_added_tokens_decoder()
-    for token, number in processor_ids(spec.raw["post_processor"]):
+    again = "train or save it again"
+    stated = [(TOKENIZER_FILE, "post_processor", *each, again) for each in processor_ids(spec.raw["post_processor"])]
+    if padding := spec.raw.get("padding"):
+        mended = f"{REPAIR} takes it out"
+        stated.append((TOKENIZER_FILE, "padding", padding["pad_token"], padding["pad_id"], mended))
+    for key, token in (settings.get("added_tokens_decoder") or {}).items():
+        number: Any = int(key) if key.isdecimal() else key
+        stated.append((CONFIG_FILE, "added_tokens_decoder", str(_content(token)), number, "save it again"))
+    for file, field, token, number, advice in stated:
         if backend.token_to_id(token) != number:
-            yield _stale(TOKENIZER_FILE, "post_processor", number, f"of {token!r}, whose id is another", "train")
-    padding = spec.raw.get("padding")
-    if padding and backend.token_to_id(padding["pad_token"]) != padding["pad_id"]:
-        yield _stale(TOKENIZER_FILE, "padding", padding["pad_id"], "of another token than its pad_token", "repair")
-    for number, token in (settings.get("added_tokens_decoder") or {}).items():
-        content = token.get("content") if isinstance(token, Mapping) else None
-        if not number.isdecimal() or backend.token_to_id(str(content)) != int(number):
-            yield _stale(CONFIG_FILE, "added_tokens_decoder", number, f"of {content!r}, whose id is another", "save")
+            yield _stale(file, field, number, f"of {token!r}, whose id is another", advice)
     for name, token in settings.items():
-        content = token.get("content") if isinstance(token, Mapping) else token
+        content = _content(token)
         if name.endswith("_token") and content is not None and not isinstance(content, bool):
             if not isinstance(content, str):
                 message = f"{CONFIG_FILE}: {name} is {content!r}, which is no text; write the token there"
@@ -314,39 +308,38 @@ def named_ids(directory: Path, backend: Tokenizer, spec: Spec, settings: Mapping
                 message = f"{CONFIG_FILE}: {name} {content!r} is no token of {TOKENIZER_FILE}: it would get a new id"
                 yield Finding("error", "token-unknown", message)
     for file in ("config.json", "generation_config.json"):
-        yield from _model_ids(file, load_settings(directory / file), backend, added)
+        yield from _model_ids(file, load_settings(directory / file), backend)
     yield from _in_template(directory, settings, backend)
 
 
-REPAIR = "mws check --repair"
-"""The command that mends a directory, as findings name it."""
+def _content(token: Any) -> Any:
+    """Return the text of a token, which a config may describe by an object."""
+    return token.get("content") if isinstance(token, Mapping) else token
 
 
-def _stale(file: str, field: str, number: Any, what: str, remedy: str) -> Finding:
-    advice = {"train": "train or save it again", "repair": f"{REPAIR} takes it out", "save": "save it again"}[remedy]
+def _stale(file: str, field: str, number: Any, what: str, advice: str) -> Finding:
     return Finding("error", "stale-id", f"{file}: {field} names id {number} {what}; {advice}")
 
 
-def _model_ids(file: str, model: dict[str, Any], backend: Tokenizer, added: Mapping[int, Any]) -> Iterator[Finding]:
+def _model_ids(file: str, model: dict[str, Any], backend: Tokenizer) -> Iterator[Finding]:
     """Compare the ids in a config of the model beside the tokenizer."""
+    added = backend.get_added_tokens_decoder()
     size = 1 + max(backend.get_vocab(with_added_tokens=True).values(), default=-1)
     rows = max(size, model_rows(model) or 0)
-    for named_id in model_ids(model):
-        token = backend.id_to_token(named_id.number)
-        if named_id.token is not None and named_id.token != token:
-            yield _wrong_in_model(file, named_id, f"for {named_id.token!r}, but it is {token!r}")
-        elif token is None and named_id.number >= rows:
-            yield _wrong_in_model(file, named_id, "which is no token")
-        elif named_id.special and token is not None and named_id.number not in added:
-            yield _wrong_in_model(file, named_id, f"which is {token!r}, no special token")
+    for named in model_ids(model):
+        token = backend.id_to_token(named.number)
+        wrong = None
+        if named.token is not None and named.token != token:
+            wrong = f"for {named.token!r}, but it is {token!r}"
+        elif token is None and named.number >= rows:
+            wrong = "which is no token"
+        elif named.special and token is not None and named.number not in added:
+            wrong = f"which is {token!r}, no special token"
+        if wrong:
+            yield _stale(file, named.path, f"{named.number},", wrong, "name the id of this tokenizer there")
     for path in unknown_ids(model, size):
         message = f"{file}: {path} could be an id and is not known; a change of the tokenizer leaves it as it is"
         yield Finding("warning", "maybe-id", message)
-
-
-def _wrong_in_model(file: str, named_id: Named, what: str) -> Finding:
-    message = f"{file}: {named_id.path} names id {named_id.number}, {what}; name the id of this tokenizer there"
-    return Finding("error", "stale-id", message)
 
 
 def _in_template(directory: Path, settings: Mapping[str, Any], backend: Tokenizer) -> Iterator[Finding]:

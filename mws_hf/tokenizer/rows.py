@@ -48,10 +48,8 @@ class Tensor(NamedTuple):
     @property
     def plain(self) -> bool:
         """Whether its rows can be averaged: floats of two bytes or more."""
-        return self.dtype.removeprefix("torch.") in ("F16", "BF16", "F32", "F64", *_TORCH_FLOATS)
-
-
-_TORCH_FLOATS = ("float16", "bfloat16", "float32", "float64")
+        floats = ("F16", "BF16", "F32", "F64", "float16", "bfloat16", "float32", "float64")
+        return self.dtype.removeprefix("torch.") in floats
 
 
 class Table(NamedTuple):

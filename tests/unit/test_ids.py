@@ -143,6 +143,7 @@ def test_check_compares_all_ids_that_are_named(tmp_path):
             ("tokenizer_config.json", {"eos_token": {"content": 5}}, "token-no-text"),
             ("tokenizer_config.json", {"pad_token": "<absent>"}, "token-unknown"),
             ("tokenizer_config.json", {"added_tokens_decoder": {"7": {"content": "<s>"}}}, "stale-id"),
+            ("tokenizer_config.json", {"added_tokens_decoder": {"x": {"content": "<s>"}}}, "stale-id"),
             ("tokenizer_config.json", {"chat_template": "<|im_start|>{{ messages }}"}, "template-token"),
             ("mws_training.json", {"merges": "0" * 64, "settings": {}}, "other-record"),
         ]

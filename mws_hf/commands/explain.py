@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import sys
 from collections.abc import Callable
@@ -77,10 +76,10 @@ def explain(
         claim_file(plot, source, force=writing.force)
     sources = Words(source, lexicon)
     classic = pair is not None or merges is not None
-    if classic and plot is not None:
-        raise MwSError("--plot draws the evidence of words; --pair and --merges have none")
     if not classic:
         _check_asked(words, model, plot, sources)
+    elif plot is not None:
+        raise MwSError("--plot draws the evidence of words; --pair and --merges have none")
     from mws_hf.tokenizer.opened import open_tokenizer
 
     opened = None if model is None else open_tokenizer(model)
@@ -102,10 +101,12 @@ def _check_asked(words: list[str] | None, model: str | None, plot: Path | None, 
         raise MwSError("nothing to explain: give words, --pair LEFT RIGHT, or --merges N")
     if model is None and sources.is_empty:
         raise MwSError("give --model DIR for a word's merges, or training words (--from, --lexicon) for its evidence")
-    if plot is not None and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise MwSError(f"--plot {plot}: a plot is written as .png, .svg or .pdf; give the file one of these endings")
-    if plot is not None and importlib.util.find_spec("matplotlib") is None:
-        raise MwSError("plotting needs matplotlib: pip install matplotlib")
+    if plot is not None:
+        if plot.suffix.lower() not in (".png", ".svg", ".pdf"):
+            raise MwSError(f"--plot {plot}: a plot is a .png, .svg or .pdf; give the file one of these endings")
+        from mws_hf.tokenizer.foreign import needed
+
+        needed("matplotlib")
     if not sources.is_empty:
         _ = sources.source  # is checked when made
 

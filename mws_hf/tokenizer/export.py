@@ -23,7 +23,7 @@ from mws_hf.errors import MwSError
 from mws_hf.text.alphabets import BYTE_CHARACTERS, byte_level_merges, bytes_of, check_added_tokens, to_byte_level
 from mws_hf.text.pattern import Digits, literal_pattern, with_digits
 from mws_hf.text.special import BYTE_TOKENS
-from mws_hf.tokenizer.backend import alphabet_of, check_ids, is_byte_level, pattern_of, tables_of
+from mws_hf.tokenizer.backend import alphabet_of, is_byte_level, pattern_of, tables_of
 from mws_hf.tokenizer.foreign import needed
 from mws_hf.tokenizer.spec import Spec, bpe_model, decoder, settle_leading_space, special_places, splitter
 
@@ -135,7 +135,6 @@ def _recoded(vocab: dict[str, int], added: dict[str, int], merges: Iterable[tupl
         if left + right not in recoded:
             recoded[left + right] = following
             following += 1
-    check_ids(recoded)
     return recoded
 
 

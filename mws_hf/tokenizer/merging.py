@@ -18,9 +18,7 @@ from typing import Literal, TypeVar
 
 from mws_hf.errors import SettingError
 from mws_hf.text.alphabets import Alphabet, to_byte_level
-from mws_hf.text.pattern import split
 from mws_hf.text.special import BYTE_TOKENS
-from mws_hf.tokenizer.backend import alphabet_of
 from mws_hf.tokenizer.training_record import kinds_by_rank
 
 T = TypeVar("T", str, int)
@@ -221,18 +219,3 @@ def symbols_of(word: str, vocab: Mapping[str, int], kind: Alphabet) -> list[str]
     for character in word:
         symbols += [character] if character in vocab else [BYTE_TOKENS[byte] for byte in character.encode()]
     return symbols
-
-
-def encode(
-    text: str, vocab: Mapping[str, int], merges: Mapping[tuple[int, int], tuple[int, int]], pattern: str
-) -> list[int]:
-    """Encode a document: split it by the tables of `regex`, turn characters or bytes into ids, merge each pre-token.
-
-    `merges`: pair of ids -> (rank, id of the product).
-
-    >>> vocab = {f"<0x{b:02X}>": b for b in range(256)} | {"a": 256, "b": 257, "ab": 258}
-    >>> encode("abяa", vocab, {(256, 257): (0, 258)}, r".+")
-    [258, 209, 143, 256]
-    """
-    words, kind = split(text, pattern), alphabet_of(vocab)
-    return [token for word in words for token in merge([vocab[each] for each in symbols_of(word, vocab, kind)], merges)]

@@ -26,9 +26,9 @@ from mws_hf.encode.kernel import (
 from mws_hf.encode.merge import NO_RANK, SHORT, bpe_tables, merge_long, merge_short, merge_table
 from mws_hf.errors import MwSError
 from mws_hf.kernels.hash_tables import INLINE_KEY, ends_at_home, find, find_pair, look_ahead
-from mws_hf.tokenizer import merging
-from mws_hf.tokenizer.backend import pattern_of
-from mws_hf.tokenizer.merging import merge
+from mws_hf.text.pattern import split
+from mws_hf.tokenizer.backend import alphabet_of, pattern_of, tables_of
+from mws_hf.tokenizer.merging import merge, ranked, symbols_of
 from mws_hf.tokenizer.opened import open_tokenizer
 from mws_hf.tokenizer.spec import Spec
 from tests.encode_cases import (
@@ -81,11 +81,10 @@ def test_random_unicode_equals_rust(documents, encoder):
 @examples(60)
 @given(st.text(alphabet="абвгд abcdef'’.,1\né漢😀", max_size=40), st.sampled_from(ENCODERS))
 def test_python_twin(text, encoder):
-    spec = json.loads(encoder.backend.to_str())
-    model, pattern = spec["model"], pattern_of(encoder.backend)
-    vocab = model["vocab"]
-    merges = {(vocab[a], vocab[b]): (rank, vocab[a + b]) for rank, (a, b) in enumerate(model["merges"])}
-    assert ids_of(encoder, [text])[0] == merging.encode(text, vocab, merges, pattern)
+    vocab, merges = tables_of(encoder.backend)
+    words, kind, table = split(text, pattern_of(encoder.backend)), alphabet_of(vocab), ranked(merges)
+    tokens = [token for word in words for token in merge(symbols_of(word, vocab, kind), table)]
+    assert ids_of(encoder, [text])[0] == [vocab[token] for token in tokens]
 
 
 @pytest.mark.parametrize("backend", [make_backend(random_merges(3, 200)), BYTE_ENCODERS[0].backend], ids=["", "bytes"])

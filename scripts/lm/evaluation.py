@@ -22,16 +22,7 @@ from transformers import AutoModelForCausalLM
 from lm.config import RunConfig
 from lm.data import Codec, read_split
 from lm.model import MultiTokenModel
-from lm.scoring import (
-    bits_per_byte,
-    group_of_forms,
-    lemmas_of,
-    padded_ids,
-    passes,
-    score_groups,
-    windows_of,
-    word_forms,
-)
+from lm.scoring import SEEN, UNSEEN, bits_per_byte, padded_ids, passes, score_groups, windows_of, word_forms
 from lm.training import CONFIG_FILE, MODEL
 from mws_hf.atomic import write_text
 from mws_hf.errors import MwSError
@@ -55,7 +46,6 @@ def evaluate_run(
     run_dir: str | os.PathLike[str],
     documents: Sequence[str] | None = None,
     *,
-    lemmas: str | None = None,
     prompts: Sequence[str] = (),
     batch_size: int = 32,
 ) -> dict[str, Any]:
@@ -64,7 +54,6 @@ def evaluate_run(
     Args:
         run_dir: output directory of `pretrain`.
         documents: texts to score; None: the texts that the run held out.
-        lemmas: split unseen forms by whether their lemma was seen; a language of `scoring.lemmas_of`, such as "hu".
         prompts: beginnings to continue greedily.
         batch_size: windows a pass.
 
@@ -80,7 +69,8 @@ def evaluate_run(
     split = read_split(config)
     texts = split.held_out if documents is None else list(documents)
     scores = bits_per_byte(model, codec, texts, config.context_bytes, batch_size=batch_size)
-    groups = group_of_forms(word_forms(texts), word_forms(split.train), lemmas_of(lemmas) if lemmas else None)
+    trained = word_forms(split.train)
+    groups = {form: SEEN if form in trained else UNSEEN for form in word_forms(texts)}
     by_group = score_groups(scores, codec, texts, groups)
     result = {
         "bits_per_byte": scores.value if scores.represented.any() else None,

@@ -19,6 +19,8 @@ from mws_hf.atomic import write_text
 from mws_hf.errors import MwSError
 from mws_hf.kernels.arrays import Doubles, Longs
 
+BY_DOCUMENT = ("nats", "n_bytes", "represented")
+
 
 @dataclass(frozen=True)
 class Finished:
@@ -114,7 +116,16 @@ class Records:
         Raises:
             MwSError: the run was measured on other text than the runs before.
         """
-        line, n_bytes = totals(run, training, evaluation, tokenizer, works)
+        nats, n_bytes = (np.bincount(works, evaluation[name]) for name in ("nats", "n_bytes"))
+        points = [[point["step"], point["bytes"], round(point["loss"], 4)] for point in training["curve"]]
+        line = {
+            "run": asdict(run),
+            "training": {**training, "curve": points},
+            "evaluation": {key: value for key, value in evaluation.items() if key not in BY_DOCUMENT},
+            "tokenizer": tokenizer,
+            "nats": [round(value, 1) for value in nats.tolist()],
+        }
+        n_bytes = n_bytes.astype(np.int64)
         if self.runs and not np.array_equal(n_bytes, self.n_bytes):
             raise MwSError(f"{run.name}: held-out works differ from those of {self.path}; use the same text")
         if not self.runs:
@@ -136,26 +147,6 @@ class Records:
         run = Run(**line["run"])
         parts = (line[name] for name in ("training", "evaluation", "tokenizer"))
         self.runs[run] = Finished(run, *parts, np.array(line["nats"], np.float64))
-
-
-def totals(
-    run: Run,
-    training: dict[str, Any],
-    evaluation: dict[str, Any],
-    tokenizer: dict[str, Any],
-    works: Sequence[int],
-) -> tuple[dict[str, Any], Longs]:
-    """The line of a run with its nats by work, and the raw bytes of each work (arguments: `Records.add`)."""
-    nats, n_bytes = (np.bincount(works, evaluation[name]) for name in ("nats", "n_bytes"))
-    by_document = ("nats", "n_bytes", "represented")
-    line = {
-        "run": asdict(run),
-        "training": {**training, "curve": [[p["step"], p["bytes"], round(p["loss"], 4)] for p in training["curve"]]},
-        "evaluation": {key: value for key, value in evaluation.items() if key not in by_document},
-        "tokenizer": tokenizer,
-        "nats": [round(value, 1) for value in nats.tolist()],
-    }
-    return line, n_bytes.astype(np.int64)
 
 
 def _json(line: dict[str, Any]) -> str:

@@ -11,7 +11,7 @@ tokens.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -26,8 +26,8 @@ from mws_hf.evaluate.running_text import WORD
 from mws_hf.kernels.arrays import Doubles, Longs, Mask
 from mws_hf.text.pattern import compiled
 
-SEEN, KNOWN_LEMMA, NEW_LEMMA, UNSEEN = "seen form", "unseen form, seen lemma", "unseen lemma", "unseen form"
-"""Groups of running words: whether training text held their form, or their lemma."""
+SEEN, UNSEEN = "seen form", "unseen form"
+"""Groups of running words: whether training text held their form."""
 
 _MOST_SCORES = 1 << 26
 """A quarter of a gigabyte of float32, of which torch holds a few copies."""
@@ -183,55 +183,10 @@ def word_forms(documents: Iterable[str]) -> set[str]:
     return {word.lower() for document in documents for word in pattern.findall(document)}
 
 
-def lemmas_of(language: str) -> Callable[[str], str | None]:
-    """Return a function that finds the lemma of a form, or None where it knows none.
-
-    The code is "ru" for the most probable parse of pymorphy3, or one of the word lists of simplemma, such as "hu".
-
-    Raises:
-        MwSError: the dictionary is not installed, or there is none.
-    """
-    try:
-        if language == "ru":
-            from pymorphy3 import MorphAnalyzer  # noqa: PLC0415  (half a second to load)
-
-            analyzer = MorphAnalyzer(lang="ru")
-            return lambda form: analyzer.parse(form)[0].normal_form
-        from simplemma.strategies import DictionaryLookupStrategy  # noqa: PLC0415
-
-        listed = DictionaryLookupStrategy()
-        listed.get_lemma("", language)
-        return lambda form: listed.get_lemma(form, language)
-    except (ImportError, ValueError) as error:
-        package = "pymorphy3-dicts-ru" if language == "ru" else "simplemma"
-        raise MwSError(f"lemmas of {language!r} need {package} ({error}); install it with pip") from error
-
-
-def group_of_forms(
-    forms: Iterable[str], trained: set[str], lemma: Callable[[str], str | None] | None
-) -> dict[str, str]:
-    """Assign each form to a group; unseen forms without a lemma are one group.
-
-    >>> group_of_forms(["дом", "дому", "кот"], {"дом"}, lambda form: form[:3])["дому"]
-    'unseen form, seen lemma'
-    """
-    known = {lemma(form) for form in trained} if lemma is not None else set()
-
-    def group(form: str) -> str:
-        if form in trained:
-            return SEEN
-        found = None if lemma is None else lemma(form)
-        if found is None:
-            return UNSEEN
-        return KNOWN_LEMMA if found in known else NEW_LEMMA
-
-    return {form: group(form) for form in forms}
-
-
 def score_groups(
     scores: BitsPerByte, codec: Codec, documents: Sequence[str], groups: dict[str, str]
 ) -> dict[str, GroupScore]:
-    """Compute bits per byte of each group (of `group_of_forms`) over documents whose tokens spell them byte by byte."""
+    """Compute bits per byte of each group of forms over documents whose tokens spell them byte by byte."""
     totals = {name: [0.0, 0, 0] for name in sorted(set(groups.values()))}
     pattern = compiled(WORD)
     for document, ids, nats in zip(documents, codec.encode(documents), scores.token_nats, strict=True):

@@ -12,13 +12,10 @@ torch = pytest.importorskip("torch")
 
 from lm.data import Codec
 from lm.scoring import (
-    KNOWN_LEMMA,
-    NEW_LEMMA,
     SEEN,
     UNSEEN,
     Window,
     bits_per_byte,
-    group_of_forms,
     passes,
     score_groups,
     windows_of,
@@ -124,15 +121,13 @@ def test_words_by_novelty_add_up(codec):
     document = "Дом, дому кот."
     size = codec.vocabulary_size
     scores = bits_per_byte(Toy(size), codec, [document], 100)
-    assert group_of_forms(["дому"], {"дом"}, lambda form: None) == {"дому": UNSEEN}
-    groups = group_of_forms(word_forms([document]), {"дом"}, lambda form: form[:3])
-    assert groups == {"дом": SEEN, "дому": KNOWN_LEMMA, "кот": NEW_LEMMA}
-    result = score_groups(scores, codec, [document], groups)
+    assert word_forms([document]) == {"дом", "дому", "кот"}
+    result = score_groups(scores, codec, [document], {"дом": SEEN, "дому": UNSEEN, "кот": "names"})
     surprise = math.log(2 * (size - 1)) / math.log(2)
-    assert [result[name].n_bytes for name in (SEEN, KNOWN_LEMMA, NEW_LEMMA)] == [6, 9, 7]
+    assert [result[name].n_bytes for name in (SEEN, UNSEEN, "names")] == [6, 9, 7]
     assert result[SEEN].bits_per_byte == pytest.approx(3 * surprise / 6)
-    assert result[KNOWN_LEMMA].bits_per_byte == pytest.approx(5 * surprise / 9)
-    assert result[NEW_LEMMA].words == 1
+    assert result[UNSEEN].bits_per_byte == pytest.approx(5 * surprise / 9)
+    assert result["names"].words == 1
 
 
 def test_the_paired_interval_is_narrower_than_the_spread_of_documents():

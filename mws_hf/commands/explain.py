@@ -24,11 +24,6 @@ if TYPE_CHECKING:
     from mws_hf.tokenizer.explain import Traced
     from mws_hf.tokenizer.opened import Opened
 
-From = Annotated[
-    list[str] | None,
-    Option("--from", metavar="FILE", help="Training words: text, globs, or counts of `mws count`; repeat."),
-]
-
 _NO_EVIDENCE = (
     "no evidence is kept beside the tokenizer (older trainings, others' criteria and compositions alone keep none); "
     "give its training words with --from or --lexicon"
@@ -55,7 +50,10 @@ def explain(
     merges: Annotated[
         int | None, Option(metavar="N", least=1, help="Show every term of the first N merges of a classic run.")
     ] = None,
-    source: From = None,
+    source: Annotated[
+        list[str] | None,
+        Option("--from", metavar="FILE", help="Training words: text, globs, or counts of `mws count`; repeat."),
+    ] = None,
     lexicon: options.Lexicon = None,
     plot: Annotated[Path | None, Option(metavar="FILE", help="Draw the evidence (.png, .svg, .pdf).")] = None,
     writing: Writing,

@@ -18,47 +18,20 @@ from mws_hf.commands.outputs import claim_folder, replaced, save_card, tell, tel
 from mws_hf.commands.sources import entries_in
 from mws_hf.corpus.files import Reading
 from mws_hf.errors import MwSError
-from mws_hf.learn.settings import SETTINGS
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
     from mws_hf.corpus.counts import WordCounts
+    from mws_hf.corpus.sources import Source
     from mws_hf.extend.base import Base
     from mws_hf.extend.extension import Extension
 
 EVERY, MOST = 50, 2000
 """Each 50th line is held out of learning to be measured on, up to 2,000."""
 
-Composition = Annotated[float, Option(help="Share of new tokens for frequent stems and words after the morphs.")]
-MinSaving = Annotated[int, Option(help="Occurrences that a new token must save at least.", least=0)]
-Replace = Annotated[
-    bool, Option("--replace", help="Give ids of old tokens that corpus and --also never use to the new ones.")
-]
-Protect = Annotated[
-    list[str] | None,
-    Option(
-        help="Text of what the model knows, such as English: no new merge fires in it, save for a line in fifty held "
-        "out to measure how other such text fares; repeat for more."
-    ),
-]
-KeepApart = Annotated[
-    Path | None,
-    Option(help="A line of one character: no new merge joins it with another; of two: none joins these."),
-]
-TrimTo = Annotated[
-    int | None,
-    Option(
-        metavar="SIZE",
-        read=parse_size,
-        help="First drop entries that corpus and --also use least, until so many are left.",
-    ),
-]
-
 PANELS = {
     "extend": {
         "What to choose first": ("add", "output", "also", "composition", "protect", "replace", "trim_to"),
-        "How it learns": ("hidden_boundary_price", "min_saving", "tokens", "keep_apart"),
+        "How it learns": ("min_saving", "tokens", "keep_apart"),
         "Input": ("column", "encoding", "errors"),
         "Output": ("force", "quiet", "as_json", "help"),
     }
@@ -66,42 +39,51 @@ PANELS = {
 """Headings of the help of a command, and the options under each."""
 
 
-@dataclass(frozen=True)
-class _Extending:
-    """What is read: the base, the corpus to learn from, other texts to report on, and how."""
+@dataclass(frozen=True, kw_only=True)
+class Extending:
+    """The base, what is read, and what is asked for."""
 
-    base: str
-    corpus: list[str]
-    also: list[str]
-    protect: list[str]
-    reading: Reading
-    quiet: bool
+    base: options.Base
+    corpus: Annotated[list[str], Argument(help=f"{options.INPUTS}, or counts from `mws count`.")]
+    add: Annotated[int, Option(metavar="SIZE", read=parse_size, help="How many tokens to add, such as 4k.")]
+    also: Annotated[list[str] | None, Option(help="Other text to report on, such as English; repeat for more.")] = None
+    composition: Annotated[float, Option(help="Share of new tokens for frequent stems and words after the morphs.")] = (
+        0.5
+    )
+    min_saving: Annotated[int, Option(help="Occurrences that a new token must save at least.", least=0)] = 2
+    replace: Annotated[
+        bool, Option("--replace", help="Give ids of old tokens that corpus and --also never use to the new ones.")
+    ] = False
+    protect: Annotated[
+        list[str] | None,
+        Option(
+            help="Text of what the model knows, such as English: no new merge fires in it, save for a line in fifty "
+            "held out to measure how other such text fares; repeat for more."
+        ),
+    ] = None
+    tokens: Annotated[Path | None, Option(help="Strings that must become entries, one a line, among those added.")] = (
+        None
+    )
+    keep_apart: Annotated[
+        Path | None,
+        Option(help="A line of one character: no new merge joins it with another; of two: none joins these."),
+    ] = None
+    trim_to: Annotated[
+        int | None,
+        Option(
+            metavar="SIZE",
+            read=parse_size,
+            help="First drop entries that corpus and --also use least, until so many are left.",
+        ),
+    ] = None
+    reading: Read
 
-    @property
-    def texts(self) -> list[str]:
-        return [*self.corpus, *self.also, *self.protect]
+    def documents(self) -> Iterator[str]:
+        """Read all texts."""
+        return documents([*self.corpus, *(self.also or []), *(self.protect or [])], self.reading)
 
 
-def extend_command(
-    base: options.Base,
-    corpus: Annotated[list[str], Argument(help=f"{options.INPUTS}, or counts from `mws count`.")],
-    add: Annotated[int, Option(metavar="SIZE", read=parse_size, help="How many tokens to add, such as 4k.")],
-    output: options.Directory,
-    *,
-    also: Annotated[list[str] | None, Option(help="Other text to report on, such as English; repeat for more.")] = None,
-    composition: Composition = 0.5,
-    hidden_boundary_price: Annotated[float, Option(help=SETTINGS["hidden_boundary_price"].about)] = 1,
-    min_saving: MinSaving = 2,
-    replace: Replace = False,
-    protect: Protect = None,
-    tokens: Annotated[
-        Path | None, Option(help="Strings that must become entries, one a line, among those added.")
-    ] = None,
-    keep_apart: KeepApart = None,
-    trim_to: TrimTo = None,
-    reading: Read,
-    writing: Writing,
-) -> None:
+def extend_command(asked: Extending, output: options.Directory, writing: Writing) -> None:
     """Add tokens of a corpus to a pretrained tokenizer; every old id and merge stays.
 
     For example:
@@ -114,14 +96,17 @@ def extend_command(
 
         mws extend Qwen/Qwen3-0.6B russian.txt --also english.txt --trim-to 90000 --add 16000 -o out/qwen-ru-small
     """
-    asked = _Extending(base, corpus, also or [], protect or [], reading, writing.quiet)
-    if replace and trim_to is not None:
+    if asked.replace and asked.trim_to is not None:
         raise MwSError("--replace and --trim-to both make room for new tokens; give one of them")
-    claim_folder(output, base, corpus, also, protect, tokens, keep_apart, force=writing.force)
-    _check_inputs(asked, "--replace" if replace else "--trim-to" if trim_to is not None else None)
-    settings = {"composition": composition, "hidden_boundary_price": hidden_boundary_price, "min_saving": min_saving}
+    read = asked.base, asked.corpus, asked.also, asked.protect, asked.tokens, asked.keep_apart
+    claim_folder(output, *read, force=writing.force)
+    from mws_hf.corpus.sources import Source
+
+    twice = "--replace" if asked.replace else "--trim-to" if asked.trim_to is not None else None
+    also = [*(asked.also or []), *(asked.protect or [])]
+    source = Source.of_files(asked.corpus, asked.reading, also=also, twice=twice)
     with output_lock(output):
-        result, left_behind = _extended(asked, output, add, trim_to, replace, (tokens, keep_apart), settings)
+        result, left_behind = _extended(asked, source, output, not writing.quiet)
     from mws_hf.extend.changes import extension_summary
 
     _tell_of_the_rest(output, left_behind)
@@ -134,15 +119,7 @@ def _tell_of_the_rest(output: Path, left_behind: list[str]) -> None:
         print(f"not copied, for they hold the old vocabulary alone: {', '.join(left_behind)}", file=sys.stderr)
 
 
-def _extended(
-    asked: _Extending,
-    output: Path,
-    add: int,
-    trim_to: int | None,
-    replace: bool,
-    lists: tuple[Path | None, Path | None],
-    settings: dict[str, Any],
-) -> tuple[dict[str, Any], list[str]]:
+def _extended(asked: Extending, source: Source, output: Path, show_progress: bool) -> tuple[dict[str, Any], list[str]]:
     """Read, trim, learn and write; returns the report and the names of files left behind."""
     from mws_hf.extend.base import open_base
     from mws_hf.extend.changes import facts
@@ -153,57 +130,48 @@ def _extended(
     from mws_hf.tokenizer.layout import RETIRED_FILE
 
     original = opened = open_base(asked.base)  # whatever is wrong with it is reported before anything is counted
-    settings["tokens"] = entries_in(lists[0], asked.reading, lambda entry: check_strings(original, [entry]))
-    settings["keep_apart"] = entries_in(lists[1], asked.reading, lambda entry: Apart.of([entry]))
+    tokens = entries_in(asked.tokens, asked.reading, lambda entry: check_strings(original, [entry]))
+    apart = entries_in(asked.keep_apart, asked.reading, lambda entry: Apart.of([entry]))
     trimmed = None
-    if trim_to is not None:
-        trimmed = trim(original, documents(asked.texts, asked.reading), keep_size=trim_to)
+    if asked.trim_to is not None:
+        trimmed = trim(original, asked.documents(), keep_size=asked.trim_to)
         opened = trimmed.trimmed_base
-    counts, held_out = _count_corpus(asked, sorted(original.added))
-    kept = documents(asked.texts, asked.reading) if replace else None
-    unseen: list[str] = []
-    protected = _held_back(documents(asked.protect, asked.reading), unseen) if asked.protect else ()
-    bars = not asked.quiet
-    extension = run(opened, counts, add, replace=kept, protected=protected, show_progress=bars, **settings)
-    texts = _changes(original, extension, {"held out": held_out, "protected, held out": unseen}, asked)
-    result = {"directory": str(output), **facts(extension, texts, trimmed)}
+    held_out, unseen = list[str](), list[str]()
+    counts = _count_corpus(source, held_out, sorted(original.added), show_progress)
+    extension = run(
+        opened, counts, asked.add,
+        replace=asked.documents() if asked.replace else None,
+        protected=_held_back(documents(asked.protect, asked.reading), unseen) if asked.protect else (),
+        composition=asked.composition, min_saving=asked.min_saving, tokens=tokens, keep_apart=apart,
+        show_progress=show_progress,
+    )  # fmt: skip
+    texts = {"held out": held_out, "protected, held out": unseen}
+    for name in asked.also or []:
+        texts[name] = list(islice((each for each in documents([name], asked.reading) if each.strip()), MOST))
+    result = {"directory": str(output), **facts(extension, _changes(original, extension, texts), trimmed)}
     retired = {name: result[name] for name in ("retired_words", "retired_tokens", "dropped_merges")}
+    figures = {
+        "base": _name_of_base(asked.base),
+        **{name: result[name] for name in ("new_tokens", "vocabulary", "word_types", "texts")},
+        **{name: len(result[name]) for name in ("retired_tokens", "retired_words")},
+        "dropped_before": sum((result["trimmed"] or {}).get("dropped", {}).values()),
+    }
     with replaced(output) as stage:
-        left_behind = extension.save(stage, asked.base, trimmed, {RETIRED_FILE: retired} if replace else {})
-        _write_card(stage, output.resolve().name, extension.tokenizer, asked, result)
+        left_behind = extension.save(stage, asked.base, trimmed, {RETIRED_FILE: retired} if asked.replace else {})
+        save_card(stage, output.resolve().name, extension.tokenizer, _named(asked.corpus), extended=figures)
     return result, left_behind
 
 
-def _write_card(stage: Path, name: str, backend: Tokenizer, asked: _Extending, found: dict[str, Any]) -> None:
-    gone = found["trimmed"] or {}
-    figures = {
-        "base": _name_of_base(asked.base),
-        **{name: found[name] for name in ("new_tokens", "vocabulary", "word_types", "texts")},
-        **{name: len(found[name]) for name in ("retired_tokens", "retired_words")},
-        "dropped_before": sum(gone.get("dropped", {}).values()),
-    }
-    save_card(stage, name, backend, _named(asked.corpus), extended=figures)
-
-
-def _check_inputs(asked: _Extending, twice: str | None) -> None:
-    """Check the files; `twice` is the option that reads them a second time."""
-    from mws_hf.corpus.sources import Source
-
-    Source.of_files(asked.corpus, asked.reading, also=[*asked.also, *asked.protect], twice=twice)
-
-
-def _count_corpus(asked: _Extending, added: list[str]) -> tuple[WordCounts, list[str]]:
-    """Count the words of the corpus, cut at added tokens; returns them and the lines held out."""
+def _count_corpus(source: Source, held_out: list[str], added: list[str], show_progress: bool) -> WordCounts:
+    """Count the words of the corpus, cut at added tokens; some lines go to `held_out` instead."""
     from mws_hf.corpus.counting import count_documents
     from mws_hf.corpus.counts import WordCounts
-    from mws_hf.corpus.sources import Source
 
-    source, held_out = Source.of_files(asked.corpus, asked.reading), list[str]()
     parts = [WordCounts.load(name) for names in source.saved.values() for name in names]
     if source.files:
         lines = _held_back(source.documents(), held_out)
-        parts.append(count_documents(lines, special_tokens=added, show_progress=not asked.quiet))
-    return parts[0].merge(*parts[1:]), held_out
+        parts.append(count_documents(lines, special_tokens=added, show_progress=show_progress))
+    return parts[0].merge(*parts[1:])
 
 
 def _held_back(documents: Iterator[str], held_out: list[str]) -> Iterator[str]:
@@ -215,13 +183,12 @@ def _held_back(documents: Iterator[str], held_out: list[str]) -> Iterator[str]:
             yield document
 
 
-def _changes(original: Base, extension: Extension, texts: dict[str, list[str]], asked: _Extending) -> dict[str, Any]:
+def _changes(original: Base, extension: Extension, texts: dict[str, list[str]]) -> dict[str, Any]:
     from tokenizers import Tokenizer
 
     from mws_hf.extend.changes import measure_change
 
     before = Tokenizer.from_str(json.dumps(original.spec))
-    texts |= {n: list(islice((d for d in documents([n], asked.reading) if d.strip()), MOST)) for n in asked.also}
     return {name: measure_change(before, extension.tokenizer, lines) for name, lines in texts.items() if lines}
 
 

@@ -147,7 +147,6 @@ Pattern = Annotated[str | None, setting("pattern")]
 Digits = Annotated[str | None, setting("digits")]
 Normalization = Annotated[str | None, setting("normalization")]
 _AS_TYPED: dict[str, Any] = {
-    "initial_alphabet": str | None,
     "composition": float | None,
     **dict.fromkeys(("special_tokens", "labels", "weights"), list[str] | None),
     **dict.fromkeys(("tokens", "keep_apart"), Path | None),

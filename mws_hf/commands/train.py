@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mws_hf.atomic import output_lock
 from mws_hf.commands import options
@@ -16,9 +16,7 @@ from mws_hf.commands.options import Writing
 from mws_hf.commands.outputs import claim_folder, counted, replaced, save_card, tell
 from mws_hf.commands.sources import Words, entries_in
 from mws_hf.corpus.files import Reading
-from mws_hf.errors import MwSError
 from mws_hf.learn.settings import DEFAULT_GRANULARITY, SETTINGS
-from mws_hf.text.alphabets import NAMED_ALPHABETS
 from mws_hf.text.pattern import WORD_PATTERN, named
 from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS
 
@@ -107,27 +105,11 @@ def _typed_settings(given: Mapping[str, Any], reading: Reading) -> dict[str, Any
         **given,
         "alphabet": None if in_bytes is None else "bytes" if in_bytes else "characters",
         "special_tokens": given["special_tokens"] or DEFAULT_SPECIAL_TOKENS,
-        "initial_alphabet": _alphabet(given["initial_alphabet"]),
         "tokens": entries_in(given["tokens"], reading),
         "keep_apart": entries_in(given["keep_apart"], reading, lambda entry: Apart.of([entry])),
         "weights": options.parse_weights(given["weights"]),
         "labels": options.parse_labels(given["labels"]),
     }
-
-
-def _alphabet(text: str | None) -> list[str]:
-    """Read the characters of a file, blanks aside, or names of alphabets."""
-    names = [] if text is None else text.split(",")
-    if text is None or all(name in NAMED_ALPHABETS for name in names):
-        return names
-    from mws_hf.evaluate.running_text import read_lines
-
-    if not Path(text).is_file():
-        unknown = next(name for name in names if name not in NAMED_ALPHABETS)
-        raise MwSError(
-            f"--initial-alphabet: {unknown!r} is neither a file nor an alphabet; known: {', '.join(NAMED_ALPHABETS)}"
-        )
-    return sorted({c for line in read_lines(text) for c in line if not c.isspace()})
 
 
 def _train_and_save(
@@ -140,8 +122,8 @@ def _train_and_save(
     compile_ahead()
     cut = pattern, normalization, trainer.split_pattern, trainer.special_tokens
     counts = sources.gather(*cut, show_progress=trainer.show_progress)
-    for line in pattern_notices(counts.union):
-        _logger.warning("%s", line)
+    if notice := apostrophe_notice(counts.union):
+        _logger.warning("%s", notice)
     words = counts.union.counts
     if trainer.composition is None and trainer.criterion == "contextual" and len(words) > 999 and words.max() == 1:
         _logger.warning("each word occurs once, so frequent words are not known: --composition 0 learns morphs alone")
@@ -213,63 +195,34 @@ def _summary(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-class ApostropheCuts(NamedTuple):
-    """Words cut at an inner apostrophe: their share of all running words, and the commonest second part, or ""."""
-
-    share: float
-    example: str
+_TOLD_FROM = 0.002
+"""Share of the words with a cut inner apostrophe from which it is reported."""
 
 
-def cut_at_apostrophes(counts: WordCounts) -> ApostropheCuts:
-    """Find the words whose inner apostrophe the pattern of the counts has cut.
+def apostrophe_notice(counts: WordCounts) -> str:
+    """Say what share of the running words the pattern of the counts cuts at an inner apostrophe; "" where it is small.
 
     An apostrophe directly before a letter begins a pre-token only after a letter or digit, or at the start of a line.
     The share is a lower bound: GPT-4o's pattern cuts some words after an apparent English ending, ``Ankara'd|a``.
-
-    >>> from mws_hf.corpus.counts import WordCounts
-    >>> counts = WordCounts.from_mapping({" п": 3, "'ять": 3, " слово": 7, "'": 2, " слово's": 1}, pattern="...")
-    >>> cut_at_apostrophes(counts)
-    ApostropheCuts(share=0.2727272727272727, example="'ять")
     """
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
 
     from mws_hf.corpus.columns import integers
+    from mws_hf.tokenizer.client_facts import refusing
 
     expressions = r"^[^\r\n\p{L}\p{N}]?\p{L}", r"^['’]\p{L}"
     found = (pc.cast(pc.match_substring_regex(counts.strings, each), pa.uint8()) for each in expressions)
     begins, rests = (integers(each).astype(bool) for each in found)
-    words = counts.counts[begins & ~rests].sum()
-    if words == 0 or not rests.any():
-        return ApostropheCuts(0.0, "")
-    commonest = int(np.argmax(np.where(rests, counts.counts, -1)))
-    return ApostropheCuts(float(counts.counts[rests].sum() / words), str(counts.strings[commonest].as_py()))
-
-
-_TOLD_FROM = 0.002
-"""Share of the words with a cut inner apostrophe from which it is reported."""
-
-
-def pattern_notices(counts: WordCounts) -> list[str]:
-    """Return lines about the split pattern that words were counted with: words it cuts, programs that cannot run it."""
-    from mws_hf.tokenizer.client_facts import TOKENIZERS_ONE, refusing
-
-    known = named(counts.pattern)
+    words, cut = counts.counts[begins & ~rests].sum(), counts.counts[rests].sum()
+    if cut <= _TOLD_FROM * words:
+        return ""
+    example = counts.strings[int(np.argmax(np.where(rests, counts.counts, -1)))].as_py()
+    known, costs = named(counts.pattern), refusing(WORD_PATTERN)
     name = "this split pattern" if known is None else f"split pattern {known[0]}"
-    found = []
-    if TOKENIZERS_ONE in refusing(counts.pattern).get("refuses", []):
-        digits = "" if known is None or known[1] == "threes" else f" with --digits {known[1]}"
-        found.append(
-            f"{TOKENIZERS_ONE} cannot run {name}{digits}: it loads the tokenizer, then stops at the first text; it "
-            "runs --pattern o200k (the contextual default) and llama3, the latter also with --digits single"
-        )
-    cut = cut_at_apostrophes(counts)
-    if cut.share > _TOLD_FROM:
-        costs = refusing(WORD_PATTERN)
-        found.append(
-            f"at least {100 * cut.share:.1f} % of the words have an inner apostrophe, and {name} cuts them there "
-            f"(…{cut.example}); --pattern words keeps them whole, but {', '.join(costs['refuses'])} refuse it and "
-            f"{', '.join(costs['wrong'])} cuts it otherwise"
-        )
-    return found
+    return (
+        f"at least {100 * cut / words:.1f} % of the words have an inner apostrophe, and {name} cuts them there "
+        f"(…{example}); --pattern words keeps them whole, but {', '.join(costs['refuses'])} refuse it and "
+        f"{', '.join(costs['wrong'])} cuts it otherwise"
+    )

@@ -30,7 +30,7 @@ from mws_hf.learn.setting_rules import (
     descriptions_of,
 )
 from mws_hf.text import alphabets
-from mws_hf.text.alphabets import DEFAULT_ALPHABET, NAMED_ALPHABETS, Alphabet, characters_of
+from mws_hf.text.alphabets import DEFAULT_ALPHABET, Alphabet, characters_of
 from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, Digits, compiled, with_digits
 from mws_hf.text.special import BYTE_TOKENS, DEFAULT_SPECIAL_TOKENS, check_order, check_special_tokens
 
@@ -126,6 +126,7 @@ class Settings(Described):
             more="As in `tokenizers`, occurrences weighted by word count (1 a word when `types` is True; compositions "
             "always by count). The seed merges, a space with a letter and a letter with its marks, are excepted.",
             takes=COUNT,
+            option=None,
         ),
     ] = 0
     min_count: Annotated[int, Setting("Leave out pre-tokens seen less often.", takes=COUNT)] = 1
@@ -147,8 +148,7 @@ class Settings(Described):
             "none",
             'A string of them, or a list of characters and names of alphabets, such as ``["latin-1", "€"]``; see '
             "`alphabets.NAMED_ALPHABETS`.",
-            metavar="NAMES|FILE",
-            shown=f"none; a file that holds them, or names with commas between: {', '.join(NAMED_ALPHABETS)}",
+            option=None,
         ),
     ] = ()
     tokens: Annotated[

@@ -32,19 +32,10 @@ def test_everyday_characters_are_tokens_on_request(tmp_path, character):
     assert len(trainer.train_from_counts({"walked": 3, "walk": 2}).tokenize(character)) == 1
 
 
-def test_the_command_takes_names_and_files(tmp_path):
-    done, out = train(tmp_path, "--initial-alphabet", "currency,hungarian", "--quiet")
-    assert done.exit_code == 0, done.output
-    assert [len(tokens_of(out, c)) for c in ("€", "Ű", "→")] == [1, 1, 3]
-    (tmp_path / "mine.txt").write_text("→ 漢\nж\n", encoding="utf-8")
-    done, out = train(tmp_path, "--initial-alphabet", str(tmp_path / "mine.txt"), "--quiet", "--force")
-    assert [len(tokens_of(out, c)) for c in ("€", "漢", "→", "ж")] == [3, 1, 1, 1]
-
-
-def test_an_unknown_alphabet_is_one_line_that_lists_the_known(tmp_path):
-    done, _ = train(tmp_path, "--initial-alphabet", "currency,klingon")
-    assert isinstance(done.exception, MwSError)
-    assert "--initial-alphabet: 'klingon'" in str(done.exception) and "currency" in str(done.exception)
+def test_the_trainer_takes_names_and_characters(tmp_path):
+    trainer = MwSTrainer(vocab_size=900, initial_alphabet=["currency", "hungarian", "漢"], show_progress=False)
+    trainer.train_from_counts({"walked": 3, "walk": 2}).save_pretrained(tmp_path)
+    assert [len(tokens_of(tmp_path, c)) for c in ("€", "Ű", "漢", "→")] == [1, 1, 1, 3]
 
 
 def test_a_string_is_its_characters_and_a_name_as_a_string_is_refused():

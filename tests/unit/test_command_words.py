@@ -64,7 +64,7 @@ def test_sizes_are_written_as_people_do(text: Path, tmp_path: Path):
         (["--criterion", "classic", "--granularity", 0.1], "--granularity 0.1 belongs to the contextual criterion"),
         (["--hidden-boundary-price", -3], "--hidden-boundary-price -3.0 must be"),
         (["--max-token-length", 0], "--max-token-length 0 is too small"),
-        (["--min-frequency", -1], "--min-frequency -1 is negative"),
+        (["--min-count", -1], "--min-count -1 is negative"),
         (["--min-count", 99999], "no training words are left that occur 99,999 times"),
         (["--digits", "odd"], "--digits odd is unknown"),
         (["--workers", 0], "must be 1 or more"),

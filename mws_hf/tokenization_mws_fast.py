@@ -6,7 +6,7 @@ import contextlib
 import copy
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
@@ -26,9 +26,6 @@ from mws_hf.tokenizer.backend import (
 )
 from mws_hf.tokenizer.file import refuse_empty, surrogate_error
 from mws_hf.tokenizer.spec import PARTS, Spec, bpe_model, set_part, settle_leading_space, share_parts, without_limits
-
-if TYPE_CHECKING:
-    from mws_hf.encode.corpus import EncodedCorpus
 
 _SPACE_FIRST = pre_tokenizers.Metaspace(replacement=" ", prepend_scheme="always", split=False)
 
@@ -259,15 +256,6 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         settle_leading_space(plain, False)
         new.training = Training.of(settings, learned, plain, GroupedCounts.of(counted))
         return new
-
-    def encode_corpus(self, source: Any, output: str | os.PathLike[str], **options: Any) -> EncodedCorpus:
-        """Encode files or an iterator of texts into memory-mapped ids.
-
-        `mws_hf.encode_corpus` describes the arguments.
-        """
-        from mws_hf.encode.bulk import encode_corpus  # inference must load neither numba nor pyarrow
-
-        return encode_corpus(self, source, output, **options)
 
     def _retrained_on_nothing(
         self, vocab_size: int, new_special_tokens: list[Any] | None, special_tokens_map: dict[str, str] | None

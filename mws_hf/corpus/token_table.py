@@ -1,6 +1,6 @@
 """Exact counts of byte strings, in any order: a hash table, and shards on disk for counts beyond its memory cap.
 
-Kernels first, which add, merge and take a part out. Strings go in by batches (see `kernels.hash_tables`). A kernel that
+Kernels first, which add, merge and take a part out. Strings go in by batches (see `kernels.containers`). A kernel that
 adds returns False when a batch might not fit; the caller makes room and calls again with the same cursor.
 """
 
@@ -19,7 +19,7 @@ import pyarrow as pa
 from mws_hf.corpus.columns import Columns, flat_utf8
 from mws_hf.errors import MwSError
 from mws_hf.kernels.arrays import Bits, Bytes, Longs
-from mws_hf.kernels.hash_tables import (
+from mws_hf.kernels.containers import (
     KEY_BYTES,
     LONG,
     empty_slots,
@@ -57,7 +57,7 @@ class TableArrays(NamedTuple):
     """The arrays of a `TokenTable`.
 
     Attributes:
-        slots: uint64, shape (n_slots, 4), see `kernels.hash_tables`; the fourth word is the count.
+        slots: uint64, shape (n_slots, 4), see `kernels.containers`; the fourth word is the count.
         arena: uint8, the distinct strings one after another, with `KEY_BYTES` to spare after the last.
         ends: int64, end of each string in the arena, by order of arrival.
         places: int64, slot of each string.

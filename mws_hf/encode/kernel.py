@@ -1,7 +1,7 @@
 """The encoding loop over UTF-8 bytes: cut a pre-token, look it up, merge it when it is new, write its ids.
 
 Every call is exact whatever the cache holds: a bounded map from pre-tokens (UTF-8 bytes) to their ids, for one thread,
-that never evicts. It is a byte table of `kernels.hash_tables`; the fourth word of a slot holds up to three ids, or says
+that never evicts. It is a byte table of `kernels.containers`; the fourth word of a slot holds up to three ids, or says
 where in a pool more are. BPE-dropout, which `mws_hf.tokenizer.merging` defines, has a loop of its own.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from mws_hf.encode.merge import ID_BITS, SHORT, BpeTables, Failing, merge_dropped, merge_long, merge_short, mix
 from mws_hf.kernels.arrays import Array, Bits, Bytes, Ints, Longs
-from mws_hf.kernels.hash_tables import LONG, empty_slots, ends_at_home, enter, find, look_ahead, rehash
+from mws_hf.kernels.containers import LONG, empty_slots, ends_at_home, enter, find, look_ahead, rehash
 from mws_hf.kernels.instructions import WINDOW
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.scanner import cut

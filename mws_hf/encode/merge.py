@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mws_hf.kernels.arrays import Bytes, Ints, Longs, Mask
-from mws_hf.kernels.hash_tables import find_pair, new_table, pair_key, put
-from mws_hf.kernels.heap import pop, push
+from mws_hf.kernels.containers import find_pair, new_table, pair_key, pop, push, put
 from mws_hf.kernels.instructions import leading_zeros, trailing_zeros
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.scanner import OTHER
@@ -42,7 +41,7 @@ _DECODABLE = 0x200000
 
 
 class Merges(NamedTuple):
-    """The merges of a BPE: `pairs` and `ranks` are the table (`kernels.hash_tables`) from a pair of ids to its rank."""
+    """The merges of a BPE: `pairs` and `ranks` are the table (`kernels.containers`) from a pair of ids to its rank."""
 
     pairs: Longs
     ranks: Ints  # `NO_RANK` in free slots

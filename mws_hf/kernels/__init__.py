@@ -1,6 +1,4 @@
-"""The parts that compiled loops share: compilation itself, the scanner of text, the only hash tables and heap.
+"""The parts that compiled loops share: `jit` compiles, `scanner` reads text, `containers` hold, `interning` numbers.
 
-`jit` compiles; `instructions` are processor instructions; `arrays` names the types of arrays; `scanner` and `windows`
-read text; `tables` has the hash tables, `interning` numbers pairs and words, `heap` is the priority queue. Nothing here
-knows of merges, counts or files.
+Nothing here knows of merges, counts or files.
 """

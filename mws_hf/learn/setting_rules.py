@@ -164,9 +164,9 @@ class Described:
             value = getattr(self, name)
             if setting.criterion not in ("", self.criterion) and value != defaults[name]:
                 raise SettingError(name, value, f"belongs to the {setting.criterion} criterion; leave it out")
-            if setting.takes == FLAG:
-                check_flag(name, value)
-            elif isinstance(setting.takes, Range):
+            if setting.takes == FLAG and not isinstance(value, bool):  # "False", which Python would count as true
+                raise SettingError(name, value, "is neither True nor False")
+            if isinstance(setting.takes, Range):
                 check_range(name, value, setting.takes, optional=defaults[name] is None)
 
     @classmethod
@@ -222,9 +222,3 @@ def check_range(name: str, value: Any, takes: Range, *, optional: bool = False) 
     bounds = f"greater than {takes.least}" if takes.above else bounds
     word, advice = f", or {takes.word!r}" if takes.word else "", f"; {takes.advice}" if takes.advice else ""
     raise SettingError(name, value, f"must be a number {bounds}{word}{advice}")
-
-
-def check_flag(name: str, value: Any) -> None:
-    """Check that an argument is True or False; the string "False" is refused, which Python would count as true."""
-    if not isinstance(value, bool):
-        raise SettingError(name, value, "is neither True nor False")

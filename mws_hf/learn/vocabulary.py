@@ -47,7 +47,7 @@ class LearnedVocabulary:
     """Alphabet and merges that training found, before they become a tokenizer.
 
     Merges are in rank order: the morphs, which the criterion itself chose; compositions; `n_required` merges of strings
-    that must be entries. `exhausted`: the criterion ran out of candidates before its share of the budget was spent.
+    that must be entries.
     `evidence` is None for the classic criterion and where no morph merges were wanted. `places_cut` is the share of the
     places inside the words learnt from, each form once, that the morph merges leave cut; compositions join some again.
     """
@@ -55,7 +55,6 @@ class LearnedVocabulary:
     alphabet: list[str]
     merges: list[tuple[str, str]]
     n_morphs: int
-    exhausted: bool
     n_types: int
     evidence: Evidence | None = field(default=None, repr=False, compare=False)
     n_required: int = 0
@@ -65,11 +64,6 @@ class LearnedVocabulary:
     def label_fits(self) -> Mapping[str, LabelFit]:
         """Return the results of fitting to labelled words, by group ("" if unnamed); empty without labels."""
         return {} if self.evidence is None else self.evidence.labels
-
-    @property
-    def label_fit(self) -> LabelFit | None:
-        """Return the result of fitting to labelled words that belong to no named group; None without such labels."""
-        return self.label_fits.get(UNNAMED)
 
     @property
     def record(self) -> dict[str, Any]:
@@ -126,9 +120,7 @@ def learn(
     merges, n_required = _with_required(job, morphs.merges + compositions.merges)
     _warn_if_short(job, len(merges))
     n_morphs = min(len(morphs.merges), len(merges) - n_required)
-    return LearnedVocabulary(
-        job.alphabet, merges, n_morphs, morphs.exhausted, len(job.counts), evidence, n_required, cut
-    )
+    return LearnedVocabulary(job.alphabet, merges, n_morphs, len(job.counts), evidence, n_required, cut)
 
 
 @dataclass(frozen=True)

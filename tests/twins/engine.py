@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
+from mws_hf.learn.engine.working_corpus import WorkingCorpus
 from mws_hf.learn.words import UNLIMITED, LearnedMerges, MergeLimits, SymbolCorpus
 
 Word = list[tuple[int, int]]
@@ -14,7 +15,7 @@ Word = list[tuple[int, int]]
 def learn_by_position_value(
     corpus: SymbolCorpus, values: Sequence[int] | None, n_merges: int, limits: MergeLimits = UNLIMITED
 ) -> LearnedMerges:
-    """Learn merges as `Segmentation(corpus).learn` does, with equal results: the same merges, scores and ties.
+    """Learn merges as `WorkingCorpus(corpus).learn` does, with equal results: the same merges, scores and ties.
 
     A word is a list of (token id, value of the position after it); every merge counts all pairs anew. Without `values`,
     one a symbol, the weight of the word stands everywhere. ``struck`` is not looked at.
@@ -78,3 +79,13 @@ def _cut_into_characters(corpus: SymbolCorpus, values: Sequence[int] | None) -> 
         worth = [int(corpus.weights[w])] * (end - first) if values is None else [int(v) for v in values[first:end]]
         words.append(list(zip(corpus.symbols[first:end].tolist(), worth, strict=True)))
     return words
+
+
+def tokens_of(segmentation: WorkingCorpus, word: int) -> list[str]:
+    """The tokens of word number `word` of a corpus that was cut, in order."""
+    at = int(segmentation.corpus.starts[word]) + word + 1
+    found = []
+    while segmentation.text[at] >= 0:
+        found.append(segmentation.tokens[segmentation.text[at]])
+        at += len(found[-1])
+    return found

@@ -51,7 +51,7 @@ def random_text(seed, size):
 
 
 def hash_twin(word):
-    """What `kernels.hash_tables` computes, with Python's integers."""
+    """What `kernels.containers` computes, with Python's integers."""
     a, b, c, d = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93
     blocks64 = [int.from_bytes(word[k : k + 8], "little") for k in range(0, len(word) - 7, 8)]
     if len(word) < 24:

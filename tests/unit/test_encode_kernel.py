@@ -25,7 +25,7 @@ from mws_hf.encode.kernel import (
 )
 from mws_hf.encode.merge import NO_RANK, SHORT, bpe_tables, merge_long, merge_short, merge_table
 from mws_hf.errors import MwSError
-from mws_hf.kernels.hash_tables import INLINE_KEY, ends_at_home, find, find_pair, look_ahead
+from mws_hf.kernels.containers import INLINE_KEY, ends_at_home, find, find_pair, look_ahead
 from mws_hf.text.pattern import split
 from mws_hf.tokenizer.backend import alphabet_of, pattern_of, tables_of
 from mws_hf.tokenizer.merging import merge, ranked, symbols_of

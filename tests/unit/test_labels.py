@@ -111,8 +111,8 @@ def test_true_labels_help_on_words_not_labelled(counts: WordCounts):
     labelled, others = words[::7], [word for i, word in enumerate(words) if i % 7]
     trained = quiet(labels={word: [LANGUAGE[word]] for word in labelled}).learn(counts)
     plain = quiet().learn(counts).evidence
-    assert trained.label_fit is not None and trained.evidence is not None and plain is not None
-    assert trained.label_fit.used == trained.label_fit.in_text == len(labelled)
+    assert trained.label_fits.get("") is not None and trained.evidence is not None and plain is not None
+    assert trained.label_fits.get("").used == trained.label_fits.get("").in_text == len(labelled)
 
     def likelihood(evidence) -> float:
         total = 0.0
@@ -123,7 +123,7 @@ def test_true_labels_help_on_words_not_labelled(counts: WordCounts):
         return total
 
     assert likelihood(trained.evidence) > likelihood(plain)
-    assert trained.label_fit.f1 > trained.label_fit.f1_without
+    assert trained.label_fits.get("").f1 > trained.label_fits.get("").f1_without
 
 
 def test_neither_order_nor_threads_change_the_result(counts: WordCounts, monkeypatch: pytest.MonkeyPatch):
@@ -135,7 +135,7 @@ def test_neither_order_nor_threads_change_the_result(counts: WordCounts, monkeyp
 
 def test_words_that_the_text_lacks_are_used_and_counted(counts: WordCounts):
     unseen = {f"zz{word}": ["zz", *LANGUAGE[word]] for word in sorted(LANGUAGE)[:9]}
-    fit = quiet(labels={**unseen, "7up": "7 up", "Ы": "Ы"}).learn(counts).label_fit
+    fit = quiet(labels={**unseen, "7up": "7 up", "Ы": "Ы"}).learn(counts).label_fits.get("")
     assert fit is not None and (fit.given, fit.used, fit.in_text) == (11, 9, 0)
 
 
@@ -216,7 +216,7 @@ def test_labels_of_a_group_move_that_group_alone(mixture: dict[str, WordCounts])
     whole = {"one": {word: [word] for word in words}}
     plain, learned = quiet().learn(mixture), quiet(labels=whole).learn(mixture)
     assert plain.evidence is not None and learned.evidence is not None
-    assert list(learned.label_fits) == ["one"] and learned.label_fit is None
+    assert list(learned.label_fits) == ["one"] and learned.label_fits.get("") is None
     assert learned.label_fits["one"].used == len(words)
 
     def cuts(evidence, name: str) -> float:
@@ -233,7 +233,7 @@ def test_labels_of_a_group_are_those_of_its_list_alone(counts: WordCounts):
     expected = quiet(labels=labels).learn(counts)
     assert quiet(labels=labels).learn({"one": counts}) == expected
     by_name = quiet(labels={"one": labels}).learn({"one": counts})
-    assert by_name == expected and by_name.label_fits == {"one": expected.label_fit}
+    assert by_name == expected and by_name.label_fits == {"one": expected.label_fits.get("")}
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from mws_hf.learn.words import MergeLimits, SymbolCorpus
 from tests.examples import examples
 from tests.paths import DATA
 from tests.twins.classic import learn_classic_reference
+from tests.twins.engine import tokens_of
 
 FACTS = json.loads((DATA / "known_answers_classic.json").read_text(encoding="utf-8"))
 
@@ -58,7 +59,7 @@ def test_published_segmentations(published_run):
     possible = set(segmentation.tokens)
     merges = [pair for pair in published_run.merges if set("".join(pair)) <= possible]
     segmentation.apply(merges)
-    pieces = [segmentation.pieces(i) for i in range(len(words))]
+    pieces = [tokens_of(segmentation, i) for i in range(len(words))]
     prefix = [piece for word in pieces[: len(FACTS["first_pre_tokens"])] for piece in word]
     assert prefix[: len(FACTS["segmentation_prefix"])] == FACTS["segmentation_prefix"]
     assert dict(zip(wanted, pieces[-len(wanted) :], strict=True)) == wanted
@@ -138,7 +139,7 @@ def test_compositions_follow_on_the_segmentation_the_score_left():
     morphs = learn_classic(segmentation, 10**9)
     assert morphs.exhausted
     compositions = segmentation.learn(None, 10**9)
-    assert [segmentation.pieces(i) for i in range(3)] == [[corpus.word(i)] for i in range(3)]
+    assert [tokens_of(segmentation, i) for i in range(3)] == [[corpus.word(i)] for i in range(3)]
     products = [left + right for left, right in morphs.merges + compositions.merges]
     assert len(set(products)) == len(products)
 

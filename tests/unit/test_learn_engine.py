@@ -17,6 +17,7 @@ from mws_hf.learn.engine.working_corpus import WorkingCorpus
 from mws_hf.learn.words import NO_LIMIT, MergeLimits, SymbolCorpus
 from tests.examples import examples
 from tests.twins import engine as reference
+from tests.twins.engine import tokens_of
 
 WORDS = st.lists(st.text("abc", min_size=1, max_size=10), min_size=1, max_size=12)
 
@@ -84,8 +85,8 @@ def test_applying_merges_gives_the_segmentation_that_learning_left(corpus, n_mer
     merges = learning.learn(None, n_merges).merges
     replaying.apply([*merges, ("c", "c")] if ("c", "c") not in merges and "c" in corpus.alphabet else merges)
     if len(replaying.tokens) == len(learning.tokens):
-        assert [learning.pieces(w) for w in range(len(corpus))] == [replaying.pieces(w) for w in range(len(corpus))]
-    assert all("".join(replaying.pieces(w)) == corpus.word(w) for w in range(len(corpus)))
+        assert all(tokens_of(learning, w) == tokens_of(replaying, w) for w in range(len(corpus)))
+    assert all("".join(tokens_of(replaying, w)) == corpus.word(w) for w in range(len(corpus)))
 
 
 def test_applying_merges_to_a_run_of_letters_without_end_takes_time_in_proportion():
@@ -99,7 +100,7 @@ def test_applying_merges_to_a_run_of_letters_without_end_takes_time_in_proportio
         replaying.apply(merges)
         return time.process_time() - started, replaying
 
-    assert seconds(10_000)[1].pieces(0) == learning.pieces(0)
+    assert tokens_of(seconds(10_000)[1], 0) == tokens_of(learning, 0)
     short, long = (min(seconds(n)[0] for _ in range(3)) for n in (10_000, 80_000))
     assert long < 24 * short  # eight times as long; 64 times as much where each merge walks through the word
 
@@ -109,14 +110,14 @@ def test_second_phase_with_other_values_starts_from_the_first_ones_tokens():
     segmentation.apply([("п", "о"), ("по", "д")])
     learnt = segmentation.learn(None, 3)
     assert learnt.merges == [("а", "т"), ("ат", "ь"), ("под", "ать")]
-    assert segmentation.pieces(2) == ["подать"]
+    assert tokens_of(segmentation, 2) == ["подать"]
     assert segmentation.tokens[-5:] == ["по", "под", "ат", "ать", "подать"]
 
 
 def test_merges_with_a_part_that_does_not_occur_can_be_applied():
     segmentation = WorkingCorpus(SymbolCorpus.from_words(["ab", "c"]))
     segmentation.apply([("c", "a"), ("ca", "b"), ("a", "b")])
-    assert (segmentation.tokens, segmentation.pieces(0)) == (["a", "b", "c", "ca", "cab", "ab"], ["ab"])
+    assert (segmentation.tokens, tokens_of(segmentation, 0)) == (["a", "b", "c", "ca", "cab", "ab"], ["ab"])
 
 
 @pytest.mark.parametrize("merges", [[("ab", "c")], [("a", "b"), ("a", "b")]])

@@ -20,8 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mws_hf.kernels.arrays import Array, Longs
-from mws_hf.kernels.hash_tables import FREE, enlarged, new_keys, new_table, pair_key, slot_of
-from mws_hf.kernels.heap import pop, push, sift_down
+from mws_hf.kernels.containers import FREE, enlarged, new_keys, new_table, pair_key, pop, push, sift_down, slot_of
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import in_parts, part_edges, side_by_side
 from mws_hf.learn.engine.pairs import (
@@ -76,7 +75,7 @@ def _member(value: int) -> int:
 
 @njit
 def known(table: Array, value: int) -> bool:
-    """Return whether the hash `value` is in the set `table` (see kernels/hash_tables.py)."""
+    """Return whether the hash `value` is in the set `table` (see kernels/containers.py)."""
     return table[slot_of(table, _member(value))] != FREE
 
 

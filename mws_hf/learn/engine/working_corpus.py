@@ -17,7 +17,7 @@ import numpy as np
 from mws_hf.corpus.files import progress_bar
 from mws_hf.errors import MwSError
 from mws_hf.kernels.arrays import Array, Doubles, Longs
-from mws_hf.kernels.hash_tables import find_pair, new_table, pair_key, put
+from mws_hf.kernels.containers import find_pair, new_table, pair_key, put
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import give_back, in_parts
 from mws_hf.learn.engine.pairs import INSIDE, PairTable, write_cells
@@ -41,7 +41,7 @@ from mws_hf.learn.words import NO_LIMIT, UNLIMITED, LearnedMerges, MergeLimits, 
 
 @njit(nogil=True)
 def enter_products(pairs: Array, first: int, keys: Array, products: Array) -> None:
-    """Enter the product ``first + k`` of each row k of `pairs`, two token ids, in a table (kernels/hash_tables.py)."""
+    """Enter the product ``first + k`` of each row k of `pairs`, two token ids, in a table (kernels/containers.py)."""
     for k in range(len(pairs)):
         put(keys, products, pair_key(pairs[k, 0], pairs[k, 1]), first + k)
 
@@ -143,15 +143,6 @@ class WorkingCorpus:
             raise MwSError(f"{len(corpus.symbols)} characters in distinct words; at most 2**31 fit, drop rare words")
         self.text = np.empty(cells, np.int32)
         fill_cells(corpus.symbols, corpus.starts, self.text)
-
-    def pieces(self, word: int) -> list[str]:
-        """Return the tokens of word number `word`, in order."""
-        at = int(self.corpus.starts[word]) + word + 1
-        found = []
-        while self.text[at] >= 0:
-            found.append(self.tokens[self.text[at]])
-            at += len(found[-1])
-        return found
 
     def places_cut(self) -> float:
         """Return the share of the places inside words where a token ends; the place after a leading space is none."""

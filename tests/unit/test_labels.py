@@ -312,5 +312,5 @@ def test_many_labels_are_fitted_in_bounded_memory(monkeypatch):
     ]
     counts = WordCounts.from_mapping({" " + word: 3 for word, _ in pairs}, pattern=DEFAULT_PATTERN)
     trainer = MwSTrainer(n_merges=20, labels=pairs, show_progress=False, composition=0)
-    fit = trainer.learn(counts).label_fit
+    fit = trainer.learn(counts).label_fits.get("")
     assert (fit.given, fit.used) == (12, 6)

@@ -13,9 +13,12 @@ from pathlib import Path
 import pytest
 from lab.cells import RESULTS, Experiment, Place, keep, measure, names, rows_of
 from lab.data import cut, head, mixed
+from lab.experiments.mixture import ORDER, excess, parity_bpe
 from lab.tables import mean
+from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
 from mws_hf.errors import MwSError
+from mws_hf.text.pattern import DEFAULT_PATTERN
 from tests.paths import ROOT
 
 MADE_UP = '''
@@ -138,3 +141,28 @@ def test_the_readme_names_every_experiment_and_every_table_of_the_pages():
     pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     tables = {name for each in pages for name in re.findall(r"<!-- from figures:(\w+) -->", each.read_text("utf-8"))}
     assert tables and not [name for name in (*names(), *tables) if not re.search(rf"\b{name}\b", page)]
+
+
+def test_the_length_of_a_mixture_beside_bpe_of_its_size():
+    lengths = {"mws": 1.3, "bpe": 1.25, "mws-morphs": 2.0}
+    rows = [
+        {"system": system, "vocab_size": size, "language": name, "tokens_per_word": length}
+        for system, length in lengths.items()
+        for size in (64, 128)
+        for name in ORDER
+        if (system, size) != ("bpe", 128)
+    ]
+    text = excess(rows)
+    assert "| mws, 64 |" in text and text.count("+4.0%") == 8 and "128" not in text
+
+
+def test_balanced_bpe_cuts_the_language_of_little_text_less_often():
+    large = ["they walked and talked while others waited for the walking talkers"] * 200
+    small = ["talossa talosta taloista autossa autosta autoista"] * 2
+    plain = Tokenizer(models.BPE())
+    plain.pre_tokenizer = pre_tokenizers.Split(Regex(DEFAULT_PATTERN), "isolated")
+    plain.train_from_iterator([*large, *small], trainers.BpeTrainer(vocab_size=60, show_progress=False))
+    balanced = parity_bpe([iter(large), iter(small)], 60)
+    assert balanced.get_vocab_size() == plain.get_vocab_size() == 60
+    lengths = [len(each.encode(small[0]).tokens) for each in (balanced, plain)]
+    assert lengths[0] < lengths[1]

@@ -2,15 +2,12 @@
 
 Text is split by line: every 50th line is held out for fertility, the rest trains. Gold is read to score alone.
 Morfessor learns from 30,000 words of each list at most: those with the smallest hashes, or the most frequent ones, and
-of English from all; it has no vocabulary size. The gold of ParaMA is fetched into the folder of work; without a network
-it is left out.
+of English from all; it has no vocabulary size. Rows of ParaMA's gold (Xu et al. 2018) are of commit 505e525, which
+fetches it.
 """
 
 from __future__ import annotations
 
-import sys
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -19,7 +16,6 @@ from lab.cells import Cell, Place, Row
 from lab.data import GOLDS, HELD_OUT_LINES, lines_of, split_lines
 from lab.tables import where
 from mws_hf import WordCounts
-from mws_hf.atomic import write_text
 from mws_hf.compare import compare, parse_systems, rivals
 from mws_hf.compare.morfessor_baseline import build_frequent
 from mws_hf.compare.picture import figure_of, save
@@ -49,13 +45,6 @@ AXES = {
 }
 SHARED = 1
 FROM = {"rus-lexicon": "lexicon", "lat": "word list"}
-SOURCE = "https://raw.githubusercontent.com/xuhongzhi/ParaMA/800861d9d65e0edb153d3d14afa4a9c33e8ed1d3/data/mit"
-TURKISH = str.maketrans("CGIOSU", "çğıöşü")
-PICTURES = {
-    ("rus", "rus.tikhonov"): "Russian: Tikhonov's dictionary of morphemes",
-    ("fin", "fin.morphochallenge2010"): "Finnish: Morpho Challenge 2010",
-    ("tur", "tur.morphochallenge2010"): "Turkish: Morpho Challenge 2010",
-}
 PANELS = {
     "English": ("eng", "eng.morphochallenge2010"),
     "Finnish": ("fin", "fin.morphochallenge2010"),
@@ -71,7 +60,9 @@ MARKS = {8_000: 6, 32_000: 11}
 
 
 def exists(cell: Cell) -> bool:
-    """Whether this is gold of the language, and a size that the system has; all words take Morfessor minutes."""
+    """Whether this is gold of the language that is here, and a size that the system has; all words take long."""
+    if cell["gold"].endswith(".parama"):
+        return False
     if cell["system"] == ALL_WORDS and cell["gold"] != "eng.morphochallenge2010":
         return False
     return cell["gold"] in GOLD[cell["language"]] and (cell["vocab_size"] is None) == (cell["system"] in MORFESSOR)
@@ -92,16 +83,13 @@ def corpus_of(data: Path, language: str) -> tuple[WordCounts, list[str] | None]:
 def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
     """Compare the systems that are due on one language; what was trained is kept in the folder of work."""
     language = cells[0]["language"]
-    wanted = {name: None for name in dict.fromkeys(cell["gold"] for cell in cells)}
-    for name in wanted:
-        of_parama = name.endswith(".parama")
-        wanted[name] = gold_file(language, place.work / "parama") if of_parama else place.data / "gold" / f"{name}.tsv"
+    golds = [place.data / "gold" / f"{name}.tsv" for name in dict.fromkeys(cell["gold"] for cell in cells)]
     counts, held_out = corpus_of(place.data, language)
     sizes = sorted({cell["vocab_size"] or 8000 for cell in cells})
     systems = dict.fromkeys(["mws-morphs", *(cell["system"] for cell in cells)])
     result = compare(
         counts,
-        [file for file in wanted.values() if file],
+        golds,
         sizes,
         place.work / "quality" / language,
         systems=parse_systems([",".join(systems)]),
@@ -173,16 +161,10 @@ def table(rows: list[Row]) -> str:
 
 
 def draw(rows: list[Row], results: Path) -> None:
-    """F1 over length: a picture a gold set, and README's first picture."""
-    by_length(rows, results)
+    """F1 over length: every system on Russian lemmas, and README's first picture."""
+    russian = {"Russian: Tikhonov's dictionary of morphemes": where(rows, language="rus", gold="rus.tikhonov")}
+    save(figure_of(russian), results / "f1-by-fertility.rus.tikhonov.png")
     readme_picture(rows, results.parent.parent / "docs" / "boundaries-by-length.png")
-
-
-def by_length(rows: list[Row], folder: Path) -> None:
-    """Every system on one gold set: f1-by-fertility.GOLD.png."""
-    for (language, gold), about in PICTURES.items():
-        figure = figure_of({about: where(rows, language=language, gold=gold)})
-        save(figure, folder / f"f1-by-fertility.{gold}.png")
 
 
 def readme_picture(rows: list[Row], path: Path) -> None:
@@ -213,44 +195,3 @@ def readme_picture(rows: list[Row], path: Path) -> None:
     title = "small mark: 8,000 entries, large mark: 32,000"
     figure.legend(handles, names, loc="outside lower center", ncols=5, frameon=False, title=title, fontsize=9.5)
     save(figure, path)
-
-
-def gold_file(language: str, cache: Path, source: str = SOURCE) -> Path | None:
-    """The gold of a language as ``LANGUAGE.parama.tsv`` in the cache; None, and a word on stderr, when unreachable.
-
-    Args:
-        language: one of `PARAMA`.
-        cache: a folder; what is there already is not fetched again.
-        source: address of the folder that holds ``gold.LANGUAGE.txt``.
-    """
-    raw, file = cache / f"gold.{language}.txt", cache / f"{language}.parama.tsv"
-    if not raw.exists():
-        address = f"{source}/{raw.name}"
-        try:
-            with urllib.request.urlopen(address, timeout=30) as answer:
-                text = answer.read().decode("utf-8")
-        except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
-            print(f"{address}: {error}; going on without this gold", file=sys.stderr)
-            return None
-        cache.mkdir(parents=True, exist_ok=True)
-        write_text(raw, text)
-    text = raw.read_text(encoding="utf-8")
-    write_text(file, as_words(text.translate(TURKISH) if language == "tur" else text))
-    return file
-
-
-def as_words(text: str) -> str:
-    r"""The same as lines of ``word<TAB>m1 m2, alternative``, without words that hold a hyphen.
-
-    >>> as_words("rocks:rock-s rocks\ncross-talk:cross-talk\n")
-    'rocks\trock s, rocks\n'
-    """
-    lines = []
-    for line in text.splitlines():
-        word, _, analyses = line.strip().partition(":")
-        while ":" in analyses and analyses.split(" ")[0].replace("-", "") != word:  # a colon of the word, as in eu:n
-            more, _, analyses = analyses.partition(":")
-            word = f"{word}:{more}"
-        if word and "-" not in word:
-            lines.append(f"{word}\t{', '.join(each.replace('-', ' ') for each in analyses.split())}\n")
-    return "".join(lines)

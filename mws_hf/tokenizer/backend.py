@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from tokenizers import Tokenizer
@@ -121,18 +121,23 @@ def find_surrogate(text: str) -> int | None:
     return None
 
 
-def check_ids(vocab: Mapping[str, int]) -> None:
-    """Refuse ids that are no integers from 0, and ids that two tokens share; holes are allowed here."""
+HIGHEST_ID = (1 << 22) - 1
+"""Tables by id are made up to the highest one in use; the largest vocabularies known have a quarter of a million."""
+
+
+def check_ids(tokens: Collection[tuple[str, Any]]) -> None:
+    """Refuse ids that are no integers from 0 to `HIGHEST_ID`, or that two tokens share; holes are allowed here."""
     owner: dict[int, str] = {}
-    all_text = find_surrogate("".join(vocab)) is None
-    for token, number in vocab.items():
-        if not isinstance(number, int) or isinstance(number, bool) or number < 0:
-            raise MwSError(f"vocabulary: token {token!r} has id {number!r}; ids are integers from 0")
-        if number in owner:
-            raise MwSError(f"vocabulary: {owner[number]!r} and {token!r} share id {number}; give each token its own id")
+    all_text = find_surrogate("".join(token for token, _ in tokens)) is None
+    for token, number in tokens:
+        if type(number) is not int or not 0 <= number <= HIGHEST_ID:
+            shown = repr(number)
+            shown = shown if len(shown) < 24 else f"{shown[:20]}... of {len(shown)} characters"
+            raise MwSError(f"token {token!r} has id {shown}; ids are integers from 0 to {HIGHEST_ID}")
+        if (first := owner.setdefault(number, token)) != token:
+            raise MwSError(f"tokens {first!r} and {token!r} share id {number}; give each token its own")
         if not all_text and find_surrogate(token) is not None:
-            raise MwSError(f"vocabulary: token {token!r} holds a lone surrogate, which is not Unicode text; drop it")
-        owner[number] = token
+            raise MwSError(f"token {token!r} holds a lone surrogate, which is not Unicode text; drop it")
 
 
 def check_vocab(vocab: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> None:
@@ -140,7 +145,7 @@ def check_vocab(vocab: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> 
 
     A vocabulary without byte tokens but with all of `BYTE_CHARACTERS` is a byte-level one and needs none.
     """
-    check_ids(vocab)
+    check_ids(vocab.items())
     numbers = set(vocab.values())
     hole = next((number for number in range(len(vocab)) if number not in numbers), None)
     if hole is not None:

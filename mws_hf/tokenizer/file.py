@@ -20,7 +20,7 @@ from mws_hf.atomic import staged
 from mws_hf.errors import MissingTokenizerError, MwSError, first_line, library_failure, refuse_pointer
 from mws_hf.text.pattern import check_backtracking
 from mws_hf.text.special import BYTE_TOKENS
-from mws_hf.tokenizer.backend import find_surrogate
+from mws_hf.tokenizer.backend import HIGHEST_ID, check_ids, find_surrogate
 from mws_hf.tokenizer.layout import (
     ADDED_FILE,
     CONFIG_FILE,
@@ -32,9 +32,6 @@ from mws_hf.tokenizer.layout import (
     files,
 )
 from mws_hf.tokenizer.spec import PARTS, parts_of
-
-HIGHEST_ID = (1 << 22) - 1
-"""Tables by id are made up to the highest one in use; the largest vocabularies known have a quarter of a million."""
 
 LONGEST = 1 << 20
 """Tokens to which texts may be padded or cut."""
@@ -70,13 +67,7 @@ def _check_vocabulary(model: Mapping[str, Any]) -> None:
         return
     if not isinstance(vocab, dict):
         raise MwSError("its model has no vocabulary")
-    for token, number in vocab.items():
-        _check_id(token, number)
-    if len(set(vocab.values())) < len(vocab):
-        owner: dict[int, str] = {}
-        for token, number in vocab.items():
-            if (first := owner.setdefault(number, token)) != token:
-                raise MwSError(f"tokens {first!r} and {token!r} share id {number}; give each token its own")
+    check_ids(vocab.items())
     absent = [token for token in BYTE_TOKENS if token not in vocab] if model.get("byte_fallback") is True else []
     if 0 < len(absent) < len(BYTE_TOKENS):
         raise MwSError(f"byte token {absent[0]} is missing ({len(absent)} of 256); text would be lost")
@@ -85,22 +76,11 @@ def _check_vocabulary(model: Mapping[str, Any]) -> None:
         raise MwSError(f"its unknown token {unknown!r} is not in the vocabulary; add it")
 
 
-def _check_id(token: Any, number: Any) -> None:
-    if type(number) is not int or not 0 <= number <= HIGHEST_ID:
-        shown = repr(number)
-        shown = shown if len(shown) < 24 else f"{shown[:20]}... of {len(shown)} characters"
-        raise MwSError(f"token {token!r} has id {shown}; ids are whole numbers from 0 to {HIGHEST_ID}")
-
-
 def _check_added(added: Any) -> None:
-    owner: dict[int, Any] = {}
     for token in added if isinstance(added, list) else [None]:
         if not isinstance(token, dict) or not isinstance(token.get("content"), str):
             raise MwSError("an added token is none; each has a content and an id")
-        content, number = token["content"], token.get("id")
-        _check_id(content, number)
-        if (first := owner.setdefault(number, content)) != content:  # type: ignore[arg-type]
-            raise MwSError(f"added tokens {first!r} and {content!r} share id {number}; give each token its own")
+    check_ids([(token["content"], token.get("id")) for token in added])
 
 
 def _check_limits(truncation: Any, padding: Any) -> None:

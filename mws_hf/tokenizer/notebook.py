@@ -41,7 +41,7 @@ def read_notebook(
     if not isinstance(vocab, dict) or not vocab:
         raise MwSError(f"{vocabulary}: not a JSON object of token -> id; is it a {VOCABULARY_FILE}?")
     with _naming(vocabulary):
-        check_ids(vocab)
+        check_ids(vocab.items())
     wanted = None if special_tokens is None else check_special_tokens(special_tokens)
     document = document if isinstance(document, dict) else {"merges": document}
     merges, written = document.get("merges"), document.get("pattern", GPT4_PATTERN)

@@ -205,9 +205,8 @@ def _classic_rows(
     counts = _gathered(sources, opened, GPT4_PATTERN, show_progress).union
     corpus = SymbolCorpus.from_words(CodePoints.of_counts(counts), None if settings.types else counts.counts)
     if pair is not None:
-        return [explain_pair(corpus, *pair, settings, show_progress=show_progress).to_dict()]
-    found = explain_merges(corpus, merges or 0, settings, show_progress=show_progress)
-    return [row.to_dict() for row in found]
+        return [explain_pair(corpus, *pair, settings, show_progress=show_progress)]
+    return explain_merges(corpus, merges or 0, settings, show_progress=show_progress)
 
 
 _LEGEND = {
@@ -234,8 +233,7 @@ def _terms_table(rows: list[dict[str, Any]]) -> str:
     table: list[Any] = [list(rows[0]), *([_for_people(value) for value in row.values()] for row in rows)]
     if len(rows) == 1:
         table = [["term", "value"], *zip(*table, strict=True)]
-    width = max(map(len, _LEGEND))
-    return "\n".join([aligned(table), "", *(f"{name.ljust(width)}  {meaning}" for name, meaning in _LEGEND.items())])
+    return f"{aligned(table)}\n\n{aligned(list(_LEGEND.items()))}"
 
 
 def _for_people(value: object) -> object:

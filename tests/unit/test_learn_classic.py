@@ -210,8 +210,8 @@ def test_hyper_parameters_out_of_range_are_refused(arguments, message):
 def test_each_merge_is_explained_by_the_coefficient_it_was_taken_for(corpus, n_merges):
     learnt = learn_classic(corpus, n_merges)
     rows = explain_merges(corpus, n_merges)
-    assert [row.coefficient for row in rows] == learnt.scores
-    assert [(row.left, row.right) for row in rows] == learnt.merges
+    assert [row["coefficient"] for row in rows] == learnt.scores
+    assert [(row["left"], row["right"]) for row in rows] == learnt.merges
 
 
 def test_explaining_a_pair_of_products_learns_them_first():
@@ -223,14 +223,14 @@ def test_explaining_a_pair_of_products_learns_them_first():
 
 def test_a_pair_of_equal_neighbours_is_counted_between_tokens_alone():
     corpus = SymbolCorpus.from_words(["абабаб", "абаб", "аб"], [1, 2, 4])
-    assert explain_merges(corpus, 1)[0][:2] == ("а", "б")
-    assert explain_pair(corpus, "аб", "аб").counts[:3] == (11, 11, 4)
+    assert explain_merges(corpus, 1)[0]["left"] == "а"
+    found = explain_pair(corpus, "аб", "аб")
+    assert (found["u_l"], found["u_r"], found["b"]) == (11, 11, 4)
 
 
 def test_a_pair_that_never_meets_has_no_terms():
     found = explain_pair(SymbolCorpus.from_words(["аб", "вг"]), "а", "г")
-    assert (found.terms, found.coefficient, found.counts.b) == (None, 0.0, 0)
-    assert found.to_dict()["pmi"] is None
+    assert (found["pmi"], found["coefficient"], found["b"]) == (None, 0.0, 0)
 
 
 def test_explaining_an_unknown_part_is_refused():

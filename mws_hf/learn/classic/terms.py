@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -14,35 +14,22 @@ from mws_hf.learn.engine.working_corpus import WorkingCorpus
 from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import NO_LIMIT, MergeLimits, SymbolCorpus
 
+Row: TypeAlias = dict[str, Any]
+"""A pair with its `Counts`, its `Terms` (None where it never occurs), and what they come to.
 
-class MergeExplanation(NamedTuple):
-    """Terms of one pair at one moment, if it occurs; `candidate`: whether the lengths allow the merge then.
-
-    `coefficient` is the total rounded to 1e-9, by which pairs are compared, 0 when negative or no candidate.
-    """
-
-    left: str
-    right: str
-    counts: Counts
-    terms: Terms | None
-    candidate: bool
-    coefficient: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Convert all numbers to one flat dict, for tables and JSON."""
-        terms = dict.fromkeys(Terms._fields) if self.terms is None else self.terms._asdict()
-        last = {"candidate": self.candidate, "coefficient": self.coefficient}
-        return {"left": self.left, "right": self.right, **self.counts._asdict(), **terms, **last}
+``candidate``: whether the lengths allow the merge then; ``coefficient``: the total rounded to 1e-9, by which pairs are
+compared, 0 when negative or no candidate.
+"""
 
 
 def explain_pair(
     corpus: SymbolCorpus, left: str, right: str, settings: Settings = PUBLISHED, *, show_progress: bool = False
-) -> MergeExplanation:
+) -> Row:
     """Compute every term of the coefficient of (left, right) after the merges that make its parts, if any.
 
     >>> words = SymbolCorpus.from_words(["читать", "читал", "читка", "писать", "писал"])
     >>> found = explain_pair(words, "ч", "и")
-    >>> found.counts.b, round(found.terms.pmi, 3), round(found.terms.gain, 3), found.coefficient
+    >>> found["b"], round(found["pmi"], 3), round(found["gain"], 3), found["coefficient"]
     (3, 2.12, 0.475, 0.618186445)
     """
     segmentation = WorkingCorpus(corpus)
@@ -52,25 +39,23 @@ def explain_pair(
         if absent := sorted(made.difference(products)):
             raise MwSError(f"{left!r} + {right!r}: {absent[0]!r} is neither a character nor a product")
         segmentation.apply(merges[: max(map(products.index, made)) + 1])
-    return _explanation(segmentation, segmentation.cell_values(None), (left, right), settings)
+    return _row(segmentation, segmentation.cell_values(None), (left, right), settings)
 
 
 def explain_merges(
     corpus: SymbolCorpus, n_merges: int, settings: Settings = PUBLISHED, *, show_progress: bool = False
-) -> list[MergeExplanation]:
+) -> list[Row]:
     """Learn merges by the classic criterion, and compute every term of each at the time it was taken."""
     segmentation = WorkingCorpus(corpus)
     values = segmentation.cell_values(None)
     found = []
     for pair in learn_classic(corpus, n_merges, settings, MergeLimits(show_progress=show_progress)).merges:
-        found.append(_explanation(segmentation, values, pair, settings))
+        found.append(_row(segmentation, values, pair, settings))
         segmentation.apply([pair])
     return found
 
 
-def _explanation(
-    segmentation: WorkingCorpus, values: Array, pair: tuple[str, str], settings: Settings
-) -> MergeExplanation:
+def _row(segmentation: WorkingCorpus, values: Array, pair: tuple[str, str], settings: Settings) -> Row:
     """Count the tokens and the pair in the present segmentation; `values` are the weights by cell."""
     corpus, tokens, text = segmentation.corpus, segmentation.tokens, segmentation.text
     lengths = np.fromiter(map(len, tokens), np.int32, len(tokens))
@@ -95,6 +80,6 @@ def _explanation(
     size = counts.left_size + counts.right_size
     limits = settings.max_merge_len, settings.max_len_delta
     possible = n_tokens > 0 and is_candidate(size, n_tokens, counts.n_characters, *limits)
-    found = terms(counts, settings) if b > 0 else None
-    value = coefficient(counts, settings) if b > 0 else 0.0
-    return MergeExplanation(*pair, counts, found, possible, value)
+    found = terms(counts, settings)._asdict() if b > 0 else dict.fromkeys(Terms._fields)
+    last = {"candidate": possible, "coefficient": coefficient(counts, settings) if b > 0 else 0.0}
+    return {"left": pair[0], "right": pair[1], **counts._asdict(), **found, **last}

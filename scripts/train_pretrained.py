@@ -57,6 +57,9 @@ KEPT_BPE = {"mws-eight-languages-64k": "bpe-eight-languages-64k"}
 """Tokenizers whose BPE is kept too, in a folder of this name: the page of `scripts/space` shows both."""
 
 
+Measured = tuple[EvaluationReport, dict[str, dict[str, TextScores]]]
+
+
 @dataclass(frozen=True)
 class Config:
     """A tokenizer to train: the groups of its words, the entries, and what it is allowed."""
@@ -173,7 +176,10 @@ def facts_of(config: Config, parts: Mapping[str, Corpus], rivals: Sequence[str],
         languages=tuple(config.languages),
         license=config.license,
         words=tuple(words),
-        notes=(loading(config).rstrip("\n"), origin(config, parts).rstrip("\n")),
+        notes=(
+            f"Without the Hub: `mws pretrained {config.name}` writes this folder.",
+            origin(config, parts),
+        ),
         limits=tuple(limits(config, rivals)),
     )
 
@@ -184,7 +190,7 @@ def origin(config: Config, parts: Mapping[str, Corpus]) -> str:
         return (
             "Learnt from the word forms of the OpenCorpora dictionary as `pymorphy3-dicts-ru` has them (data CC BY-SA, "
             f"code MIT); the vocabulary is under {config.license} as well. For research: a word list has no "
-            "frequencies, so that every token is a morph and texts become long.\n"
+            "frequencies, so that every token is a morph and texts become long."
         )
     rows = [
         [source.about, source.license, group] for group in parts for source in sources_of(group, config.share_alike)
@@ -195,13 +201,8 @@ def origin(config: Config, parts: Mapping[str, Corpus]) -> str:
     return (
         f"Text ({sizes}; {held_out}):\n\n{markdown_table(['text', 'licence', 'group'], rows, numbers=False)}\n\n"
         f"All of it may be used and passed on with its makers named; {why}, and the vocabulary is under "
-        f"{config.license}. The text itself is not in this folder. `stock_tokenizer.py` is Apache-2.0.\n"
+        f"{config.license}. The text itself is not in this folder. `stock_tokenizer.py` is Apache-2.0."
     )
-
-
-def loading(config: Config) -> str:
-    """How to have the folder without the Hub."""
-    return f"Without the Hub: `mws pretrained {config.name}` writes this folder, checked against its checksums.\n"
 
 
 def gold_of(config: Config) -> list[str]:
@@ -238,16 +239,8 @@ def limits(config: Config, rivals: Sequence[str]) -> list[str]:
     return said
 
 
-@dataclass(frozen=True)
-class Measurement:
-    """All figures of a tokenizer, and of its rivals."""
-
-    report: EvaluationReport
-    groups: Mapping[str, Mapping[str, TextScores]]
-
-
-def measure(config: Config, systems: Mapping[str, Opened], parts: Mapping[str, Corpus], data: Path) -> Measurement:
-    """Evaluate; a mixture on the first gold set of each language."""
+def measure(config: Config, systems: Mapping[str, Opened], parts: Mapping[str, Corpus], data: Path) -> Measured:
+    """All figures of a tokenizer and its rivals, of a mixture also by group, on the first gold of each language."""
     held_out = held_out_of(config, parts)
     report = evaluate(
         systems,
@@ -260,7 +253,7 @@ def measure(config: Config, systems: Mapping[str, Opened], parts: Mapping[str, C
         group: {name: score_text(encoder, lines) for name, encoder in systems.items()}
         for group, lines in held_out.items()
     }
-    return Measurement(report, groups if len(parts) > 1 else {})
+    return report, groups if len(parts) > 1 else {}
 
 
 def make(config: Config, output: Path, data: Path, rivals: Sequence[str]) -> dict[str, Any]:
@@ -277,8 +270,8 @@ def make(config: Config, output: Path, data: Path, rivals: Sequence[str]) -> dic
         learnt_from = counts if most is None else most_frequent(counts, most)
         kept = output / KEPT_BPE[config.name] if title == "BPE" and config.name in KEPT_BPE else None
         systems[title] = open_tokenizer(train_rival(name, learnt_from, config.size, kept).source, by_class=True)
-    found = measure(config, systems, groups, data)
-    bits = found.report.bits.get(config.name)
+    report, by_group = measure(config, systems, groups, data)
+    bits = report.bits.get(config.name)
     back = (int(bits.restored.sum()), len(bits.nats)) if bits else restored(systems[config.name], groups)
     words = " ".join(WORDS[language] for language in config.languages).split()
     words = words[:: max(1, len(words) // 12)]
@@ -289,13 +282,13 @@ def make(config: Config, output: Path, data: Path, rivals: Sequence[str]) -> dic
         settings=settings,
         vocabulary=systems[config.name].vocabulary_size,
         examples=list(zip(words, segment_words(systems[config.name], words), strict=True)),
-        measured=sections(found.report, found.groups, about, "4 MB of its training text", back),
-        results=results(found.report, config.name, about),
+        measured=sections(report, by_group, about, "4 MB of its training text", back),
+        results=results(report, config.name, about),
     )
     keep_card(directory, open_tokenizer(directory).backend, card)
     if config.name in KEPT_BPE and "BPE" in rivals:
         write_card(output / KEPT_BPE[config.name], bpe_card(config, origin(config, groups)).to_markdown())
-    return row(config, directory, found.report, seconds)
+    return row(config, directory, report, seconds)
 
 
 def bpe_card(config: Config, learnt_from: str) -> Card:
@@ -304,7 +297,7 @@ def bpe_card(config: Config, learnt_from: str) -> Card:
         f"Byte-pair encoding by frequency, to compare with `{config.name}`: as many entries, from the same words. "
         f"Its figures stand beside those of that tokenizer, in the card of `{config.name}`."
     )
-    notes = (about, learnt_from.rstrip("\n"))
+    notes = (about, learnt_from)
     facts = CardFacts(languages=tuple(config.languages), license=config.license, notes=notes)
     return Card(KEPT_BPE[config.name], facts, {}, config.size)
 

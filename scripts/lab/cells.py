@@ -43,7 +43,6 @@ BESIDE = {
     "blind_roots": "blind",
     "encoders": "trainers",
     "lexicon_words": "words",
-    "mixture_cost": "mixture",
     "surgery": "extend",
     "surgery_decoder": "extend",
 }

@@ -274,9 +274,8 @@ def plan(preset: Preset, done: Mapping[Run, float]) -> list[Run]:
     ]
     wanted += main + _further_seeds(main, done)
     further = _further_seeds([run for run in more if run.flop_matched], done)
-    wanted += [
-        _plain(preset, preset.references[0], run.seed, settled[preset.references[0]]) for run in further
-    ]  # their budget
+    base = preset.references[0]
+    wanted += [_plain(preset, base, run.seed, settled[base]) for run in further]  # their budget
     wanted += further + more
     return list(dict.fromkeys(wanted))
 
@@ -293,16 +292,12 @@ def _further_seeds(runs: Sequence[Run], done: Mapping[Run, float]) -> list[Run]:
 
 
 def tuned_rates(preset: Preset, done: Mapping[Run, float]) -> dict[str, dict[float, float]]:
-    """Bits per byte by peak rate, of each system of the main table, seed 0."""
-    return {system: _rates(preset, system, done) for system in preset.tuned}
-
-
-def _rates(preset: Preset, system: str, done: Mapping[Run, float]) -> dict[float, float]:
-    """Bits per byte of a system's runs of the main table with seed 0, by ascending peak rate."""
-    found = {
-        run.learning_rate: bits for run, bits in done.items() if run == _plain(preset, system, 0, run.learning_rate)
-    }
-    return {rate: found[rate] for rate in sorted(found, key=lambda rate: rate or 0) if rate}
+    """Bits per byte by ascending peak rate, of each system of the main table, seed 0."""
+    found: dict[str, dict[float, float]] = {system: {} for system in preset.tuned}
+    for run in sorted(done, key=lambda run: run.learning_rate or 0):
+        if run.learning_rate and run.system in found and run == _plain(preset, run.system, 0, run.learning_rate):
+            found[run.system][run.learning_rate] = done[run]
+    return found
 
 
 def _plain(preset: Preset, system: str, seed: int, rate: float | None) -> Run:

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
 import unicodedata
 from pathlib import Path
 from typing import Any
@@ -167,44 +163,6 @@ def test_a_byte_level_tokenizer_is_told_in_text(trained: Path, corpus: Path, tmp
     assert encoded["tokens"] == sum(len(ours.encode(line)) + 1 for line in TEXT.splitlines(keepends=True))
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
-def test_output_that_has_no_unicode_is_no_traceback(encoding: str, trained: Path, corpus: Path, tmp_path: Path):
-    (tmp_path / "gold.tsv").write_text("читал\tчит ал\nплохо\tпл ыы\n", encoding="utf-8")
-    for arguments in (
-        ("evaluate", f"ж={trained}", "--gold", tmp_path / "gold.tsv"),
-        ("explain", "читал", "--model", trained),
-    ):
-        command = [sys.executable, "-c", "from mws_hf.commands.entry import main; main()", *map(str, arguments)]
-        done = subprocess.run(command, capture_output=True, env={**os.environ, "PYTHONIOENCODING": encoding})
-        assert done.returncode == 0 and b"Traceback" not in done.stderr and done.stdout
-
-
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full on this system")
-@pytest.mark.parametrize("buffered", [True, False])
-def test_a_result_that_finds_no_room_is_one_line(trained: Path, buffered: bool):
-    explain = ["explain", "читал", "--model", str(trained), "--quiet"]
-    command = [sys.executable, "-c", "from mws_hf.commands.entry import main; main()", *explain]
-    environment = os.environ | {"PYTHONUNBUFFERED": "" if buffered else "1"}
-    with open("/dev/full", "w") as full:
-        done = subprocess.run(
-            command, stdout=full, stderr=subprocess.PIPE, text=True, encoding="utf-8", env=environment
-        )
-    assert done.returncode == 2 and done.stderr.startswith("error: the result cannot be written: No space left")
-    assert done.stderr.count("\n") == 1
-
-
-def test_a_result_over_a_limit_of_size_is_one_line(trained: Path, tmp_path: Path):
-    resource = pytest.importorskip("resource")
-    command = [sys.executable, "-c", "from mws_hf.commands.entry import main; main()", "segment", str(trained), "-"]
-    with open(tmp_path / "out.txt", "wb") as output:
-        done = subprocess.run(
-            command, input=b"one two\n" * 2000, stdout=output, stderr=subprocess.PIPE,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)),
-        )  # fmt: skip
-    assert done.returncode == 2 and done.stderr.startswith(b"error: the result cannot be written: File too large")
-    assert done.stderr.count(b"\n") == 1
-
-
 @pytest.mark.parametrize("normalization", [None, "nfd"])
 def test_explain_replays_the_merges_behind_the_tokenizers_own_pipeline(normalization: str | None, tmp_path: Path):
     text = TEXT.replace("чит", "чйт")
@@ -271,26 +229,3 @@ def test_import_and_export_keep_every_id(corpus: Path, tmp_path: Path):
     import_notebook(tmp_path / "notebook").save_pretrained(tmp_path / "back")
     before, after = (AutoTokenizer.from_pretrained(d).get_vocab() for d in (trained, tmp_path / "back"))
     assert {token: after[token] for token in before} == before
-
-
-@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-@pytest.mark.parametrize(
-    ("number", "code", "said"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
-)
-def test_an_interrupted_training_leaves_nothing_behind(tmp_path: Path, number: int, code: int, said: str):
-    command = [sys.executable, "-c", "from mws_hf.commands.entry import main; main()", "train", "-"]
-    process = subprocess.Popen(
-        [*command, "--output", str(tmp_path / "out")],
-        stdin=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        encoding="utf-8",
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # shells make background jobs ignore it
-    )
-    assert process.stdin is not None
-    process.stdin.write(TEXT * 1000)  # returns once the command has read nearly all of it and waits for more
-    process.stdin.flush()
-    process.send_signal(number)
-    _, errors = process.communicate(timeout=120)
-    assert process.returncode == code and errors.strip().endswith(said) and "Traceback" not in errors
-    assert list(tmp_path.iterdir()) == []

@@ -1,10 +1,9 @@
-"""What commands do to their output: it is never their input, has one writer, survives kill -9 and a full disk."""
+"""What commands do to their output: never their input, one writer, whole or absent whatever ends the command."""
 
 from __future__ import annotations
 
 import errno
 import os
-import random
 import shutil
 import signal
 import subprocess
@@ -17,11 +16,12 @@ from transformers import AutoModelForCausalLM, LlamaConfig
 
 from mws_hf.atomic import check_output, output_lock, staged, write_text
 from mws_hf.commands.outputs import refuse_overwriting
+from mws_hf.corpus.blocks import LITTLE
 from mws_hf.errors import MwSError
-from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 from mws_hf.tokenizer.notebook import export_notebook
-from tests.in_process import invoke
-from tests.processes import files_of, mws, one_line, start, tree, wait_for
+from tests.in_process import invoke, mws
+from tests.processes import command, files_of, one_line, start, tree, wait_for
+from tests.processes import mws as process
 from tests.small_tokenizers import small_fast
 
 TEXT = "перечитать прочитать читатель писатель переписать подводник\n" * 20
@@ -89,31 +89,37 @@ FINISHED = [
 ]
 
 
-@pytest.mark.parametrize("line", FINISHED)
-def test_a_finished_folder_is_refused_and_replaced_as_a_whole_with_force(home, monkeypatch, line):
-    monkeypatch.chdir(home)
-    small_fast("llama3", alphabet="bytes").save_pretrained(home / "bytes")
+def needs_of(line, home):
+    """What a line takes beside what is in `home`."""
+    if "bytes" in line:
+        small_fast("llama3", alphabet="bytes").save_pretrained(home / "bytes")
+    if "gguf" in line:
+        pytest.importorskip("gguf")
     if "transplant" in line:
         pytest.importorskip("torch")
         size = {"vocab_size": len(small_fast()), "hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1}
         config = LlamaConfig(**size, num_attention_heads=1, num_key_value_heads=1)
         AutoModelForCausalLM.from_config(config).save_pretrained(home / "model")
         small_fast().save_pretrained(home / "model")
+
+
+@pytest.mark.parametrize("line", FINISHED)
+def test_a_finished_folder_is_refused_and_replaced_as_a_whole_with_force(home, line):
+    needs_of(line, home)
     new = home / "new"
     new.mkdir()
     (new / "notes.txt").write_text("mine", encoding="utf-8")  # has nothing to do with tokenizers
-    assert mws(*line.split()).returncode == 0
+    assert mws(*line.split(), cwd=home).returncode == 0
     written = sorted(os.listdir(new))
     for name in ("README.md", "tekken.json", "vocab.json", "spiece.model"):
         (new / name).write_text("mine", encoding="utf-8")
     before = tree(new)
-    done = mws(*line.split())
+    done = mws(*line.split(), cwd=home)
     assert one_line(done) and "new: holds " in done.stderr and "--force" in done.stderr
     assert tree(new) == before
     own = {"README.md"} | ({"tekken.json", "vocab.json", "spiece.model"} if "compare" in line else set())
     for _ in range(2):  # so that a script can run twice
-        done = mws(*line.split(), "--force")
-        assert done.returncode == 0, done.stderr
+        assert mws(*line.split(), "--force", cwd=home).returncode == 0
         assert sorted(os.listdir(new)) == sorted({*written} | own)
         assert all((new / name).read_text(encoding="utf-8") == "mine" for name in ("README.md", "notes.txt"))
 
@@ -127,19 +133,15 @@ def test_a_finished_folder_is_refused_and_replaced_as_a_whole_with_force(home, m
         "export bytes --format gguf -o new.gguf",
     ],
 )
-def test_a_file_that_is_there_is_refused_and_replaced_with_force(home, monkeypatch, line):
-    monkeypatch.chdir(home)
-    if "gguf" in line:
-        pytest.importorskip("gguf")
-        small_fast("llama3", alphabet="bytes").save_pretrained(home / "bytes")
+def test_a_file_that_is_there_is_refused_and_replaced_with_force(home, line):
+    needs_of(line, home)
     name = next(word for word in line.split() if word.startswith("new."))
     (home / name).write_text("old", encoding="utf-8")
-    done = mws(*line.split())
+    done = mws(*line.split(), cwd=home)
     assert one_line(done) and f"{name}: is there already; --force replaces it" in done.stderr
     assert (home / name).read_text(encoding="utf-8") == "old"
     for _ in range(2):
-        done = mws(*line.split(), "--force")
-        assert done.returncode == 0, done.stderr
+        assert mws(*line.split(), "--force", cwd=home).returncode == 0
     assert (home / name).read_bytes()[:3] != b"old"
 
 
@@ -305,27 +307,95 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(home, line):
         assert mws(*arguments, cwd=home).returncode == 0
         new = home / "new"
         shutil.rmtree(new) if new.is_dir() else new.unlink()
-    done = mws(*arguments, cwd=home, preexec_fn=files_of(300))
+    done = process(*arguments, cwd=home, preexec_fn=files_of(300))
     assert one_line(done) and "cannot be written" in done.stderr and "File too large" in done.stderr, done.stderr
     assert sorted(os.listdir(home)) == before
 
 
-@pytest.mark.slow
-def test_kill_9_in_the_middle_of_trains_save_leaves_a_whole_tokenizer_or_none(home):
-    arguments = ("train", home / "text.txt", "-o", home / "new", *TRAIN)
-    assert mws(*arguments, "--special-token", "<old>").returncode == 0
-    clock = random.Random(1)
-    for _ in range(3):
-        process = start(*arguments, "--special-token", "<new>", "--force")
-        while process.poll() is None and not any((home / "new").glob(".new.*.tmp")):
-            pass  # no pause: the folder lives for milliseconds, and once in a while it is missed
-        time.sleep(clock.uniform(0, 0.005))
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-        if not (home / "new" / "tokenizer.json").exists():
-            continue
-        loaded = MwSTokenizerFast.from_pretrained(home / "new")
-        assert ("<old>" in loaded.get_vocab()) != ("<new>" in loaded.get_vocab())
-        assert loaded.decode(loaded.encode(TEXT)) == TEXT
-    assert mws(*arguments, "--special-token", "<new>", "--force").returncode == 0
-    assert "<new>" in MwSTokenizerFast.from_pretrained(home / "new").get_vocab()
+# Interrupted
+
+POSIX = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+ENDS = {"SIGINT": (130, "interrupted"), "SIGTERM": (143, "terminated")}
+
+
+def usual_signals():
+    """For `preexec_fn`: Ctrl-C ends a process, which shells make background jobs ignore."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+@POSIX
+@pytest.mark.parametrize("name", ENDS)
+def test_a_training_that_a_signal_ends_leaves_nothing(name, tmp_path):
+    training = start("train", "-", "-o", tmp_path / "out", preexec_fn=usual_signals)
+    training.stdin.write(TEXT.encode() * 2000)  # returns once the command has read nearly all of it and waits for more
+    training.stdin.flush()
+    training.send_signal(getattr(signal, name))
+    _, errors = training.communicate(timeout=120)
+    assert (training.returncode, errors.decode().strip()) == ENDS[name]
+    assert list(tmp_path.iterdir()) == []
+
+
+INTERRUPTED = """
+import os, signal, sys
+module = sys.argv.pop(1)
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == module: os.kill(os.getpid(), signal.{signal})
+sys.meta_path.insert(0, Interrupt())
+from mws_hf.commands.entry import main
+main()
+"""
+
+
+@POSIX
+@pytest.mark.parametrize("name", ENDS)
+@pytest.mark.parametrize("module", ["mws_hf.commands.corpora", "numba", "pyarrow", "tokenizers"])
+def test_a_signal_while_libraries_are_loaded_is_one_line(module, name, home):
+    (home / "much.txt").write_text(TEXT * (1 + 2 * LITTLE // len(TEXT)), encoding="utf-8")  # so that numba is loaded
+    arguments = [module, "encode", "tok", "much.txt", "--output", "ids"]
+    command = [sys.executable, "-c", INTERRUPTED.format(signal=name), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=home, preexec_fn=usual_signals)
+    code, said = ENDS[name]
+    assert (done.returncode, done.stdout) == (code, "")
+    assert done.stderr.strip().startswith(said) and done.stderr.strip().count("\n") == 0
+    assert not (home / "ids").exists()
+
+
+# Results on standard output
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full on this system")
+@pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
+def test_a_result_that_finds_no_room_is_one_line(home, unbuffered):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            command("segment", home / "tok", "читал"), stdout=full, stderr=subprocess.PIPE,
+            text=True, encoding="utf-8", env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
+        )  # fmt: skip
+    assert one_line(done) and "the result cannot be written: No space left" in done.stderr
+
+
+def test_a_result_over_a_limit_of_size_is_one_line(home):
+    with open(home / "out.txt", "wb") as output:
+        done = subprocess.run(
+            command("segment", home / "tok", "-"), input="one two\n" * 2000, stdout=output, stderr=subprocess.PIPE,
+            text=True, preexec_fn=files_of(4096),
+        )  # fmt: skip
+    assert one_line(done) and "the result cannot be written: File too large" in done.stderr
+
+
+SHOWN = {
+    "segment tok читал": "чит",
+    "evaluate ж=tok --gold gold.tsv": "ж",
+    "explain читал --model tok": "чит",
+    "count нет.txt -o c": "нет.txt",
+    "train --help": "mws train",
+}
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+@pytest.mark.parametrize("line", SHOWN)
+def test_redirected_output_is_utf8_whatever_the_locale(encoding, line, home):
+    done = process(*line.split(), cwd=home, env=os.environ | {"PYTHONIOENCODING": encoding})
+    assert done.returncode == (2 if "нет" in line else 0) and "Traceback" not in done.stderr
+    assert SHOWN[line] in done.stdout + done.stderr

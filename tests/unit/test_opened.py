@@ -353,16 +353,41 @@ def test_a_panic_of_the_library_is_a_line(tmp_path):
         assert done.returncode == 2 and done.stderr.splitlines()[-1].startswith("error: ")
 
 
-@pytest.mark.parametrize("damage", ["null", "[]", "[" * 100_000, '{"eos_token": '])
-def test_a_damaged_configuration_is_named(damage: str, tmp_path: Path):
-    (tmp_path / "tokenizer.json").write_text(json.dumps(spec()), encoding="utf-8")
-    (tmp_path / "tokenizer_config.json").write_text(damage, encoding="utf-8")
+WHOLE = json.dumps(spec())
+CONFIG = r"tokenizer_config\.json"
+DAMAGES = {
+    "cut off": ("tokenizer.json", WHOLE[: len(WHOLE) // 2], r"tokenizer\.json:\d+: not valid JSON .*truncated"),
+    "not UTF-8": ("tokenizer.json", b'{"\xff": 1}', r"tokenizer\.json: not UTF-8"),
+    "a cut off configuration": ("tokenizer_config.json", '{"eos_token": ', CONFIG + r":1: not valid JSON .*truncated"),
+    "a configuration not UTF-8": ("tokenizer_config.json", b'{"\xff": 1}', CONFIG + ": not UTF-8"),
+    "a configuration of null": ("tokenizer_config.json", "null", CONFIG + ": not a JSON object"),
+    "a configuration of a list": ("tokenizer_config.json", "[]", CONFIG + ": not a JSON object"),
+    "a deep configuration": ("tokenizer_config.json", "[" * 100_000, CONFIG + ": nested too deeply"),
+    "no tokenizer": ("tokenizer.json", None, r"holds no tokenizer\.json"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_file_is_named(damage: str, tmp_path: Path):
+    folder = tmp_path / "t"
+    folder.mkdir()
+    (folder / "tokenizer.json").write_text(WHOLE, encoding="utf-8")
+    name, content, message = DAMAGES[damage]
+    if content is None:
+        (folder / name).unlink()
+    else:
+        (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    for kind in (MwSTokenizerFast, MwSTokenizer):
+        with pytest.raises(MwSError, match=message):
+            kind.from_pretrained(folder)
+        with pytest.raises(MwSError, match="no such directory"):
+            kind.from_pretrained(tmp_path / "absent")
     (tmp_path / "text.txt").write_text("on no\n", encoding="utf-8")
     for arguments in (
-        ("segment", tmp_path, "on"),
-        ("encode", tmp_path, tmp_path / "text.txt", "--output", tmp_path / "ids"),
-        ("evaluate", tmp_path, "--text", tmp_path / "text.txt"),
-        ("export", tmp_path, "--format", "notebook", "--output", tmp_path / "notebook"),
+        ("segment", folder, "on"),
+        ("encode", folder, tmp_path / "text.txt", "--output", tmp_path / "ids"),
+        ("evaluate", folder, "--text", tmp_path / "text.txt"),
+        ("export", folder, "--format", "notebook", "--output", tmp_path / "notebook"),
     ):
-        assert "tokenizer_config.json" in said(*arguments)
+        assert re.search(message if content is not None else "tokenizer", said(*arguments))
     assert not (tmp_path / "ids").exists() and not (tmp_path / "notebook").exists()

@@ -122,7 +122,7 @@ def _tell_of_the_rest(output: Path, left_behind: list[str]) -> None:
 def _extended(asked: Extending, source: Source, output: Path, show_progress: bool) -> tuple[dict[str, Any], list[str]]:
     """Read, trim, learn and write; returns the report and the names of files left behind."""
     from mws_hf.extend.base import open_base
-    from mws_hf.extend.changes import facts
+    from mws_hf.extend.changes import extension_figures
     from mws_hf.extend.extension import check_strings
     from mws_hf.extend.extension import extend as run
     from mws_hf.extend.trim import trim
@@ -148,7 +148,7 @@ def _extended(asked: Extending, source: Source, output: Path, show_progress: boo
     texts = {"held out": held_out, "protected, held out": unseen}
     for name in asked.also or []:
         texts[name] = list(islice((each for each in documents([name], asked.reading) if each.strip()), MOST))
-    result = {"directory": str(output), **facts(extension, _changes(original, extension, texts), trimmed)}
+    result = {"directory": str(output), **extension_figures(extension, _changes(original, extension, texts), trimmed)}
     retired = {name: result[name] for name in ("retired_words", "retired_tokens", "dropped_merges")}
     figures = {
         "base": _name_of_base(asked.base),
@@ -157,7 +157,7 @@ def _extended(asked: Extending, source: Source, output: Path, show_progress: boo
         "dropped_before": sum((result["trimmed"] or {}).get("dropped", {}).values()),
     }
     with replaced(output) as stage:
-        left_behind = extension.save(stage, asked.base, trimmed, {RETIRED_FILE: retired} if asked.replace else {})
+        left_behind = extension.save(stage, asked.base, {RETIRED_FILE: retired} if asked.replace else {})
         save_card(stage, output.resolve().name, extension.tokenizer, _named(asked.corpus), extended=figures)
     return result, left_behind
 
@@ -224,7 +224,7 @@ def trim_command(
     from mws_hf.corpus.files import expand_paths
     from mws_hf.corpus.sources import Source
     from mws_hf.extend.base import open_base
-    from mws_hf.extend.changes import measure_use, trim_facts, trim_summary
+    from mws_hf.extend.changes import measure_use, trim_figures, trim_summary
     from mws_hf.extend.trim import check_uses, named_entry
     from mws_hf.extend.trim import trim as run
     from mws_hf.tokenizer.layout import TRIM_FILE
@@ -237,7 +237,7 @@ def trim_command(
         uses = check_uses(sum(use.uses for use in before.values()))
         trimming = run(opened, uses, keep_size=keep_size, min_count=min_count, keep=named)
         after = {name: measure_use(trimming.trimmed_base, documents([name], reading)) for name in before}
-        found = trim_facts(trimming, before, after)
+        found = trim_figures(trimming, before, after)
         with replaced(output) as stage:
             left_behind = trimming.save(stage, base, {TRIM_FILE: {"base": base, **found}})
             figures = {"base": _name_of_base(base), **found}

@@ -116,37 +116,6 @@ def _counted_by_class(opened: Opened, folder: Path) -> list[dict[str, Any]]:
     ]
 
 
-def write_directory(
-    directory: str | os.PathLike[str],
-    source: str | os.PathLike[str] | None,
-    spec: dict[str, Any],
-    ids: IdMap,
-    records: Mapping[str, Any] | None = None,
-) -> list[str]:
-    """Write tokenizer.json, ids.json and `records`, and copy the files beside the tokenizer.json of `source`, if given.
-
-    Returns the names of files that are left behind, since they hold the old vocabulary in another form.
-    """
-    home = None if source is None else tokenizer_folder(source)
-    with staged(Path(directory), patterns(Of.SETTINGS, Of.FOREIGN, Of.CHANGE)) as stage:
-        for name, record in (records or {}).items():
-            write_json(stage / name, record, indent=1)
-        write_json(stage / TOKENIZER_FILE, spec, end="")
-        write_json(stage / IDS_FILE, ids, indent=None)
-        if home is None:
-            return []
-        config = home / CONFIG_FILE
-        settings = load_settings(config)
-        named = config.read_text(encoding="utf-8") if config.is_file() else ""
-        modules = [Path(file.name) for file in home.glob("*.py") if file.stem in named]  # copied, never run
-        for file in (*files(home, Of.SETTINGS), *modules):
-            (stage / file).parent.mkdir(exist_ok=True)
-            shutil.copyfile(home / file, stage / file)
-        if (changed := renumbered_config(settings, ids)) != settings:
-            write_json(stage / CONFIG_FILE, changed)
-    return [str(name) for name in files(home, Of.FOREIGN)]
-
-
 def write_json(file: Path, content: Any, indent: int | None = 2, end: str = "\n") -> None:
     """Write a JSON file with all characters as they are."""
     file.write_text(json.dumps(content, ensure_ascii=False, indent=indent) + end, encoding="utf-8", newline="\n")
@@ -156,6 +125,51 @@ class Rewritten:
     """A tokenizer that was changed, given by the `spec`, its new tokenizer.json; the base class of changes."""
 
     spec: dict[str, Any]
+
+    @property
+    def old_ids(self) -> IdMap:
+        """The new id of each id of the tokenizer that was read."""
+        raise NotImplementedError
+
+    @property
+    def records(self) -> Mapping[str, Any]:
+        """JSON files that lie beside the tokenizer: file name -> content."""
+        return {}
+
+    def save(
+        self,
+        directory: str | os.PathLike[str],
+        source: str | os.PathLike[str] | None = None,
+        records: Mapping[str, Any] | None = None,
+    ) -> list[str]:
+        """Write a tokenizer directory with ids.json, atomically.
+
+        Args:
+            directory: where to write.
+            source: where the tokenizer was read from; the files beside its tokenizer.json are copied. None: none are.
+            records: more JSON files: file name -> content.
+
+        Returns:
+            Names of files that are left behind, since they hold the old vocabulary in another form.
+        """
+        home = None if source is None else tokenizer_folder(source)
+        with staged(Path(directory), patterns(Of.SETTINGS, Of.FOREIGN, Of.CHANGE)) as stage:
+            for name, record in {**(records or {}), **self.records}.items():
+                write_json(stage / name, record, indent=1)
+            write_json(stage / TOKENIZER_FILE, self.spec, end="")
+            write_json(stage / IDS_FILE, self.old_ids, indent=None)
+            if home is None:
+                return []
+            config = home / CONFIG_FILE
+            settings = load_settings(config)
+            named = config.read_text(encoding="utf-8") if config.is_file() else ""
+            modules = [Path(file.name) for file in home.glob("*.py") if file.stem in named]  # copied, never run
+            for file in (*files(home, Of.SETTINGS), *modules):
+                (stage / file).parent.mkdir(exist_ok=True)
+                shutil.copyfile(home / file, stage / file)
+            if (changed := renumbered_config(settings, self.old_ids)) != settings:
+                write_json(stage / CONFIG_FILE, changed)
+        return [str(name) for name in files(home, Of.FOREIGN)]
 
     def check_ids(self, expected: Mapping[str, int | None]) -> None:
         """Check that `tokenizers` gives each token the id that was planned for it."""
@@ -183,6 +197,7 @@ class Base:
         vocab: token -> id, added tokens included, as `tokenizers` numbers them.
         added: the added tokens, special or not, and entries that files beside name as such.
         merges: (left, right) in rank order.
+        before: the id here of each id that it had before it was trimmed; None where it was not.
     """
 
     spec: Mapping[str, Any]
@@ -191,6 +206,7 @@ class Base:
     vocab: Mapping[str, int]
     added: frozenset[str]
     merges: list[tuple[str, str]]
+    before: IdMap | None = None
 
     @classmethod
     def of(

@@ -67,8 +67,10 @@ def _cut_otherwise(before: Tokenizer, after: Tokenizer, texts: Sequence[str]) ->
     return [first.tokens != second.tokens for first, second in zip(*cuts, strict=True)]
 
 
-def facts(extension: Extension, texts: dict[str, TextChange], trimmed: Trimming | None = None) -> dict[str, Any]:
-    """Collect all facts that a command reports as plain values for JSON; `trimmed`: how the base was trimmed before."""
+def extension_figures(
+    extension: Extension, texts: dict[str, TextChange], trimmed: Trimming | None = None
+) -> dict[str, Any]:
+    """Collect what a command reports, as plain values; `trimmed`: how the base was trimmed before."""
     retired = extension.retired
     gone = None if trimmed is None else {"dropped": trimmed.dropped, "uses_lost": trimmed.uses_lost}
     return {
@@ -87,7 +89,7 @@ def facts(extension: Extension, texts: dict[str, TextChange], trimmed: Trimming 
 
 
 def extension_summary(found: dict[str, Any]) -> str:
-    """Write the facts for people: a line on the tokens and a line for each text."""
+    """Write the figures for people: a line on the tokens and a line for each text."""
     rows = [
         f"{found['new_tokens']:,} new tokens ({found['added_characters']:,} characters; merges: "
         f"{found['characters_merges']:,} in characters, {found['spaces_merges']:,} of the space, "
@@ -158,8 +160,8 @@ def measure_use(base: Base, texts: Iterable[str]) -> TextUse:
     return TextUse(n_bytes, uses)
 
 
-def trim_facts(trimming: Trimming, before: Mapping[str, TextUse], after: Mapping[str, TextUse]) -> dict[str, Any]:
-    """Collect all facts that a command reports as plain values for JSON; `before` and `after` go by the text's name."""
+def trim_figures(trimming: Trimming, before: Mapping[str, TextUse], after: Mapping[str, TextUse]) -> dict[str, Any]:
+    """Collect what a command reports, as plain values; `before` and `after` go by the text's name."""
     texts = {
         name: {
             "bytes": use.n_bytes,
@@ -180,7 +182,7 @@ def trim_facts(trimming: Trimming, before: Mapping[str, TextUse], after: Mapping
 
 
 def trim_summary(found: Mapping[str, Any]) -> str:
-    """Write the facts for people: a line on the entries and a line for each text."""
+    """Write the figures for people: a line on the entries and a line for each text."""
     kept, dropped = (", ".join(f"{n:,} {why}" for why, n in found[side].items()) for side in ("kept", "dropped"))
     (before, after), (merges_before, merges_after) = found["entries"], found["merges"]
     rows = [

@@ -19,18 +19,8 @@ from mws_hf.atomic import staged
 from mws_hf.cards.card import is_untouched
 from mws_hf.errors import MwSError
 from mws_hf.extend.base import read_ids, write_json
-from mws_hf.extend.embeddings import (
-    LOST,
-    TransplantReport,
-    check_init,
-    logger,
-    mix_rows,
-    new_table,
-    roles_of,
-    successors,
-)
+from mws_hf.extend.embeddings import TransplantReport, check_init, fit_settings, mix_rows, new_table
 from mws_hf.tokenizer.file import load_json, load_settings
-from mws_hf.tokenizer.ids import renumber_model
 from mws_hf.tokenizer.layout import IDS_FILE, INDEX, Of, files, is_of, patterns
 from mws_hf.tokenizer.opened import open_tokenizer
 from mws_hf.tokenizer.places import snapshot
@@ -75,7 +65,6 @@ def transplant_directory(
     rows = usable_tables(tables, settings, source)
     ids = read_ids(target / IDS_FILE) if (target / IDS_FILE).is_file() else None
     mixtures, report = mix_rows(old_tokenizer, new_tokenizer, init, rows, pad_to_multiple, ids)
-    successor, roles = successors(old_tokenizer, new_tokenizer), roles_of(old_tokenizer, new_tokenizer)
     changed = {
         table.name: new_table(_read_tensor(source / shards[table.name], table.name), table, mixtures)
         for table in tables
@@ -90,8 +79,7 @@ def transplant_directory(
         for name in ("config.json", "generation_config.json"):
             if (source / name).is_file():
                 settings = load_json(source / name)
-                for field in renumber_model(settings, successor, roles, len(mixtures)):
-                    logger.warning(LOST, name, field)
+                fit_settings(settings, name, old_tokenizer, new_tokenizer, len(mixtures))
                 write_json(stage / name, settings)
     return report
 

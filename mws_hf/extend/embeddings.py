@@ -7,10 +7,10 @@ rows, in all tensors by vocabulary the same. Models on disk: `extend.checkpoint`
 
 from __future__ import annotations
 
-import copy
 import dataclasses
+import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -20,7 +20,7 @@ from tokenizers import Tokenizer
 from mws_hf.errors import MwSError, SettingError
 from mws_hf.extend.base import IdMap
 from mws_hf.extend.spelling import Spelling, raw_bytes
-from mws_hf.tokenizer.ids import SIZES, Role, Successor, is_id_field, renumbered_field, sizes_of
+from mws_hf.tokenizer.ids import Role, Successor, renumber_model
 from mws_hf.tokenizer.layout import IDS_FILE
 from mws_hf.tokenizer.rows import Table, Tensor, usable_tables, vocabulary_tables
 
@@ -32,7 +32,6 @@ _NEVER = [bytes([byte]) for byte in (0xC0, 0xC1, *range(0xF5, 0x100))]
 """Bytes that no UTF-8 text has, so that the rows of their tokens have learnt nothing but to stay silent."""
 
 logger = logging.getLogger(__name__)
-LOST = "%s: %s named a token that the new tokenizer lacks; the id was dropped"
 
 SPECIAL_IDS = ("bos_token_id", "eos_token_id", "pad_token_id")
 _LARGEST_MULTIPLE = 256
@@ -84,30 +83,33 @@ def transplant(
             by vocabulary that cannot follow.
     """
     check_init(init)
-    successor, roles = successors(old_tokenizer, new_tokenizer), roles_of(old_tokenizer, new_tokenizer)
-    rows = usable_tables([table for _, table in _tables_in_memory(model)], model.config.to_dict(), type(model).__name__)
+    tensors, settings = model.state_dict(), json.loads(model.config.to_json_string(use_diff=False))
+    shapes = {name: Tensor(str(tensor.dtype), tuple(tensor.shape)) for name, tensor in tensors.items()}
+    tables = vocabulary_tables(shapes, settings)
+    rows = usable_tables(tables, settings, type(model).__name__)
     mixtures, report = mix_rows(old_tokenizer, new_tokenizer, init, rows, pad_to_multiple)
-    changed = copy.deepcopy(model)
-    _replace_rows(changed, mixtures, successor)
-    for config in filter(None, (changed.config, getattr(changed, "generation_config", None))):
-        _fit_config(config, successor, roles, len(mixtures))
-    return changed, report
+    made = {table.name: new_table(tensors[table.name], table, mixtures) for table in tables}
+    tokenizers = old_tokenizer, new_tokenizer
+    fit_settings(settings, type(model.config).__name__, *tokenizers, len(mixtures))
+    config = type(model.config).from_dict(settings)
+    config._attn_implementation = model.config._attn_implementation
+    changed = type(model)(config).to(model.device)
+    changed.load_state_dict({name: made.get(name, tensor).clone() for name, tensor in tensors.items()}, assign=True)
+    changed.tie_weights()
+    if (generation := getattr(model, "generation_config", None)) is not None:
+        settings = json.loads(generation.to_json_string(use_diff=False))
+        fit_settings(settings, type(generation).__name__, *tokenizers)
+        changed.generation_config = type(generation).from_dict(settings)
+    return changed.train(model.training), report
 
 
-def _fit_config(config: Any, successor: Successor, roles: Mapping[str, Role], rows: int) -> None:
-    """Give a config of a model in memory new ids and sizes, and those within it of the same vocabulary."""
-    size, sizes = getattr(config, "vocab_size", None), sizes_of(vars(config))
-    for name, value in list(vars(config).items()):
-        if name in sizes:
-            setattr(config, name, rows)
-        elif is_id_field(name):
-            new, dropped = renumbered_field(name, value, successor, roles)
-            setattr(config, name, new)
-            if dropped:
-                logger.warning(LOST, type(config).__name__, name)
-        elif hasattr(value, "to_dict") and name.endswith("_config"):
-            if size is None or getattr(value, "vocab_size", None) in (None, size):
-                _fit_config(value, successor, roles, rows)
+def fit_settings(
+    settings: dict[str, Any], name: str, old_tokenizer: Any, new_tokenizer: Any, rows: int | None = None
+) -> None:
+    """Give a config, in place, the ids of the new tokenizer and its `rows`; warn of each field that lost an id."""
+    follow, roles = _successors(old_tokenizer, new_tokenizer), _roles(old_tokenizer, new_tokenizer)
+    for field in renumber_model(settings, follow, roles, rows):
+        logger.warning("%s: %s named a token that the new tokenizer lacks; the id was dropped", name, field)
 
 
 def check_init(init: str) -> None:
@@ -158,7 +160,7 @@ def _size_with_rows(old: Tokenizer, rows: int) -> int:
     return rows
 
 
-def successors(old_tokenizer: Any, new_tokenizer: Any) -> Successor:
+def _successors(old_tokenizer: Any, new_tokenizer: Any) -> Successor:
     """Return the function from an id of one tokenizer to that of the same token in the other, or None."""
     old, new = _backend(old_tokenizer), _backend(new_tokenizer)
 
@@ -169,7 +171,7 @@ def successors(old_tokenizer: Any, new_tokenizer: Any) -> Successor:
     return successor
 
 
-def roles_of(old_tokenizer: Any, new_tokenizer: Any) -> dict[str, Role]:
+def _roles(old_tokenizer: Any, new_tokenizer: Any) -> dict[str, Role]:
     """Return the ids of a new tokenizer for the roles that a model's config names."""
     return {
         name: Role(getattr(new_tokenizer, name, None), new=getattr(old_tokenizer, name, None) is None)
@@ -331,35 +333,6 @@ def new_table(old: torch.Tensor, table: Table, mixtures: list[Mixture]) -> torch
     entries = old.movedim(table.axis, 0)
     made = mixed_rows(entries.reshape(len(entries), -1), mixtures)
     return made.view(len(made), *entries.shape[1:]).movedim(0, table.axis).contiguous()
-
-
-def _tables_in_memory(model: Any) -> list[tuple[torch.Tensor, Table]]:
-    """List the tensors by vocabulary of a model, tied ones once, and what is known of each."""
-    tensors = {id(tensor): (name, tensor) for name, tensor in reversed(model.state_dict(keep_vars=True).items())}
-    named = dict(tensors.values())
-    shapes = {name: Tensor(str(tensor.dtype), tuple(tensor.shape)) for name, tensor in named.items()}
-    return [(named[table.name], table) for table in vocabulary_tables(shapes, model.config.to_dict())]
-
-
-def _replace_rows(changed: Any, mixtures: list[Mixture], successor: Successor) -> None:
-    """Give a copied model new tensors by vocabulary, tied as they were, and its modules and configs their sizes."""
-    made = {
-        id(old): (old, table, new_table(old.detach(), table, mixtures)) for old, table in _tables_in_memory(changed)
-    }
-    rows = {table.rows for _, table, _ in made.values()}
-    parameters = {key: torch.nn.Parameter(new, old.requires_grad) for key, (old, _, new) in made.items()}
-    for module in changed.modules():
-        sizes = set(SIZES)
-        for tensors in (module._parameters, module._buffers):
-            for name, tensor in tensors.items():
-                if id(tensor) in made:
-                    tensors[name] = parameters[id(tensor)] if tensors is module._parameters else made[id(tensor)][2]
-                    sizes |= {"num_embeddings", "out_features"}
-        for name in sizes.intersection(vars(module)):
-            if getattr(module, name) in rows:
-                setattr(module, name, len(mixtures))
-        if getattr(module, "padding_idx", None) is not None and "num_embeddings" in sizes:
-            module.padding_idx = successor(module.padding_idx)
 
 
 def _backend(tokenizer: Any) -> Tokenizer:

@@ -16,14 +16,13 @@ from tokenizers import Tokenizer
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.word_list import as_word_counts
 from mws_hf.errors import MwSError
-from mws_hf.extend.base import Base, IdMap, Rewritten, open_base, write_directory
+from mws_hf.extend.base import Base, IdMap, Rewritten, open_base
 from mws_hf.extend.new_tokens import ExtensionSettings, LearnedTokens, learn_tokens, pre_tokens, protect
 from mws_hf.extend.spelling import count_ids
-from mws_hf.extend.trim import Trimming
 from mws_hf.learn.setting_rules import Range, check_range
 from mws_hf.learn.vocabulary import merges_for
 from mws_hf.text.special import BYTE_TOKENS, check_order
-from mws_hf.tokenizer.layout import RECORD_FILE as RECORD
+from mws_hf.tokenizer.layout import RECORD_FILE
 from mws_hf.tokenizer.training_record import added_record
 
 _logger = logging.getLogger(__name__)
@@ -94,37 +93,21 @@ class Extension(Rewritten):
 
     @property
     def old_ids(self) -> IdMap:
-        """The new id of each id of the base: the same id, or None where its token was retired."""
+        """The new id of each id of the base, before it was trimmed if it was: the same id, or None where it is gone."""
         gone = set(self.retired.tokens.values())
-        return {number: None if number in gone else number for number in range(self.base.next_id)}
+        ids = {number: None if number in gone else number for number in range(self.base.next_id)}
+        if self.base.before is None:
+            return ids
+        return {old: None if between is None else ids[between] for old, between in self.base.before.items()}
+
+    @property
+    def records(self) -> Mapping[str, Any]:
+        """The kinds of the new merges."""
+        return {RECORD_FILE: added_record(self.tokenizer, len(self.learned.merges), self.learned.found)}
 
     def first(self, n_tokens: int) -> Extension:
         """Return the extension by only the first of the new tokens, for curves of length."""
         return append_tokens(self.base, self.learned.first(n_tokens), self.retired)
-
-    def save(
-        self,
-        directory: str | os.PathLike[str],
-        source: str | os.PathLike[str] | None = None,
-        trimmed: Trimming | None = None,
-        records: Mapping[str, Any] | None = None,
-    ) -> list[str]:
-        """Write a tokenizer directory with ids.json and the kinds of the new merges, atomically.
-
-        Args:
-            directory: where to write.
-            source: where the base was read from; its other files are copied. None copies nothing.
-            trimmed: the trimming of the tokenizer in `source` before it became the base; ids.json tells of both.
-            records: more JSON files: file name -> content.
-
-        Returns:
-            Names of files that are left behind, since they hold the old vocabulary in another form.
-        """
-        ids = self.old_ids
-        if trimmed is not None:
-            ids = {old: None if between is None else ids[between] for old, between in trimmed.ids.items()}
-        added = added_record(self.tokenizer, len(self.learned.merges), self.learned.found)
-        return write_directory(directory, source, self.spec, ids, {**(records or {}), RECORD: added})
 
 
 def extend(

@@ -12,7 +12,7 @@ import heapq
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -20,7 +20,7 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from mws_hf.errors import MwSError, SettingError
-from mws_hf.extend.base import Base, Rewritten, open_base, write_directory
+from mws_hf.extend.base import Base, IdMap, Rewritten, open_base
 from mws_hf.extend.spelling import count_ids
 from mws_hf.kernels.arrays import Longs
 from mws_hf.learn.setting_rules import Range, check_range
@@ -63,28 +63,15 @@ class Trimming(Rewritten):
         gone = [old for old, new in self.ids.items() if new is None]
         return float(uses[gone].sum() / max(1, uses.sum()))
 
+    @property
+    def old_ids(self) -> IdMap:
+        """The attribute `ids`."""
+        return self.ids
+
     @cached_property
     def trimmed_base(self) -> Base:
         """The trimmed tokenizer as a base to extend."""
-        return Base.of(self.tokenizer, "the trimmed tokenizer", self.spec)
-
-    def save(
-        self,
-        directory: str | os.PathLike[str],
-        source: str | os.PathLike[str] | None = None,
-        records: Mapping[str, Any] | None = None,
-    ) -> list[str]:
-        """Write a tokenizer directory with ids.json, atomically.
-
-        Args:
-            directory: where to write.
-            source: where the base was read from; its other files are copied. None copies nothing.
-            records: more JSON files: file name -> content.
-
-        Returns:
-            Names of files that are left behind, since they hold the old vocabulary in another form.
-        """
-        return write_directory(directory, source, self.spec, self.ids, records)
+        return replace(Base.of(self.tokenizer, "the trimmed tokenizer", self.spec), before=self.ids)
 
 
 def trim(

@@ -105,7 +105,8 @@ def test_to_its_own_tokenizer_nothing_changes(old):
 
 
 def test_mistakes_are_named(old):
+    model = AutoModelForCausalLM.from_pretrained(old)
     with pytest.raises(MwSError, match="choose one of mean, quiet"):
-        transplant(None, None, None, "magic")
+        transplant(model, None, None, "magic")
     with pytest.raises(MwSError, match="slow"):
-        transplant(None, object(), Tokenizer.from_file(str(old / "tokenizer.json")), "mean")
+        transplant(model, object(), Tokenizer.from_file(str(old / "tokenizer.json")), "mean")

@@ -18,7 +18,7 @@ from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.evaluate.segment import segment_words
 from mws_hf.extend.base import Base, open_base
-from mws_hf.extend.changes import facts, measure_change
+from mws_hf.extend.changes import extension_figures, measure_change
 from mws_hf.extend.extension import Extension, Retirement, append_tokens, extend, whole_words
 from mws_hf.extend.new_tokens import (
     ExtensionSettings,
@@ -445,4 +445,4 @@ def test_whole_words_that_are_retired_are_told_of(caplog):
         extension = extend(gpt2_like(), words, 20, replace=russian())
     retired = whole_words(extension.base, extension.retired.tokens)
     assert retired and f"{len(retired)} of 20 tokens retired are whole words" in caplog.text
-    assert repr(retired[-1]) in caplog.text and facts(extension, {})["retired_words"] == retired
+    assert repr(retired[-1]) in caplog.text and extension_figures(extension, {})["retired_words"] == retired

@@ -231,8 +231,7 @@ def changed(base, operation):
     if operation == "both":
         smaller = trim(base, CODE, keep_size=340)
         larger = extend(smaller.trimmed_base, counts, 30)
-        ids = {old: None if new is None else larger.old_ids[new] for old, new in smaller.ids.items()}
-        return larger, ids, lambda place, source: larger.save(place, source, smaller)
+        return larger, larger.old_ids, larger.save
     larger = extend(base, counts, 60, replace=CODE if operation == "replace" else None)
     return larger, larger.old_ids, larger.save
 

@@ -210,7 +210,7 @@ def operated(place: Place, kept: int) -> dict[str, Path]:
         smaller = trim(open_base(trained), learnt(place.data, "eng", LEARNT["eng"]), keep_size=kept)
         smaller.save(found["trimmed"], trained)
         larger = extend(smaller.trimmed_base, count_documents(learnt(place.data, "fin", LEARNT["fin"])), FINNISH)
-        larger.save(found["both"], trained, smaller)
+        larger.save(found["both"], trained)
     return found
 
 

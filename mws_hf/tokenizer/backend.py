@@ -23,6 +23,8 @@ from mws_hf.tokenizer.spec import (
     splitter,
 )
 
+_BYTE_SET = frozenset(BYTE_TOKENS)
+
 
 def base_vocab(
     special_tokens: Sequence[str] = (),
@@ -83,7 +85,8 @@ def check_merges(merges: Sequence[tuple[str, str]], kind: Alphabet = "characters
         return f"merge {number} {tuple(pair) if isinstance(pair, list) else pair!r}"
 
     for number, pair in enumerate(merges):
-        if not (isinstance(pair, tuple | list) and len(pair) == 2 and _is_text(pair[0]) and _is_text(pair[1])):
+        parts = pair if isinstance(pair, tuple | list) and len(pair) == 2 else [None]
+        if not all(isinstance(part, str) and part for part in parts):
             raise MwSError(f"{where()}: not a pair of non-empty strings; write [left, right]")
         product = pair[0] + pair[1]
         if not product.isascii() and find_surrogate(product) is not None:
@@ -98,10 +101,6 @@ def check_merges(merges: Sequence[tuple[str, str]], kind: Alphabet = "characters
             if len(part) > 1 and part not in rank:
                 raise MwSError(f"{where()}: {_why_missing(part, number, merges)}")
         rank[product] = number
-
-
-def _is_text(part: object) -> bool:
-    return isinstance(part, str) and part != ""
 
 
 def _why_missing(part: str, number: int, merges: Sequence[tuple[str, str]]) -> str:
@@ -270,6 +269,3 @@ def check_added(tokenizer: Tokenizer, name: str = "") -> None:
             check_added_tokens([token.content for token in tokenizer.get_added_tokens_decoder().values()])
         except MwSError as error:
             raise MwSError(f"{name}: {error}" if name else str(error)) from error
-
-
-_BYTE_SET = frozenset(BYTE_TOKENS)

@@ -235,12 +235,8 @@ def write_gguf(
         writer.add_name(name)
         writer.add_tokenizer_pre(pre_type)
         _add_tables(writer, tables)
-        _add_roles(
-            writer,
-            {role: tables.tokens.index(each) for role, each in roles.items() if each in tables.tokens},
-            first,
-            last,
-        )
+        ids = {role: tables.tokens.index(token) for role, token in roles.items() if token in tables.tokens}
+        _add_roles(writer, ids, first, last)
         _add_templates(writer, templates or {})
         writer.write_header_to_file()
         writer.write_kv_data_to_file()

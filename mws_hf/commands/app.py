@@ -111,10 +111,13 @@ def _is_group(parameter: inspect.Parameter) -> bool:
     return isinstance(parameter.annotation, type) and is_dataclass(parameter.annotation)
 
 
-def _options(target: Callable[..., Any]) -> Iterator[inspect.Parameter]:
-    """Yield the parameters that are arguments and options, of groups too."""
+def _options(target: Callable[..., Any], title: str = "Options") -> Iterator[tuple[str, inspect.Parameter]]:
+    """Yield the parameters that are arguments and options, of groups too, each under its heading in the help."""
     for each in _parameters(target):
-        yield from _options(each.annotation) if _is_group(each) else [each]
+        if _is_group(each):
+            yield from _options(each.annotation, getattr(each.annotation, "TITLE", title))
+        else:
+            yield each.annotation.__metadata__[0].title or title, each
 
 
 def _made(target: Callable[..., Any], given: Mapping[str, Any]) -> Any:
@@ -156,7 +159,7 @@ class _Parser(argparse.ArgumentParser):
 
 def parser_of(name: str) -> argparse.ArgumentParser:
     """Make the parser of a command."""
-    from mws_hf.commands.options import Argument
+    from mws_hf.commands.options import TITLES, Argument
 
     function = _function(name)
     width = shutil.get_terminal_size().columns
@@ -166,18 +169,15 @@ def parser_of(name: str) -> argparse.ArgumentParser:
         formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, max_help_position=34, width=width),
     )  # fmt: skip
     parser.example = next(iter(re.findall(r"(?m)^    (.*mws .*)", text)), f"mws {name} --help")
-    panels: Mapping[str, Sequence[str]] = getattr(sys.modules[function.__module__], "PANELS", {}).get(name, {})
-    titles = ["Arguments", *panels, "Other options" if panels else "Options"]
-    groups = {title: parser.add_argument_group(title) for title in titles}
-    title_of = {each: title for title, names in panels.items() for each in names}
+    groups = {title: parser.add_argument_group(title) for title in TITLES}
     words = []
-    for each in _options(function):
+    for title, each in _options(function):
         declared = each.annotation.__metadata__[0]
         if isinstance(declared, Argument):
             words.append(_add_argument(groups["Arguments"], each, declared))
         else:
-            _add_option(groups[title_of.get(each.name, titles[-1])], each, declared)
-    groups[title_of.get("help", titles[-1])].add_argument("--help", action="help", help="Print this and exit.")
+            _add_option(groups[title], each, declared)
+    groups["Options"].add_argument("--help", action="help", help="Print this and exit.")
     parser.usage = " ".join([f"mws {name}", "[OPTIONS]", *words])
     return parser
 

@@ -56,36 +56,32 @@ def export(
     opened = open_tokenizer(tokenizer)
     folder = opened.folder or Path()
     read = [*([opened.place] if opened.place else []), *([folder, *folder.glob("*")] if opened.folder else [])]
-    if form == "gguf":
-        claim_file(output, read, force=writing.force)
-    else:
-        claim_folder(output, read, force=writing.force)
+    claim = claim_file if form == "gguf" else claim_folder
+    claim(output, read, force=writing.force)
     if form == "notebook":
-        _to_notebook(folder, output)
+        size, note = _to_notebook(opened.backend, output)
     elif form == "byte-level":
-        _to_byte_level(opened.backend, folder, output, pattern)
+        size, note = _to_byte_level(opened.backend, folder, output, pattern)
     else:
-        _to_client(opened.backend, folder, output, form, name=Path(tokenizer).resolve().name)
+        size, note = _to_client(opened.backend, folder, output, form, Path(tokenizer).resolve().name)
+    if note and not writing.quiet:
+        print(note, file=sys.stderr)
+    result = {"output": str(output), "format": form, "tokens": size, "note": note}
+    tell(result, f"{output}: {counted(size, 'token')}, {form}", writing.as_json)
 
 
-def _to_notebook(directory: Path, output: Path) -> None:
+def _to_notebook(backend: Backend, output: Path) -> tuple[int, str]:
     from mws_hf.text.pattern import GPT4_PATTERN
-    from mws_hf.tokenization_mws_fast import MwSTokenizerFast
     from mws_hf.tokenizer.backend import pattern_of
-    from mws_hf.tokenizer.notebook import MERGES_FILE, VOCABULARY_FILE, export_notebook
+    from mws_hf.tokenizer.notebook import VOCABULARY_FILE, export_notebook
 
-    tokenizer = MwSTokenizerFast.from_pretrained(str(directory))
     with replaced(output, VOCABULARY_FILE) as stage:
-        export_notebook(tokenizer, stage)
-    if pattern_of(tokenizer.backend_tokenizer) != GPT4_PATTERN:
-        print(
-            "its split pattern is not the notebook's: import_notebook reads it from merges.json, the notebook does not",
-            file=sys.stderr,
-        )
-    print(f"{output}: {VOCABULARY_FILE}, {MERGES_FILE}")
+        export_notebook(backend, stage)
+    own = "its split pattern is not the notebook's: import_notebook reads it from merges.json, the notebook does not"
+    return backend.get_vocab_size(), "" if pattern_of(backend) == GPT4_PATTERN else own
 
 
-def _to_byte_level(old: Backend, directory: Path, output: Path, pattern: str | None) -> None:
+def _to_byte_level(old: Backend, directory: Path, output: Path, pattern: str | None) -> tuple[int, str]:
     from mws_hf.text.sample_texts import sample_texts
     from mws_hf.tokenizer.export import compare_ids, to_byte_level_backend
     from mws_hf.tokenizer.file import chat_templates, load_settings, save_backend
@@ -93,8 +89,6 @@ def _to_byte_level(old: Backend, directory: Path, output: Path, pattern: str | N
 
     new = to_byte_level_backend(old, pattern)
     found = compare_ids(old, sample_texts(), lambda text: new.encode(text, add_special_tokens=False).ids)
-    shown = f", such as {found.ids[0][:60]!r}" if found.ids else ""
-    print(f"ids differ on {len(found.ids):,} of {found.texts:,} texts of the sample{shown}", file=sys.stderr)
     settings = load_settings(directory / CONFIG_FILE)
     if templates := chat_templates(directory, settings):
         named = [{"name": name, "template": text} for name, text in templates.items()]
@@ -102,29 +96,27 @@ def _to_byte_level(old: Backend, directory: Path, output: Path, pattern: str | N
     with replaced(output) as stage:
         save_backend(stage, new, settings)
     tell_faults(output)
-    print(f"{output}: {counted(new.get_vocab_size(), 'token')}, byte-level")
+    shown = f", such as {found.ids[0][:60]!r}" if found.ids else ""
+    return new.get_vocab_size(), f"ids differ on {len(found.ids):,} of {found.texts:,} texts of the sample{shown}"
 
 
-def _to_client(backend: Backend, folder: Path, output: Path, form: Format, name: str) -> None:
+def _to_client(backend: Backend, folder: Path, output: Path, form: Format, name: str) -> tuple[int, str]:
     from mws_hf.text.sample_texts import sample_texts
     from mws_hf.tokenizer.export import MODULE_FILE, write_gguf, write_tiktoken
     from mws_hf.tokenizer.file import chat_templates, load_settings
     from mws_hf.tokenizer.layout import CONFIG_FILE
 
-    texts = sample_texts()
     if form == "gguf":
         settings = load_settings(folder / CONFIG_FILE)
-        found = write_gguf(backend, _roles(settings), output, texts, name, chat_templates(folder, settings))
+        found = write_gguf(backend, _roles(settings), output, sample_texts(), name, chat_templates(folder, settings))
         reader = "llama-cpp-python"
     else:
         with replaced(output, MODULE_FILE) as stage:
-            found = write_tiktoken(backend, stage, texts, name)
+            found = write_tiktoken(backend, stage, sample_texts(), name)
         reader = "tiktoken"
     if found is None:
-        print(f"not compared, for {reader} is not installed: pip install {reader}", file=sys.stderr)
-    else:
-        print(f"{reader} gives the same ids on all {found.texts:,} texts of the sample", file=sys.stderr)
-    print(f"{output}: {counted(backend.get_vocab_size(), 'token')}, {form}")
+        return backend.get_vocab_size(), f"not compared, for {reader} is not installed: pip install {reader}"
+    return backend.get_vocab_size(), f"{reader} gives the same ids on all {found.texts:,} texts of the sample"
 
 
 def _roles(settings: dict[str, Any]) -> dict[str, str]:

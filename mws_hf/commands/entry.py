@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import errno
 import gc
 import io
@@ -11,7 +10,6 @@ import os
 import re
 import signal
 import sys
-import threading
 from collections.abc import Callable
 from itertools import pairwise
 from types import FrameType
@@ -27,34 +25,10 @@ def main() -> None:
         signal.signal(signal.SIGTERM, _leave)
     gc.set_threshold(100_000)  # a tenth of the first use would go into looking for garbage that loading does not make
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's threads would spin, and no command multiplies matrices
+    os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")  # no command needs PyTorch
     from mws_hf.commands.app import app  # only now, for loading takes long enough to be interrupted
 
-    try:
-        run(app)
-    except SystemExit as end:
-        _end_at_once(end.code)
-        raise
-    _end_at_once(None)
-
-
-def _end_at_once(code: object) -> None:
-    """End without freeing all memory piece by piece, which takes a tenth of a second; mypy does so too.
-
-    Returns, so that Python ends in its own way, where threads still run, a profiler or debugger watches, there is a
-    message to print or output that cannot be written.
-    """
-    watched = sys.gettrace() is not None or sys.getprofile() is not None
-    running = any(not each.daemon for each in threading.enumerate()[1:])
-    if watched or running or not (code is None or isinstance(code, int)):
-        return
-    try:
-        atexit._run_exitfuncs()
-        for stream in (sys.stdout, sys.stderr):
-            if stream is not None and not stream.closed:
-                stream.flush()
-    except (OSError, ValueError):
-        return
-    os._exit(code or 0)
+    run(app)
 
 
 def run(app: Callable[[list[str]], None]) -> None:

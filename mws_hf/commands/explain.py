@@ -28,14 +28,6 @@ _NO_EVIDENCE = (
     "no evidence is kept beside the tokenizer (older trainings, others' criteria and compositions alone keep none); "
     "give its training words with --from or --lexicon"
 )
-PANELS = {
-    "explain": {
-        "What to choose first": ("model", "plot", "pair", "merges"),
-        "Training words": ("source", "lexicon"),
-        "Output": ("force", "quiet", "as_json", "help"),
-    }
-}
-"""Headings of the help of a command, and the options under each."""
 
 
 def explain(

@@ -28,16 +28,6 @@ if TYPE_CHECKING:
 EVERY, MOST = 50, 2000
 """Each 50th line is held out of learning to be measured on, up to 2,000."""
 
-PANELS = {
-    "extend": {
-        "What to choose first": ("add", "output", "also", "composition", "protect", "replace", "trim_to"),
-        "How it learns": ("min_saving", "tokens", "keep_apart"),
-        "Input": ("column", "encoding", "errors"),
-        "Output": ("force", "quiet", "as_json", "help"),
-    }
-}
-"""Headings of the help of a command, and the options under each."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Extending:

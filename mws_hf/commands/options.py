@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, get_type_hints
 
 from mws_hf.corpus.files import Reading
 from mws_hf.errors import MwSError
@@ -20,7 +20,8 @@ class Option:
     """An option, as the annotation of a command's parameter declares it.
 
     `names` as they are typed, by default that of the parameter; of ``--byte-level/--characters`` the second is False.
-    `read` reads a value, by default the type of the parameter; `least` is the least number.
+    `read` reads a value, by default the type of the parameter; `least` is the least number. `title` is its heading in
+    the help where that is not the one of its group.
     """
 
     def __init__(
@@ -30,7 +31,9 @@ class Option:
         metavar: str | None = None,
         least: int | None = None,
         read: Callable[[str], Any] | None = None,
+        title: str = "",
     ) -> None:
+        self.title = title
         self.names, self.help, self.metavar, self.least, self.read = names, help, metavar, least, read
 
 
@@ -40,7 +43,11 @@ class Argument:
 
     help: str = ""
     metavar: str | None = None
+    title: str = "Arguments"
 
+
+TITLES = ("Arguments", "Options", "How it learns", "Input", "Output")
+"""Headings of a help; a group of options, which is a dataclass, has one of these as its TITLE."""
 
 INPUTS = (
     "Text (.txt, .jsonl, .csv, .tsv; each also .gz, .bz2, .xz, .zst), .parquet, .arrow, save_to_disk folders, globs, "
@@ -129,8 +136,9 @@ def parse_composition(text: str) -> float | Literal["fill"]:
 def setting(name: str) -> Any:
     """Make the option of a setting of a training from its description (`mws_hf.learn.settings`)."""
     described = SETTINGS[name]
+    title = "Options" if described.first or name in ("digits", "normalization") else "How it learns"
     read = {"composition": parse_composition}.get(name, parse_size if described.metavar == "SIZE" else None)
-    return Option(option_of(name), metavar=described.metavar, help=described.option_help(), read=read)
+    return Option(option_of(name), metavar=described.metavar, help=described.option_help(), read=read, title=title)
 
 
 def option_of(name: str) -> str:
@@ -185,6 +193,7 @@ Json = Annotated[bool, Option("--json", help="The result as JSON, for programs."
 class Read(Reading):
     """The way in which files are read, as options say it."""
 
+    TITLE: ClassVar = "Input"
     column: Column = None
     encoding: Annotated[str, Option(help="Character encoding of text, .jsonl, .csv and word lists.")] = "utf-8"
     errors: Annotated[str, Option(help="What to do with undecodable bytes: strict, replace or ignore.")] = "strict"
@@ -194,6 +203,7 @@ class Read(Reading):
 class Writing:
     """The options of every command that writes."""
 
+    TITLE: ClassVar = "Output"
     force: Annotated[bool, Option("--force", help="Replace a finished output.")] = False
     quiet: Quiet = False
     as_json: Json = False

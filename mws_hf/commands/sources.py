@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from mws_hf.commands import options
 from mws_hf.commands.options import Argument, Option, group_of
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 class Words:
     """Where the words of a training come from: text and saved counts by group, lists of words, lexicons."""
 
+    TITLE: ClassVar = "Input"
     files: Annotated[
         list[str] | None,
         Argument(

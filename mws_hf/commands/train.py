@@ -16,7 +16,7 @@ from mws_hf.commands.options import Writing
 from mws_hf.commands.outputs import claim_folder, counted, replaced, save_card, tell
 from mws_hf.commands.sources import Words, entries_in
 from mws_hf.corpus.files import Reading
-from mws_hf.learn.settings import DEFAULT_GRANULARITY, SETTINGS
+from mws_hf.learn.settings import DEFAULT_GRANULARITY
 from mws_hf.text.pattern import WORD_PATTERN, named
 from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS
 
@@ -26,18 +26,6 @@ if TYPE_CHECKING:
     from mws_hf.trainer import MwSTrainer
 
 _logger = logging.getLogger(__name__)
-
-OWN = ("lexicon", "word_list", "column", "group_column", "encoding", "errors", "workers")
-FIRST = ("output", *(name for name, setting in SETTINGS.items() if setting.first))
-PANELS = {
-    "train": {
-        "What to choose first": FIRST,
-        "How it learns": tuple(name for name, each in SETTINGS.items() if each.option is not None and not each.first),
-        "Input": OWN,
-        "Output": ("force", "quiet", "as_json", "help"),
-    }
-}
-"""Headings of the help of a command, and the options under each."""
 
 
 @options.takes_settings

@@ -152,6 +152,8 @@ class Words:
         return parts[0].merge(*parts[1:]) if len(parts) > 1 else parts[0]
 
     def _lists(self, show_progress: bool, cut: dict[str, Any]) -> Iterator[WordCounts]:
+        if not self.word_list and self.lexicon is None:
+            return
         from mws_hf.corpus.word_list import lexicon_counts, read_word_list
 
         for path in self.word_list or []:

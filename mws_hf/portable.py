@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import re
 import tempfile
@@ -17,7 +16,7 @@ from mws_hf.atomic import staged
 from mws_hf.errors import MwSError
 from mws_hf.text.alphabets import check_added_tokens
 from mws_hf.tokenizer.file import check_directory, load_json, read_spec, write_files
-from mws_hf.tokenizer.layout import CONFIG_FILE, EVIDENCE_FILE, RECORD_FILE, STALE, TOKENIZER_FILE
+from mws_hf.tokenizer.layout import ADDED_FILE, CONFIG_FILE, EVIDENCE_FILE, RECORD_FILE, STALE, TOKENIZER_FILE
 from mws_hf.tokenizer.spec import without_limits
 from mws_hf.tokenizer.training_record import merges_digest, record_bytes
 
@@ -195,8 +194,8 @@ class PortableMixin:
 
         Args:
             save_directory: made if absent.
-            legacy_format: as in transformers.
-            filename_prefix: as in transformers.
+            legacy_format: of no effect.
+            filename_prefix: refused.
             push_to_hub: also upload; the local copy is complete before the upload starts.
             **kwargs: `save_jinja_files`, and those of `push_to_hub` (`repo_id`, `private`, `token`, `commit_message`).
 
@@ -205,28 +204,24 @@ class PortableMixin:
         """
         from mws_hf.cards.card import stage_own_card
 
+        if filename_prefix:
+            raise MwSError(f"filename_prefix={filename_prefix!r}: no client finds such names; give a folder of its own")
         directory = Path(save_directory)
-        options = {"legacy_format": legacy_format, "filename_prefix": filename_prefix}
         local = {key: kwargs[key] for key in ("save_jinja_files",) if key in kwargs}
         parent: Any = super()
-        prefix = f"{glob.escape(filename_prefix)}-" if filename_prefix else ""
-        stale = [prefix + name for name in STALE if not prefix or "/" not in name]
-        with staged(
-            directory, stale, f"{filename_prefix}-{TOKENIZER_FILE}" if filename_prefix else TOKENIZER_FILE
-        ) as stage:
+        with staged(directory, STALE) as stage:
             try:
-                files = parent.save_pretrained(str(stage), **options, **local)
+                files = parent.save_pretrained(str(stage), **local)
             except Exception as error:
                 if type(error) is Exception:  # the Rust library raises nothing narrower when it cannot write
                     raise MwSError(f"{directory}: cannot be written ({error}); name another directory") from error
                 raise
             written = tuple(str(directory / Path(file).relative_to(stage)) for file in files)
-            if not filename_prefix:
-                stage_own_card(self, stage, directory)
+            stage_own_card(self, stage, directory)
         if push_to_hub:
             kwargs.setdefault("repo_id", directory.name)
             with tempfile.TemporaryDirectory() as scratch:
-                parent.save_pretrained(scratch, push_to_hub=True, **options, **kwargs)
+                parent.save_pretrained(scratch, push_to_hub=True, **kwargs)
         return written
 
     def _upload_modified_files(
@@ -261,16 +256,15 @@ class PortableMixin:
     ) -> tuple[str, ...]:
         """Write what follows tokenizer_config.json, which transformers has written, and rewrite that file."""
         parent: Any = super()
-        prefix = f"{filename_prefix}-" if filename_prefix else ""
         files = parent._save_pretrained(save_directory, file_names, legacy_format, filename_prefix)
         backend = self.to_backend()
         more = {} if self.training is None else self.training.files(merges_digest(backend))
         if backend.truncation is not None or backend.padding is not None:  # of past calls: bare readers obey them
             backend = without_limits(backend)
         directory = Path(save_directory)
-        written = write_files(directory, backend, load_json(directory / f"{prefix}{CONFIG_FILE}"), more, prefix)
+        written = write_files(directory, backend, load_json(directory / CONFIG_FILE), more)
         # tokenizer.json holds the added tokens; this second copy would go stale beside it
-        (directory / f"{prefix}added_tokens.json").unlink(missing_ok=True)
+        (directory / ADDED_FILE).unlink(missing_ok=True)
         return tuple(file for file in dict.fromkeys((*files, *map(str, written))) if Path(file).is_file())
 
     @classmethod

@@ -288,13 +288,10 @@ def config_text(config: Mapping[str, Any]) -> str:
     return json.dumps(config, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
-def write_files(
-    folder: Path, backend: Tokenizer, config: dict[str, Any], more: Mapping[str, bytes], prefix: str = ""
-) -> list[Path]:
+def write_files(folder: Path, backend: Tokenizer, config: dict[str, Any], more: Mapping[str, bytes]) -> list[Path]:
     """Write tokenizer.json, its config for every client, the module that the config names, and more; return paths."""
     config = portable_config(config)
-    files = {f"{prefix}{TOKENIZER_FILE}": backend.to_str(pretty=True).encode()}
-    files[f"{prefix}{CONFIG_FILE}"] = config_text(config).encode()
+    files = {TOKENIZER_FILE: backend.to_str(pretty=True).encode(), CONFIG_FILE: config_text(config).encode()}
     if uses_stock_module(config):
         files[STOCK_FILE] = STOCK_SOURCE.encode()
     files |= more

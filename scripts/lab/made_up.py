@@ -125,7 +125,7 @@ def polluted(counts: WordCounts, donor: WordCounts, kinds: Sequence[str], share:
         kinds: of `KINDS`.
         share: forms that each kind adds, as a share of the plain word types.
 
-    >>> clean = WordCounts.from_mapping({" слово": 5, " дело": 2, " дом": 1}, pattern="p")
+    >>> clean = WordCounts.from_mapping({" слово": 5, " дело": 2, " дом": 1}, pattern="o200k")
     >>> sorted(set(polluted(clean, clean, ["capitals"], 1.0).words) - set(clean.words))
     [' ДЕЛО', ' Дом', ' Слово']
     """

@@ -104,11 +104,6 @@ def pivot(rows: Sequence[Row], by: Sequence[str], across: str, figure: str, form
     return markdown_table([*by, *map(said, columns)], lines)
 
 
-def plain(rows: Sequence[Row], columns: Sequence[str]) -> str:
-    """Markdown: the rows as they are, some columns of them."""
-    return markdown_table(list(columns), [[str(row[name]) for name in columns] for row in rows])
-
-
 def about(doc: str | None) -> str:
     r"""What an experiment's docstring says after its first line.
 
@@ -116,3 +111,8 @@ def about(doc: str | None) -> str:
     'How it is measured.'
     """
     return inspect.cleandoc(doc or "").partition("\n")[2].strip()
+
+
+def as_they_are(doc: str | None, rows: Sequence[Row], columns: Sequence[str]) -> str:
+    """What an experiment's docstring says, and the rows, some columns of them."""
+    return f"{about(doc)}\n\n{markdown_table(list(columns), [[str(row[name]) for name in columns] for row in rows])}"

@@ -8,7 +8,11 @@ as long as ours.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import random
+import sys
+from collections.abc import Iterable, Iterator
+from functools import cache, partial
 from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any
@@ -18,13 +22,12 @@ from lm.config import RunConfig
 from lm.data import Codec, shuffled
 from lm.scoring import bits_per_byte
 from lm.training import pretrain
-from tokenizers import Tokenizer
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from lab.cells import Cell, Place, Row, beside
-from lab.data import GOLD, lines_of
-from lab.stand_ins import BASES, END, SIZES, base, byte_fallback, byte_level, code, held_out, learnt, save, some
-from lab.tables import about, plain
+from lab.data import GOLD, lines_of, spread
+from lab.tables import as_they_are
 from mws_hf.corpus.counting import count_documents
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.evaluation import evaluate
@@ -45,6 +48,25 @@ SHARED, TOGETHER = 2, True
 NEW, CHARACTERS = 8000, 15_000_000
 TOLD = ("new tokens", "tokens/word", "bytes/token", "fewer tokens", "F1", "95 %", "precision", "recall",
         "English and code texts with the same ids")  # fmt: skip
+
+# Stand-ins for public tokenizers, trained with `tokenizers` alone: `byte_level` is built as Llama 3's and Qwen's (their
+# pattern, byte alphabet, special tokens after the vocabulary and not in it), `byte_fallback` as Gemma's (spaces become
+# a mark, no further pre-tokenizer, bytes fallen back to). `BASES` have public sizes and mixtures.
+LLAMA3 = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
+END = "<|end_of_text|>"
+MIXTURE = {"eng": 30, "deu": 20, "ces": 15, "hun": 12, "fin": 8, "ukr": 6, "tur": 5, "rus": 3}
+"""Million characters of each language in the mixture of eight; fewer where the shared text has fewer."""
+
+CODE = 10
+"""Million characters of Python code beside the English of the byte-level stand-in."""
+
+SIZES = {**MIXTURE, "code": CODE}
+BASES = {"English, byte-level": ("eng",), "eight languages, byte fallback": ("eng", "deu", "fin", "rus")}
+"""The languages that surgery keeps of each."""
 
 
 def base_of(place: Place, kind: str) -> Path:
@@ -112,7 +134,95 @@ def same(before: Tokenizer, after: Tokenizer, texts: list[str]) -> int:
 
 def table(rows: list[Row]) -> str:
     """The rows as they are."""
-    return f"{about(__doc__)}\n\n{plain(rows, [*AXES, *TOLD])}"
+    return as_they_are(__doc__, rows, [*AXES, *TOLD])
+
+
+def byte_level(texts: Iterable[str], size: int) -> Tokenizer:
+    """A byte-level BPE like Llama 3's."""
+    tokenizer = Tokenizer(models.BPE(ignore_merges=True))
+    split = pre_tokenizers.Split(Regex(LLAMA3), behavior="isolated")
+    whole = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([split, whole])
+    tokenizer.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=size, initial_alphabet=alphabet, show_progress=False)
+    tokenizer.train_from_iterator(texts, trainer)
+    tokenizer.add_special_tokens([AddedToken(t, special=True) for t in ("<|begin_of_text|>", END, "<|eot_id|>")])
+    return tokenizer
+
+
+def byte_fallback(texts: Iterable[str], size: int, characters: int = 200) -> Tokenizer:
+    """A BPE with byte fallback like Gemma's; `characters` of the texts are symbols, the commonest."""
+    special = ["<pad>", "<eos>", "<bos>", "<unk>"]
+    learner = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=True))
+    learner.normalizer = normalizers.Replace(" ", "▁")
+    learner.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="never", split=True)
+    trainer = trainers.BpeTrainer(
+        vocab_size=size, special_tokens=special + BYTES, limit_alphabet=characters, show_progress=False
+    )
+    learner.train_from_iterator(texts, trainer)
+    spec = json.loads(learner.to_str())
+    split = {"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious", "invert": False}
+    spec["pre_tokenizer"] = split  # as Gemma's: it never finds a space
+    spec["added_tokens"] = [token for token in spec["added_tokens"] if token["content"] in special]
+    replace = {"type": "Replace", "pattern": {"String": "▁"}, "content": " "}
+    spec["decoder"] = {"type": "Sequence", "decoders": [replace, {"type": "ByteFallback"}, {"type": "Fuse"}]}
+    return Tokenizer.from_str(json.dumps(spec, ensure_ascii=False))
+
+
+def save(tokenizer: Tokenizer, directory: Path, end: str) -> None:
+    """Write a directory that transformers opens."""
+    directory.mkdir(parents=True, exist_ok=True)
+    tokenizer.save(str(directory / "tokenizer.json"))
+    config = {"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": end, "model_max_length": 8192}
+    (directory / "tokenizer_config.json").write_text(json.dumps(config, indent=2), encoding="utf-8")
+
+
+def some(texts: Iterable[str], megabytes: float) -> Iterator[str]:
+    """Texts until so many million characters are given."""
+    given = 0
+    for text in texts:
+        given += len(text)
+        if given > megabytes * 1e6:
+            return
+        yield text
+
+
+def code() -> Iterator[str]:
+    """Python files of this interpreter, in one order for all."""
+    files = sorted((Path(sys.prefix) / "lib").glob("python*/site-packages/t*/**/*.py"))
+    random.Random(0).shuffle(files)
+    return (file.read_text(encoding="utf-8", errors="ignore") for file in files)
+
+
+@cache
+def lines(data: Path, language: str, megabytes: float) -> list[str]:
+    """Lines of a language, evenly spread over all its text, of about so many million characters."""
+    return list(some(code(), megabytes)) if language == "code" else spread(lines_of(data, language), megabytes * 1e6)
+
+
+def learnt(data: Path, language: str, megabytes: float) -> Iterator[str]:
+    """What stand-ins and their surgery may learn of."""
+    return (line for number, line in enumerate(lines(data, language, megabytes)) if number % 50)
+
+
+def unlearnt(data: Path, language: str, megabytes: float, most: int = 4000) -> list[str]:
+    """What lengths are measured on."""
+    found = [line for number, line in enumerate(lines(data, language, megabytes)) if number % 50 == 0 and line.strip()]
+    return found[:: max(1, len(found) // most)]
+
+
+def stand_in(data: Path, work: Path, name: str) -> Path:
+    """The directory of one of `BASES`, trained unless it is there."""
+    directory = work / name.replace(", ", "-").replace(" ", "-")
+    if not (directory / "tokenizer.json").is_file():
+        if name.startswith("English"):
+            texts = chain(learnt(data, "eng", MIXTURE["eng"]), learnt(data, "code", CODE))
+            save(byte_level(texts, 64_000 - 3), directory, END)
+        else:
+            mixture = chain.from_iterable(learnt(data, language, size) for language, size in MIXTURE.items())
+            save(byte_fallback(mixture, 128_000, 600), directory, "<eos>")
+    return directory
 
 
 KEPT = {"GPT-NeoX 20B": ("eng",), "OpenLLaMA": ("eng",), **BASES}
@@ -137,7 +247,7 @@ def trimmed_and_extended(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell
     """
     name, data = cells[0]["base"], place.data
     public = name not in BASES
-    directory = place.path("public", "a folder of tokenizers") / name if public else base(data, place.work, name)
+    directory = place.path("public", "a folder of tokenizers") / name if public else stand_in(data, place.work, name)
     opened = open_base(directory)
     texts = chain.from_iterable(learnt(data, language, SIZES[language]) for language in KEPT[name])
     smaller = trim(opened, texts, keep_size=round(SHARE * len(opened.vocab)))
@@ -146,7 +256,7 @@ def trimmed_and_extended(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell
     plain_bpe = extend(smaller.trimmed_base, counts, ADDED, composition=1, hidden_boundary_price=0)
     before = Tokenizer.from_file(str(directory / "tokenizer.json"))
     for cell in cells:
-        lines = held_out(data, cell["language"], RUSSIAN if cell["language"] == "rus" else SIZES[cell["language"]])
+        lines = unlearnt(data, cell["language"], RUSSIAN if cell["language"] == "rus" else SIZES[cell["language"]])
         stages = (before, smaller.tokenizer, larger.tokenizer, plain_bpe.tokenizer)
         first, *later = (tokens(each, lines) for each in stages)
         changes = dict(zip(CHANGES, (f"{each / first - 1:+.2%}" for each in later), strict=True))
@@ -158,12 +268,8 @@ def tokens(tokenizer: Tokenizer, lines: list[str]) -> int:
     return sum(len(item.ids) for item in tokenizer.encode_batch_fast(lines, add_special_tokens=False))
 
 
-def surgery_table(rows: list[Row]) -> str:
-    """The rows as they are."""
-    return f"{about(trimmed_and_extended.__doc__)}\n\n{plain(rows, OF_SURGERY)}"
-
-
 AXES_OF_SURGERY = {"base": list(KEPT), "language": ("eng", "deu", "fin", "rus")}
+surgery_table = partial(as_they_are, trimmed_and_extended.__doc__, columns=OF_SURGERY)
 surgery = beside(trimmed_and_extended, surgery_table, AXES_OF_SURGERY, 1, exists=kept_or_added)
 
 
@@ -216,7 +322,7 @@ def operated(place: Place, kept: int) -> dict[str, Path]:
 
 def sample(place: Place, language: str) -> list[str]:
     """Held-out lines of 40,000 characters."""
-    lines = [line.strip()[:600] for line in held_out(place.data, language, LEARNT[language], 10**9)]
+    lines = [line.strip()[:600] for line in unlearnt(place.data, language, LEARNT[language], 10**9)]
     lines = shuffled(filter(None, lines), 0)
     ends = accumulate(map(len, lines))
     return [line for line, end in zip(lines, ends, strict=True) if end <= 40_000]
@@ -270,10 +376,6 @@ def before_and_after(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Ro
         yield cell, figures
 
 
-def decoder_table(rows: list[Row]) -> str:
-    """The rows as they are."""
-    return f"{about(before_and_after.__doc__)}\n\n{plain(rows, OF_DECODER)}"
-
-
 AXES_OF_DECODER = {"weights": list(MODELS), "kept": (8000, 4800, 6400), "tokenizer": list(STAGES)}
+decoder_table = partial(as_they_are, before_and_after.__doc__, columns=OF_DECODER)
 surgery_decoder = beside(before_and_after, decoder_table, AXES_OF_DECODER, 1, exists=all_or_changed, TOGETHER=True)

@@ -19,7 +19,7 @@ from lab.cells import Cell, Place, Row
 from lab.data import GOLDS, cut, mixed
 from lab.made_up import KINDS, made_up_lists, polluted
 from lab.systems import train_system
-from lab.tables import groups, where
+from lab.tables import about, groups, where
 from mws_hf import WordCounts
 from mws_hf.corpus.counting import count_documents, count_files
 from mws_hf.corpus.word_list import read_word_list
@@ -205,8 +205,9 @@ def table(rows: list[Row]) -> str:
             _intact([row for row in unseen_rows if "rows" not in row]),
         ),
     ]
-    about = (__doc__ or "").split("\n\n", 1)[1].strip()
-    return about + "".join(f"\n\n## {title}\n\n{text}\n\n{body or 'Not measured.'}" for title, text, body in parts)
+    return about(__doc__) + "".join(
+        f"\n\n## {title}\n\n{text}\n\n{body or 'Not measured.'}" for title, text, body in parts
+    )
 
 
 def _interval(row: Row, name: str = "f1", sign: str = "") -> str:

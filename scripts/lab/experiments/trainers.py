@@ -8,21 +8,27 @@ same for encoders: one text file to token ids on disk.
 
 from __future__ import annotations
 
+import os
+import statistics
+import subprocess
 import sys
-from collections.abc import Iterator
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import tokenizers
 
 from lab.cells import Cell, Place, Row, beside
 from lab.data import cut, mixed
-from lab.process import race, timed
 from lab.systems import trained
 from lab.tables import groups
 from mws_hf import EncodedCorpus
 from mws_hf.corpus.counting import count_documents
+from mws_hf.text.markdown import markdown_table
 from mws_hf.text.pattern import DEFAULT_PATTERN
 from mws_hf.tokenizer.opened import open_tokenizer
 
@@ -71,6 +77,44 @@ OURS = {
 TEXTS = {"93.3 MB, 32,000 entries": (93.3, 32_000), "3.0 MB, 8,000 entries": (3.0, 8_000)}
 AXES = {"text": list(TEXTS), "round": range(3), "program": (*OURS, *THEIRS)}
 SHARED = 1
+
+
+def timed(command: Sequence[str]) -> dict[str, Any]:
+    """Wall and processor seconds and peak resident MB of a process; of one that fails, the end of its complaint.
+
+    >>> sorted(timed([sys.executable, "-c", ""]))
+    ['cpu_seconds', 'peak_mb', 'seconds']
+    >>> timed([sys.executable, "-c", "raise SystemExit('no such file')"])
+    {'failed': 'no such file'}
+    """
+    with tempfile.TemporaryFile() as complaints:
+        began = time.perf_counter()
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=complaints)
+        _, status, used = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - began
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            complaints.seek(0)
+            told = complaints.read().decode("utf-8", errors="replace").strip().splitlines()
+            return {"failed": (told or ["no reason given"])[-1][:90]}
+    unit = 1 if sys.platform == "darwin" else 1024
+    cpu = round(used.ru_utime + used.ru_stime, 2)
+    return {"seconds": round(seconds, 2), "cpu_seconds": cpu, "peak_mb": round(used.ru_maxrss * unit / 1e6)}
+
+
+def race(rows: Sequence[Row], header: Sequence[str]) -> str:
+    """Markdown: a row a program, the median seconds of its rounds, and how that compares with the first one's."""
+    lines, first = [], 0.0
+    for (program,), here in groups(rows, "program").items():
+        seconds = [row["seconds"] for row in here if "seconds" in row]
+        if not seconds:
+            lines.append([str(program), here[0]["failed"], ""])
+            continue
+        middle = statistics.median(seconds)
+        first = first or middle
+        lines.append([str(program), f"{middle:.1f}", f"{middle / first:.2f}"])
+    rounds = max(row["round"] for row in rows) + 1
+    return f"Medians of {rounds} rounds, whole processes.\n\n{markdown_table(list(header), lines)}"
 
 
 def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:

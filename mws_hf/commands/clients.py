@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from mws_hf.commands import options
 from mws_hf.commands.options import Argument, Option, Writing
@@ -103,12 +103,13 @@ def _to_byte_level(old: Backend, directory: Path, output: Path, pattern: str | N
 def _to_client(backend: Backend, folder: Path, output: Path, form: Format, name: str) -> tuple[int, str]:
     from mws_hf.text.sample_texts import sample_texts
     from mws_hf.tokenizer.export import MODULE_FILE, write_gguf, write_tiktoken
-    from mws_hf.tokenizer.file import chat_templates, load_settings
+    from mws_hf.tokenizer.file import chat_templates, load_settings, roles_in
     from mws_hf.tokenizer.layout import CONFIG_FILE
 
     if form == "gguf":
         settings = load_settings(folder / CONFIG_FILE)
-        found = write_gguf(backend, _roles(settings), output, sample_texts(), name, chat_templates(folder, settings))
+        roles = {role: token for role, token in roles_in(settings).items() if isinstance(token, str)}
+        found = write_gguf(backend, roles, output, sample_texts(), name, chat_templates(folder, settings))
         reader = "llama-cpp-python"
     else:
         with replaced(output, MODULE_FILE) as stage:
@@ -117,12 +118,6 @@ def _to_client(backend: Backend, folder: Path, output: Path, form: Format, name:
     if found is None:
         return backend.get_vocab_size(), f"not compared, for {reader} is not installed: pip install {reader}"
     return backend.get_vocab_size(), f"{reader} gives the same ids on all {found.texts:,} texts of the sample"
-
-
-def _roles(settings: dict[str, Any]) -> dict[str, str]:
-    """Return role -> special token."""
-    tokens = {role: token.get("content") if isinstance(token, dict) else token for role, token in settings.items()}
-    return {role: token for role, token in tokens.items() if role.endswith("_token") and isinstance(token, str)}
 
 
 def check_command(

@@ -78,7 +78,7 @@ def score_text(source: Any, lines: Iterable[str]) -> TextScores:
     words = tally.words or math.nan
     whole = sum(count for (_, cuts), count in tally.cut_words.items() if not cuts)
     uses = {tally.strings[token]: count for token, count in tally.ids.items()}
-    parts = opened.parts or {}
+    parts = opened.parts
     fallbacks = sum(count for token, count in tally.ids.items() if byte_of(tally.strings[token]) is not None)
     return TextScores(
         bytes=tally.bytes,

@@ -26,7 +26,7 @@ from mws_hf.errors import MwSError
 from mws_hf.text.alphabets import bytes_of, to_byte_level
 from mws_hf.text.special import BYTE_TOKENS
 from mws_hf.tokenizer.backend import check_added
-from mws_hf.tokenizer.file import load_json, load_settings, read_spec
+from mws_hf.tokenizer.file import content_of, load_json, load_settings, read_spec, roles_in
 from mws_hf.tokenizer.ids import renumbered_config
 from mws_hf.tokenizer.layout import CONFIG_FILE, IDS_FILE, TOKENIZER_FILE, Of, files, patterns
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
@@ -91,11 +91,10 @@ def named_tokens(folder: Path) -> set[str]:
     for name in (CONFIG_FILE, "special_tokens_map.json"):
         settings = load_settings(folder / name)
         decoder, extra = settings.get("added_tokens_decoder") or {}, settings.get("extra_special_tokens") or []
-        listed = [token for role, token in settings.items() if role.endswith("_token")]
-        listed += [*decoder.values(), *(extra.values() if isinstance(extra, dict) else extra)]
+        listed = [*roles_in(settings).values(), *decoder.values()]
+        listed += extra.values() if isinstance(extra, dict) else extra
         listed += settings.get("additional_special_tokens") or []
-        contents = (token.get("content") if isinstance(token, Mapping) else token for token in listed)
-        found.update(token for token in contents if isinstance(token, str))
+        found.update(token for token in map(content_of, listed) if isinstance(token, str))
     return found
 
 

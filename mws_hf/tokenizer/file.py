@@ -181,10 +181,20 @@ def open_file(file: str | os.PathLike[str]) -> Tokenizer:
         ) from error
 
 
-def token_of(settings: dict[str, Any], role: str, where: Path) -> str | None:
-    """Return the token of a role, such as ``eos_token``, in a tokenizer_config.json."""
-    token = settings.get(role)
-    token = token.get("content") if isinstance(token, dict) else token
+def content_of(token: Any) -> Any:
+    """Return the text of a token, which a config may describe by an object."""
+    return token.get("content") if isinstance(token, Mapping) else token
+
+
+def roles_in(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the contents of the tokens that settings name by roles, such as ``eos_token``."""
+    found = {role: content_of(token) for role, token in settings.items() if role.endswith("_token")}
+    return {role: token for role, token in found.items() if token is not None and not isinstance(token, bool)}
+
+
+def token_of(settings: Mapping[str, Any], role: str, where: Path) -> str | None:
+    """Return the token of a role in a tokenizer_config.json."""
+    token = roles_in(settings).get(role)
     if token is not None and not isinstance(token, str):
         raise MwSError(f"{where}: its {role} is {type(token).__name__}, not a token; save the tokenizer again")
     return token

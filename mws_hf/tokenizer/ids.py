@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import regex
 from tokenizers import Tokenizer
 
-from mws_hf.tokenizer.file import chat_templates, load_settings
+from mws_hf.tokenizer.file import chat_templates, content_of, load_settings, roles_in
 from mws_hf.tokenizer.layout import CONFIG_FILE, TOKENIZER_FILE
 from mws_hf.tokenizer.spec import Spec
 
@@ -294,27 +294,20 @@ def named_ids(directory: Path, backend: Tokenizer, spec: Spec, settings: Mapping
         stated.append((TOKENIZER_FILE, "padding", padding["pad_token"], padding["pad_id"], mended))
     for key, token in (settings.get("added_tokens_decoder") or {}).items():
         number: Any = int(key) if key.isdecimal() else key
-        stated.append((CONFIG_FILE, "added_tokens_decoder", str(_content(token)), number, "save it again"))
+        stated.append((CONFIG_FILE, "added_tokens_decoder", str(content_of(token)), number, "save it again"))
     for file, field, token, number, advice in stated:
         if backend.token_to_id(token) != number:
             yield _stale(file, field, number, f"of {token!r}, whose id is another", advice)
-    for name, token in settings.items():
-        content = _content(token)
-        if name.endswith("_token") and content is not None and not isinstance(content, bool):
-            if not isinstance(content, str):
-                message = f"{CONFIG_FILE}: {name} is {content!r}, which is no text; write the token there"
-                yield Finding("error", "token-no-text", message)
-            elif backend.token_to_id(content) is None:
-                message = f"{CONFIG_FILE}: {name} {content!r} is no token of {TOKENIZER_FILE}: it would get a new id"
-                yield Finding("error", "token-unknown", message)
+    for name, content in roles_in(settings).items():
+        if not isinstance(content, str):
+            message = f"{CONFIG_FILE}: {name} is {content!r}, which is no text; write the token there"
+            yield Finding("error", "token-no-text", message)
+        elif backend.token_to_id(content) is None:
+            message = f"{CONFIG_FILE}: {name} {content!r} is no token of {TOKENIZER_FILE}: it would get a new id"
+            yield Finding("error", "token-unknown", message)
     for file in ("config.json", "generation_config.json"):
         yield from _model_ids(file, load_settings(directory / file), backend)
     yield from _in_template(directory, settings, backend)
-
-
-def _content(token: Any) -> Any:
-    """Return the text of a token, which a config may describe by an object."""
-    return token.get("content") if isinstance(token, Mapping) else token
 
 
 def _stale(file: str, field: str, number: Any, what: str, advice: str) -> Finding:

@@ -194,25 +194,23 @@ class Opened:
         return self.backend.token_to_id(token) if token else None
 
     @cached_property
-    def parts(self) -> dict[str, tuple[str, str]] | None:
-        """The two tokens that each token's merge joins; None where products are not their parts in a row."""
+    def parts(self) -> dict[str, tuple[str, str]]:
+        """The two tokens that each token's merge joins; empty where products are not their parts in a row."""
         if self._is_slow and not hasattr(self.live, "to_backend"):
-            return None
+            return {}
         if self.spec.kind != "BPE" or self.spec.model.get("continuing_subword_prefix"):
-            return None
+            return {}
         return {left + right: (left, right) for left, right in reversed(self.spec.merges)}
 
     @cached_property
-    def adds_space(self) -> bool:
-        """Whether the tokenizer itself puts a word mark before a text (SentencePiece's dummy prefix)."""
-        return "".join(self.encode(["a"])[0].tokens).startswith(_MARKS)
-
-    @cached_property
     def before(self) -> str:
-        """What is put before a word so that it is cut as inside a sentence: nothing, a space, or a word and a space."""
-        if self.adds_space:
-            return ""
+        """What is put before a word so that it is cut as inside a sentence: nothing, a space, or a word and a space.
+
+        Nothing where the tokenizer itself puts a word mark before a text (SentencePiece's dummy prefix).
+        """
         spaced, bare = (encoded.tokens for encoded in self.encode([" a", "a"]))
+        if "".join(bare).startswith(_MARKS):
+            return ""
         return _BEFORE if spaced == bare else " "
 
     def words(self, words: Sequence[str], isolated: Isolated = "space") -> list[Encoded]:

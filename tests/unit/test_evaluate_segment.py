@@ -110,7 +110,7 @@ def test_a_whole_character_token_sequence_gives_its_own_cuts(built, family):
     """For words of the training text no family needs bytes or unknowns: the pieces are the tokens without marks."""
     tokenizer, word = built[family], "unlocked"
     encoder = open_tokenizer(tokenizer, by_class=True)
-    item = encoder.encode([word if encoder.adds_space else " " + word])[0]
+    item = encoder.encode([" " + word if encoder.before else word])[0]
     stripped = [token.removeprefix("##").removesuffix("</w>").strip("▁Ġ ") for token in item.tokens]
     assert segment_words(tokenizer, [word])[0] == tuple(piece for piece in stripped if piece)
 
@@ -127,14 +127,14 @@ def test_byte_level_pieces_of_characters_are_no_boundaries():
 
 
 def test_dummy_prefix_gets_no_second_space(built):
-    assert open_tokenizer(built["llama_like"], by_class=True).adds_space
+    assert open_tokenizer(built["llama_like"], by_class=True).before == ""
     assert segment_words(built["llama_like"], ["lock", "unlocked", "lockж"]) == [
         ("lock",),
         ("un", "lock", "ed"),
         ("lock", "ж"),
     ]
-    assert open_tokenizer(built["metaspace_unigram"], by_class=True).adds_space
-    assert not open_tokenizer(built["byte_level"], by_class=True).adds_space
+    assert open_tokenizer(built["metaspace_unigram"], by_class=True).before == ""
+    assert open_tokenizer(built["byte_level"], by_class=True).before == " "
 
 
 def test_literal_space_and_byte_fallback(built):

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from mws_hf.corpus import word_list as lexicon
 from mws_hf.corpus.segmentations import FORMATS, GoldWord, detect_format, read_gold
-from mws_hf.corpus.word_list import expand_lemmas, good_dataset_text, lemma_counts, lexicon_counts, lexicon_words
+from mws_hf.corpus.word_list import expand_lemmas, good_dataset_text, lexicon_counts, lexicon_words
 from mws_hf.errors import MwSError
 from mws_hf.evaluate import evaluate, score_text, segment_words
-from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, compiled
+from mws_hf.text.pattern import GPT4_PATTERN, compiled
 from mws_hf.text.sample_texts import NATURAL
 from mws_hf.tokenizer.opened import open_tokenizer
 from tests.examples import thorough
@@ -215,12 +215,6 @@ def test_lemmas_expand_to_the_first_lexeme():
         expand_lemmas(["кот", " "])
 
 
-def test_lemma_counts_space_all_forms_but_the_first():
-    counts = lemma_counts(["кот"], pattern=DEFAULT_PATTERN)
-    assert "кот" in counts.words and " кота" in counts.words and set(counts.counts.tolist()) == {1}
-    assert sum(not word.startswith(" ") for word in counts.words) == 1
-
-
 GOLD = "unlocks\tun lock s\nlocks\tlock s\nundo\tun do\n"
 
 
@@ -246,7 +240,7 @@ def segmenter(tmp_path):
 def test_a_sentence_piece_model_gives_its_own_ids_and_its_text_back(model):
     spm = pytest.importorskip("sentencepiece")
     encoder, processor = open_tokenizer(model), spm.SentencePieceProcessor(model_file=str(model))
-    assert encoder.vocabulary_size == len(processor) and encoder.adds_space
+    assert encoder.vocabulary_size == len(processor) and encoder.before == ""
     for line, encoded in zip(NATURAL, encoder.encode(NATURAL), strict=True):
         assert encoded.ids == processor.encode(line)
         assert encoder.decode([encoded.ids]) == [processor.decode(encoded.ids)]

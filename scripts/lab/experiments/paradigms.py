@@ -91,7 +91,7 @@ def chosen(lexemes: Lexemes, least_forms: int) -> Lexemes:
 
 def cut(encoder: Opened, lexemes: Lexemes) -> dict[str, list[CutForm]]:
     """Every form as it is cut after a space."""
-    prefix = "" if encoder.adds_space else " "
+    prefix = " " if encoder.before else ""
     forms = [prefix + form for each in lexemes.values() for form in each]
     cuts = []
     for item in encoder.encode(forms):

@@ -15,7 +15,6 @@ Then run `python scripts/docs_tables.py`.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import time
 from collections.abc import Mapping, Sequence
@@ -25,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from lab.data import digest_of, reaching
 from lab.systems import UNIGRAM
 from pretrained_card import CARDS, results, sections, write_index
 from pretrained_sources import GOLD, GOLD_SOURCES, NOVELS, WORDS, sources_of, texts_of
@@ -124,14 +124,10 @@ def corpus(group: str, data: Path, share_alike: bool) -> Corpus:
         return Corpus(lexicon_counts("ru"), (), tuple(f" {form}" for form in forms[::LEXICON_EVERY]), 0)
     training, held_out = texts_of(group, data, share_alike)
     held_out = held_out[:: max(1, len(held_out) // HELD_OUT_LINES[False])][: HELD_OUT_LINES[False]]
-    passages, size = [], 0
-    for text in sorted(training, key=lambda text: hashlib.sha256(text.encode()).digest()):
-        passages.append(text.rstrip("\n"))
-        size += len(text.encode())
-        if size >= NGRAM_BYTES:
-            break
+    ordered = sorted(training, key=digest_of)
+    passages = tuple(text.rstrip("\n") for text in reaching(ordered, NGRAM_BYTES))
     total = sum(len(text.encode()) for text in training) / MB
-    return Corpus(count_documents(training), tuple(passages), tuple(held_out), total)
+    return Corpus(count_documents(training), passages, tuple(held_out), total)
 
 
 def held_out_of(config: Config, parts: Mapping[str, Corpus]) -> dict[str, list[str]]:
@@ -144,15 +140,8 @@ def held_out_of(config: Config, parts: Mapping[str, Corpus]) -> dict[str, list[s
 
 def passages_of(parts: Mapping[str, Corpus]) -> list[str]:
     """Text for n-gram models, as much of each group."""
-    taken: list[str] = []
-    for part in parts.values():
-        left = NGRAM_BYTES / len(parts)
-        for text in part.passages:
-            if left <= 0:
-                break
-            taken.append(text)
-            left -= len(text.encode())
-    return taken
+    share = NGRAM_BYTES / len(parts)
+    return [text for part in parts.values() for text in reaching(part.passages, share)]
 
 
 def train(config: Config, parts: Mapping[str, Corpus], directory: Path) -> dict[str, Any]:

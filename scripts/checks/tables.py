@@ -174,18 +174,21 @@ def forms() -> str:
     return markdown_table(["same stem / shared", "default", NAMES[BPE], NAMES[UNIGRAM]], rows)
 
 
+def _seconds(name: str) -> str:
+    """Tabulate the seconds of programs on much and on little text."""
+    found = medians(name)
+    rows = [[program, *(f"{text[program]:.1f}" for text in found.values())] for program in next(iter(found.values()))]
+    return markdown_table(["seconds", *(title.replace(" entries", "") for title in found)], rows)
+
+
 def training() -> str:
-    """Tabulate the seconds of trainers on much and on little text."""
-    found = list(medians("trainers").values())
-    rows = [[name, *(f"{text[name]:.1f}" for text in found)] for name in found[0]]
-    return markdown_table(["seconds", *(title.replace(" entries", "") for title in medians("trainers"))], rows)
+    """Tabulate the seconds of trainers."""
+    return _seconds("trainers")
 
 
 def encoding() -> str:
-    """Tabulate the seconds of encoders on much and on little text."""
-    found = list(medians("encoders").values())
-    rows = [[name, *(f"{text[name]:.1f}" for text in found)] for name in found[0]]
-    return markdown_table(["seconds", *(title for title in medians("encoders"))], rows)
+    """Tabulate the seconds of encoders."""
+    return _seconds("encoders")
 
 
 def mixtures() -> str:

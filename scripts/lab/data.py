@@ -81,14 +81,24 @@ def digest_of(line: str) -> bytes:
 
 def first(lines: list[str], n_bytes: int | None) -> list[str] | None:
     """The first lines of so many bytes; None where there are not twice as many, so that "all" would say the same."""
-    if n_bytes is None:
-        return lines
-    taken = 0
-    for number, line in enumerate(lines):
-        taken += len(line.encode())
-        if taken >= n_bytes:
-            return lines[: number + 1] if sum(len(each.encode()) for each in lines) >= 2 * n_bytes else None
+    if n_bytes is None or sum(len(line.encode()) for line in lines) >= 2 * n_bytes:
+        return lines if n_bytes is None else reaching(lines, n_bytes)
     return None
+
+
+def reaching(lines: Iterable[str], n_bytes: float) -> list[str]:
+    """The first lines that together have so many bytes, or all.
+
+    >>> reaching(["ab", "cd", "e"], 3)
+    ['ab', 'cd']
+    """
+    found = []
+    for line in lines:
+        if n_bytes <= 0:
+            break
+        found.append(line)
+        n_bytes -= len(line.encode())
+    return found
 
 
 def head(lines: Iterable[str], n_bytes: float) -> list[str]:

@@ -58,9 +58,6 @@ SEED = 20261123
 NAMES = {"bpe-byte": "byte-level BPE", UNIGRAM: "SentencePiece Unigram"}
 """The rivals that tables speak of, by the names that people read."""
 
-FIT = ("f1", "f1_without", "granularity", "ridge")
-"""What is kept of a fit to labels."""
-
 
 def train_system(name: str, counts: WordCounts, size: int, directory: Path, **options: Any) -> None:
     """Train a system on word counts and save it.
@@ -98,8 +95,8 @@ def trained(name: str, counts: WordCounts, size: int, folder: Path) -> Path:
 
 def labelled(
     counts: WordCounts, pool: list[GoldWord], numbers: Sequence[int], sizes: Sequence[int]
-) -> Iterator[tuple[int, int, Any, dict[str, float] | None]]:
-    """Morphs learnt with the first so many words of a pool as labels: how many, size, tokenizer, and the labels' fit.
+) -> Iterator[tuple[int, int, Any]]:
+    """Morphs learnt with the first so many words of a pool as labels: how many, size, tokenizer.
 
     All of the pool are in the word list each time, so that tokenizers differ by the labels alone.
     """
@@ -120,12 +117,11 @@ def labelled(
     for n in numbers:
         labels = label_targets(types, pool[:n], graphemes.last) if n else None
         found = np.zeros(len(graphemes.last))
-        found[graphemes.last], refit = calibrated_posteriors(mixture, graphemes.corpus, settings, labelled=labels)
-        fit = None if refit is None else {name: getattr(refit, name) for name in FIT}
+        found[graphemes.last] = calibrated_posteriors(mixture, graphemes.corpus, settings, labelled=labels)[0]
         for size in sizes:
             trainer = MwSTrainer(vocab_size=size, composition=0, show_progress=False)
             learned = trainer.learn(counts, evidence=Evidence(types, found, settings))
-            yield n, size, trainer.backend(learned), fit
+            yield n, size, trainer.backend(learned)
 
 
 _last: list[tuple[WordCounts, Settings, Evidence]] = []

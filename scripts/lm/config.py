@@ -117,16 +117,7 @@ class RunConfig:
             raise MwSError(f"precision={self.precision!r}; give 'fp32' or 'bf16'")
         if self.hidden_size % (2 * self.heads):
             raise MwSError(f"hidden_size={self.hidden_size} must be an even multiple of heads={self.heads}")
-        for name in (
-            "context_bytes",
-            "batch_blocks",
-            "passes",
-            "hidden_size",
-            "layers",
-            "heads",
-            "held_out_bytes",
-            "log_every",
-        ):
+        for name in "context_bytes batch_blocks passes hidden_size layers heads held_out_bytes log_every".split():
             if getattr(self, name) < 1:
                 raise MwSError(f"{name}={getattr(self, name)}: must be at least 1")
 

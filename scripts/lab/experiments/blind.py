@@ -281,10 +281,10 @@ def labelled_roots(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]
     for (number,), own in groups(cells, "fold").items():
         pool = sorted((w for n, part in enumerate(parts) if n != number for w in part), key=lambda w: order_of(w.word))
         rest = parts[number]
-        for n, _, backend, fit in labelled(counts, pool[:1000], [cell["labels"] for cell in own], [SIZE]):
+        for n, _, backend in labelled(counts, pool[:1000], [cell["labels"] for cell in own], [SIZE]):
             found = score(rest, segment_words(backend, [each.word for each in rest]))
             told = {name: getattr(found, name) for name in OF_ROOTS}
-            yield {"labels": n, "fold": number}, {"vocab_size": SIZE, **told, "words": len(rest), "fit": fit}
+            yield {"labels": n, "fold": number}, {"vocab_size": SIZE, **told, "words": len(rest)}
 
 
 def roots_table(rows: list[Row]) -> str:

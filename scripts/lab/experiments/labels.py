@@ -34,10 +34,10 @@ def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
     n_pool = min(max(LABELS), len(order) // 2)
     pool, rest = order[:n_pool], order[n_pool:]
     numbers, sizes = (list(dict.fromkeys(cell[name] for cell in cells)) for name in ("labels", "vocab_size"))
-    for n, size, backend, fit in labelled(counts_of(place.data, language), pool, numbers, sizes):
+    for n, size, backend in labelled(counts_of(place.data, language), pool, numbers, sizes):
         found = score(rest, segment_words(backend, [each.word for each in rest]))
         cell = {"sample": sample, "language": language, "labels": n, "vocab_size": size}
-        yield cell, {**{name: getattr(found, name) for name in TOLD}, "words": len(rest), "fit": fit}
+        yield cell, {**{name: getattr(found, name) for name in TOLD}, "words": len(rest)}
 
 
 def table(rows: list[Row]) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,8 @@ from mws_hf.corpus.word_list import as_word_counts
 from mws_hf.errors import MwSError
 from mws_hf.extend.base import Base, IdMap, Rewritten, open_base
 from mws_hf.extend.new_tokens import ExtensionSettings, LearnedTokens, learn_tokens, pre_tokens, protect
-from mws_hf.extend.spelling import count_ids
+from mws_hf.extend.trim import count_uses, last_merges, prune
+from mws_hf.kernels.arrays import Longs
 from mws_hf.learn.setting_rules import Range, check_range
 from mws_hf.learn.vocabulary import merges_for
 from mws_hf.text.special import BYTE_TOKENS, check_order
@@ -162,16 +163,7 @@ def extend(
         _logger.warning("the corpus gives %d of %d tokens; more text gives more", len(learned.tokens), n_tokens)
     if replace is None:
         return append_tokens(base, learned, Retirement({}, base.merges, []))
-    parts = {base.vocab[part] for pair in learned.merges for part in pair if part in base.vocab}
-    used = set(count_ids(base.pipeline(), replace, base.next_id).nonzero()[0].tolist())
-    retired = retire(base, used | parts, len(learned.tokens))
-    if words := whole_words(base, retired.tokens):
-        _logger.warning(
-            "%d of %d tokens retired are whole words that the texts given do not use, such as %s; where a language is "
-            "to stay as it is, give more text of it",
-            len(words), len(retired.tokens), ", ".join(map(repr, words[-3:])),
-        )  # fmt: skip
-    return append_tokens(base, learned, retired)
+    return append_tokens(base, learned, retire(base, learned, count_uses(base, replace)))
 
 
 def whole_words(base: Base, tokens: Iterable[str]) -> list[str]:
@@ -206,27 +198,22 @@ def append_tokens(base: Base, learned: LearnedTokens, retired: Retirement) -> Ex
     return extension
 
 
-def retire(base: Base, used: Collection[int], wanted: int) -> Retirement:
-    """Choose tokens to retire, products of the latest merges first: neither used nor a part of a token that is used.
+def retire(base: Base, learned: LearnedTokens, uses: Longs) -> Retirement:
+    """Choose as many tokens to retire as were learnt, as `prune` does: unused ones that are no part of any that stays.
 
-    Symbols that no merge makes, byte tokens and added tokens stay. Texts that use only the ids of `used` are encoded as
-    before. Fewer than `wanted` are retired where there are no more.
+    Symbols that no merge makes stay. A text that uses none of those retired is encoded as before. Fewer are retired
+    where there are no more.
     """
-    needed = {*base.added, *BYTE_TOKENS, *(token for token, number in base.vocab.items() if number in used)}
-    ranks = {left + right: rank for rank, (left, right) in reversed(list(enumerate(base.merges)))}
-    grown = True
-    while grown:  # once, where parts are made before wholes
-        grown = False
-        for left, right in reversed(base.merges):
-            if left + right in needed and not needed.issuperset((left, right)):
-                needed.update((left, right))
-                grown = True
-    spare = sorted((token for token in ranks if token not in needed), key=lambda token: -ranks[token])
-    gone = {token for token in spare[:wanted] if token in base.vocab}
-    merges = [pair for pair in base.merges if not gone.intersection((*pair, pair[0] + pair[1]))]
-    while orphans := set(spare) - gone - {left + right for left, right in merges}:
-        gone |= orphans
-        merges = [pair for pair in merges if not gone.intersection(pair)]
-    remaining = set(merges)
-    dropped = [pair for pair in base.merges if pair not in remaining]
-    return Retirement(dict(sorted(((t, base.vocab[t]) for t in gone), key=lambda item: item[1])), merges, dropped)
+    made = last_merges(base).keys() - base.added - set(BYTE_TOKENS) - {part for pair in learned.merges for part in pair}
+    remaining = prune(base, uses, base.vocab.keys() - made, len(base.vocab) - len(learned.tokens), 1)
+    gone = {token: base.vocab[token] for token in sorted(base.vocab.keys() - remaining, key=base.vocab.__getitem__)}
+    if words := whole_words(base, gone):
+        _logger.warning(
+            "%d of %d tokens retired are whole words that the texts given do not use, such as %s; where a language is "
+            "to stay as it is, give more text of it",
+            len(words), len(gone), ", ".join(map(repr, words[-3:])),
+        )  # fmt: skip
+    kept = [pair for pair in base.merges if remaining.issuperset((*pair, "".join(pair)))]
+    staying = set(kept)
+    dropped = [pair for pair in base.merges if pair not in staying]
+    return Retirement(gone, kept, dropped)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import heapq
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -112,7 +112,7 @@ def trim(
     base = open_base(tokenizer)
     uses = texts if isinstance(texts, np.ndarray) else count_uses(base, texts)
     pinned = _pinned(base, keep)
-    remaining = _prune(base, uses, pinned, keep_size, min_count)
+    remaining = prune(base, uses, pinned, keep_size, min_count)
     ids: dict[int, int | None] = dict.fromkeys(range(base.next_id))
     ids.update({number: place for place, number in enumerate(sorted(base.vocab[token] for token in remaining))})
     spec = renumbered_tokenizer(base.spec, ids)
@@ -173,10 +173,11 @@ def named_entry(base: Base, text: str) -> str:
     raise MwSError(f"{text!r} is no entry of the tokenizer; a space before a word is part of its entry")
 
 
-def _prune(
-    base: Base, uses: Longs, pinned: Mapping[str, Reason], keep_size: int | None, min_count: int | None
-) -> set[str]:
-    """Choose the entries that stay: leaves of the merges go, least used first; ties: largest id first."""
+def prune(base: Base, uses: Longs, pinned: Collection[str], keep_size: int | None, min_count: int | None) -> set[str]:
+    """Choose the entries that stay: leaves of the merges go, least used first; ties: largest id first.
+
+    Given both, no entry of `min_count` uses goes, and fewer than asked for where there are no more.
+    """
     parts = {token: pair for token, pair in last_merges(base).items() if token in base.vocab}
     remaining = set(base.vocab)
     wholes = Counter(part for pair in parts.values() for part in set(pair))
@@ -189,7 +190,8 @@ def _prune(
 
     leaves = [entry(token) for token in remaining if not wholes[token] and token not in pinned]
     heapq.heapify(leaves)
-    while leaves and (leaves[0][0] < min_count if min_count is not None else len(remaining) > (keep_size or 0)):
+    least = -1 if keep_size is None else keep_size
+    while leaves and len(remaining) > least and (min_count is None or leaves[0][0] < min_count):
         count, token = counts[leaves[0][2]], heapq.heappop(leaves)[2]
         remaining.remove(token)
         for part in parts.get(token, ()):
@@ -198,7 +200,7 @@ def _prune(
             wholes[part] -= 1
             if not wholes[part] and part not in pinned:
                 heapq.heappush(leaves, entry(part))
-    if keep_size is not None and len(remaining) > keep_size:
+    if min_count is None and len(remaining) > least:
         raise SettingError(
             "keep_size",
             keep_size,

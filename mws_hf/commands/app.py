@@ -196,7 +196,7 @@ def _add_option(group: Any, parameter: inspect.Parameter, declared: Any) -> None
     kind, many = _kind_of(parameter)
     required = parameter.default is inspect.Parameter.empty
     default = None if required else parameter.default
-    names = list(declared.names) or [f"--{parameter.name.replace('_', '-')}"]
+    names = declared.names.split() or [f"--{parameter.name.replace('_', '-')}"]
     about = declared.help.replace("%", "%%")
     more: dict[str, Any] = {"dest": parameter.name, "required": required}
     if kind is bool:

@@ -20,7 +20,7 @@ Format = Literal["notebook", "gguf", "tiktoken", "byte-level"]
 
 def export(
     tokenizer: options.Tokenizer,
-    output: Annotated[Path, Option("--output", "-o", help="What to write: a file for gguf, else a folder.")],
+    output: Annotated[Path, Option("--output -o", help="What to write: a file for gguf, else a folder.")],
     *,
     form: Annotated[
         Format,
@@ -179,7 +179,7 @@ def check_command(
 def pretrained_command(
     name: Annotated[str | None, Argument(help="The tokenizer to write [default: list all].")] = None,
     output: Annotated[
-        Path | None, Option("--output", "-o", help="The folder to write [default: NAME, in this folder].")
+        Path | None, Option("--output -o", help="The folder to write [default: NAME, in this folder].")
     ] = None,
     *,
     writing: Writing,

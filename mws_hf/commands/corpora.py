@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def count_command(
     words: Words,
-    output: Annotated[Path, Option("--output", "-o", help="The counts file to write (Parquet).")],
+    output: Annotated[Path, Option("--output -o", help="The counts file to write (Parquet).")],
     *,
     pattern: options.Pattern = None,
     digits: options.Digits = None,
@@ -73,7 +73,7 @@ def count_command(
 def encode_command(
     tokenizer: options.Tokenizer,
     corpus: Annotated[list[str], Argument(help=f"{options.INPUTS}.")],
-    output: Annotated[Path, Option("--output", "-o", help="The directory to write.")],
+    output: Annotated[Path, Option("--output -o", help="The directory to write.")],
     *,
     document: Annotated[str, Option(help="What a document is in text files: line or file.")] = "line",
     separator: Annotated[

@@ -255,7 +255,7 @@ def _name_of_base(base: str) -> str:
 def transplant_command(
     model: Annotated[str, Argument(help="Directory of a causal model with its tokenizer, or a Hub name.")],
     tokenizer: Annotated[str, Argument(help="Directory of the new tokenizer, or a Hub name.")],
-    output: Annotated[Path, Option("--output", "-o", help="The model directory to write.")],
+    output: Annotated[Path, Option("--output -o", help="The model directory to write.")],
     *,
     init: Annotated[
         Literal["mean", "quiet"],

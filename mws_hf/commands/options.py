@@ -6,16 +6,19 @@ import inspect
 import os
 import re
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_type_hints
 
 from mws_hf.corpus.files import Reading
 from mws_hf.errors import MwSError
 from mws_hf.learn.settings import SETTINGS, Settings
 
+T = TypeVar("T")
 
+
+@dataclass(frozen=True)
 class Option:
     """An option, as the annotation of a command's parameter declares it.
 
@@ -24,17 +27,12 @@ class Option:
     the help where that is not the one of its group.
     """
 
-    def __init__(
-        self,
-        *names: str,
-        help: str = "",
-        metavar: str | None = None,
-        least: int | None = None,
-        read: Callable[[str], Any] | None = None,
-        title: str = "",
-    ) -> None:
-        self.title = title
-        self.names, self.help, self.metavar, self.least, self.read = names, help, metavar, least, read
+    names: str = ""
+    help: str = ""
+    metavar: str | None = None
+    least: int | None = None
+    read: Callable[[str], Any] | None = None
+    title: str = ""
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,7 @@ Tokenizers = Annotated[
     ),
 ]
 Base = Annotated[str, Argument(help="A directory with a BPE tokenizer.json, or a Hub name.")]
-Directory = Annotated[Path, Option("--output", "-o", help="The tokenizer directory to write.")]
+Directory = Annotated[Path, Option("--output -o", help="The tokenizer directory to write.")]
 Lexicon = Annotated[
     str | None,
     Option(metavar="ru|uk", help="All word forms of a pymorphy3 dictionary: 'ru' (3.05 million) or 'uk'."),
@@ -155,11 +153,11 @@ Pattern = Annotated[str | None, setting("pattern")]
 Digits = Annotated[str | None, setting("digits")]
 Normalization = Annotated[str | None, setting("normalization")]
 _AS_TYPED: dict[str, Any] = {
-    "composition": float | None,
-    **dict.fromkeys(("special_tokens", "labels", "weights"), list[str] | None),
-    **dict.fromkeys(("tokens", "keep_apart"), Path | None),
-    "alphabet": bool | None,
-    "criterion": str,
+    **dict.fromkeys(("special_tokens", "labels", "weights"), list[str]),
+    **dict.fromkeys(("tokens", "keep_apart"), Path),
+    **dict.fromkeys(("criterion", "digits"), str),
+    "composition": float,
+    "alphabet": bool,
 }
 """Settings that are typed otherwise than a program gives them."""
 
@@ -169,23 +167,19 @@ def takes_settings(command: Callable[..., None]) -> Callable[..., None]:
     own = inspect.signature(command, eval_str=True).parameters.values()
     parameters = [each for each in own if each.kind is not inspect.Parameter.VAR_KEYWORD]
     hints = get_type_hints(Settings)
-    ready = {"pattern": Pattern, "digits": Digits, "normalization": Normalization}
-    for each in fields(Settings):
-        described = SETTINGS[each.name]
+    for name, described in SETTINGS.items():
         if described.option is not None:
-            default = None if described.default or each.default is MISSING else each.default
-            kind = _AS_TYPED.get(each.name, hints[each.name])
-            kind = kind if default is not None else kind | None
-            annotation = ready.get(each.name) or Annotated[kind, setting(each.name)]
-            found = inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+            default = None if described.default else getattr(Settings, name, None)
+            kind = _AS_TYPED.get(name, hints[name])
+            annotation: Any = Annotated[kind, setting(name)]
+            found = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
             parameters.append(found)
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {each.name: each.annotation for each in parameters}
     return command
 
 
 Workers = Annotated[int | None, Option(least=1, help="Threads [default: all cores].")]
-Quiet = Annotated[bool, Option("--quiet", "-q", help="No progress bars, no notes.")]
+Quiet = Annotated[bool, Option("--quiet -q", help="No progress bars, no notes.")]
 Json = Annotated[bool, Option("--json", help="The result as JSON, for programs.")]
 
 
@@ -233,39 +227,25 @@ def group_of(name: str) -> tuple[str, str]:
         raise MwSError(f"{name}: {error}{advice}") from error
 
 
-def parse_weights(texts: list[str] | None) -> dict[str, float]:
-    """Read the values of --weight: group=number each.
-
-    >>> parse_weights(["ru=2", "en=.5"])
-    {'ru': 2.0, 'en': 0.5}
-    """
-    weights: dict[str, float] = {}
-    for text in texts or []:
-        group, _, number = text.partition("=")
-        try:
-            weight = float(number)
-        except ValueError:
-            raise MwSError(f"--weight {text!r}: give a group and a number, such as ru=2") from None
-        if group in weights:
-            raise MwSError(f"--weight {text!r}: group {group!r} has a weight already")
-        weights[group] = weight
-    return weights
-
-
-def parse_labels(texts: list[str] | None) -> Path | dict[str, Path] | None:
-    """Read the values of --labels: one file, or GROUP=FILE each.
-
-    >>> parse_labels(["a.tsv", "eng=b.tsv"])
-    Traceback (most recent call last):
-        ...
-    mws_hf.errors.MwSError: --labels a.tsv: stands beside others; give one file, or a group for each (GROUP=FILE)
-    """
-    found: dict[str, Path] = {}
-    for text in texts or []:
-        group, file = group_of(text)
-        if not group and len(texts or []) > 1:
-            raise MwSError(f"--labels {text}: stands beside others; give one file, or a group for each (GROUP=FILE)")
+def by_group(option: str, texts: list[str], split: Callable[[str], tuple[str, T]]) -> dict[str, T]:
+    """Read the values of an option that is given for each group once."""
+    found: dict[str, T] = {}
+    for text in texts:
+        group, value = split(text)
         if group in found:
-            raise MwSError(f"--labels {text}: group {group!r} has labels already")
-        found[group] = Path(file)
-    return found.get("", found or None)
+            raise MwSError(f"{option} {text}: group {group!r} has one already")
+        found[group] = value
+    return found
+
+
+def weight_of(text: str) -> tuple[str, float]:
+    """Read a value of --weight: group=number.
+
+    >>> weight_of("ru=.5")
+    ('ru', 0.5)
+    """
+    group, _, number = text.partition("=")
+    try:
+        return group, float(number)
+    except ValueError:
+        raise MwSError(f"--weight {text!r}: give a group and a number, such as ru=2") from None

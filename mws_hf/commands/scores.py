@@ -109,7 +109,7 @@ def _sizes(text: str) -> list[int]:
 
 
 def compare_command(
-    output: Annotated[Path, Option("--output", "-o", help="Folder for results, the picture and the tokenizers.")],
+    output: Annotated[Path, Option("--output -o", help="Folder for results, the picture and the tokenizers.")],
     vocab_size: Annotated[list[list[int]], Option(metavar="SIZES", read=_sizes, help="Sizes: 8k,32k or repeated.")],
     corpus: Annotated[list[str], Argument(metavar="CORPUS...", help=f"{options.INPUTS}, or counts from `mws count`.")],
     *,
@@ -173,7 +173,7 @@ def compare_command(
 
 def report(
     directories: options.Tokenizers,
-    output: Annotated[Path, Option("--output", "-o", help="The page to write, such as report.html.")],
+    output: Annotated[Path, Option("--output -o", help="The page to write, such as report.html.")],
     *,
     gold: options.GoldFiles = None,
     text: Annotated[

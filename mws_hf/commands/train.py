@@ -16,9 +16,9 @@ from mws_hf.commands.options import Writing
 from mws_hf.commands.outputs import claim_folder, counted, replaced, save_card, tell
 from mws_hf.commands.sources import Words, entries_in
 from mws_hf.corpus.files import Reading
+from mws_hf.errors import MwSError
 from mws_hf.learn.settings import DEFAULT_GRANULARITY
 from mws_hf.text.pattern import WORD_PATTERN, named
-from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS
 
 if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts
@@ -88,15 +88,24 @@ def _typed_settings(given: Mapping[str, Any], reading: Reading) -> dict[str, Any
     """Read the settings as they are typed; files are opened."""
     from mws_hf.learn.words import Apart
 
-    in_bytes = given["alphabet"]
+    typed = {name: value for name, value in given.items() if value is not None}
+    if "alphabet" in typed:
+        typed["alphabet"] = "bytes" if typed["alphabet"] else "characters"
+    given_labels = typed.get("labels", [])
+
+    def file_of(text: str) -> tuple[str, str]:
+        group, file = options.group_of(text)
+        if not group and len(given_labels) > 1:
+            raise MwSError(f"--labels {text}: stands beside others; give one file, or a group for each (GROUP=FILE)")
+        return group, file
+
+    labels = options.by_group("--labels", given_labels, file_of)
     return {
-        **given,
-        "alphabet": None if in_bytes is None else "bytes" if in_bytes else "characters",
-        "special_tokens": given["special_tokens"] or DEFAULT_SPECIAL_TOKENS,
+        **typed,
         "tokens": entries_in(given["tokens"], reading),
         "keep_apart": entries_in(given["keep_apart"], reading, lambda entry: Apart.of([entry])),
-        "weights": options.parse_weights(given["weights"]),
-        "labels": options.parse_labels(given["labels"]),
+        "weights": options.by_group("--weight", typed.get("weights", []), options.weight_of),
+        "labels": labels.get("", labels or ()),
     }
 
 

@@ -285,7 +285,7 @@ def test_files_and_commands_take_labels_by_group(tmp_path: Path, mixture: dict[s
     for more, message in (
         (["--labels", str(tmp_path / "one.tsv")], "labels of one language beside 2 groups"),
         (["--labels", f"fin={tmp_path}/one.tsv"], "labels for group 'fin', which is not there"),
-        (labels[:2] * 2, "has labels already"),
+        (labels[:2] * 2, "has one already"),
         (["--labels", "a.tsv", "--labels", "b.tsv"], "stands beside others"),
     ):
         done = mws(*given, *more)

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 class FakeHub(ThreadingHTTPServer):
     """Repositories by name, each a mapping from path to content; other branches are called ``user/repo@branch``.
 
-    A commit with create_pr goes to the branch ``refs/pr/1``. Files in `broken` are answered with status 500.
+    A commit with create_pr goes to the branch ``refs/pr/1``. Files in `broken` are answered with status 403, which nobody asks again.
     """
 
     def __init__(self) -> None:
@@ -105,7 +105,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def file(self, repository: str, name: str) -> None:
         if f"{repository.partition('@')[0]}/{name}" in self.server.broken:
-            return self.answer(500)
+            return self.answer(403)
         content = self.server.repositories.get(repository, {}).get(name)
         if content is None:
             absent = "RevisionNotFound" if "@" in repository else "RepoNotFound"

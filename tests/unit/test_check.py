@@ -289,8 +289,9 @@ def test_beside_a_model_of_every_type_ids_are_equal_or_check_says_what_happens(b
     texts = [*NATURAL[:6], "e\u0301 и\u0306", "  a  b"]
     expected = [each.ids for each in tokenizer.backend_tokenizer.encode_batch(texts)]
     wrong = getattr(mapped, "MODELS_WITH_INCORRECT_HUB_TOKENIZER_CLASS", ())
-    types, unread, differing = {*mapped.TOKENIZER_MAPPING_NAMES, *CONFIG_MAPPING, *wrong}, [], []
-    for kind in sorted(types):
+    classes = mapped.TOKENIZER_MAPPING_NAMES
+    types, unread, differing = sorted({*classes, *CONFIG_MAPPING, *wrong}), [], []
+    for kind in {kind if kind in wrong else str(classes.get(kind)): kind for kind in types}.values():  # one a class
         (tmp_path / "config.json").write_text(json.dumps({"model_type": kind}))
         try:
             loaded = AutoTokenizer.from_pretrained(tmp_path, local_files_only=True, trust_remote_code=False)

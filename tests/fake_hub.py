@@ -3,17 +3,20 @@
 import base64
 import hashlib
 import json
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 
 class FakeHub(ThreadingHTTPServer):
     """Repositories by name, each a mapping from path to content; other branches are called ``user/repo@branch``.
 
-    A commit with create_pr goes to the branch ``refs/pr/1``. Files in `broken` are answered with status 403, which nobody asks again.
+    A commit with create_pr goes to the branch ``refs/pr/1``. Files in `broken` are answered with
+    status 403, which nobody asks again.
     """
 
     def __init__(self) -> None:
@@ -23,6 +26,12 @@ class FakeHub(ThreadingHTTPServer):
         self.messages: list[str] = []
         self.requests: list[str] = []
         self.broken: set[str] = set()
+
+    def environment(self, home: Path) -> dict[str, str]:
+        """The environment of a process for which this is the Hub, and `home` the cache."""
+        usual = {key: value for key, value in os.environ.items() if not key.upper().startswith(("HF_", "HTTP"))}
+        own = {"HF_ENDPOINT": self.address, "HF_HOME": str(home), "HF_TOKEN": "hf_" + "x" * 34}
+        return usual | own | {"NO_PROXY": "127.0.0.1", "HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
 
     @property
     def address(self) -> str:

@@ -17,8 +17,9 @@ from mws_hf.atomic import output_lock
 from mws_hf.errors import MwSError
 from tests.encode_cases import EOS, make_backend, random_merges, rust_ids, save_directory
 from tests.examples import examples, thorough
-from tests.in_process import invoke
-from tests.processes import files_of, mws, one_line, start, tree, wait_for
+from tests.in_process import mws
+from tests.processes import files_of, one_line, start, tree, wait_for
+from tests.processes import mws as process
 
 BACKEND = make_backend(random_merges(6, 150))
 LINES = [f"абв {k} гдаб ab’c\n" for k in range(300)]
@@ -38,16 +39,14 @@ def finished(tmp_path):
     return tmp_path
 
 
-def encode(home, *arguments, **options):
-    return mws("encode", home / "tok", *arguments, "-o", home / "out", **options)
+def encode(home, *arguments, run=mws, **options):
+    return run("encode", home / "tok", *arguments, "-o", home / "out", **options)
 
 
 def error_of(home, *arguments):
-    """The error of a command run in this process, which is much faster; `commands.entry` prints it as one line."""
-    arguments = ["encode", str(home / "tok"), *map(str, arguments), "-o", str(home / "out")]
-    error = invoke(arguments).exception
-    assert isinstance(error, MwSError) and "\n" not in str(error)
-    return str(error)
+    done = encode(home, *arguments)
+    assert one_line(done)
+    return done.stderr
 
 
 def files(home):
@@ -277,11 +276,11 @@ def first_shard(home):
 
 def fed(home):
     """`mws encode` of standard input that has written a shard and waits for more text."""
-    process = start("encode", home / "tok", "-", "-o", home / "out", "--shard-size", SHARD, "--workers", 1)
-    process.stdin.write(BIG)
-    process.stdin.flush()
-    wait_for(first_shard(home), process)
-    return process
+    running = start("encode", home / "tok", "-", "-o", home / "out", "--shard-size", SHARD, "--workers", 1)
+    running.stdin.write(BIG)
+    running.stdin.flush()
+    wait_for(first_shard(home), running)
+    return running
 
 
 def whole_and_interrupted(home):
@@ -310,14 +309,14 @@ def test_kill_9_in_the_middle_and_the_same_command_again(tmp_path):
 
 def test_kill_9_in_a_replacement_keeps_the_old_corpus(finished):
     before = tree(finished / "out")
-    process = start(
+    running = start(
         "encode", finished / "tok", "-", "-o", finished / "out", "--shard-size", SHARD, "--force", "--workers", 1
     )
-    process.stdin.write(BIG)
-    process.stdin.flush()
-    wait_for((finished / "out" / ".replacement" / "shard-00000.arrow").exists, process)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
+    running.stdin.write(BIG)
+    running.stdin.flush()
+    wait_for((finished / "out" / ".replacement" / "shard-00000.arrow").exists, running)
+    running.send_signal(signal.SIGKILL)
+    running.communicate()
     assert {name: tree(finished / "out")[name] for name in before} == before
     EncodedCorpus.open(finished / "out")
     (finished / "big.txt").write_bytes(BIG)
@@ -330,10 +329,10 @@ def test_kill_9_in_a_replacement_keeps_the_old_corpus(finished):
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_ctrl_c_and_sigterm_say_that_the_same_command_resumes(tmp_path, number, code):
     save_directory(BACKEND, tmp_path / "tok")
-    process = fed(tmp_path)
-    process.send_signal(number)
-    output, errors = process.communicate(timeout=60)
-    assert (process.returncode, output) == (code, b"")
+    running = fed(tmp_path)
+    running.send_signal(number)
+    output, errors = running.communicate(timeout=60)
+    assert (running.returncode, output) == (code, b"")
     assert b"the same command goes on" in errors and b"Traceback" not in errors and b"\n" not in errors.strip()
     assert sorted(os.listdir(tmp_path)) == ["out", "tok"]
 
@@ -355,31 +354,14 @@ def test_a_second_run_into_the_same_directory_is_refused_at_once(tmp_path):
     assert out == undisturbed
 
 
-def test_two_runs_at_once_never_mix(tmp_path):
-    save_directory(BACKEND, tmp_path / "tok")
-    texts = {}
-    for name in ("a", "b"):
-        texts[name] = MEGABYTE * 6 if name == "a" else MEGABYTE[::-1].decode("utf-8", "replace").encode() * 5
-        (tmp_path / f"{name}.txt").write_bytes(texts[name])
-        encode_corpus(tmp_path / "tok", tmp_path / f"{name}.txt", tmp_path / name, shard_size=SHARD)
-    made = {name: {n: row[0] for n, row in tree(tmp_path / name).items()} for name in texts}
-    arguments = ("-o", tmp_path / "out", "--shard-size", SHARD)
-    both = [start("encode", tmp_path / "tok", tmp_path / f"{name}.txt", *arguments) for name in texts]
-    errors = [process.communicate(timeout=120)[1].decode() for process in both]
-    codes = [process.returncode for process in both]
-    assert sorted(codes) == [0, 2], errors
-    assert errors[codes.index(2)].count("\n") == 1
-    assert {n: row[0] for n, row in tree(tmp_path / "out").items()} == made["ab"[codes.index(0)]]
-
-
 def test_a_full_disk_is_one_line_and_the_run_can_go_on(finished):
     (finished / "big.txt").write_bytes(MEGABYTE)
     before = tree(finished / "out")
-    done = encode(finished, finished / "big.txt", "--force", preexec_fn=files_of(30_000))
+    done = encode(finished, finished / "big.txt", "--force", run=process, preexec_fn=files_of(30_000))
     assert one_line(done) and "cannot be written" in done.stderr and "File too large" in done.stderr, done.stderr
     assert {name: tree(finished / "out")[name] for name in before} == before
     arguments = ("encode", finished / "tok", finished / "big.txt", "-o", finished / "new")
-    done = mws(*arguments, preexec_fn=files_of(30_000))
+    done = process(*arguments, preexec_fn=files_of(30_000))
     assert one_line(done) and "File too large" in done.stderr
     assert [path.name for path in (finished / "new").iterdir()] == ["corpus.json"]
     with pytest.raises(MwSError, match="interrupted"):
@@ -389,7 +371,7 @@ def test_a_full_disk_is_one_line_and_the_run_can_go_on(finished):
 
 def test_the_lock_of_a_library_call_is_the_same(finished):
     with output_lock(finished / "out"):
-        done = encode(finished, finished / "text.txt")
+        done = encode(finished, finished / "text.txt", run=process)
         with ThreadPoolExecutor() as pool, pytest.raises(MwSError, match="another run"):
             pool.submit(encode_corpus, BACKEND, iter(LINES), finished / "out").result()
     assert one_line(done) and "another run" in done.stderr

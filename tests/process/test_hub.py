@@ -1,7 +1,6 @@
 """Pushing to and loading from the Hub by name, against a server on the loopback interface."""
 
 import json
-import os
 import subprocess
 import sys
 
@@ -15,11 +14,10 @@ def test_push_and_load_by_name(tmp_path):
         hub.repositories["user/by-hand"] = {"README.md": b"# Mine\n"}
         hub.repositories["user/unknown"] = {"README.md": b"# Mine too\n"}
         hub.broken.add("user/unknown/README.md")
-        environment = {key: value for key, value in os.environ.items() if not key.upper().startswith(("HF_", "HTTP"))}
-        environment |= {"HF_ENDPOINT": hub.address, "HF_TOKEN": "hf_" + "x" * 34, "HF_HOME": str(tmp_path / "home")}
-        environment |= {"NO_PROXY": "127.0.0.1", "HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
         command = [sys.executable, "-m", "tests.hub_child", str(tmp_path)]
-        child = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, check=False)
+        child = subprocess.run(
+            command, capture_output=True, text=True, cwd=ROOT, env=hub.environment(tmp_path / "home"), check=False
+        )
         assert child.returncode == 0, child.stderr[-4000:] + "\n".join(hub.requests[-20:])
     for name in ("user/pushed", "user/saved", "user/slow", "user/again"):
         files = hub.repositories[name]

@@ -116,9 +116,6 @@ def test_hub_names_serve_every_command(tmp_path: Path):
     with running_hub() as hub:
         weights = {"model.safetensors": b"never asked for"}
         hub.repositories |= {"user/small": files | weights, "gpt2": files, "user/empty": {"README.md": b"nothing"}}
-        environment = {key: value for key, value in os.environ.items() if not key.upper().startswith(("HF_", "HTTP"))}
-        environment |= {"HF_ENDPOINT": hub.address, "HF_HOME": str(tmp_path / "home"), "NO_PROXY": "127.0.0.1"}
-        environment |= {"HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
         opening = commands_that_open("user/small", tmp_path)
         both = ["evaluate", "gpt2", f"mine={tmp_path / 'small'}", "--text", str(tmp_path / "text.txt")]
         refused = [["check", "user/small", "--repair"], ["segment", "user/absent", "a"]]
@@ -126,7 +123,7 @@ def test_hub_names_serve_every_command(tmp_path: Path):
         done = subprocess.run(
             [sys.executable, "-m", "tests.hub_commands_child"],
             input="".join(json.dumps(command) + "\n" for command in commands),
-            **{"capture_output": True, "text": True, "env": environment, "cwd": ROOT},
+            **{"capture_output": True, "text": True, "env": hub.environment(tmp_path / "home"), "cwd": ROOT},
         )
     results = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
     assert len(results) == len(commands), done.stderr[-3000:]
@@ -155,8 +152,8 @@ def test_the_record_of_a_tokenizer_on_the_hub_is_found_in_its_subfolder(tmp_path
     with running_hub() as hub:
         files = {f"inside/{path.name}": path.read_bytes() for path in (tmp_path / "ours").iterdir()}
         hub.repositories["user/ours"] = files
-        environment = {**os.environ, "HF_ENDPOINT": hub.address, "HF_HOME": str(tmp_path / "home")}
-        environment = {key: value for key, value in environment.items() if "OFFLINE" not in key}
         command = [sys.executable, "-c", EXPLAIN]
-        done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path)
+        done = subprocess.run(
+            command, capture_output=True, text=True, env=hub.environment(tmp_path / "home"), cwd=tmp_path
+        )
     assert done.returncode == 0, done.stderr[-2000:]

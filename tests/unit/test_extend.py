@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
-import subprocess
-import sys
 from functools import cache
 from itertools import product
 
@@ -33,7 +30,6 @@ from mws_hf.extend.new_tokens import (
 from mws_hf.text.alphabets import bytes_of
 from mws_hf.text.pattern import LLAMA3_PATTERN
 from mws_hf.text.special import BYTE_TOKENS
-from tests.fake_hub import running_hub
 from tests.in_process import mws
 from tests.small_bases import (
     BASES,
@@ -362,32 +358,6 @@ def test_the_command_refuses_in_one_line(folder):
         assert not (folder / "x").exists()
     done = mws("extend", folder / "base", folder / "ru.txt", "--add", 20, "-o", folder / "base")
     assert done.returncode == 2 and "written over" in done.stderr
-
-
-def test_the_base_may_be_a_hub_name(folder, tmp_path):
-    with running_hub() as hub:
-        hub.repositories["user/base"] = {file.name: file.read_bytes() for file in (folder / "base").iterdir()}
-        environment = {key: value for key, value in os.environ.items() if not key.upper().startswith(("HF_", "HTTP"))}
-        environment |= {"HF_ENDPOINT": hub.address, "HF_HOME": str(tmp_path / "home"), "NO_PROXY": "127.0.0.1"}
-        code = "from mws_hf.commands.entry import main; main()"
-        arguments = ["extend", "user/base", folder / "ru.txt", "--add", 20, "--quiet", "-o", tmp_path / "out"]
-        command = [sys.executable, "-c", code, *map(str, arguments)]
-        done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", env=environment, check=False)
-        assert done.returncode == 0, done.stderr
-        command[command.index("user/base")] = "user/absent"
-        command[-1] = str(tmp_path / "none")
-        absent = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", env=environment, check=False)
-    assert absent.returncode == 2 and absent.stderr.count("\n") == 1 and "user/absent" in absent.stderr
-    local = extend(folder / "base", read_base_counts(folder), 20)
-    assert open_base(tmp_path / "out").vocab.keys() == local.tokenizer.get_vocab().keys()
-    config = "tokenizer_config.json"
-    assert (tmp_path / "out" / config).read_bytes() == (folder / "base" / config).read_bytes()
-
-
-def read_base_counts(folder):
-    """Words of the corpus as the command counts them: without the lines it holds out."""
-    lines = (folder / "ru.txt").read_text(encoding="utf-8").splitlines(keepends=True)
-    return count_documents([line for number, line in enumerate(lines, 1) if number % 50], workers=1)
 
 
 def changed(kind: str, texts: list[str], protected: tuple[str, ...] = ()) -> int:

@@ -11,7 +11,6 @@ from tokenizers import AddedToken, Tokenizer, processors
 
 from mws_hf.errors import MwSError
 from mws_hf.extend.extension import extend
-from mws_hf.extend.trim import trim
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 from mws_hf.tokenizer.backend import build_backend, tokenizer_tables
 from mws_hf.tokenizer.check import check
@@ -216,15 +215,6 @@ def test_a_class_that_normalizes_is_an_error_only_where_the_file_does_not(normal
     assert levels["replaced"] == ("warning" if normalizer else "error")
 
 
-def test_trimming_by_texts_without_a_token_is_refused(tmp_path):
-    base = save(llama3_like(), tmp_path / "base")
-    (tmp_path / "blank.txt").write_text("", encoding="utf-8")
-    done = mws("trim", base, "--text", tmp_path / "blank.txt", "--min-count", "1", "-o", tmp_path / "small")
-    assert done.returncode != 0 and "error" in done.stderr and not (tmp_path / "small").exists()
-    with pytest.raises(MwSError, match="hold no token"):
-        trim(llama3_like(), [], min_count=1)
-
-
 def test_records_of_the_old_tokenizer_stay_behind(tmp_path):
     pytest.importorskip("torch")
     from transformers import LlamaConfig, LlamaForCausalLM
@@ -240,12 +230,3 @@ def test_records_of_the_old_tokenizer_stay_behind(tmp_path):
     assert "other-record" not in {finding.trap for finding in check(tmp_path / "model").findings}
     card = tmp_path / "model" / "README.md"
     assert not card.exists() or "300" not in card.read_text(encoding="utf-8")
-
-
-def test_a_pattern_is_named_in_messages():
-    from mws_hf import WordCounts
-    from mws_hf.text.pattern import literal_pattern
-
-    counts = [WordCounts.from_mapping({" a": 1}, pattern=literal_pattern(name)) for name in ("llama3", "words")]
-    with pytest.raises(MwSError, match=r"pattern llama3 and .* pattern words and"):
-        counts[0].merge(counts[1])

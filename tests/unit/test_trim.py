@@ -143,16 +143,8 @@ def folder(tmp_path_factory):
 
 
 def test_the_command_writes_ids_report_and_card(folder):
-    arguments = [
-        "trim",
-        folder / "base",
-        "--text",
-        folder / "code.txt",
-        "--min-count",
-        3,
-        "--keep",
-        folder / "keep.txt",
-    ]
+    given = ("--text", folder / "code.txt", "--min-count", 3, "--keep", folder / "keep.txt")
+    arguments = ["trim", folder / "base", *given]
     done = mws(*arguments, "--json", "-o", folder / "out")
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
@@ -189,6 +181,7 @@ def test_trim_and_extend_are_one_command_with_one_map(folder):
 def test_the_command_refuses_in_one_line_and_leaves_what_was_there(folder):
     (folder / "there").mkdir()
     (folder / "there" / "notes.json").write_text("{}", encoding="utf-8")
+    (folder / "blank.txt").write_text("", encoding="utf-8")
     (folder / "unknown.txt").write_text("self\n\nnosuchentry\n", encoding="utf-8")
     text, output = ["--text", folder / "code.txt"], ["-o", folder / "there"]
     larger = ["extend", folder / "base", folder / "ru.txt", "--add", 9, "--trim-to", 9]
@@ -198,6 +191,7 @@ def test_the_command_refuses_in_one_line_and_leaves_what_was_there(folder):
         (["trim", folder / "nothing", *text, "--min-count", 2, *output], "nothing"),
         (["trim", folder / "base", *text, "--keep-size", 100, *output], "must stay"),
         (["trim", folder / "base", "--text", folder / "none.txt", "--min-count", 2, *output], "none.txt"),
+        (["trim", folder / "base", "--text", folder / "blank.txt", "--min-count", 2, *output], "hold no token"),
         (["trim", folder / "base", "--text", "-", "--min-count", 2, *output], "twice"),
         (
             ["trim", folder / "base", *text, "--min-count", 2, "--keep", folder / "unknown.txt", *output],
@@ -244,16 +238,12 @@ def case(kind, operation):
     return Tokenizer.from_str(json.dumps(base.spec)), made.tokenizer, dict(ids)
 
 
-def cut(tokenizer: Tokenizer, text: str) -> list[int]:
-    return tokenizer.encode(text, add_special_tokens=False).ids
-
-
 @pytest.mark.parametrize(("kind", "operation"), MATRIX)
 @examples(60)
 @given(text=_ANY | st.sampled_from([*ADVERSARIAL, *ENGLISH, *russian()]) | st.text("def walk(self)[]:\n", max_size=30))
 def test_text_of_kept_entries_keeps_its_cut_and_every_text_comes_back(kind, operation, text):
     base, after, map_of = case(kind, operation)
-    given_ids, found = cut(base, text), cut(after, text)
+    given_ids, found = ids(base, text), ids(after, text)
     kept = [map_of[number] for number in given_ids]
     if None not in kept and set(found) <= set(map_of.values()):
         assert found == kept

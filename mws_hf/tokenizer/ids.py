@@ -53,16 +53,6 @@ def is_id_field(name: str) -> bool:
     return name.endswith(_ENDINGS) or name in _LISTS | _SEQUENCES | _PAIRS | _NAMED
 
 
-def sizes_of(part: Mapping[str, Any]) -> list[str]:
-    """List the fields of a config that hold the number of rows of its tables by vocabulary.
-
-    >>> sizes_of({"vocab_size": 90, "padded_vocab_size": 90, "type_vocab_size": 2, "hidden_size": 90})
-    ['vocab_size', 'padded_vocab_size']
-    """
-    size = part.get("vocab_size")
-    return [name for name, value in part.items() if name in SIZES or ("vocab" in name and value == size is not None)]
-
-
 def parts_of_model(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
     """List a config and those within it that are of the same vocabulary, such as ``text_config``; with their paths.
 
@@ -102,10 +92,14 @@ def model_ids(settings: Mapping[str, Any]) -> list[Named]:
 def _named(path: str, name: str, value: Any) -> list[Named]:
     """List the ids of one field."""
     if name in _NAMED and isinstance(value, Mapping):
-        return [Named(path, number, True, token) for token, number in value.items()]
+        return [Named(path, number, True, token) for token, number in value.items() if _is_id(number)]
+    return [Named(path, number, name.endswith(_ENDINGS)) for number in _ids_in(name, value)]
+
+
+def _ids_in(name: str, value: Any) -> list[int]:
     numbers: list[int] = []
     _changed(name, value, numbers.append)
-    return [Named(path, number, name.endswith(_ENDINGS)) for number in numbers]
+    return numbers
 
 
 class Role(NamedTuple):
@@ -121,34 +115,24 @@ def renumber_model(
     """Give a config.json or generation_config.json, in place, the ids of another tokenizer.
 
     Configs within it that share its vocabulary are changed too. `roles` of the new tokenizer serve where the old token
-    is gone; `rows` of embeddings are the new sizes, if given. Returns the fields that lost an id.
+    is gone; `rows` of embeddings, if given, are the size of its vocabulary under every name of it. Returns the fields
+    that lost an id.
     """
     lost: list[str] = []
     for prefix, part in list(parts_of_model(settings)):
-        sizes = [] if rows is None else sizes_of(part)
+        size = part.get("vocab_size")
         for name, value in list(part.items()):
-            if name in sizes:
+            if rows is not None and (name in SIZES or ("vocab" in name and value == size is not None)):
                 part[name] = rows  # type: ignore[index]
-            if is_id_field(name):
-                part[name], dropped = renumbered_field(name, value, successor, roles)  # type: ignore[index]
-                lost += [f"{prefix}{name}"] * dropped
+            elif is_id_field(name):
+                new = _changed(name, value, successor)
+                gone = any(successor(number) is None for number in _ids_in(name, value))
+                if name in roles and (roles[name].new if value is None else gone):
+                    new = roles[name].number
+                elif gone:
+                    lost.append(f"{prefix}{name}")
+                part[name] = None if new is _GONE else new  # type: ignore[index]
     return lost
-
-
-def renumbered_field(name: str, value: Any, successor: Successor, roles: Mapping[str, Role]) -> tuple[Any, bool]:
-    """Return the new value of a field that holds ids, and whether an id was dropped from it."""
-    dropped = False
-
-    def follow(number: int) -> int | None:
-        nonlocal dropped
-        new = successor(number)
-        dropped |= new is None
-        return new
-
-    new = _changed(name, value, follow)
-    if name in roles and (roles[name].new if value is None else dropped):
-        return roles[name].number, False
-    return (None if new is _GONE else new), dropped
 
 
 def _changed(name: str, value: Any, successor: Successor) -> Any:

@@ -138,6 +138,7 @@ def test_check_compares_all_ids_that_are_named(tmp_path):
             ("config.json", {"vocab_size": 3000, "text_config": {"bos_token_id": 41}}, "stale-id"),
             ("generation_config.json", {"bad_words_ids": [[1, 99_999]]}, "stale-id"),
             ("generation_config.json", {"lang_to_id": {"<ru>": 1}}, "stale-id"),
+            ("generation_config.json", {"lang_to_id": {"<de>": None, "<ru>": 1}}, "stale-id"),
             ("generation_config.json", {"sep_idx": 1}, "maybe-id"),
             ("tokenizer_config.json", {"eos_token": {"content": 5}}, "token-no-text"),
             ("tokenizer_config.json", {"pad_token": "<absent>"}, "token-unknown"),

@@ -21,9 +21,9 @@ from mws_hf.errors import MwSError
 from mws_hf.extend.base import read_ids, write_json
 from mws_hf.extend.embeddings import TransplantReport, check_init, fit_settings, mix_rows, new_table
 from mws_hf.tokenizer.file import load_json, load_settings
-from mws_hf.tokenizer.layout import IDS_FILE, INDEX, Of, files, is_of, patterns
+from mws_hf.tokenizer.layout import IDS_FILE, INDEX, MODEL_FILE, Of, files, is_of, patterns
 from mws_hf.tokenizer.opened import open_tokenizer
-from mws_hf.tokenizer.places import snapshot
+from mws_hf.tokenizer.places import snapshot, tokenizer_folder
 from mws_hf.tokenizer.rows import (
     read_tensor_header,
     shard_of_tensors,
@@ -48,7 +48,7 @@ def transplant_directory(
 
     Args:
         model: a directory with config.json, tokenizer and .safetensors weights, or a Hub name.
-        tokenizer: a directory with tokenizer.json, or a Hub name.
+        tokenizer: a directory with tokenizer.json, a pretrained name, or a Hub name.
         output: the directory to write, atomically.
         init: "mean" or "quiet", see `embeddings.transplant`.
         pad_to_multiple: rows are filled up to a multiple of this; None does as the model's embeddings have it.
@@ -58,9 +58,9 @@ def transplant_directory(
             by vocabulary that cannot follow, a slow tokenizer, an ids.json of another base, fewer rows than ids.
     """
     check_init(init)
-    source, target = _local(model), _local(tokenizer)
+    source, target = _local(model), tokenizer_folder(tokenizer)
     old_tokenizer, new_tokenizer = (open_tokenizer(each, by_class=True).of_transformers for each in (source, target))
-    shards, settings = shard_of_tensors(source), load_settings(source / "config.json")
+    shards, settings = shard_of_tensors(source), load_settings(source / MODEL_FILE)
     tables = vocabulary_tables(stored_tensors(source), settings)
     rows = usable_tables(tables, settings, source)
     ids = read_ids(target / IDS_FILE) if (target / IDS_FILE).is_file() else None
@@ -69,14 +69,14 @@ def transplant_directory(
         table.name: new_table(_read_tensor(source / shards[table.name], table.name), table, mixtures)
         for table in tables
     }
-    with staged(Path(output), patterns(*_OF_OLD), head="config.json") as stage:
+    with staged(Path(output), patterns(*_OF_OLD), head=MODEL_FILE) as stage:
         for file in sorted(set(shards.values())):
             inside = {name: rows for name, rows in changed.items() if shards[name] == file}
             rewrite_shard(source / file, stage / file, inside)
         if (source / INDEX).is_file():
             write_json(stage / INDEX, _index(source, stage, shards))
         _copy_others(source, target, stage)
-        for name in ("config.json", "generation_config.json"):
+        for name in patterns(Of.MODEL):
             if (source / name).is_file():
                 settings = load_json(source / name)
                 fit_settings(settings, name, old_tokenizer, new_tokenizer, len(mixtures))

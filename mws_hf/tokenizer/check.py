@@ -256,7 +256,7 @@ def _of_others(look: _Look) -> Iterator[Finding]:
         message = f"{RECORD_FILE} is the record of other merges, and a card would tell its figures; remove it"
         yield Finding("error", "other-record", message)
     for name in files(look.directory, Of.FOREIGN):
-        if str(name) in (ADDED_FILE, *NOTEBOOK_FILES):  # compared above, or read by the slow class where it is alone
+        if str(name) in (ADDED_FILE, *NOTEBOOK_FILES):  # compared above, or read by import_notebook alone
             continue
         other = holds_other_entries(look.directory / name, look.backend)
         if other:

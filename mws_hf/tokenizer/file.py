@@ -209,10 +209,9 @@ def check_directory(name: str | os.PathLike[str]) -> None:
     for each in files(directory, Of.TOKENIZER, Of.SETTINGS):
         if each.suffix == ".json":
             load_settings(directory / each)
-    if (directory / TOKENIZER_FILE).is_file():
-        open_file(directory / TOKENIZER_FILE)
-    elif not (directory / NOTEBOOK_FILES[0]).is_file():
+    if not (directory / TOKENIZER_FILE).is_file():
         refuse_empty(str(directory))
+    open_file(directory / TOKENIZER_FILE)
 
 
 def refuse_empty(name: str | None, place: Path | None = None) -> None:

@@ -15,7 +15,7 @@ import regex
 from tokenizers import Tokenizer
 
 from mws_hf.tokenizer.file import chat_templates, content_of, load_settings, roles_in
-from mws_hf.tokenizer.layout import CONFIG_FILE, TOKENIZER_FILE
+from mws_hf.tokenizer.layout import CONFIG_FILE, TOKENIZER_FILE, Of, patterns
 from mws_hf.tokenizer.spec import Spec
 
 Successor: TypeAlias = Callable[[int], "int | None"]
@@ -289,7 +289,7 @@ def named_ids(directory: Path, backend: Tokenizer, spec: Spec, settings: Mapping
         elif backend.token_to_id(content) is None:
             message = f"{CONFIG_FILE}: {name} {content!r} is no token of {TOKENIZER_FILE}: it would get a new id"
             yield Finding("error", "token-unknown", message)
-    for file in ("config.json", "generation_config.json"):
+    for file in patterns(Of.MODEL):
         yield from _model_ids(file, load_settings(directory / file), backend)
     yield from _in_template(directory, settings, backend)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.examples import thorough
+from tests.paths import ROOT
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("accelerate")
@@ -297,6 +298,9 @@ def test_a_tokenizer_of_another_family_is_still_taken(folder, tmp_path):
         AutoTokenizer.from_pretrained(target)
     )
     assert report.copied > 30
+    if (ROOT / "model_cards").is_dir():  # not in the source distribution
+        transplant_directory(directory, "mws-ru-morphs-8k", tmp_path / "ready")
+        assert len(AutoTokenizer.from_pretrained(tmp_path / "ready")) == 8000
 
 
 def test_the_command(folder, tmp_path):

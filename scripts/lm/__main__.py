@@ -58,7 +58,6 @@ def pretrain(
 def evaluate(
     run_dir: Annotated[Path, typer.Argument(help="Run directory of `pretrain`.")],
     text: Annotated[list[Path] | None, typer.Option(help="Text to score; the held-out by default.")] = None,
-    prompt: Annotated[list[str] | None, typer.Option(help="Beginning to continue greedily; repeatable.")] = None,
     batch_size: Annotated[int, typer.Option(help="Windows a pass.")] = 32,
 ) -> None:
     """Measure bits per byte, the losslessness gate, and words by novelty."""
@@ -66,7 +65,7 @@ def evaluate(
     from lm.evaluation import evaluate_run
 
     documents = documents_of(text) if text else None
-    result = evaluate_run(run_dir, documents, prompts=prompt or (), batch_size=batch_size)
+    result = evaluate_run(run_dir, documents, batch_size=batch_size)
     shown = {key: value for key, value in result.items() if key not in ("nats", "n_bytes", "represented")}
     typer.echo(json.dumps(shown, ensure_ascii=False, indent=1))
 

@@ -46,15 +46,13 @@ def evaluate_run(
     run_dir: str | os.PathLike[str],
     documents: Sequence[str] | None = None,
     *,
-    prompts: Sequence[str] = (),
     batch_size: int = 32,
 ) -> dict[str, Any]:
-    """Measure bits per byte, the losslessness gate, words by novelty, and samples of a finished run.
+    """Measure bits per byte, the losslessness gate, and words by novelty of a finished run.
 
     Args:
         run_dir: output directory of `pretrain`.
         documents: texts to score; None: the texts that the run held out.
-        prompts: beginnings to continue greedily.
         batch_size: windows a pass.
 
     Returns:
@@ -79,7 +77,6 @@ def evaluate_run(
         "documents_represented": int(scores.represented.sum()),
         "tokens": sum(map(len, scores.token_nats)),
         "groups": {name: dataclasses.asdict(score) for name, score in by_group.items()},
-        "samples": [generate(model, codec, prompt, 40) for prompt in prompts],
         "nats": np.round(scores.nats, 4).tolist(),
         "n_bytes": scores.n_bytes.tolist(),
         "represented": scores.represented.tolist(),

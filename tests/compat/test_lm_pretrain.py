@@ -43,9 +43,9 @@ def finished(corpus, bpe, tmp_path_factory):
 def test_a_trained_model_predicts_better_than_its_start(finished):
     folder, report = finished
     assert report["curve"][-1]["loss"] < report["curve"][0]["loss"] - 1
-    result = evaluate_run(folder, prompts=["Дом"])
+    result = evaluate_run(folder)
     assert result["lossless"] and result["bits_per_byte"] < 1.2
-    assert sum(result["n_bytes"]) >= 6_000 and result["samples"][0].startswith("Дом")
+    assert sum(result["n_bytes"]) >= 6_000
     assert json.loads((folder / "evaluation.json").read_text(encoding="utf-8"))["nats"] == result["nats"]
 
 

@@ -1,10 +1,7 @@
 r"""UTF-8 in kernels: a table-driven scanner of the known split patterns, a test of validity, and code points.
 
-The caller hands in the class of every code point (`mws_hf.text.unicode`). Stable interface for other kernels:
-
-    end = next_pretoken(data, i, n, classes, kind)     # inside @njit
-
-with ``kind = scanner_kind(pattern)`` and ``classes = classes_of(kind)`` made once outside. Other patterns need `regex`.
+The caller hands in ``kind = scanner_kind(pattern)`` and the class of every code point, ``classes_of(kind)``, both of
+`mws_hf.text.unicode`. Other patterns need `regex`.
 
 `cut` cuts plain running text 64 bytes at a time, and leaves other text to `next_pretoken`. Plain are line ends, single
 spaces, ASCII letters, those letters of two bytes whose first byte leads nothing but letters (Cyrillic, Latin with

@@ -13,19 +13,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from tokenizers import Tokenizer
 
 from mws_hf.errors import MwSError, SettingError, brief
 from mws_hf.text.alphabets import BYTE_OF, bytes_of
 from mws_hf.text.special import byte_of
-from mws_hf.tokenizer import foreign
 from mws_hf.tokenizer.file import load_settings, open_file, read_spec, refuse_empty, token_of
 from mws_hf.tokenizer.layout import CONFIG_FILE, EVIDENCE_FILE, MODEL_FILE, TOKENIZER_FILE, Of, is_of
-from mws_hf.tokenizer.places import fetch_record, tokenizer_place
 from mws_hf.tokenizer.spec import EMPTY_TEMPLATE, Spec, set_part, without_limits
 from mws_hf.tokenizer.training_record import kinds_by_rank, kinds_in, read_record
+
+if TYPE_CHECKING:
+    from mws_hf.tokenizer import foreign
 
 Isolated = Literal["space", "none"]
 Span: TypeAlias = tuple[int, int]
@@ -116,6 +117,8 @@ class Opened:
         if self.is_segmenter:
             return None
         if getattr(self.live, "home", None) is not None and self.folder is not None:
+            from mws_hf.tokenizer.places import fetch_record
+
             fetch_record(self.folder)  # transformers fetched the files of its class alone
         return self.folder
 
@@ -282,6 +285,8 @@ def open_tokenizer(source: Any, *, by_class: bool = False, name: str | None = No
     if isinstance(source, Opened):
         return source
     if isinstance(source, (str, os.PathLike)):
+        from mws_hf.tokenizer.places import tokenizer_place  # what is at work has its place
+
         place = tokenizer_place(source)
         called = name or os.fspath(source)
         return _of_directory(place, called, by_class) if place.is_dir() else _of_any_file(place, called)
@@ -330,6 +335,8 @@ def _of_directory(place: Path, name: str, by_class: bool) -> Opened:
 
 
 def _of_any_file(place: Path, name: str) -> Opened:
+    from mws_hf.tokenizer import foreign
+
     head = foreign.first_bytes(place)
     if head.startswith(foreign.PICKLES):
         raise MwSError(
@@ -351,6 +358,8 @@ def _of_any_file(place: Path, name: str) -> Opened:
 
 def _encode_slowly(tokenizer: Any, text: str) -> Encoded:
     """Encode a text by a class that works in Python; the token strings are laid on the text."""
+    from mws_hf.tokenizer import foreign
+
     byte_of_character: dict[str, int] = getattr(tokenizer, "byte_decoder", None) or {}
     unknown, tokens = getattr(tokenizer, "unk_token", None), tokenizer.tokenize(text)
     pieces = [None if token == unknown else foreign.token_bytes(token, byte_of_character) for token in tokens]

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mws_hf.errors import MwSError
-from mws_hf.learn.classic.coefficient import Counts, coefficient, terms
+from mws_hf.learn.classic.coefficient import Counts, coefficient, terms_of
 from mws_hf.learn.classic.learner import learn_classic
 from mws_hf.learn.classic.terms import explain_merges, explain_pair
 from mws_hf.learn.engine.working_corpus import WorkingCorpus
@@ -169,7 +169,7 @@ def test_nothing_to_merge(words):
 
 def test_terms_by_hand():
     # u_l = u_r = b = 1 among N = 4 tokens and B = 2 pairs: p_l = 1/4, p_r = 4 ** -0.75, p_b = 1/2
-    found = terms(Counts(1, 1, 1, 1, 1, n_tokens=4, n_pairs=2, n_characters=4))
+    found = terms_of(Counts(1, 1, 1, 1, 1, n_tokens=4, n_pairs=2, n_characters=4), 2.0, 2.0)
     p_r = 4**-0.75
     t_score = 1 - p_r
     assert found.pmi == pytest.approx(1 + 1.5)

@@ -99,11 +99,6 @@ def to_units(coefficient: float) -> int:
     return math.floor(coefficient * UNITS + 0.5)
 
 
-def terms(counts: Counts, settings: Settings = PUBLISHED) -> Terms:
-    """Compute every term of the coefficient, whether or not the pair is a candidate."""
-    return terms_of(counts, settings.len_norm_factor, settings.log_base)
-
-
 def coefficient(counts: Counts, settings: Settings = PUBLISHED) -> float:
     """Compute the coefficient of a pair, rounded to 1e-9; 0 for a pair that is no candidate.
 
@@ -113,4 +108,4 @@ def coefficient(counts: Counts, settings: Settings = PUBLISHED) -> float:
     size = counts.left_size + counts.right_size
     if not is_candidate(size, counts.n_tokens, counts.n_characters, settings.max_merge_len, settings.max_len_delta):
         return 0.0
-    return max(0, to_units(terms(counts, settings).total)) / UNITS
+    return max(0, to_units(terms_of(counts, settings.len_norm_factor, settings.log_base).total)) / UNITS

@@ -8,7 +8,7 @@ import numpy as np
 
 from mws_hf.errors import MwSError
 from mws_hf.kernels.arrays import Array
-from mws_hf.learn.classic.coefficient import PUBLISHED, Counts, Terms, coefficient, is_candidate, terms
+from mws_hf.learn.classic.coefficient import PUBLISHED, Counts, Terms, coefficient, is_candidate, terms_of
 from mws_hf.learn.classic.learner import count_tokens, learn_classic
 from mws_hf.learn.engine.working_corpus import WorkingCorpus
 from mws_hf.learn.settings import Settings
@@ -80,6 +80,7 @@ def _row(segmentation: WorkingCorpus, values: Array, pair: tuple[str, str], sett
     size = counts.left_size + counts.right_size
     limits = settings.max_merge_len, settings.max_len_delta
     possible = n_tokens > 0 and is_candidate(size, n_tokens, counts.n_characters, *limits)
-    found = terms(counts, settings)._asdict() if b > 0 else dict.fromkeys(Terms._fields)
+    rules = settings.len_norm_factor, settings.log_base
+    found = terms_of(counts, *rules)._asdict() if b > 0 else dict.fromkeys(Terms._fields)
     last = {"candidate": possible, "coefficient": coefficient(counts, settings) if b > 0 else 0.0}
     return {"left": pair[0], "right": pair[1], **counts._asdict(), **found, **last}

@@ -46,7 +46,6 @@ DISCOUNTS = (1.0, 0.5, 0.25, 0.125, 0.0)
 """Factors of the price, one after another: where no composition is worth its price, the price falls, until the
 vocabulary is filled."""
 
-
 SHARE = 500
 """Occurrences in small letters for which a word counts once in capitals."""
 

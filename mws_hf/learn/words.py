@@ -18,7 +18,6 @@ from mws_hf.text.special import BYTE_TOKENS
 if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts
 
-
 N_POINTS = 0x110000
 """How many code points there may be."""
 
@@ -274,7 +273,6 @@ class MergeLimits:
 
 UNLIMITED = MergeLimits()
 """No condition beyond a positive value."""
-
 
 _SHIFT = 21  # bits of a code point
 

@@ -29,9 +29,10 @@ SELDOM = tuple(
 
 def loaded(code: str, *arguments: object) -> list[str]:
     """Heavy libraries and seldom modules that a process has loaded after running `code`, which may end with SystemExit."""
+    names = (*HEAVY, *SELDOM)
     script = (
         "import atexit, sys\n"
-        f"atexit.register(lambda: print(*[m for m in {(*HEAVY, *SELDOM)} if m in sys.modules], file=sys.stderr, sep=','))\n{code}"
+        f"atexit.register(lambda: print(*[m for m in {names} if m in sys.modules], file=sys.stderr, sep=','))\n{code}"
     )
     command = [sys.executable, "-c", script, *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=True)

@@ -30,7 +30,6 @@ from mws_hf.learn.settings import Settings
 
 UNITS = 1_000_000_000  # coefficients are compared in units of 1 / UNITS
 
-
 PUBLISHED = Settings(criterion="classic")
 """The hyper-parameters as they were published."""
 

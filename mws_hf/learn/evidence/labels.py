@@ -38,7 +38,6 @@ from mws_hf.learn.words import CodePoints, SymbolCorpus, concatenated, find_amon
 
 _logger = logging.getLogger(__name__)
 
-
 SLOPE, SHIFT = 0.55, 1.55
 """Usual log-odds of a boundary: SLOPE * calibrated mixture + SHIFT. Fitted on gold: .48 to .70 and .6 to 2.7."""
 

@@ -28,7 +28,7 @@ SELDOM = tuple(
 
 
 def loaded(code: str, *arguments: object) -> list[str]:
-    """Heavy libraries and seldom modules that a process has loaded after running `code`, which may end with SystemExit."""
+    """Which of these names a process has loaded after running `code`, which may end with SystemExit."""
     names = (*HEAVY, *SELDOM)
     script = (
         "import atexit, sys\n"

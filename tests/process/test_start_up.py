@@ -13,7 +13,10 @@ from mws_hf.learn.settings import DEFAULT_COMPOSITION, DEFAULT_HIDDEN_BOUNDARY_P
 from tests.in_process import mws
 from tests.short_text import TEXT
 
-HEAVY = ("transformers", "numba", "numpy", "pyarrow", "tokenizers", "huggingface_hub", "rich", "pandas", "pydantic")
+HEAVY = (
+    *("transformers", "numba", "numpy", "pyarrow", "tokenizers", "huggingface_hub", "rich", "pandas", "pydantic"),
+    *("scipy.linalg", "numpy.f2py"),
+)
 SELDOM = tuple(
     f"mws_hf.{name}"
     for name in (
@@ -68,6 +71,34 @@ def test_training_segmenting_and_encoding_never_load_transformers(corpus: Path, 
     again = ["encode", tmp_path / "t", corpus, "--output", tmp_path / "again", "--quiet"]
     assert "numba" not in loaded(run, *again)  # a little text is encoded without kernels
     assert {*loaded(run, "segment", tmp_path / "t", "читал")} - {*SELDOM} == {"tokenizers"}
+
+
+COUNT = """
+import sys
+from mws_hf import WordCounts
+from mws_hf.corpus.counting import count_documents, count_files
+count_files(sys.argv[1]).code_points()
+WordCounts.load(sys.argv[2])
+count_documents(["кот и кот"], normalization="nfc")
+count_documents(["кот и кот"], pattern=".")
+"""
+LEARN = """
+import sys
+import numpy as np
+from mws_hf import MwSTrainer
+from mws_hf.corpus.counting import count_files
+from mws_hf.kernels.interning import intern_hashed
+left = np.arange(5000, dtype=np.int32)
+intern_hashed(left, left, np.empty_like(left))  # what is done where many pairs are possible
+MwSTrainer(n_merges=20, show_progress=False).learn(count_files(sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize("code", [COUNT, LEARN], ids=["count", "learn"])
+def test_counting_and_learning_load_no_library_that_takes_longer_than_they(code: str, corpus: Path, tmp_path: Path):
+    assert mws("count", corpus, "-o", tmp_path / "counts").returncode == 0
+    found = loaded(code, corpus, tmp_path / "counts")
+    assert "numpy" in found and not {"pandas", "scipy.linalg", "numpy.f2py", "transformers"} & {*found}
 
 
 def test_the_module_is_the_command():

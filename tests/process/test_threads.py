@@ -33,12 +33,6 @@ def test_an_impossible_number_is_named(monkeypatch, value):
         thread_count()
 
 
-@pytest.mark.parametrize("asked", [0, -1])
-def test_an_impossible_argument_is_refused(asked):
-    with pytest.raises(MwSError, match="workers"):
-        thread_count(asked)
-
-
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="Linux alone lets a process choose its processors")
 def test_a_process_bound_to_one_processor_uses_one():
     code = "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n"

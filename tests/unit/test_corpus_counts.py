@@ -302,13 +302,6 @@ class TestWordList:
         with pytest.raises(MwSError, match="list.tsv:2: count .* positive integer"):
             read_word_list(path)
 
-    def test_encoding(self, tmp_path):
-        path = tmp_path / "list.tsv"
-        path.write_bytes("кот\t2\n".encode("cp1251"))
-        assert read_word_list(path, encoding="cp1251").words == [" кот"]
-        with pytest.raises(MwSError, match="list.tsv:1: byte 0 is not utf-8"):
-            read_word_list(path)
-
 
 @pytest.mark.parametrize("largest", [1, 2, 3000, 2**40])
 def test_canonical_order_of_many_words(largest):

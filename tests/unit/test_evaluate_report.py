@@ -91,16 +91,6 @@ def test_json_is_strict_and_complete(files, run):
     assert run(files / "good", "--text", files / "text.txt", "--json").exit_code == 0
 
 
-def test_two_tokenizers_of_one_name_are_refused(files, run):
-    assert isinstance(
-        run(f"a={files / 'good'}", f"a={files / 'poor'}", "--gold", files / "toy.tsv").exception, MwSError
-    )
-
-
-def test_help_teaches_by_example(run):
-    assert "mws evaluate" in run("--help").stdout
-
-
 def on_a_terminal(*arguments):
     """What a command writes to a terminal of 10,000 characters."""
     import pty

@@ -276,14 +276,6 @@ def test_the_command_names_what_is_wrong_with_groups(tmp_path, monkeypatch, argu
     assert not Path("out").exists()
 
 
-def test_a_file_name_may_hold_an_equals_sign(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("a=b.txt").write_text(TEXT, encoding="utf-8")
-    done = mws("count", "./a=b.txt", "-o", "c.parquet", "--json")
-    assert done.returncode == 0, done.stderr
-    assert WordCounts.load("c.parquet") == count_files(["a=b.txt"])
-
-
 def test_one_named_group_is_learnt_as_if_it_had_no_name(mixture):
     alone = counted("rus")["rus"]
     assert spelled(quiet().train_from_counts({"rus": alone})) == spelled(quiet().train_from_counts(alone)) != mixture

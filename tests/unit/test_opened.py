@@ -6,6 +6,7 @@ import json
 import os
 import re
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,8 @@ def test_an_object_without_a_vocabulary_is_no_tokenizer():
     from transformers import AddedToken, PreTrainedTokenizerFast
 
     empty = Tokenizer(models.BPE())
+    with pytest.raises(MwSError, match="is no tokenizer"):
+        open_tokenizer(3, by_class=True)
     with pytest.raises(MwSError, match="no vocabulary"):
         open_tokenizer(empty)
     with pytest.raises(MwSError, match="no vocabulary"):
@@ -340,6 +343,8 @@ def test_a_token_of_a_configuration_that_is_none_is_refused(token, tmp_path):
     (tmp_path / "tokenizer_config.json").write_text(json.dumps({"eos_token": token}), encoding="utf-8")
     (tmp_path / "text.txt").write_text("on\n", encoding="utf-8")
     assert "its eos_token is" in said("encode", tmp_path, tmp_path / "text.txt", "--output", tmp_path / "ids")
+    with pytest.raises(MwSError, match="AutoTokenizer cannot open it .*eos_token"):
+        open_tokenizer(tmp_path, by_class=True)
 
 
 def test_a_panic_of_the_library_is_a_line(tmp_path):
@@ -377,17 +382,20 @@ def test_a_damaged_file_is_named(damage: str, tmp_path: Path):
         (folder / name).unlink()
     else:
         (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
-    for kind in (MwSTokenizerFast, MwSTokenizer):
+    for load in (
+        MwSTokenizerFast.from_pretrained,
+        MwSTokenizer.from_pretrained,
+        partial(open_tokenizer, by_class=True),
+    ):
         with pytest.raises(MwSError, match=message):
-            kind.from_pretrained(folder)
+            load(folder)
         with pytest.raises(MwSError, match="no such directory"):
-            kind.from_pretrained(tmp_path / "absent")
+            load(tmp_path / "absent")
     (tmp_path / "text.txt").write_text("on no\n", encoding="utf-8")
     for arguments in (
         ("segment", folder, "on"),
         ("encode", folder, tmp_path / "text.txt", "--output", tmp_path / "ids"),
         ("evaluate", folder, "--text", tmp_path / "text.txt"),
-        ("export", folder, "--format", "notebook", "--output", tmp_path / "notebook"),
     ):
         assert re.search(message if content is not None else "tokenizer", said(*arguments))
-    assert not (tmp_path / "ids").exists() and not (tmp_path / "notebook").exists()
+    assert not (tmp_path / "ids").exists()

@@ -13,7 +13,6 @@ from mws_hf.corpus.counting import count_documents
 from mws_hf.errors import MwSError
 from mws_hf.extend.extension import extend
 from mws_hf.text.pattern import LLAMA3_PATTERN, compiled
-from mws_hf.tokenizer.opened import open_tokenizer
 from tests.in_process import mws
 from tests.processes import one_line
 
@@ -65,11 +64,6 @@ def test_arguments_that_are_no_text_are_refused_and_files_may_be_named_so(tmp_pa
     assert done.returncode == 0 and "kirj\\udce4" in (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
 
 
-def test_a_folder_without_a_tokenizer_is_told_at_once(tmp_path):
-    with pytest.raises(MwSError, match="holds no tokenizer.json"):
-        open_tokenizer(tmp_path)
-
-
 def test_a_card_claims_no_morphemes_where_none_were_learnt_and_keeps_its_tables():
     trainer = MwSTrainer(vocab_size=300, composition=1, show_progress=False)
     trained = trainer.trained(count_documents([TEXT]))
@@ -112,14 +106,6 @@ def test_an_empty_output_does_not_write_into_the_folder_one_stands_in(tmp_path):
         refused = mws("train", "text.txt", *output, cwd=tmp_path)
         assert one_line(refused) and "--output is empty" in refused.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]
-
-
-def test_a_file_given_twice_is_told(tmp_path):
-    text = tmp_path / "text.txt"
-    text.write_text(TEXT, encoding="utf-8")
-    done = mws("count", text, tmp_path / "*.txt", "--output", tmp_path / "counts.parquet")
-    assert done.returncode == 0 and f"{text}: given 2 times" in done.stderr
-    assert "given" not in mws("count", text, "--force", "--output", tmp_path / "counts.parquet").stderr
 
 
 def test_a_list_of_words_that_all_occur_once_is_told_of_morphs_alone(tmp_path):

@@ -24,18 +24,15 @@ _APART = 0.033  # between names, of the height of a panel
 
 def write_picture(comparison: Comparison, folder: Path) -> Path | None:
     """Draw picture.png, a panel for each gold file; None, with a warning, when matplotlib is not installed."""
+    panels = {gold["name"]: [row.to_dict() for row in comparison.rows_of(gold["name"])] for gold in comparison.golds}
     try:
-        load_matplotlib()
+        return save(figure_of(panels), folder / "picture.png")
     except ImportError:
         logger.warning("no picture: matplotlib is not installed; pip install matplotlib")
         return None
-    names = [str(gold["name"]) for gold in comparison.golds]
-    return save(
-        figure_of({name: [row.to_dict() for row in comparison.rows_of(name)] for name in names}), folder / "picture.png"
-    )
 
 
-def load_matplotlib() -> None:
+def _load_matplotlib() -> None:
     """Import matplotlib, also where MPLBACKEND names a backend that this environment lacks, as notebooks set it."""
     backend = os.environ.pop("MPLBACKEND", None)
     try:
@@ -52,7 +49,7 @@ def figure_of(panels: Mapping[str, Sequence[Mapping[str, Any]]]) -> Any:
     Rows have the form of `Row.to_dict`. Words are those of held-out text where there is any, else of the gold file.
     Trivial systems are left out; the name of each other stands beside its point on the right, in its colour.
     """
-    load_matplotlib()
+    _load_matplotlib()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -172,10 +172,9 @@ def compare(
     Args:
         counts: running-text counts, in any form that `corpus.word_list.as_word_counts` takes; systems marked "types"
             see each form once.
-        gold_files: files that `mws_hf.evaluate.read_gold` understands; used for scoring alone. None are needed where
-            there is `text`: then length, and with `bits` bits per byte, are compared.
+        gold_files: files that `mws_hf.evaluate.read_gold` understands, for scoring alone; may be empty with `text`.
         sizes: vocabulary sizes.
-        output: folder that gets results.json, results.csv, results.md, picture.png and the tokenizers.
+        output: folder that gets results.json, results.md, picture.png and the tokenizers.
         systems: systems to compare; None: `DEFAULT_SYSTEMS` as far as their libraries are installed.
         text: held-out running text, a UTF-8 file (gzip allowed) or lines.
         bits: text to train n-gram models on, a file or lines; gives n-gram bits per byte of `text`, a line a document.
@@ -201,22 +200,19 @@ def compare(
     found = list(_measured(training, jobs, golds, texts, show_progress))
     if not found:
         raise MwSError("no system could be trained; the warnings say why")
-    comparison = Comparison(
-        corpus={"types": len(counts), "running_words": counts.total, "pattern": counts.pattern},
-        sizes=sizes,
-        golds=[
-            {"name": gold.name, "words": len(gold.words), "lines": gold.lines, "left_out": len(gold.problems)}
-            for gold in golds
-        ],
-        tokenizers=[row for row, _ in found],
-        rows=[row for gold in golds for row in _scored(gold, found, resamples)],
-    )
+    tokenizers, rows = [row for row, _ in found], [row for gold in golds for row in _scored(gold, found, resamples)]
+    corpus = {"types": len(counts), "running_words": counts.total, "pattern": counts.pattern}
+    comparison = Comparison(corpus, sizes, list(map(_about, golds)), tokenizers, rows)
     write_tables(comparison, Path(output))
     if picture and golds:
         from mws_hf.compare.picture import write_picture
 
         write_picture(comparison, Path(output))
     return comparison
+
+
+def _about(gold: Gold) -> dict[str, Any]:
+    return {"name": gold.name, "words": len(gold.words), "lines": gold.lines, "left_out": len(gold.problems)}
 
 
 @dataclass

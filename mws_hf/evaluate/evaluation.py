@@ -6,7 +6,7 @@ import json
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from mws_hf.corpus.files import Reading
@@ -50,16 +50,6 @@ class EvaluationReport:
     text: dict[str, TextScores] = field(default_factory=dict)
     bits: dict[str, NgramBits] = field(default_factory=dict)
     bits_differences: dict[str, PairedDifference | None] = field(default_factory=dict)
-
-    def of(self, tokenizer: str) -> EvaluationReport:
-        """Return the part of one tokenizer."""
-        return replace(
-            self,
-            rows=tuple(row for row in self.rows if row.tokenizer == tokenizer),
-            text={name: scores for name, scores in self.text.items() if name == tokenizer},
-            bits={name: entry for name, entry in self.bits.items() if name == tokenizer},
-            bits_differences={tokenizer: None} if tokenizer in self.bits else {},
-        )
 
     def more_bits(self, tokenizer: str) -> str:
         """Say in per cent how many more bits a tokenizer needs than the first, with the interval; "" for the first."""

@@ -106,10 +106,6 @@ class Extension(Rewritten):
         """The kinds of the new merges."""
         return {RECORD_FILE: added_record(self.tokenizer, len(self.learned.merges), self.learned.found)}
 
-    def first(self, n_tokens: int) -> Extension:
-        """Return the extension by only the first of the new tokens, for curves of length."""
-        return append_tokens(self.base, self.learned.first(n_tokens), self.retired)
-
 
 def extend(
     tokenizer: str | os.PathLike[str] | Tokenizer | Any,

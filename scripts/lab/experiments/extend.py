@@ -34,7 +34,7 @@ from mws_hf.evaluate.evaluation import evaluate
 from mws_hf.extend.base import open_base
 from mws_hf.extend.changes import measure_change
 from mws_hf.extend.embeddings import transplant
-from mws_hf.extend.extension import Extension, extend
+from mws_hf.extend.extension import Extension, append_tokens, extend
 from mws_hf.extend.trim import trim
 
 SYSTEMS = {
@@ -81,14 +81,18 @@ def base_of(place: Place, kind: str) -> Path:
 
 def as_short(longer: Extension, before: Tokenizer, lines: list[str], wanted: float) -> Extension:
     """The fewest of the new tokens with which text is at most `wanted` tokens a word."""
+
+    def shorter(number: int) -> Extension:
+        return append_tokens(longer.base, longer.learned.first(number), longer.retired)
+
     low, high = 1, len(longer.ids)
     while low < high:
         middle = (low + high) // 2
-        if measure_change(before, longer.first(middle).tokenizer, lines).tokens_per_word[1] <= wanted:
+        if measure_change(before, shorter(middle).tokenizer, lines).tokens_per_word[1] <= wanted:
             high = middle
         else:
             low = middle + 1
-    return longer.first(high)
+    return shorter(high)
 
 
 def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:

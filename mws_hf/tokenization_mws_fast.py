@@ -228,7 +228,6 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         from mws_hf.learn.vocabulary import learn
 
         check_range("vocab_size", vocab_size, COUNT)
-        show_progress = kwargs.pop("show_progress", True)
         new = self._retrained_on_nothing(vocab_size, new_special_tokens, special_tokens_map)
         special = [token.content for _, token in sorted(new.backend_tokenizer.get_added_tokens_decoder().items())]
         kind: Alphabet = "bytes" if is_byte_level(self.backend_tokenizer) else "characters"
@@ -241,12 +240,9 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         texts, pattern = _normalized(text_iterator, bare), pattern_of(bare)
         least = len(special) + len(BYTE_TOKENS)  # a smaller number makes no merges, as transformers' own classes do
         size = max(vocab_size, least) if vocab_size > 0 else vocab_size
-        settings = Settings(
-            **kwargs, vocab_size=size, special_tokens=special, alphabet=kind, pattern=pattern,
-            show_progress=show_progress,
-        )  # fmt: skip
+        settings = Settings(**kwargs, vocab_size=size, special_tokens=special, alphabet=kind, pattern=pattern)
         counted = count_documents(
-            texts, pattern=pattern, special_tokens=special, length=length, show_progress=show_progress
+            texts, pattern=pattern, special_tokens=special, length=length, show_progress=settings.show_progress
         )
         learned = learn(counted, settings)
         model = bpe_model(*tokenizer_tables(special, learned.alphabet, learned.merges, kind), in_bytes=kind == "bytes")

@@ -397,5 +397,7 @@ def test_a_damaged_file_is_named(damage: str, tmp_path: Path):
         ("encode", folder, tmp_path / "text.txt", "--output", tmp_path / "ids"),
         ("evaluate", folder, "--text", tmp_path / "text.txt"),
     ):
+        if arguments[0] == "export" and name != "tokenizer.json":  # of a notebook's form no configuration is a part
+            continue
         assert re.search(message if content is not None else "tokenizer", said(*arguments))
     assert not (tmp_path / "ids").exists()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import subprocess
 import sys
 import time
@@ -52,3 +54,20 @@ def files_of(size):
     """For `preexec_fn`: a disk on which no file grows beyond `size` bytes, which is how a full one behaves."""
     resource = pytest.importorskip("resource")
     return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+def on_a_terminal(command, stream="stderr", **options):
+    """What a process writes to one of its streams when that is a terminal of 120 columns."""
+    pty, termios = pytest.importorskip("pty"), pytest.importorskip("termios")
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (40, 120))
+    streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, stream: theirs}
+    running = subprocess.Popen(list(map(str, command)), **streams, **options)
+    os.close(theirs)
+    shown = b""
+    with contextlib.suppress(OSError):  # Linux's way to say that the other end is closed
+        while piece := os.read(ours, 4096):
+            shown += piece
+    os.close(ours)
+    assert running.wait(timeout=120) == 0, shown
+    return shown.decode("utf-8", "replace").replace("\r\n", "\n")

@@ -4,7 +4,6 @@ import hashlib
 import json
 import os
 import pickle
-import pty
 import random
 import shutil
 import subprocess
@@ -16,6 +15,7 @@ import pytest
 
 import mws_hf
 from mws_hf.kernels import jit
+from tests import processes
 from tests.examples import thorough
 
 CHILD = """
@@ -131,25 +131,7 @@ def test_rights_that_are_missing(tmp_path, mode):
 
 
 def on_a_terminal(cache, code):
-    """What a child writes to standard error when that is a terminal."""
-    ours, theirs = pty.openpty()
-    child = subprocess.Popen(
-        [sys.executable, "-c", code], env={**os.environ, "NUMBA_CACHE_DIR": str(cache)}, stdout=subprocess.DEVNULL,
-        stderr=theirs,
-    )  # fmt: skip
-    os.close(theirs)
-    said = b""
-    while True:
-        try:
-            more = os.read(ours, 4096)
-        except OSError:  # Linux's way to say that the other end is closed
-            break
-        if not more:
-            break
-        said += more
-    os.close(ours)
-    assert child.wait() == 0
-    return said.decode()
+    return processes.on_a_terminal([sys.executable, "-c", code], env={**os.environ, "NUMBA_CACHE_DIR": str(cache)})
 
 
 def test_a_terminal_is_told_of_compiling_once_and_only_if_it_happens(tmp_path):

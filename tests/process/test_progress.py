@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,16 +15,14 @@ from mws_hf.corpus.counting import count_files
 from mws_hf.corpus.files import Reading
 from mws_hf.corpus.sources import Source
 from tests.in_process import mws
+from tests.processes import command, on_a_terminal
 from tests.short_text import TEXT
-
-pty = pytest.importorskip("pty")
-termios = pytest.importorskip("termios")
 
 
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("inputs")
-    lines = TEXT.splitlines(keepends=True) * 300
+    lines = TEXT.splitlines(keepends=True) * 50
     paths = {name: folder / name for name in ("a.txt", "a.txt.gz", "a.jsonl", "a.parquet")}
     paths["a.txt"].write_text("".join(lines), encoding="utf-8")
     with gzip.open(paths["a.txt.gz"], "wt", encoding="utf-8") as stream:
@@ -35,24 +30,6 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     paths["a.jsonl"].write_text("".join(json.dumps({"text": line}) + "\n" for line in lines), encoding="utf-8")
     pq.write_table(pa.table({"text": lines}), paths["a.parquet"])
     return paths
-
-
-def on_a_terminal(*arguments: object) -> str:
-    """What a command writes to a terminal on its standard error."""
-    master, slave = pty.openpty()
-    termios.tcsetwinsize(slave, (40, 120))
-    command = [sys.executable, "-m", "mws_hf", *map(str, arguments)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=slave)
-    os.close(slave)
-    shown = b""
-    try:
-        while piece := os.read(master, 4096):
-            shown += piece
-    except OSError:  # Linux's way to say that the other end is closed
-        pass
-    os.close(master)
-    assert process.wait(timeout=120) == 0, shown
-    return shown.decode("utf-8", "replace")
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "a.jsonl", "a.parquet"])
@@ -72,14 +49,16 @@ def test_parquet_rows_share_out_the_file(inputs: dict[str, Path]):
 
 
 def test_the_phases_of_training_have_names(inputs: dict[str, Path], tmp_path: Path):
-    shown = on_a_terminal("train", inputs["a.txt"], "--vocab-size", 500, "--output", tmp_path / "t")
+    shown = on_a_terminal(command("train", inputs["a.txt"], "--vocab-size", 500, "--output", tmp_path / "t"))
     order = [shown.index(phase) for phase in ("counting words", "morph merges", "compositions")]
     assert order == sorted(order)
-    quiet = on_a_terminal("train", inputs["a.txt"], "--vocab-size", 500, "-o", tmp_path / "t", "--force", "--quiet")
+    quiet = on_a_terminal(
+        command("train", inputs["a.txt"], "--vocab-size", 500, "-o", tmp_path / "t", "--force", "--quiet")
+    )
     assert "%" not in quiet
     for name in ("a.txt.gz", "a.jsonl", "a.parquet"):
         options = ("--output", tmp_path / name)
-        shown = on_a_terminal("encode", tmp_path / "t", inputs[name], *options)
+        shown = on_a_terminal(command("encode", tmp_path / "t", inputs[name], *options))
         assert "100%" in shown and "<00:00" in shown, (name, shown)
 
 
@@ -89,7 +68,7 @@ def test_a_pair_shows_progress(inputs: dict[str, Path], tmp_path: Path):
     mws("count", tmp_path / "words.txt", "--pattern", "gpt4", "--output", counts)
     rows = json.loads(mws("explain", "--merges", 3, "--from", counts, "--json").stdout)
     parts = rows[0]["left"] + rows[0]["right"], "а"
-    assert "morph merges" in on_a_terminal("explain", "--pair", *parts, "--from", counts)
+    assert "morph merges" in on_a_terminal(command("explain", "--pair", *parts, "--from", counts))
 
 
 def test_counting_parquet_shows_percent_before_its_end(inputs: dict[str, Path], capsys: pytest.CaptureFixture[str]):

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 
 import pytest
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
@@ -16,6 +13,7 @@ from mws_hf.evaluate.measures import BITS, TEXT
 from mws_hf.evaluate.score_tables import GOLD_COLUMNS
 from tests.in_process import invoke
 from tests.paths import ROOT
+from tests.processes import command, on_a_terminal
 
 GOLD = "unlocked\tun lock ed\nlocked\tlock ed\nunlocks\tun lock s, unlock s\nlock\tlock\nbad\tx y\n"
 
@@ -91,23 +89,9 @@ def test_json_is_strict_and_complete(files, run):
     assert run(files / "good", "--text", files / "text.txt", "--json").exit_code == 0
 
 
-def on_a_terminal(*arguments):
-    """What a command writes to a terminal of 10,000 characters."""
-    import pty
-
-    main, side = pty.openpty()
-    command = [sys.executable, "-m", "mws_hf", "evaluate", *arguments]
-    done = subprocess.run([*map(str, command)], stdout=side, stderr=subprocess.PIPE, check=False)
-    os.close(side)
-    shown = os.read(main, 10_000).decode().replace("\r\n", "\n")
-    os.close(main)
-    assert done.returncode == 0
-    return shown
-
-
 def test_a_terminal_gets_five_columns_and_all_of_them_on_demand(files, run):
     arguments = (files / "good", files / "poor", "--gold", files / "toy.tsv", "--text", files / "text.txt", "--quiet")
-    short = on_a_terminal(*arguments)
+    short = on_a_terminal(command("evaluate", *arguments), "stdout")
     gold, text = [block.splitlines()[1:] for block in short.split("\n\n")[:2]]
     assert gold[0].split("  ")[0] == "tokenizer" and len(gold) == 5 and len(text) == 3
     assert [*filter(None, (title.strip() for title in gold[0].split("  ")))] == [
@@ -115,7 +99,7 @@ def test_a_terminal_gets_five_columns_and_all_of_them_on_demand(files, run):
     ]  # fmt: skip
     assert len([*filter(None, text[0].split("  "))]) == 6 and "|" not in short
     assert len({len(line.split()[0]) + line.index(line.split()[-1]) for line in gold[1:3]}) == 1  # aligned
-    assert on_a_terminal(*arguments, "--all") == run(*arguments).stdout
+    assert on_a_terminal(command("evaluate", *arguments, "--all"), "stdout") == run(*arguments).stdout
     assert "μc" in run(*arguments).stdout and "Rényi" in run(*arguments).stdout
 
 

@@ -1,8 +1,6 @@
 """The model card: generated ones are renewed, what a person wrote stays."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 
@@ -63,30 +61,14 @@ def test_a_loaded_tokenizer_has_the_card_of_its_record_with_what_is_said_of_it(t
 
 def test_train_leaves_an_edited_card_and_says_so(tmp_path):
     (tmp_path / "corpus.txt").write_text("перечитать прочитать читатель писатель переписать " * 20, encoding="utf-8")
-    command = [
-        sys.executable,
-        "-c",
-        "from mws_hf.commands.entry import main; main()",
-        "train",
-        str(tmp_path / "corpus.txt"),
-    ]
-    command += [
-        "--n-merges",
-        "5",
-        "--criterion",
-        "classic",
-        "--pattern",
-        "o200k",
-        "--json",
-        "-o",
-        str(tmp_path / "out"),
-    ]
-    first = subprocess.run(command, capture_output=True, text=True, check=True)
+    settings = ("--n-merges", 5, "--criterion", "classic", "--pattern", "o200k")
+    command = ("train", tmp_path / "corpus.txt", *settings, "--json", "-o", tmp_path / "out")
+    first = mws(*command)
     card = tmp_path / "out" / "README.md"
     assert is_untouched(card) and first.stderr == ""
     edited = card.read_text(encoding="utf-8").replace("# out", "# Our tokenizer")
     card.write_text(edited, encoding="utf-8")
-    again = subprocess.run([*command, "--force"], capture_output=True, text=True, check=True)
+    again = mws(*command, "--force")
     assert card.read_text(encoding="utf-8") == edited
     assert again.stderr.count("\n") == 1 and "README.md" in again.stderr
     assert json.loads(again.stdout)["directory"] == str(tmp_path / "out")

@@ -1,7 +1,7 @@
-"""What `mkdocs build` changes in the pages: README as the first one, help of commands, settings, links out of docs/.
+"""What `mkdocs build` changes in the pages: README as the first one, help of commands, settings, links, examples.
 
 The pages are written for GitHub. On the site a picture of scripts/results is copied to the pages, and a link to
-another file of the repository becomes its path, for the site has only the pages.
+another file of the repository becomes its path, for the site has only the pages. Doctests are fenced.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import griffe
 from mkdocs.structure.files import File, Files
 
 from mws_hf.commands.app import COMMANDS, parser_of
@@ -21,6 +22,7 @@ from mws_hf.text.markdown import markdown_table
 RESULTS = Path(__file__).parent / "results"
 PLACE_OF_SETTINGS = "<!-- the settings of a training -->"
 PLACE_OF_COMMANDS = "<!-- the help of every command -->"
+_DOCTEST = re.compile(r"(?:^|(?<=\n\n))(>>> (?:.+\n?)+)")
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\(((?:\.\./)+[^)#\s]+)(#[^)\s]*)?\)")
 
 
@@ -74,3 +76,14 @@ def help_of(command: str) -> str:
     """What `mws COMMAND --help` prints."""
     os.environ["COLUMNS"] = "100"
     return parser_of(command).format_help().strip()
+
+
+class FencedDoctests(griffe.Extension):
+    """Put each paragraph of a docstring that begins with `>>>` between fences, for mkdocstrings."""
+
+    def on_object(self, *, obj: Any, **_: Any) -> None:
+        """Change the docstring of an object as it is loaded."""
+        if obj.docstring is not None:
+            obj.docstring.value = _DOCTEST.sub(
+                lambda found: f"```pycon\n{found[1].rstrip()}\n```\n", obj.docstring.value
+            )

@@ -14,23 +14,20 @@ from __future__ import annotations
 
 import argparse
 import csv
-import importlib
 import json
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import NamedTuple, NoReturn
-
-import pytest
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 LIST, RESULTS = ROOT / "scripts" / "checks" / "mutants.tsv", ROOT / "scripts" / "results" / "mutants.json"
 COPIED = ("mws_hf", "tests", "scripts", "docs", "README.md", "pyproject.toml")
-LIBRARIES = ("hypothesis", "numba", "pyarrow.parquet", "tokenizers", "tqdm", "transformers")
 SURVIVED, ENDLESS = "SURVIVED", "endless"
 NO_TESTS = 5
 """pytest's exit code where no test was chosen."""
@@ -75,39 +72,21 @@ def copied(home: Path) -> None:
 
 
 def pytest_run(home: Path, arguments: list[str], limit: float | None) -> tuple[int | None, list[str]]:
-    """Exit code (None: killed after `limit` seconds) and the tests that failed.
-
-    A fork runs them, for what they import takes longer than most of them.
-    """
-    log, began = home / "pytest.log", time.monotonic()
-    child = os.fork()
-    if child == 0:
-        os.setsid()
-        _become_pytest(home, log, arguments)
-    while (ended := os.waitpid(child, os.WNOHANG))[0] == 0:
-        if limit is not None and time.monotonic() - began > limit:
-            os.killpg(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            return None, []
-        time.sleep(0.1)
-    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    """Exit code (None: killed after `limit` seconds) and the tests of the copy that failed."""
+    own = {"PYTHONPATH": str(home), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {"NUMBA_CACHE_DIR": str(home / "kernels"), **os.environ, **own}
+    command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider", "-m", "not slow", *arguments]
+    process = subprocess.Popen(
+        command, cwd=home, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+    )
+    try:
+        lines = process.communicate(timeout=limit)[0].decode("utf-8", errors="replace").splitlines()
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        return None, []
     failed = [line for line in lines if line.startswith(("FAILED ", "ERROR "))]
-    return os.waitstatus_to_exitcode(ended[1]), [line.split(" - ")[0].split(" ", 1)[1].strip() for line in failed]
-
-
-def _become_pytest(home: Path, log: Path, arguments: list[str]) -> NoReturn:
-    """Run tests of the copy in this process, and end it."""
-    output = os.open(log, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
-    os.dup2(output, 1)
-    os.dup2(output, 2)
-    os.chdir(home)
-    os.environ |= {"PYTHONPATH": str(home), "PYTHONDONTWRITEBYTECODE": "1"}
-    os.environ.setdefault("NUMBA_CACHE_DIR", str(home / "kernels"))
-    sys.path.insert(0, str(home))
-    sys.dont_write_bytecode = True
-    code = pytest.main(["-q", "--tb=no", "-p", "no:cacheprovider", "-m", "not slow", *arguments])
-    sys.stdout.flush()
-    os._exit(int(code))
+    return process.returncode, [line.split(" - ")[0].split(" ", 1)[1].strip() for line in failed]
 
 
 def run(home: Path, mutant: Mutant, limit: float) -> dict[str, object]:
@@ -163,8 +142,6 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="mws-mutants-") as folder:
         home = Path(folder)
         copied(home)
-        for library in LIBRARIES:  # once, not in every fork
-            importlib.import_module(library)
         for number in wanted:
             mutant = mutants[number - 1]
             known[mutant[:3]] = row = run(home, mutant, asked.limit)

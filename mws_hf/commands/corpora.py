@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 from mws_hf.commands import options
 from mws_hf.commands.options import Argument, Option, Read, Writing, parse_bytes
-from mws_hf.commands.outputs import claim_file, claim_folder, counted, files_in, refuse_overwriting, tell
+from mws_hf.commands.outputs import claim_file, claim_folder, counted, tell
 from mws_hf.commands.sources import Words
 from mws_hf.text.pattern import DEFAULT_PATTERN, with_digits
 
@@ -111,8 +111,7 @@ def encode_command(
     from mws_hf.encode.corpus import DATASET_FILES, MANIFEST
     from mws_hf.tokenizer.merging import Dropout
 
-    refuse_overwriting(files_in(output, (MANIFEST, *DATASET_FILES, "*.arrow")), tokenizer, corpus)
-    claim_folder(output, tokenizer, corpus, force=writing.force)
+    claim_folder(output, tokenizer, corpus, force=writing.force, resumed=(MANIFEST, *DATASET_FILES, "*.arrow"))
     began, before = time.perf_counter(), _written(output / MANIFEST)
     encoded = encode_corpus(
         tokenizer,

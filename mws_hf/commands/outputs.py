@@ -37,19 +37,17 @@ def refuse_overwriting(outputs: Iterable[PathLike], *inputs: Inputs) -> None:
                     raise MwSError(f"{path}: is read and would be written over; name another output")
 
 
-def files_in(directory: Path, names: Iterable[str]) -> list[Path]:
-    """List a directory itself and those of its files that some globs name."""
-    return [directory, *(path for name in names for path in directory.glob(name))]
-
-
-def claim_folder(output: Path, *inputs: Inputs, force: bool, own: Collection[str] = ()) -> None:
+def claim_folder(
+    output: Path, *inputs: Inputs, force: bool, own: Collection[str] = (), resumed: Collection[str] = ()
+) -> None:
     """Refuse, before any work, a folder that is read, cannot be written, or holds a finished output and no `force`.
 
     Finished is any folder with a file of a tokenizer or a model (`tokenizer.layout`), or one that the globs of `own`
-    name. What has nothing to do with these may be there, and stays.
+    name. What has nothing to do with these may be there, and stays; `resumed` files are gone on with.
     """
     globs = (*patterns(*(kind for kind in Of if kind is not Of.CARD)), *own)
-    refuse_overwriting(files_in(output, (*globs, CARD_FILE)), *inputs)
+    written = (path for name in (*globs, *resumed, CARD_FILE) for path in output.glob(name))
+    refuse_overwriting([output, *written], *inputs)
     check_output(output, folder=True)
     if (there := matching(output, globs)) and not force:
         more = f" and {len(there) - 3} more" if len(there) > 3 else ""
@@ -66,15 +64,15 @@ def claim_file(output: Path, *inputs: Inputs, force: bool) -> None:
 
 
 @contextmanager
-def replaced(output: Path, head: str = TOKENIZER_FILE, *, model: bool = False) -> Iterator[Path]:
+def replaced(output: Path, head: str = TOKENIZER_FILE) -> Iterator[Path]:
     """Yield an empty folder, whose files then take the place of a finished output, all in one step or none.
 
-    Of a tokenizer, and of a `model` if one is written, no older file stays but a card by hand.
+    Of a tokenizer no older file stays but a card by hand.
     """
     from mws_hf.cards.card import is_free, tell_of_card
 
     free = is_free(output)
-    kinds = (kind for kind in Of if kind not in (Of.CARD, *(() if model else (Of.MODEL, Of.WEIGHTS))))
+    kinds = (kind for kind in Of if kind not in (Of.CARD, Of.MODEL, Of.WEIGHTS))
     with output_lock(output), staged(output, (*patterns(*kinds), *([CARD_FILE] * free)), head) as stage:
         try:
             yield stage

@@ -43,11 +43,9 @@ def evaluate_command(
     NeuralMorphemeSegmentation, MorphScore CSV, MorphyNet. Lines whose morphs do not spell the word are counted and
     shown, never used.
 
-    `--bits TRAIN` trains an n-gram model (interpolated modified Kneser-Ney) on the tokens of TRAIN, for each tokenizer,
-    and gives the bits per UTF-8 byte of `--text` under it, with the difference to the first tokenizer and a 95 %
-    bootstrap interval over lines. Each line is a document; its end is predicted and counted. The order (2 to 5) is
-    chosen on a tenth of TRAIN. Neither the tokenizers nor TRAIN should have seen the text. This is a screening measure:
-    it takes seconds and no seeds, but it does not rank Unigram as neural models do; its context is counted in tokens.
+    `--bits TRAIN` trains an n-gram model on the tokens of TRAIN, for each tokenizer, and gives the bits per UTF-8 byte
+    of `--text` under it. Neither the tokenizers nor TRAIN should have seen the text. This is a screening measure: it
+    takes seconds and no seeds.
 
     For example:
 
@@ -191,11 +189,9 @@ def report(
 ) -> None:
     """Write a page that shows tokenizers side by side: one HTML file under 1 MB, which asks no network.
 
-    It holds the measures of `mws evaluate`, pictures, how evenly texts in several languages are treated, the words and
-    lines that differ most, and every vocabulary to search: each token with its use in the text, the merge that made it,
-    and, with --gold, how often it ends at a boundary. Where one of the tokenizers keeps its boundary evidence, as those
-    of `mws train` do, each token of all of them has the evidence at its ends and inside it. Without --text and --gold
-    the sample texts of the package are measured: sentences in a dozen languages.
+    It holds the measures of `mws evaluate`, the words and lines that differ most, and every vocabulary to search, with
+    the use of each token and the evidence at its ends where a tokenizer keeps it. Without --text and --gold the sample
+    texts of the package are measured: sentences in a dozen languages.
 
     For example:
 

@@ -55,19 +55,7 @@ def train_command(
 
     The words of a group named code are cut at their capitals for sure: get·User·Name, HTTP·Server.
 
-    What --granularity does to five words (8,000 entries, --composition 0, all forms of the Russian dictionary):
-
-        0.05                0.095                0.13
-
-        под·вод·ник         под·вод·н·ик         под·вод·н·и·к
-
-        без·работ·иц·а      без·работ·иц·а       без·работ·иц·а
-
-        чита·тельн·иц·ами   чита·тельн·иц·ами    чи·т·а·те·ль·н·иц·ами
-
-        красно·лиц·ый       красно·лиц·ый        красно·лиц·ый
-
-        пере·писыва·ющаяся  пере·писыва·ющ·аяся  пере·пис·ыва·ющ·аяся
+    With --granularity 0.05 a word may be под·вод·ник, with 0.095 под·вод·н·ик, with 0.13 под·вод·н·и·к.
     """
     labels = [options.group_of(name)[1] for name in given["labels"] or []]
     claim_folder(output, words.read, labels, given["tokens"], given["keep_apart"], force=writing.force)

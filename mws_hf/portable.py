@@ -9,6 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, overload
+from weakref import WeakKeyDictionary
 
 from tokenizers import Tokenizer
 
@@ -26,16 +27,6 @@ if TYPE_CHECKING:
     from mws_hf.learn.settings import Settings
     from mws_hf.learn.vocabulary import LearnedVocabulary
     from mws_hf.tokenizer.explain import Explanation
-
-
-class Held:
-    """A value that is left behind when its holder is copied or pickled, such as arrays that only saving needs."""
-
-    def __init__(self, value: Any = None) -> None:
-        self.value = value
-
-    def __reduce__(self) -> tuple[type[Held], tuple[()]]:
-        return Held, ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +69,8 @@ class Training:
         return files
 
 
+_EXPLAINED: WeakKeyDictionary[Any, tuple[Any, Any]] = WeakKeyDictionary()
+"""Evidence and tables of a tokenizer that explained a word, read once; no part of its copies or its fingerprint."""
 _WORDS = re.compile(r"(\s*)(\S+)")
 
 
@@ -92,7 +85,6 @@ class PortableMixin:
     is_byte_level: bool
     home: str | None = None  # the folder that it was read from, wherever the process goes
     training: Training | None = None
-    _explained: Held  # evidence and tables, read once; no part of a copy or a fingerprint
 
     @overload
     def segment(self, text: str) -> list[str]: ...
@@ -137,14 +129,15 @@ class PortableMixin:
         def traced(tables: Any) -> list[Any]:
             return [trace(backend, " " + each, tables) for each in words]
 
+        evidence, tables = _EXPLAINED.get(self, (None, None))
         try:
-            parts = traced(self._explained.value[1]) if self._explained.value else None
+            parts = traced(tables) if tables is not None else None
         except MwSError:  # the tables of the tokenizer may be others by now
             parts = None
         if parts is None:
-            self._explained.value = self._kept_evidence(backend), tracing_tables(backend)
-            parts = traced(self._explained.value[1])
-        found = [Explanation.of(each, self._explained.value[0]) for each in parts]
+            _EXPLAINED[self] = evidence, tables = self._kept_evidence(backend), tracing_tables(backend)
+            parts = traced(tables)
+        found = [Explanation.of(each, evidence) for each in parts]
         return found[0] if isinstance(word, str) else found
 
     def _kept_evidence(self, backend: Tokenizer) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizer
 
-from mws_hf.portable import Held, PortableMixin, home_of
+from mws_hf.portable import PortableMixin, home_of
 from mws_hf.text.alphabets import BYTE_OF, Alphabet, built_first, bytes_of
 from mws_hf.text.special import byte_of
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
@@ -143,7 +143,7 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         settle_leading_space(backend, False)
         self._backend, self._places = backend, special_places(backend)
         self._words_given = False  # whether the texts of a call are words of one text
-        self._explained, self.home = Held(), home_of(tokenizer_file)
+        self.home = home_of(tokenizer_file)
         self._dropout: tuple[Dropout, list[bool], dict[str, None]] | None = None
         self.cache: dict[str, list[str]] = {}  # datasets leaves out this very name when it hashes
         kwargs.pop("backend", None)  # a directory saved by the stock class says "tokenizers"

@@ -14,7 +14,7 @@ from transformers.tokenization_utils_base import TruncationStrategy
 from transformers.utils import PaddingStrategy
 
 from mws_hf.errors import MwSError
-from mws_hf.portable import Held, PortableMixin, Training, home_of
+from mws_hf.portable import PortableMixin, Training, home_of
 from mws_hf.text.alphabets import Alphabet
 from mws_hf.text.special import BYTE_TOKENS
 from mws_hf.tokenizer.backend import (
@@ -132,7 +132,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
             if vocab is None:
                 refuse_empty(kwargs.get("name_or_path"))
             kwargs["tokenizer_object"] = build_backend(vocab or base_vocab(), merges, **options)
-        self._copies, self._explained, self.home = WorkingCopies(), Held(), home_of(kwargs.get("tokenizer_file"))
+        self._copies, self.home = WorkingCopies(), home_of(kwargs.get("tokenizer_file"))
         super().__init__(
             unk_token=unk_token,
             bos_token=bos_token,

@@ -294,7 +294,7 @@ def bpe_card(config: Config, learnt_from: str) -> Card:
 def most_frequent(counts: WordCounts, most: int) -> WordCounts:
     """The most frequent pre-tokens; among equals a fixed shuffle decides, so that a lexicon gives an even sample."""
     shuffled = np.random.default_rng(0).permutation(len(counts))
-    return counts.take(np.sort(np.lexsort((shuffled, -counts.counts))[:most]))
+    return counts.where(np.isin(np.arange(len(counts)), np.lexsort((shuffled, -counts.counts))[:most]))
 
 
 def restored(encoder: Opened, parts: Mapping[str, Corpus]) -> tuple[int, int]:

@@ -132,11 +132,6 @@ class WordCounts:
         """SHA-256 of pattern and normalization in hexadecimal."""
         return fingerprint(self.pattern, self.normalization)
 
-    @property
-    def file_columns(self) -> Columns:
-        """Words and counts as a file holds them."""
-        return self.strings, self.counts
-
     def __len__(self) -> int:
         return len(self.counts)
 
@@ -176,7 +171,10 @@ class WordCounts:
 
     def at_least(self, min_frequency: int) -> WordCounts:
         """Return the words that occur at least `min_frequency` times."""
-        mask = self.counts >= min_frequency
+        return self.where(self.counts >= min_frequency)
+
+    def where(self, mask: npt.NDArray[np.bool_]) -> WordCounts:
+        """Return the words for which a mask is true."""
         return self._frozen(self.strings.filter(pa.array(mask)), self.counts[mask], self.pattern, self.normalization)
 
     def merge(self, *others: WordCounts) -> WordCounts:
@@ -194,18 +192,12 @@ class WordCounts:
                 )
         parts = [self, *others]
         check_total(sum(exact_sum(part.counts) for part in parts))
-        strings, counts = summed(part.file_columns for part in parts)
+        strings, counts = summed((part.strings, part.counts) for part in parts)
         return self.from_arrays(strings, counts, pattern=self.pattern, normalization=self.normalization, checked=True)
-
-    def take(self, rows: npt.NDArray[np.int64]) -> WordCounts:
-        """Return the words with the given numbers, ascending."""
-        return self._frozen(
-            self.strings.take(arrow_integers(rows)), self.counts[rows], self.pattern, self.normalization
-        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a Parquet file with columns word, count and the fingerprint in its metadata, atomically."""
-        write_columns(path, {"": self.file_columns}, self.pattern, self.normalization)
+        write_columns(path, {"": (self.strings, self.counts)}, self.pattern, self.normalization)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> WordCounts:

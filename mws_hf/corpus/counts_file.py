@@ -93,10 +93,15 @@ class CountsFile(NamedTuple):
     def open(cls, path: str | os.PathLike[str]) -> CountsFile:
         """Read the metadata of a file of counts, and check it as far as possible without reading the words."""
         with _parquet(Path(path)) as file:
-            settings = _kept_settings(file.schema_arrow)
-            named = _checked_version(file.schema_arrow, settings, str(path))
+            schema = file.schema_arrow
+        settings = {
+            k.decode("utf-8", "replace"): v.decode("utf-8", "replace") for k, v in (schema.metadata or {}).items()
+        }
+        named = _checked_version(schema, settings, str(path))
         try:
-            totals = _totals(settings, named)
+            totals = json.loads(settings["groups"]) if named else {"": int(settings["total"])}
+            if not isinstance(totals, dict) or not all(type(total) is int and total >= 0 for total in totals.values()):
+                raise ValueError("no total of each group")
             whole = fingerprint(settings["pattern"], settings["normalization"], sorted(totals) if named else ())
             good = settings["fingerprint"] == whole and settings["total"] == str(sum(totals.values()))
             texts = [str(mark) for mark in json.loads(settings.get("texts", "[]"))]
@@ -113,31 +118,20 @@ class CountsFile(NamedTuple):
 
     def batches(self, rows: int) -> Iterator[tuple[str, Columns]]:
         """Yield the words and counts of a group, so many rows at a time, in the order of the file."""
-        rest, first = dict(self.totals), 1
+        rest, first, path = dict(self.totals), 1, str(self.path)
         with _parquet(self.path) as file:
-            settings = _kept_settings(file.schema_arrow)
             for batch in file.iter_batches(rows, use_threads=False):
                 table = pa.Table.from_batches([batch])
-                check_utf8(table["word"], str(self.path))
-                _check_rows(table, str(self.path), first)
+                check_utf8(table["word"], path)
+                _check_rows(table, path, first)
                 first += len(table)
-                for name, part in _rows_by_group(table, settings, str(self.path)).items():
+                for name, part in _rows_by_group(table, list(self.totals), path).items():
                     if len(part):
                         numbers = count_column(part)
                         rest[name] -= exact_sum(numbers)
                         yield name, (part["word"].combine_chunks(), numbers)
         if any(rest.values()):
-            raise MwSError(f"{self.path}: its counts do not match its own metadata; the file was altered, count again")
-
-
-def _totals(settings: Mapping[str, str], named: bool) -> dict[str, int]:
-    """Read the total of each group; raises KeyError, TypeError, ValueError or RecursionError where there is none."""
-    if not named:
-        return {"": int(settings["total"])}
-    totals = json.loads(settings["groups"])
-    if not isinstance(totals, dict) or not all(type(total) is int and total >= 0 for total in totals.values()):
-        raise ValueError("no total of each group")
-    return totals
+            raise MwSError(f"{path}: its counts do not match its own metadata; the file was altered, count again")
 
 
 def _check_rows(table: pa.Table, path: str, first: int) -> None:
@@ -168,10 +162,6 @@ def count_column(rows: pa.Table) -> npt.NDArray[np.int64]:
     return integers(pc.cast(rows["count"], pa.int64()).combine_chunks())
 
 
-def _kept_settings(schema: pa.Schema) -> dict[str, str]:
-    return {k.decode("utf-8", "replace"): v.decode("utf-8", "replace") for k, v in (schema.metadata or {}).items()}
-
-
 def _checked_version(schema: pa.Schema, settings: Mapping[str, str], path: str) -> bool:
     """Return whether a file of counts names groups, after checking that it is one."""
     version = settings.get(_KEY.decode())
@@ -193,14 +183,13 @@ def _checked_version(schema: pa.Schema, settings: Mapping[str, str], path: str) 
     return named
 
 
-def _rows_by_group(table: pa.Table, settings: Mapping[str, str], path: str) -> dict[str, pa.Table]:
+def _rows_by_group(table: pa.Table, names: list[str], path: str) -> dict[str, pa.Table]:
     """Return the rows of each group, which follow each other in the order of the metadata."""
     if "group" not in table.column_names:
         return {"": table}
     try:
-        names = list(json.loads(settings["groups"]))
         of = pc.index_in(pc.cast(table["group"], pa.large_string()), value_set=arrow_strings(names)).combine_chunks()
-    except (KeyError, ValueError, pa.ArrowException) as error:
+    except pa.ArrowException as error:
         raise MwSError(f"{path}: groups of words that cannot be read ({first_line(error)}); count again") from error
     if of.null_count:
         raise MwSError(f"{path}: its groups do not match its own metadata; the file was altered, count again")

@@ -12,7 +12,7 @@ import os
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -79,10 +79,6 @@ class Reading:
     def kind(self, name: PathLike) -> str:
         """Name the kind of a file by `file_kind`; JSON lines where its name leaves it open and a column is named."""
         return "jsonl" if self.column is not None and _is_open(name) else file_kind(name)
-
-    def of_files(self, names: Sequence[PathLike]) -> Reading:
-        """Return this way of reading; where all files are plain text by name, without the column, another group's."""
-        return replace(self, column=None) if all(self.kind(name) == "text" for name in names) else self
 
 
 PLAIN = Reading()

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 
-from mws_hf.corpus.columns import integers
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.counts_file import check_total, write_columns
 from mws_hf.errors import MwSError
@@ -123,11 +122,8 @@ class GroupedCounts(Mapping[str, WordCounts]):
         kept = self.union.at_least(min_count)
         if len(self) == 1:
             return GroupedCounts({next(iter(self)): kept})
-        found = {}
-        for name, counts in self.groups.items():
-            rows = pc.indices_nonzero(pc.is_in(counts.strings, value_set=kept.strings))
-            found[name] = counts.take(integers(rows).astype(np.int64))
-        return GroupedCounts(found)
+        masks = {name: pc.is_in(each.strings, value_set=kept.strings) for name, each in self.groups.items()}
+        return GroupedCounts({name: self.groups[name].where(np.asarray(mask)) for name, mask in masks.items()})
 
     def weighted(self, weights: Mapping[str, float]) -> WordCounts:
         """Raise counts so that the texts of groups are in proportion to the groups' weights (1 where none is given).
@@ -161,9 +157,12 @@ class GroupedCounts(Mapping[str, WordCounts]):
             return self.union
         check_total(math.ceil(sum(counts.total * max(1.0, factors[name]) for name, counts in self.groups.items())))
         scaled = [
-            _with_counts(counts, np.rint(counts.counts * max(1.0, factors[name])).astype(np.int64))
+            WordCounts.from_arrays(
+                counts.strings, np.rint(counts.counts * max(1.0, factors[name])).astype(np.int64),
+                pattern=self.pattern, normalization=self.normalization, checked=True,
+            )
             for name, counts in self.groups.items()
-        ]
+        ]  # fmt: skip
         return scaled[0].merge(*scaled[1:])
 
     def merge(self, *others: GroupedCounts) -> GroupedCounts:
@@ -189,7 +188,7 @@ class GroupedCounts(Mapping[str, WordCounts]):
 
         `texts` are the marks of the texts counted, by which a text given beside its counts is noticed.
         """
-        columns = {name: counts.file_columns for name, counts in self.groups.items()}
+        columns = {name: (counts.strings, counts.counts) for name, counts in self.groups.items()}
         write_columns(path, columns, self.pattern, self.normalization, texts)
 
     @classmethod
@@ -235,9 +234,3 @@ def group_shares(groups: Mapping[str, Any], weights: Mapping[str, float]) -> dic
         raise MwSError(f"a weight for group {', '.join(map(repr, unknown))}, which is not there; groups: {here}")
     whole = math.fsum(weights.get(name, 1.0) for name in groups)
     return {name: weights.get(name, 1.0) / whole for name in groups}
-
-
-def _with_counts(counts: WordCounts, times: Any) -> WordCounts:
-    return WordCounts.from_arrays(
-        counts.strings, times, pattern=counts.pattern, normalization=counts.normalization, checked=True
-    )

@@ -20,8 +20,10 @@ import logging
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial as bound
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -34,8 +36,7 @@ Rows: TypeAlias = tuple[tuple[int, str, tuple[Morphs, ...]], ...]
 _Parsed: TypeAlias = tuple[str, list[list[str]]]
 
 FORMATS = ("words", "sigmorphon2022", "morphochallenge", "neural", "morphscore", "morphynet")
-SHOWN = 5
-"""Problems of labels named one by one."""
+_SHOWN = 5  # problems of labels that are named one by one
 _CSV_COLUMNS = (("wordform", "preceding_part", "stem", "following_part"), ("full_word", "pt1", "rest"))
 _NEURAL = re.compile(r"[^:/\s]+:[A-Z]+(/[^:/\s]+:[A-Z]+)*|[^:/\s]+(/[^:/\s]+)+")
 _logger = logging.getLogger(__name__)
@@ -110,14 +111,16 @@ def read_gold(path: str | os.PathLike[str], format: str | None = None) -> Gold:
     ["toy.tsv:2: the morphs 'b d' do not spell 'bad'"]
     """
     file = Path(path)
-    numbered = list(_numbered(_read_text(file)))
+    numbered = _numbered_lines(file)
     if format is None:
         format = detect_format([line for _, line in numbered])
     elif format not in FORMATS:
         raise MwSError(f"gold format {format!r} is unknown; choose one of {', '.join(FORMATS)}")
-    header, parse = _parser(format, numbered, file)
-    if header:
+    if format == "morphscore":
+        parse = _csv_parser(numbered[0][1] if numbered else "", file)
         numbered = numbered[1:]
+    else:
+        parse = _parse_morphynet if format == "morphynet" else bound(_parse_two, cut=_ANALYSES[format])
     rows: list[tuple[int, str, tuple[Morphs, ...]]] = []
     problems: list[str] = []
     for number, line in numbered:
@@ -140,7 +143,16 @@ def spelled(word: str, alternatives: Iterable[list[str]]) -> tuple[Morphs, ...]:
     >>> spelled("Unlocks", [["un", "lock", "s"], ["unlock", "s"]])
     (('Un', 'lock', 's'), ('Unlock', 's'))
     """
-    return tuple(dict.fromkeys(_spell(word, morphs) for morphs in alternatives))
+    found: dict[Morphs, None] = {}
+    for morphs in alternatives:
+        joined = "".join(morphs)
+        if word and not all(morphs or [""]):
+            raise MwSError(f"a morph of {word!r} is empty")
+        if not word or len(joined) != len(word) or joined.casefold() != word.casefold():
+            raise MwSError(f"the morphs {' '.join(morphs)!r} do not spell {word!r}")
+        ends = [0, *accumulate(map(len, morphs))]
+        found[tuple(word[start:end] for start, end in pairwise(ends))] = None
+    return tuple(found)
 
 
 def split_alternatives(word: str, analysis: str) -> list[list[str]]:
@@ -189,21 +201,17 @@ def _vote(line: str) -> str:
     return "words"
 
 
-def _read_text(file: Path) -> str:
+def _numbered_lines(file: Path) -> list[tuple[int, str]]:
+    """Read the lines that hold data, each with its number."""
     with open_binary(file) as stream:
         raw = b"".join(read_blocks(stream, file, 1 << 20))
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise MwSError(f"{file}: byte {error.start} is not UTF-8; convert: iconv -f latin1 -t utf-8 {file}") from error
-    return text.replace("\r", "\n") if ends_by_return(raw) else text
-
-
-def _numbered(text: str) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(text.split("\n"), start=1):
-        line = line.rstrip("\r")
-        if line.strip() and not (line.startswith("#") and "\t" not in line):
-            yield number, line
+    lines = (text.replace("\r", "\n") if ends_by_return(raw) else text).split("\n")
+    numbered = ((number, line.rstrip("\r")) for number, line in enumerate(lines, start=1))
+    return [(k, line) for k, line in numbered if line.strip() and not (line.startswith("#") and "\t" not in line)]
 
 
 def _short_name(file: Path) -> str:
@@ -213,21 +221,6 @@ def _short_name(file: Path) -> str:
     return name
 
 
-def _spell(word: str, morphs: list[str]) -> Morphs:
-    """Return the morphs in the word's own letters; raises MwSError where they do not spell it."""
-    joined = "".join(morphs)
-    if word and not all(morphs or [""]):
-        raise MwSError(f"a morph of {word!r} is empty")
-    if not word or not all(morphs) or len(joined) != len(word) or joined.casefold() != word.casefold():
-        raise MwSError(f"the morphs {' '.join(morphs)!r} do not spell {word!r}")
-    pieces: list[str] = []
-    start = 0
-    for morph in morphs:
-        pieces.append(word[start : start + len(morph)])
-        start += len(morph)
-    return tuple(pieces)
-
-
 def _cells(line: str) -> list[str]:
     try:
         return next(csv.reader([line]))
@@ -235,18 +228,15 @@ def _cells(line: str) -> list[str]:
         return []
 
 
-def _parser(format: str, rows: list[tuple[int, str]], file: Path) -> tuple[bool, Callable[[str], _Parsed]]:
-    """Choose the parser of a format: whether the first row is a header, and the function from a line to its word."""
-    if format != "morphscore":
-        return False, _PARSERS[format]
-    header = _cells(rows[0][1]) if rows else []
-    for columns in _CSV_COLUMNS:
-        if set(columns) <= set(header):
-            return True, _csv_parser([header.index(column) for column in columns])
-    raise MwSError(f"{file}:1: no MorphScore header; the first line must name {' or '.join(map(str, _CSV_COLUMNS))}")
+def _csv_parser(header: str, file: Path) -> Callable[[str], _Parsed]:
+    """Make the parser of MorphScore's lines after such a header."""
+    names = _cells(header)
+    columns = next((columns for columns in _CSV_COLUMNS if set(columns) <= set(names)), None)
+    if columns is None:
+        here = " or ".join(map(str, _CSV_COLUMNS))
+        raise MwSError(f"{file}:1: no MorphScore header; the first line must name {here}")
+    places = [names.index(column) for column in columns]
 
-
-def _csv_parser(places: list[int]) -> Callable[[str], _Parsed]:
     def parse(line: str) -> _Parsed:
         cells = _cells(line)
         if len(cells) <= max(places):
@@ -257,36 +247,29 @@ def _csv_parser(places: list[int]) -> Callable[[str], _Parsed]:
     return parse
 
 
-def _two(line: str) -> tuple[str, str]:
-    fields = line.split("\t")
-    if len(fields) < 2 or not fields[1].strip():
+def _parse_two(line: str, cut: Callable[[str, str], list[list[str]]]) -> _Parsed:
+    word, analysis, *_ = (field.strip() for field in [*line.split("\t"), "", ""])
+    if not analysis:
         raise MwSError("no tab and no segmentation; write word<TAB>m1 m2")
-    return fields[0].strip(), fields[1].strip()
+    return word, cut(word, analysis)
 
 
-def _parse_words(line: str) -> _Parsed:
-    word, analysis = _two(line)
-    return word, split_alternatives(word, analysis)
-
-
-def _parse_sigmorphon(line: str) -> _Parsed:
-    word, analysis = _two(line)
-    return word, [[morph.removeprefix("@@") for morph in analysis.split()]]
-
-
-def _parse_morphochallenge(line: str) -> _Parsed:
-    word, analysis = _two(line)
+def _morphochallenge(_word: str, analysis: str) -> list[list[str]]:
     alternatives = []
     for alternative in analysis.split(", "):
         # A colon of the word itself is written "\\:" in the Finnish files ("hyy\\::~ n:+GEN"): the last colon divides.
         surfaces = [(item.rpartition(":")[0] or item).replace("\\:", ":") for item in alternative.split()]
         alternatives.append([surface for surface in surfaces if surface != "~"])
-    return word, alternatives
+    return alternatives
 
 
-def _parse_neural(line: str) -> _Parsed:
-    word, analysis = _two(line)
-    return word, [[morph.rpartition(":")[0] or morph for morph in analysis.split("/")]]
+_ANALYSES: dict[str, Callable[[str, str], list[list[str]]]] = {
+    "words": split_alternatives,
+    "sigmorphon2022": lambda _, analysis: [[morph.removeprefix("@@") for morph in analysis.split()]],
+    "morphochallenge": _morphochallenge,
+    "neural": lambda _, analysis: [[morph.rpartition(":")[0] or morph for morph in analysis.split("/")]],
+}
+"""How formats of ``word<TAB>analysis`` write the morphs of a word."""
 
 
 def _parse_morphynet(line: str) -> _Parsed:
@@ -297,15 +280,6 @@ def _parse_morphynet(line: str) -> _Parsed:
         raise MwSError(f"{len(fields)} fields; MorphyNet has 4 (inflectional) or 6 (derivational)")
     source, target, affix, kind = fields[0], fields[1], fields[4], fields[5]
     return target, [[affix, source] if kind == "prefix" else [source, affix]]
-
-
-_PARSERS: dict[str, Callable[[str], _Parsed]] = {
-    "words": _parse_words,
-    "sigmorphon2022": _parse_sigmorphon,
-    "morphochallenge": _parse_morphochallenge,
-    "neural": _parse_neural,
-    "morphynet": _parse_morphynet,
-}
 
 
 def read_labels(source: OneList) -> tuple[GoldWord, ...]:
@@ -320,9 +294,11 @@ def read_labels(source: OneList) -> tuple[GoldWord, ...]:
     if isinstance(source, str | os.PathLike):
         return _read_file(Path(source))
     entries = source.items() if isinstance(source, Mapping) else source
+    if not isinstance(entries, Iterable):
+        raise MwSError(f"labels: {type(entries).__name__} is neither a file nor words; give a path, a dict or pairs")
     problems: list[str] = []
     rows: list[tuple[str, str, tuple[Morphs, ...]]] = []
-    for number, entry in enumerate(_checked_entries(entries), start=1):
+    for number, entry in enumerate(entries, start=1):
         try:
             rows.append((f"labels, entry {number}", *_parsed_entry(entry)))
         except MwSError as reason:
@@ -390,17 +366,17 @@ def _read_file(file: Path) -> tuple[GoldWord, ...]:
     if found.format == "words":
         rows = [(f"{file}:{number}", word, alternatives) for number, word, alternatives in found.rows]
         _refuse([*found.problems, *_disagreements(rows)])
-    for problem in found.problems[:SHOWN]:
+    for problem in found.problems[:_SHOWN]:
         _logger.warning("label left out: %s", problem)
-    if len(found.problems) > SHOWN:
+    if len(found.problems) > _SHOWN:
         _logger.warning("%s: %d of %d lines left out", file, len(found.problems), found.lines)
     return found.words
 
 
 def _refuse(problems: list[str]) -> None:
     if problems:
-        more = f"; and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
-        raise MwSError("; ".join(problems[:SHOWN]) + more)
+        more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
+        raise MwSError("; ".join(problems[:_SHOWN]) + more)
 
 
 def _disagreements(rows: list[tuple[str, str, tuple[Morphs, ...]]]) -> list[str]:
@@ -414,12 +390,6 @@ def _disagreements(rows: list[tuple[str, str, tuple[Morphs, ...]]]) -> list[str]
                 f"{place}: {word!r} is cut otherwise in {where}; keep one, or put both in one line, with a comma"
             )
     return problems
-
-
-def _checked_entries(entries: Any) -> Iterable[Any]:
-    if not isinstance(entries, Iterable):
-        raise MwSError(f"labels: {type(entries).__name__} is neither a file nor words; give a path, a dict or pairs")
-    return entries
 
 
 def _parsed_entry(entry: Any) -> tuple[str, tuple[Morphs, ...]]:

@@ -13,9 +13,9 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from glob import escape, glob
-from itertools import chain
+from itertools import chain, repeat
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -184,13 +184,14 @@ class Source:
         for group, names in self.files.items():
             for name in names:
                 if self.group_column is None:
-                    streams.append(_of_group(group, _file_blocks(name, self.how, lines, advance)))
+                    streams.append(zip(repeat(group), _file_blocks(name, self.how, lines, advance)))
                 else:
                     streams.append(_by_group(_file_groups(name, self.group_column, self.how, advance)))
         for group, held in self.values.items():
             if self.group_column is None:
                 documents = _advancing(iterate_documents(held, self.how.column), None if self.files else advance)
-                streams.append(_of_group(group, arrow_blocks(document_batches(documents, "iterator"), "iterator")))
+                blocks = arrow_blocks(document_batches(documents, "iterator"), "iterator")
+                streams.append(zip(repeat(group), blocks))
             else:
                 streams.append(_by_group(group_batches(held, self.how.column, self.group_column)))
         return streams
@@ -216,18 +217,21 @@ class Source:
         def read(name: str) -> Iterator[Block]:
             found = map(padded, _file_blocks(name, self.how, True, advance, size))
             # the files of a dataset are not read here
-            return _advancing(found, advance, _bytes_of) if self.how.kind(name) == "dataset" else found
+            return _advancing(found, advance, attrgetter("size")) if self.how.kind(name) == "dataset" else found
 
         def hold(values: Any) -> Iterator[Block]:
             documents = document_batches(iterate_documents(values, self.how.column), "iterator", size)
-            return _advancing(map(padded, arrow_blocks(documents, "iterator")), advance, _bytes_of)
+            return _advancing(map(padded, arrow_blocks(documents, "iterator")), advance, attrgetter("size"))
 
         return chain(chain.from_iterable(map(read, names)), chain.from_iterable(map(hold, self.values.values())))
 
     def documents(self) -> Iterator[str]:
         """Read documents in order: lines of text files, each with its line end, records, rows or elements."""
         for name in self.names:
-            yield from _file_documents(name, self.how)
+            if self.how.kind(name) == "text":
+                yield from stored_lines(name, self.how)
+            else:
+                yield from chain.from_iterable(batch.to_pylist() for batch in _strings(name, self.how))
         for held in self.values.values():
             yield from iterate_documents(held, self.how.column)
 
@@ -239,20 +243,12 @@ class Source:
 
 def read_documents(paths: Any, how: Reading = PLAIN) -> Iterator[str]:
     """Read the documents of files that were checked before; `Source.documents` says what they are."""
-    return chain.from_iterable(_file_documents(name, how) for name in expand_paths(paths))
-
-
-def _of_group(group: str, blocks: Iterable[Block]) -> Iterator[GroupBlock]:
-    return ((group, block) for block in blocks)
+    return Source({UNNAMED: expand_paths(paths)}, how=how).documents()
 
 
 def _by_group(batches: Iterable[tuple[str, pa.LargeStringArray]]) -> Iterator[GroupBlock]:
     for group, texts in batches:
-        yield group, arrow_block(texts, partial(_group_place, group))
-
-
-def _group_place(group: str, _row: int) -> str:
-    return f"a text of group {group!r}"
+        yield group, arrow_block(texts, lambda _, group=group: f"a text of group {group!r}")  # type: ignore[misc]
 
 
 def _advancing(
@@ -262,10 +258,6 @@ def _advancing(
         yield item
         if advance is not None:
             advance(size(item))
-
-
-def _bytes_of(block: Block) -> int:
-    return block.size
 
 
 def _names_groups(source: Any) -> bool:
@@ -389,12 +381,6 @@ def _file_blocks(
     if how.kind(name) == "text":
         return text_blocks(name, lines=lines, how=how, advance=advance, size=size)
     return arrow_blocks(_strings(name, how, advance, size), name)
-
-
-def _file_documents(name: str, how: Reading) -> Iterator[str]:
-    if how.kind(name) == "text":
-        return stored_lines(name, how)
-    return chain.from_iterable(batch.to_pylist() for batch in _strings(name, how))
 
 
 def _strings(

@@ -24,6 +24,7 @@ GroupBatch = tuple[str, pa.LargeStringArray]
 """A group, and texts of it."""
 BATCH = 1 << 19
 _ROWS = 1000
+_COLUMNS = ("columns", "column_names")  # attributes of what holds columns
 
 
 def read_records(source: Any, columns: Sequence[str | None], where: str = "") -> Iterator[list[list[str | None]]]:
@@ -69,15 +70,13 @@ def _frame_batches(frame: Any, columns: Sequence[str | None], where: str) -> Ite
     if not hasattr(frame, "__len__"):
         raise MwSError(f"{where}: holds no rows yet; give the table that it computes, such as frame.collect()")
     names = list(getattr(frame, "column_names", frame.columns))
-    held = [_held_column(frame, place, names) for place in check_names(where, columns, names, "column=")]
+    places = check_names(where, columns, names, "column=")
+    if isinstance(frame, (pa.Table, pa.RecordBatch)):
+        held = [frame.column(place) for place in places]
+    else:
+        held = [frame.iloc[:, place] if hasattr(frame, "iloc") else frame[names[place]] for place in places]
     for start in range(0, len(frame), _ROWS):
         yield [_values(column, f"{where}, column {name!r}", start) for column, name in zip(held, columns, strict=True)]
-
-
-def _held_column(frame: Any, place: int, names: list[Any]) -> Any:
-    if isinstance(frame, (pa.Table, pa.RecordBatch)):
-        return frame.column(place)
-    return frame.iloc[:, place] if hasattr(frame, "iloc") else frame[names[place]]
 
 
 def _values(column: Any, where: str, start: int) -> list[Any]:
@@ -160,15 +159,11 @@ def iterate_documents(source: Any, column: str | None = None) -> Iterator[str]:
         for chunk in source.chunks if isinstance(source, pa.ChunkedArray) else [source]:
             yield from checked_strings(chunk, "pyarrow array", first).to_pylist()
             first += len(chunk)
-    elif column is not None or _has_columns(source):
+    elif column is not None or isinstance(source, Mapping) or any(hasattr(source, name) for name in _COLUMNS):
         texts = (text for (texts,) in read_records(source, [column]) for text in texts)
         yield from _guarded("" if text is None else text for text in texts)
     else:
         yield from _guarded(_flat_documents(source))
-
-
-def _has_columns(source: Any) -> bool:
-    return isinstance(source, Mapping) or any(hasattr(source, name) for name in ("columns", "column_names"))
 
 
 def only_split(splits: Mapping[Any, Any]) -> Any:
@@ -215,7 +210,7 @@ def _flat_documents(source: Any) -> Iterator[str]:
         elif isinstance(item, Mapping):
             if DEFAULT_COLUMN not in item:
                 raise no_place(f"element {number} of the iterator", "field", None, item, "column=")
-            yield (_text_of(item[DEFAULT_COLUMN], f"element {number} of the iterator: field {DEFAULT_COLUMN!r}") or "")
+            yield _text_of(item[DEFAULT_COLUMN], f"element {number} of the iterator: field {DEFAULT_COLUMN!r}") or ""
         elif item is None:
             yield ""
         else:

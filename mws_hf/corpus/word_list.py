@@ -1,6 +1,6 @@
 """Counts of words that are no running text: of lists, `word<TAB>count` a line, of mappings, and of lexicons.
 
-Lexicons are those of pymorphy3, whole, or lemmas expanded to all forms; it is imported on first use only.
+Lexicons are the dictionaries of pymorphy3.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -104,18 +103,13 @@ def as_grouped_counts(
     """Turn a Python user's counts, or a dict from group to such counts, into `GroupedCounts`."""
     if isinstance(counts, GroupedCounts):
         return counts
-    if isinstance(counts, Mapping) and any(_is_counts(part) for part in counts.values()):
-        parts = {
-            name: as_word_counts(part, pattern=pattern, normalization=normalization) for name, part in counts.items()
-        }
-        return GroupedCounts(parts)
-    if isinstance(counts, (str, bytes)) or hasattr(counts, "__fspath__"):
+    counts_of = (WordCounts, Mapping, str, os.PathLike)
+    if isinstance(counts, Mapping) and any(isinstance(p, counts_of) or hasattr(p, "to_dict") for p in counts.values()):
+        cut: dict[str, Any] = {"pattern": pattern, "normalization": normalization}
+        return GroupedCounts({name: as_word_counts(part, **cut) for name, part in counts.items()})
+    if isinstance(counts, (str, os.PathLike)):
         return GroupedCounts.load(counts)
     return GroupedCounts.of(as_word_counts(counts, pattern=pattern, normalization=normalization))
-
-
-def _is_counts(part: Any) -> bool:
-    return isinstance(part, (WordCounts, Mapping, str)) or hasattr(part, "to_dict") or hasattr(part, "__fspath__")
 
 
 def count_mapping(
@@ -130,11 +124,6 @@ def count_mapping(
     space already, as most pre-tokens do, that is the same. Keys of both kinds are pre-tokens, such as those of
     ``dict(counts.items())``, or words written in two ways: as nobody can tell, they are refused.
     """
-    _refuse_both(mapping)
-    return _counted(map(_checked, mapping.items()), pattern, normalization, leading_space=True)
-
-
-def _refuse_both(mapping: Mapping[str, int]) -> None:
     bare = next((word for word in mapping if isinstance(word, str) and word and not word[0].isspace()), None)
     spaced = next((word for word in mapping if isinstance(word, str) and word and word[0].isspace()), None)
     if bare is not None and spaced is not None:
@@ -143,6 +132,7 @@ def _refuse_both(mapping: Mapping[str, int]) -> None:
             "train_from_counts({word.strip(): count, ...}) does, for pre-tokens call "
             "WordCounts.from_mapping(mapping, pattern=...)"
         )
+    return _counted(map(_checked, mapping.items()), pattern, normalization, leading_space=True)
 
 
 def _checked(item: tuple[object, object]) -> tuple[str, int]:
@@ -244,29 +234,6 @@ def _silent(show_progress: bool) -> bool | None:
     return None if show_progress else True  # None: silent unless stderr is a terminal
 
 
-def expand_lemmas(lemmas: Iterable[str], language: str = "ru") -> list[str]:
-    """List all forms of each lemma: the lexeme of its first parse, lower-cased; each form once, paradigm by paradigm.
-
-    This is how the good dataset of the original MwS was made (``MorphAnalyzer().parse(w)[0].lexeme``), but for the
-    order: the original joined an unordered set. A word unknown to the dictionary is inflected by pymorphy3's guess.
-    """
-    analyzer = _analyzer(language)
-    forms: dict[str, None] = {}
-    for number, lemma in enumerate(lemmas, start=1):
-        if not lemma.strip():
-            raise MwSError(f"lemma {number} is empty; give one word a line")
-        forms.update(dict.fromkeys(form.word.lower() for form in analyzer.parse(lemma.strip())[0].lexeme))
-    return list(forms)
-
-
-def good_dataset_text(lemmas: Iterable[str], language: str = "ru") -> str:
-    """Write the training text of the original MwS: the forms of `expand_lemmas` joined with single spaces.
-
-    So every form but the first carries a leading space when the text is cut into pre-tokens.
-    """
-    return " ".join(expand_lemmas(lemmas, language))
-
-
 @njit(allocates=True)
 def spell_keys(
     units: npt.NDArray[np.uint32], guide: npt.NDArray[np.uint8]
@@ -326,10 +293,3 @@ def _read_automaton(path: Path) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.
 def _dictionary_folder(language: str) -> Path:
     check_lexicon(language)
     return Path(importlib.import_module(LEXICONS[language]).get_path())
-
-
-@lru_cache(maxsize=2)
-def _analyzer(language: str) -> Any:
-    import pymorphy3  # noqa: PLC0415  (slow to import, and only lemma lists need it)
-
-    return pymorphy3.MorphAnalyzer(path=str(_dictionary_folder(language)), lang=language)

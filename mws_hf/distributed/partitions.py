@@ -1,20 +1,17 @@
 """The work on one partition, for Spark or another engine: Arrow batches in; partial counts, token ids or shards out.
 
-No engine is imported here.
-
-A partition may be worked on twice, when a worker dies or is slow: every result depends on its batches alone, and files
-get names of their own. The driver takes the files that the engine reports, each partition's once.
+No engine is imported here. A partition may be worked on twice, when a worker dies or is slow: every result depends on
+its batches alone, and files get names of their own. The driver takes the files that the engine reports.
 """
 
 from __future__ import annotations
 
-import os
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,11 +20,10 @@ from tokenizers import Tokenizer
 
 from mws_hf.atomic import staged
 from mws_hf.corpus.blocks import Block, arrow_block, padded
-from mws_hf.corpus.columns import arrow_integers, checked_strings, valid_strings
+from mws_hf.corpus.columns import arrow_integers, checked_strings, flat_utf8, valid_strings
 from mws_hf.corpus.counting import GroupTables, block_counter
 from mws_hf.corpus.counts import WordCounts, check_normalization
 from mws_hf.corpus.counts_file import count_column
-from mws_hf.corpus.files import PathLike
 from mws_hf.corpus.groups import UNNAMED, GroupedCounts
 from mws_hf.corpus.values import by_group
 from mws_hf.encode.bulk import BLOCK_BYTES, SHARD_BYTES, gathered_shards, new_manifest, separator_token
@@ -91,25 +87,21 @@ def partial_counts(batches: Batches, how: Counting) -> Iterator[pa.RecordBatch]:
     >>> [batch.to_pydict() for batch in partial_counts([rows], Counting("text"))]
     [{'word': ['кот', ' и', ' кот'], 'count': [1, 2, 1]}]
     """
-    count_block = block_counter(how.pattern, how.normalization)
+    count_block, where = block_counter(how.pattern, how.normalization), f"column {how.column!r}"
     full: list[tuple[str, Any, Any]] = []
     tables = GroupTables(how.memory_cap, lambda group, table: full.append((group, *table.entries())))
     for batch in batches:
-        for group, texts in _texts_by_group(batch, how):
-            count_block(tables.table(group), arrow_block(texts, lambda _: f"column {how.column!r}"))
+        texts = valid_strings(batch.column(0), where)
+        parts: Iterable[tuple[str, pa.LargeStringArray]] = [(UNNAMED, texts.drop_null())]
+        if how.group_column is not None:
+            named = f"column {how.group_column!r}"
+            parts = by_group(texts, valid_strings(batch.column(1), named), named, 1)
+        for group, part in parts:
+            count_block(tables.table(group), arrow_block(part, lambda _: where))
         while full:
             yield from _partial_batches(*full.pop(0), how)
     for group, table in tables.items():
         yield from _partial_batches(group, *table.entries(), how)
-
-
-def _texts_by_group(batch: pa.RecordBatch, how: Counting) -> Iterator[tuple[str, pa.LargeStringArray]]:
-    texts = valid_strings(batch.column(0), f"column {how.column!r}")
-    if how.group_column is None:
-        yield UNNAMED, texts.drop_null()
-    else:
-        where = f"column {how.group_column!r}"
-        yield from by_group(texts, valid_strings(batch.column(1), where), where, 1)
 
 
 def _partial_batches(group: str, words: Any, counts: Any, how: Counting) -> Iterator[pa.RecordBatch]:
@@ -123,12 +115,7 @@ def _partial_batches(group: str, words: Any, counts: Any, how: Counting) -> Iter
         yield pa.RecordBatch.from_arrays(columns, schema=how.schema)
 
 
-def names_of(source: PathLike | Sequence[PathLike]) -> list[str]:
-    """List the names of one file or several."""
-    return [os.fspath(name) for name in ([source] if isinstance(source, (str, os.PathLike)) else source)]
-
-
-def check_columns(found: dict[str, bool], wanted: Sequence[str], source: str) -> None:
+def check_columns(found: Mapping[str, bool], wanted: Sequence[str], source: str) -> None:
     """Raise MwSError unless all columns wanted are among those found, with True for text; errors name `source`."""
     for name in wanted:
         if name not in found:
@@ -143,51 +130,28 @@ def total_counts(table: pa.Table, how: Counting, min_count: int) -> WordCounts |
     Words rarer than `min_count` in all groups together are left out of groups here; without groups the engine has left
     them out.
     """
+
+    def counts(rows: pa.Table) -> WordCounts:
+        cut: dict[str, Any] = {"pattern": how.pattern, "normalization": how.normalization}
+        return WordCounts.from_arrays(rows["word"], count_column(rows), **cut)
+
     if how.group_column is None:
-        return _counts(table, how)
-    names = sorted(pc.unique(table["group"]).to_pylist())
+        return counts(table)
+    names = pc.unique(table["group"]).to_pylist()
     if not names:
         raise MwSError("no row with text and a group; name the columns that hold them")
-    groups = {name: _counts(table.filter(pc.equal(table["group"], name)), how) for name in names}
-    return GroupedCounts(groups).at_least(min_count)
-
-
-def _counts(table: pa.Table, how: Counting) -> WordCounts:
-    return WordCounts.from_arrays(
-        table["word"], count_column(table), pattern=how.pattern, normalization=how.normalization
+    return GroupedCounts({name: counts(table.filter(pc.equal(table["group"], name))) for name in names}).at_least(
+        min_count
     )
-
-
-class SharedTokenizer(NamedTuple):
-    """A tokenizer that travels to the workers."""
-
-    json: str
-    encode_special_tokens: bool  # the one setting that tokenizer.json lacks
-    separator: str | None
-
-    @classmethod
-    def of(cls, tokenizer: Any, separator: str | None) -> SharedTokenizer:
-        """Take any tokenizer that `encode_corpus` takes; raise MwSError if there is none, or no such separator."""
-        opened = open_tokenizer(tokenizer)
-        ends = separator_token(separator, opened.eos_token)
-        shared = cls(opened.backend.to_str(), opened.backend.encode_special_tokens, ends)
-        encoder_of(shared)  # finds out here, not on a worker, whether there is such a separator
-        return shared
-
-
-@lru_cache(maxsize=2)  # a worker process serves many partitions
-def encoder_of(tokenizer: SharedTokenizer) -> BlockEncoder:
-    """Make the encoder of a shared tokenizer."""
-    backend = Tokenizer.from_str(tokenizer.json)
-    backend.encode_special_tokens = tokenizer.encode_special_tokens
-    return BlockEncoder(backend, tokenizer.separator)
 
 
 @dataclass(frozen=True)
 class EncodingTask:
-    """The settings by which partitions are encoded."""
+    """The settings by which partitions are encoded; they travel to the workers, the tokenizer too."""
 
-    tokenizer: SharedTokenizer
+    tokenizer_json: str
+    encode_special_tokens: bool  # the one setting that tokenizer.json lacks
+    separator: str | None
     column: str
     place: int = 0  # of the text column in batches
     ids_column: str = "input_ids"
@@ -195,22 +159,35 @@ class EncodingTask:
 
     @classmethod
     def of(
-        cls, columns: dict[str, bool], source: str, tokenizer: Any, column: str, separator: str | None, **more: Any
+        cls, columns: Mapping[str, bool], source: str, tokenizer: Any, column: str, separator: str | None, **more: Any
     ) -> EncodingTask:
-        """Check the arguments of an engine's call; `more` holds the `ids_column` that rows get, or a `shard_size`."""
+        """Check the arguments of an engine's call; `more` holds the `ids_column` that rows get, or a `shard_size`.
+
+        `columns` are those of the source, with True for text; `tokenizer` is any that `encode_corpus` takes.
+        """
         new = more.get("ids_column")
         check_columns(columns, [column], source)
         if new in columns:
             raise MwSError(f"{source}: has a column {new!r} already; give another ids_column")
         place = 0 if new is None else list(columns).index(column)
-        return cls(SharedTokenizer.of(tokenizer, separator), column, place, **more)
+        opened = open_tokenizer(tokenizer)
+        separator = separator_token(separator, opened.eos_token)
+        how = cls(opened.backend.to_str(), opened.backend.encode_special_tokens, separator, column, place, **more)
+        _encoder(how)  # finds out here, not on a worker, whether there is such a separator
+        return how
+
+
+@lru_cache(maxsize=2)  # a worker process serves many partitions
+def _encoder(how: EncodingTask) -> BlockEncoder:
+    backend = Tokenizer.from_str(how.tokenizer_json)
+    backend.encode_special_tokens = how.encode_special_tokens
+    return BlockEncoder(backend, how.separator)
 
 
 def encoded_batches(batches: Batches, how: EncodingTask) -> Iterator[pa.RecordBatch]:
     """Yield the same rows with a column of token ids, list<int32>; null where the text is null."""
-    encoder = encoder_of(how.tokenizer)
-    for rows in _smaller_batches(batches, how):
-        block = _block(rows, how)
+    encoder = _encoder(how)
+    for rows, block in _blocks(batches, how):
         ids, ends, _ = encoder.encode(block)
         offsets = np.concatenate([[0], ends]).astype(np.int32)
         nulls = rows.column(how.place).is_null()
@@ -218,46 +195,33 @@ def encoded_batches(batches: Batches, how: EncodingTask) -> Iterator[pa.RecordBa
         yield rows.append_column(how.ids_column, lists)
 
 
-def _smaller_batches(batches: Batches, how: EncodingTask) -> Iterator[pa.RecordBatch]:
-    """Yield the same rows in batches of a block of text at most, but for rows that are longer."""
-    size = min(BLOCK_BYTES, how.shard_size)
+def _blocks(batches: Batches, how: EncodingTask) -> Iterator[tuple[pa.RecordBatch, Block]]:
+    """Yield the same rows, a block of text at a time but for longer rows, and that block."""
+    where, size = f"column {how.column!r}", min(BLOCK_BYTES, how.shard_size)
     for batch in batches:
-        lengths = pc.fill_null(pc.binary_length(_strings(batch.column(how.place))), 0)
-        ends = np.cumsum(lengths.to_numpy(zero_copy_only=False), dtype=np.int64)
-        start = before = 0
+        texts = checked_strings(batch.column(how.place), where)
+        ends, start = flat_utf8(texts)[1], 0
         while start < len(batch):
-            stop = max(start + 1, int(np.searchsorted(ends, before + size, side="right")))
-            yield batch.slice(start, stop - start)
-            start, before = stop, ends[stop - 1]
-
-
-def _strings(column: Any) -> Any:
-    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
-
-
-def _block(rows: pa.RecordBatch, how: EncodingTask) -> Block:
-    texts = checked_strings(rows.column(how.place), f"column {how.column!r}")
-    return padded(arrow_block(texts, lambda _: f"column {how.column!r}"))
+            stop = max(start + 1, int(np.searchsorted(ends, ends[start] + size, side="right")) - 1)
+            block = padded(arrow_block(texts.slice(start, stop - start), lambda _: where))
+            yield batch.slice(start, stop - start), block
+            start = stop
 
 
 def write_shards(batches: Batches, how: EncodingTask, folder: str) -> Iterator[pa.RecordBatch]:
     """Write the ids of a partition as shards of an encoded corpus into `folder`; yield a row of `SHARD` for each."""
-    encoder = encoder_of(how.tokenizer)
-    blocks = (_block(rows, how) for rows in _smaller_batches(batches, how))
-    for parts, check in gathered_shards(((encoder.encode(block), block) for block in blocks), how.shard_size):
+    encoder = _encoder(how)
+    encoded = ((encoder.encode(block), block) for _, block in _blocks(batches, how))
+    for parts, check in gathered_shards(encoded, how.shard_size):
         name = f"part-{secrets.token_hex(8)}.arrow"  # which no other attempt at this partition uses
         shard = write_shard(Path(folder) / name, parts, check)
         yield pa.RecordBatch.from_pylist([shard._asdict()], schema=SHARD)
 
 
 def assembled(output: Path, how: EncodingTask, write: Callable[[str], pa.Table]) -> EncodedCorpus:
-    """Let the workers write shards and make an encoded corpus of them, the shards in the order of the partitions.
+    """Make an encoded corpus of shards that workers write, in the order of the partitions.
 
-    The output is seen by all workers and must not exist, or be empty; `write` runs `write_shards` on all partitions
-    into a folder and returns the rows it yields, in order.
-
-    Raises:
-        MwSError: the directory holds something, or cannot be written; there are no documents.
+    `write` runs `write_shards` on all partitions into a folder that all see, and returns the rows it yields, in order.
     """
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise MwSError(f"{output}: exists already; choose another output, or remove it")
@@ -277,6 +241,5 @@ def assembled(output: Path, how: EncodingTask, write: Callable[[str], pa.Table])
             shards.append(Shard(**{**row, "file": name}))
         for leftover in stage.glob("part-*"):  # of workers that died before they could report it
             leftover.unlink()
-        manifest = new_manifest(encoder_of(how.tokenizer), "line", how.shard_size)
-        finish(stage, stage, {**manifest, "shards": shards})
+        finish(stage, stage, {**new_manifest(_encoder(how), "line", how.shard_size), "shards": shards})
     return EncodedCorpus.open(output)

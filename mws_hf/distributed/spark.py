@@ -1,6 +1,7 @@
 """Count and encode on Apache Spark 4: this package's kernels in `mapInArrow`, sums and retries by Spark.
 
-Workers need `mws_hf` installed; rows of null text are passed over, or get null ids. See ``docs/terabyte.md``.
+Workers need `mws_hf` installed; rows of null text are passed over, or get null ids. Missing pyspark or Java, a missing
+column, text that is not UTF-8 and a job that fails are `MwSError`. See ``docs/terabyte.md``.
 """
 
 from __future__ import annotations
@@ -25,7 +26,6 @@ from mws_hf.distributed.partitions import (
     assembled,
     check_columns,
     encoded_batches,
-    names_of,
     partial_counts,
     total_counts,
     write_shards,
@@ -58,7 +58,7 @@ def count(
     Args:
         source: a DataFrame, or Parquet files and folders by any name that Spark reads (``s3a://...``).
         column: the text column; each row is a document.
-        group_column: the column that names the group of each row, such as its language, or None.
+        group_column: the column that names the group of each row, such as its language; then counts are by group.
         pattern: the split pattern.
         normalization: Unicode normalization before splitting: None, "nfc", "nfd", "nfkc" or "nfkd".
         min_count: rarer words are left out, after all counts are added up: exact, and less to collect.
@@ -66,16 +66,17 @@ def count(
             **not exact**: with P partial tables (one a partition, more where its words exceed `memory_cap`) a count is
             too low by at most ``(partial_min_count - 1) * P``, never too high, and a word that rare may be missing.
         memory_cap: bytes of counts that a task holds before it hands on a partial table.
-
-    Returns:
-        The counts; with a `group_column`, the counts of each group.
-
-    Raises:
-        MwSError: pyspark or Java is missing, there is no such column or no text in it, text that is not UTF-8.
     """
     how = Counting(column, group_column, pattern, normalization, partial_min_count, memory_cap)
-    table = _collected(_sums(_frame(source), how, min_count))
-    return total_counts(table, how, min_count)
+    df = _frame(source)
+    from pyspark.sql import functions
+
+    check_columns(_columns(df), how.inputs, "DataFrame")
+    parts = _plain(df, how.inputs).mapInArrow(partial(partial_counts, how=how), _ddl(how.schema))
+    sums = parts.groupBy(*how.keys).agg(functions.sum("count").alias("count"))
+    if min_count > 1 and group_column is None:
+        sums = sums.where(functions.col("count") >= min_count)
+    return total_counts(_collected(sums), how, min_count)
 
 
 def encode(
@@ -96,9 +97,6 @@ def encode(
         column: the text column; null text has null ids.
         ids_column: the name of the new column.
         separator: a token after each document: "eos" for the tokenizer's own, another of its tokens, or None.
-
-    Raises:
-        MwSError: pyspark is missing, there is no such tokenizer, separator or column, or `ids_column` is there already.
     """
     from pyspark.sql import types
 
@@ -129,12 +127,8 @@ def write_corpus(
         column: the text column; each row is a document.
         output: a directory that does not exist or is empty, on a file system that the driver and all workers share. In
             an object store, write ``encode(...)`` as Parquet instead.
-        separator: a token after each document: "eos" for the tokenizer's own, another of its tokens, or None.
+        separator: as for `encode`.
         shard_size: bytes of text per shard, at least; a partition has shards of its own.
-
-    Raises:
-        MwSError: pyspark is missing, there is no such tokenizer, separator or column, there are no documents, or the
-            output holds something or is not shared by the workers.
     """
     how = EncodingTask.of(_columns(df), "DataFrame", tokenizer, column, separator, shard_size=shard_size)
 
@@ -146,11 +140,7 @@ def write_corpus(
 
 
 def session() -> SparkSession:
-    """Return the session there is, or a new one with Spark's own settings.
-
-    Raises:
-        MwSError: pyspark or Java is missing, or Spark does not start.
-    """
+    """Return the session there is, or a new one with Spark's own settings."""
     try:
         from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
@@ -180,9 +170,10 @@ def java() -> str | None:
 def _frame(source: Any) -> DataFrame:
     if hasattr(source, "mapInArrow"):
         return source
+    names = [source] if isinstance(source, (str, os.PathLike)) else source
     reader = session().read
     with _spark_errors("reading Parquet"):
-        return reader.parquet(*names_of(source))
+        return reader.parquet(*map(os.fspath, names))
 
 
 def _columns(df: DataFrame) -> dict[str, bool]:
@@ -193,16 +184,6 @@ def _plain(df: DataFrame, names: Sequence[str]) -> DataFrame:
     """Select some columns under names that mean nothing to Spark, to which a dot in a name stands before a field."""
     quoted = (name.replace("`", "``") for name in names)
     return df.selectExpr(*(f"`{name}` as column_{k}" for k, name in enumerate(quoted)))
-
-
-def _sums(df: DataFrame, how: Counting, min_count: int) -> DataFrame:
-    from pyspark.sql import functions
-
-    check_columns(_columns(df), how.inputs, "DataFrame")
-    rows = _plain(df, how.inputs)
-    parts = rows.mapInArrow(partial(partial_counts, how=how), _ddl(how.schema))
-    sums = parts.groupBy(*how.keys).agg(functions.sum("count").alias("count"))
-    return sums.where(functions.col("count") >= min_count) if min_count > 1 and how.group_column is None else sums
 
 
 def _ddl(schema: pa.Schema) -> str:

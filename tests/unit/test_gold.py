@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from mws_hf.corpus import word_list as lexicon
 from mws_hf.corpus.segmentations import FORMATS, GoldWord, detect_format, read_gold
-from mws_hf.corpus.word_list import expand_lemmas, good_dataset_text, lexicon_counts, lexicon_words
+from mws_hf.corpus.word_list import lexicon_counts, lexicon_words
 from mws_hf.errors import MwSError
 from mws_hf.evaluate import evaluate, score_text, segment_words
 from mws_hf.text.pattern import GPT4_PATTERN, compiled
@@ -203,16 +203,6 @@ def test_missing_dictionaries(monkeypatch):
     monkeypatch.setitem(lexicon.LEXICONS, "uk", "pymorphy3_dicts_absent")
     with pytest.raises(MwSError, match="pip install pymorphy3-dicts-absent"):
         lexicon_words("uk")
-
-
-def test_lemmas_expand_to_the_first_lexeme():
-    forms = expand_lemmas(["писать", "кот", "писать"])
-    analyzer = pymorphy3.MorphAnalyzer()
-    assert set(forms) == {f.word.lower() for w in ("писать", "кот") for f in analyzer.parse(w)[0].lexeme}
-    assert len(forms) == len(set(forms)) and forms == expand_lemmas(iter(["писать", "кот"]))
-    assert good_dataset_text(["кот"]).startswith("кот кота коту ")
-    with pytest.raises(MwSError, match="lemma 2 is empty"):
-        expand_lemmas(["кот", " "])
 
 
 GOLD = "unlocks\tun lock s\nlocks\tlock s\nundo\tun do\n"

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pymorphy3
 import pytest
 from transformers import AutoTokenizer
 
 from mws_hf import MwSError, MwSTokenizerFast, MwSTrainer, WordCounts
 from mws_hf.corpus.counting import count_documents
-from mws_hf.corpus.word_list import count_mapping, good_dataset_text
+from mws_hf.corpus.word_list import count_mapping
 from mws_hf.evaluate.segment import segment_words
 from mws_hf.learn.engine.working_corpus import WorkingCorpus
 from mws_hf.learn.group_evidence import find_evidence
@@ -39,7 +40,9 @@ def quiet(**options: object) -> MwSTrainer:
 
 @pytest.fixture(scope="module")
 def notebook_tokenizer() -> MwSTokenizerFast:
-    text = good_dataset_text(KNOWN["lemmas"])
+    analyzer = pymorphy3.MorphAnalyzer()
+    lexemes = [analyzer.parse(lemma)[0].lexeme for lemma in KNOWN["lemmas"]]
+    text = " ".join(dict.fromkeys(form.word.lower() for lexeme in lexemes for form in lexeme))
     first = KNOWN["first_pre_tokens"][0]
     forms = text.split(" ")
     forms.remove(first)

@@ -32,18 +32,9 @@ import pyarrow as pa
 
 from mws_hf.corpus.columns import flat_utf8
 from mws_hf.corpus.files import PLAIN, PathLike, Reading, fill, open_binary
-from mws_hf.corpus.readers import (
-    bad_byte,
-    decoding_error,
-    ends_by_return,
-    first_bytes,
-    nul_error,
-    text_stream,
-    utf8_pieces,
-)
+from mws_hf.corpus.readers import decoding_error, ends_by_return, first_bytes, nul_error, text_stream, utf8_pieces
 from mws_hf.errors import MwSError
-from mws_hf.kernels.instructions import WINDOW, range_mask, trailing_zeros
-from mws_hf.kernels.jit import njit
+from mws_hf.kernels.instructions import WINDOW
 from mws_hf.kernels.scanner import is_utf8
 
 Advance = Callable[[int], None]
@@ -61,7 +52,6 @@ _SPACE = rb"(?:[\t-\r ]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\x
 _CUT = (
     rb"(?rs)(?:(?<!" + _SPACE + rb")(?<=.)(?= )|(?<=[\r\n])(?!/|\xef\xbc\x8f|" + _SPACE + rb"))(?=.{4})"
 )  # (?r) searches from the end; .{4} because a character cut off by the end of the block could be a space
-_U: Any = np.uint64
 
 
 @dataclass(frozen=True)
@@ -143,7 +133,7 @@ class Block:
             self.data.tobytes().decode("utf-8")
         except UnicodeDecodeError as error:
             line = lines + _lines(self.data[: error.start]) + 1
-            raise bad_byte(name, line, before + error.start, "utf-8", error.reason) from error
+            raise decoding_error(f"{name}:{line}: byte {before + error.start}", "utf-8", error.reason) from error
 
 
 GroupBlock = tuple[str, Block]
@@ -174,48 +164,15 @@ def _stream_cut(buffer: bytes | bytearray, size: int) -> int:
     return last_cut(bytes(buffer[:size])) if any(buffer.find(mark, 0, size) >= 0 for mark in b" \r\n") else 0
 
 
-def _line_cut(buffer: bytearray, size: int) -> int:
-    return buffer.rfind(b"\n", 0, size) + 1
-
-
-@njit(nogil=True)
-def _line_ends(text: np.ndarray, size: int, ends: np.ndarray) -> int:
-    """Fill `ends` with the places after each line feed of ``text[:size]``; return their number."""
-    found = 0
-    for start in range(0, size, WINDOW):
-        feeds = range_mask(text, start, 0x0A, 1)
-        if start + WINDOW > size:
-            feeds &= (_U(1) << _U(size - start)) - _U(1)
-        while feeds != 0:
-            if found < ends.shape[0]:
-                ends[found] = start + trailing_zeros(feeds) + 1
-            found += 1
-            feeds &= feeds - _U(1)
-    return found
-
-
 def line_offsets(buffer: bytearray, size: int) -> npt.NDArray[np.int64]:
     r"""Find where the lines of ``buffer[:size]`` start, each with its ``\n``, and where the last one ends."""
-    text = np.frombuffer(buffer, np.uint8)
-    if size <= LITTLE:
-        ends = (np.flatnonzero(text[:size] == 0x0A) + 1).tolist()
-        return np.array([0, *ends] if not size or ends[-1:] == [size] else [0, *ends, size], np.int64)
-    offsets = np.zeros(size // 40 + 16, np.int64)
-    found = _line_ends(text, size, offsets[1:])
-    if found >= len(offsets):
-        offsets = np.zeros(found + 1, np.int64)
-        _line_ends(text, size, offsets[1:])
-    offsets = offsets[: found + 1]
-    return offsets if offsets[-1] == size else np.append(offsets, size)
+    ends = np.flatnonzero(np.frombuffer(buffer, np.uint8, size) == 0x0A) + 1
+    unended = [size] if size and ends[-1:].tolist() != [size] else []
+    return np.concatenate([[0], ends, unended]).astype(np.int64)
 
 
 def text_blocks(
-    name: PathLike,
-    *,
-    lines: bool,
-    how: Reading = PLAIN,
-    advance: Advance | None = None,
-    size: int = BLOCK_BYTES,
+    name: PathLike, *, lines: bool, how: Reading = PLAIN, advance: Advance | None = None, size: int = BLOCK_BYTES
 ) -> Iterator[Block]:
     """Read a text file, compressed or not, or "-", as blocks, in bounded memory; lines never become str.
 
@@ -240,7 +197,7 @@ def text_blocks(
             if strict and (at := buffer.find(0, len(rest), stop)) >= 0:
                 raise nul_error(name, line + buffer.count(b"\n", 0, at) + 1, byte + at)
             marks = buffer.translate(_RETURNS) if by_return else buffer
-            cut = stop if last else (_line_cut if lines else _stream_cut)(marks, room)
+            cut = stop if last else marks.rfind(b"\n", 0, room) + 1 if lines else _stream_cut(marks, room)
             rest = bytes(memoryview(buffer)[cut:stop])
             end = cut or stop  # where nothing is cut, more is read, unless the block is refused
             offsets = line_offsets(marks, end) if lines else np.array([0, end], np.int64)

@@ -57,10 +57,7 @@ _ROWS = 4096
 
 
 def read_columns(
-    name: PathLike,
-    columns: Sequence[str | None],
-    how: Reading,
-    advance: Callable[[int], None] | None = None,
+    name: PathLike, columns: Sequence[str | None], how: Reading, advance: Callable[[int], None] | None = None
 ) -> Iterator[tuple[pa.LargeStringArray, ...]]:
     """Read text columns of a Parquet, Arrow or CSV file row by row, nulls included, some thousand rows at a time.
 
@@ -155,16 +152,11 @@ def is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
-def checked_strings(array: pa.Array, where: str, first: int = 1, errors: str = "strict") -> pa.LargeStringArray:
-    """Turn an array of text, whatever its bytes and offsets are, into valid large strings, a null into an empty text.
+def valid_strings(array: pa.Array, where: str, first: int = 1, errors: str = "strict") -> pa.LargeStringArray:
+    """Turn an array of text, whatever its bytes and offsets are, into valid large strings; nulls stay.
 
     `where` and `first`, the number of its first row, name places in errors.
     """
-    return valid_strings(array, where, first, errors).fill_null("")
-
-
-def valid_strings(array: pa.Array, where: str, first: int = 1, errors: str = "strict") -> pa.LargeStringArray:
-    """Turn an array of text into valid large strings, as `checked_strings` does, and keep the nulls."""
     try:
         array.validate(full=True)
     except pa.ArrowInvalid as error:

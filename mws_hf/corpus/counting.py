@@ -139,11 +139,7 @@ def count(
     memory_cap: int = MEMORY_CAP,
     show_progress: bool = False,
 ) -> GroupedCounts:
-    """Count the pre-tokens of a source by group; `CountOptions` are described there, `length` in `count_documents`.
-
-    Raises:
-        MwSError: an input that cannot be read, or no row with text and a group where a column names the groups.
-    """
+    """Count the pre-tokens of a source by group; `CountOptions` are described there, `length` in `count_documents`."""
     add = block_counter(pattern, normalization, special_tokens)
     known = scanner_kind(pattern) is not None
     shown: dict[str, Any] = {"total": length, "unit": " documents"}

@@ -128,10 +128,7 @@ class GroupedCounts(Mapping[str, WordCounts]):
     def weighted(self, weights: Mapping[str, float]) -> WordCounts:
         """Raise counts so that the texts of groups are in proportion to the groups' weights (1 where none is given).
 
-        No count falls.
-
-        Raises:
-            MwSError: a weight for a group that is not there.
+        No count falls; a weight for a group that is not there is a MwSError, as in `repeated`.
         """
         shares = group_shares(self.groups, weights)
         if len(self) == 1:
@@ -143,9 +140,6 @@ class GroupedCounts(Mapping[str, WordCounts]):
         """Multiply counts as if each group's text stood there as often as its weight says, at least once.
 
         A group without a weight has weight 1.
-
-        Raises:
-            MwSError: a weight for a group that is not there.
         """
         shares = group_shares(self.groups, weights)
         least = min(shares.values())

@@ -45,11 +45,6 @@ def decoding_error(where: str, encoding: str, reason: str) -> MwSError:
     )
 
 
-def bad_byte(name: PathLike, line: int, byte: int, encoding: str, reason: str) -> MwSError:
-    """Make the error for a byte that is not text, with its 1-based line and its offset in the (unpacked) file."""
-    return decoding_error(f"{name}:{line}: byte {byte}", encoding, reason)
-
-
 def nul_error(name: PathLike, line: int, byte: int) -> MwSError:
     """Make the error for a NUL in a text, with its 1-based line and its offset in the text as UTF-8."""
     return MwSError(
@@ -87,7 +82,7 @@ def converted(stream: io.BufferedReader, name: PathLike, how: Reading, size: int
         except UnicodeDecodeError as error:
             bad = error.start - (len(error.object) - len(raw))  # bytes held back from the block before are negative
             at = line + error.object[: error.start].decode(encoding, "replace").count("\n") + 1
-            raise bad_byte(name, at, byte + bad, encoding, error.reason) from error
+            raise decoding_error(f"{name}:{at}: byte {byte + bad}", encoding, error.reason) from error
         lines = text.count("\n")
         if text and not started:
             started, text = True, text.removeprefix(MARK)

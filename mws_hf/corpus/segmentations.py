@@ -303,7 +303,7 @@ def read_labels(source: OneList) -> tuple[GoldWord, ...]:
             rows.append((f"labels, entry {number}", *_parsed_entry(entry)))
         except MwSError as reason:
             problems.append(f"labels, entry {number}: {reason}")
-    _refuse(problems + _disagreements(rows))
+    _refuse(problems, rows)
     return merge_alternatives((word, found) for _, word, found in rows)
 
 
@@ -365,7 +365,7 @@ def _read_file(file: Path) -> tuple[GoldWord, ...]:
         )
     if found.format == "words":
         rows = [(f"{file}:{number}", word, alternatives) for number, word, alternatives in found.rows]
-        _refuse([*found.problems, *_disagreements(rows)])
+        _refuse(found.problems, rows)
     for problem in found.problems[:_SHOWN]:
         _logger.warning("label left out: %s", problem)
     if len(found.problems) > _SHOWN:
@@ -373,23 +373,19 @@ def _read_file(file: Path) -> tuple[GoldWord, ...]:
     return found.words
 
 
-def _refuse(problems: list[str]) -> None:
-    if problems:
-        more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
-        raise MwSError("; ".join(problems[:_SHOWN]) + more)
-
-
-def _disagreements(rows: list[tuple[str, str, tuple[Morphs, ...]]]) -> list[str]:
-    """Find words that stand twice with different segmentations, by the second place."""
+def _refuse(problems: Iterable[str], rows: Iterable[tuple[str, str, tuple[Morphs, ...]]]) -> None:
+    """Raise MwSError where there are problems, or a word stands twice with different segmentations."""
     first: dict[str, tuple[str, tuple[Morphs, ...]]] = {}
-    problems = []
+    problems = list(problems)
     for place, word, alternatives in rows:
         where, known = first.setdefault(word, (place, alternatives))
         if set(known) != set(alternatives):
             problems.append(
                 f"{place}: {word!r} is cut otherwise in {where}; keep one, or put both in one line, with a comma"
             )
-    return problems
+    if problems:
+        more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
+        raise MwSError("; ".join(problems[:_SHOWN]) + more)
 
 
 def _parsed_entry(entry: Any) -> tuple[str, tuple[Morphs, ...]]:

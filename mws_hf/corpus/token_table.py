@@ -25,7 +25,6 @@ from mws_hf.kernels.containers import (
     empty_slots,
     ends_at_home,
     enter,
-    file_key,
     find,
     home_of,
     key_at_end,
@@ -34,7 +33,7 @@ from mws_hf.kernels.containers import (
     rehash,
     size_of,
 )
-from mws_hf.kernels.instructions import WINDOW, prefetch, store_word
+from mws_hf.kernels.instructions import WINDOW, store_word
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.scanner import cut
 from mws_hf.text.unicode import classes_of
@@ -110,22 +109,6 @@ def _add_batch(data: Bytes, starts: Longs, amounts: Longs, n: int, size: int, ta
     return True
 
 
-@njit(inline="always")
-def _cut_texts(data: Bytes, offsets: Longs, cursor: Longs, classes: Bytes, kind: int, bounds: Longs) -> int:
-    """Cut a batch of pre-tokens of the texts ``data[offsets[d]:offsets[d + 1]]`` from `cursor` (text, byte) on.
-
-    Pre-token q is ``bounds[q:q + 2]``; `cursor` is moved on.
-    """
-    d, n = cursor[0], _I(0)
-    bounds[0] = max(cursor[1], offsets[d])
-    while d < len(offsets) - 1 and n < BATCH:
-        n = cut(data, bounds[n], offsets[d + 1], classes, kind, bounds, n, _I(BATCH))
-        if bounds[n] >= offsets[d + 1]:
-            d += 1
-    cursor[0], cursor[1] = d, bounds[n]
-    return n
-
-
 @njit(nogil=True)
 def count_texts(
     data: Bytes,
@@ -139,12 +122,16 @@ def count_texts(
 ) -> bool:
     """Count the pre-tokens of the texts ``data[offsets[d]:offsets[d + 1]]`` from `cursor` (text, byte) on."""
     while cursor[0] < len(offsets) - 1:
-        d, i = cursor
-        n = _cut_texts(data, offsets, cursor, classes, kind, bounds)
+        d, n = cursor[0], _I(0)
+        bounds[0] = max(cursor[1], offsets[d])
+        while d < len(offsets) - 1 and n < BATCH:  # pre-token q is bounds[q:q + 2]
+            n = cut(data, bounds[n], offsets[d + 1], classes, kind, bounds, n, _I(BATCH))
+            if bounds[n] >= offsets[d + 1]:
+                d += 1
         look_ahead(data, bounds, n, table.keys, table.slots)
         if not _add_batch(data, bounds, ones, n, bounds[n] - bounds[0], table):
-            cursor[0], cursor[1] = d, i
             return False
+        cursor[0], cursor[1] = d, bounds[n]
     return True
 
 
@@ -159,72 +146,6 @@ def count_words(data: Bytes, offsets: Longs, counts: Longs, cursor: Longs, table
             return False
         cursor[0] = last
     return True
-
-
-@njit(inline="always")
-def _part_of(home: int, parts: int) -> int:
-    """Find which of `parts` equal ranges of hashes a hash falls into."""
-    return _I(home >> _U(52)) * parts >> 12
-
-
-@njit(nogil=True)
-def count_part(
-    old: TableArrays, part: int, parts: int, cursor: Longs, table: TableArrays, starts: Longs, amounts: Longs
-) -> bool:
-    """Add the entries of another table whose hash falls to `part` of `parts`, from entry `cursor` on."""
-    e, old_slots, places = cursor[0], old.slots, old.places
-    while e < len(places):
-        n = size = 0
-        while e < len(places) and n < BATCH:
-            start = old.ends[e - 1] if e > 0 else 0
-            first, second, third = key_of(old.arena, start, old.ends[e] - start)
-            starts[n], amounts[n] = start, _I(old_slots[places[e], 3])
-            prefetch(old_slots, places[min(e + _AHEAD, len(places) - 1)])
-            wanted = _I(_part_of(file_key(table.keys, n, first, second, third, table.slots), parts) == part)
-            size += wanted * size_of(third)
-            n += wanted
-            e += 1
-        if not _add_batch(old.arena, starts, amounts, n, size, table):
-            return False
-        cursor[0] = e
-    return True
-
-
-@njit(nogil=True)
-def part_size(table: TableArrays, part: int, parts: int) -> tuple[int, int]:
-    """Count the strings whose hash falls to `part` of `parts`, and their bytes."""
-    n, size, start = 0, 0, _I(0)
-    for end in table.ends:
-        first, second, third = key_of(table.arena, start, end - start)
-        wanted = _I(_part_of(home_of(first, second, third), parts) == part)
-        n += wanted
-        size += wanted * size_of(third)
-        start = end
-    return n, size
-
-
-@njit(nogil=True)
-def copy_part(table: TableArrays, part: int, parts: int, data: Bytes, offsets: Longs, counts: Longs) -> None:
-    """Write the strings whose hash falls to `part` of `parts` one after another, and their counts.
-
-    `counts` has one cell a string, `offsets` one more; its first and last are given.
-    """
-    slots, arena, ends, places = table.slots, table.arena, table.ends, table.places
-    n, at, safe = 0, offsets[0], offsets[len(counts)] - KEY_BYTES
-    for e in range(len(places)):
-        start = ends[e - 1] if e > 0 else 0
-        first, second, third = key_of(arena, start, ends[e] - start)
-        prefetch(slots, places[min(e + _AHEAD, len(places) - 1)])
-        if _part_of(home_of(first, second, third), parts) == part:
-            if at <= safe:
-                _put(arena, start, first, second, third, data, at)
-            else:
-                for k in range(size_of(third)):
-                    data[at + k] = arena[start + k]
-            at += size_of(third)
-            counts[n] = _I(slots[places[e], 3])
-            n += 1
-            offsets[n] = at
 
 
 @njit(nogil=True, allocates=True)
@@ -249,10 +170,7 @@ class TokenTable:
     """
 
     def __init__(
-        self,
-        max_bytes: int | None = None,
-        spill: Callable[[TokenTable], None] | None = None,
-        text_bytes: int = 0,
+        self, max_bytes: int | None = None, spill: Callable[[TokenTable], None] | None = None, text_bytes: int = 0
     ) -> None:
         self._max_bytes, self._spill = max_bytes, spill
         # room for a batch, made here: a kernel that makes arrays takes 25 ms more to load
@@ -290,25 +208,13 @@ class TokenTable:
 
     def entries(self) -> tuple[pa.LargeStringArray, Longs]:
         """Return the distinct strings in order of arrival, and their counts."""
-        slots, arena, ends, places = self.filled()[:4]
-        n, offsets = len(ends), np.zeros(len(ends) + 1, np.int64)
-        offsets[1:] = ends
+        slots, arena, ends, places = self._table[:4]
+        n = len(self)
+        offsets = np.zeros(n + 1, np.int64)
+        offsets[1:] = ends[:n]
         data = pa.py_buffer(arena[: offsets[-1]])  # no copy: what is in an arena never changes
-        counts = slots[places, 3].view(np.int64)
+        counts = slots[places[:n], 3].view(np.int64)
         return pa.LargeStringArray.from_buffers(n, pa.py_buffer(offsets), data), counts
-
-    def filled(self) -> TableArrays:
-        """Return the table's arrays as they are, `ends` and `places` cut to the strings there are."""
-        return self._table._replace(ends=self._table.ends[: len(self)], places=self._table.places[: len(self)])
-
-    def count_part(self, other: TableArrays, part: int, parts: int) -> None:
-        """Add another table's entries in one of `parts` ranges of hashes."""
-        arena = other.arena.view()
-        arena.flags.writeable = False  # as text is, so that no kernel is compiled for both
-        other = other._replace(arena=arena)
-        cursor, scratch = np.zeros(1, np.int64), np.empty((2, BATCH), np.int64)
-        while not count_part(other, part, parts, cursor, self._table, *scratch):
-            self._make_room()
 
     def _make_room(self) -> None:
         slots, arena, ends, places, used, _ = self._table
@@ -349,34 +255,20 @@ def summed(parts: Iterable[Columns]) -> Columns:
 def merge_tables(tables: Sequence[TokenTable]) -> tuple[pa.LargeStringArray, Longs]:
     """Return the distinct strings of all tables and the sums of their counts; the tables are changed, of no use later.
 
-    Thread k adds to table k the entries of the other tables in the k-th range of hashes. It writes no other part of a
-    table, so the other threads may read it meanwhile. A table may outgrow its bound here, but is never spilled, which
-    would lose its entries.
+    Half of the tables are added to the other half, side by side, until one is left. A table may outgrow its bound here,
+    but is never spilled, which would lose its entries.
     """
-    n = len(tables)
-    if n == 1:
-        return tables[0].entries()
-    for table in tables:
+
+    def add(table: TokenTable, other: TokenTable) -> None:
         table._spill = None
-    before = [table.filled() for table in tables]
+        words, counts = other.entries()
+        table.count_words(*flat_utf8(words), counts)
 
-    def merge(part: int) -> tuple[int, int]:
-        for other in (*range(part), *range(part + 1, n)):
-            tables[part].count_part(before[other], part, n)
-        return part_size(tables[part].filled(), part, n)
-
-    with ThreadPoolExecutor(n, thread_name_prefix="mws-merge") as pool:
-        ends = np.cumsum([(0, 0), *pool.map(merge, range(n))], axis=0)
-        data, offsets = np.empty(ends[-1, 1], np.uint8), np.zeros(ends[-1, 0] + 1, np.int64)
-        counts = np.empty(ends[-1, 0], np.int64)
-        offsets[ends[:, 0]] = ends[:, 1]
-
-        def copy(part: int) -> None:
-            first, after = ends[part : part + 2, 0]
-            copy_part(tables[part].filled(), part, n, data, offsets[first : after + 1], counts[first:after])
-
-        list(pool.map(copy, range(n)))
-    return pa.LargeStringArray.from_buffers(len(counts), pa.py_buffer(offsets), pa.py_buffer(data)), counts
+    while half := len(tables) // 2:
+        with ThreadPoolExecutor(half, thread_name_prefix="mws-merge") as pool:
+            list(pool.map(add, tables[:half], tables[half : 2 * half]))
+        tables = [*tables[:half], *tables[2 * half :]]
+    return tables[0].entries()
 
 
 class Shards:

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mws_hf.corpus.columns import arrow_strings, check_names, checked_strings, is_text, valid_strings
+from mws_hf.corpus.columns import arrow_strings, check_names, is_text, valid_strings
 from mws_hf.corpus.files import DEFAULT_COLUMN
 from mws_hf.corpus.groups import check_group_name
 from mws_hf.corpus.readers import no_place
@@ -157,7 +157,7 @@ def iterate_documents(source: Any, column: str | None = None) -> Iterator[str]:
             raise MwSError(f"pyarrow array: it holds {source.type}, not text")
         first = 1
         for chunk in source.chunks if isinstance(source, pa.ChunkedArray) else [source]:
-            yield from checked_strings(chunk, "pyarrow array", first).to_pylist()
+            yield from valid_strings(chunk, "pyarrow array", first).fill_null("").to_pylist()
             first += len(chunk)
     elif column is not None or isinstance(source, Mapping) or any(hasattr(source, name) for name in _COLUMNS):
         texts = (text for (texts,) in read_records(source, [column]) for text in texts)

@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from mws_hf.corpus.blocks import GroupBlock, arrow_block
 from mws_hf.corpus.counting import add_up, block_counter, normalizer
 from mws_hf.corpus.counts import WordCounts
-from mws_hf.corpus.files import PLAIN, PathLike, Reading, expand_paths, file_kind
+from mws_hf.corpus.files import PLAIN, PathLike, Reading, expand_paths, file_kind, progress_bar
 from mws_hf.corpus.groups import UNNAMED, GroupedCounts
 from mws_hf.corpus.readers import stored_lines
 from mws_hf.corpus.token_table import MEMORY_CAP
@@ -43,20 +43,18 @@ def read_word_list(
     *,
     pattern: str = DEFAULT_PATTERN,
     normalization: str | None = None,
-    leading_space: bool = True,
     encoding: str = "utf-8",
     errors: str = "strict",
 ) -> WordCounts:
     """Read files of `word<TAB>count` lines, plain or compressed; the counts of equal words add up.
 
-    A list of bare words stands for words inside sentences, so each form is cut into pre-tokens as ``" " + form``
-    (unless it starts with a space already, or `leading_space` is False). A form that the pattern splits, such as
-    ``кое-кто`` -> ``" кое"``, ``"-кто"``, gives its count to each of its pre-tokens. A line without a tab is a word
-    counted once.
+    A list of bare words stands for words inside sentences, so each form is cut into pre-tokens as ``" " + form``,
+    unless it starts with a space already. A form that the pattern splits, such as ``кое-кто`` into ``" кое"`` and
+    ``"-кто"``, gives its count to each of its pre-tokens. A line without a tab is a word counted once.
     """
     how = Reading(encoding=encoding, errors=errors)
     forms = (_parse(line, where) for where, line in list_lines(paths, how))
-    return _counted(forms, pattern, normalization, leading_space)
+    return _counted(forms, pattern, normalization)
 
 
 def check_list(paths: PathLike | Sequence[PathLike]) -> list[str]:
@@ -113,10 +111,7 @@ def as_grouped_counts(
 
 
 def count_mapping(
-    mapping: Mapping[str, int],
-    *,
-    pattern: str = DEFAULT_PATTERN,
-    normalization: str | None = None,
+    mapping: Mapping[str, int], *, pattern: str = DEFAULT_PATTERN, normalization: str | None = None
 ) -> WordCounts:
     """Count the words of a dict or Counter of word -> count; every reader of such a mapping calls this function.
 
@@ -132,7 +127,7 @@ def count_mapping(
             "train_from_counts({word.strip(): count, ...}) does, for pre-tokens call "
             "WordCounts.from_mapping(mapping, pattern=...)"
         )
-    return _counted(map(_checked, mapping.items()), pattern, normalization, leading_space=True)
+    return _counted(map(_checked, mapping.items()), pattern, normalization)
 
 
 def _checked(item: tuple[object, object]) -> tuple[str, int]:
@@ -147,14 +142,12 @@ def _checked(item: tuple[object, object]) -> tuple[str, int]:
     return word, int(count)
 
 
-def _counted(
-    forms: Iterable[tuple[str, int]], pattern: str, normalization: str | None, leading_space: bool
-) -> WordCounts:
+def _counted(forms: Iterable[tuple[str, int]], pattern: str, normalization: str | None) -> WordCounts:
     normalize = normalizer(normalization)
     totals: Counter[str] = Counter()
     for form, count in forms:
         form = normalize(form)
-        if leading_space and form and not form[0].isspace():
+        if form and not form[0].isspace():
             form = " " + form
         for piece in split(form, pattern):
             totals[piece] += count
@@ -202,22 +195,16 @@ def lexicon_words(language: str) -> pa.LargeStringArray:
 
 
 def lexicon_counts(
-    language: str,
-    *,
-    pattern: str = DEFAULT_PATTERN,
-    normalization: str | None = None,
-    show_progress: bool = False,
+    language: str, *, pattern: str = DEFAULT_PATTERN, normalization: str | None = None, show_progress: bool = False
 ) -> WordCounts:
     """Count the pre-tokens of a lexicon, each once: every form is cut by `pattern` after a leading space.
 
     A form that the pattern splits (``кое-кто``) gives each of its pre-tokens (``" кое"``, ``"-кто"``).
     """
-    from tqdm import tqdm
-
     empty, space = pa.scalar("", pa.large_string()), pa.scalar(" ", pa.large_string())
-    with tqdm(desc="reading the lexicon", unit=" forms", unit_scale=True, disable=_silent(show_progress)) as bar:
-        spaced = pc.binary_join_element_wise(empty, lexicon_words(language), space)
-        bar.reset(total=len(spaced))
+    spaced = pc.binary_join_element_wise(empty, lexicon_words(language), space)
+    shown: dict[str, Any] = {"desc": "counting the lexicon", "unit": " forms", "unit_scale": True}
+    with progress_bar(show_progress, total=len(spaced), **shown) as bar:
 
         def blocks() -> Iterator[GroupBlock]:
             for start in range(0, len(spaced), _ROWS):
@@ -226,12 +213,8 @@ def lexicon_counts(
 
         add = block_counter(pattern, normalization)
         words = add_up([blocks()], add, [UNNAMED], pattern, normalization, 1, MEMORY_CAP).union.strings
-        ones = np.ones(len(words), np.int64)
-        return WordCounts.from_arrays(words, ones, pattern=pattern, normalization=normalization, checked=True)
-
-
-def _silent(show_progress: bool) -> bool | None:
-    return None if show_progress else True  # None: silent unless stderr is a terminal
+    ones = np.ones(len(words), np.int64)
+    return WordCounts.from_arrays(words, ones, pattern=pattern, normalization=normalization, checked=True)
 
 
 @njit(allocates=True)

@@ -20,7 +20,7 @@ from tokenizers import Tokenizer
 
 from mws_hf.atomic import staged
 from mws_hf.corpus.blocks import Block, arrow_block, padded
-from mws_hf.corpus.columns import arrow_integers, checked_strings, flat_utf8, valid_strings
+from mws_hf.corpus.columns import arrow_integers, flat_utf8, valid_strings
 from mws_hf.corpus.counting import GroupTables, block_counter
 from mws_hf.corpus.counts import WordCounts, check_normalization
 from mws_hf.corpus.counts_file import count_column
@@ -199,7 +199,7 @@ def _blocks(batches: Batches, how: EncodingTask) -> Iterator[tuple[pa.RecordBatc
     """Yield the same rows, a block of text at a time but for longer rows, and that block."""
     where, size = f"column {how.column!r}", min(BLOCK_BYTES, how.shard_size)
     for batch in batches:
-        texts = checked_strings(batch.column(how.place), where)
+        texts = valid_strings(batch.column(how.place), where).fill_null("")
         ends, start = flat_utf8(texts)[1], 0
         while start < len(batch):
             stop = max(start + 1, int(np.searchsorted(ends, ends[start] + size, side="right")) - 1)

@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mws_hf import EncodedCorpus, encode_corpus
-from mws_hf.corpus import blocks
 from mws_hf.corpus.blocks import PADDING, block_of, line_offsets
 from mws_hf.encode import bulk
 from mws_hf.encode.bulk import checksum
@@ -33,7 +32,6 @@ def backend():
 def kernels(monkeypatch):
     """Encode even a little text by the kernels; what is found without them is compared with that."""
     monkeypatch.setattr(bulk, "LITTLE", -1)
-    monkeypatch.setattr(blocks, "LITTLE", -1)
 
 
 @pytest.mark.parametrize("separator", ["eos", None])
@@ -41,10 +39,8 @@ def test_a_little_text_is_encoded_without_kernels_to_the_same_files(backend, tmp
     directory, path = save_directory(backend, tmp_path / "tok"), tmp_path / "text.txt"
     path.write_bytes("\n".join([*TRICKY, f"а{EOS}б", *LINES]).replace("\0", "").encode())
     encode_corpus(directory, path, tmp_path / "kernels", separator=separator)
-    for module in (bulk, blocks):
-        monkeypatch.setattr(module, "LITTLE", path.stat().st_size)
+    monkeypatch.setattr(bulk, "LITTLE", path.stat().st_size)
     monkeypatch.setattr(bulk, "_fold", None)  # no kernel is called
-    monkeypatch.setattr(blocks, "_line_ends", None)
     encode_corpus(directory, path, tmp_path / "little", separator=separator)
     files = sorted(file.name for file in (tmp_path / "kernels").iterdir())
     assert files == sorted(file.name for file in (tmp_path / "little").iterdir())
@@ -220,13 +216,9 @@ def test_stream_access_and_blocks(backend, corpus_file, tmp_path):
 
 
 @examples(100)
-@given(
-    st.lists(st.sampled_from([b"a", b"\n", b"\r\n", b"\x0b", "я".encode(), b"12345678"]), max_size=60),
-    st.sampled_from([-1, 1 << 20]),
-)
-def test_line_offsets(pieces, little):
+@given(st.lists(st.sampled_from([b"a", b"\n", b"\r\n", b"\x0b", "я".encode(), b"12345678"]), max_size=60))
+def test_line_offsets(pieces):
     data = b"".join(pieces)
-    blocks.LITTLE = little  # the fixture puts it back
     offsets = line_offsets(bytearray(data + b"\n" * PADDING), len(data)).tolist()
     lines = [data[a:b] for a, b in pairwise(offsets)]
     assert lines == [line for line in data.split(b"\n") for line in [line + b"\n"]][:-1] + (

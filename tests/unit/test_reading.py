@@ -23,7 +23,7 @@ import pytest
 
 from mws_hf import MwSTrainer, encode_corpus
 from mws_hf.corpus import blocks
-from mws_hf.corpus.columns import checked_strings
+from mws_hf.corpus.columns import valid_strings
 from mws_hf.corpus.counting import count_documents, count_files, count_source
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.files import Reading, expand_paths
@@ -364,7 +364,7 @@ def test_random_bytes_of_a_table_do_not_crash_the_command(tmp_path):
 @pytest.mark.parametrize("offsets", [[0, 999_999_999, 4], [3, 1, 4]], ids=["beyond", "backwards"])
 def test_offsets_that_point_nowhere(tmp_path, offsets):
     array = pa.StringArray.from_buffers(2, pa.array(offsets, pa.int32()).buffers()[1], pa.py_buffer(b"abcd"))
-    refused("damaged", checked_strings, array, "x")
+    refused("damaged", valid_strings, array, "x")
     (tmp_path / "x.arrow").write_bytes(as_ipc([b"ab", b"cd"], held=array))
     refused(r"x\.arrow", count_files, tmp_path / "x.arrow", column="text")
 

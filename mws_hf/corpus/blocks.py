@@ -217,10 +217,6 @@ def _document_name(source: str, before: int, index: int) -> str:
     return f"{source}, document {before + index + 1}"
 
 
-def _file_name(names: Sequence[str], before: int, index: int) -> str:
-    return names[before + index]
-
-
 def whole_files(
     names: Sequence[str], size: int, advance: Advance | None = None, how: Reading = PLAIN
 ) -> Iterator[Block]:
@@ -230,10 +226,10 @@ def whole_files(
         with open_binary(name, advance) as stream:
             waiting.append(b"".join(utf8_pieces(stream, name, how, _PIECE)))
         if sum(map(len, waiting)) >= size:
-            yield block_of(waiting, partial(_file_name, names, first))
+            yield block_of(waiting, names[first:].__getitem__)
             first, waiting = first + len(waiting), []
     if waiting:
-        yield block_of(waiting, partial(_file_name, names, first))
+        yield block_of(waiting, names[first:].__getitem__)
 
 
 def block_of(documents: Sequence[bytes], where: Callable[[int], str]) -> Block:

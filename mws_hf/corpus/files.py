@@ -78,7 +78,8 @@ class Reading:
 
     def kind(self, name: PathLike) -> str:
         """Name the kind of a file by `file_kind`; JSON lines where its name leaves it open and a column is named."""
-        return "jsonl" if self.column is not None and _is_open(name) else file_kind(name)
+        is_known = name != STDIN and _ending(name)[0] in (*TEXT, *KINDS, *_REFUSED) or is_dataset_folder(name)
+        return file_kind(name) if is_known or self.column is None else "jsonl"
 
 
 PLAIN = Reading()
@@ -88,11 +89,6 @@ def _ending(name: PathLike) -> tuple[str, str]:
     """Return the suffix of a name before one that says how it is compressed, and the latter; each "" where absent."""
     *_, before, last = ["", "", *(suffix.lower() for suffix in Path(name).suffixes)]
     return (before, last) if last in COMPRESSED else (last, "")
-
-
-def _is_open(name: PathLike) -> bool:
-    """Return whether a name leaves open what kind of file it is."""
-    return name == STDIN or _ending(name)[0] not in (*TEXT, *KINDS, *_REFUSED) and not is_dataset_folder(name)
 
 
 def expand_paths(paths: PathLike | Sequence[PathLike]) -> list[str]:

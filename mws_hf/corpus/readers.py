@@ -29,9 +29,7 @@ from mws_hf.corpus.files import DEFAULT_COLUMN, PLAIN, PathLike, Reading, open_b
 from mws_hf.errors import MwSError
 from mws_hf.text.alphabets import check_unicode
 
-MARK = "\ufeff"
-LONGEST_FIELD = 16 << 20
-"""Characters that a field of .csv may have; a mark that is never closed is noticed after so many."""
+_LONGEST_FIELD = 16 << 20  # characters of a field of .csv, after which a mark that is never closed is noticed
 _PIECE = 1 << 20
 _HEAD = 1 << 16
 _logger = logging.getLogger(__name__)
@@ -85,7 +83,7 @@ def converted(stream: io.BufferedReader, name: PathLike, how: Reading, size: int
             raise decoding_error(f"{name}:{at}: byte {byte + bad}", encoding, error.reason) from error
         lines = text.count("\n")
         if text and not started:
-            started, text = True, text.removeprefix(MARK)
+            started, text = True, text.removeprefix("\ufeff")
         piece = _without_nul(text, how, name, line, written).encode("utf-8", "replace")
         line, byte, written = line + lines, byte + len(raw), written + len(piece)
         yield piece
@@ -223,7 +221,7 @@ def read_rows(name: PathLike, how: Reading, advance: Callable[[int], None] | Non
 
 def _parsed(lines: Iterator[str], name: PathLike, quoting: int) -> Iterator[tuple[list[str], int]]:
     """Yield rows, each with the number of its last line."""
-    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_FIELD))
+    csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_FIELD))
     reader = csv.reader(lines, delimiter="\t" if _is_tsv(name) else ",", quoting=quoting, strict=True)  # type: ignore[arg-type]
     width = 0
     while True:

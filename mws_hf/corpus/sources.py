@@ -94,9 +94,6 @@ class Source:
 
         Without `groups` a dict is one of splits. `call` is the call that takes texts beyond doubt, for the error where
         strings could be files or texts.
-
-        Raises:
-            MwSError: a source that cannot be read, a bad name of a group, a group within a group.
         """
         files, values = dict[str, list[str]](), dict[str, Any]()
         by_name = groups and _names_groups(given) and group_column is None

@@ -182,7 +182,7 @@ class TokenTable:
 
     def clear(self) -> None:
         """Forget everything and give the memory back."""
-        ends, places = np.empty((2, _most_entries(self._first_slots)), np.int64)
+        ends, places = np.empty((2, 3 * self._first_slots // 4), np.int64)  # more would stray far from their slots
         arena, used = np.empty(16 * self._first_slots, np.uint8), np.zeros(3, np.int64)
         self._table = TableArrays(empty_slots(self._first_slots), arena, ends, places, used, self._keys)
 
@@ -229,7 +229,7 @@ class TokenTable:
             return
         if more_slots:
             larger = empty_slots(factor * len(slots))
-            more = np.empty((2, _most_entries(len(larger))), np.int64)
+            more = np.empty((2, 3 * len(larger) // 4), np.int64)
             more[:, : len(self)] = ends[: len(self)], places[: len(self)]
             rehash(slots, more[1, : len(self)], larger)
             self._table = self._table._replace(slots=larger, ends=more[0], places=more[1])
@@ -237,11 +237,6 @@ class TokenTable:
             longer = np.empty(2 * arena_bytes, np.uint8)
             longer[: used[1]] = arena[: used[1]]
             self._table = self._table._replace(arena=longer)
-
-
-def _most_entries(n_slots: int) -> int:
-    """Compute the number of strings that a table may hold: more would stray far from the slots of their hashes."""
-    return 3 * n_slots // 4
 
 
 def summed(parts: Iterable[Columns]) -> Columns:

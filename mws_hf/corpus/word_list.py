@@ -184,7 +184,8 @@ def lexicon_words(language: str) -> pa.LargeStringArray:
     They are the words of ``MorphAnalyzer(lang=language).dictionary.iter_known_words()``, read from the automaton itself
     (half a second instead of minutes): "ru" has 3.05 million forms, "uk" 3.66 million.
     """
-    units, guide = _read_automaton(_dictionary_folder(language) / "words.dawg")
+    check_lexicon(language)
+    units, guide = _read_automaton(Path(importlib.import_module(LEXICONS[language]).get_path()) / "words.dawg")
     data, ends = spell_keys(units, guide)
     words = pa.LargeStringArray.from_buffers(len(ends) - 1, pa.py_buffer(ends), pa.py_buffer(data))
     lowered = pc.utf8_lower(words)
@@ -271,8 +272,3 @@ def _read_automaton(path: Path) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.
     if len(raw) != start + 4 + 2 * n_guide:
         raise MwSError(f"{path}: not an automaton of pymorphy3; reinstall the dictionary package")
     return np.frombuffer(raw, "<u4", n_units, 4), np.frombuffer(raw, np.uint8, 2 * n_guide, start + 4)
-
-
-def _dictionary_folder(language: str) -> Path:
-    check_lexicon(language)
-    return Path(importlib.import_module(LEXICONS[language]).get_path())

@@ -20,7 +20,7 @@ from tokenizers import Tokenizer
 
 from mws_hf.atomic import staged
 from mws_hf.corpus.blocks import Block, arrow_block, padded
-from mws_hf.corpus.columns import arrow_integers, flat_utf8, valid_strings
+from mws_hf.corpus.columns import arrow_integers, check_names, flat_utf8, valid_strings
 from mws_hf.corpus.counting import GroupTables, block_counter
 from mws_hf.corpus.counts import WordCounts, check_normalization
 from mws_hf.corpus.counts_file import count_column
@@ -117,9 +117,8 @@ def _partial_batches(group: str, words: Any, counts: Any, how: Counting) -> Iter
 
 def check_columns(found: Mapping[str, bool], wanted: Sequence[str], source: str) -> None:
     """Raise MwSError unless all columns wanted are among those found, with True for text; errors name `source`."""
+    check_names(source, wanted, list(found), "column=")
     for name in wanted:
-        if name not in found:
-            raise MwSError(f"{source}: no column {name!r}; columns here: {', '.join(found) or 'none'}")
         if not found[name]:
             raise MwSError(f"{source}: column {name!r} holds no text; cast it to a string")
 

@@ -10,7 +10,7 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -64,10 +64,16 @@ RECORD = "comparison.json"
 
 @dataclass(frozen=True)
 class SystemSpec:
-    """A system and the words it is trained on."""
+    """A system, the words it is trained on, and its size."""
 
     name: str  # a key of `MWS_SYSTEMS` or `RIVALS`
     words: Weighting = "types"  # each form once, or "text": weighted by frequency
+    vocab_size: int | None = None  # None until it is planned, and where it has no effect
+
+    @property
+    def title(self) -> str:
+        """The name for progress and folders."""
+        return self.label.replace(":", ".") + (f"-{self.vocab_size}" if self.vocab_size else "")
 
     @property
     def label(self) -> str:
@@ -90,19 +96,6 @@ class SystemSpec:
     def installed(self) -> bool:
         """Whether the library it needs is there."""
         return self.is_mws or RIVALS[self.name].installed
-
-
-@dataclass(frozen=True)
-class Job:
-    """One tokenizer to train; `vocab_size` is None where it has no effect."""
-
-    spec: SystemSpec
-    vocab_size: int | None
-
-    @property
-    def title(self) -> str:
-        """The name for progress and folders."""
-        return self.spec.label.replace(":", ".") + (f"-{self.vocab_size}" if self.vocab_size else "")
 
 
 def parse_systems(names: Iterable[str]) -> list[SystemSpec]:
@@ -145,9 +138,9 @@ def default_systems(n_types: int) -> list[SystemSpec]:
     return [spec for spec in specs if spec.installed]
 
 
-def plan(specs: Sequence[SystemSpec], sizes: Sequence[int]) -> list[Job]:
-    """List all jobs, system by system; a system without a size is trained once."""
-    return [Job(spec, size) for spec in specs for size in (sizes if spec.sized else (None,))]
+def plan(specs: Sequence[SystemSpec], sizes: Sequence[int]) -> list[SystemSpec]:
+    """List all tokenizers to train, system by system; a system without a size is trained once."""
+    return [replace(spec, vocab_size=size) for spec in specs for size in (sizes if spec.sized else (None,))]
 
 
 def compare(
@@ -195,9 +188,9 @@ def compare(
         raise MwSError("bits per byte are those of a held-out text; give that too (--text)")
     golds, counts, sizes = read_golds(gold_files), as_word_counts(counts), sorted(set(sizes))
     texts = None if text is None else (lines_of(text), None if bits is None else lines_of(bits))
-    jobs = plan(default_systems(len(counts)) if systems is None else _installed(systems), sizes)
+    planned = plan(default_systems(len(counts)) if systems is None else _installed(systems), sizes)
     training = TrainedSystems(counts, Path(output), special_tokens, fallback_size=max(sizes))
-    found = list(_measured(training, jobs, golds, texts, show_progress))
+    found = list(_measured(training, planned, golds, texts, show_progress))
     if not found:
         raise MwSError("no system could be trained; the warnings say why")
     tokenizers, rows = [row for row, _ in found], [row for gold in golds for row in _scored(gold, found, resamples)]
@@ -224,19 +217,19 @@ class TrainedSystems:
     special_tokens: Sequence[str]
     fallback_size: int
 
-    def directory(self, job: Job) -> Path:
-        """Return the folder of a job's tokenizer."""
-        return self.output / "tokenizers" / job.title
+    def directory(self, spec: SystemSpec) -> Path:
+        """Return the folder of a tokenizer."""
+        return self.output / "tokenizers" / spec.title
 
-    def train(self, job: Job) -> dict[str, Any]:
+    def train(self, spec: SystemSpec) -> dict[str, Any]:
         """Train and save what is not there of these words; returns its record, with the seconds of a training alone."""
-        directory = self.directory(job)
+        directory = self.directory(spec)
         file = directory / RECORD
         record = load_json(file) if file.is_file() else {}
         if self._made_of.items() <= record.items():
             return dict(record)
         file.unlink(missing_ok=True)
-        n_tokens, seconds = (self._train_mws if job.spec.is_mws else self._train_rival)(job, directory)
+        n_tokens, seconds = (self._train_mws if spec.is_mws else self._train_rival)(spec, directory)
         record = {**self._made_of, "n_tokens": n_tokens, "seconds": round(seconds, 2)}
         write_text(file, json.dumps(record) + "\n")
         return record
@@ -246,14 +239,14 @@ class TrainedSystems:
         tokens = check_special_tokens(self.special_tokens)
         return {"words": counts_digest(self.counts), "special_tokens": tokens, "mws_hf": mws_hf.__version__}
 
-    def _train_mws(self, job: Job, directory: Path) -> tuple[int, float]:
+    def _train_mws(self, spec: SystemSpec, directory: Path) -> tuple[int, float]:
         trainer = MwSTrainer(
-            **MWS_SYSTEMS[job.spec.name],
-            vocab_size=job.vocab_size,
+            **MWS_SYSTEMS[spec.name],
+            vocab_size=spec.vocab_size,
             special_tokens=list(self.special_tokens),
             pattern=self.counts.pattern,
             normalization=self.counts.normalization,
-            types=job.spec.words == "types",
+            types=spec.words == "types",
             show_progress=False,
         )
         evidence, seconds = (None, 0.0) if trainer.is_classic else self._evidence
@@ -270,12 +263,12 @@ class TrainedSystems:
         started = time.perf_counter()
         return find_evidence(self.counts, MwSTrainer(show_progress=False)), time.perf_counter() - started
 
-    def _train_rival(self, job: Job, directory: Path) -> tuple[int, float]:
+    def _train_rival(self, spec: SystemSpec, directory: Path) -> tuple[int, float]:
         started = time.perf_counter()
         trained = rivals.train(
-            job.spec.name,
-            self.counts.as_types() if job.spec.words == "types" else self.counts,
-            job.vocab_size or self.fallback_size,
+            spec.name,
+            self.counts.as_types() if spec.words == "types" else self.counts,
+            spec.vocab_size or self.fallback_size,
             directory,
             special_tokens=self.special_tokens,
         )
@@ -301,26 +294,26 @@ def _installed(systems: Sequence[SystemSpec]) -> Sequence[SystemSpec]:
 
 def _measured(
     training: TrainedSystems,
-    jobs: Sequence[Job],
+    specs: Sequence[SystemSpec],
     golds: Sequence[Gold],
     texts: tuple[list[str], list[str] | None] | None,
     show_progress: bool,
 ) -> Iterator[tuple[TokenizerRow, dict[str, Cuts]]]:
     """Train each system; yield its figures and how it cuts the words of each gold file."""
-    for number, job in enumerate(jobs, 1):
+    for number, spec in enumerate(specs, 1):
         if show_progress:
-            sys.stderr.write(f"{job.title}: {number} of {len(jobs)}\n")
+            sys.stderr.write(f"{spec.title}: {number} of {len(specs)}\n")
         try:
-            record = training.train(job)
+            record = training.train(spec)
         except MwSError as error:  # one rival may refuse a size that suits the others
-            logger.warning("%s is left out: %s", job.title, error)
+            logger.warning("%s is left out: %s", spec.title, error)
             continue
-        directory = training.directory(job)
+        directory = training.directory(spec)
         opened = open_tokenizer(rivals.saved(directory), by_class=True)
         cuts = {gold.name: opened.cut([entry.word for entry in gold.words]) for gold in golds}
         text = None if texts is None or opened.is_segmenter else _text_scores(opened, *texts)
         where = directory.relative_to(training.output).as_posix()
-        yield TokenizerRow(job.spec.label, job.vocab_size, record["n_tokens"], record["seconds"], where, text), cuts
+        yield TokenizerRow(spec.label, spec.vocab_size, record["n_tokens"], record["seconds"], where, text), cuts
 
 
 def _text_scores(opened: Opened, lines: list[str], train: list[str] | None) -> dict[str, float | None]:

@@ -36,5 +36,5 @@ def test_morfessor_is_named_where_the_words_are_many(caplog):
 
 
 def test_plan_trains_unsized_systems_once():
-    titles = [job.title for job in plan(parse_systems(["mws,morfessor"]), [500, 600])]
+    titles = [spec.title for spec in plan(parse_systems(["mws,morfessor"]), [500, 600])]
     assert titles == ["mws-500", "mws-600", "morfessor.types"]

@@ -16,7 +16,7 @@ import mws_hf
 from mws_hf.compare import compare, parse_systems
 from mws_hf.compare.results import summary
 from mws_hf.compare.rivals import RIVALS
-from mws_hf.compare.run import MWS_SYSTEMS, Job, TrainedSystems
+from mws_hf.compare.run import MWS_SYSTEMS, TrainedSystems, plan
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.segmentations import read_gold
 from mws_hf.errors import MwSError
@@ -144,12 +144,12 @@ def test_killed_run_resumes(gold, tmp_path):
 
 
 def test_other_words_special_tokens_and_versions_are_trained_anew(tmp_path, monkeypatch):
-    job = Job(parse_systems(["bpe-character:types"])[0], 300)
+    (spec,) = plan(parse_systems(["bpe-character:types"]), [300])
 
     def trained(counts, special_tokens=("<s>",)):
         systems = TrainedSystems(counts, tmp_path, special_tokens, 300)
-        systems.train(job)
-        return (tmp_path / "tokenizers" / job.title / "comparison.json").stat().st_mtime_ns
+        systems.train(spec)
+        return (tmp_path / "tokenizers" / spec.title / "comparison.json").stat().st_mtime_ns
 
     first = trained(small_counts())
     assert trained(small_counts()) == first

@@ -251,7 +251,7 @@ def test_words_that_stand_too_often_to_be_repeated_are_divided_with_a_notice(gol
     systems = parse_systems(["bpe-byte,bpe-end-of-word:text,wordpiece,unigram,sentencepiece-unigram"])
     started = time.perf_counter()
     found = compare(counts, [gold], [300], tmp_path, systems=systems, picture=False, resamples=10)
-    assert time.perf_counter() - started < 60
+    assert time.perf_counter() - started < 300  # repeated as often as they stand they would take hours
     assert len(found.tokenizers) == 5
     assert 1 <= caplog.text.count("all counts are divided by") <= 2  # once for each list of words
 

@@ -143,25 +143,25 @@ def learn_compositions(
     corpus = SymbolCorpus.from_words(words, counts, alphabet)
     kept = in_alphabet(words, alphabet) if price else None
     del words
-    segmentation = WorkingCorpus(corpus)
-    segmentation.apply(morphs)
+    working = WorkingCorpus(corpus)
+    working.apply(morphs)
     give_back()  # what the first phase and the words took
 
     def values(worth: Worth) -> Longs:
         if boundaries is None or kept is None:
-            return segmentation.lay_out(np.broadcast_to(0.0, len(corpus.symbols)), corpus.weights, worth)
+            return working.lay_out(np.broadcast_to(0.0, len(corpus.symbols)), corpus.weights, worth)
         found = boundaries()
         if len(found) != len(kept):
             raise MwSError(f"{len(found)} boundary probabilities for {len(kept)} characters; give one each")
         of_symbols = found if len(corpus.symbols) == len(kept) else found[kept]
-        return segmentation.lay_out(of_symbols, corpus.weights, worth)
+        return working.lay_out(of_symbols, corpus.weights, worth)
 
     mean = float(corpus.weights.sum()) / max(1, len(corpus))
-    return compose(segmentation, values, price * mean, n_merges, limits)
+    return compose(working, values, price * mean, n_merges, limits)
 
 
 def compose(
-    segmentation: WorkingCorpus, values: Callable[[Worth], Longs], price: float, n_merges: int, limits: MergeLimits
+    working: WorkingCorpus, values: Callable[[Worth], Longs], price: float, n_merges: int, limits: MergeLimits
 ) -> LearnedMerges:
     """Merge pairs by their worth to compositions, at one price after another, until `n_merges` are found.
 
@@ -174,4 +174,4 @@ def compose(
         return values(partial(composition_worth, price=price * discount * SCALE))
 
     turns = [(n_merges, partial(at_price, discount)) for discount in (DISCOUNTS if price else (0.0,))]
-    return segmentation.learn_in_turns(turns, n_merges, replace(limits, min_value=SCALE), title="compositions")
+    return working.learn_in_turns(turns, n_merges, replace(limits, min_value=SCALE), title="compositions")

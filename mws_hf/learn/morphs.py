@@ -217,19 +217,19 @@ def learn_contextual(
     give_back()
     graphemes = grapheme_merges(marked, alphabet, n_merges // 2, limits)
     seeds = graphemes + space_merges(corpus, n_merges, marked, graphemes, limits)
-    segmentation = WorkingCorpus(corpus)
-    segmentation.apply(seeds)
+    working = WorkingCorpus(corpus)
+    working.apply(seeds)
     give_back()
 
-    values = partial(segmentation.lay_out, boundaries, weights)
-    learnt = learn_morphs(segmentation, values, schedule, n_merges - len(seeds), limits)
+    values = partial(working.lay_out, boundaries, weights)
+    learnt = learn_morphs(working, values, schedule, n_merges - len(seeds), limits)
     unit = float(UNIT * FORM_UNIT if types else UNIT)
     scores = [score / unit for score in learnt.scores]
-    return LearnedMerges(seeds, [0.0] * len(seeds)).then(replace(learnt, scores=scores)), segmentation
+    return LearnedMerges(seeds, [0.0] * len(seeds)).then(replace(learnt, scores=scores)), working
 
 
 def learn_morphs(
-    segmentation: WorkingCorpus, values: Callable[[Worth], Longs], schedule: Iterable[tuple[int, float]], n_merges: int,
+    working: WorkingCorpus, values: Callable[[Worth], Longs], schedule: Iterable[tuple[int, float]], n_merges: int,
     limits: MergeLimits,
 ) -> LearnedMerges:  # fmt: skip
     """Merge pairs by their worth to morphs, under one crossing penalty after another, until `n_merges` are found.
@@ -238,4 +238,4 @@ def learn_morphs(
     penalty.
     """
     turns = [(most, partial(values, partial(morph_worth, crossing_penalty=penalty))) for most, penalty in schedule]
-    return segmentation.learn_in_turns(turns, n_merges, limits, title="morph merges")
+    return working.learn_in_turns(turns, n_merges, limits, title="morph merges")

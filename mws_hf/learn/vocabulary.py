@@ -262,7 +262,7 @@ def _learn_morphs(job: LearningJob, words: CodePoints, evidence: Evidence | None
         return learn_classic(corpus, job.n_morphs, job.settings, job.limits), None
     if evidence is None:
         return LearnedMerges([]), None
-    morphs, segmentation = learn_contextual(
+    morphs, working = learn_contextual(
         collect_forms(words, job.counts.counts),
         job.alphabet,
         job.n_morphs,
@@ -271,7 +271,7 @@ def _learn_morphs(job: LearningJob, words: CodePoints, evidence: Evidence | None
         types=job.settings.types,
         limits=replace(job.limits, min_occurrences=MORPH_LIMITS.min_occurrences),
     )
-    return morphs, segmentation.places_cut()
+    return morphs, working.places_cut()
 
 
 _RunningText = tuple[CodePoints, Longs, Ints | None]

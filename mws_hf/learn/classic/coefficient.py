@@ -1,6 +1,6 @@
 """The classic MwS coefficient of a pair, term by term, with its hyper-parameters; counting and merging live elsewhere.
 
-Counts are over the current segmentation, weighted by word counts: u(x) tokens x, b(l, r) adjacent pairs, N the sum of
+Counts are over the corpus as it stands, weighted by word counts: u(x) tokens x, b(l, r) adjacent pairs, N the sum of
 u, B the sum of b, avg = sum of len(x) * u(x) / N, the mean token length in characters. L = max(1, length of l without
 leading whitespace), R = length of r, n = L + R. All logarithms have base `log_base`.
 

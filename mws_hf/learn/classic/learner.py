@@ -259,32 +259,32 @@ def learn_classic(
     coefficient falls to 0, or is not above `stop_threshold`. A `WorkingCorpus` is changed in place. Of the limits,
     ``min_occurrences``, ``min_value`` and ``struck`` do not count.
     """
-    segmentation = corpus if isinstance(corpus, WorkingCorpus) else WorkingCorpus(corpus)
-    values = segmentation.cell_values(None)
-    opened = len(segmentation.tokens)
+    working = corpus if isinstance(corpus, WorkingCorpus) else WorkingCorpus(corpus)
+    values = working.cell_values(None)
+    opened = len(working.tokens)
     end = opened + n_merges
     found = LearnedMerges([])
-    table, keys, rules = _open_keys(segmentation, values, _rules(settings, limits))
-    strings = segmentation.taken_strings(table, limits.never)
+    table, keys, rules = _open_keys(working, values, _rules(settings, limits))
+    strings = working.taken_strings(table, limits.never)
     status, accepted = REACHED, -1
     wanted = n_merges if n_merges < NO_LIMIT else None
     with progress_bar(limits.show_progress, total=wanted, desc="morph merges", unit="") as bar:
-        while status != EXHAUSTED and len(segmentation.tokens) < end:
-            goal = min(end, len(segmentation.tokens) + MERGES_A_CALL)
+        while status != EXHAUSTED and len(working.tokens) < end:
+            goal = min(end, len(working.tokens) + MERGES_A_CALL)
             status = advance_classic(table, keys, strings, goal, rules, accepted)
-            bar.update(segmentation.add_products(table))
+            bar.update(working.add_products(table))
             if status == ASK:
-                accepted = segmentation.accepted_pair(table, int(keys.totals[BEST]), limits.never)
+                accepted = working.accepted_pair(table, int(keys.totals[BEST]), limits.never)
             elif status == REBUILD:
-                found = found.then(learnt(table, segmentation.tokens, opened, False))
-                opened = len(segmentation.tokens)
-                table, keys, rules = _open_keys(segmentation, values, rules)
+                found = found.then(learnt(table, working.tokens, opened, False))
+                opened = len(working.tokens)
+                table, keys, rules = _open_keys(working, values, rules)
             elif status == ROOM:
                 table = make_room(table, int(keys.totals[BEST]))
                 keys = _resized(keys, table)
             if status in (ROOM, REBUILD):
-                strings = segmentation.taken_strings(table, limits.never)
-    return found.then(learnt(table, segmentation.tokens, opened, status == EXHAUSTED))
+                strings = working.taken_strings(table, limits.never)
+    return found.then(learnt(table, working.tokens, opened, status == EXHAUSTED))
 
 
 def _rules(settings: Settings, limits: MergeLimits) -> Rules:
@@ -300,18 +300,18 @@ def _rules(settings: Settings, limits: MergeLimits) -> Rules:
     )
 
 
-def _open_keys(segmentation: WorkingCorpus, values: Array, rules: Rules) -> tuple[PairTable, Keys, Rules]:
-    """Open the pair table and keys of the present segmentation, with pairs of the length that is now possible."""
-    tokens = segmentation.tokens
+def _open_keys(working: WorkingCorpus, values: Array, rules: Rules) -> tuple[PairTable, Keys, Rules]:
+    """Open the pair table and keys of the corpus as it stands, with pairs of the length that is now possible."""
+    tokens = working.tokens
     lengths = np.fromiter(map(len, tokens), np.int32, len(tokens))
     unigrams = np.zeros(len(tokens), np.int64)
-    count_tokens(segmentation.text, values, lengths, unigrams)
+    count_tokens(working.text, values, lengths, unigrams)
     n_tokens, n_characters = int(unigrams.sum()), int((unigrams * lengths).sum())
     mean = n_characters / n_tokens if n_tokens else 0.0
     possible = (n for n in range(rules.max_merge_len, 0, -1) if n - math.sqrt(mean) <= rules.max_len_delta)
     rules = rules._replace(limit=next(possible, 0))
-    table = open_table(segmentation.text, values, tokens, (1, rules.limit, rules.max_token_length), strip=True)
-    n_words = int(segmentation.corpus.weights[np.diff(segmentation.corpus.starts) > 0].sum())
+    table = open_table(working.text, values, tokens, (1, rules.limit, rules.max_token_length), strip=True)
+    n_words = int(working.corpus.weights[np.diff(working.corpus.starts) > 0].sum())
     largest = int(table.pairs["value"][: table.used[PAIRS]].max(initial=0))
     keys = _resized(
         Keys(

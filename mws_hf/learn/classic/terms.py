@@ -32,32 +32,32 @@ def explain_pair(
     >>> found["b"], round(found["pmi"], 3), round(found["gain"], 3), found["coefficient"]
     (3, 2.12, 0.475, 0.618186445)
     """
-    segmentation = WorkingCorpus(corpus)
+    working = WorkingCorpus(corpus)
     if made := {left, right}.difference(corpus.alphabet):
         merges = learn_classic(corpus, NO_LIMIT, settings, MergeLimits(show_progress=show_progress)).merges
         products = ["".join(pair) for pair in merges]
         if absent := sorted(made.difference(products)):
             raise MwSError(f"{left!r} + {right!r}: {absent[0]!r} is neither a character nor a product")
-        segmentation.apply(merges[: max(map(products.index, made)) + 1])
-    return _row(segmentation, segmentation.cell_values(None), (left, right), settings)
+        working.apply(merges[: max(map(products.index, made)) + 1])
+    return _row(working, working.cell_values(None), (left, right), settings)
 
 
 def explain_merges(
     corpus: SymbolCorpus, n_merges: int, settings: Settings = PUBLISHED, *, show_progress: bool = False
 ) -> list[Row]:
     """Learn merges by the classic criterion, and compute every term of each at the time it was taken."""
-    segmentation = WorkingCorpus(corpus)
-    values = segmentation.cell_values(None)
+    working = WorkingCorpus(corpus)
+    values = working.cell_values(None)
     found = []
     for pair in learn_classic(corpus, n_merges, settings, MergeLimits(show_progress=show_progress)).merges:
-        found.append(_row(segmentation, values, pair, settings))
-        segmentation.apply([pair])
+        found.append(_row(working, values, pair, settings))
+        working.apply([pair])
     return found
 
 
-def _row(segmentation: WorkingCorpus, values: Array, pair: tuple[str, str], settings: Settings) -> Row:
-    """Count the tokens and the pair in the present segmentation; `values` are the weights by cell."""
-    corpus, tokens, text = segmentation.corpus, segmentation.tokens, segmentation.text
+def _row(working: WorkingCorpus, values: Array, pair: tuple[str, str], settings: Settings) -> Row:
+    """Count the tokens and the pair in the corpus as it stands; `values` are the weights by cell."""
+    corpus, tokens, text = working.corpus, working.tokens, working.text
     lengths = np.fromiter(map(len, tokens), np.int32, len(tokens))
     unigrams = np.zeros(len(tokens), np.int64)
     count_tokens(text, values, lengths, unigrams)

@@ -151,7 +151,6 @@ def test_examples_of_the_help_stand_on_one_line_and_name_what_there_is():
     [
         (("encode", "DIR", "TEXT", "-o", "OUT", "--dropout", "2"), "--dropout 2.0 is no probability"),
         (("transplant", "DIR", "DIR", "-o", "OUT", "--pad-to-multiple", "0"), "--pad-to-multiple"),
-        (("train", "TEXT", "-o", "OUT", "--granularity", "3"), "--granularity 3.0"),
     ],
 )
 def test_a_value_that_the_library_refuses_is_named_as_it_was_typed(tmp_path, arguments, says):

@@ -159,13 +159,6 @@ def test_marks_belong_to_their_letters():
     np.testing.assert_equal(found, expected)
 
 
-def test_few_labels_are_not_fitted_and_that_is_said(counts: WordCounts, caplog: pytest.LogCaptureFixture):
-    word = sorted(LANGUAGE)[0]
-    learned = quiet(labels={word: LANGUAGE[word]}).learn(counts)
-    assert learned.merges == quiet().learn(counts).merges
-    assert "labels not used" in caplog.text
-
-
 def test_the_record_holds_the_labels_and_evaluation_leaves_them_out(tmp_path: Path, counts: WordCounts):
     words = sorted(LANGUAGE)
     labelled = {word: [LANGUAGE[word]] for word in words[:40]}
@@ -303,6 +296,9 @@ def test_too_few_labels_are_reported_once(tmp_path):
     assert done.returncode == 0
     assert done.stderr.count("labels not used: 2 given, and at least 5 words of letters are needed") == 1
     assert "2 of 2 used" not in done.stdout + done.stderr
+    plain = mws("train", "text.txt", "--vocab-size", 300, "--output", "plain", cwd=tmp_path)
+    files = [(tmp_path / name / "tokenizer.json").read_bytes() for name in ("t", "plain")]
+    assert plain.returncode == 0 and files[0] == files[1]
 
 
 def test_many_labels_are_fitted_in_bounded_memory(monkeypatch):

@@ -734,7 +734,7 @@ def test_links_that_go_round_are_read_once_or_refused(tmp_path):
 
 # The column
 
-JSONL = "".join(json.dumps({"body": text, "n": 1}) + "\n" for text in TEXTS)
+JSONL = "\n".join(json.dumps({"body": text, "n": 1}) + "\n" for text in TEXTS)  # blank lines are no records
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.jsonlines", "a", "a.dump", "a.dump.gz", "-"])

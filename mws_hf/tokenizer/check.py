@@ -26,7 +26,7 @@ from mws_hf.tokenizer.client_facts import TOKENIZERS_ONE, ClientFact, client_fac
 from mws_hf.tokenizer.file import (
     STOCK_CLASS,
     STOCK_SOURCE,
-    config_text,
+    json_text,
     load_settings,
     portable_config,
     refuse_empty,
@@ -363,7 +363,7 @@ def repair(directory: Path) -> list[str]:
         new[TOKENIZER_FILE] = text, "truncation and padding of a past call taken out"
     if mended != settings:
         changed = sorted(key for key in {*mended, *settings} if mended.get(key) != settings.get(key))
-        new[CONFIG_FILE] = config_text(mended), ", ".join(changed) if settings else "written"
+        new[CONFIG_FILE] = json_text(mended), ", ".join(changed) if settings else "written"
     if uses_stock_module(mended) and not (directory / STOCK_FILE).is_file():
         new[STOCK_FILE] = STOCK_SOURCE, "written"
     with staged(directory, stale) as stage:

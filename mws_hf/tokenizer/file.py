@@ -192,14 +192,6 @@ def roles_in(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {role: token for role, token in found.items() if token is not None and not isinstance(token, bool)}
 
 
-def token_of(settings: Mapping[str, Any], role: str, where: Path) -> str | None:
-    """Return the token of a role in a tokenizer_config.json."""
-    token = roles_in(settings).get(role)
-    if token is not None and not isinstance(token, str):
-        raise MwSError(f"{where}: its {role} is {type(token).__name__}, not a token; save the tokenizer again")
-    return token
-
-
 def check_directory(name: str | os.PathLike[str]) -> None:
     """Raise the reason why a local tokenizer directory cannot be loaded; return when there is none to be seen."""
     path = Path(name)
@@ -251,8 +243,10 @@ class PreTrainedTokenizerFast(transformers.PreTrainedTokenizerFast):
     """transformers.PreTrainedTokenizerFast, so that saving again writes a name every version knows."""
 '''
 _REFERENCE = f"{Path(STOCK_FILE).stem}.{STOCK_CLASS}"
-_PRIVATE = "backend is_local local_files_only tokenizer_file special_tokens_pattern token_type_ids_pattern".split()
-_IN_TOKENIZER_JSON = "added_tokens_decoder"
+_LEFT_OUT = {
+    *("added_tokens_decoder", "backend", "is_local", "local_files_only", "tokenizer_file", "special_tokens_pattern"),
+    "token_type_ids_pattern",
+}
 _NO_LIMIT = int(1e30)  # transformers' word for a model_max_length that nobody set
 
 
@@ -271,7 +265,7 @@ def portable_config(config: dict[str, Any]) -> dict[str, Any]:
     >>> portable_config({"tokenizer_class": "MwSTokenizer", "extra_special_tokens": ["<|user|>"]})["tokenizer_class"]
     'PreTrainedTokenizerFast'
     """
-    result = {key: value for key, value in config.items() if key not in (*_PRIVATE, _IN_TOKENIZER_JSON)}
+    result = {key: value for key, value in config.items() if key not in _LEFT_OUT}
     result["tokenizer_class"] = STOCK_CLASS
     extra = result.get("extra_special_tokens")
     if isinstance(extra, list):
@@ -292,15 +286,15 @@ def uses_stock_module(config: dict[str, Any]) -> bool:
     return not references or _REFERENCE in str(references)
 
 
-def config_text(config: Mapping[str, Any]) -> str:
-    """Write a tokenizer_config.json in a fixed order."""
-    return json.dumps(config, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+def json_text(settings: Mapping[str, Any]) -> str:
+    """Write a tokenizer_config.json, or a record, in a fixed order."""
+    return json.dumps(settings, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
 def write_files(folder: Path, backend: Tokenizer, config: dict[str, Any], more: Mapping[str, bytes]) -> list[Path]:
     """Write tokenizer.json, its config for every client, the module that the config names, and more; return paths."""
     config = portable_config(config)
-    files = {TOKENIZER_FILE: backend.to_str(pretty=True).encode(), CONFIG_FILE: config_text(config).encode()}
+    files = {TOKENIZER_FILE: backend.to_str(pretty=True).encode(), CONFIG_FILE: json_text(config).encode()}
     if uses_stock_module(config):
         files[STOCK_FILE] = STOCK_SOURCE.encode()
     files |= more

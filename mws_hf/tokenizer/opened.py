@@ -20,7 +20,7 @@ from tokenizers import Tokenizer
 from mws_hf.errors import MwSError, SettingError, brief
 from mws_hf.text.alphabets import BYTE_OF, bytes_of
 from mws_hf.text.special import byte_of
-from mws_hf.tokenizer.file import load_settings, open_file, read_spec, refuse_empty, token_of
+from mws_hf.tokenizer.file import load_settings, open_file, read_spec, refuse_empty, roles_in
 from mws_hf.tokenizer.layout import CONFIG_FILE, EVIDENCE_FILE, MODEL_FILE, TOKENIZER_FILE, Of, is_of
 from mws_hf.tokenizer.spec import EMPTY_TEMPLATE, Spec, set_part, without_limits
 from mws_hf.tokenizer.training_record import kinds_by_rank, kinds_in, read_record
@@ -99,10 +99,14 @@ class Opened:
     @property
     def eos_token(self) -> str | None:
         """The token that ends a text, if it is known."""
-        if self.live is None or isinstance(self.live, Tokenizer):
-            config = None if self.folder is None else self.folder / CONFIG_FILE
-            return (None if config is None else token_of(load_settings(config), "eos_token", config)) or self.ends
-        return cast("str | None", self.live.eos_token)
+        if not isinstance(self.live, Tokenizer):
+            return getattr(self.live, "eos_token", None)
+        config = None if self.folder is None else self.folder / CONFIG_FILE
+        token = self.ends if config is None else roles_in(load_settings(config)).get("eos_token", self.ends)
+        if token is not None and not isinstance(token, str):
+            kind = type(token).__name__
+            raise MwSError(f"{config}: its eos_token is {kind}, not a token; save the tokenizer again")
+        return token
 
     @cached_property
     def _whole_record(self) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from mws_hf.errors import MwSError
 from mws_hf.evaluate.running_text import read_lines
 from mws_hf.extend.spelling import raw_bytes
 from mws_hf.kernels.arrays import Longs, Mask
-from mws_hf.tokenizer.file import load_settings, token_of
+from mws_hf.tokenizer.file import load_settings, roles_in
 from mws_hf.tokenizer.layout import CONFIG_FILE
 from mws_hf.tokenizer.merging import Dropout
 from mws_hf.tokenizer.opened import open_tokenizer
@@ -71,8 +71,7 @@ class Codec:
         if separator is None:
             raise MwSError(f"{path}: no eos_token in tokenizer_config.json; a language model ends documents with it")
         # the file is there, for it named the end-of-sequence token
-        config = path / CONFIG_FILE
-        padding = backend.token_to_id(token_of(load_settings(config), "pad_token", config) or "")
+        padding = backend.token_to_id(roles_in(load_settings(path / CONFIG_FILE)).get("pad_token", ""))
         pieces = raw_bytes(backend)
         lengths = np.array([len(piece) for piece in pieces], np.int64)
         return cls(path, backend, pieces, lengths, separator, separator if padding is None else padding)

@@ -215,7 +215,7 @@ def trim_command(
     from mws_hf.corpus.sources import Source
     from mws_hf.extend.base import open_base
     from mws_hf.extend.changes import measure_use, trim_figures, trim_summary
-    from mws_hf.extend.trim import check_uses, named_entry
+    from mws_hf.extend.trim import named_entry
     from mws_hf.extend.trim import trim as run
     from mws_hf.tokenizer.layout import TRIM_FILE
 
@@ -224,7 +224,7 @@ def trim_command(
     named = entries_in(keep, reading, partial(named_entry, opened))
     with output_lock(output):
         before: dict[str, Any] = {name: measure_use(opened, documents([name], reading)) for name in expand_paths(text)}
-        uses = check_uses(sum(use.uses for use in before.values()))
+        uses = sum(use.uses for use in before.values())
         trimming = run(opened, uses, keep_size=keep_size, min_count=min_count, keep=named)
         after = {name: measure_use(trimming.trimmed_base, documents([name], reading)) for name in before}
         found = trim_figures(trimming, before, after)

@@ -128,11 +128,7 @@ def trim(
 
 def count_uses(base: Base, texts: Iterable[str]) -> Longs:
     """Count how often each entry occurs where the base encodes texts; int64 (largest id + 1,)."""
-    return check_uses(count_ids(base.pipeline(with_prefix=True), texts, base.next_id))
-
-
-def check_uses(uses: Longs) -> Longs:
-    """Return the uses of entries in texts; MwSError where the texts hold no token."""
+    uses = count_ids(base.pipeline(with_prefix=True), texts, base.next_id)
     if not uses.any():
         raise MwSError("the texts hold no token, so every entry would count as unused; give texts that are not empty")
     return uses

@@ -29,6 +29,12 @@ EVERY, MOST = 50, 2000
 """Each 50th line is held out of learning to be measured on, up to 2,000."""
 
 
+def _share(text: str) -> float:
+    if not 0 <= float(text) <= 1:
+        raise MwSError(f"{text} must be a number from 0 to 1")
+    return float(text)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Extending:
     """The base, what is read, and what is asked for."""
@@ -37,9 +43,9 @@ class Extending:
     corpus: Annotated[list[str], Argument(help=f"{options.INPUTS}, or counts from `mws count`.")]
     add: Annotated[int, Option(metavar="SIZE", read=parse_size, help="How many tokens to add, such as 4k.")]
     also: Annotated[list[str] | None, Option(help="Other text to report on, such as English; repeat for more.")] = None
-    composition: Annotated[float, Option(help="Share of new tokens for frequent stems and words after the morphs.")] = (
-        0.5
-    )
+    composition: Annotated[
+        float, Option(read=_share, help="Share of new tokens for frequent stems and words after the morphs.")
+    ] = 0.5
     min_saving: Annotated[int, Option(help="Occurrences that a new token must save at least.", least=0)] = 2
     replace: Annotated[
         bool, Option("--replace", help="Give ids of old tokens that corpus and --also never use to the new ones.")

@@ -114,6 +114,23 @@ def test_commands_list_their_options_once():
     assert all((said := mws(name, "--help")[1]).count("--help") == said.count("\nOptions:") == 1 for name in COMMANDS)
 
 
+def test_every_command_that_writes_has_the_same_options_for_it():
+    for name in COMMANDS:
+        options = set(parser_of(name)._option_string_actions)
+        if options & {"--output", "--plot"}:
+            assert {"--force", "--quiet", "--json"} <= options, name
+
+
+def test_an_export_is_told_to_programs_too(tmp_path: Path):
+    small_fast(alphabet="characters").save_pretrained(tmp_path / "t")
+    command = ("export", tmp_path / "t", "--format", "byte-level", "-o", tmp_path / "new")
+    code, said, error = mws(*command, "--json", "--quiet")
+    found = json.loads(said)
+    assert code == 0 and error == "" and found["format"] == "byte-level" and found["output"] == str(tmp_path / "new")
+    code, said, error = mws(*command, "--force")
+    assert said == f"{tmp_path / 'new'}: {found['tokens']} tokens, byte-level\n" and found["note"] in error
+
+
 def test_each_setting_is_described_once_and_as_the_library_has_it():
     assert list(SETTINGS) == [field.name for field in fields(MwSTrainer) if field.init]
     for name, setting in SETTINGS.items():
@@ -151,6 +168,7 @@ def test_examples_of_the_help_stand_on_one_line_and_name_what_there_is():
     [
         (("encode", "DIR", "TEXT", "-o", "OUT", "--dropout", "2"), "--dropout 2.0 is no probability"),
         (("transplant", "DIR", "DIR", "-o", "OUT", "--pad-to-multiple", "0"), "--pad-to-multiple"),
+        (("extend", "DIR", "TEXT", "-o", "OUT", "--add", "3", "--composition", "1.5"), "--composition: 1.5 must be"),
     ],
 )
 def test_a_value_that_the_library_refuses_is_named_as_it_was_typed(tmp_path, arguments, says):

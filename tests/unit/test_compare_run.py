@@ -202,6 +202,29 @@ def test_command(gold, tmp_path):
     assert json.loads(result.stdout) == {"output": out, "tokenizers": 3, "rows": 3}
 
 
+def test_without_matplotlib_there_is_no_picture_and_a_line_says_so(gold, tmp_path, monkeypatch):
+    from tests.in_process import invoke
+
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    (tmp_path / "text.txt").write_text("\n".join(running_text()), encoding="utf-8")
+    out = tmp_path / "out"
+    given = [
+        "compare",
+        tmp_path / "text.txt",
+        "--gold",
+        gold,
+        "--vocab-size",
+        330,
+        "--systems",
+        "characters",
+        "-o",
+        out,
+    ]
+    done = invoke([*map(str, given)])
+    assert done.exit_code == 0 and "pip install matplotlib" in done.stderr and (out / "results.md").is_file()
+    assert not (out / "picture.png").exists()
+
+
 def test_without_gold_it_compares_length_and_bits(tmp_path):
     from tests.in_process import invoke
 

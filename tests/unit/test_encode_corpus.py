@@ -139,21 +139,6 @@ def test_a_killed_run_goes_on_where_it_stopped(backend, corpus_file, tmp_path):
     assert directory_bytes(tmp_path / "out") == before
 
 
-def test_resuming_refuses_what_does_not_fit(backend, corpus_file, tmp_path):
-    encode_corpus(backend, corpus_file, tmp_path / "out", separator=EOS)
-    with pytest.raises(MwSError, match="another tokenizer"):
-        encode_corpus(make_backend(random_merges(7)), corpus_file, tmp_path / "out", separator=EOS)
-    with pytest.raises(MwSError, match="another"):
-        encode_corpus(backend, corpus_file, tmp_path / "out", separator=None)
-    with pytest.raises(MwSError, match="another document"):
-        encode_corpus(backend, corpus_file, tmp_path / "out", separator=EOS, document="file")
-    corpus_file.write_bytes(corpus_file.read_bytes().replace(b"ab", b"ac", 1))
-    with pytest.raises(MwSError, match="another corpus"):
-        encode_corpus(backend, corpus_file, tmp_path / "out", separator=EOS)
-    again = encode_corpus(backend, corpus_file, tmp_path / "out", separator=EOS, resume=False)
-    assert rows(again)[0] == expected_rows(backend, [LINES[0].replace("ab", "ac", 1)])[0]
-
-
 def test_documents_are_files(backend, tmp_path):
     texts = ["раз\nдва\n", "", "три"]
     for number, text in enumerate(texts):

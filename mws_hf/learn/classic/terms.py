@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from mws_hf.errors import MwSError
 from mws_hf.kernels.arrays import Array
+from mws_hf.kernels.jit import njit
 from mws_hf.learn.classic.coefficient import PUBLISHED, Counts, Terms, coefficient, is_candidate, terms_of
 from mws_hf.learn.classic.learner import count_tokens, learn_classic
+from mws_hf.learn.engine.pairs import INSIDE
 from mws_hf.learn.engine.working_corpus import WorkingCorpus
 from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import NO_LIMIT, MergeLimits, SymbolCorpus
@@ -39,37 +42,66 @@ def explain_pair(
         if absent := sorted(made.difference(products)):
             raise MwSError(f"{left!r} + {right!r}: {absent[0]!r} is neither a character nor a product")
         working.apply(merges[: max(map(products.index, made)) + 1])
-    return _row(working, working.cell_values(None), (left, right), settings)
+    return _taken(working, [(left, right)], settings)[0]
 
 
 def explain_merges(
     corpus: SymbolCorpus, n_merges: int, settings: Settings = PUBLISHED, *, show_progress: bool = False
 ) -> list[Row]:
     """Learn merges by the classic criterion, and compute every term of each at the time it was taken."""
-    working = WorkingCorpus(corpus)
+    merges = learn_classic(corpus, n_merges, settings, MergeLimits(show_progress=show_progress)).merges
+    return _taken(WorkingCorpus(corpus), merges, settings)
+
+
+def _taken(working: WorkingCorpus, pairs: Sequence[tuple[str, str]], settings: Settings) -> list[Row]:
+    """Merge pairs one after another, which changes the corpus, and explain each as it stands before its merge."""
+    tokens, text, found = working.tokens, working.text, []
     values = working.cell_values(None)
-    found = []
-    for pair in learn_classic(corpus, n_merges, settings, MergeLimits(show_progress=show_progress)).merges:
-        found.append(_row(working, values, pair, settings))
-        working.apply([pair])
+    lengths = np.array([*map(len, tokens), *(len(left + right) for left, right in pairs)], np.int32)
+    unigrams = np.zeros(len(lengths), np.int64)
+    count_tokens(text, values, lengths, unigrams)
+    ids = {token: number for number, token in enumerate(tokens)}
+    for product, pair in enumerate(pairs, start=len(tokens)):
+        left, right = ids[pair[0]], ids[pair[1]]
+        before = int(unigrams[left]), int(unigrams[right]), int(unigrams.sum())
+        b, merged = merge_and_count(text, values, lengths, left, right, product)
+        found.append(_row(working.corpus, pair, before, int(b), settings))
+        np.subtract.at(unigrams, [left, right], merged)
+        unigrams[product] = merged
+        ids["".join(pair)] = product
     return found
 
 
-def _row(working: WorkingCorpus, values: Array, pair: tuple[str, str], settings: Settings) -> Row:
-    """Count the tokens and the pair in the corpus as it stands; `values` are the weights by cell."""
-    corpus, tokens, text = working.corpus, working.tokens, working.text
-    lengths = np.fromiter(map(len, tokens), np.int32, len(tokens))
-    unigrams = np.zeros(len(tokens), np.int64)
-    count_tokens(text, values, lengths, unigrams)
-    left, right = map(tokens.index, pair)
-    b = int(values[:-1][(text[:-1] == left) & (text[1:] == right)].sum())
-    if left == right and lengths[left] == 2:
-        b -= int(unigrams[left])  # the two cells of one token are no pair
+@njit
+def merge_and_count(tok: Array, val: Array, length: Array, left: int, right: int, product: int) -> tuple[int, int]:
+    """Merge a pair in all words, left to right; returns the weight of its places, which may overlap, and of merges."""
+    b = merged = 0
+    at, joined = 0, False  # whether the token at `at` is the right part of a merge already
+    token = np.int64(tok[0])
+    while at < len(tok) - 1:
+        after = at + 1 if token < 0 else at + length[token]
+        following = np.int64(tok[after])
+        here = token == left and following == right
+        if here:
+            b += val[at]
+        joined = here and not joined
+        if joined:
+            merged += val[at]
+            last = after + length[right] - 1
+            for cell in range(at + 1, last):
+                tok[cell] = INSIDE
+            tok[at] = tok[last] = product
+        at, token = after, following
+    return b, merged
+
+
+def _row(corpus: SymbolCorpus, pair: tuple[str, str], before: tuple[int, int, int], b: int, settings: Settings) -> Row:
+    """Work the terms out from the tokens like the left part, those like the right part, and all tokens."""
     widths = np.diff(corpus.starts)
-    n_tokens = int(unigrams.sum())
+    u_l, u_r, n_tokens = before
     counts = Counts(
-        u_l=int(unigrams[left]),
-        u_r=int(unigrams[right]),
+        u_l=u_l,
+        u_r=u_r,
         b=b,
         left_size=max(1, len(pair[0].lstrip())),
         right_size=len(pair[1]),

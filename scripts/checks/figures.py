@@ -133,6 +133,10 @@ def model_figures() -> Figures:
             yield f"bits.{language}.{name}.32k.interval", f"{high} to {low}"
     for rival, name in ((BPE, "bpe"), (UNIGRAM, "unigram")):
         yield f"bits.rus.{name}.operations", f"{-difference('rus-works', 'mws', rival, matched=True)[0]:.1f}"
+    for preset, matched in (("rus-phrases", False), ("hun-works", False), ("rus-phrases", True)):
+        value, low, high = difference(preset, "mws-finer", "mws", matched=matched, size=16_000)
+        name = f"finer.{preset[:3]}" + ".operations" * matched
+        yield name, f"{value:+.2f} % ({low:+.2f} to {high:+.2f})"
     for language in ("hun", "rus"):
         yield f"lines.{language}.bpe", f"{-difference(language, 'mws', 'bpe-byte')[0]:.1f}"
     bits: dict[str, list[float]] = {}

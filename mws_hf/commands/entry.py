@@ -14,7 +14,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from types import FrameType
 
-from mws_hf.errors import MwSError, Terminated, ending, library_failure
+from mws_hf.errors import INTERRUPTED, TERMINATED, MwSError, Terminated, ending, library_failure
 
 
 def main() -> None:
@@ -28,7 +28,12 @@ def main() -> None:
     os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")  # no command needs PyTorch
     from mws_hf.commands.app import app  # only now, for loading takes long enough to be interrupted
 
-    run(app)
+    try:
+        run(app)
+    except SystemExit as end:
+        if end.code == INTERRUPTED or end.code == TERMINATED:
+            os._exit(end.code)  # in its own way Python aborts where a thread still waits for standard input
+        raise
 
 
 def run(app: Callable[[list[str]], None]) -> None:

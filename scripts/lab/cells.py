@@ -43,6 +43,7 @@ BESIDE = {
     "blind_roots": "blind",
     "encoders": "trainers",
     "lexicon_words": "words",
+    "new_words": "dropout",
     "surgery": "extend",
     "surgery_decoder": "extend",
 }

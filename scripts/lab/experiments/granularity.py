@@ -44,7 +44,7 @@ def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
     for cell in cells:
         options = {"vocab_size": cell["size"], "granularity": cell["granularity"], "composition": cell["share"]}
         trainer = MwSTrainer(**options, show_progress=False)
-        learned = trainer.learn(counts, evidence=evidence_of(counts, trainer.settings.evidence))
+        learned = trainer.learn(counts, evidence=evidence_of(counts, trainer))
         backend = trainer.backend(learned)
         found = score(gold, segment_words(backend, [word.word for word in gold]))
         bits = ngram_bits(backend, learnt, held_out).value

@@ -1,23 +1,18 @@
 """Trainers of BPE side by side: the same text file to a file on disk, each in a process of its own, in turn.
 
 `--with python=VENV/bin/python` has rustbpe, ffbpe, gigatoken, sentencepiece and tokenizers 0.x by pip; what it lacks is
-named. The text is the Russian of the shared data, all of it and its first 3 MB. Ours is `mws train`, contextual, with
-`--composition 1 --hidden-boundary-price 0` and classic; its kernels are compiled before. `encoders`, below, does the
-same for encoders: one text file to token ids on disk.
+named. The text is the Russian of the shared data, all of it and its first 3 MB. Ours is `mws train`, contextual and
+with `--composition 1 --hidden-boundary-price 0`; its kernels are compiled before. `encoders`, below, does the same for
+encoders: one text file to token ids on disk. Classic, and BPE over characters, are timed by `benchmark`.
 """
 
 from __future__ import annotations
 
-import os
 import statistics
-import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import tokenizers
@@ -26,6 +21,7 @@ from lab.cells import Cell, Place, Row, beside
 from lab.data import cut, mixed
 from lab.systems import trained
 from lab.tables import groups
+from lab.timing import timed
 from mws_hf import EncodedCorpus
 from mws_hf.corpus.counting import count_documents
 from mws_hf.text.markdown import markdown_table
@@ -37,12 +33,6 @@ SENTENCE_PIECE = """
 import sentencepiece
 sentencepiece.SentencePieceTrainer.train(input=text, model_prefix=out, vocab_size=size, model_type="{}",
     character_coverage=1.0, max_sentence_length=1 << 20, minloglevel=2)"""
-CHARACTERS = """
-from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
-t = Tokenizer(models.BPE())
-t.pre_tokenizer = pre_tokenizers.Split(Regex(pattern), "isolated")
-t.train([text], trainers.BpeTrainer(vocab_size=size, show_progress=False))
-t.save(out)"""
 THEIRS = {
     "tokenizers BpeTrainer, bytes": """
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
@@ -52,7 +42,6 @@ t.pre_tokenizer = pre_tokenizers.Sequence([cut, pre_tokenizers.ByteLevel(False, 
 alphabet = pre_tokenizers.ByteLevel.alphabet()
 t.train([text], trainers.BpeTrainer(vocab_size=size, initial_alphabet=alphabet, show_progress=False))
 t.save(out)""",
-    "tokenizers BpeTrainer, characters": CHARACTERS,
     "rustbpe": """
 import rustbpe, pickle
 t = rustbpe.Tokenizer()
@@ -69,37 +58,10 @@ pickle.dump(gigatoken.train_bpe(gigatoken.TextFileSource([text]), size, []), ope
     "SentencePiece BPE (its own rules)": SENTENCE_PIECE.format("bpe"),
     "SentencePiece Unigram (its own rules)": SENTENCE_PIECE.format("unigram"),
 }
-OURS = {
-    "mws train, contextual": [],
-    "mws train, frequency": ["--composition", "1", "--hidden-boundary-price", "0"],
-    "mws train, classic": ["--criterion", "classic", "--composition", "fill"],
-}
+OURS = {"mws train, contextual": [], "mws train, frequency": ["--composition", "1", "--hidden-boundary-price", "0"]}
 TEXTS = {"93.3 MB, 32,000 entries": (93.3, 32_000), "3.0 MB, 8,000 entries": (3.0, 8_000)}
 AXES = {"text": list(TEXTS), "round": range(3), "program": (*OURS, *THEIRS)}
 SHARED = 1
-
-
-def timed(command: Sequence[str]) -> dict[str, Any]:
-    """Wall and processor seconds and peak resident MB of a process; of one that fails, the end of its complaint.
-
-    >>> sorted(timed([sys.executable, "-c", ""]))
-    ['cpu_seconds', 'peak_mb', 'seconds']
-    >>> timed([sys.executable, "-c", "raise SystemExit('no such file')"])
-    {'failed': 'no such file'}
-    """
-    with tempfile.TemporaryFile() as complaints:
-        began = time.perf_counter()
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=complaints)
-        _, status, used = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - began
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            complaints.seek(0)
-            told = complaints.read().decode("utf-8", errors="replace").strip().splitlines()
-            return {"failed": (told or ["no reason given"])[-1][:90]}
-    unit = 1 if sys.platform == "darwin" else 1024
-    cpu = round(used.ru_utime + used.ru_stime, 2)
-    return {"seconds": round(seconds, 2), "cpu_seconds": cpu, "peak_mb": round(used.ru_maxrss * unit / 1e6)}
 
 
 def race(rows: Sequence[Row], header: Sequence[str]) -> str:

@@ -1,0 +1,216 @@
+"""Training, counting and encoding beside today's choices: whole processes, work alone, memory; in one run.
+
+Every measurement is a process of its own. *Ratio* compares whole processes, from the start of Python to its end, as
+a user waits for them: `mws train` and `mws encode` beside a script for the rival, nothing measured within (in rows
+marked °, only the work; in rows of memory, the peak of the process that measures); *imported* compares the work with
+libraries imported and, for us, kernels compiled before (loading them from the cache on disk is included); *again* is
+our work done once more in the same process; *cold* is our whole process with an empty cache of kernels, compilation
+included. Ratios are medians over medians, in brackets the least and greatest within one repeat. Order alternates
+between repeats. All split text by the same pattern, but contextual MwS has its own and SentencePiece splits by white
+space, here without normalization. `count/tokenizers` is WordLevelTrainer with vocab_size=0, the cheapest way to count
+there. `encode_batch` gets lines from memory (reading them is in its whole process), and its ids stay in Rust.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+import numpy as np
+
+from lab.cells import Cell, Place, Row
+from lab.data import cut, mixed
+from lab.systems import trained
+from lab.tables import about, groups, where
+from lab.timing import TASKS, Job, machine, ours, outcome
+from mws_hf.atomic import atomic_path
+from mws_hf.corpus.counting import count_files
+from mws_hf.text.markdown import markdown_table
+
+
+class Text(NamedTuple):
+    """A text: its files, MB, MB to draw it anew to, entries, tasks, repeats, ratios unlike those of `TARGETS`."""
+
+    sources: str
+    megabytes: float
+    redrawn: float
+    entries: int
+    tasks: tuple[str, ...]
+    repeats: int
+    goals: dict[str, tuple[float, float]] = {}  # noqa: RUF012
+
+
+_TRAIN = ("train/mws-contextual", "train/tokenizers-bpe")
+TEXTS = {
+    "Russian": Text("rus.*.txt.gz", 90, 0, 32_000, tuple(TASKS), 3),
+    "eight languages": Text(
+        *("*.txt.gz", 250, 0, 64_000, (*_TRAIN, "encode/mws-disk", "encode/encode_batch"), 1),
+        {"training, contextual": (3, 6), "bulk encoding, file to disk": (12, 25)},
+    ),
+    "Russian, words drawn anew": Text("rus.*.txt.gz", 1000, 1000, 32_000, _TRAIN, 1),
+}
+AXES = {"text": list(TEXTS), "task": list(TASKS), "cache": ("warm", "cold"), "repeat": range(3)}
+SHARED = 1
+
+
+class Target(NamedTuple):
+    """A line of the table of targets: the work, our task, theirs, the ratio needed and hoped for, what is compared."""
+
+    work: str
+    ours: str
+    rival: str
+    at_least: float
+    aim: float
+    figure: str = "process_seconds"
+
+
+TARGETS = (
+    Target("training, classic + compositions", "train/mws-classic", "train/tokenizers-bpe", 4.5, 8),
+    Target("training, classic + compositions", "train/mws-classic", "train/sentencepiece-bpe", 1.5, 4),
+    Target("training, contextual", "train/mws-contextual", "train/tokenizers-bpe", 1.5, 3),
+    Target("bulk encoding, file to disk", "encode/mws-disk", "encode/encode_batch", 10, 25),
+    Target("counting alone°", "count/mws", "count/tokenizers", 10, 30, "seconds"),
+    Target("bulk encoding, in memory°", "encode/mws-memory", "encode/encode_batch", 15, 50, "seconds"),
+    Target("peak memory, training classic", "train/mws-classic", "train/tokenizers-bpe", 1, 2, "peak_mb"),
+    Target("peak memory, training contextual", "train/mws-contextual", "train/tokenizers-bpe", 1, 2, "peak_mb"),
+)
+
+
+def exists(cell: Cell) -> bool:
+    """Not all tasks and repeats of the larger texts; ours alone, once, with an empty cache."""
+    text = TEXTS[cell["text"]]
+    repeats = text.repeats if cell["cache"] == "warm" else int(ours(cell["task"]))
+    return cell["task"] in text.tasks and cell["repeat"] < repeats
+
+
+def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
+    """Each task in turn, odd repeats backwards; the tokenizer that encoding needs is trained before."""
+    asked = TEXTS[cells[0]["text"]]
+    work = place.work / "benchmark"
+    text = mixed(place.data, asked.sources, work)
+    text = redrawn(text, asked.redrawn) if asked.redrawn else cut(text, asked.megabytes)
+    tokenizer = trained("mws", count_files(str(text)), asked.entries, work / text.stem)
+    order = list(TASKS)
+
+    def turn(cell: Cell) -> tuple[bool, int, int]:
+        number = order.index(cell["task"])
+        return cell["cache"] == "cold", cell["repeat"], -number if cell["repeat"] % 2 else number
+
+    def job(cell: Cell) -> Job:
+        return Job(cell["task"], str(text.resolve()), "", str(tokenizer.resolve()), asked.entries)
+
+    for cell in {each["task"]: each for each in cells if ours(each["task"])}.values():
+        outcome(job(cell))  # has our kernels compiled
+    for cell in sorted(cells, key=turn):
+        figures = outcome(job(cell), cold=cell["cache"] == "cold")
+        yield cell, {"mb": round(text.stat().st_size / 1e6, 4), "machine": machine(), **figures}
+
+
+def redrawn(text: Path, megabytes: float) -> Path:
+    """The text itself, then its words drawn anew by their frequency, until it has `megabytes`.
+
+    One word in forty is new: the beginning of one word and the end of another. So types go on growing with the text
+    as they do in real corpora, where repeating a text would add none.
+    """
+    target = text.with_name(f"{text.stem}-redrawn-{megabytes:g}.txt")
+    if target.exists():
+        return target
+    raw = text.read_bytes()
+    words = np.array(raw.decode("utf-8", "ignore").split(), dtype=object)
+    rng = np.random.default_rng(0)
+    with atomic_path(target) as temporary, temporary.open("wb") as stream:
+        stream.write(raw)
+        while stream.tell() < megabytes * 1e6:
+            drawn = words[rng.integers(0, len(words), 200_000)]  # a place at random: a word by its frequency
+            new = rng.random(len(drawn)) < 1 / 40
+            others = words[rng.integers(0, len(words), int(new.sum()))]
+            drawn[new] = [a[: (len(a) + 1) // 2] + b[len(b) // 2 :] for a, b in zip(drawn[new], others, strict=True)]
+            drawn[15::16] += "\n"
+            stream.write(" ".join(drawn).replace("\n ", "\n").encode() + b"\n")
+    return target
+
+
+def table(rows: list[Row]) -> str:
+    """The notes above; for each text what was aimed at, all medians, and what contradicts."""
+    parts = [*sorted({f"On {row['machine']}." for row in rows}), about(__doc__)]
+    for (text,), here in groups(rows, "text").items():
+        loads = [row["load_before"] for row in here]
+        head = f"## {text}: {here[0]['mb']:.1f} MB, {TEXTS[str(text)].entries:,} entries"
+        parts += [f"{head}\n\nLoad of the machine before measurements: {min(loads):.1f} to {max(loads):.1f}."]
+        parts += [targets(here), measurements(here), contradictions(here)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _of(rows: list[Row], task: str, figure: str, cache: str = "warm") -> list[float]:
+    return [row[figure] for row in where(rows, task=task, cache=cache) if figure in row]
+
+
+def targets(rows: list[Row]) -> str:
+    """Each target of which both sides were measured, and what was reached."""
+    header = "work, against, ours, rival, ratio, imported, again, cold, at least, aim, reached".split(", ")
+    lines = []
+    for target in TARGETS:
+        mine, theirs = (_of(rows, task, target.figure) for task in (target.ours, target.rival))
+        if not mine or not theirs:
+            continue
+        value = median(theirs) / median(mine)
+        paired = [their / own for own, their in zip(mine, theirs, strict=False)]
+        unit = "MB" if target.figure == "peak_mb" else "s"
+        beside = ["–"] * 3
+        if unit == "s":
+            kinds = (("seconds", "seconds", "warm"), ("again_seconds", "seconds", "warm"))
+            kinds = (*kinds, ("process_seconds", "process_seconds", "cold"))
+            pairs = [(_of(rows, target.rival, b), _of(rows, target.ours, a, cache)) for a, b, cache in kinds]
+            beside = [f"{median(b) / median(a):.3g}x" if a and b else "–" for b, a in pairs]
+        least, aim = TEXTS[rows[0]["text"]].goals.get(target.work, (target.at_least, target.aim))
+        reached = "aim" if value >= aim else "at least" if value >= least else "no"
+        lines.append([
+            target.work, target.rival.split("/")[1], f"{short(median(mine))} {unit}", f"{short(median(theirs))} {unit}",
+            f"**{value:.3g}x** ({min(paired):.3g}–{max(paired):.3g})", *beside, f"{least:g}x",
+            f"{aim:g}x", reached,
+        ])  # fmt: skip
+    return markdown_table(header, lines) if lines else ""
+
+
+def measurements(rows: list[Row]) -> str:
+    """Medians of everything."""
+    header = "task, s, range, MB/s, CPU s, process s, peak MB, again s, cold s, entries, n".split(", ")
+    lines = []
+    for (task,), own in sorted(groups(rows, "task").items()):
+        seconds = _of(own, str(task), "seconds")
+        if not seconds:
+            lines.append([str(task), own[0].get("failed", ""), *[""] * 9])
+            continue
+        names = ("cpu_seconds", "process_seconds", "again_seconds")
+        cells = [*(_of(own, str(task), name) for name in names), _of(own, str(task), "seconds", "cold")]
+        cpu, process, again, cold = (short(median(each)) if each else "–" for each in cells)
+        lines.append([
+            str(task), short(median(seconds)), f"{short(min(seconds))}–{short(max(seconds))}",
+            f"{own[0]['mb'] / median(seconds):.1f}", cpu, process, f"{median(_of(own, str(task), 'peak_mb')):.0f}",
+            again, cold, f"{own[0]['entries']:,}" if "entries" in own[0] else "–", str(len(seconds)),
+        ])  # fmt: skip
+    return markdown_table(header, lines)
+
+
+def contradictions(rows: list[Row]) -> str:
+    """What must be equal and is not: outputs of one task, numbers of tokens of one text, the code."""
+    found = []
+    for (task,), own in groups(rows, "task").items():
+        if len({row["digest"] for row in own if "digest" in row}) > 1:
+            found.append(f"* **{task}**: outputs differ between runs")
+    if len({row["tokens"] for row in rows if "tokens" in row}) > 1:
+        found.append("* **encode**: numbers of tokens differ")
+    if len({row["code"] for row in rows}) > 1:
+        found.append("* rows were measured by different code")
+    return "\n".join(found)
+
+
+def short(value: float) -> str:
+    """Three significant digits, without exponents.
+
+    >>> short(0.01234), short(12.345), short(123456.7)
+    ('0.0123', '12.3', '123,457')
+    """
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

@@ -1,0 +1,186 @@
+"""Counting and encoding on one machine and on Spark, and merging a thousand partial counts under memory caps.
+
+Two cores each; clusters started and kernels loaded before the clock, the reading of Parquet and the result included.
+Each measurement is a process of its own; CPU seconds are those of all processes of an engine. Other jobs may run on the
+machine meanwhile (`load`): the ratios say more than the seconds. tests/compat/test_distributed.py kills a worker.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lab.cells import Cell, Place, Row
+from lab.data import mixed
+from lab.systems import trained
+from lab.tables import about, groups, where
+from lab.timing import cpu_seconds, peak_mb, told_by
+from mws_hf.commands.options import parse_bytes
+from mws_hf.corpus.counting import count_documents, count_files, merge_files
+from mws_hf.corpus.counts import WordCounts
+from mws_hf.encode.bulk import encode_corpus
+from mws_hf.text.markdown import markdown_table
+
+ENGINES, CAPS = ("local", "spark"), ("64M", "256M", "2G", "none, in memory")
+AXES = {"task": ("count", "encode", "merge"), "how": (*ENGINES, *CAPS), "repeat": range(3)}
+SHARED = 0
+TOGETHER = True
+CORES, FILES, PARTIALS, ENTRIES = 2, 8, 1000, 32_000
+ROW_GROUP = 2000  # what Spark divides a file by
+
+
+def exists(cell: Cell) -> bool:
+    """Engines count and encode, caps merge, once."""
+    if cell["task"] == "merge":
+        return cell["how"] in CAPS and not cell["repeat"]
+    return cell["how"] in ENGINES
+
+
+def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
+    """The engines in turn; then the merges."""
+    with tempfile.TemporaryDirectory(prefix="lab-distributed-") as folder:
+        work = Path(folder)
+        mb = documents(mixed(place.data, "rus.*.txt.gz", place.work / "distributed"), work / "text")
+        counts = count_files(str(work / "text" / "*.parquet"), column="text")
+        trained("mws", counts, ENTRIES, work)
+        if where(cells, task="merge"):
+            partial_counts(work)
+        for cell in sorted(cells, key=lambda each: each["repeat"]):
+            load = round(os.getloadavg()[0], 2)
+            found = told_by(__name__, str(work), cell["task"], cell["how"], PYSPARK_PYTHON=sys.executable)
+            yield cell, {"mb": mb, "load": load, **found}
+
+
+def documents(text: Path, folder: Path) -> float:
+    """Write the lines of a text, joined to documents of 2,000 characters, as Parquet files; return MB of text."""
+    folder.mkdir()
+    rows, row, size = list[str](), list[str](), 0
+    with text.open(encoding="utf-8", newline="\n") as lines:
+        for line in lines:
+            row.append(line)
+            size += len(line)
+            if size > 2000:
+                rows.append("".join(row))
+                row, size = [], 0
+    rows += ["".join(row)] if row else []
+    for number in range(FILES):
+        part = rows[number * len(rows) // FILES : (number + 1) * len(rows) // FILES]
+        pq.write_table(pa.table({"text": part}), folder / f"{number}.parquet", row_group_size=ROW_GROUP)
+    return sum(len(each.encode()) for each in rows) / 1e6
+
+
+def partial_counts(work: Path) -> None:
+    """Cut the text into so many equal parts and count each into a file."""
+    rows = [text for name in sorted((work / "text").glob("*")) for text in pq.read_table(name)["text"].to_pylist()]
+    for number in range(PARTIALS):
+        part = rows[number * len(rows) // PARTIALS : (number + 1) * len(rows) // PARTIALS]
+        count_documents(part, workers=1).save(work / "partials" / f"{number:05d}.parquet")
+
+
+def run(work: Path, task: str, how: str) -> Row:
+    """Do one thing in this process."""
+    if task == "merge":
+        return merged(work, how)
+    if how == "local":
+        return on_engine(work, task, str(work / "text" / "*.parquet"), str(work / "text" / "0.parquet"), None)
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master(f"local[{CORES}]").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.log.level", "OFF").config("spark.driver.memory", "3g")
+    builder = builder.config("spark.sql.files.maxPartitionBytes", 16 << 20).config("spark.sql.shuffle.partitions", "4")
+    session = builder.getOrCreate()
+    try:
+        rows = session.read.parquet(str(work / "text"))
+        from mws_hf.distributed import spark
+
+        return on_engine(work, task, rows, rows.limit(200).repartition(CORES), spark)
+    finally:
+        session.stop()
+
+
+def on_engine(work: Path, task: str, source: Any, sample: Any, spark: Any) -> Row:
+    """Count or encode, after a small job that loads what every worker needs."""
+    tokenizer, out = str(work / f"mws-{ENTRIES}"), work / f"out-{os.getpid()}"
+
+    def count(of: Any) -> WordCounts:
+        return spark.count(of, "text") if spark else count_files(of, column="text", workers=CORES)
+
+    def encode(of: Any, to: Path) -> Any:
+        if spark:
+            return spark.write_corpus(of, tokenizer, "text", to)
+        return encode_corpus(tokenizer, of, to, column="text", workers=CORES)
+
+    _ = count(sample) if task == "count" else encode(sample, out / "sample")
+    began, cpu = time.perf_counter(), cpu_seconds()
+    made = count(source) if task == "count" else encode(source, out / "ids")
+    found = {"seconds": time.perf_counter() - began, "cpu_seconds": cpu_seconds() - cpu}
+    if task == "count":
+        made.save(out / "counts.parquet")
+        return found | {"digest": digest(out / "counts.parquet"), "types": len(made), "tokens": made.total}
+    hashes = (hashlib.sha256(np.asarray(made[k], np.int64).tobytes()).digest()[:16] for k in range(len(made)))
+    total = sum(map(int.from_bytes, hashes))  # of all documents in any order: the order of partitions is the engine's
+    return found | {"digest": f"{total:x}", "tokens": made.n_tokens}
+
+
+def merged(work: Path, cap: str) -> Row:
+    """Merge all partial counts under a memory cap, or all in memory, as `WordCounts.merge` does."""
+    files, out = sorted((work / "partials").glob("*.parquet")), work / "merged.parquet"
+    began = time.perf_counter()
+    if cap == CAPS[-1]:
+        first, *others = map(WordCounts.load, files)
+        first.merge(*others).save(out)
+    else:
+        merge_files(files, out, memory_cap=parse_bytes(cap, "cap"))
+    seconds = time.perf_counter() - began
+    return {"seconds": seconds, "peak_mb": peak_mb(), "digest": digest(out), "files": len(files)}
+
+
+def digest(path: Path) -> str:
+    """A checksum of a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+
+
+def table(rows: list[Row]) -> str:
+    """Engines beside the one machine, and the merges."""
+    parts, lines = [about(__doc__)], []
+    for task in ("count", "encode"):
+        here = where(rows, task=task)
+        for (how,), own in groups(here, "how").items():
+            local = [row["seconds"] for row in where(here, how="local")]
+            ratio = median(row["seconds"] / base for row, base in zip(own, local, strict=False))
+            cpu = [row["cpu_seconds"] for row in own if row.get("cpu_seconds")]
+            lines.append([
+                task, str(how), f"{median(row['seconds'] for row in own):.2f}", f"{ratio:.1f}",
+                *([f"{median(cpu):.1f}", f"{own[0]['mb'] / median(cpu):.1f}"] if cpu else ["not known"] * 2),
+                "yes" if {row["digest"] for row in here} == {own[0]["digest"]} else "NO",
+            ])  # fmt: skip
+    if counted := where(rows, task="count"):
+        ids = "".join(f", {row['tokens']:,} token ids" for row in where(rows, task="encode")[:1])
+        found = f"{counted[0]['types']:,} distinct pre-tokens, {counted[0]['tokens']:,} in all{ids}"
+        parts.append(f"{counted[0]['mb']:.0f} MB of text, {found}.")
+    header = ["work", "engine", "seconds", "times local", "CPU seconds", "MB per CPU second", "same result"]
+    parts.append(markdown_table(header, lines))
+    merges = where(rows, task="merge")
+    same = len({row["digest"] for row in merges}) == 1
+    lines = [[row["how"], f"{row['peak_mb']:.0f}", f"{row['seconds']:.1f}", "yes" if same else "NO"] for row in merges]
+    if merges:
+        parts.append(f"## Merging {merges[0]['files']:,} partial counts")
+        parts.append(markdown_table(["memory cap", "peak (MB)", "seconds", "same file"], lines))
+    return "\n\n".join(parts)
+
+
+if __name__ == "__main__":
+    given = sys.argv[1:]
+    Path(given[3]).write_text(json.dumps(run(Path(given[0]), given[1], given[2])), encoding="utf-8")

@@ -1,0 +1,301 @@
+"""Processes timed from their start to their end, and the work within them: `python -m lab.timing JOB FILE`.
+
+A task of `TASKS` imports its library and loads what is not measured, then returns the function whose run is. Nothing is
+imported above that a rival's process would wait for. Work within is measured by /proc, so on Linux.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from importlib import metadata
+from pathlib import Path
+from typing import Any, NamedTuple
+
+Run = Callable[[], dict[str, Any]]
+SCRIPTS = Path(__file__).resolve().parent.parent
+BATCH = 10_000  # lines: the encodings of a whole corpus at once would take gigabytes
+CLASSIC = ("--criterion", "classic", "--composition", "fill")
+PACKAGES = ("tokenizers", "transformers", "sentencepiece", "numba", "numpy", "pyarrow")
+
+
+def timed(command: Sequence[str], environment: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Wall and processor seconds and peak resident MB of a process; of one that fails, the end of its complaint.
+
+    >>> sorted(timed([sys.executable, "-c", ""]))
+    ['cpu_seconds', 'peak_mb', 'seconds']
+    >>> timed([sys.executable, "-c", "raise SystemExit('no such file')"])
+    {'failed': 'no such file'}
+    """
+    with tempfile.TemporaryFile() as complaints:
+        began = time.perf_counter()
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=complaints, env=environment)
+        _, status, used = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - began
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            complaints.seek(0)
+            told = complaints.read().decode("utf-8", errors="replace").strip().splitlines()
+            return {"failed": (told or ["no reason given"])[-1][:90]}
+    unit = 1 if sys.platform == "darwin" else 1024
+    cpu = round(used.ru_utime + used.ru_stime, 2)
+    return {"seconds": round(seconds, 2), "cpu_seconds": cpu, "peak_mb": round(used.ru_maxrss * unit / 1e6)}
+
+
+def told_by(module: str, *arguments: str, **environment: str) -> dict[str, Any]:
+    """What a module, run in a process of its own, writes as JSON to the file that is its last argument; or `failed`."""
+    with tempfile.TemporaryDirectory(prefix="lab-timing-") as folder:
+        told = Path(folder) / "told.json"
+        process = timed([sys.executable, "-m", module, *arguments, str(told)], outside(**environment))
+        return process if "failed" in process else json.loads(told.read_text(encoding="utf-8"))
+
+
+def outside(**environment: str) -> dict[str, str]:
+    """The environment of a process that imports from scripts/ and fetches nothing."""
+    paths = os.pathsep.join([str(SCRIPTS), str(SCRIPTS.parent)])
+    return os.environ | {"PYTHONPATH": paths, "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "true"} | environment
+
+
+def machine() -> str:
+    """What times depend on: processor, cores, memory, system, versions."""
+    told = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    names = [line.split(":", 1)[1].strip() for line in told if line.startswith("model name")]
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
+    versions = ", ".join(f"{name} {metadata.version(name)}" for name in PACKAGES)
+    where = f"{(names or [platform.processor()])[0]}, {os.cpu_count()} cores, {memory:.1f} GB, {platform.platform()}"
+    return f"{where}; Python {platform.python_version()}, {versions}"
+
+
+def cpu_seconds() -> float:
+    """Processor time of this process and of all that it started, and they, as far as they live or were waited for."""
+    rows = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = path.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+            rows[int(path.parent.name)] = int(fields[1]), sum(map(int, fields[11:15]))
+    family, size = {os.getpid()}, 0
+    while len(family) > size:
+        size = len(family)
+        family |= {process for process, (parent, _) in rows.items() if parent in family}
+    return sum(rows[process][1] for process in family if process in rows) / os.sysconf("SC_CLK_TCK")
+
+
+def peak_mb() -> float:
+    """Largest resident memory of this process or of a child of it so far, in MB (10^6 bytes).
+
+    Of this process by VmHWM: ru_maxrss starts at what the parent had when it started the process.
+    """
+    status = Path("/proc/self/status").read_text(encoding="ascii").split()
+    own = int(status[status.index("VmHWM:") + 1])
+    return max(own, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss) * 1024 / 1e6
+
+
+class Job(NamedTuple):
+    """One measurement: the task, its text, an empty folder, the tokenizer that encoding uses, entries to train."""
+
+    task: str
+    text: str
+    output: str
+    tokenizer: str
+    vocab_size: int
+
+
+def mws_train(job: Job, options: tuple[str, ...] = ()) -> Run:
+    """`mws train`, the command itself; imports done beforehand are those it makes while it works."""
+    import mws_hf.commands.train
+    import mws_hf.corpus.counting
+    import mws_hf.learn.classic.learner
+    import mws_hf.learn.compositions
+    import mws_hf.learn.evidence.posteriors
+    import mws_hf.trainer  # noqa: F401
+    from mws_hf.commands.app import app
+
+    def run() -> dict[str, Any]:
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            app([*train_arguments(job), *options])
+        made = (Path(job.output) / "tokenizer.json").read_bytes()
+        told = json.loads(printed.getvalue())
+        return {"entries": told["vocab_size"], "digest": hashlib.sha256(made).hexdigest()[:16]}
+
+    return run
+
+
+def train_arguments(job: Job) -> list[str]:
+    """What `mws` is given to train."""
+    size = str(job.vocab_size)
+    return ["train", job.text, "--vocab-size", size, "--output", job.output, "--quiet", "--json", "--force"]
+
+
+def rust_train(job: Job, kind: str) -> Run:
+    """A trainer of `tokenizers` under the same split pattern; it reads the file itself, the fastest way it has."""
+    from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
+
+    from mws_hf.text.pattern import GPT4_PATTERN
+
+    counting = kind == "count"
+    tokenizer = Tokenizer(models.WordLevel(unk_token="?") if counting else models.BPE())
+    maker = trainers.WordLevelTrainer if counting else trainers.BpeTrainer
+    trainer = maker(vocab_size=0 if counting else job.vocab_size, show_progress=False)
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(GPT4_PATTERN), "isolated")
+
+    def run() -> dict[str, Any]:
+        tokenizer.train([job.text], trainer)
+        if not counting:
+            tokenizer.save(str(Path(job.output) / "tokenizer.json"))
+        return {"entries": tokenizer.get_vocab_size()}
+
+    return run
+
+
+def sentencepiece(job: Job) -> Run:
+    """SentencePiece on the file, without normalization (it would cost it time) and without leaving out long lines."""
+    import sentencepiece as spm
+
+    def run() -> dict[str, Any]:
+        prefix = str(Path(job.output) / "spm")
+        spm.SentencePieceTrainer.train(
+            input=job.text, model_prefix=prefix, model_type="bpe", vocab_size=job.vocab_size, hard_vocab_limit=False,
+            byte_fallback=True, normalization_rule_name="identity", max_sentence_length=1 << 30,
+            num_threads=os.cpu_count() or 1, minloglevel=2,
+        )  # fmt: skip
+        return {"entries": len(Path(f"{prefix}.vocab").read_text(encoding="utf-8").split("\n")) - 1}
+
+    return run
+
+
+def mws_count(job: Job) -> Run:
+    """Our counting, to the sorted word counts in memory."""
+    from mws_hf.corpus.counting import count_files
+    from mws_hf.text.pattern import GPT4_PATTERN
+
+    def run() -> dict[str, Any]:
+        counts = count_files(job.text, pattern=GPT4_PATTERN)
+        return {"types": len(counts), "digest": f"{len(counts)}-{int(counts.counts.sum())}"}
+
+    return run
+
+
+def mws_to_disk(job: Job) -> Run:
+    """Text file to memory-mapped ids on disk, loading of the tokenizer included."""
+    from mws_hf.encode.bulk import encode_corpus
+
+    def run() -> dict[str, Any]:
+        corpus = encode_corpus(job.tokenizer, job.text, Path(job.output) / "ids", separator=None)
+        return {"tokens": corpus.n_tokens, "digest": str(corpus.n_tokens)}
+
+    return run
+
+
+def mws_in_memory(job: Job) -> Run:
+    """Text in memory to ids in memory on all cores: the kernel without reading and writing."""
+    from mws_hf.corpus.sources import Source
+    from mws_hf.encode.bulk import BLOCK_BYTES
+    from mws_hf.encode.encoder import BlockEncoder
+    from mws_hf.kernels.threads import thread_count
+    from mws_hf.tokenizer.opened import open_tokenizer
+
+    backend = open_tokenizer(job.tokenizer).backend
+    blocks = list(Source.of(job.text).blocks(size=BLOCK_BYTES))
+
+    def run() -> dict[str, Any]:
+        encoder = BlockEncoder(backend)
+        with ThreadPoolExecutor(thread_count()) as pool:
+            tokens = sum(len(encoded.ids) for encoded in pool.map(encoder.encode, blocks))
+        return {"tokens": tokens, "digest": str(tokens)}
+
+    return run
+
+
+def encode_batch(job: Job) -> Run:
+    """`encode_batch` on lists of lines; ids stay in the Rust objects."""
+    from tokenizers import Tokenizer
+
+    encode = Tokenizer.from_file(str(Path(job.tokenizer) / "tokenizer.json")).encode_batch
+    with open(job.text, encoding="utf-8", newline="\n") as stream:
+        lines = list(stream)
+    batches = [lines[i : i + BATCH] for i in range(0, len(lines), BATCH)]
+    return lambda: {"tokens": sum(sum(map(len, encode(batch, add_special_tokens=False))) for batch in batches)}
+
+
+TASKS: dict[str, Callable[[Job], Run]] = {
+    "train/mws-classic": partial(mws_train, options=CLASSIC),
+    "train/mws-contextual": mws_train,
+    "train/tokenizers-bpe": partial(rust_train, kind="bpe"),
+    "train/sentencepiece-bpe": sentencepiece,
+    "count/mws": mws_count,
+    "count/tokenizers": partial(rust_train, kind="count"),
+    "encode/mws-disk": mws_to_disk,
+    "encode/mws-memory": mws_in_memory,
+    "encode/encode_batch": encode_batch,
+}
+
+
+def ours(task: str) -> bool:
+    """Whether a task is ours: run once cold, and its output must not differ between runs."""
+    return "/mws" in task
+
+
+def whole(job: Job) -> list[str]:
+    """The command that a user would start for a task; a rival's script has nothing around the task."""
+    python = [sys.executable, "-m"]
+    if job.task.startswith("train/mws"):
+        return [*python, "mws_hf", *train_arguments(job), *(CLASSIC if job.task.endswith("classic") else ())]
+    if job.task == "encode/mws-disk":
+        return [*python, "mws_hf", "encode", job.tokenizer, job.text, "-o", job.output + "/ids", "--quiet"]
+    return [*python, "lab.timing", json.dumps(job), "alone"]
+
+
+def outcome(job: Job, *, cold: bool = False) -> dict[str, Any]:
+    """Measure a task twice, from within and as a whole process; `cold`: with an empty folder of compiled kernels.
+
+    Returns:
+        `seconds`, `cpu_seconds` and `peak_mb` with libraries imported; of ours `again_seconds`, of a second run in the
+        process; `process_seconds` from the start of Python to its end; or `failed`, the reason.
+    """
+    found: dict[str, Any] = {"load_before": round(os.getloadavg()[0], 2)}
+    with tempfile.TemporaryDirectory(prefix="lab-timing-") as folder:
+        jobs = {name: job._replace(output=f"{folder}/{name}") for name in ("within", "alone")}
+        caches = {name: {"NUMBA_CACHE_DIR": f"{folder}/cache-{name}"} if cold else {} for name in jobs}
+        for each in jobs.values():
+            Path(each.output).mkdir()
+        within = told_by("lab.timing", json.dumps(jobs["within"]), **caches["within"])
+        process = within if "failed" in within else timed(whole(jobs["alone"]), outside(**caches["alone"]))
+    return found | (process if "failed" in process else within | {"process_seconds": process["seconds"]})
+
+
+def measure(job: Job) -> dict[str, Any]:
+    """Run a task; times exclude imports and what is loaded before, memory includes everything."""
+    run = TASKS[job.task](job)
+    cpu, began = cpu_seconds(), time.perf_counter()
+    facts = run()
+    found = {"seconds": time.perf_counter() - began, "cpu_seconds": cpu_seconds() - cpu, "peak_mb": peak_mb()}
+    if ours(job.task):
+        second = job._replace(output=job.output + "/again")
+        Path(second.output).mkdir()
+        run = TASKS[job.task](second)
+        began = time.perf_counter()
+        again = run()
+        found["again_seconds"] = time.perf_counter() - began
+        if again != facts:
+            raise ValueError(f"a second run in the same process gave {again} after {facts}")
+    return {name: round(value, 4) for name, value in found.items()} | facts
+
+
+if __name__ == "__main__":
+    wanted = Job(*json.loads(sys.argv[1]))
+    if sys.argv[2] == "alone":
+        TASKS[wanted.task](wanted)()
+    else:
+        Path(sys.argv[2]).write_text(json.dumps(measure(wanted)), encoding="utf-8")

@@ -31,6 +31,7 @@ from mws_hf.commands.options import parse_bytes
 from mws_hf.corpus.counting import count_documents, count_files, merge_files
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.encode.bulk import encode_corpus
+from mws_hf.errors import MwSError
 from mws_hf.text.markdown import markdown_table
 
 ENGINES, CAPS = ("local", "spark"), ("64M", "256M", "2G", "none, in memory")
@@ -52,20 +53,25 @@ def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
     """The engines in turn; then the merges."""
     with tempfile.TemporaryDirectory(prefix="lab-distributed-") as folder:
         work = Path(folder)
-        mb = documents(mixed(place.data, "rus.*.txt.gz", place.work / "distributed"), work / "text")
-        counts = count_files(str(work / "text" / "*.parquet"), column="text")
-        trained("mws", counts, ENTRIES, work)
+        rows = documents(mixed(place.data, "rus.*.txt.gz", place.work / "distributed"))
+        mb = sum(len(each.encode()) for each in rows) / 1e6
+        (work / "text").mkdir()
+        for number, part in enumerate(parts(rows, FILES)):
+            pq.write_table(pa.table({"text": part}), work / "text" / f"{number}.parquet", row_group_size=ROW_GROUP)
+        trained("mws", count_documents(rows), ENTRIES, work)
         if where(cells, task="merge"):
-            partial_counts(work)
+            for number, part in enumerate(parts(rows, PARTIALS)):
+                count_documents(part, workers=1).save(work / "partials" / f"{number:05d}.parquet")
         for cell in sorted(cells, key=lambda each: each["repeat"]):
             load = round(os.getloadavg()[0], 2)
             found = told_by(__name__, str(work), cell["task"], cell["how"], PYSPARK_PYTHON=sys.executable)
+            if "failed" in found:
+                raise MwSError(f"{cell['task']}, {cell['how']}: {found['failed']}")
             yield cell, {"mb": mb, "load": load, **found}
 
 
-def documents(text: Path, folder: Path) -> float:
-    """Write the lines of a text, joined to documents of 2,000 characters, as Parquet files; return MB of text."""
-    folder.mkdir()
+def documents(text: Path) -> list[str]:
+    """The lines of a text, joined to documents of 2,000 characters."""
     rows, row, size = list[str](), list[str](), 0
     with text.open(encoding="utf-8", newline="\n") as lines:
         for line in lines:
@@ -74,19 +80,12 @@ def documents(text: Path, folder: Path) -> float:
             if size > 2000:
                 rows.append("".join(row))
                 row, size = [], 0
-    rows += ["".join(row)] if row else []
-    for number in range(FILES):
-        part = rows[number * len(rows) // FILES : (number + 1) * len(rows) // FILES]
-        pq.write_table(pa.table({"text": part}), folder / f"{number}.parquet", row_group_size=ROW_GROUP)
-    return sum(len(each.encode()) for each in rows) / 1e6
+    return rows + (["".join(row)] if row else [])
 
 
-def partial_counts(work: Path) -> None:
-    """Cut the text into so many equal parts and count each into a file."""
-    rows = [text for name in sorted((work / "text").glob("*")) for text in pq.read_table(name)["text"].to_pylist()]
-    for number in range(PARTIALS):
-        part = rows[number * len(rows) // PARTIALS : (number + 1) * len(rows) // PARTIALS]
-        count_documents(part, workers=1).save(work / "partials" / f"{number:05d}.parquet")
+def parts(rows: list[str], number: int) -> list[list[str]]:
+    """So many equal parts."""
+    return [rows[n * len(rows) // number : (n + 1) * len(rows) // number] for n in range(number)]
 
 
 def run(work: Path, task: str, how: str) -> Row:
@@ -142,7 +141,7 @@ def merged(work: Path, cap: str) -> Row:
         first, *others = map(WordCounts.load, files)
         first.merge(*others).save(out)
     else:
-        merge_files(files, out, memory_cap=parse_bytes(cap, "cap"))
+        merge_files(files, out, memory_cap=parse_bytes(cap))
     seconds = time.perf_counter() - began
     return {"seconds": seconds, "peak_mb": peak_mb(), "digest": digest(out), "files": len(files)}
 
@@ -154,7 +153,7 @@ def digest(path: Path) -> str:
 
 def table(rows: list[Row]) -> str:
     """Engines beside the one machine, and the merges."""
-    parts, lines = [about(__doc__)], []
+    said, lines = [about(__doc__)], []
     for task in ("count", "encode"):
         here = where(rows, task=task)
         for (how,), own in groups(here, "how").items():
@@ -169,16 +168,16 @@ def table(rows: list[Row]) -> str:
     if counted := where(rows, task="count"):
         ids = "".join(f", {row['tokens']:,} token ids" for row in where(rows, task="encode")[:1])
         found = f"{counted[0]['types']:,} distinct pre-tokens, {counted[0]['tokens']:,} in all{ids}"
-        parts.append(f"{counted[0]['mb']:.0f} MB of text, {found}.")
+        said.append(f"{counted[0]['mb']:.0f} MB of text, {found}.")
     header = ["work", "engine", "seconds", "times local", "CPU seconds", "MB per CPU second", "same result"]
-    parts.append(markdown_table(header, lines))
+    said.append(markdown_table(header, lines))
     merges = where(rows, task="merge")
     same = len({row["digest"] for row in merges}) == 1
     lines = [[row["how"], f"{row['peak_mb']:.0f}", f"{row['seconds']:.1f}", "yes" if same else "NO"] for row in merges]
     if merges:
-        parts.append(f"## Merging {merges[0]['files']:,} partial counts")
-        parts.append(markdown_table(["memory cap", "peak (MB)", "seconds", "same file"], lines))
-    return "\n\n".join(parts)
+        said.append(f"## Merging {merges[0]['files']:,} partial counts")
+        said.append(markdown_table(["memory cap", "peak (MB)", "seconds", "same file"], lines))
+    return "\n\n".join(said)
 
 
 if __name__ == "__main__":

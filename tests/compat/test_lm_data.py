@@ -27,11 +27,11 @@ from mws_hf.errors import MwSError
 from mws_hf.tokenizer.merging import Dropout
 from tests.examples import examples
 from tests.small_language import sentences, tokenizer_dir
-from tests.small_tokenizers import ADVERSARIAL, small_fast
+from tests.small_tokenizers import ADVERSARIAL
 
 LOSSLESS = ["mws", "bpe-character", "bpe-byte", "unigram", "characters"]
 KINDS = [*LOSSLESS, "sentencepiece-unigram", "wordpiece"]
-ODD = ["Дом 漢字 🦔!", "##дом ▁стол</w> Ġ <0x41>", "<|endoftext|> дом", " дом", "е\u0308ё"]
+ODD = ["Дом 漢字 🦔!", "##дом ▁стол</w> Ġ <0x41>", "<|endoftext|> дом", " дом", "е\u0308ё", *ADVERSARIAL]
 
 
 @pytest.fixture(scope="module")
@@ -63,13 +63,6 @@ def test_lossy_tokenizers_are_found_out(codecs):
     assert codecs["wordpiece"].represented(["дом стол"]).all()
     assert not codecs["sentencepiece-unigram"].represented(["ﬁ ①"]).any()
     assert codecs["wordpiece"].laid_out("дом стол", codecs["wordpiece"].encode(["дом стол"])[0]) is None
-
-
-def test_any_text_of_an_mws_directory_is_spelt_byte_by_byte(tmp_path):
-    small_fast().save_pretrained(tmp_path)
-    codec = Codec.open(tmp_path)
-    for document, ids in zip(ADVERSARIAL, codec.encode(ADVERSARIAL), strict=True):
-        assert b"".join(codec.pieces[i] for i in ids) == document.encode()
 
 
 @pytest.mark.parametrize("kind", LOSSLESS)
@@ -141,12 +134,6 @@ def test_mistakes_are_named(codecs, tmp_path):
         RunConfig.from_dict({"tokenizer": "t"})
     with pytest.raises(MwSError, match="horizon"):
         MultiToken(horizon=1)
-
-
-def test_a_run_config_survives_its_file(tmp_path):
-    config = RunConfig(tokenizer="t", text=("a", "b"), seed=3, multi_token=MultiToken(form="sequential"))
-    config.save(tmp_path / "run.json")
-    assert RunConfig.load(tmp_path / "run.json") == config
 
 
 def test_training_with_dropout_reads_the_same_text_in_more_tokens_and_cuts_each_pass_anew(codecs, tmp_path):

@@ -19,7 +19,7 @@ pytest.importorskip("accelerate")
 from lm.training import pretrain
 
 from mws_hf.extend.spelling import raw_bytes
-from tests.small_language import sentences, small_run, write_corpus
+from tests.small_language import small_run, write_corpus
 from tests.small_tokenizers import small_fast
 
 
@@ -45,22 +45,6 @@ def model_dir(tmp_path_factory):
 
 
 SETTINGS = {"learning_rate": 3e-4, "report_to": [], "save_strategy": "no", "disable_tqdm": True, "use_cpu": True}
-
-
-def test_fine_tuning_with_trainer(model_dir, tmp_path):
-    datasets = pytest.importorskip("datasets")
-    from transformers import AutoModelForCausalLM, AutoTokenizer, DataCollatorForLanguageModeling, Trainer
-    from transformers import TrainingArguments as Arguments
-
-    tokenizer, model = (kind.from_pretrained(model_dir) for kind in (AutoTokenizer, AutoModelForCausalLM))
-    lines = [line + tokenizer.eos_token for line in sentences(30)]
-    data = datasets.Dataset.from_dict(dict(tokenizer(lines, truncation=True, max_length=256)))
-    arguments = Arguments(output_dir=str(tmp_path / "out"), max_steps=3, **SETTINGS)
-    collator = DataCollatorForLanguageModeling(tokenizer, mlm=False)
-    trainer = Trainer(model, arguments, train_dataset=data, data_collator=collator, processing_class=tokenizer)
-    assert trainer.train().training_loss > 0
-    trainer.save_model(str(tmp_path / "out"))
-    assert AutoTokenizer.from_pretrained(tmp_path / "out").get_vocab() == tokenizer.get_vocab()
 
 
 # The end token closes every message, so that a tokenizer without special tokens for roles needs no new ids.

@@ -29,7 +29,6 @@ from mws_hf.kernels.containers import INLINE_KEY, ends_at_home, find, find_pair,
 from mws_hf.text.pattern import split
 from mws_hf.tokenizer.backend import alphabet_of, pattern_of, tables_of
 from mws_hf.tokenizer.merging import merge, ranked, symbols_of
-from mws_hf.tokenizer.opened import open_tokenizer
 from mws_hf.tokenizer.spec import Spec
 from tests.encode_cases import (
     EOS,
@@ -39,7 +38,6 @@ from tests.encode_cases import (
     make_backend,
     random_merges,
     rust_ids,
-    save_directory,
     texts,
 )
 from tests.examples import examples
@@ -51,10 +49,10 @@ def ids_of(encoder, documents):
 
 
 @pytest.mark.parametrize("pattern", SCANNED)
-@pytest.mark.parametrize("shuffled", [False, True])
-def test_tricky_texts_equal_rust(pattern, shuffled):
-    for seed in range(4):
-        backend = make_backend(random_merges(seed, 200, shuffled=shuffled), pattern=pattern)
+def test_tricky_texts_equal_rust(pattern):
+    made = [random_merges(seed, 200, shuffled=shuffled) for seed in range(4) for shuffled in (False, True)]
+    backends = [make_backend(merges, pattern=pattern) for merges in made]
+    for backend in [*backends, *byte_level_backends(pattern)]:
         encoder = BlockEncoder(backend)
         assert encoder.is_fast
         expected = rust_ids(backend, TRICKY)
@@ -64,12 +62,6 @@ def test_tricky_texts_equal_rust(pattern, shuffled):
 
 BYTE_ENCODERS = [BlockEncoder(backend) for pattern in SCANNED for backend in byte_level_backends(pattern)]
 ENCODERS = [BlockEncoder(make_backend(random_merges(9, 300), pattern=pattern)) for pattern in SCANNED] + BYTE_ENCODERS
-
-
-@pytest.mark.parametrize("encoder", BYTE_ENCODERS, ids=range(len(BYTE_ENCODERS)))
-def test_byte_level_tokenizers_equal_rust(encoder):
-    assert encoder.is_fast
-    assert ids_of(encoder, TRICKY) == rust_ids(encoder.backend, TRICKY)
 
 
 @examples(600)
@@ -202,21 +194,6 @@ def test_anything_else_goes_through_rust(number):
     backend.no_padding()
     backend.no_truncation()
     assert ids_of(encoder, documents) == rust_ids(backend, documents)
-
-
-def test_loading_a_backend(tmp_path):
-    backend = make_backend(random_merges(1))
-    directory = save_directory(backend, tmp_path / "tok")
-    loaded = open_tokenizer(directory)
-    assert (loaded.backend.to_str(), loaded.eos_token) == (backend.to_str(), EOS)
-    assert open_tokenizer(backend).backend is backend and open_tokenizer(backend).eos_token is None
-    with pytest.raises(MwSError, match="is no tokenizer"):
-        open_tokenizer(3)
-    (directory / "tokenizer.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(MwSError, match=r"tokenizer\.json: not a tokenizer"):
-        open_tokenizer(directory)
-    with pytest.raises(MwSError, match="not in the vocabulary"):
-        BlockEncoder(backend, "<nope>")
 
 
 SYMBOLS = 4

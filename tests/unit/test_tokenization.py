@@ -6,7 +6,6 @@ import copy
 import json
 import logging
 import pickle
-import random
 import subprocess
 import sys
 import threading
@@ -123,17 +122,13 @@ NORMALIZED = {
 }
 
 
-@pytest.mark.parametrize("tokenizer", [FAST["word"], SLOW["word"]], ids=["fast", "slow"])
-@pytest.mark.parametrize("text", ["a\ud83dб", ["fine", "a\udfff"], "\udc00"])
-def test_a_lone_surrogate_is_named_with_its_position(tokenizer, text):
-    with pytest.raises(MwSError, match=r"lone surrogate U\+D\w\w\w at position \d.*errors='replace'"):
-        tokenizer(text)
-
-
-def test_a_lone_surrogate_is_named_in_every_entry_point():
-    for call in (FAST["gpt4"].encode, FAST["gpt4"].tokenize, SLOW["gpt4"].encode, SLOW["gpt4"].tokenize):
-        with pytest.raises(MwSError, match="position 2"):
-            call("ab\ud800")
+@pytest.mark.parametrize("tokenizer", [FAST["gpt4"], SLOW["gpt4"]], ids=["fast", "slow"])
+def test_a_lone_surrogate_is_named_with_its_position_in_every_entry_point(tokenizer):
+    for call in (tokenizer, tokenizer.encode, tokenizer.tokenize):
+        with pytest.raises(MwSError, match=r"lone surrogate U\+D83D at position 2.*errors='replace'"):
+            call("ab\ud83dб")
+    with pytest.raises(MwSError, match="position 1"):
+        tokenizer(["fine", "a\udfff"])
     with pytest.raises(MwSError, match="position 1"):
         FAST["gpt4"](["fine"], text_pair=["x\ud800"])
 
@@ -205,19 +200,6 @@ def test_saved_directories_load_alike_in_all_classes(tmp_path, make, alphabet):
         assert (loaded.model_max_length, loaded.padding_side, len(loaded)) == (77, "left", len(tokenizer))
         assert set(loaded.all_special_tokens) == set(tokenizer.all_special_tokens)
     assert Tokenizer.from_file(str(tmp_path / "tokenizer.json")).encode(text).ids == ids
-
-
-def test_post_processor_padding_and_truncation_in_the_file_survive(tmp_path):
-    from tokenizers.processors import TemplateProcessing
-
-    tokenizer = small_fast()
-    eos = tokenizer.eos_token
-    tokenizer.backend_tokenizer.post_processor = TemplateProcessing(
-        single=f"$A {eos}", special_tokens=[(eos, tokenizer.eos_token_id)]
-    )
-    tokenizer.save_pretrained(tmp_path)
-    loaded = MwSTokenizerFast.from_pretrained(tmp_path)
-    assert loaded.convert_ids_to_tokens(loaded.encode("чит")) == ["чит", eos]
 
 
 def test_empty_constructors_are_lossless():
@@ -369,22 +351,6 @@ def test_a_large_vocabulary_keeps_its_pattern_beside_a_mistral_model(model_type,
     assert "regex" not in caplog.text
 
 
-@pytest.mark.parametrize(
-    "options", [{"truncation": True, "max_length": 4}, {"padding": "max_length", "max_length": 40}]
-)
-def test_truncation_and_padding_of_a_past_call_are_not_saved(options, tmp_path):
-    tokenizer = small_fast()
-    wanted = tokenizer.encode(ADVERSARIAL[2])
-    called = tokenizer(ADVERSARIAL[2], **options)["input_ids"]
-    assert called != wanted
-    tokenizer.save_pretrained(tmp_path)
-    assert Tokenizer.from_file(str(tmp_path / "tokenizer.json")).encode(ADVERSARIAL[2]).ids == wanted
-    assert tokenizer(ADVERSARIAL[2], **options)["input_ids"] == called
-    small_fast().save_pretrained(tmp_path / "fresh")
-    fresh, saved = (folder / "tokenizer.json" for folder in (tmp_path / "fresh", tmp_path))
-    assert saved.read_bytes() == fresh.read_bytes()
-
-
 def test_layout_is_specials_bytes_alphabet_merges():
     vocab = base_vocab(["<s>", "</s>"], "ba", [("a", "b"), ("ab", "b")])
     order = sorted(vocab, key=lambda token: vocab[token])
@@ -476,44 +442,6 @@ def test_the_backend_splits_as_the_counting_code_does(pattern):
     for text in ADVERSARIAL:
         if "\U00010d40" not in text:  # letters newer than the backend's Unicode tables; see MwSTokenizer
             assert [piece for piece, _ in pre_tokenizer.pre_tokenize_str(text)] == split(text, pattern)
-
-
-@st.composite
-def learnt_tables(draw):
-    """Merges as any of our learners gives them: parts before wholes, each string once."""
-    tokens = list("abc")
-    merges = []
-    for _ in range(draw(st.integers(0, 12))):
-        left, right = draw(st.sampled_from(tokens)), draw(st.sampled_from(tokens))
-        if left + right not in tokens:
-            merges.append((left, right))
-            tokens.append(left + right)
-    return merges
-
-
-@given(learnt_tables(), st.text("abc", max_size=40))
-@examples(300)
-def test_encoding_equals_a_replay_of_the_merges(merges, word):
-    symbols = list(word)
-    for left, right in merges:
-        merged = []
-        for symbol in symbols:
-            if merged and merged[-1] == left and symbol == right:
-                merged[-1] = left + right
-            else:
-                merged.append(symbol)
-        symbols = merged
-    assert build_backend(base_vocab((), "abc", merges), merges).encode(word).tokens == symbols
-
-
-def test_the_order_of_ids_does_not_matter():
-    merges = [("a", "b"), ("ab", "c"), ("c", "a")]
-    vocab = base_vocab((), "abc", merges)
-    numbers = list(vocab.values())
-    random.Random(0).shuffle(numbers)
-    shuffled = dict(zip(vocab, numbers, strict=True))
-    for text in ("abcabcab", "cacab"):
-        assert build_backend(shuffled, merges).encode(text).tokens == build_backend(vocab, merges).encode(text).tokens
 
 
 def test_inference_loads_no_learning_code():

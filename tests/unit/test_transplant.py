@@ -19,6 +19,7 @@ pytest.importorskip("accelerate")
 
 from lm.data import Codec
 from lm.scoring import bits_per_byte
+from lm.training import pretrain
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models
 from transformers import (
@@ -42,7 +43,7 @@ from mws_hf import MwSError
 from mws_hf.corpus.counting import count_documents
 from mws_hf.extend.base import open_base, read_ids
 from mws_hf.extend.checkpoint import transplant_directory
-from mws_hf.extend.embeddings import hushed, mix_rows, transplant
+from mws_hf.extend.embeddings import INITS, hushed, mix_rows, transplant
 from mws_hf.extend.extension import extend
 from mws_hf.extend.spelling import Spelling
 from mws_hf.extend.trim import trim
@@ -52,7 +53,7 @@ from mws_hf.tokenizer.ids import SIZES as IDS_SIZES
 from mws_hf.tokenizer.rows import shard_of_tensors
 from tests.in_process import mws
 from tests.small_bases import ENGLISH, SPECIAL, llama3_like, russian, save, turkish
-from tests.small_language import train_steps
+from tests.small_language import sentences, small_run, tokenizer_dir, train_steps, write_corpus
 
 N_OLD, N_NEW = max(llama3_like().get_vocab().values()) + 1, 60
 SIZES = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 2}
@@ -241,6 +242,44 @@ def test_what_a_trained_model_knows_of_english_stays(folder, tmp_path):
     assert before < 1.5 and before <= after < 1.005 * before
 
 
+@pytest.fixture(scope="module")
+def trained(folder):
+    """A byte-level BPE model that has learnt a small language."""
+    tokenizer = tokenizer_dir(folder, "bpe-byte", 330)
+    pretrain(small_run(tokenizer, write_corpus(folder), train_bytes=80_000), folder / "run")
+    return folder / "run" / "model"
+
+
+@pytest.mark.parametrize("init", INITS)
+@pytest.mark.parametrize("kind", ["mws", "bpe-character"])
+def test_under_a_tokenizer_of_another_family_a_model_is_far_below_random_at_once_and_recovers(
+    trained, folder, init, kind
+):
+    model, directory = AutoModelForCausalLM.from_pretrained(trained).eval(), tokenizer_dir(folder, kind, 345)
+    old, new = (AutoTokenizer.from_pretrained(place) for place in (trained, directory))
+    changed, report = transplant(model, old, new, init)
+    codec, held_out = Codec.open(directory), sentences(40, seed=77)
+    assert report.special + report.copied + report.mixed + report.fallback == len(new) == changed.config.vocab_size
+    assert report.copied > 30 and report.mixed > 5
+    for role in ("eos_token_id", "pad_token_id"):
+        given, made = (each.get_input_embeddings().weight for each in (model, changed))
+        assert torch.equal(made[getattr(new, role)], given[getattr(old, role)])
+        assert getattr(changed.config, role) in (None, getattr(new, role))
+
+    torch.manual_seed(5)
+    before, _ = measured(model, Codec.open(trained), held_out)
+    at_once, perplexity = measured(changed, codec, held_out)
+    assert perplexity < measured(LlamaForCausalLM(changed.config), codec, held_out)[1] / 5
+    train_steps(changed, codec, sentences(800, seed=3), 60, context_bytes=160, rate=3e-3)
+    assert measured(changed, codec, held_out)[0] < before + 0.5 * (at_once - before)
+
+
+def measured(model, codec, documents):
+    """Bits per byte, and perplexity per token."""
+    scores = bits_per_byte(model.eval(), codec, documents, 160)
+    return scores.value, math.exp(scores.nats.sum() / sum(map(len, scores.token_nats)))
+
+
 _MEASURE = """
 import resource, sys
 from pathlib import Path
@@ -278,8 +317,6 @@ def test_memory_holds_the_embeddings_alone(folder, tmp_path):
 
 
 def test_a_tokenizer_of_another_family_is_still_taken(folder, tmp_path):
-    from tests.small_language import tokenizer_dir
-
     directory, _ = make(folder, "other")
     target = tokenizer_dir(tmp_path, "mws", 345)
     report = transplant_directory(directory, target, tmp_path / "new")
@@ -417,7 +454,11 @@ def test_ids_that_tables_of_images_begin_at_are_refused(folder, tmp_path):
 
 
 def test_what_does_not_fit_is_refused_with_the_reason(folder, surgeries, tmp_path):
-    directory, _ = make(folder, "unfit")
+    directory, model = make(folder, "unfit")
+    with pytest.raises(MwSError, match="choose one of mean, quiet"):
+        transplant(model, None, None, "magic")
+    with pytest.raises(MwSError, match="slow"):
+        transplant(model, object(), Tokenizer.from_file(str(directory / "tokenizer.json")), "mean")
     few, _ = make(folder, "few", rows=N_OLD - 9)
     other = tmp_path / "other"
     shutil.copytree(folder / "trimmed", other)
@@ -436,7 +477,10 @@ def test_what_does_not_fit_is_refused_with_the_reason(folder, surgeries, tmp_pat
         assert not (tmp_path / "new").exists()
 
 
-def test_check_tells_rows_against_ids(folder, surgeries, tmp_path):
+def test_check_tells_rows_against_ids(folder, tmp_path):
+    exact, _ = make(folder, "exact")
+    assert not check(exact).facts.get("embedding_rows")
+    assert not {"rows", "rows-config", "vocab-size"} & {finding.trap for finding in check(exact).findings}
     directory, _ = make(folder, "checked", rows=N_OLD + 25)
     assert "last 25 have no token" in check(directory).facts["embedding_rows"]
     assert not {"rows", "rows-config", "vocab-size"} & {finding.trap for finding in check(directory).findings}
@@ -449,12 +493,6 @@ def test_check_tells_rows_against_ids(folder, surgeries, tmp_path):
     assert "rows-config" in {finding.trap for finding in check(directory).findings}
 
 
-def test_as_many_rows_as_ids_are_right(folder):
-    directory, _ = make(folder, "exact")
-    assert not check(directory).facts.get("embedding_rows")
-    assert not {"rows", "rows-config", "vocab-size"} & {finding.trap for finding in check(directory).findings}
-
-
 def test_a_role_that_the_old_tokenizer_lacks_begins_as_its_end_token():
     backend = Tokenizer.from_str(llama3_like().to_str())
     backend.add_special_tokens(["<mask>"])
@@ -462,6 +500,17 @@ def test_a_role_that_the_old_tokenizer_lacks_begins_as_its_end_token():
     new = PreTrainedTokenizerFast(tokenizer_object=backend, eos_token=SPECIAL[1], mask_token="<mask>")
     mixtures, report = mix_rows(old, new, "mean", len(old), None)
     assert mixtures[new.mask_token_id] == ([old.eos_token_id], [1.0]) and report.fallback == 0
+
+
+def test_a_piece_with_a_word_mark_begins_as_the_space_that_it_stands_for(folder):
+    places = tokenizer_dir(folder, "bpe-byte", 330), tokenizer_dir(folder, "sentencepiece-unigram", 380)
+    old, new = map(AutoTokenizer.from_pretrained, places)
+    mixtures, _ = mix_rows(old, new, "mean", len(old), None)
+    marked = [token for token in new.get_vocab() if token.startswith("▁") and len(token) > 1]
+    for token in marked:
+        pieces = old(" " + token[1:], add_special_tokens=False)["input_ids"]
+        assert mixtures[new.convert_tokens_to_ids(token)] == (pieces, [pytest.approx(1 / len(pieces))] * len(pieces))
+    assert len(marked) > 20
 
 
 @pytest.mark.parametrize(("place", "role"), [("config", "pad"), ("file", "pad"), ("file", None)])

@@ -22,6 +22,7 @@ from mws_hf.corpus.segmentations import read_gold
 from mws_hf.errors import MwSError
 from mws_hf.evaluate import evaluate, score, segment_words
 from mws_hf.trainer import MwSTrainer
+from tests.in_process import invoke
 from tests.small_corpus import morphs, running_text, small_counts
 
 SYSTEMS = (
@@ -180,54 +181,18 @@ def test_user_errors(gold, tmp_path, monkeypatch):
         compare(small_counts(), [gold], [300], tmp_path, systems=parse_systems(["morfessor"]))
 
 
-def test_command(gold, tmp_path):
-    from tests.in_process import invoke
-
-    text = tmp_path / "text.txt"
-    text.write_text("\n".join(running_text() * 3), encoding="utf-8")
-    out = str(tmp_path / "out")
-    arguments = [
-        str(text),
-        "--gold",
-        str(gold),
-        "--vocab-size",
-        "330,350",
-        "--systems",
-        "bpe-character:types,characters",
-        "-o",
-        out,
-    ]
-    result = invoke(["compare", *arguments, "--text", str(text), "--quiet", "--json"])
-    assert result.exit_code == 0, result.output
-    assert json.loads(result.stdout) == {"output": out, "tokenizers": 3, "rows": 3}
-
-
 def test_without_matplotlib_there_is_no_picture_and_a_line_says_so(gold, tmp_path, monkeypatch):
-    from tests.in_process import invoke
-
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     (tmp_path / "text.txt").write_text("\n".join(running_text()), encoding="utf-8")
     out = tmp_path / "out"
-    given = [
-        "compare",
-        tmp_path / "text.txt",
-        "--gold",
-        gold,
-        "--vocab-size",
-        330,
-        "--systems",
-        "characters",
-        "-o",
-        out,
-    ]
-    done = invoke([*map(str, given)])
+    given = ["compare", tmp_path / "text.txt", "--gold", gold, "--text", tmp_path / "text.txt", "-o", out, "--json"]
+    done = invoke([*map(str, given), "--vocab-size", "330,350", "--systems", "bpe-character:types,characters"])
+    assert json.loads(done.stdout) == {"output": str(out), "tokenizers": 3, "rows": 3}
     assert done.exit_code == 0 and "pip install matplotlib" in done.stderr and (out / "results.md").is_file()
     assert not (out / "picture.png").exists()
 
 
 def test_without_gold_it_compares_length_and_bits(tmp_path):
-    from tests.in_process import invoke
-
     text, held_out = tmp_path / "text.txt", tmp_path / "held_out.txt"
     text.write_text("\n".join(running_text() * 3), encoding="utf-8")
     held_out.write_text("\n".join(" ".join(reversed(line.split())) for line in running_text()), encoding="utf-8")

@@ -292,14 +292,6 @@ def test_a_heavier_group_gets_its_own_merges_sooner():
     assert finnish[0] < usual[0] < english[0] and english[1] < usual[1] < finnish[1]
 
 
-def test_equal_weights_do_not_depend_on_how_much_text_a_group_has():
-    counts = counted("fin", "eng")
-    totals = {name: each.total for name, each in counts.items()}
-    fin, eng = times(counts["fin"], totals["eng"]), times(counts["eng"], totals["fin"])
-    usual = quiet(composition=0).learn({"fin": fin, "eng": eng})
-    assert usual.merges == quiet(composition=0).learn({"fin": fin, "eng": times(eng, 10)}).merges
-
-
 def test_compositions_go_by_the_text_whose_morphs_weigh_the_same():
     """Ten times the English text: the same morphs, and as with BPE more of the compositions for English."""
     counts = counted("fin", "eng")

@@ -346,25 +346,24 @@ def zipfian(seed, words=9000):
     return counts_of({f" слово{number}": int(count) for number, count in zip(numbers, times, strict=True)})
 
 
-@pytest.mark.parametrize("min_count", [1, 4])
-def test_what_is_spilled_and_read_back_in_pieces_is_whole(tmp_path, min_count):
-    parts = [zipfian(seed) for seed in range(6)]
-    merge_files(saved(tmp_path, parts), tmp_path / "merged.parquet", memory_cap=1, min_count=min_count)
-    parts[0].merge(*parts[1:]).at_least(min_count).save(tmp_path / "expected.parquet")
-    assert (tmp_path / "merged.parquet").read_bytes() == (tmp_path / "expected.parquet").read_bytes()
-
-
-@pytest.mark.parametrize("min_count", [1, 4])
-def test_groups_are_added_up_each_on_its_own_and_pruned_together(tmp_path, min_count):
-    parts = [
+ZIPFIAN = {
+    "whole": lambda: [zipfian(seed) for seed in range(6)],
+    "groups": lambda: [
         GroupedCounts({name: zipfian(10 * seed + ord(name[0])) for name in ("fin", "rus")[seed % 2 :] + ("eng",)})
         for seed in range(4)
-    ]
+    ],
+}
+
+
+@pytest.mark.parametrize("min_count", [1, 4])
+@pytest.mark.parametrize("made", ZIPFIAN)
+def test_what_is_spilled_and_read_back_in_pieces_is_whole_and_groups_are_pruned_together(tmp_path, made, min_count):
+    parts = ZIPFIAN[made]()
     merged = merge_files(saved(tmp_path, parts), tmp_path / "merged.parquet", memory_cap=1, min_count=min_count)
     expected = parts[0].merge(*parts[1:]).at_least(min_count)
     expected.save(tmp_path / "expected.parquet")
     assert (tmp_path / "merged.parquet").read_bytes() == (tmp_path / "expected.parquet").read_bytes()
-    assert dict(merged) == dict(expected)
+    assert made == "whole" or dict(merged) == dict(expected)
 
 
 def test_what_does_not_fit_together_is_refused(tmp_path):

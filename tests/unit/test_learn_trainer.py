@@ -5,25 +5,22 @@ from __future__ import annotations
 import json
 import logging
 from itertools import accumulate, pairwise, product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pymorphy3
 import pytest
-from transformers import AutoTokenizer
 
 from mws_hf import MwSError, MwSTokenizerFast, MwSTrainer, WordCounts
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.word_list import count_mapping
 from mws_hf.evaluate.segment import segment_words
-from mws_hf.learn.engine.working_corpus import WorkingCorpus
 from mws_hf.learn.group_evidence import find_evidence
 from mws_hf.learn.setting_rules import FLAG, Range
 from mws_hf.learn.settings import SETTINGS, Settings
 from mws_hf.learn.vocabulary import choose_alphabet, learn
-from mws_hf.learn.words import CodePoints, SymbolCorpus
+from mws_hf.learn.words import CodePoints
 from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, WORD_PATTERN
 from mws_hf.tokenizer.merging import merge, ranked
 from tests.paths import DATA
@@ -69,11 +66,6 @@ def test_same_input_same_tokenizer_whatever_the_order(criterion: str):
     assert len(tables) == 1
 
 
-def test_vocabulary_has_the_size_asked_for_when_composition_fills_it():
-    tokenizer = quiet(vocab_size=600).train_from_iterator([TEXT])
-    assert len(tokenizer) == 600
-
-
 def test_layout_special_bytes_alphabet_merges():
     special = ["</s>", "<pad>", "<|user|>"]
     tokenizer = quiet(vocab_size=400, special_tokens=special).train_from_iterator([TEXT])
@@ -101,13 +93,6 @@ def test_a_vocabulary_below_bytes_and_special_tokens_is_refused():
     tokenizer = quiet(n_merges=2).train_from_iterator([TEXT])
     with pytest.raises(MwSError, match="vocab_size=0"):
         tokenizer.train_new_from_iterator([TEXT], 0)
-
-
-def test_a_vocabulary_below_its_alphabet_warns_and_still_encodes_everything(caplog: pytest.LogCaptureFixture):
-    with caplog.at_level(logging.WARNING):
-        tokenizer = quiet(vocab_size=260).train_from_iterator([TEXT])
-    assert f"{len(tokenizer)} entries, 260 were asked for" in caplog.text
-    assert tokenizer.decode(tokenizer("перечитали ☃")["input_ids"]) == "перечитали ☃"
 
 
 @pytest.mark.parametrize("empty", [[], [""], iter(())])
@@ -148,14 +133,6 @@ def test_composition_zero_learns_morphs_only_and_one_learns_none():
         assert (learned.n_compositions == 0) == (share == 0)
         assert (learned.n_morphs == 0) == (share == 1)
         assert (learned.evidence is None) == (share == 1)
-
-
-def test_composition_one_is_frequency_bpe():
-    counts = count_documents([TEXT])
-    merges = quiet(vocab_size=500, composition=1).learn(counts).merges
-    assert len(merges) > 50
-    corpus = SymbolCorpus.from_words(counts.words, counts.counts)
-    assert merges == WorkingCorpus(corpus).learn(None, len(merges)).merges
 
 
 @pytest.mark.parametrize("settings", [{"composition": 0}, {"types": False}, {"composition": 1}, {"vocab_size": 260}])
@@ -297,14 +274,6 @@ def test_longest_token_and_special_names_are_kept_out():
     tokenizer = quiet(vocab_size=600, max_token_length=3).train_from_iterator([TEXT])
     learnt = [tokenizer.decode(i) for t, i in tokenizer.get_vocab().items() if t not in tokenizer.all_special_tokens]
     assert max(map(len, learnt)) == 3
-
-
-def test_saved_tokenizer_equals_the_trained_one(tmp_path: Path):
-    trained = quiet(vocab_size=500, normalization="nfc", pattern=DEFAULT_PATTERN).train_from_iterator([TEXT])
-    trained.save_pretrained(tmp_path)
-    loaded = AutoTokenizer.from_pretrained(tmp_path)
-    for text in ("перечитали и 😀", "й й", " a  b\r\n"):
-        assert loaded(text)["input_ids"] == trained(text)["input_ids"]
 
 
 def test_retraining_learns_mws_and_keeps_the_settings():

@@ -215,33 +215,6 @@ def test_inconsistent_tables_are_refused():
             kind(vocab=vocab, merges=[("a", "b"), ("abc", "a")])
 
 
-@pytest.mark.slow
-def test_retraining_learns_mws_and_keeps_settings():
-    pytest.importorskip("mws_hf.learn.classic.learner")
-    old = small_fast(normalization="nfc", model_max_length=99)
-    old.chat_template = "{{ messages }}"
-    old.add_tokens([AddedToken("<plain>", normalized=False)])
-    old.backend_tokenizer.enable_padding(pad_token="<|pad|>", pad_id=old.pad_token_id)
-    words = "читать читаю читал читала читали перечитать перечитаю пила пилы пилой пилить и\u0306од"
-    options = {"criterion": "classic", "show_progress": False}
-    new = old.train_new_from_iterator([[words], [words]], 330, new_special_tokens=["<|bot|>"], **options)
-    assert isinstance(new, MwSTokenizerFast)
-    assert new.get_vocab()["<|endoftext|>"] == 0
-    assert new.convert_ids_to_tokens(range(4, 260)) == [f"<0x{b:02X}>" for b in range(256)]
-    assert (new.chat_template, new.model_max_length) == (old.chat_template, 99)
-    assert {"<plain>", "<|bot|>"} <= set(new.get_added_vocab())
-    assert new.backend_tokenizer.padding["pad_id"] == new.pad_token_id
-    assert new.encode("йод 漢") == new.encode("и\u0306од 漢")
-    assert new.decode(new.encode("Он 漢 😀 ж<plain>")) == "Он 漢 😀 ж<plain>"
-    assert any(len(token) > 2 and token.isalpha() for token in new.get_vocab())
-
-
-def test_retraining_with_too_small_a_vocabulary_keeps_the_alphabet():
-    pytest.importorskip("mws_hf.learn.classic.learner")
-    new = small_fast().train_new_from_iterator(["кот"], 259, criterion="classic", show_progress=False)
-    assert new.tokenize("кот") == ["к", "о", "т"]
-
-
 FLAGGED = ["чит<new>чит", " <new> ", "a<new>b <new>", "<new><new>", "<NEW> <new>ать", "é<new>\n<new>", "x чи y", "чичи"]
 
 

@@ -76,34 +76,6 @@ def test_count_then_merge_then_train_equals_training_on_the_text(corpus: Path, t
     assert tables[0] == tables[1]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["train", "absent.txt", "--output", "OUT"], "absent.txt"),
-        (["train", "--output", "OUT"], "no training words"),
-        (["train", "CORPUS", "--criterion", "magic", "--output", "OUT"], "magic"),
-        (["train", "CORPUS", "--special-token", "<s>", "--special-token", "<s>", "--output", "OUT"], "<s>"),
-        (["train", "EMPTY", "--output", "OUT"], "word"),
-        (["train", "CORPUS", "--output", "CORPUS"], "corpus.txt"),
-        (["segment", "absent", "слово"], "absent"),
-        (["count", "CORPUS", "--pattern", "(", "--output", "OUT"], "pattern"),
-        (["count", "CORPUS", "--output", "FOLDER"], "is a folder"),
-    ],
-)
-def test_misuse_is_one_clear_line_and_exit_code_2(arguments: list[str], says: str, corpus: Path, tmp_path: Path):
-    (tmp_path / "empty.txt").write_text("", encoding="utf-8")
-    names = {
-        "CORPUS": str(corpus),
-        "OUT": str(tmp_path / "out"),
-        "EMPTY": str(tmp_path / "empty.txt"),
-        "FOLDER": str(tmp_path),
-    }
-    done = mws(*[names.get(a, a) for a in arguments])
-    assert done.returncode == 2, done.stderr
-    assert says in done.stderr and "Traceback" not in done.stderr
-    assert done.stdout == "" and not (tmp_path / "out").exists()
-
-
 def test_version():
     done = mws("--version")
     assert (done.returncode, done.stdout) == (0, f"mws_hf {mws_hf.__version__}\n")

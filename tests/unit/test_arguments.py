@@ -106,11 +106,13 @@ def test_a_size_in_letters_is_taken_by_no_door_of_python(tmp_path: Path):
         ("classic", "max_merge_len", 4.5),
         ("classic", "max_merge_len", 1 << 20),
         ("classic", "len_norm_factor", NAN),
+        ("classic", "len_norm_factor", 2.5),  # more than log_base
         ("classic", "log_base", 1.0),
         ("classic", "log_base", "2"),
         ("classic", "log_base", True),
         ("classic", "max_len_delta", -1),
         ("classic", "max_len_delta", "2"),
+        ("classic", "stop_threshold", NAN),
         ("contextual", "max_types", 0),
         ("contextual", "max_types", 10.5),
         ("contextual", "crossing_penalty", 0.0),
@@ -151,9 +153,10 @@ def test_a_trainer_cannot_be_changed():
         trainer.pattern = "a"  # type: ignore[misc]
 
 
-def test_a_special_token_that_is_a_character_is_refused_before_learning():
-    trainer = MwSTrainer(vocab_size=400, alphabet="characters", special_tokens=["ч"], show_progress=False)
-    with pytest.raises(MwSError, match="'ч'"):
+@pytest.mark.parametrize(("alphabet", "special"), [("characters", "ч"), ("bytes", "~")])
+def test_a_special_token_that_is_a_character_or_byte_is_refused_before_learning(alphabet: str, special: str):
+    trainer = MwSTrainer(vocab_size=400, alphabet=alphabet, special_tokens=[special], show_progress=False)
+    with pytest.raises(MwSError, match=f"'{special}'.*also an ordinary token"):
         trainer.learn(count_documents([TEXT]))
 
 
@@ -207,7 +210,6 @@ def test_words_without_counts_stay_words(tmp_path: Path):
         (["train", "CORPUS", "--output", "CORPUS/below"], "CORPUS"),
         (["train", "CORPUS", "--output", "/proc/nowhere"], "/proc"),
         (["train", "CORPUS", "--workers", "0", "--output", "OUT"], "--workers"),
-        (["train", "CORPUS", "--workers", "-1", "--output", "OUT"], "--workers"),
         (["train", "CORPUS", "--max-token-length", "0", "--output", "OUT"], "--max-token-length 0"),
         (["train", "CORPUS", "--hidden-boundary-price", "nan", "--output", "OUT"], "--hidden-boundary-price nan"),
         (
@@ -217,6 +219,15 @@ def test_words_without_counts_stay_words(tmp_path: Path):
         (["train", "absent.txt", "--lexicon", "ru", "--output", "OUT"], "absent.txt"),
         (["train", "CORPUS", "--lexicon", "xx", "--output", "OUT"], "'xx'"),
         (["train", "CORPUS", "--errors", "ignor", "--output", "OUT"], "ignor"),
+        (["train", "absent.txt", "--output", "OUT"], "absent.txt"),
+        (["train", "--output", "OUT"], "no training words"),
+        (["train", "EMPTY", "--output", "OUT"], "word"),
+        (["train", "CORPUS", "--criterion", "magic", "--output", "OUT"], "magic"),
+        (["train", "CORPUS", "--special-token", "<s>", "--special-token", "<s>", "--output", "OUT"], "<s>"),
+        (["train", "CORPUS", "--output", "CORPUS"], "CORPUS"),
+        (["segment", "absent", "слово"], "absent"),
+        (["count", "CORPUS", "--pattern", "(", "--output", "OUT"], "pattern"),
+        (["count", "CORPUS", "--output", "FOLDER"], "is a folder"),
         (["count", "CORPUS", "--output", "CORPUS/below"], "CORPUS"),
         (["encode", "absent", "CORPUS", "--output", "OUT"], "absent"),
         (["encode", "absent", "CORPUS", "--output", "CORPUS"], "would be written over"),
@@ -231,8 +242,10 @@ def test_words_without_counts_stay_words(tmp_path: Path):
 def test_commands_refuse_before_they_begin(arguments: list[str], says: str, tmp_path: Path):
     corpus = tmp_path / "corpus.txt"
     corpus.write_text(TEXT, encoding="utf-8")
+    (tmp_path / "empty.txt").touch()
     before = sorted(tmp_path.iterdir())
-    names = {"CORPUS": str(corpus), "OUT": str(tmp_path / "out"), "FOLDER": str(tmp_path)}
+    names = {"CORPUS": corpus, "OUT": tmp_path / "out", "FOLDER": tmp_path, "EMPTY": tmp_path / "empty.txt"}
+    names = {name: str(path) for name, path in names.items()}
     done = mws(*[a.replace("CORPUS", names["CORPUS"]) if "CORPUS" in a else names.get(a, a) for a in arguments])
     assert done.returncode == 2 and done.stdout == "", done.stderr
     assert says.replace("CORPUS", names["CORPUS"]) in done.stderr and "Traceback" not in done.stderr

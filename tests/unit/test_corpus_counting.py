@@ -167,13 +167,6 @@ def test_nothing_to_count(tmp_path):
     assert len(count_files(tmp_path / "x.txt")) == 0 and len(count_documents([])) == 0
 
 
-def test_bad_settings(tmp_path):
-    with pytest.raises(MwSError, match="does not compile"):
-        count_documents(["a"], pattern="(")
-    with pytest.raises(MwSError, match="at least 1"):
-        count_documents(["a"], workers=0)
-
-
 def test_spilling_leaves_no_files(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     words = [" " + "".join(letters) for letters in product("абвгдежзик", repeat=5)]

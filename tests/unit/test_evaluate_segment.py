@@ -11,11 +11,7 @@ from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_toke
 from transformers import PreTrainedTokenizerFast
 
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.running_text import score_text
 from mws_hf.evaluate.segment import segment_words
-from mws_hf.tokenization_mws import MwSTokenizer
-from mws_hf.tokenization_mws_fast import MwSTokenizerFast
-from mws_hf.tokenizer.backend import base_vocab
 from mws_hf.tokenizer.foreign import align, token_bytes
 from mws_hf.tokenizer.merging import merge, ranked
 from mws_hf.tokenizer.opened import cuts_within, open_tokenizer
@@ -209,16 +205,6 @@ def test_token_strings_alone_give_the_same_cuts_as_offsets(built, family):
     # Stripped accents, ligatures and runs of unknown tokens need offsets.
     words = [word for word in WORDS if word.isascii() or word[0] in "чпк" or not unknown]
     assert segment_words(SlowStandIn(tokenizer, unknown), words) == segment_words(tokenizer, words)
-
-
-def test_this_projects_slow_class_is_cut_as_its_fast_twin():
-    merges = [("о", "н"), (" ", "он"), ("и", "т")]
-    vocab = base_vocab((), " ноит", merges)
-    slow, fast = MwSTokenizer(vocab=vocab, merges=merges), MwSTokenizerFast(vocab=vocab, merges=merges)
-    words = ["он", "нити", "жито", "ж"]
-    assert segment_words(slow, words) == segment_words(fast, words)
-    assert segment_words(slow, words)[2] == ("ж", "ит", "о")
-    assert score_text(slow, ["он жито. нити"]) == score_text(fast, ["он жито. нити"])
 
 
 def test_words_that_cannot_be_laid_out_stay_whole_with_a_warning(built, caplog):

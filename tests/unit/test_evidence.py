@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mws_hf import MwSTrainer, WordCounts
-from mws_hf.errors import MwSError
 from mws_hf.kernels.threads import ThreadPool
 from mws_hf.learn.evidence import ensemble, lexicon, short_lists
 from mws_hf.learn.evidence.contexts import trie_view
@@ -85,12 +84,6 @@ def test_tiny_inputs(words):
     assert j.shape == corpus.symbols.shape
     assert np.isfinite(j).all()
     assert (j[corpus.starts[1:] - 1] == 0).all()
-
-
-@pytest.mark.parametrize(("argument", "value"), [("granularity", 0.0), ("granularity", 1.0), ("max_types", 0)])
-def test_settings_out_of_range_say_which(argument, value):
-    with pytest.raises(MwSError, match=argument):
-        Settings(**{argument: value})
 
 
 OTHERS = {

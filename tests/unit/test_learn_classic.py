@@ -52,19 +52,6 @@ def test_the_spec_learns_the_published_merges_too(published_corpus, published_ru
     assert learn_classic_reference(published_corpus, len(published_run.merges)) == published_run
 
 
-def test_published_segmentations(published_run):
-    wanted = FACTS["segmentations"]
-    words = [*FACTS["first_pre_tokens"], *wanted]
-    segmentation = WorkingCorpus(SymbolCorpus.from_words(words, alphabet="".join(words)))
-    possible = set(segmentation.tokens)
-    merges = [pair for pair in published_run.merges if set("".join(pair)) <= possible]
-    segmentation.apply(merges)
-    pieces = [tokens_of(segmentation, i) for i in range(len(words))]
-    prefix = [piece for word in pieces[: len(FACTS["first_pre_tokens"])] for piece in word]
-    assert prefix[: len(FACTS["segmentation_prefix"])] == FACTS["segmentation_prefix"]
-    assert dict(zip(wanted, pieces[-len(wanted) :], strict=True)) == wanted
-
-
 SCORES = st.builds(
     lambda base, share, longest, delta, threshold: Settings(
         criterion="classic",
@@ -187,22 +174,6 @@ def test_lengths_decide_who_is_a_candidate():
     assert coefficient(short._replace(left_size=2)) == 0  # 4 is more than 2 above the root of the mean length 1
     assert coefficient(short._replace(left_size=2, n_characters=400)) > 0
     assert coefficient(short, Settings(criterion="classic", max_merge_len=2)) == 0
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"log_base": 1.0}, "log_base"),
-        ({"len_norm_factor": 2.5}, "between 0 and log_base"),
-        ({"len_norm_factor": -1}, "len_norm_factor"),
-        ({"max_merge_len": 1}, "max_merge_len"),
-        ({"max_len_delta": -0.1}, "max_len_delta"),
-        ({"stop_threshold": math.nan}, "stop_threshold"),
-    ],
-)
-def test_hyper_parameters_out_of_range_are_refused(arguments, message):
-    with pytest.raises(MwSError, match=message):
-        Settings(criterion="classic", **arguments)
 
 
 @examples(50)

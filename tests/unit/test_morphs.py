@@ -181,13 +181,6 @@ def test_marks_stay_with_their_letters_in_every_script(script):
         assert not any(unicodedata.category(token[0])[0] == "M" or token == " " for token in tokens)
 
 
-def test_a_mark_stays_with_its_letter_where_their_grapheme_was_seen_once():
-    pretokens = [" पढ़ा", " पढ़ना", " किताब", " किताबें", " लड़का"]
-    tokenizer = encoder(train(pretokens, 200)[0].merges, alphabet_of(pretokens))
-    for word in pretokens:
-        assert not any(unicodedata.category(token[0])[0] == "M" for token in tokenizer.encode(word).tokens)
-
-
 def test_lower_case_twins_of_words_seen_only_in_capitals_are_cut_alike(language):
     capitals = [" " + word.capitalize() for word in language]
     merges = train(capitals + [" " + word for word in list(language)[:50]], 700)[0].merges

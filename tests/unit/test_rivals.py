@@ -40,8 +40,6 @@ from mws_hf.compare.word_piece import (
 )
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
-from mws_hf.learn.engine.working_corpus import WorkingCorpus
-from mws_hf.learn.words import SymbolCorpus
 from mws_hf.text.pattern import DEFAULT_PATTERN, split
 from mws_hf.tokenizer.backend import tables_of
 from mws_hf.tokenizer.foreign import tokenizer_of
@@ -232,15 +230,6 @@ def test_counted_words_reach_the_library_exactly():
     train_on_counts(tokenizer, trainer, words)
     assert json.loads(trainer.__getstate__())["BpeTrainer"]["words"] == words
     assert Counter("".join(repeated(words, "|")).split("|")[:-1]) == words
-
-
-@pytest.mark.parametrize("types", [True, False])
-def test_character_bpe_is_the_frequency_engine(types):
-    counts = small_counts().as_types() if types else small_counts()
-    _, merges = tables_of(build_character_bpe(Task(counts, 420)))
-    learnt = WorkingCorpus(SymbolCorpus.from_words(counts.words, counts.counts)).learn(None, len(merges))
-    assert len(merges) > 50
-    assert merges == learnt.merges
 
 
 @pytest.mark.parametrize("byte_level", [True, False])

@@ -43,7 +43,7 @@ class Training:
     @classmethod
     def of(cls, settings: Settings, learned: LearnedVocabulary, backend: Tokenizer, groups: GroupedCounts) -> Training:
         """Put together settings, evidence, and what the tokenizer built does to the words."""
-        from mws_hf.cards.group_facts import training_facts  # only now, for it imports the encoder
+        from mws_hf.cards.training_figures import training_facts  # only now, for it imports the encoder
 
         table = None
         if learned.evidence is not None:

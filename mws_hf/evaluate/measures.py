@@ -68,7 +68,7 @@ TEXT = _by_key(
     Measure("renyi_efficiency", "Rényi efficiency", "Rényi 2.5", "evenness of token frequencies, of order 2.5"),
     Measure("next_efficiency", "next token", "next token", "evenness of the token after a token"),
     Measure("residues", "residues", "residues", "entries made by merges that the text hardly uses", "down", ".1%"),
-    Measure("whole_words", "words whole", "words whole", "running words that are one token", "", ".1%"),
+    Measure("whole_words", "words whole", "words whole", "running words that no token boundary cuts", "", ".1%"),
     Measure(
         "byte_tokens", "parts of characters", "byte tokens", "tokens that are less than a character", "down", ".2%"
     ),

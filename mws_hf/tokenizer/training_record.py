@@ -76,7 +76,7 @@ def kinds_by_rank(kinds: Sequence[tuple[str, int]], n_merges: int) -> list[str]:
 
 
 def rare_entries_said(rare_entries: Mapping[str, float] | None) -> str:
-    """Say in words the shares of `mws_hf.cards.group_facts.training_facts`; nothing where there are none."""
+    """Say in words the shares of `mws_hf.cards.training_figures.training_facts`; nothing where there are none."""
     if not rare_entries:
         return ""
     return f"{rare_entries['under_5']:.1%} fewer than 5 times, {rare_entries['unused']:.1%} never".replace("%", " %")

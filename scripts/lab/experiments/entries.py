@@ -19,7 +19,7 @@ from lab.cells import Cell, Place, Row
 from lab.data import GOLD, head, parts_of
 from lab.systems import trained
 from lab.tables import groups
-from mws_hf.cards.group_facts import training_facts
+from mws_hf.cards.training_figures import training_facts
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.text.markdown import markdown_table

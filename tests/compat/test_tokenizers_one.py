@@ -9,8 +9,6 @@ import json
 import os
 import random
 import subprocess
-import sys
-import venv
 from pathlib import Path
 
 import pytest
@@ -20,6 +18,7 @@ from mws_hf import MwSTrainer
 from mws_hf.extend.extension import extend
 from mws_hf.text.pattern import with_digits
 from mws_hf.text.sample_texts import sample_texts
+from tests.compat.test_versions import make_environment
 from tests.paths import ROOT
 from tests.small_corpus import running_text
 from tests.small_tokenizers import ADVERSARIAL, small_fast
@@ -35,16 +34,10 @@ TEXT = "\n".join(running_text() * 4)
 def python(tmp_path_factory) -> Path:
     """The python of an environment with 1.0 and numpy, without which it stops."""
     cache = os.environ.get("MWS_VENV_CACHE")
-    folder = (Path(cache) if cache else tmp_path_factory.mktemp("one")) / "tokenizers-1.0"
-    python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
-    if (folder / "done").exists():
-        return python
-    venv.create(folder)
-    command = [sys.executable, "-m", "pip", "--python", str(python), "install", "-q", "--no-deps", ONE, "numpy"]
-    pip = subprocess.run(command, capture_output=True, text=True, check=False)
-    if pip.returncode != 0:
-        pytest.skip(f"pip could not install {ONE}: {pip.stderr[-300:]}")
-    (folder / "done").touch()
+    folder = Path(cache) if cache else tmp_path_factory.mktemp("one")
+    python, complaint = make_environment(folder / "tokenizers-1.0", ONE, "numpy", "--no-deps")
+    if complaint:
+        pytest.skip(f"pip could not install {ONE}: {complaint[-300:]}")
     return python
 
 

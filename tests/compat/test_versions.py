@@ -29,15 +29,15 @@ MODEL_TYPES = [None, "qwen2", "qwen3_5", "gpt2", "llama", "bert"]
 CHAT = "{% for m in messages %}<|user|>{{ m['content'] }}{% endfor %}"
 
 
-def make_environment(folder: Path, requirement: str) -> tuple[Path, str]:
-    """A virtual environment with transformers alone (and jinja2, for templates); its python, and pip's complaint."""
+def make_environment(folder: Path, *requirements: str) -> tuple[Path, str]:
+    """A virtual environment with these packages; its python, and pip's complaint."""
     python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
     done = folder / "done"
-    if not done.exists() or "==" not in requirement:
+    if not done.exists() or "==" not in requirements[0]:
         if not python.exists():
             venv.create(folder)
         options = ["-q", "--disable-pip-version-check", "--no-compile", "--upgrade"]
-        command = [sys.executable, "-m", "pip", "--python", str(python), "install", *options, requirement, "jinja2"]
+        command = [sys.executable, "-m", "pip", "--python", str(python), "install", *options, *requirements]
         pip = subprocess.run(command, capture_output=True, text=True, check=False)
         if pip.returncode != 0:
             return python, pip.stderr[-2000:]
@@ -50,7 +50,7 @@ def environments(tmp_path_factory):
     cache = os.environ.get("MWS_VENV_CACHE")
     folder = Path(cache) if cache else tmp_path_factory.mktemp("environments")
     with ThreadPoolExecutor(2) as pool:
-        made = pool.map(lambda name: make_environment(folder / name, VERSIONS[name]), VERSIONS)
+        made = pool.map(lambda name: make_environment(folder / name, VERSIONS[name], "jinja2"), VERSIONS)
     return dict(zip(VERSIONS, made, strict=True))
 
 

@@ -251,19 +251,10 @@ def test_what_cannot_be_extended_is_named(make, message, tmp_path):
 def test_broken_files_are_named(tmp_path):
     source = save(llama3_like(), tmp_path / "base")
     file = source / "tokenizer.json"
-    whole = file.read_text(encoding="utf-8")
-    file.write_text(whole[:1000], encoding="utf-8")
-    with pytest.raises(MwSError, match="tokenizer.json:.*not valid JSON"):
-        open_base(source)
-    spec = json.loads(whole)
+    spec = json.loads(file.read_text(encoding="utf-8"))
     spec["added_tokens"][1]["id"] += 7
     file.write_text(json.dumps(spec), encoding="utf-8")
     with pytest.raises(MwSError, match="says id .* but gets"):
-        open_base(source)
-    spec = json.loads(whole)
-    spec["model"]["merges"].append(["nowhere", "else"])
-    file.write_text(json.dumps(spec), encoding="utf-8")
-    with pytest.raises(MwSError, match="nowhere"):
         open_base(source)
     file.unlink()
     with pytest.raises(MwSError, match="needs a tokenizer.json"):

@@ -56,6 +56,7 @@ def test_a_loaded_tokenizer_has_the_card_of_its_record_with_what_is_said_of_it(t
     kept = [row for row in rows[: rows.index("| word | tokens |")] if "trained on" not in row]
     assert "| command | `mws train" in card and all(row in card for row in kept)
     assert "| trained on | novels |" in card and 'from_pretrained("me/russian")' in card and "| читать | " in card
+    assert "license: mit" in card
     assert "mws_hf" not in small_fast().create_model_card("plain").split("## Limits")[0]
 
 

@@ -87,19 +87,6 @@ def test_the_granularity_that_is_reported_is_the_one_that_was_used():
     assert fit.granularity == 0.15 and "granularity 0.150" in fit.describe()
 
 
-def test_check_tells_of_a_normalizer_and_of_damage(tmp_path):
-    (tmp_path / "text.txt").write_text(TEXT, encoding="utf-8")
-    out = tmp_path / "out"
-    mws("train", tmp_path / "text.txt", "--normalization", "nfkc", "--vocab-size", 300, "--output", out)
-    told = mws("check", out)
-    assert told.returncode == 0 and "comes back as normalized" in told.stdout
-    assert "refuses tiktoken" in told.stdout and "refuses llama.cpp" in told.stdout
-    (out / "tokenizer.json").write_text("{", encoding="utf-8")
-    damaged = mws("check", out)
-    assert damaged.returncode == 1 and "error: " in damaged.stdout and "tokenizer.json" in damaged.stdout
-    assert one_line(mws("check", tmp_path / "none"))
-
-
 def test_an_empty_output_does_not_write_into_the_folder_one_stands_in(tmp_path):
     (tmp_path / "text.txt").write_text(TEXT, encoding="utf-8")
     for output in (["-o", ""], ["--output="]):

@@ -6,8 +6,6 @@ import copy
 import json
 import logging
 import pickle
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -415,20 +413,6 @@ def test_the_backend_splits_as_the_counting_code_does(pattern):
     for text in ADVERSARIAL:
         if "\U00010d40" not in text:  # letters newer than the backend's Unicode tables; see MwSTokenizer
             assert [piece for piece, _ in pre_tokenizer.pre_tokenize_str(text)] == split(text, pattern)
-
-
-def test_inference_loads_no_learning_code():
-    code = (
-        "import sys, mws_hf, mws_hf.text.pattern, mws_hf.tokenizer.backend, mws_hf.tokenizer.file;"
-        "import mws_hf.tokenizer.notebook, mws_hf.text.special;"
-        "from mws_hf import MwSTokenizer, MwSTokenizerFast;"
-        "rooms = ('mws_hf.learn', 'mws_hf.corpus', 'mws_hf.encode', 'mws_hf.commands', 'mws_hf.kernels');"
-        "bad = [m for m in sys.modules if m.startswith(rooms)"
-        " or m.split('.')[0] in ('numba', 'pyarrow', 'pymorphy3', 'datasets')];"
-        "assert not bad, bad"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
 
 
 def test_special_tokens_are_looked_for_before_normalization():

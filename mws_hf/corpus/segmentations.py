@@ -307,15 +307,26 @@ def read_labels(source: OneList) -> tuple[GoldWord, ...]:
     return merge_alternatives((word, found) for _, word, found in rows)
 
 
-def is_by_group(source: Any) -> bool:
-    """Return whether labels are a mapping from groups to labels, each a path, a mapping or `GoldWord`s, not from words.
+def read_all_labels(source: Any) -> tuple[GoldWord, ...] | dict[str, tuple[GoldWord, ...]]:
+    """Read labels as `read_labels` does, or those of every group, by name ascending.
 
-    A str is a path where a file has that name; else it is the segmentation of a word.
+    A mapping is from groups where each of its values is a path, a mapping or `GoldWord`s; else it is from words. A str
+    is a path where a file has that name; else it is the segmentation of a word.
 
-    >>> [is_by_group(each) for each in ({"fin": Path("a.tsv")}, {"eng": {"cats": "cat s"}}, {"cats": "cat s"})]
-    [True, True, False]
+    >>> list(read_all_labels({"eng": {"cats": "cat s"}})), len(read_all_labels({"cats": "cat s"}))
+    (['eng'], 1)
     """
-    return isinstance(source, Mapping) and bool(source) and all(map(_is_source, source.values()))
+    if not (isinstance(source, Mapping) and source and all(map(_is_source, source.values()))):
+        return read_labels(source)
+    from mws_hf.corpus.groups import check_group_name  # here, because gold needs no counts
+
+    found = {}
+    for name in sorted(map(check_group_name, source)):
+        try:
+            found[name] = read_labels(source[name])
+        except MwSError as error:
+            raise MwSError(f"group {name!r}: {error}") from error
+    return found
 
 
 def _is_source(value: Any) -> bool:
@@ -324,19 +335,6 @@ def _is_source(value: Any) -> bool:
     if isinstance(value, list | tuple):
         return bool(value) and all(isinstance(each, GoldWord) for each in value)
     return isinstance(value, os.PathLike | Mapping)
-
-
-def read_group_labels(sources: Mapping[Any, Any]) -> dict[str, tuple[GoldWord, ...]]:
-    """Read the labels of every group, by name ascending; `read_labels` describes the sources."""
-    from mws_hf.corpus.groups import check_group_name  # here, because gold needs no counts
-
-    found = {}
-    for name in sorted(map(check_group_name, sources)):
-        try:
-            found[name] = read_labels(sources[name])
-        except MwSError as error:
-            raise MwSError(f"group {name!r}: {error}") from error
-    return found
 
 
 def labels_of_groups(

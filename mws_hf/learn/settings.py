@@ -272,7 +272,7 @@ class Settings(Described):
             "Words cut by hand to learn from, better 20 or more: a file of word<TAB>mor ph eme s, alternatives after a "
             "comma, or another format that `mws evaluate` reads; of several groups a file each.",
             "none",
-            'Also a dict, or pairs; by group ``{"fin": "fin.tsv"}``. See `corpus.segmentations.read_labels`.',
+            'Also a dict, or pairs; by group ``{"fin": "fin.tsv"}``. See `corpus.segmentations.read_all_labels`.',
             criterion=CONTEXTUAL,
             metavar="[GROUP=]FILE",
             shown="none; repeat for more",
@@ -382,13 +382,18 @@ class Settings(Described):
             if isinstance(given, str) or not all(isinstance(each, str) for each in given):
                 raise MwSError(f"{name}={given!r}: give a list of strings")
             lists[name] = tuple(given)
+        labels = self.labels
+        if isinstance(labels, Mapping | str) or labels != ():
+            from mws_hf.corpus.segmentations import read_all_labels
+
+            labels = read_all_labels(labels)
         alphabet, pattern = ("characters", GPT4_PATTERN) if self.is_classic else (DEFAULT_ALPHABET, DEFAULT_PATTERN)
         return lists | {
             "alphabet": alphabet if self.alphabet is None else alphabets.check_alphabet_kind(self.alphabet),
             "weights": check_weights(self.weights),
             "special_tokens": check_special_tokens(self.special_tokens),
             "initial_alphabet": characters_of(self.initial_alphabet),
-            "labels": _read_labels(self.labels),
+            "labels": labels,
             "pattern": with_digits(pattern if self.pattern is None else self.pattern, self.digits),
             "normalization": check_normalization(self.normalization),
         }
@@ -429,15 +434,6 @@ class Settings(Described):
         """Return the share of compositions: as asked for, or usual; the published learner makes none."""
         usual = 0.0 if self.is_classic else DEFAULT_COMPOSITION if n_groups == 1 else COMPOSITION_OF_GROUPS
         return usual if self.composition is None else self.composition
-
-
-def _read_labels(given: Any) -> Any:
-    """Read labels, of one list or by group; what was read stays as it is."""
-    if not isinstance(given, Mapping | str) and given == ():
-        return ()
-    from mws_hf.corpus.segmentations import is_by_group, read_group_labels, read_labels
-
-    return read_group_labels(given) if is_by_group(given) else read_labels(given)
 
 
 SETTINGS = descriptions_of(Settings)

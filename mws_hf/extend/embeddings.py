@@ -7,6 +7,7 @@ rows, in all tensors by vocabulary the same. Models on disk: `extend.checkpoint`
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import json
 import logging
@@ -20,7 +21,7 @@ from tokenizers import Tokenizer
 from mws_hf.errors import MwSError, SettingError
 from mws_hf.extend.base import IdMap
 from mws_hf.extend.spelling import Spelling, raw_bytes
-from mws_hf.tokenizer.ids import Role, Successor, renumber_model
+from mws_hf.tokenizer.ids import SIZES, Role, Successor, renumber_model
 from mws_hf.tokenizer.layout import IDS_FILE
 from mws_hf.tokenizer.rows import Table, Tensor, usable_tables, vocabulary_tables
 
@@ -83,24 +84,40 @@ def transplant(
             by vocabulary that cannot follow.
     """
     check_init(init)
-    tensors, settings = model.state_dict(), json.loads(model.config.to_json_string(use_diff=False))
+    changed = copy.deepcopy(model)  # with all that was made of it: frozen, tied, added parameters
+    tensors, settings = changed.state_dict(keep_vars=True), json.loads(model.config.to_json_string(use_diff=False))
     shapes = {name: Tensor(str(tensor.dtype), tuple(tensor.shape)) for name, tensor in tensors.items()}
     tables = vocabulary_tables(shapes, settings)
     rows = usable_tables(tables, settings, type(model).__name__)
     mixtures, report = mix_rows(old_tokenizer, new_tokenizer, init, rows, pad_to_multiple)
-    made = {table.name: new_table(tensors[table.name], table, mixtures) for table in tables}
-    tokenizers = old_tokenizer, new_tokenizer
-    fit_settings(settings, type(model.config).__name__, *tokenizers, len(mixtures))
-    config = type(model.config).from_dict(settings)
-    config._attn_implementation = model.config._attn_implementation
-    changed = type(model)(config).to(model.device)
-    changed.load_state_dict({name: made.get(name, tensor).clone() for name, tensor in tensors.items()}, assign=True)
-    changed.tie_weights()
-    if (generation := getattr(model, "generation_config", None)) is not None:
-        settings = json.loads(generation.to_json_string(use_diff=False))
-        fit_settings(settings, type(generation).__name__, *tokenizers)
-        changed.generation_config = type(generation).from_dict(settings)
-    return changed.train(model.training), report
+    by_vocabulary = {id(tensors[table.name]): (tensors[table.name], table) for table in tables}  # tied ones once
+    for tensor, table in by_vocabulary.values():
+        tensor.data = new_table(tensor.detach(), table, mixtures)
+    follow = _successors(old_tokenizer, new_tokenizer)
+    for module in changed.modules():
+        own = any(id(tensor) in by_vocabulary for tensor in (*module._parameters.values(), *module._buffers.values()))
+        for name in (*SIZES, *(("num_embeddings", "out_features") if own else ())):
+            if vars(module).get(name) == rows:
+                setattr(module, name, len(mixtures))
+        if own and getattr(module, "padding_idx", None) is not None:
+            module.padding_idx = follow(module.padding_idx)
+    for config, size in ((changed.config, len(mixtures)), (getattr(changed, "generation_config", None), None)):
+        if config is not None:
+            before, after = (json.loads(config.to_json_string(use_diff=False)) for _ in range(2))
+            fit_settings(after, type(config).__name__, old_tokenizer, new_tokenizer, size)
+            _take_over(config, before, after)
+    return changed, report
+
+
+def _take_over(config: Any, before: dict[str, Any], after: dict[str, Any]) -> None:
+    """Set the fields of a config, and of those within it, that differ after a change of its dictionary."""
+    for name, value in after.items():
+        if value != before[name]:
+            part = getattr(config, name)
+            if hasattr(part, "to_dict"):
+                _take_over(part, before[name], value)
+            else:
+                setattr(config, name, value)
 
 
 def fit_settings(

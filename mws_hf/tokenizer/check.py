@@ -16,7 +16,7 @@ import regex
 from tokenizers import Tokenizer
 
 from mws_hf.atomic import staged
-from mws_hf.errors import MwSError, brief
+from mws_hf.errors import MissingTokenizerError, MwSError, brief
 from mws_hf.text.alphabets import Alphabet
 from mws_hf.text.pattern import named
 from mws_hf.text.sample_texts import sample_texts
@@ -88,6 +88,8 @@ class _Look:
 
     @cached_property
     def opened(self) -> Opened:
+        if not self.directory.is_dir():
+            raise MissingTokenizerError(f"{self.directory}: no such directory; give one written by save_pretrained")
         if not (self.directory / TOKENIZER_FILE).is_file():
             refuse_empty(str(self.directory), self.directory)
         return open_tokenizer(self.directory)

@@ -113,13 +113,16 @@ def sentence_piece(file: Path) -> Tokenizer:
 def tokenizer_of(model: bytes, *, dummy_prefix: bool | None = None) -> Tokenizer:
     """Rewrite a SentencePiece model as a tokenizer with the same ids.
 
-    `dummy_prefix`: whether a text gets the mark ``▁`` in front; None: as the model says. One thing differs: a space
-    before a control or user-defined symbol is lost, as in transformers' own converters.
+    `dummy_prefix`: whether a text gets the mark ``▁`` in front; None: as the model says. Two things differ, as in
+    transformers' own converters: a space before a control or user-defined symbol is lost, and a unigram model takes
+    a text that is spelt like a byte piece, such as ``<0xD0>``, for that piece.
     """
     fields = list(_fields(model))
-    trainer, normalizer = (dict(_fields(dict(fields)[number])) for number in (2, 3))  # specs in ModelProto
     pieces = [_piece(message) for number, message in fields if number == 1]
-    unknown = next(i for i, piece in enumerate(pieces) if piece.type == _UNKNOWN)
+    unknown = next((i for i, piece in enumerate(pieces) if piece.type == _UNKNOWN), None)
+    if unknown is None:
+        raise ValueError("it holds no pieces, or none for the unknown")
+    trainer, normalizer = (dict(_fields(dict(fields).get(number, b""))) for number in (2, 3))  # specs in ModelProto
     byte_fallback = any(piece.type == _BYTE for piece in pieces)
     form = trainer.get(3, _UNIGRAM)
     if form == _UNIGRAM:

@@ -316,7 +316,7 @@ def _of_directory(place: Path, name: str, by_class: bool) -> Opened:
             return Opened(name, place, open_file(file))
         read_spec(file)  # whatever class reads it
     elif not config.is_file() and not (place / MODEL_FILE).is_file():
-        found = sorted(place.glob("*.model"))
+        found = [path for path in sorted(place.glob("*.model")) if path.name != "tiktoken.model"]
         if len(found) == 1:
             return _of_any_file(found[0], name)
         refuse_empty(name, place)

@@ -210,6 +210,14 @@ def test_explanations_are_in_text(text):
     assert "".join(piece for each in in_bytes for piece in each.pieces) == text
 
 
+@pytest.mark.parametrize("kind", ["characters", "bytes"])
+@pytest.mark.parametrize("text", ["<0xD0>", "<0x41>", "a<0xD0><0x9F>漢"])
+def test_a_word_spelt_like_byte_tokens_is_explained_by_its_letters(text, kind):
+    (found,) = trace(small_fast(r"\S+|\s+", alphabet=kind).backend_tokenizer, text)
+    assert found.text == text and found.pieces[-2:] == tuple(text[-2:])
+    assert "".join(found.pieces) == text and len(found.pieces) == len(found.tokens) - 2 * ("漢" in text)
+
+
 def test_words_are_segmented_and_measured_alike_by_every_class():
     words = ["перечитать", "漢字", "a漢b", "п'ять", "😀😀", "и\u0306"]
     expected = segment_words(small_fast(), words)

@@ -305,3 +305,11 @@ def test_beside_a_model_of_every_type_ids_are_equal_or_check_says_what_happens(b
             differing.append(kind)
             assert ("error", "replaced") in {(each.level, each.trap) for each in check(tmp_path).findings}, kind
     assert len(unread) < 10 and (by_stock_class or not differing)
+
+
+@pytest.mark.parametrize("name", ["absent", "a.json"])
+def test_what_is_no_directory_is_not_called_an_empty_one(name, tmp_path):
+    (tmp_path / "a.json").write_text("{}")
+    for look in (check, repair):
+        with pytest.raises(MwSError, match=f"{name}: no such directory"):
+            look(tmp_path / name)

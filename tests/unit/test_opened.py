@@ -76,6 +76,21 @@ def test_a_file_of_another_program_is_named_with_a_way_that_helps(name: str, con
             open_tokenizer(place)
 
 
+def test_a_sentencepiece_model_is_found_beside_ranks_of_tiktoken(tmp_path: Path):
+    (tmp_path / "tiktoken.model").write_text("IQ== 5\nIg== 6\n")
+    with pytest.raises(MwSError, match=r"tiktoken\.model is of another program.*convert_slow_tokenizer"):
+        open_tokenizer(tmp_path)
+    (tmp_path / "spiece.model").write_bytes(sentence_piece("unigram"))
+    assert open_tokenizer(tmp_path).cut(["unlock"]) == open_tokenizer(tmp_path / "spiece.model").cut(["unlock"])
+
+
+@pytest.mark.parametrize(("content", "reason"), [(b"", "holds no pieces"), (b"\x0a\x03\x0a\x01a", "for the unknown")])
+def test_a_sentencepiece_model_without_pieces_is_refused_with_the_reason(content: bytes, reason: str, tmp_path: Path):
+    (tmp_path / "spiece.model").write_bytes(content)
+    with pytest.raises(MwSError, match=f"spiece.model: not a SentencePiece model.*{reason}"):
+        open_tokenizer(tmp_path)
+
+
 @pytest.mark.parametrize("name", ["tokenizer.json", "tokenizer.model", "tokenizer_config.json"])
 def test_a_pointer_of_git_lfs_is_no_tokenizer(name: str, tmp_path: Path):
     small_fast().save_pretrained(tmp_path / "whole")

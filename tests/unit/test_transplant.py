@@ -149,6 +149,39 @@ def test_rows_follow_the_map_and_padding_its_rule_in_files_as_in_memory(
     assert all(torch.equal(one, other) for one, other in zip(changed.parameters(), twin.parameters(), strict=True))
 
 
+class WithHead(LlamaForCausalLM):
+    """A class of a user's own, whose instances a config alone does not make."""
+
+    def __init__(self, config, width):
+        super().__init__(config)
+        self.more = torch.nn.Linear(config.hidden_size, width)
+
+
+def test_a_model_in_memory_keeps_what_was_made_of_it(folder):
+    model = WithHead(LlamaConfig(vocab_size=N_OLD, tie_word_embeddings=True, pad_token_id=N_OLD - 1, **SIZES), 3)
+    model.lm_head.weight = torch.nn.Parameter(2 * model.lm_head.weight.detach())  # no longer tied
+    model.model.layers[0].requires_grad_(False)
+    model.get_input_embeddings().requires_grad_(False)
+    model.register_parameter("scale", torch.nn.Parameter(torch.ones(2)))
+    model.eval().gradient_checkpointing_enable()
+    old, new = (AutoTokenizer.from_pretrained(folder / name) for name in ("base", "larger"))
+    torch.manual_seed(3)
+    expected = torch.rand(1)
+    torch.manual_seed(3)
+    changed, _ = transplant(model, old, new)
+    assert torch.equal(torch.rand(1), expected)  # nothing was drawn
+    given, found = (dict(each.named_parameters()) for each in (model, changed))
+    assert {name: each.requires_grad for name, each in found.items()} == {
+        name: each.requires_grad for name, each in given.items()
+    }
+    assert torch.equal(found["lm_head.weight"][:N_OLD], given["lm_head.weight"])
+    assert torch.equal(found["model.embed_tokens.weight"][:N_OLD], given["model.embed_tokens.weight"])
+    assert changed.is_gradient_checkpointing and not changed.training
+    sizes = changed.config.vocab_size, changed.vocab_size, changed.lm_head.out_features, changed.model.config.vocab_size
+    assert set(sizes) == {len(new)} == {changed.get_input_embeddings().num_embeddings}
+    assert len(given["lm_head.weight"]) == model.config.vocab_size == N_OLD
+
+
 def _bits(tensor):
     return tensor.contiguous().view(torch.uint8)
 

@@ -13,7 +13,6 @@ from tokenizers import AddedToken
 from mws_hf import MwSError, MwSTrainer, encode_corpus
 from mws_hf.compare import compare, rivals
 from mws_hf.corpus.counting import count_documents, count_files
-from mws_hf.corpus.word_list import read_word_list
 from tests.in_process import mws
 from tests.short_text import TEXT
 
@@ -190,27 +189,11 @@ def test_threads_are_a_number_of_one_at_least(workers: Any, tmp_path: Path):
         count_files(tmp_path / "text.txt", memory_cap="1G")
 
 
-@pytest.mark.parametrize("line", ["кот 3", "      3 кот", "кот   12"])
-def test_a_word_list_with_spaces_for_tabs_is_refused_by_line(line: str, tmp_path: Path):
-    path = tmp_path / "words.txt"
-    path.write_text(f"пёс\t2\n{line}\n", encoding="utf-8")
-    with pytest.raises(MwSError, match=r"words\.txt:2: .*word<TAB>count"):
-        read_word_list(path)
-
-
-def test_words_without_counts_stay_words(tmp_path: Path):
-    path = tmp_path / "words.txt"
-    path.write_text("кот\nкое-кто\n42\n", encoding="utf-8")
-    assert dict(read_word_list(path).items()) == {" кот": 1, " кое": 1, "-кто": 1, " ": 1, "42": 1}
-
-
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
         (["train", "CORPUS", "--output", "CORPUS/below"], "CORPUS"),
         (["train", "CORPUS", "--output", "/proc/nowhere"], "/proc"),
-        (["train", "CORPUS", "--workers", "0", "--output", "OUT"], "--workers"),
-        (["train", "CORPUS", "--max-token-length", "0", "--output", "OUT"], "--max-token-length 0"),
         (["train", "CORPUS", "--hidden-boundary-price", "nan", "--output", "OUT"], "--hidden-boundary-price nan"),
         (
             ["train", "CORPUS", "--criterion", "classic", "--hidden-boundary-price", ".3", "--output", "OUT"],

@@ -293,6 +293,18 @@ class TestWordList:
         expected = {" кот": 6, " кое": 2, "-кто": 2, " дом": 1, " один": 1}
         assert dict(read_word_list(path).items()) == expected
 
+    def test_words_without_counts_stay_words(self, tmp_path):
+        path = tmp_path / "words.txt"
+        path.write_text("кот\nкое-кто\n42\n", encoding="utf-8")
+        assert dict(read_word_list(path).items()) == {" кот": 1, " кое": 1, "-кто": 1, " ": 1, "42": 1}
+
+    @pytest.mark.parametrize("line", ["кот 3", "      3 кот", "кот   12"])
+    def test_spaces_for_tabs_are_refused_by_line(self, tmp_path, line):
+        path = tmp_path / "list.tsv"
+        path.write_text(f"дом\t1\n{line}\n", encoding="utf-8")
+        with pytest.raises(MwSError, match="list.tsv:2: .*word<TAB>count"):
+            read_word_list(path)
+
     @pytest.mark.parametrize("line", ["кот\tx", "кот\t0", "кот\t-3", "кот\t", "кот\t1\t2", "кот\t1.5"])
     def test_bad_count_names_the_line(self, tmp_path, line):
         path = tmp_path / "list.tsv"

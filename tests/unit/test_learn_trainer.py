@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from itertools import accumulate, pairwise, product
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from mws_hf.learn.words import CodePoints
 from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, WORD_PATTERN
 from mws_hf.tokenizer.merging import merge, ranked
 from tests.paths import DATA
-from tests.short_text import ENDINGS, PREFIXES, STEMS, TEXT
+from tests.short_text import TEXT
 from tests.small_corpus import small_counts
 
 FORMS = (DATA / "russian_forms.txt").read_text(encoding="utf-8").split()
@@ -254,20 +254,6 @@ def test_min_frequency_holds_for_compositions_by_counts():
         assert report.n_compositions > 3
         found.append(frequencies(dict(small_counts().items()), report.merges, types=False)[report.n_morphs :])
     assert min(found[0]) < 40 <= min(found[1]), found
-
-
-def test_contextual_cuts_where_the_paradigm_does():
-    tokenizer = quiet(vocab_size=460, composition=0).train_from_iterator([TEXT])
-    before_endings, stems_cut, words = 0, 0, list(product(PREFIXES, STEMS, ENDINGS))
-    for prefix, stem, ending in words:
-        tokens = [tokenizer.decode(number) for number in tokenizer(f" {prefix}{stem}{ending}")["input_ids"]]
-        assert tokens[0] != " "
-        cuts = set(accumulate(map(len, tokens)))
-        begin = 1 + len(prefix)
-        before_endings += begin + len(stem) in cuts
-        stems_cut += any(begin < cut < begin + len(stem) for cut in cuts)
-    assert before_endings > 0.99 * len(words)  # plain frequency: .95
-    assert stems_cut < 0.02 * len(words)  # plain frequency: .04; single characters: 1
 
 
 def test_longest_token_and_special_names_are_kept_out():

@@ -41,18 +41,6 @@ def ids(tokenizer: Tokenizer, text: str) -> list[int]:
     return tokenizer.encode(text, add_special_tokens=False).ids
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_something_is_kept_and_something_goes(kind):
-    """Or the property above would say little."""
-    smaller = trimmed(kind)
-    base = Tokenizer.from_str(json.dumps(smaller.base.spec))
-    assert sum(smaller.dropped.values()) > 20 and smaller.kept["used"] >= 20
-    lost = [None in [smaller.ids[number] for number in ids(base, text)] for text in ENGLISH[:4]]
-    assert any(lost) and not all(
-        None in [smaller.ids[n] for n in ids(base, word)] for word in ("self", "def", "return")
-    )
-
-
 def test_the_parts_of_an_entry_are_those_that_stock_bpe_makes_it_of():
     """The oracle: without the other merges of the same entries, all is cut as before."""
     base = base_of("tiktoken")

@@ -6,8 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -51,25 +49,10 @@ def test_names_of_repositories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 @pytest.mark.parametrize("name", ["mistyped", "/mistyped/directory", "./mistyped", "a/b/c"])
 def test_a_mistyped_directory_is_said_at_once(name: str, tmp_path: Path):
-    asked: list[str] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_HEAD(self) -> None:
-            asked.append(self.path)
-            self.send_error(404)
-
-        do_GET = do_HEAD
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    done = load(name, f"http://127.0.0.1:{server.server_port}", tmp_path)
-    server.shutdown()
-    server.server_close()
+    with running_hub() as hub:
+        done = load(name, hub.address, tmp_path)
     lines = done.stdout.splitlines()
-    assert asked == [] and len(lines) == 3 and all("no such directory" in line for line in lines), done
+    assert hub.requests == [] and len(lines) == 3 and all("no such directory" in line for line in lines), done
 
 
 def test_a_hub_that_does_not_answer_costs_one_line(tmp_path: Path):

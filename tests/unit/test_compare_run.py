@@ -1,4 +1,4 @@
-"""The whole comparison on a toy language: tables, the picture, what is not trained again, the command line."""
+"""What is compared, and a comparison of a toy language: tables, the picture, what is not trained again, the command."""
 
 import importlib.metadata
 import importlib.util
@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 import mws_hf
-from mws_hf.compare import compare, parse_systems
+from mws_hf.compare import DEFAULT_SYSTEMS, compare, parse_systems
 from mws_hf.compare.results import summary
 from mws_hf.compare.rivals import RIVALS
-from mws_hf.compare.run import MWS_SYSTEMS, TrainedSystems, plan
+from mws_hf.compare.run import MWS_SYSTEMS, TrainedSystems, default_systems, plan
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.segmentations import read_gold
 from mws_hf.errors import MwSError
@@ -29,6 +29,38 @@ SYSTEMS = (
     "mws,mws-morphs,mws-classic,bpe-character:types,bpe-byte:text,wordpiece:types,unigram:types,characters,words:text"
 )
 SIZES = [360, 420]
+
+
+def test_systems():
+    with pytest.raises(MwSError, match="choose from mws"):
+        parse_systems(["bpee"])
+    with pytest.raises(MwSError, match="types"):
+        parse_systems(["bpe:words"])
+
+
+def test_defaults_cover_every_criterion_of_both_sides():
+    names = {spec.name for spec in parse_systems(DEFAULT_SYSTEMS)}
+    assert set(MWS_SYSTEMS) <= names
+    variants = {"bpe-low-line", "morfessor-frequent", "morph-bpe", "sentencepiece-unigram-identity"}
+    assert set(RIVALS) - names == variants
+
+
+def test_missing_libraries_leave_the_defaults_with_a_warning(monkeypatch, caplog):
+    real = importlib.util.find_spec
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "morfessor" else real(name))
+    assert "morfessor" not in {spec.name for spec in default_systems(100)}
+    assert "morfessor" in caplog.text and "pip install" in caplog.text
+    assert {spec.installed for spec in parse_systems(["morfessor,morfessor-frequent,morph-bpe"])} == {False}
+
+
+def test_morfessor_is_named_where_the_words_are_many(caplog):
+    assert "morfessor" not in {spec.name for spec in default_systems(30_001)}
+    assert "morfessor is left out" in caplog.text and "30,000" in caplog.text
+
+
+def test_plan_trains_unsized_systems_once():
+    titles = [spec.title for spec in plan(parse_systems(["mws,morfessor"]), [500, 600])]
+    assert titles == ["mws-500", "mws-600", "morfessor.types"]
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +150,7 @@ def test_second_run_trains_nothing_and_agrees(compared, gold):
 KILLED = """
 import sys
 from mws_hf.compare.rivals import RIVALS
-from mws_hf.compare import compare, parse_systems
+from mws_hf.compare import DEFAULT_SYSTEMS, compare, parse_systems
 from tests.small_corpus import small_counts
 systems = parse_systems(["bpe-character:types"])
 compare(small_counts(), [sys.argv[1]], range(300, 360), sys.argv[2], systems=systems, picture=False)

@@ -114,31 +114,6 @@ def test_output_does_not_depend_on_workers(backend, corpus_file, tmp_path):
     assert len(one) > 6
 
 
-def test_a_killed_run_goes_on_where_it_stopped(backend, corpus_file, tmp_path):
-    options = {"separator": EOS, "shard_size": 500, "workers": 2}
-    encode_corpus(backend, corpus_file, tmp_path / "whole", **options)
-
-    def dying(source):
-        for number, line in enumerate(source):
-            if number == 300:
-                raise KeyboardInterrupt
-            yield line
-
-    with pytest.raises(KeyboardInterrupt):
-        encode_corpus(backend, dying(LINES), tmp_path / "out", **options)
-    done = json.loads((tmp_path / "out" / "corpus.json").read_text())["shards"]
-    assert done
-    with pytest.raises(MwSError, match="interrupted"):
-        EncodedCorpus.open(tmp_path / "out")
-    stamp = (tmp_path / "out" / "shard-00000.arrow").stat().st_mtime_ns
-    corpus = encode_corpus(backend, iter(LINES), tmp_path / "out", **options)
-    assert rows(corpus) == rows(EncodedCorpus.open(tmp_path / "whole"))
-    assert (tmp_path / "out" / "shard-00000.arrow").stat().st_mtime_ns == stamp
-    before = directory_bytes(tmp_path / "out")
-    encode_corpus(backend, iter(LINES), tmp_path / "out", **options)  # finished: nothing to do
-    assert directory_bytes(tmp_path / "out") == before
-
-
 def test_documents_are_files(backend, tmp_path):
     texts = ["раз\nдва\n", "", "три"]
     for number, text in enumerate(texts):
@@ -161,10 +136,6 @@ def test_user_errors_say_what_and_where(backend, tmp_path):
     bad.write_text("аб\n", encoding="utf-8")
     with pytest.raises(MwSError, match="no end-of-sequence"):
         encode_corpus(backend, bad, tmp_path / "3")
-    with pytest.raises(MwSError, match="no documents"):
-        encode_corpus(backend, iter([]), tmp_path / "4", separator=EOS)
-    with pytest.raises(MwSError, match="'line' or a 'file'"):
-        encode_corpus(backend, bad, tmp_path / "5", separator=EOS, document="page")
     with pytest.raises(MwSError, match="no encoded corpus"):
         EncodedCorpus.open(tmp_path)
     (tmp_path / "6").mkdir()

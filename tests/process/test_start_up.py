@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from mws_hf.commands.app import COMMANDS, parser_of
-from mws_hf.learn.settings import DEFAULT_COMPOSITION, DEFAULT_HIDDEN_BOUNDARY_PRICE
 from tests.in_process import mws
 from tests.short_text import TEXT
 
@@ -52,10 +51,6 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"], *([name, "--help"] for name in COMMANDS)])
 def test_version_and_help_load_no_library(arguments: list[str]):
     assert loaded("from mws_hf.commands.entry import main; main()", *arguments) == []
-
-
-def test_importing_the_entry_loads_no_library():
-    assert loaded("import mws_hf.commands.entry") == []
 
 
 def test_training_segmenting_and_encoding_never_load_transformers(corpus: Path, tmp_path: Path):
@@ -113,22 +108,11 @@ def test_the_list_of_commands_names_each_one():
         assert f"  {name} " in listed and line in listed
 
 
-def test_a_mistyped_command_is_told_from_the_right_one():
-    done = mws("trian")
-    assert done.returncode == 2 and "'train'" in done.stderr
-
-
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_option_with_a_value_shows_its_default(name: str):
     for option in parser_of(name)._actions:
         if option.option_strings and option.nargs != 0 and not option.required:
             assert "[default: " in (option.help or ""), option.option_strings
-
-
-def test_defaults_written_by_hand_are_the_library_s():
-    written = mws("train", "--help").stdout
-    assert f"[default: {DEFAULT_COMPOSITION};" in " ".join(written.split())
-    assert f"[default: {DEFAULT_HIDDEN_BOUNDARY_PRICE};" in " ".join(written.split())
 
 
 def test_help_says_tab_where_a_tab_is_meant():
@@ -150,15 +134,6 @@ def test_one_is_singular(tmp_path: Path):
     )
     assert "1 frequent stem or word (compositions)" in done.stdout, done.stderr
     assert "from 1 different word in" in done.stdout
-
-
-def test_hidden_boundary_price_reaches_the_learner(corpus: Path, tmp_path: Path):
-    tables = []
-    for cost in ("0", "1", "50"):
-        directory = tmp_path / cost
-        mws("train", corpus, "--vocab-size", 600, "--hidden-boundary-price", cost, "--output", directory, "--quiet")
-        tables.append((directory / "tokenizer.json").read_bytes())
-    assert tables[0] != tables[1] or tables[1] != tables[2]
 
 
 def test_terms_of_a_pair_are_aligned_and_explained(corpus: Path):

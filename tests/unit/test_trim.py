@@ -17,24 +17,18 @@ from mws_hf.corpus.counting import count_documents
 from mws_hf.extend.base import Base, open_base, read_ids
 from mws_hf.extend.changes import measure_use
 from mws_hf.extend.extension import extend
-from mws_hf.extend.trim import Trimming, count_uses, last_merges, trim
+from mws_hf.extend.trim import count_uses, last_merges, trim
 from tests.examples import examples
 from tests.in_process import mws
 from tests.small_bases import BASES, ENGLISH, SPECIAL, every_split, llama3_like, russian, save, turkish
 from tests.small_tokenizers import ADVERSARIAL
 
-KINDS = [*BASES, "tiktoken"]
 CODE = [ENGLISH[1], ENGLISH[3]]
 
 
 @cache
 def base_of(kind: str) -> Base:
     return Base.of(every_split() if kind == "tiktoken" else BASES[kind]())
-
-
-@cache
-def trimmed(kind: str, **options) -> Trimming:
-    return trim(base_of(kind), CODE, **(options or {"min_count": 1}))
 
 
 def ids(tokenizer: Tokenizer, text: str) -> list[int]:

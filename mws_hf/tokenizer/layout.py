@@ -79,8 +79,12 @@ def patterns(*of: Of) -> tuple[str, ...]:
     return tuple(entry.name for entry in LAYOUT if not of or entry.of in of)
 
 
-FETCHED = (*patterns(*(of for of in Of if of is not Of.WEIGHTS)), "*.model", "*.py")
-"""What is fetched of a repository on the Hub, also models of SentencePiece, and code to be copied with its config."""
+FETCHED = (
+    *patterns(*(of for of in Of if of is not Of.WEIGHTS)),
+    *("*.model", "*.py", "*vocab*.json", "byte_maps.json", "emoji.json", "normalizer.json", "word_*.json", "dict.txt"),
+)
+"""What is fetched of a repository on the Hub: also models of SentencePiece, code to be copied with its config, and
+files that single classes of transformers read (FSMT, Marian, RoCBert, Whisper, ...)."""
 
 STALE = tuple(entry.name for entry in LAYOUT if entry.stale)
 """What contradicts a new tokenizer.json and goes in each save unless it is written anew."""

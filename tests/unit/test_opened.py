@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import time
+from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
 
@@ -16,7 +18,7 @@ from mws_hf.errors import MissingTokenizerError, MwSError
 from mws_hf.evaluate import score_text
 from mws_hf.text.sample_texts import NATURAL
 from mws_hf.tokenizer.backend import base_vocab, build_backend
-from mws_hf.tokenizer.layout import CARD_FILE, LAYOUT, STALE, Of, files, is_of, patterns
+from mws_hf.tokenizer.layout import CARD_FILE, FETCHED, LAYOUT, STALE, Of, files, is_of, patterns
 from mws_hf.tokenizer.opened import open_tokenizer
 from tests.in_process import mws
 from tests.processes import mws as mws_process
@@ -74,6 +76,20 @@ def test_a_file_of_another_program_is_named_with_a_way_that_helps(name: str, con
     for place in (tmp_path, tmp_path / name):
         with pytest.raises(MwSError, match=f"{name} is of another program.*convert_slow_tokenizer"):
             open_tokenizer(place)
+
+
+def test_every_file_that_a_class_of_transformers_reads_is_fetched_from_the_hub():
+    auto = pytest.importorskip("transformers.models.auto.tokenization_auto")
+    listed = [
+        name for each in auto.TOKENIZER_MAPPING_NAMES.values() for name in (each if type(each) is tuple else [each])
+    ]
+    read: dict[object, str] = {}
+    for name in filter(None, listed):
+        with contextlib.suppress(ImportError):  # a class whose library is absent
+            known = getattr(auto.tokenizer_class_from_name(name), "vocab_files_names", None) or {}
+            read |= {file: name for file in known.values() if isinstance(file, str)}
+    assert "vocab.txt" in read and len(read) > 10
+    assert [file for file in read if not any(fnmatch(str(file), pattern) for pattern in FETCHED)] == []
 
 
 def test_a_sentencepiece_model_is_found_beside_ranks_of_tiktoken(tmp_path: Path):

@@ -125,7 +125,9 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         else:
             if "vocab" not in tables:
                 refuse_empty(kwargs.get("name_or_path"))
-            backend = build_backend(tables.pop("vocab", None) or base_vocab(), tables.pop("merges", ()), **tables)
+            backend = build_backend(
+                tables.pop("vocab", None) or base_vocab(), tables.pop("merges", None) or (), **tables
+            )
         if kwargs.get("add_bos_token") or kwargs.get("add_eos_token"):  # what they mean differs by version
             named: dict[str, Any] = {"bos_token": bos_token, "eos_token": eos_token}
             named |= {key: kwargs[key] for key in ("add_bos_token", "add_eos_token") if key in kwargs}

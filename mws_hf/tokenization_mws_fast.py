@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
@@ -118,7 +118,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
     def __init__(
         self,
         vocab: dict[str, int] | None = None,
-        merges: Sequence[tuple[str, str]] = (),
+        merges: Iterable[tuple[str, str]] | None = None,
         unk_token: str | None = None,
         bos_token: str | None = None,
         eos_token: str | None = None,
@@ -131,7 +131,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         if kwargs.get("tokenizer_object") is None and kwargs.get("tokenizer_file") is None:
             if vocab is None:
                 refuse_empty(kwargs.get("name_or_path"))
-            kwargs["tokenizer_object"] = build_backend(vocab or base_vocab(), merges, **options)
+            kwargs["tokenizer_object"] = build_backend(vocab or base_vocab(), merges or (), **options)
         self._copies, self.home = WorkingCopies(), home_of(kwargs.get("tokenizer_file"))
         super().__init__(
             unk_token=unk_token,

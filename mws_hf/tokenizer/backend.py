@@ -170,7 +170,7 @@ def alphabet_of(vocab: Mapping[str, int]) -> Alphabet:
 
 def build_backend(
     vocab: Mapping[str, int],
-    merges: Sequence[tuple[str, str]],
+    merges: Iterable[tuple[str, str]],
     pattern: str = DEFAULT_PATTERN,
     normalization: str | None = None,
     special_tokens: Sequence[str] = (),
@@ -195,6 +195,11 @@ def build_backend(
     >>> tokenizer.decode(tokenizer.encode("но он я").ids)
     'но он я'
     """
+    if not isinstance(vocab, Mapping):
+        raise MwSError(f"vocabulary: a {type(vocab).__name__}, not a dict of token -> id; read a file by json.load")
+    if isinstance(merges, str | bytes | Mapping) or not isinstance(merges, Iterable):
+        raise MwSError(f"merges: a {type(merges).__name__}, not a list of pairs; read a file by json.load")
+    merges = list(merges)  # a generator is read once
     in_bytes, pattern = alphabet_of(vocab) == "bytes", literal_pattern(pattern)
     check_merges(merges, "bytes" if in_bytes else "characters")
     check_vocab(vocab, merges)

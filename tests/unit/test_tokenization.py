@@ -587,3 +587,18 @@ def test_a_template_asked_for_at_loading_is_the_same_in_both_classes_and_is_save
     assert slow("the перечитать")["input_ids"] == fast("the перечитать")["input_ids"]
     slow.save_pretrained(tmp_path / "second")
     assert MwSTokenizerFast.from_pretrained(tmp_path / "second")("the")["input_ids"] == fast("the")["input_ids"]
+
+
+@pytest.mark.parametrize("make", [MwSTokenizer, MwSTokenizerFast])
+def test_tables_in_other_containers_are_read_or_refused(make):
+    merges = [("п", "о"), (" ", "по")]
+    vocab = base_vocab((), " оп", merges)
+    for held in (iter(merges), zip(*zip(*merges, strict=True), strict=True), [list(pair) for pair in merges]):
+        assert make(vocab=vocab, merges=held).tokenize(" попо") == [" по", "по"]
+    assert make(vocab=vocab, merges=None).tokenize("по") == ["п", "о"]
+    for wrong in ("merges.json", {"merges": merges}, 7):
+        with pytest.raises(MwSError, match="merges: a .*not a list of pairs"):
+            make(vocab=vocab, merges=wrong)
+    for wrong in ("vocabulary.json", list(vocab), 7):
+        with pytest.raises(MwSError, match="vocabulary: a .*not a dict of token -> id"):
+            make(vocab=wrong, merges=merges)

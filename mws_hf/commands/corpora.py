@@ -26,7 +26,12 @@ def count_command(
     digits: options.Digits = None,
     normalization: options.Normalization = None,
     memory_cap: Annotated[
-        int, Option(metavar="BYTES", read=parse_bytes, help="Spill to disk above this many bytes [default: 2G].")
+        int,
+        Option(
+            metavar="BYTES",
+            read=parse_bytes,
+            help="Spill to disk above this many bytes [default: 2G]; the words written are in memory in any case.",
+        ),
     ] = 2 << 30,
     min_count: Annotated[int, Option(least=1, help="Leave out rarer words, once everything is added up.")] = 1,
     writing: Writing,

@@ -128,7 +128,10 @@ def parse_composition(text: str) -> float | Literal["fill"]:
     >>> parse_composition("0.5"), parse_composition("fill")
     (0.5, 'fill')
     """
-    return "fill" if text == "fill" else float(text)
+    try:
+        return "fill" if text == "fill" else float(text)
+    except ValueError:
+        raise MwSError(f"{text!r}: give a share from 0 to 1, or 'fill'") from None
 
 
 def setting(name: str) -> Any:

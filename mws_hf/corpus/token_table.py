@@ -248,7 +248,7 @@ def summed(parts: Iterable[Columns]) -> Columns:
 
 
 def merge_tables(tables: Sequence[TokenTable]) -> tuple[pa.LargeStringArray, Longs]:
-    """Return the distinct strings of all tables and the sums of their counts; the tables are changed, of no use later.
+    """Return the distinct strings of all tables and the sums of their counts; the tables are emptied.
 
     Half of the tables are added to the other half, side by side, until one is left. A table may outgrow its bound here,
     but is never spilled, which would lose its entries.
@@ -257,13 +257,16 @@ def merge_tables(tables: Sequence[TokenTable]) -> tuple[pa.LargeStringArray, Lon
     def add(table: TokenTable, other: TokenTable) -> None:
         table._spill = None
         words, counts = other.entries()
+        other.clear()  # its slots are free before the other table grows
         table.count_words(*flat_utf8(words), counts)
 
     while half := len(tables) // 2:
         with ThreadPoolExecutor(half, thread_name_prefix="mws-merge") as pool:
             list(pool.map(add, tables[:half], tables[half : 2 * half]))
         tables = [*tables[:half], *tables[2 * half :]]
-    return tables[0].entries()
+    found = tables[0].entries()
+    tables[0].clear()
+    return found
 
 
 class Shards:

@@ -69,6 +69,7 @@ def test_sizes_are_written_as_people_do(text: Path, tmp_path: Path):
         (["--workers", 0], "must be 1 or more"),
         (["--workers", "all"], "a whole number"),
         (["--granularity", "fine"], "a number"),
+        (["--composition", "half"], "--composition: 'half': give a share from 0 to 1, or 'fill'"),
     ],
 )
 def test_errors_name_options_as_they_are_typed(text: Path, tmp_path: Path, options: list[object], says: str):

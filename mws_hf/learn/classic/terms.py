@@ -61,11 +61,15 @@ def _taken(working: WorkingCorpus, pairs: Sequence[tuple[str, str]], settings: S
     unigrams = np.zeros(len(lengths), np.int64)
     count_tokens(text, values, lengths, unigrams)
     ids = {token: number for number, token in enumerate(tokens)}
+    weights, widths = working.corpus.weights, np.diff(working.corpus.starts)
+    n_words, n_characters = int(weights[widths > 0].sum()), int((weights * widths).sum())
     for product, pair in enumerate(pairs, start=len(tokens)):
         left, right = ids[pair[0]], ids[pair[1]]
-        before = int(unigrams[left]), int(unigrams[right]), int(unigrams.sum())
+        u_l, u_r, n_tokens = int(unigrams[left]), int(unigrams[right]), int(unigrams.sum())
         b, merged = merge_and_count(text, values, lengths, left, right, product)
-        found.append(_row(working.corpus, pair, before, int(b), settings))
+        sizes = max(1, len(pair[0].lstrip())), len(pair[1])
+        counts = Counts(u_l, u_r, int(b), *sizes, n_tokens, n_tokens - n_words, n_characters)
+        found.append(_row(pair, counts, settings))
         np.subtract.at(unigrams, [left, right], merged)
         unigrams[product] = merged
         ids["".join(pair)] = product
@@ -95,24 +99,12 @@ def merge_and_count(tok: Array, val: Array, length: Array, left: int, right: int
     return b, merged
 
 
-def _row(corpus: SymbolCorpus, pair: tuple[str, str], before: tuple[int, int, int], b: int, settings: Settings) -> Row:
-    """Work the terms out from the tokens like the left part, those like the right part, and all tokens."""
-    widths = np.diff(corpus.starts)
-    u_l, u_r, n_tokens = before
-    counts = Counts(
-        u_l=u_l,
-        u_r=u_r,
-        b=b,
-        left_size=max(1, len(pair[0].lstrip())),
-        right_size=len(pair[1]),
-        n_tokens=n_tokens,
-        n_pairs=n_tokens - int(corpus.weights[widths > 0].sum()),
-        n_characters=int((corpus.weights * widths).sum()),
-    )
+def _row(pair: tuple[str, str], counts: Counts, settings: Settings) -> Row:
+    """Work the terms out from the counts."""
     size = counts.left_size + counts.right_size
     limits = settings.max_merge_len, settings.max_len_delta
-    possible = n_tokens > 0 and is_candidate(size, n_tokens, counts.n_characters, *limits)
+    possible = counts.n_tokens > 0 and is_candidate(size, counts.n_tokens, counts.n_characters, *limits)
     rules = settings.len_norm_factor, settings.log_base
-    found = terms_of(counts, *rules)._asdict() if b > 0 else dict.fromkeys(Terms._fields)
-    last = {"candidate": possible, "coefficient": coefficient(counts, settings) if b > 0 else 0.0}
+    found = terms_of(counts, *rules)._asdict() if counts.b > 0 else dict.fromkeys(Terms._fields)
+    last = {"candidate": possible, "coefficient": coefficient(counts, settings) if counts.b > 0 else 0.0}
     return {"left": pair[0], "right": pair[1], **counts._asdict(), **found, **last}

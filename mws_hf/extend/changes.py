@@ -13,7 +13,7 @@ from tokenizers import Tokenizer
 
 from mws_hf.evaluate.running_text import WORD, score_text
 from mws_hf.extend.base import Base
-from mws_hf.extend.extension import Extension, whole_words
+from mws_hf.extend.extension import Extension, words_among
 from mws_hf.extend.trim import Trimming, count_uses
 from mws_hf.kernels.arrays import Longs
 from mws_hf.text.pattern import compiled
@@ -82,7 +82,7 @@ def extension_figures(
         **{f"{name}_merges": number for name, number in extension.learned.found.items()},
         "word_types": extension.learned.n_types,
         "retired_tokens": retired.tokens,
-        "retired_words": whole_words(extension.base, retired.tokens),
+        "retired_words": words_among(extension.base, retired.tokens),
         "dropped_merges": [list(pair) for pair in retired.dropped],
         "texts": {name: asdict(change) for name, change in texts.items()},
     }

@@ -162,11 +162,11 @@ def extend(
     return append_tokens(base, learned, retire(base, learned, count_uses(base, replace)))
 
 
-def whole_words(base: Base, tokens: Iterable[str]) -> list[str]:
+def words_among(base: Base, tokens: Iterable[str]) -> list[str]:
     """List the text of the tokens that stand for a space and two letters or more.
 
     >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
-    >>> whole_words(open_base(build_backend(base_vocab([], " ab"), [])), [" ab", "ab", " a", " b1"])
+    >>> words_among(open_base(build_backend(base_vocab([], " ab"), [])), [" ab", "ab", " a", " b1"])
     [' ab']
     """
     texts = map(base.read, tokens)
@@ -203,7 +203,7 @@ def retire(base: Base, learned: LearnedTokens, uses: Longs) -> Retirement:
     made = last_merges(base).keys() - base.added - set(BYTE_TOKENS) - {part for pair in learned.merges for part in pair}
     remaining = prune(base, uses, base.vocab.keys() - made, len(base.vocab) - len(learned.tokens), 1)
     gone = {token: base.vocab[token] for token in sorted(base.vocab.keys() - remaining, key=base.vocab.__getitem__)}
-    if words := whole_words(base, gone):
+    if words := words_among(base, gone):
         _logger.warning(
             "%d of %d tokens retired are whole words that the texts given do not use, such as %s; where a language is "
             "to stay as it is, give more text of it",

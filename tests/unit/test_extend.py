@@ -16,7 +16,7 @@ from mws_hf.corpus.counts import WordCounts
 from mws_hf.evaluate.segment import segment_words
 from mws_hf.extend.base import Base, open_base
 from mws_hf.extend.changes import extension_figures, measure_change
-from mws_hf.extend.extension import Extension, Retirement, append_tokens, extend, whole_words
+from mws_hf.extend.extension import Extension, Retirement, append_tokens, extend, words_among
 from mws_hf.extend.new_tokens import (
     ExtensionSettings,
     LearnedTokens,
@@ -393,6 +393,6 @@ def test_whole_words_that_are_retired_are_told_of(caplog):
     words = {word: 20 for line in russian() for word in line.split()}
     with caplog.at_level(logging.WARNING):
         extension = extend(gpt2_like(), words, 20, replace=russian())
-    retired = whole_words(extension.base, extension.retired.tokens)
+    retired = words_among(extension.base, extension.retired.tokens)
     assert retired and f"{len(retired)} of 20 tokens retired are whole words" in caplog.text
     assert repr(retired[-1]) in caplog.text and extension_figures(extension, {})["retired_words"] == retired

@@ -8,14 +8,17 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from mws_hf.errors import MwSError
-from mws_hf.kernels.arrays import Array
-from mws_hf.kernels.jit import njit
+from mws_hf.kernels.containers import find_pair
 from mws_hf.learn.classic.coefficient import PUBLISHED, Counts, Terms, coefficient, is_candidate, terms_of
 from mws_hf.learn.classic.learner import count_tokens, learn_classic
-from mws_hf.learn.engine.pairs import INSIDE
+from mws_hf.learn.engine.pairs import merge_pair
+from mws_hf.learn.engine.tables import make_room, open_table
 from mws_hf.learn.engine.working_corpus import WorkingCorpus
 from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import NO_LIMIT, MergeLimits, SymbolCorpus
+
+_ALL = 1, NO_LIMIT, NO_LIMIT
+"""Bounds of the pair table: none, for any pair may be asked for."""
 
 Row: TypeAlias = dict[str, Any]
 """A pair with its `Counts`, its `Terms` (None where it never occurs), and what they come to.
@@ -55,48 +58,26 @@ def explain_merges(
 
 def _taken(working: WorkingCorpus, pairs: Sequence[tuple[str, str]], settings: Settings) -> list[Row]:
     """Merge pairs one after another, which changes the corpus, and explain each as it stands before its merge."""
-    tokens, text, found = working.tokens, working.text, []
-    values = working.cell_values(None)
-    lengths = np.array([*map(len, tokens), *(len(left + right) for left, right in pairs)], np.int32)
-    unigrams = np.zeros(len(lengths), np.int64)
-    count_tokens(text, values, lengths, unigrams)
-    ids = {token: number for number, token in enumerate(tokens)}
+    values, ids = working.cell_values(None), {token: number for number, token in enumerate(working.tokens)}
+    table, found = open_table(working.text, values, working.tokens, _ALL), []
+    unigrams = np.zeros(len(ids) + len(pairs), np.int64)
+    count_tokens(working.text, values, table.length, unigrams)
     weights, widths = working.corpus.weights, np.diff(working.corpus.starts)
     n_words, n_characters = int(weights[widths > 0].sum()), int((weights * widths).sum())
-    for product, pair in enumerate(pairs, start=len(tokens)):
+    for product, pair in enumerate(pairs, start=len(ids)):
         left, right = ids[pair[0]], ids[pair[1]]
         u_l, u_r, n_tokens = int(unigrams[left]), int(unigrams[right]), int(unigrams.sum())
-        b, merged = merge_and_count(text, values, lengths, left, right, product)
+        row = int(find_pair(table.keys, table.ids, left, right))
+        b = int(table.pairs["value"][row]) if row >= 0 else 0
         sizes = max(1, len(pair[0].lstrip())), len(pair[1])
-        counts = Counts(u_l, u_r, int(b), *sizes, n_tokens, n_tokens - n_words, n_characters)
+        counts = Counts(u_l, u_r, b, *sizes, n_tokens, n_tokens - n_words, n_characters)
         found.append(_row(pair, counts, settings))
-        np.subtract.at(unigrams, [left, right], merged)
-        unigrams[product] = merged
-        ids["".join(pair)] = product
+        if b > 0:
+            table = make_room(table, row)
+            unigrams[product] = merge_pair(table, row, _ALL)
+            np.subtract.at(unigrams, [left, right], unigrams[product])
+            ids["".join(pair)] = product
     return found
-
-
-@njit
-def merge_and_count(tok: Array, val: Array, length: Array, left: int, right: int, product: int) -> tuple[int, int]:
-    """Merge a pair in all words, left to right; returns the weight of its places, which may overlap, and of merges."""
-    b = merged = 0
-    at, joined = 0, False  # whether the token at `at` is the right part of a merge already
-    token = np.int64(tok[0])
-    while at < len(tok) - 1:
-        after = at + 1 if token < 0 else at + length[token]
-        following = np.int64(tok[after])
-        here = token == left and following == right
-        if here:
-            b += val[at]
-        joined = here and not joined
-        if joined:
-            merged += val[at]
-            last = after + length[right] - 1
-            for cell in range(at + 1, last):
-                tok[cell] = INSIDE
-            tok[at] = tok[last] = product
-        at, token = after, following
-    return b, merged
 
 
 def _row(pair: tuple[str, str], counts: Counts, settings: Settings) -> Row:

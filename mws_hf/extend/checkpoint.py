@@ -1,6 +1,6 @@
 """Give a model on disk another tokenizer: shards are streamed, so that only its embeddings are ever in memory.
 
-Tensors that stay are copied in pieces from file to file; for the format see `mws_hf.tokenizer.rows`.
+Tensors that stay are copied in pieces from file to file; for the format see `mws_hf.tokenizer.model_tables`.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from mws_hf.extend.base import read_ids, write_json
 from mws_hf.extend.embeddings import TransplantReport, check_init, fit_settings, mix_rows, new_table
 from mws_hf.tokenizer.file import load_json, load_settings
 from mws_hf.tokenizer.layout import IDS_FILE, INDEX, MODEL_FILE, Of, files, is_of, patterns
-from mws_hf.tokenizer.opened import open_tokenizer
-from mws_hf.tokenizer.places import snapshot, tokenizer_folder
-from mws_hf.tokenizer.rows import (
+from mws_hf.tokenizer.model_tables import (
     read_tensor_header,
     shard_of_tensors,
     stored_tensors,
     usable_tables,
     vocabulary_tables,
 )
+from mws_hf.tokenizer.opened import open_tokenizer
+from mws_hf.tokenizer.places import snapshot, tokenizer_folder
 
 _PIECE = 16 << 20
 _OF_OLD = (Of.TOKENIZER, Of.SETTINGS, Of.FOREIGN, Of.RECORD, Of.CHANGE, Of.MODEL, Of.WEIGHTS)

@@ -23,7 +23,7 @@ from mws_hf.extend.base import IdMap
 from mws_hf.extend.spelling import Spelling, raw_bytes
 from mws_hf.tokenizer.ids import SIZES, Role, Successor, renumber_model
 from mws_hf.tokenizer.layout import IDS_FILE
-from mws_hf.tokenizer.rows import Table, Tensor, usable_tables, vocabulary_tables
+from mws_hf.tokenizer.model_tables import Table, Tensor, usable_tables, vocabulary_tables
 
 Mixture: TypeAlias = tuple[list[int], list[float]]
 """Old ids and their weights, which add up to 1; without ids, the mean of all old rows."""

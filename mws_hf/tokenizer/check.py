@@ -45,8 +45,8 @@ from mws_hf.tokenizer.layout import (
     Of,
     files,
 )
+from mws_hf.tokenizer.model_tables import per_layer_rows, stored_tensors, vocabulary_tables
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
-from mws_hf.tokenizer.rows import per_layer_rows, stored_tensors, vocabulary_tables
 from mws_hf.tokenizer.spec import Spec, has_leading_space, parts_of, split_of, without_limits
 from mws_hf.tokenizer.training_record import rare_entries_said, read_record
 

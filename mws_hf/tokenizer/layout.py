@@ -1,4 +1,4 @@
-"""The files of a directory: whose they are, who writes them, and whether a new tokenizer makes them stale.
+"""The files of a directory: what they belong to, and which of them a new tokenizer makes stale.
 
 Saving, refusing, copying and checking read this one list. A name may be a glob, relative to the directory.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum
 from pathlib import Path
-from typing import NamedTuple
 
 
 class Of(Enum):
@@ -24,19 +23,6 @@ class Of(Enum):
     WEIGHTS = "the weights of the model"
 
 
-class Entry(NamedTuple):
-    """A file's name or glob, what it belongs to, who writes it.
-
-    `stale`: AutoTokenizer reads it beside or before a new tokenizer.json, so that each save removes it. The other
-    foreign files may be a user's own: they go only where a tokenizer is replaced as a whole.
-    """
-
-    name: str
-    of: Of
-    by: str
-    stale: bool = False
-
-
 TOKENIZER_FILE, CONFIG_FILE, CARD_FILE = "tokenizer.json", "tokenizer_config.json", "README.md"
 RECORD_FILE, EVIDENCE_FILE = "mws_training.json", "mws_evidence.pq"  # the Hub warns of .parquet beside a model
 IDS_FILE, RETIRED_FILE, TRIM_FILE = "ids.json", "retired.json", "trim.json"
@@ -45,38 +31,39 @@ INDEX, SINGLE = "model.safetensors.index.json", "model.safetensors"
 STOCK_FILE, ADDED_FILE = "stock_tokenizer.py", "added_tokens.json"
 NOTEBOOK_FILES = ("vocabulary.json", "merges.json")
 
-_OF_PROGRAMS = (
-    *("tiktoken.model", "*.tiktoken", "tokenizer*.model", "tokenizer.model.v*", "spiece.model", "sentencepiece*.model"),
-    *("spm.model", "spm_char.model", "*.spm", "prophetnet.tokenizer", "entity_vocab.json"),
-    *("vocab.bpe", "encoder.json", "bpe.codes", "vocab.model"),
+LAYOUT = {
+    Of.TOKENIZER: (TOKENIZER_FILE,),
+    Of.SETTINGS: (
+        *(CONFIG_FILE, "special_tokens_map.json", "chat_template.jinja", "additional_chat_templates/*.jinja"),
+        *("chat_template.json", STOCK_FILE),
+    ),
+    Of.FOREIGN: (
+        *(ADDED_FILE, "vocab.json", "vocab.txt", "merges.txt"),  # of transformers 4
+        *NOTEBOOK_FILES,
+        *("*tekken*.json", "tiktoken.model", "*.tiktoken", "tokenizer*.model", "tokenizer.model.v*", "spiece.model"),
+        *("sentencepiece*.model", "spm.model", "spm_char.model", "*.spm", "prophetnet.tokenizer", "entity_vocab.json"),
+        *("vocab.bpe", "encoder.json", "bpe.codes", "vocab.model"),
+    ),
+    Of.RECORD: (RECORD_FILE, EVIDENCE_FILE),
+    Of.CHANGE: (IDS_FILE, RETIRED_FILE, TRIM_FILE),
+    Of.CARD: (CARD_FILE,),
+    Of.MODEL: (MODEL_FILE, "generation_config.json"),
+    Of.WEIGHTS: (
+        *(INDEX, SINGLE, "*.safetensors", "*.safetensors.index.json", "*.bin", "*.bin.index.json", "*.pt", "*.pth"),
+        *("*.h5", "*.msgpack", "*.gguf", "*.onnx"),
+    ),
+}
+STALE = (
+    *(TOKENIZER_FILE, CONFIG_FILE, "special_tokens_map.json", "chat_template.jinja"),
+    *("additional_chat_templates/*.jinja", STOCK_FILE, ADDED_FILE, "*tekken*.json"),
 )
-LAYOUT = (
-    Entry(TOKENIZER_FILE, Of.TOKENIZER, "all", stale=True),
-    Entry(CONFIG_FILE, Of.SETTINGS, "all", stale=True),
-    Entry("special_tokens_map.json", Of.SETTINGS, "transformers 4", stale=True),
-    Entry("chat_template.jinja", Of.SETTINGS, "transformers", stale=True),
-    Entry("additional_chat_templates/*.jinja", Of.SETTINGS, "transformers", stale=True),
-    Entry("chat_template.json", Of.SETTINGS, "processors of transformers"),
-    Entry(STOCK_FILE, Of.SETTINGS, "mws_hf", stale=True),
-    Entry(ADDED_FILE, Of.FOREIGN, "transformers 4", stale=True),
-    Entry("*tekken*.json", Of.FOREIGN, "mistral-common", stale=True),
-    *(Entry(name, Of.FOREIGN, "its program") for name in _OF_PROGRAMS),
-    *(Entry(name, Of.FOREIGN, "transformers 4") for name in ("vocab.json", "vocab.txt", "merges.txt")),
-    *(Entry(name, Of.FOREIGN, "a notebook") for name in NOTEBOOK_FILES),
-    *(Entry(name, Of.RECORD, "mws_hf") for name in (RECORD_FILE, EVIDENCE_FILE)),
-    *(Entry(name, Of.CHANGE, "mws extend, mws trim") for name in (IDS_FILE, RETIRED_FILE, TRIM_FILE)),
-    Entry(CARD_FILE, Of.CARD, "mws_hf, or a person"),
-    *(Entry(name, Of.MODEL, "transformers") for name in (MODEL_FILE, "generation_config.json")),
-    *(Entry(name, Of.WEIGHTS, "transformers") for name in (INDEX, SINGLE)),
-    *(Entry(f"*.{end}", Of.WEIGHTS, "transformers") for end in ("safetensors", "safetensors.index.json", "bin")),
-    *(Entry(f"*.{end}", Of.WEIGHTS, "other programs") for end in ("bin.index.json", "pt", "pth", "h5", "msgpack")),
-    *(Entry(f"*.{end}", Of.WEIGHTS, "other programs") for end in ("gguf", "onnx")),
-)
+"""What AutoTokenizer reads beside or before a new tokenizer.json: it goes in each save unless it is written anew. The
+other foreign files may be a user's own: they go only where a tokenizer is replaced as a whole."""
 
 
 def patterns(*of: Of) -> tuple[str, ...]:
     """List the names and globs of files that belong to some things; of all files without arguments."""
-    return tuple(entry.name for entry in LAYOUT if not of or entry.of in of)
+    return tuple(name for each in of or Of for name in LAYOUT[each])
 
 
 FETCHED = (
@@ -85,9 +72,6 @@ FETCHED = (
 )
 """What is fetched of a repository on the Hub: also models of SentencePiece, code to be copied with its config, and
 files that single classes of transformers read (FSMT, Marian, RoCBert, Whisper, ...)."""
-
-STALE = tuple(entry.name for entry in LAYOUT if entry.stale)
-"""What contradicts a new tokenizer.json and goes in each save unless it is written anew."""
 
 
 def is_of(name: str | Path, *of: Of) -> bool:

@@ -14,7 +14,11 @@ from typing import Any
 from mws_hf.errors import MissingTokenizerError, MwSError, brief
 from mws_hf.tokenizer.layout import FETCHED, TOKENIZER_FILE, Of, patterns
 
-_REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
+_REPOSITORY = re.compile(
+    r"[A-Za-z0-9][\w.-]*/[\w.-]+|(albert-|bert-|camembert-|ctrl|distil(bert-|gpt2|roberta-)|gpt2|openai-gpt|roberta-|t5-"
+    r"|transfo-xl-|xlm-roberta-|xlnet-)[\w-]*"
+)
+"""``user/repo``, or as old repositories without a user begin: any other mistyped directory is never asked for there."""
 _PATIENCE = 5.0
 """Seconds that the Hub has for its first answer; transformers itself tries six times for each of its files."""
 
@@ -26,17 +30,6 @@ _PLACES = [Path(__file__).parents[up] / "model_cards" for up in (1, 2)]
 BESIDE = next((folder for folder in _PLACES if folder.is_dir()), _PLACES[0])
 """The folders of these tokenizers: inside the package where a wheel was installed, or in the checkout."""
 
-_BERT = "bert-base-cased bert-base-uncased bert-base-chinese bert-base-german-cased bert-base-multilingual-cased"
-_NAMELESS = frozenset(
-    f"{_BERT} bert-base-multilingual-uncased bert-large-cased bert-large-uncased albert-base-v1 albert-base-v2 "
-    "albert-large-v2 albert-xlarge-v2 albert-xxlarge-v2 camembert-base ctrl distilbert-base-cased "
-    "distilbert-base-uncased distilbert-base-multilingual-cased distilbert-base-german-cased distilgpt2 "
-    "distilroberta-base gpt2 gpt2-medium gpt2-large gpt2-xl openai-gpt roberta-base roberta-large t5-small t5-base "
-    "t5-large t5-3b t5-11b transfo-xl-wt103 xlm-roberta-base xlm-roberta-large xlnet-base-cased "
-    "xlnet-large-cased".split()
-)
-"""Repositories without a user's name; the Hub makes no new ones, so a mistyped directory is never asked for there."""
-
 
 def is_repository(name: str) -> bool:
     """Return whether a name is one of the Hub: ``user/repo``, or an old one such as ``gpt2``, and no local folder.
@@ -44,7 +37,7 @@ def is_repository(name: str) -> bool:
     >>> is_repository("user/repo"), is_repository("gpt2"), is_repository("my-tokenizer"), is_repository("a/b/c")
     (True, True, False, False)
     """
-    return (name in _NAMELESS or _REPOSITORY.fullmatch(name) is not None) and not Path(name).exists()
+    return _REPOSITORY.fullmatch(name) is not None and not Path(name).exists()
 
 
 @cache

@@ -50,7 +50,7 @@ from mws_hf.extend.trim import trim
 from mws_hf.text.alphabets import BYTE_CHARACTERS
 from mws_hf.tokenizer.check import check
 from mws_hf.tokenizer.ids import SIZES as IDS_SIZES
-from mws_hf.tokenizer.rows import shard_of_tensors
+from mws_hf.tokenizer.model_tables import shard_of_tensors
 from tests.in_process import mws
 from tests.small_bases import ENGLISH, SPECIAL, llama3_like, russian, save, turkish
 from tests.small_language import sentences, small_run, tokenizer_dir, train_steps, write_corpus

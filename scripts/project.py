@@ -36,7 +36,7 @@ PROCESSOR = {
 PLATFORM = "manylinux_2_17_x86_64"
 COMPILE = """
 import json, os
-from mws_hf.kernels.cache import PROCESSOR_FILE, SHIPPED
+from mws_hf.kernels.jit import PROCESSOR_FILE, SHIPPED
 os.environ["NUMBA_CACHE_DIR"] = str(SHIPPED)
 from mws_hf.commands.warmup import warm_up
 from numba.core.registry import cpu_target

@@ -22,7 +22,7 @@ def collide(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     def start() -> None:
         for name in ("working_corpus", "tables"):
             monkeypatch.setattr(
-                f"mws_hf.learn.engine.{name}.hashes_and_powers",
+                f"mws_hf.learn.{name}.hashes_and_powers",
                 lambda strings: np.tile(np.array([0, 1]), (len(strings), 1)),
             )
 

@@ -13,7 +13,7 @@ from mws_hf.corpus.blocks import LITTLE, arrow_block, padded
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.encode.encoder import BlockEncoder
-from mws_hf.kernels.arrays import Longs
+from mws_hf.kernels import Longs
 from mws_hf.kernels.threads import part_edges, side_by_side
 from mws_hf.learn.evidence.forms import find_words
 from mws_hf.learn.group_evidence import MAX_LISTS_AT_ONCE

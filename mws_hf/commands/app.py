@@ -76,7 +76,7 @@ def app(arguments: Sequence[str]) -> None:
 def _run(name: str, arguments: Sequence[str]) -> None:
     given = vars(parser_of(name).parse_intermixed_args(list(arguments)))
     if given.get("quiet"):  # the note on compiling kernels stays away too
-        logging.getLogger("mws_hf.kernels.cache.notices").setLevel(logging.ERROR)
+        logging.getLogger("mws_hf.kernels.jit.notices").setLevel(logging.ERROR)
     if signal.getsignal(signal.SIGINT) not in (signal.SIG_IGN, signal.SIG_DFL):
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if signal.getsignal(signal.SIGTERM) not in (signal.SIG_IGN, signal.SIG_DFL):

@@ -52,8 +52,7 @@ def compile_ahead() -> subprocess.Popen[bytes] | None:
 
     Nothing waits for the process: what it has not done in time, or could not do, is compiled where it is needed.
     """
-    from mws_hf.kernels.cache import SHIPPED, say_compiling
-    from mws_hf.kernels.jit import cache_directory
+    from mws_hf.kernels.jit import SHIPPED, cache_directory, say_compiling
     from mws_hf.kernels.threads import thread_count
 
     if not sys.executable or thread_count() == 1 or SHIPPED.exists():
@@ -118,7 +117,7 @@ def _learn_much(folder: Path) -> None:
 
 
 def _learn_classic(_folder: Path) -> None:
-    from mws_hf.learn.classic.terms import explain_merges
+    from mws_hf.learn.classic import explain_merges
     from mws_hf.learn.words import SymbolCorpus
 
     counts = mws_hf.count_documents([TEXT], pattern=GPT4_PATTERN)

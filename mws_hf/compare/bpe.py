@@ -8,7 +8,7 @@ marks.
 
 Textbook programs recount all adjacent pairs after each merge and take the best; among equals the one that occurs
 earliest in the words as they are cut now. `PairLearner` merges as they do, but counts only the words again that hold
-the merged pair. `mws_hf.learn.engine` breaks ties by token ids: other merges.
+the merged pair. `mws_hf.learn.working_corpus` breaks ties by token ids: other merges.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from mws_hf.compare.bpe import PairLearner, likelihood
 from mws_hf.compare.feed import UNKNOWN, Task, numbered, rewritten, tokenizer_like, train_on_counts
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
-from mws_hf.kernels.arrays import Longs, Mask
+from mws_hf.kernels import Longs, Mask
 
 PREFIX = "##"
 RESERVED = ("[PAD]", UNKNOWN, "[START]", "[END]")

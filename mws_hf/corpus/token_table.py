@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from mws_hf.corpus.columns import Columns, flat_utf8
 from mws_hf.errors import MwSError
-from mws_hf.kernels.arrays import Bits, Bytes, Longs
+from mws_hf.kernels import Bits, Bytes, Longs
 from mws_hf.kernels.containers import (
     KEY_BYTES,
     LONG,

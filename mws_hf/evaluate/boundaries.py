@@ -15,7 +15,7 @@ import numpy as np
 
 from mws_hf.corpus.segmentations import GoldWord, Morphs
 from mws_hf.errors import MwSError
-from mws_hf.kernels.arrays import Doubles, Longs, Mask
+from mws_hf.kernels import Doubles, Longs, Mask
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.boundaries import WordTable, f1, macro_scores, summarize
-from mws_hf.kernels.arrays import Doubles, Longs, Mask
+from mws_hf.kernels import Doubles, Longs, Mask
 
 
 @dataclass(frozen=True)

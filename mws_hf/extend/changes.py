@@ -15,7 +15,7 @@ from mws_hf.evaluate.running_text import WORD, score_text
 from mws_hf.extend.base import Base
 from mws_hf.extend.extension import Extension, words_among
 from mws_hf.extend.trim import Trimming, count_uses
-from mws_hf.kernels.arrays import Longs
+from mws_hf.kernels import Longs
 from mws_hf.text.pattern import compiled
 
 

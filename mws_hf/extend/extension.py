@@ -19,7 +19,7 @@ from mws_hf.errors import MwSError
 from mws_hf.extend.base import Base, IdMap, Rewritten, open_base
 from mws_hf.extend.new_tokens import ExtensionSettings, LearnedTokens, learn_tokens, pre_tokens, protect
 from mws_hf.extend.trim import count_uses, last_merges, prune
-from mws_hf.kernels.arrays import Longs
+from mws_hf.kernels import Longs
 from mws_hf.learn.setting_rules import Range, check_range
 from mws_hf.learn.vocabulary import merges_for
 from mws_hf.text.special import BYTE_TOKENS, check_order

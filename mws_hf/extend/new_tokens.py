@@ -31,10 +31,8 @@ from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
 from mws_hf.extend.base import Base
 from mws_hf.extend.spelling import cuts
-from mws_hf.kernels.arrays import Array, Doubles, Ints, Longs
+from mws_hf.kernels import Array, Doubles, Ints, Longs
 from mws_hf.learn.compositions import SCALE, check_fits, compose
-from mws_hf.learn.engine.pairs import INSIDE, SEPARATOR
-from mws_hf.learn.engine.working_corpus import WorkingCorpus, Worth
 from mws_hf.learn.evidence.forms import Forms, TypeCounts, collect_forms, with_lower_case
 from mws_hf.learn.evidence.posteriors import Evidence, collect_evidence
 from mws_hf.learn.morphs import (
@@ -45,9 +43,11 @@ from mws_hf.learn.morphs import (
     learn_morphs,
     penalty_schedule,
 )
+from mws_hf.learn.pairs import INSIDE, SEPARATOR
 from mws_hf.learn.setting_rules import COUNT, Range, Setting, check_names
 from mws_hf.learn.settings import DEFAULT_COMPOSITION, Settings
 from mws_hf.learn.words import CodePoints, LearnedMerges, MergeLimits, SymbolCorpus, count_points, utf8_sizes
+from mws_hf.learn.working_corpus import WorkingCorpus, Worth
 
 CHARACTER_SHARE = 2
 """At most 1 / CHARACTER_SHARE of the new tokens are characters."""
@@ -355,7 +355,7 @@ def _sums_by_word(values: Array, starts: Longs) -> Longs:
 
 
 def _to_cells(pieces: Longs, lengths: Longs, starts: Longs, owner: Longs) -> Ints:
-    """Lay tokens out in the cells of learn/engine/pairs.py."""
+    """Lay tokens out in the cells of learn/pairs.py."""
     text = np.full(int(starts[-1]) + len(starts), INSIDE, np.int32)
     text[starts + np.arange(len(starts))] = SEPARATOR
     sizes = lengths[pieces]

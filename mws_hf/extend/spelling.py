@@ -12,7 +12,7 @@ from itertools import islice
 import numpy as np
 from tokenizers import Tokenizer
 
-from mws_hf.kernels.arrays import Longs
+from mws_hf.kernels import Longs
 from mws_hf.tokenizer.spec import Spec, without_limits
 
 _BATCH = 1024

@@ -22,7 +22,7 @@ from tokenizers import Tokenizer
 from mws_hf.errors import MwSError, SettingError
 from mws_hf.extend.base import Base, IdMap, Rewritten, open_base
 from mws_hf.extend.spelling import count_ids
-from mws_hf.kernels.arrays import Longs
+from mws_hf.kernels import Longs
 from mws_hf.learn.setting_rules import Range, check_range
 from mws_hf.text.alphabets import BYTE_CHARACTERS
 from mws_hf.text.special import BYTE_TOKENS

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from mws_hf.kernels.arrays import Array, Doubles, Floats
+from mws_hf.kernels import Array, Doubles, Floats
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import in_parts
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mws_hf.kernels.arrays import Ints, Longs
+from mws_hf.kernels import Ints, Longs
 from mws_hf.kernels.instructions import load_word, prefetch
 from mws_hf.kernels.jit import njit
 

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from mws_hf.kernels.arrays import Array, Bytes
+from mws_hf.kernels import Array, Bytes
 from mws_hf.kernels.instructions import WINDOW, range_mask, trailing_zeros
 from mws_hf.kernels.jit import njit
 

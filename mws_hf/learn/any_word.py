@@ -20,8 +20,8 @@ from tokenizers import Tokenizer
 
 from mws_hf.corpus.columns import arrow_integers
 from mws_hf.errors import MwSError, brief
+from mws_hf.kernels import Doubles
 from mws_hf.kernels.arithmetic import sigmoid
-from mws_hf.kernels.arrays import Doubles
 from mws_hf.kernels.threads import side_by_side
 from mws_hf.learn.evidence.context_view import add_log_odds, fit_contexts
 from mws_hf.learn.evidence.contexts import CONTEXT_LENGTHS, collect_contexts, trie_view

@@ -20,9 +20,8 @@ from functools import partial
 import numpy as np
 
 from mws_hf.errors import MwSError
-from mws_hf.kernels.arrays import Doubles, Ints, Longs
+from mws_hf.kernels import Doubles, Ints, Longs
 from mws_hf.kernels.threads import give_back
-from mws_hf.learn.engine.working_corpus import WorkingCorpus, Worth
 from mws_hf.learn.evidence.forms import find_words
 from mws_hf.learn.evidence.posteriors import Evidence
 from mws_hf.learn.settings import DEFAULT_HIDDEN_BOUNDARY_PRICE
@@ -38,6 +37,7 @@ from mws_hf.learn.words import (
     in_alphabet,
     letters_weighed,
 )
+from mws_hf.learn.working_corpus import WorkingCorpus, Worth
 
 SCALE = 256
 """Units in which one occurrence is counted."""

@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.groups import UNNAMED, GroupedCounts, group_shares
-from mws_hf.kernels.arrays import Doubles, Ints, Longs
+from mws_hf.kernels import Doubles, Ints, Longs
 from mws_hf.kernels.threads import side_by_side
 from mws_hf.learn.evidence.forms import collect_types
 from mws_hf.learn.evidence.posteriors import CODE, Evidence, collect_evidence

@@ -25,9 +25,8 @@ from functools import partial
 
 import numpy as np
 
-from mws_hf.kernels.arrays import Doubles, Ints, Longs
+from mws_hf.kernels import Doubles, Ints, Longs
 from mws_hf.kernels.threads import give_back
-from mws_hf.learn.engine.working_corpus import WorkingCorpus, Worth
 from mws_hf.learn.evidence.forms import CharacterTable, Forms, fold, split_graphemes, with_lower_case
 from mws_hf.learn.evidence.posteriors import Evidence
 from mws_hf.learn.settings import DEFAULT_CROSSING_PENALTY
@@ -41,6 +40,7 @@ from mws_hf.learn.words import (
     in_alphabet,
     letters_weighed,
 )
+from mws_hf.learn.working_corpus import WorkingCorpus, Worth
 
 UNIT = 1 << 16
 """Worth of an occurrence that is surely inside a morph; posteriors are rounded to 1 / UNIT before any comparison."""

@@ -18,7 +18,7 @@ from mws_hf.corpus.counting import normalizer
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.groups import UNNAMED, GroupedCounts
 from mws_hf.errors import MwSError
-from mws_hf.kernels.arrays import Ints, Longs
+from mws_hf.kernels import Ints, Longs
 from mws_hf.kernels.threads import give_back
 from mws_hf.learn.compositions import SCALE, check_fits, learn_compositions, priced_boundaries, with_capitals
 from mws_hf.learn.evidence.forms import collect_forms
@@ -255,7 +255,7 @@ def _find_evidence(job: LearningJob, given: Evidence | None) -> Evidence | None:
 def _learn_morphs(job: LearningJob, words: CodePoints, evidence: Evidence | None) -> tuple[LearnedMerges, float | None]:
     """Learn the criterion's own merges; also returns the share of places that they leave cut, where it is known."""
     if job.settings.is_classic:
-        from mws_hf.learn.classic.learner import learn_classic
+        from mws_hf.learn.classic import learn_classic
 
         weights = None if job.settings.types else job.counts.counts
         corpus = SymbolCorpus.from_words(words, weights, job.alphabet)

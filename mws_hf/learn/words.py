@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from mws_hf.errors import MwSError
-from mws_hf.kernels.arrays import Array, Ints, Longs, Mask
+from mws_hf.kernels import Array, Ints, Longs, Mask
 from mws_hf.kernels.interning import find_slices, hash_slices, intern_slices
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import in_parts

@@ -19,7 +19,7 @@ from tokenizers import Regex, pre_tokenizers
 
 from mws_hf.atomic import atomic_path
 from mws_hf.errors import MwSError
-from mws_hf.kernels.arrays import Array, Bytes
+from mws_hf.kernels import Array, Bytes
 from mws_hf.kernels.jit import cache_directory
 from mws_hf.kernels.scanner import (
     APOSTROPHE,

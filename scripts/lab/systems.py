@@ -100,10 +100,9 @@ def labelled(
 
     All of the pool are in the word list each time, so that tokenizers differ by the labels alone.
     """
-    from mws_hf.learn.evidence.ensemble import calibrated_posteriors, mix_views
     from mws_hf.learn.evidence.forms import collect_forms, count_graphemes, split_graphemes
     from mws_hf.learn.evidence.labels import add_labelled, label_targets
-    from mws_hf.learn.evidence.posteriors import LONGEST_WORD, Evidence
+    from mws_hf.learn.evidence.posteriors import LONGEST_WORD, Evidence, calibrated_posteriors, mix_views
     from mws_hf.learn.settings import Settings
     from mws_hf.learn.words import CodePoints
 

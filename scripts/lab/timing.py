@@ -116,7 +116,7 @@ def mws_train(job: Job, options: tuple[str, ...] = ()) -> Run:
     """`mws train`, the command itself; imports done beforehand are those it makes while it works."""
     import mws_hf.commands.train
     import mws_hf.corpus.counting
-    import mws_hf.learn.classic.learner
+    import mws_hf.learn.classic
     import mws_hf.learn.compositions
     import mws_hf.learn.evidence.posteriors
     import mws_hf.trainer  # noqa: F401

@@ -17,7 +17,7 @@ import numpy as np
 from lm.plan import Run
 from mws_hf.atomic import write_text
 from mws_hf.errors import MwSError
-from mws_hf.kernels.arrays import Doubles, Longs
+from mws_hf.kernels import Doubles, Longs
 
 BY_DOCUMENT = ("nats", "n_bytes", "represented")
 

@@ -21,7 +21,7 @@ from lm.records import Finished, Records
 from lm.scoring import SEEN, UNSEEN
 from mws_hf.atomic import write_text
 from mws_hf.evaluate.evaluation import json_text
-from mws_hf.kernels.arrays import Doubles, Longs
+from mws_hf.kernels import Doubles, Longs
 from mws_hf.text.markdown import markdown_table
 
 RESAMPLES = 2000

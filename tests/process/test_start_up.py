@@ -29,16 +29,21 @@ SELDOM = tuple(
 """Modules of the package that a training of text has no use for."""
 
 
-def loaded(code: str, *arguments: object) -> list[str]:
-    """Which of these names a process has loaded after running `code`, which may end with SystemExit."""
-    names = (*HEAVY, *SELDOM)
-    script = (
-        "import atexit, sys\n"
-        f"atexit.register(lambda: print(*[m for m in {names} if m in sys.modules], file=sys.stderr, sep=','))\n{code}"
-    )
+MODULES_OF_A_TRAINING = 76
+"""Modules of the package that a training of text imports, at most."""
+
+
+def modules(code: str, *arguments: object) -> list[str]:
+    """The modules that a process has loaded after running `code`, which may end with SystemExit."""
+    script = f"import atexit, sys\natexit.register(lambda: print(*sys.modules, file=sys.stderr, sep=','))\n{code}"
     command = [sys.executable, "-c", script, *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=True)
-    return [name for name in done.stderr.strip().splitlines()[-1:] for name in name.split(",") if name]
+    return done.stderr.strip().splitlines()[-1].split(",")
+
+
+def loaded(code: str, *arguments: object) -> list[str]:
+    """Which of the modules above a process has loaded after running `code`."""
+    return [name for name in modules(code, *arguments) if name in (*HEAVY, *SELDOM)]
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +71,12 @@ def test_training_segmenting_and_encoding_never_load_transformers(corpus: Path, 
     again = ["encode", tmp_path / "t", corpus, "--output", tmp_path / "again", "--quiet"]
     assert "numba" not in loaded(run, *again)  # a little text is encoded without kernels
     assert {*loaded(run, "segment", tmp_path / "t", "читал")} - {*SELDOM} == {"tokenizers"}
+
+
+def test_a_training_imports_few_modules_of_the_package(corpus: Path, tmp_path: Path):
+    run = "from mws_hf.commands.entry import main; main()"
+    found = modules(run, "train", corpus, "--vocab-size", 500, "--output", tmp_path / "t", "--quiet")
+    assert len([name for name in found if name.split(".")[0] == "mws_hf"]) <= MODULES_OF_A_TRAINING
 
 
 COUNT = """

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from mws_hf.learn.engine.working_corpus import WorkingCorpus
 from mws_hf.learn.words import UNLIMITED, LearnedMerges, MergeLimits, SymbolCorpus
+from mws_hf.learn.working_corpus import WorkingCorpus
 
 Word = list[tuple[int, int]]
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from mws_hf.learn.evidence import context_view as regression
-from mws_hf.learn.evidence import contexts, ensemble, lexicon, short_lists
+from mws_hf.learn.evidence import contexts, lexicon, posteriors, short_lists
 from tests.twins import evidence as reference
 
 PREFIX, STEM, SUFFIX = range(3)
@@ -19,15 +19,15 @@ Weights = dict[str, list[float]]
 
 def boundary_probabilities(words: Sequence[str], granularity: float) -> dict[str, list[float]]:
     """Probability of a boundary after each letter but the last of every word."""
-    posteriors = list(lexicon_posteriors(words))
-    targets = np.mean(posteriors, axis=0)
-    lexicon = np.mean([np.log(p / (1 - p)) for p in np.clip(posteriors, 1e-3, 1 - 1e-3)], axis=0)
-    mixed = (1 - ensemble.CONTEXT_WEIGHT) * lexicon + ensemble.CONTEXT_WEIGHT * context_view(words, targets)
-    size = min(max(len(words), short_lists.SHORT_LIST), ensemble.FULL_LIST)
-    mixed += ensemble.VARIATION_WEIGHT * ensemble.FULL_LIST / size * variation(words)
+    cuts = list(lexicon_posteriors(words))
+    targets = np.mean(cuts, axis=0)
+    lexicon = np.mean([np.log(p / (1 - p)) for p in np.clip(cuts, 1e-3, 1 - 1e-3)], axis=0)
+    mixed = (1 - posteriors.CONTEXT_WEIGHT) * lexicon + posteriors.CONTEXT_WEIGHT * context_view(words, targets)
+    size = min(max(len(words), short_lists.SHORT_LIST), posteriors.FULL_LIST)
+    mixed += posteriors.VARIATION_WEIGHT * posteriors.FULL_LIST / size * variation(words)
     mixed = reranked(words, mixed, granularity)
     threshold = np.sort(mixed)[round((1 - granularity) * (len(mixed) - 1))]
-    j = iter((1 / (1 + np.exp(-ensemble.SHARPNESS / mixed.std() * (mixed - threshold)))).tolist())
+    j = iter((1 / (1 + np.exp(-posteriors.SHARPNESS / mixed.std() * (mixed - threshold)))).tolist())
     return {word: [next(j) for _ in word[1:]] for word in words}
 
 

@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 
 from mws_hf import MwSTrainer, WordCounts
 from mws_hf.kernels.threads import ThreadPool
-from mws_hf.learn.evidence import ensemble, lexicon, short_lists
+from mws_hf.learn.evidence import lexicon, posteriors, short_lists
 from mws_hf.learn.evidence.contexts import trie_view
-from mws_hf.learn.evidence.ensemble import boundary_posteriors, mix_views
 from mws_hf.learn.evidence.forms import collect_forms, collect_types, find_words, fold, inner_positions, split_graphemes
 from mws_hf.learn.evidence.lexicon import build_lattice
-from mws_hf.learn.evidence.posteriors import collect_evidence
+from mws_hf.learn.evidence.posteriors import boundary_posteriors, collect_evidence, mix_views
 from mws_hf.learn.evidence.short_lists import (
     LONGEST_ENDING,
     MOST_ENDINGS,
@@ -95,7 +94,7 @@ OTHERS = {
 @pytest.mark.parametrize(("granularity", "constants"), [(0.3, {}), (0.2, OTHERS)], ids=["defaults", "others"])
 def test_evidence_equals_the_readable_twin_from_end_to_end(granularity, constants, monkeypatch):
     for name, value in constants.items():
-        for module in (ensemble, lexicon, short_lists):
+        for module in (posteriors, lexicon, short_lists):
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, value)
     settings = Settings(granularity=granularity)

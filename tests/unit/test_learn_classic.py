@@ -12,12 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mws_hf.errors import MwSError
-from mws_hf.learn.classic.coefficient import Counts, coefficient, terms_of
-from mws_hf.learn.classic.learner import learn_classic
-from mws_hf.learn.classic.terms import explain_merges, explain_pair
-from mws_hf.learn.engine.working_corpus import WorkingCorpus
+from mws_hf.learn.classic import explain_merges, explain_pair, learn_classic
+from mws_hf.learn.coefficient import Counts, coefficient, terms_of
 from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import MergeLimits, SymbolCorpus
+from mws_hf.learn.working_corpus import WorkingCorpus
 from tests.examples import examples
 from tests.paths import DATA
 from tests.twins.classic import learn_classic_reference
@@ -144,7 +143,7 @@ def test_arrays_grow_without_changing_the_result(monkeypatch):
     corpus = SymbolCorpus.from_words(["".join(map(chr, word)) for word in letters.tolist()])
     expected = learn_classic(corpus, 5000)
     assert len(expected.merges) == 5000
-    monkeypatch.setattr("mws_hf.learn.engine.tables.SPARE", 2)
+    monkeypatch.setattr("mws_hf.learn.tables.SPARE", 2)
     assert learn_classic(corpus, 5000) == expected
 
 

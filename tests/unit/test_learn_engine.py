@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from mws_hf.errors import MwSError
-from mws_hf.learn.engine import tables
-from mws_hf.learn.engine.pairs import ARENA, PAIRS, merge_pair, tidy
-from mws_hf.learn.engine.working_corpus import WorkingCorpus
+from mws_hf.learn import tables
+from mws_hf.learn.pairs import ARENA, PAIRS, merge_pair, tidy
 from mws_hf.learn.words import NO_LIMIT, MergeLimits, SymbolCorpus
+from mws_hf.learn.working_corpus import WorkingCorpus
 from tests.examples import examples
 from tests.twins import engine as reference
 from tests.twins.engine import tokens_of

@@ -12,12 +12,12 @@ import pytest
 from mws_hf import MwSError
 from mws_hf.learn import compositions
 from mws_hf.learn.compositions import SCALE, composition_worth, learn_compositions
-from mws_hf.learn.engine.working_corpus import WorkingCorpus
 from mws_hf.learn.evidence.forms import TypeCounts, collect_forms, collect_types
 from mws_hf.learn.evidence.posteriors import collect_evidence
 from mws_hf.learn.morphs import MORPH_LIMITS, learn_contextual
 from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import SymbolCorpus
+from mws_hf.learn.working_corpus import WorkingCorpus
 from tests.agglutinative import boundary_f1, encoder, make_language
 
 

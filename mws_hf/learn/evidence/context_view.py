@@ -16,8 +16,8 @@ import math
 
 import numpy as np
 
+from mws_hf.kernels import Doubles, Floats, Ints, Longs, Mask
 from mws_hf.kernels.arithmetic import exp, log, moments
-from mws_hf.kernels.arrays import Doubles, Floats, Ints, Longs, Mask
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import ThreadPool, side_by_side, thread_count
 from mws_hf.learn.evidence.contexts import Contexts, View, read_contexts

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mws_hf.kernels import Doubles, Floats, Ints, Longs, Mask
 from mws_hf.kernels.arithmetic import log2s
-from mws_hf.kernels.arrays import Doubles, Floats, Ints, Longs, Mask
 from mws_hf.kernels.interning import build_trie, intern_pairs
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import give_back

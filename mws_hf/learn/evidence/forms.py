@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mws_hf.kernels.arrays import Doubles, Ints, Longs, Mask
+from mws_hf.kernels import Doubles, Ints, Longs, Mask
 from mws_hf.kernels.interning import intern_pairs
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import in_parts, side_by_side

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mws_hf.kernels import Bytes, Doubles, Floats, Ints, Longs
 from mws_hf.kernels.arithmetic import exp, log
-from mws_hf.kernels.arrays import Bytes, Doubles, Floats, Ints, Longs
 from mws_hf.kernels.instructions import prefetch
 from mws_hf.kernels.jit import njit
 

@@ -18,8 +18,8 @@ import numpy as np
 
 from mws_hf.corpus.groups import UNNAMED
 from mws_hf.corpus.segmentations import GoldWord
+from mws_hf.kernels import Doubles, Longs, Mask
 from mws_hf.kernels.arithmetic import column_sums, exp, log, moments, sigmoid
-from mws_hf.kernels.arrays import Doubles, Longs, Mask
 from mws_hf.kernels.threads import ThreadPool
 from mws_hf.learn.evidence.context_view import (
     N_FLAGS,

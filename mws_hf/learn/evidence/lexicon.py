@@ -23,8 +23,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from mws_hf.kernels import Bytes, Doubles, Floats, Ints, Longs
 from mws_hf.kernels.arithmetic import column_sums, exps, log, logs
-from mws_hf.kernels.arrays import Bytes, Doubles, Floats, Ints, Longs
 from mws_hf.kernels.interning import intern_pairs
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import ThreadPool

@@ -26,8 +26,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mws_hf.kernels import Bytes, Doubles, Floats, Ints, Longs, Mask
 from mws_hf.kernels.arithmetic import column_sums, log_odds, logs, moments
-from mws_hf.kernels.arrays import Bytes, Doubles, Floats, Ints, Longs, Mask
 from mws_hf.kernels.containers import find_pair, new_table, pair_key, put
 from mws_hf.kernels.interning import intern_pairs
 from mws_hf.kernels.jit import njit

@@ -19,11 +19,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mws_hf.kernels.arrays import Array, Longs
+from mws_hf.kernels import Array, Longs
 from mws_hf.kernels.containers import FREE, enlarged, new_keys, new_table, pair_key, pop, push, sift_down, slot_of
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import in_parts, part_edges, side_by_side
-from mws_hf.learn.engine.pairs import (
+from mws_hf.learn.pairs import (
     ARENA,
     PAIR,
     PAIRS,

@@ -16,12 +16,12 @@ import numpy as np
 
 from mws_hf.corpus.files import progress_bar
 from mws_hf.errors import MwSError
-from mws_hf.kernels.arrays import Array, Doubles, Longs
+from mws_hf.kernels import Array, Doubles, Longs
 from mws_hf.kernels.containers import find_pair, new_table, pair_key, put
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import give_back, in_parts
-from mws_hf.learn.engine.pairs import INSIDE, PairTable, write_cells
-from mws_hf.learn.engine.tables import (
+from mws_hf.learn.pairs import INSIDE, PairTable, write_cells
+from mws_hf.learn.tables import (
     ASK,
     ASKED,
     EXHAUSTED,

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mws_hf.kernels.arrays import Array
+from mws_hf.kernels import Array
 from mws_hf.kernels.containers import find_pair, pair_key, put
 from mws_hf.kernels.jit import njit
 

@@ -1,5 +1,7 @@
 """Learn merges by the classic criterion, equal to those of its twin, without evaluating every pair at every merge.
 
+Merges learnt can be explained: every term of a coefficient at a given moment.
+
 Every merge changes N and B, and with them every coefficient, but not arbitrarily. Let a pair's own counts be fixed
 while N falls to N1 and B to B1; write d = ln(N / N1), e = ln(B / B1). Then, in natural logarithms,
 
@@ -19,19 +21,32 @@ are not in the table; when the mean token length lets longer ones in, a new tabl
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from mws_hf.corpus.files import progress_bar
-from mws_hf.kernels.arrays import Array
+from mws_hf.errors import MwSError
+from mws_hf.kernels import Array
+from mws_hf.kernels.containers import find_pair
 from mws_hf.kernels.jit import njit
-from mws_hf.learn.classic.coefficient import PUBLISHED, UNITS, Counts, floor, is_candidate, terms_of, to_units
-from mws_hf.learn.engine.pairs import PAIRS, TOKENS, PairTable, has_room, merge_pair
-from mws_hf.learn.engine.tables import ASK, EXHAUSTED, REACHED, ROOM, known, make_room, open_table, remember, resized
-from mws_hf.learn.engine.working_corpus import MERGES_A_CALL, WorkingCorpus, learnt
+from mws_hf.learn.coefficient import (
+    PUBLISHED,
+    UNITS,
+    Counts,
+    Terms,
+    coefficient,
+    floor,
+    is_candidate,
+    terms_of,
+    to_units,
+)
+from mws_hf.learn.pairs import PAIRS, TOKENS, PairTable, has_room, merge_pair
 from mws_hf.learn.settings import Settings
+from mws_hf.learn.tables import ASK, EXHAUSTED, REACHED, ROOM, known, make_room, open_table, remember, resized
 from mws_hf.learn.words import NO_LIMIT, UNLIMITED, LearnedMerges, MergeLimits, SymbolCorpus
+from mws_hf.learn.working_corpus import MERGES_A_CALL, WorkingCorpus, learnt
 
 REBUILD = 4
 BLOCK = 128
@@ -339,3 +354,77 @@ def _resized(keys: Keys, table: PairTable) -> Keys:
         key=resized(keys.key, n_blocks * BLOCK, -np.inf),
         top=resized(keys.top, n_blocks, -np.inf),
     )
+
+
+_ALL = 1, NO_LIMIT, NO_LIMIT
+"""Bounds of the pair table: none, for any pair may be asked for."""
+
+Row: TypeAlias = dict[str, Any]
+"""A pair with its `Counts`, its `Terms` (None where it never occurs), and what they come to.
+
+``candidate``: whether the lengths allow the merge then; ``coefficient``: the total rounded to 1e-9, by which pairs are
+compared, 0 when negative or no candidate.
+"""
+
+
+def explain_pair(
+    corpus: SymbolCorpus, left: str, right: str, settings: Settings = PUBLISHED, *, show_progress: bool = False
+) -> Row:
+    """Compute every term of the coefficient of (left, right) after the merges that make its parts, if any.
+
+    >>> words = SymbolCorpus.from_words(["читать", "читал", "читка", "писать", "писал"])
+    >>> found = explain_pair(words, "ч", "и")
+    >>> found["b"], round(found["pmi"], 3), round(found["gain"], 3), found["coefficient"]
+    (3, 2.12, 0.475, 0.618186445)
+    """
+    working = WorkingCorpus(corpus)
+    if made := {left, right}.difference(corpus.alphabet):
+        merges = learn_classic(corpus, NO_LIMIT, settings, MergeLimits(show_progress=show_progress)).merges
+        products = ["".join(pair) for pair in merges]
+        if absent := sorted(made.difference(products)):
+            raise MwSError(f"{left!r} + {right!r}: {absent[0]!r} is neither a character nor a product")
+        working.apply(merges[: max(map(products.index, made)) + 1])
+    return _taken(working, [(left, right)], settings)[0]
+
+
+def explain_merges(
+    corpus: SymbolCorpus, n_merges: int, settings: Settings = PUBLISHED, *, show_progress: bool = False
+) -> list[Row]:
+    """Learn merges by the classic criterion, and compute every term of each at the time it was taken."""
+    merges = learn_classic(corpus, n_merges, settings, MergeLimits(show_progress=show_progress)).merges
+    return _taken(WorkingCorpus(corpus), merges, settings)
+
+
+def _taken(working: WorkingCorpus, pairs: Sequence[tuple[str, str]], settings: Settings) -> list[Row]:
+    """Merge pairs one after another, which changes the corpus, and explain each as it stands before its merge."""
+    values, ids = working.cell_values(None), {token: number for number, token in enumerate(working.tokens)}
+    table, found = open_table(working.text, values, working.tokens, _ALL), []
+    unigrams = np.zeros(len(ids) + len(pairs), np.int64)
+    count_tokens(working.text, values, table.length, unigrams)
+    weights, widths = working.corpus.weights, np.diff(working.corpus.starts)
+    n_words, n_characters = int(weights[widths > 0].sum()), int((weights * widths).sum())
+    for product, pair in enumerate(pairs, start=len(ids)):
+        left, right = ids[pair[0]], ids[pair[1]]
+        u_l, u_r, n_tokens = int(unigrams[left]), int(unigrams[right]), int(unigrams.sum())
+        row = int(find_pair(table.keys, table.ids, left, right))
+        b = int(table.pairs["value"][row]) if row >= 0 else 0
+        sizes = max(1, len(pair[0].lstrip())), len(pair[1])
+        counts = Counts(u_l, u_r, b, *sizes, n_tokens, n_tokens - n_words, n_characters)
+        found.append(_row(pair, counts, settings))
+        if b > 0:
+            table = make_room(table, row)
+            unigrams[product] = merge_pair(table, row, _ALL)
+            np.subtract.at(unigrams, [left, right], unigrams[product])
+            ids["".join(pair)] = product
+    return found
+
+
+def _row(pair: tuple[str, str], counts: Counts, settings: Settings) -> Row:
+    """Work the terms out from the counts."""
+    size = counts.left_size + counts.right_size
+    limits = settings.max_merge_len, settings.max_len_delta
+    possible = counts.n_tokens > 0 and is_candidate(size, counts.n_tokens, counts.n_characters, *limits)
+    rules = settings.len_norm_factor, settings.log_base
+    found = terms_of(counts, *rules)._asdict() if counts.b > 0 else dict.fromkeys(Terms._fields)
+    last = {"candidate": possible, "coefficient": coefficient(counts, settings) if counts.b > 0 else 0.0}
+    return {"left": pair[0], "right": pair[1], **counts._asdict(), **found, **last}

@@ -1,1 +1,0 @@
-"""Compute the published MwS coefficient exactly, and learn merges by it."""

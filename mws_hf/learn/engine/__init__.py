@@ -1,1 +1,0 @@
-"""Merge adjacent pairs of tokens greedily, whatever their values come from."""

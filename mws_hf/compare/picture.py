@@ -24,7 +24,7 @@ _APART = 0.033  # between names, of the height of a panel
 
 def write_picture(comparison: Comparison, folder: Path) -> Path | None:
     """Draw picture.png, a panel for each gold file; None, with a warning, when matplotlib is not installed."""
-    panels = {gold["name"]: [row.to_dict() for row in comparison.rows_of(gold["name"])] for gold in comparison.golds}
+    panels = {gold["name"]: comparison.rows_of(gold["name"]) for gold in comparison.golds}
     try:
         return save(figure_of(panels), folder / "picture.png")
     except ImportError:
@@ -46,7 +46,7 @@ def _load_matplotlib() -> None:
 def figure_of(panels: Mapping[str, Sequence[Mapping[str, Any]]]) -> Any:
     """Draw a panel for each title: F1 over tokens per word, a line for each system through its sizes, in larger marks.
 
-    Rows have the form of `Row.to_dict`. Words are those of held-out text where there is any, else of the gold file.
+    Rows are those of a `Comparison`. Words are those of held-out text where there is any, else of the gold file.
     Trivial systems are left out; the name of each other stands beside its point on the right, in its colour.
     """
     _load_matplotlib()

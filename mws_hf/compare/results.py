@@ -1,139 +1,101 @@
-"""The figures of a comparison, and their files: results.json and results.md."""
+"""The figures of a comparison as plain rows, and their files: results.json and results.md."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from mws_hf.atomic import write_text
-from mws_hf.evaluate.boundaries import BoundaryScores
 from mws_hf.evaluate.evaluation import json_text
-from mws_hf.evaluate.measures import BITS, GOLD, TEXT
-from mws_hf.evaluate.significance import Difference
+from mws_hf.evaluate.measures import BITS, GOLD, TEXT, Measure
 from mws_hf.text.markdown import markdown_table
 
 _MARK = " (loses text)"
 
-
-@dataclass(frozen=True)
-class TokenizerRow:
-    """A trained system."""
-
-    system: str  # label, such as ``bpe-character:text``
-    vocab_size: int | None  # asked for; None where it has no effect
-    n_tokens: int
-    seconds: float  # of training
-    directory: str  # relative to the output folder
-    text: dict[str, float | None] | None = None  # `TextScores` by name; None without text or token ids
-
-    @property
-    def loses_text(self) -> bool:
-        """Whether some held-out line does not come back when decoded, so that its bits are not comparable."""
-        return (self.text or {}).get("restored_lines") not in (None, 1)
-
-    def to_dict(self, scores: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Return flat name -> value, for JSON, with scores on a gold file before the measures on text."""
-        flat = asdict(self)
-        text = flat.pop("text") or {}
-        flat |= {**(scores or {}), **{f"text_{name}": value for name, value in text.items()}}
-        return flat | ({"text_bits_comparable": not self.loses_text} if "bits_per_byte" in text else {})
-
-
-@dataclass(frozen=True)
-class Row:
-    """A trained system on one gold file."""
-
-    tokenizer: TokenizerRow
-    gold: str
-    scores: BoundaryScores
-    low: float  # 2.5 % quantile of the bootstrap of micro F1
-    high: float  # 97.5 % quantile
-    mws_ahead: Difference | None = None  # MwS at the same vocabulary size minus this system; None for itself
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return flat name -> value, for JSON."""
-        scores = {"gold": self.gold, **asdict(self.scores), "f1_low": self.low, "f1_high": self.high}
-        ahead = asdict(self.mws_ahead) if self.mws_ahead else {}
-        return self.tokenizer.to_dict(scores | {f"mws_ahead_{name}": value for name, value in ahead.items()})
+Row: TypeAlias = dict[str, Any]
+"""A trained system: flat names and values. Scores on a gold file have no prefix, measures of text have `text_`."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """All figures."""
+    """All figures, in the form of results.json."""
 
     corpus: dict[str, Any]  # figures of the training words: types, running words, pattern
     sizes: list[int]  # ascending
     golds: list[dict[str, Any]]  # name, words, lines, lines left out
-    tokenizers: list[TokenizerRow]  # in the order of the plan
+    tokenizers: list[dict[str, Any]]  # in the order of the plan; `text` holds its measures, None without text or ids
     rows: list[Row]  # gold by gold, in the order of the plan
 
     @property
     def systems(self) -> list[str]:
         """Labels in the order of the plan."""
-        return list(dict.fromkeys(tokenizer.system for tokenizer in self.tokenizers))
+        return list(dict.fromkeys(each["system"] for each in self.tokenizers))
 
     def rows_of(self, gold: str) -> list[Row]:
         """Return the rows of one gold file."""
-        return [row for row in self.rows if row.gold == gold]
+        return [row for row in self.rows if row["gold"] == gold]
 
-    def ranked(self, size: int, gold: str | None) -> list[TokenizerRow]:
+    def ranked(self, size: int, gold: str | None) -> list[Row]:
         """Return the systems at a size, the best first: by F1 on a gold file, else by bits per byte or tokens per word.
 
         A system without a size is the same at all.
         """
-        f1 = {id(row.tokenizer): row.scores.f1 for row in self.rows if row.gold == gold}
+        rows = map(flat_row, self.tokenizers) if gold is None else self.rows_of(gold)
 
-        def worth(found: TokenizerRow) -> tuple[bool, float]:
-            text = found.text or {}
-            length = text.get("bits_per_byte") or text.get("fertility") or math.inf
-            return (False, -f1[id(found)]) if f1 else (found.loses_text, length)
+        def worth(row: Row) -> tuple[bool, float]:
+            if gold is not None:
+                return False, -row["f1"]
+            return _loses_text(row), row.get("text_bits_per_byte") or row.get("text_fertility") or math.inf
 
-        return sorted((each for each in self.tokenizers if each.vocab_size in (size, None)), key=worth)
+        return sorted((row for row in rows if row["vocab_size"] in (size, None)), key=worth)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, ready for JSON."""
-        return {
-            "corpus": self.corpus,
-            "sizes": self.sizes,
-            "golds": self.golds,
-            "tokenizers": [asdict(each) | {"bits_comparable": not each.loses_text} for each in self.tokenizers],
-            "rows": [row.to_dict() for row in self.rows],
-        }
+
+def flat_row(tokenizer: Mapping[str, Any], scores: Mapping[str, Any] | None = None) -> Row:
+    """Lay out a trained system as one row, with scores on a gold file before the measures of text."""
+    flat = dict(tokenizer)
+    text, comparable = flat.pop("text") or {}, flat.pop("bits_comparable")
+    flat |= {**(scores or {}), **{f"text_{name}": value for name, value in text.items()}}
+    return flat | ({"text_bits_comparable": comparable} if "bits_per_byte" in text else {})
+
+
+def _loses_text(row: Row) -> bool:
+    return row.get("text_bits_comparable") is False
 
 
 def write_tables(comparison: Comparison, folder: Path) -> None:
     """Write results.json and results.md, each atomically."""
-    write_text(folder / "results.json", json_text(comparison.to_dict()))
+    write_text(folder / "results.json", json_text(vars(comparison)))
     write_text(folder / "results.md", markdown(comparison))
 
 
-def _bits(tokenizer: TokenizerRow) -> str:
-    return BITS.cell(tokenizer.text or {}) + (_MARK if tokenizer.loses_text else "")
+def _of(measure: Measure, prefix: str = "") -> Callable[[Row], str]:
+    return lambda row: measure.cell({measure.key: row.get(prefix + measure.key)})
 
 
 _OF_GOLD: dict[str, Callable[[Row], str]] = {
-    "F1": lambda row: GOLD["f1"].cell(row.scores),
-    "95 %": lambda row: f"{row.low:.3f}-{row.high:.3f}",
-    "precision": lambda row: GOLD["precision"].cell(row.scores),
-    "recall": lambda row: GOLD["recall"].cell(row.scores),
-    "tokens/gold word": lambda row: GOLD["tokens_per_word"].cell(row.scores),
+    "F1": _of(GOLD["f1"]),
+    "95 %": lambda row: f"{row['f1_low']:.3f}-{row['f1_high']:.3f}" if "f1" in row else "",
+    "precision": _of(GOLD["precision"]),
+    "recall": _of(GOLD["recall"]),
+    "tokens/gold word": _of(GOLD["tokens_per_word"]),
     "MwS ahead by": lambda row: (
-        f"{row.mws_ahead.f1:+.3f} ({row.mws_ahead.low:+.3f} to {row.mws_ahead.high:+.3f})" if row.mws_ahead else ""
+        "{mws_ahead_f1:+.3f} ({mws_ahead_low:+.3f} to {mws_ahead_high:+.3f})".format(**row)
+        if "mws_ahead_f1" in row
+        else ""
     ),
-    "p (Wilcoxon)": lambda row: f"{row.mws_ahead.wilcoxon:.3f}" if row.mws_ahead else "",
+    "p (Wilcoxon)": lambda row: f"{row['mws_ahead_wilcoxon']:.3f}" if "mws_ahead_f1" in row else "",
 }
-_OF_TEXT: dict[str, Callable[[TokenizerRow], str]] = {
-    TEXT["fertility"].short: lambda tokenizer: TEXT["fertility"].cell(tokenizer.text or {}),
-    TEXT["bytes_per_token"].short: lambda tokenizer: TEXT["bytes_per_token"].cell(tokenizer.text or {}),
-    BITS.short: _bits,
+_OF_TEXT: dict[str, Callable[[Row], str]] = {
+    TEXT["fertility"].short: _of(TEXT["fertility"], "text_"),
+    TEXT["bytes_per_token"].short: _of(TEXT["bytes_per_token"], "text_"),
+    BITS.short: lambda row: _of(BITS, "text_")(row) + (_MARK if _loses_text(row) else ""),
 }
-_OF_ALL: dict[str, Callable[[TokenizerRow], str]] = {
-    **_OF_TEXT,
-    "entries": lambda tokenizer: f"{tokenizer.n_tokens:,}",
-    "training s": lambda each: f"{each.seconds:.1f}",
+_OF_TRAINING: dict[str, Callable[[Row], str]] = {
+    "entries": lambda row: f"{row['n_tokens']:,}",
+    "training s": lambda row: f"{row['seconds']:.1f}",
 }
 
 
@@ -157,32 +119,26 @@ def markdown(comparison: Comparison) -> str:
 
 
 def _table(comparison: Comparison, size: int, gold: str | None) -> str:
-    rows = {id(row.tokenizer): row for row in comparison.rows if row.gold == gold}
-    of_gold = _OF_GOLD if rows else {}
-    lines = [
-        [each.system, *(cell(rows[id(each)]) for cell in of_gold.values()), *(cell(each) for cell in _OF_ALL.values())]
-        for each in comparison.ranked(size, gold)
-    ]
-    return markdown_table(*_filled([f"vocabulary {size:,}", *of_gold, *_OF_ALL], lines))
+    columns = {f"vocabulary {size:,}": lambda row: str(row["system"]), **_OF_GOLD, **_OF_TEXT, **_OF_TRAINING}
+    header, *lines = _cells(comparison.ranked(size, gold), columns)
+    return markdown_table(header, lines)
 
 
 def summary(comparison: Comparison) -> list[list[str]]:
     """Make a small table of the largest size: header, then a row for each system, the best on the first gold first."""
     size, golds = comparison.sizes[-1], [str(gold["name"]) for gold in comparison.golds]
-    f1 = {(id(row.tokenizer), row.gold): GOLD["f1"].cell(row.scores) for row in comparison.rows}
-    lines = [
-        [_system_name(each), *(f1[id(each), gold] for gold in golds), *(cell(each) for cell in _OF_TEXT.values())]
-        for each in comparison.ranked(size, golds[0] if golds else None)
-    ]
-    header, lines = _filled([f"{size:,} entries", *(f"F1 {gold}" for gold in golds), *_OF_TEXT], lines)
-    return [header, *lines]
+    f1 = {(row["directory"], row["gold"]): _OF_GOLD["F1"](row) for row in comparison.rows}
+    columns: dict[str, Callable[[Row], str]] = {
+        f"{size:,} entries": lambda row: (
+            row["system"] if row["vocab_size"] else f"{row['system']} ({row['n_tokens']:,} tokens)"
+        )
+    }
+    columns |= {f"F1 {gold}": lambda row, gold=gold: f1[row["directory"], gold] for gold in golds}  # type: ignore[misc]
+    return _cells(comparison.ranked(size, golds[0] if golds else None), columns | _OF_TEXT)
 
 
-def _filled(header: list[str], lines: list[list[str]]) -> tuple[list[str], list[list[str]]]:
-    """Leave out the columns without any figure."""
-    kept = [at for at in range(len(header)) if any(line[at] for line in lines)]
-    return [header[at] for at in kept], [[line[at] for at in kept] for line in lines]
-
-
-def _system_name(tokenizer: TokenizerRow) -> str:
-    return tokenizer.system if tokenizer.vocab_size else f"{tokenizer.system} ({tokenizer.n_tokens:,} tokens)"
+def _cells(rows: Iterable[Row], columns: Mapping[str, Callable[[Row], str]]) -> list[list[str]]:
+    """Fill a table, header first; columns without any figure are left out."""
+    lines = [[cell(row) for cell in columns.values()] for row in rows]
+    kept = [at for at in range(len(columns)) if any(line[at] for line in lines)]
+    return [[line[at] for at in kept] for line in ([*columns], *lines)]

@@ -19,7 +19,7 @@ import mws_hf
 import mws_hf.compare.rivals as rivals
 from mws_hf.atomic import write_text
 from mws_hf.compare.morfessor_baseline import MAX_TYPES
-from mws_hf.compare.results import Comparison, Row, TokenizerRow, write_tables
+from mws_hf.compare.results import Comparison, Row, flat_row, write_tables
 from mws_hf.compare.rivals import RIVALS
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.segmentations import Gold, read_golds
@@ -188,24 +188,29 @@ def compare(
         raise MwSError("bits per byte are those of a held-out text; give that too (--text)")
     golds, counts, sizes = read_golds(gold_files), as_word_counts(counts), sorted(set(sizes))
     texts = None if text is None else (lines_of(text), None if bits is None else lines_of(bits))
-    planned = plan(default_systems(len(counts)) if systems is None else _installed(systems), sizes)
+    systems = default_systems(len(counts)) if systems is None else systems
+    if absent := [spec.label for spec in systems if not spec.installed]:
+        raise MwSError(f"{absent[0]} needs a library that is not installed; pip install sentencepiece morfessor")
     training = TrainedSystems(counts, Path(output), special_tokens, fallback_size=max(sizes))
-    found = list(_measured(training, planned, golds, texts, show_progress))
+    found = list(_measured(training, plan(systems, sizes), golds, texts, show_progress))
     if not found:
         raise MwSError("no system could be trained; the warnings say why")
-    tokenizers, rows = [row for row, _ in found], [row for gold in golds for row in _scored(gold, found, resamples)]
-    corpus = {"types": len(counts), "running_words": counts.total, "pattern": counts.pattern}
-    comparison = Comparison(corpus, sizes, list(map(_about, golds)), tokenizers, rows)
+    comparison = Comparison(
+        corpus={"types": len(counts), "running_words": counts.total, "pattern": counts.pattern},
+        sizes=sizes,
+        golds=[
+            {"name": gold.name, "words": len(gold.words), "lines": gold.lines, "left_out": len(gold.problems)}
+            for gold in golds
+        ],
+        tokenizers=[tokenizer for tokenizer, _ in found],
+        rows=[row for gold in golds for row in _scored(gold, found, resamples)],
+    )
     write_tables(comparison, Path(output))
     if picture and golds:
         from mws_hf.compare.picture import write_picture
 
         write_picture(comparison, Path(output))
     return comparison
-
-
-def _about(gold: Gold) -> dict[str, Any]:
-    return {"name": gold.name, "words": len(gold.words), "lines": gold.lines, "left_out": len(gold.problems)}
 
 
 @dataclass
@@ -223,13 +228,12 @@ class TrainedSystems:
 
     def train(self, spec: SystemSpec) -> dict[str, Any]:
         """Train and save what is not there of these words; returns its record, with the seconds of a training alone."""
-        directory = self.directory(spec)
-        file = directory / RECORD
+        file = self.directory(spec) / RECORD
         record = load_json(file) if file.is_file() else {}
         if self._made_of.items() <= record.items():
             return dict(record)
         file.unlink(missing_ok=True)
-        n_tokens, seconds = (self._train_mws if spec.is_mws else self._train_rival)(spec, directory)
+        n_tokens, seconds = (self._train_mws if spec.is_mws else self._train_rival)(spec)
         record = {**self._made_of, "n_tokens": n_tokens, "seconds": round(seconds, 2)}
         write_text(file, json.dumps(record) + "\n")
         return record
@@ -239,7 +243,7 @@ class TrainedSystems:
         tokens = check_special_tokens(self.special_tokens)
         return {"words": counts_digest(self.counts), "special_tokens": tokens, "mws_hf": mws_hf.__version__}
 
-    def _train_mws(self, spec: SystemSpec, directory: Path) -> tuple[int, float]:
+    def _train_mws(self, spec: SystemSpec) -> tuple[int, float]:
         trainer = MwSTrainer(
             **MWS_SYSTEMS[spec.name],
             vocab_size=spec.vocab_size,
@@ -252,7 +256,7 @@ class TrainedSystems:
         evidence, seconds = (None, 0.0) if trainer.is_classic else self._evidence
         started = time.perf_counter()
         trained = trainer.trained(self.counts, evidence=evidence)
-        trained.save(directory)
+        trained.save(self.directory(spec))
         return trained.backend.get_vocab_size(), seconds + time.perf_counter() - started
 
     @cached_property
@@ -263,15 +267,11 @@ class TrainedSystems:
         started = time.perf_counter()
         return find_evidence(self.counts, MwSTrainer(show_progress=False)), time.perf_counter() - started
 
-    def _train_rival(self, spec: SystemSpec, directory: Path) -> tuple[int, float]:
+    def _train_rival(self, spec: SystemSpec) -> tuple[int, float]:
         started = time.perf_counter()
-        trained = rivals.train(
-            spec.name,
-            self.counts.as_types() if spec.words == "types" else self.counts,
-            spec.vocab_size or self.fallback_size,
-            directory,
-            special_tokens=self.special_tokens,
-        )
+        counts = self.counts.as_types() if spec.words == "types" else self.counts
+        size = spec.vocab_size or self.fallback_size
+        trained = rivals.train(spec.name, counts, size, self.directory(spec), special_tokens=self.special_tokens)
         return trained.n_tokens, time.perf_counter() - started
 
 
@@ -279,17 +279,9 @@ def counts_digest(counts: WordCounts) -> str:
     """Hash words, counts, pattern and normalization."""
     digest = hashlib.sha256(counts.fingerprint.encode())
     data, offsets = counts.utf8()
-    digest.update(data[offsets[0] : offsets[-1]].tobytes())
-    digest.update((offsets - offsets[0]).tobytes())
-    digest.update(counts.counts.tobytes())
+    for part in (data[offsets[0] : offsets[-1]], offsets - offsets[0], counts.counts):
+        digest.update(part.tobytes())
     return digest.hexdigest()[:16]
-
-
-def _installed(systems: Sequence[SystemSpec]) -> Sequence[SystemSpec]:
-    for spec in systems:
-        if not spec.installed:
-            raise MwSError(f"{spec.label} needs a library that is not installed; pip install sentencepiece morfessor")
-    return systems
 
 
 def _measured(
@@ -298,7 +290,7 @@ def _measured(
     golds: Sequence[Gold],
     texts: tuple[list[str], list[str] | None] | None,
     show_progress: bool,
-) -> Iterator[tuple[TokenizerRow, dict[str, Cuts]]]:
+) -> Iterator[tuple[dict[str, Any], dict[str, Cuts]]]:
     """Train each system; yield its figures and how it cuts the words of each gold file."""
     for number, spec in enumerate(specs, 1):
         if show_progress:
@@ -310,10 +302,17 @@ def _measured(
             continue
         directory = training.directory(spec)
         opened = open_tokenizer(rivals.saved(directory), by_class=True)
-        cuts = {gold.name: opened.cut([entry.word for entry in gold.words]) for gold in golds}
         text = None if texts is None or opened.is_segmenter else _text_scores(opened, *texts)
-        where = directory.relative_to(training.output).as_posix()
-        yield TokenizerRow(spec.label, spec.vocab_size, record["n_tokens"], record["seconds"], where, text), cuts
+        tokenizer = {
+            "system": spec.label,
+            "vocab_size": spec.vocab_size,
+            "n_tokens": record["n_tokens"],
+            "seconds": record["seconds"],
+            "directory": directory.relative_to(training.output).as_posix(),
+            "text": text,
+            "bits_comparable": (text or {}).get("restored_lines") in (None, 1),
+        }
+        yield tokenizer, {gold.name: opened.cut([entry.word for entry in gold.words]) for gold in golds}
 
 
 def _text_scores(opened: Opened, lines: list[str], train: list[str] | None) -> dict[str, float | None]:
@@ -324,23 +323,27 @@ def _text_scores(opened: Opened, lines: list[str], train: list[str] | None) -> d
     return {name: None if math.isnan(value) else value for name, value in found.items()}
 
 
-def _scored(gold: Gold, found: Sequence[tuple[TokenizerRow, dict[str, Cuts]]], resamples: int) -> list[Row]:
+def _scored(gold: Gold, found: Sequence[tuple[dict[str, Any], dict[str, Cuts]]], resamples: int) -> list[Row]:
     tables = [word_table(gold.words, cuts[gold.name]) for _, cuts in found]
     resampled = bootstrap_f1(tables, resamples)
     tokenizers = [tokenizer for tokenizer, _ in found]
     rows = []
     for tokenizer, table, drawn in zip(tokenizers, tables, resampled, strict=True):
+        low, high = interval(drawn)
+        scores = {"gold": gold.name, **asdict(summarize(table)), "f1_low": low, "f1_high": high}
         at = _reference(tokenizer, tokenizers)
-        ahead = None if at is None else difference(tables[at], table, resampled[at], drawn)
-        rows.append(Row(tokenizer, gold.name, summarize(table), *interval(drawn), ahead))
+        if at is not None:
+            ahead = asdict(difference(tables[at], table, resampled[at], drawn))
+            scores |= {f"mws_ahead_{name}": value for name, value in ahead.items()}
+        rows.append(flat_row(tokenizer, scores))
     return rows
 
 
-def _reference(tokenizer: TokenizerRow, tokenizers: Sequence[TokenizerRow]) -> int | None:
+def _reference(tokenizer: Mapping[str, Any], tokenizers: Sequence[Mapping[str, Any]]) -> int | None:
     """Return the index of MwS at the same size, or at the nearest to the tokens of a system that has no size."""
-    if tokenizer.system == REFERENCE:
+    if tokenizer["system"] == REFERENCE:
         return None
-    ours = [i for i, other in enumerate(tokenizers) if other.system == REFERENCE]
-    if tokenizer.vocab_size is None:
-        return min(ours, key=lambda i: abs((tokenizers[i].vocab_size or 0) - tokenizer.n_tokens), default=None)
-    return next((i for i in ours if tokenizers[i].vocab_size == tokenizer.vocab_size), None)
+    ours = {other["vocab_size"]: at for at, other in enumerate(tokenizers) if other["system"] == REFERENCE}
+    if tokenizer["vocab_size"] is None and ours:
+        return ours[min(ours, key=lambda size: abs(size - tokenizer["n_tokens"]))]
+    return ours.get(tokenizer["vocab_size"])

@@ -97,7 +97,7 @@ def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
         picture=False,
         show_progress=True,
     )
-    for row in result.to_dict()["rows"]:
+    for row in result.rows:
         cell = {name: row[name] for name in AXES if name != "language"} | {"language": language}
         if cell in cells:
             yield cell, {name: value for name, value in row.items() if name not in (*AXES, "directory")}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -13,7 +13,7 @@ from tokenizers import Tokenizer
 
 import mws_hf.compare.bpe as bpe
 import mws_hf.compare.morfessor_baseline as morfessor
-import mws_hf.compare.sentence_piece as sentence_piece
+import mws_hf.compare.unigram as unigram
 import mws_hf.compare.word_piece as word_piece
 from mws_hf.atomic import staged
 from mws_hf.compare.feed import UNKNOWN, Task
@@ -61,10 +61,10 @@ RIVALS: dict[str, System] = {
     "wordpiece-likelihood": System(word_piece.build_likelihood),
     "wordpiece-top-down": System(word_piece.build_top_down, reserved=word_piece.RESERVED),
     # Unigram by EM and pruning, with byte fallback; SentencePiece with NFKC; without normalization, every space kept
-    "unigram": System(sentence_piece.build_unigram),
-    "sentencepiece-bpe": System(sentence_piece.build_sentence_piece_bpe, SENTENCEPIECE),
-    "sentencepiece-unigram": System(sentence_piece.build_sentence_piece_unigram, SENTENCEPIECE),
-    "sentencepiece-unigram-identity": System(sentence_piece.build_lossless_unigram, SENTENCEPIECE),
+    "unigram": System(unigram.build_unigram),
+    "sentencepiece-bpe": System(unigram.build_sentence_piece_bpe, SENTENCEPIECE),
+    "sentencepiece-unigram": System(unigram.build_sentence_piece_unigram, SENTENCEPIECE),
+    "sentencepiece-unigram-identity": System(unigram.build_lossless_unigram, SENTENCEPIECE),
     # Morfessor 2.0 Baseline on 30,000 words at most: a sample; the most frequent ones, each once
     "morfessor": System(morfessor.build_morfessor, MORFESSOR, sized=False),
     "morfessor-frequent": System(morfessor.build_frequent, MORFESSOR, sized=False),
@@ -105,7 +105,9 @@ def train(
     Raises:
         MwSError: an unknown name, no words, a library that is not installed, or a directory that cannot be written.
     """
-    system = _system(name)
+    if name not in RIVALS:
+        raise MwSError(f"unknown system {name!r}; choose one of {', '.join(RIVALS)}")
+    system = RIVALS[name]
     check_range("vocab_size", vocab_size, COUNT)
     counts = as_word_counts(counts)
     if len(counts) == 0:
@@ -115,7 +117,8 @@ def train(
     if output_dir is not None:
         with staged(Path(output_dir)) as stage:
             if isinstance(model, Tokenizer):
-                _save(model, stage, dict.fromkeys((*tokens, *system.reserved)))
+                reserved = dict.fromkeys((*tokens, *system.reserved))  # decoding drops tokens with a role
+                save_backend(stage, model, special_settings([token for token in reserved if token != UNKNOWN]))
             else:
                 model.save(stage / MORFESSOR_FILE)
     if isinstance(model, Tokenizer):
@@ -127,14 +130,3 @@ def saved(directory: Path) -> Path:
     """Return what `open_tokenizer` takes of a directory that `train` wrote: itself, or Morfessor's model in it."""
     file = directory / MORFESSOR_FILE
     return file if file.is_file() else directory
-
-
-def _system(name: str) -> System:
-    if name not in RIVALS:
-        raise MwSError(f"unknown system {name!r}; choose one of {', '.join(RIVALS)}")
-    return RIVALS[name]
-
-
-def _save(model: Tokenizer, folder: Path, special_tokens: Iterable[str]) -> None:
-    """Write the files of a tokenizer for `AutoTokenizer`; decoded text would lack an unknown token with a role."""
-    save_backend(folder, model, special_settings([token for token in special_tokens if token != UNKNOWN]))

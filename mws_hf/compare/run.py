@@ -20,7 +20,7 @@ import mws_hf.compare.rivals as rivals
 from mws_hf.atomic import write_text
 from mws_hf.compare.morfessor_baseline import MAX_TYPES
 from mws_hf.compare.results import Comparison, Row, flat_row, write_tables
-from mws_hf.compare.rivals import RIVALS
+from mws_hf.compare.rivals import RIVALS, System
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.segmentations import Gold, read_golds
 from mws_hf.corpus.word_list import as_word_counts
@@ -78,24 +78,19 @@ class SystemSpec:
     @property
     def label(self) -> str:
         """The name in tables: without the weighting where a system has only one."""
-        if self.name == "characters" or (self.is_mws and self.words == "types"):
+        if self.name == "characters" or (self.rival is None and self.words == "types"):
             return self.name
         return f"{self.name}:{self.words}"
 
     @property
-    def is_mws(self) -> bool:
-        """Whether the system is MwS."""
-        return self.name in MWS_SYSTEMS
-
-    @property
-    def sized(self) -> bool:
-        """Whether the vocabulary size has an effect."""
-        return self.is_mws or RIVALS[self.name].sized
+    def rival(self) -> System | None:
+        """How it is trained; None for MwS."""
+        return RIVALS.get(self.name)
 
     @property
     def installed(self) -> bool:
         """Whether the library it needs is there."""
-        return self.is_mws or RIVALS[self.name].installed
+        return self.rival is None or self.rival.installed
 
 
 def parse_systems(names: Iterable[str]) -> list[SystemSpec]:
@@ -140,7 +135,11 @@ def default_systems(n_types: int) -> list[SystemSpec]:
 
 def plan(specs: Sequence[SystemSpec], sizes: Sequence[int]) -> list[SystemSpec]:
     """List all tokenizers to train, system by system; a system without a size is trained once."""
-    return [replace(spec, vocab_size=size) for spec in specs for size in (sizes if spec.sized else (None,))]
+    return [
+        replace(spec, vocab_size=size)
+        for spec in specs
+        for size in (sizes if spec.rival is None or spec.rival.sized else (None,))
+    ]
 
 
 def compare(
@@ -233,7 +232,7 @@ class TrainedSystems:
         if self._made_of.items() <= record.items():
             return dict(record)
         file.unlink(missing_ok=True)
-        n_tokens, seconds = (self._train_mws if spec.is_mws else self._train_rival)(spec)
+        n_tokens, seconds = (self._train_rival if spec.rival else self._train_mws)(spec)
         record = {**self._made_of, "n_tokens": n_tokens, "seconds": round(seconds, 2)}
         write_text(file, json.dumps(record) + "\n")
         return record

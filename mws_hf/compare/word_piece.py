@@ -123,30 +123,34 @@ class Substrings:
         # sums of integers below 2^53 are exact in the float64 that bincount adds in
         return np.bincount(level.nodes, weight, len(level.parent)).astype(np.int64)
 
-    def learn(self, threshold: int) -> list[tuple[int, Longs, Longs]]:
-        """Choose the pieces at one threshold: (length, nodes, effective counts) by length; all characters are in."""
+    def learn(self, threshold: int) -> list[tuple[Mask, Longs]]:
+        """Choose the pieces at one threshold: by length, the nodes kept, and all effective counts; characters are in.
+
+        Effective are counts less those of kept longer pieces with this prefix, longest first.
+        """
         active = None
         for _ in range(_PASSES):
             effective = self._effective([self._count(level, active) for level in self.levels], threshold)
             kept = [count >= threshold for count in effective]
             kept[0][:] = True
             active = self._split_points(kept)
-        return [
-            (length, np.nonzero(keep)[0], count[keep])
-            for length, (keep, count) in enumerate(zip(kept, effective, strict=True), 1)
-        ]
+        return list(zip(kept, effective, strict=True))
 
-    def spell(self, learnt: Sequence[tuple[int, Longs, Longs]]) -> list[str]:
+    def spell(self, learnt: Sequence[tuple[Mask, Longs]]) -> list[str]:
         """List the strings of chosen pieces: effective count descending, then by code point."""
         counted = [
-            (-int(count), self._spell(self.levels[length - 1], length, node))
-            for length, nodes, counts in learnt
-            for node, count in zip(nodes.tolist(), counts, strict=True)
+            (-int(counts[node]), self._spell(length, node))
+            for length, (kept, counts) in enumerate(learnt, 1)
+            for node in np.flatnonzero(kept).tolist()
         ]
         return [token for _, token in sorted(counted)]
 
+    def missing_characters(self) -> list[str]:
+        """List the forms of each character, first or inner, that no word shows: with them all words can be spelled."""
+        present = {self._spell(1, node) for node in range(len(self.levels[0].parent))}
+        return [form for c in sorted(set(self._text)) for form in (c, PREFIX + c) if form not in present]
+
     def _effective(self, counts: list[Longs], threshold: int) -> list[Longs]:
-        """Compute counts less those of kept longer pieces with this prefix, longest first."""
         effective = [np.empty(0, np.int64)] * len(counts)
         taken = np.zeros(len(counts[-1]), np.int64)
         for index in range(len(counts) - 1, -1, -1):
@@ -170,8 +174,8 @@ class Substrings:
             at = following[following < self.end[at]]
         return reached
 
-    def _spell(self, level: _Substrings, length: int, node: int) -> str:
-        place = int(level.example[node])
+    def _spell(self, length: int, node: int) -> str:
+        place = int(self.levels[length - 1].example[node])
         inner = place > 0 and self.end[place - 1] == self.end[place]
         return (PREFIX if inner else "") + self._text[place : place + length]
 
@@ -187,13 +191,13 @@ def learn_top_down(words: Mapping[str, int], n_tokens: int) -> list[str]:
     # every word whose count reaches the threshold is kept whole, so lower thresholds cannot fit
     low = ranked[n_tokens] + 1 if 0 <= n_tokens < len(ranked) else 1
     substrings = Substrings(words, low)
-    missing = _missing_characters(substrings, words)
+    missing = substrings.missing_characters()
     high = max(low, sum(words.values()) + 1)
     best = substrings.learn(high)
     while low < high:
         middle = (low + high) // 2
         learnt = substrings.learn(middle)
-        if sum(len(nodes) for _, nodes, _ in learnt) + len(missing) <= n_tokens:
+        if sum(int(kept.sum()) for kept, _ in learnt) + len(missing) <= n_tokens:
             high, best = middle, learnt
         else:
             low = middle + 1
@@ -212,11 +216,3 @@ def build_top_down(task: Task) -> Tokenizer:
         special_tokens=[(token, reserved.index(token)) for token in ("[START]", "[END]")],
     )
     return tokenizer
-
-
-def _missing_characters(substrings: Substrings, words: Mapping[str, int]) -> list[str]:
-    """List the forms of each character, first or inner, that no word shows: with them all words can be spelled."""
-    level = substrings.levels[0]
-    present = {substrings._spell(level, 1, node) for node in range(len(level.parent))}
-    characters = sorted(set().union(*words))
-    return [t for c in characters for t in (c, PREFIX + c) if t not in present]

@@ -30,7 +30,7 @@ from mws_hf.compare.bpe import (
 from mws_hf.compare.feed import Task, repeated, train_on_counts
 from mws_hf.compare.morfessor_baseline import build_morph_bpe
 from mws_hf.compare.rivals import RIVALS, saved, train
-from mws_hf.compare.sentence_piece import build_unigram, settled
+from mws_hf.compare.unigram import build_unigram, settled
 from mws_hf.compare.word_piece import (
     Substrings,
     bert_words,
@@ -338,7 +338,7 @@ def test_settled_does_not_depend_on_the_trainers_order():
 @pytest.fixture(scope="module", params=["bpe", "unigram"])
 def sentence_piece(request):
     spm = pytest.importorskip("sentencepiece")
-    from mws_hf.compare.sentence_piece import train_model
+    from mws_hf.compare.unigram import train_model
 
     model = train_model(request.param, Task(small_counts(), 420, ["<eot>"]))
     return spm.SentencePieceProcessor(model_proto=model), tokenizer_of(model, dummy_prefix=True)
@@ -388,7 +388,7 @@ def lossless():
 
 def test_sentence_piece_error_names_the_size():
     pytest.importorskip("sentencepiece")
-    from mws_hf.compare.sentence_piece import train_model
+    from mws_hf.compare.unigram import train_model
 
     with pytest.raises(MwSError, match="vocabulary of 12"):
         train_model("bpe", Task(small_counts(), 12))

@@ -1,6 +1,6 @@
-"""SentencePiece BPE and Unigram (Kudo & Richardson 2018), trained by its library, rewritten as tokenizer.json.
+"""Unigram (Kudo 2018) as two libraries train it, `tokenizers` and SentencePiece, and the BPE of the latter.
 
-Beside it the Unigram trainer of `tokenizers` (EM and pruning, Viterbi), with byte fallback added.
+That of `tokenizers` gets byte fallback; models of SentencePiece are rewritten as tokenizer.json.
 """
 
 from __future__ import annotations

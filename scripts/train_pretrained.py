@@ -31,8 +31,7 @@ from pretrained_sources import GOLD, GOLD_SOURCES, NOVELS, WORDS, sources_of, te
 
 from mws_hf import MwSTrainer, WordCounts
 from mws_hf.atomic import write_text
-from mws_hf.cards.card import Card, is_untouched, keep_card, write_card
-from mws_hf.cards.facts import CardFacts
+from mws_hf.cards.card import Card, CardFacts, is_untouched, keep_card, write_card
 from mws_hf.compare.rivals import train as train_rival
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.groups import GroupedCounts

@@ -97,8 +97,7 @@ def save_card(
     stage: Path, name: str, backend: Tokenizer, data: str, settings: Mapping[str, Any] | None = None, **figures: Any
 ) -> None:
     """Write the card of a tokenizer that a command makes, and the facts (see `CardFacts`) into its record."""
-    from mws_hf.cards.card import keep_card, trained_card
-    from mws_hf.cards.facts import CardFacts
+    from mws_hf.cards.card import CardFacts, keep_card, trained_card
 
     facts = CardFacts(data=data, command=shlex.join(["mws", *sys.argv[1:]]), **figures)
     keep_card(stage, backend, trained_card(name, backend, facts, settings or {}))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import subprocess
 import sys
 import time
 from collections.abc import Mapping
@@ -101,8 +102,6 @@ def _train_and_save(
     trainer: MwSTrainer, sources: Words, pattern: str | None, normalization: str | None, output: Path
 ) -> tuple[dict[str, Any], Mapping[str, LabelFit]]:
     """Count, learn, save the tokenizer and its card; returns the facts that the command prints and what labels did."""
-    from mws_hf.commands.warmup import compile_ahead
-
     started = time.perf_counter()
     compile_ahead()
     cut = pattern, normalization, trainer.split_pattern, trainer.special_tokens
@@ -195,7 +194,6 @@ def apostrophe_notice(counts: WordCounts) -> str:
     import pyarrow.compute as pc
 
     from mws_hf.corpus.columns import integers
-    from mws_hf.tokenizer.client_facts import refusing
 
     expressions = r"^[^\r\n\p{L}\p{N}]?\p{L}", r"^['’]\p{L}"
     found = (pc.cast(pc.match_substring_regex(counts.strings, each), pa.uint8()) for each in expressions)
@@ -203,6 +201,8 @@ def apostrophe_notice(counts: WordCounts) -> str:
     words, cut = counts.counts[begins & ~rests].sum(), counts.counts[rests].sum()
     if cut <= _TOLD_FROM * words:
         return ""
+    from mws_hf.tokenizer.client_facts import refusing
+
     example = counts.strings[int(np.argmax(np.where(rests, counts.counts, -1)))].as_py()
     known, costs = named(counts.pattern), refusing(WORD_PATTERN)
     name = "this split pattern" if known is None else f"split pattern {known[0]}"
@@ -211,3 +211,26 @@ def apostrophe_notice(counts: WordCounts) -> str:
         f"(…{example}); --pattern words keeps them whole, but {', '.join(costs['refuses'])} refuse it and "
         f"{', '.join(costs['wrong'])} cuts it otherwise"
     )
+
+
+_MERGING = "from mws_hf.commands.warmup import learn_merges; learn_merges()"
+
+
+def compile_ahead() -> subprocess.Popen[bytes] | None:
+    """Start compiling what learning needs last, if nothing was compiled on this machine yet and there are two cores.
+
+    It compiles for merging, while this process counts: numba compiles one kernel at a time in each process. Nothing
+    waits for it: what it has not done in time, or could not do, is compiled where it is needed.
+    """
+    from mws_hf.kernels.jit import SHIPPED, cache_directory, say_compiling
+    from mws_hf.kernels.threads import thread_count
+
+    if not sys.executable or thread_count() == 1 or SHIPPED.exists():
+        return None
+    try:
+        cache_directory().mkdir(parents=True, mode=0o700)
+    except OSError:  # there already, or it cannot be made
+        return None
+    say_compiling(now=True)
+    nothing = subprocess.DEVNULL
+    return subprocess.Popen([sys.executable, "-P", "-c", _MERGING], stdin=nothing, stdout=nothing, stderr=nothing)

@@ -34,7 +34,7 @@ from mws_hf.corpus.columns import flat_utf8
 from mws_hf.corpus.files import PLAIN, PathLike, Reading, fill, open_binary
 from mws_hf.corpus.readers import decoding_error, ends_by_return, first_bytes, nul_error, text_stream, utf8_pieces
 from mws_hf.errors import MwSError
-from mws_hf.kernels.instructions import WINDOW
+from mws_hf.kernels.containers import WINDOW
 from mws_hf.kernels.scanner import is_utf8
 
 Advance = Callable[[int], None]

@@ -22,6 +22,7 @@ from mws_hf.kernels import Bits, Bytes, Longs
 from mws_hf.kernels.containers import (
     KEY_BYTES,
     LONG,
+    WINDOW,
     empty_slots,
     ends_at_home,
     enter,
@@ -32,8 +33,8 @@ from mws_hf.kernels.containers import (
     look_ahead,
     rehash,
     size_of,
+    store_word,
 )
-from mws_hf.kernels.instructions import WINDOW, store_word
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.scanner import cut
 from mws_hf.text.unicode import classes_of

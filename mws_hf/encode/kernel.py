@@ -13,8 +13,7 @@ import numpy as np
 
 from mws_hf.encode.merge import ID_BITS, SHORT, BpeTables, Failing, merge_dropped, merge_long, merge_short, mix
 from mws_hf.kernels import Array, Bits, Bytes, Ints, Longs
-from mws_hf.kernels.containers import LONG, empty_slots, ends_at_home, enter, find, look_ahead, rehash
-from mws_hf.kernels.instructions import WINDOW
+from mws_hf.kernels.containers import LONG, WINDOW, empty_slots, ends_at_home, enter, find, look_ahead, rehash
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.scanner import cut
 from mws_hf.tokenizer.merging import BYTE, PLACE

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mws_hf.kernels import Bytes, Ints, Longs, Mask
-from mws_hf.kernels.containers import find_pair, new_table, pair_key, pop, push, put
-from mws_hf.kernels.instructions import leading_zeros, trailing_zeros
+from mws_hf.kernels.containers import find_pair, leading_zeros, new_table, pair_key, pop, push, put, trailing_zeros
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.scanner import OTHER
 from mws_hf.text.alphabets import BYTE_CHARACTERS, built_first, to_byte_level

@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mws_hf.kernels import Bits, Ints, Longs
-from mws_hf.kernels.containers import FREE, home_of_int, move_entries, new_table, pair_key, slot_of
-from mws_hf.kernels.instructions import prefetch
+from mws_hf.kernels.containers import FREE, home_of_int, move_entries, new_table, pair_key, prefetch, slot_of
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import in_parts
 

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from mws_hf.kernels import Array, Bytes
-from mws_hf.kernels.instructions import WINDOW, range_mask, trailing_zeros
+from mws_hf.kernels.containers import WINDOW, range_mask, trailing_zeros
 from mws_hf.kernels.jit import njit
 
 GPT4_KIND, WORD_KIND, O200K_KIND = range(3)

@@ -1,6 +1,6 @@
 """The record of a tokenizer, kept beside it in `FILE`: settings and figures of its training, and facts for its card.
 
-Its parts are ``settings`` (of the training), ``added`` (by `mws extend`) and ``card`` (`mws_hf.cards.facts`). No
+Its parts are ``settings`` (of the training), ``added`` (by `mws extend`) and ``card`` (`mws_hf.cards.card`). No
 tokenizer reads it: explanations, cards and retrainings do.
 
 The record names the merges it belongs to by their hash, so that a record left over in a directory says nothing of other

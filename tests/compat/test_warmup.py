@@ -52,7 +52,7 @@ def test_nothing_is_left_to_compile(tmp_path: Path):
     assert len(new) > 100 and not {name for name, count in new.items() if count}
 
 
-AHEAD = "from mws_hf.commands.warmup import compile_ahead; first = compile_ahead(); print(first and first.wait())"
+AHEAD = "from mws_hf.commands.train import compile_ahead; first = compile_ahead(); print(first and first.wait())"
 
 
 def test_the_process_beside_the_first_compiles_what_merging_needs(tmp_path: Path):

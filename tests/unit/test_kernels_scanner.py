@@ -17,8 +17,21 @@ from tokenizers import Regex, pre_tokenizers
 from mws_hf.corpus.blocks import PADDING
 from mws_hf.corpus.counting import count_documents
 from mws_hf.kernels import scanner
-from mws_hf.kernels.containers import enlarged, find_pair, new_table, pair_key, pop, push, put
-from mws_hf.kernels.instructions import WINDOW, leading_zeros, load_word, range_mask, store_word, trailing_zeros
+from mws_hf.kernels.containers import (
+    WINDOW,
+    enlarged,
+    find_pair,
+    leading_zeros,
+    load_word,
+    new_table,
+    pair_key,
+    pop,
+    push,
+    put,
+    range_mask,
+    store_word,
+    trailing_zeros,
+)
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.scanner import LETTER, find_short, is_utf8, next_pretoken, plain_boundaries, write_code_points
 from mws_hf.text import unicode

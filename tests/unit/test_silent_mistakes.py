@@ -7,8 +7,7 @@ import pytest
 from tokenizers import Tokenizer
 
 from mws_hf import MwSTrainer
-from mws_hf.cards.card import trained_card
-from mws_hf.cards.facts import CardFacts
+from mws_hf.cards.card import CardFacts, trained_card
 from mws_hf.corpus.counting import count_documents
 from mws_hf.errors import MwSError
 from mws_hf.extend.extension import extend

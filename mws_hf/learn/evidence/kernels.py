@@ -8,7 +8,7 @@ import numpy as np
 
 from mws_hf.kernels import Bytes, Doubles, Floats, Ints, Longs
 from mws_hf.kernels.arithmetic import exp, log
-from mws_hf.kernels.instructions import prefetch
+from mws_hf.kernels.containers import prefetch
 from mws_hf.kernels.jit import njit
 
 PREFIX, STEM, SUFFIX = range(3)

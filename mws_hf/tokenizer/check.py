@@ -22,7 +22,7 @@ from mws_hf.text.pattern import named
 from mws_hf.text.sample_texts import sample_texts
 from mws_hf.text.special import special_roles
 from mws_hf.tokenizer.backend import alphabet_of, check_added
-from mws_hf.tokenizer.client_facts import TOKENIZERS_ONE, ClientFact, client_facts, runs_in_one
+from mws_hf.tokenizer.export import ONE_READS, TOKENIZERS_ONE, ClientFact, client_facts
 from mws_hf.tokenizer.file import (
     STOCK_CLASS,
     STOCK_SOURCE,
@@ -148,7 +148,7 @@ def check(directory: Path) -> Report:
         *_beside_weights(look),
     ]
     findings.sort(key=lambda finding: finding.level)
-    clients = [] if look.shape is None else client_facts(*look.shape, look.spec, spaced=look.spaced)
+    clients = [] if look.shape is None else client_facts(*look.shape, look.backend, spaced=look.spaced)
     return Report(_facts(look), findings, clients)
 
 
@@ -215,7 +215,7 @@ def _split(look: _Look) -> Iterator[Finding]:
     for part in splits:
         pattern = part.get("pattern", {}).get("Regex")
         isolates = part.get("behavior") == "Isolated" and not part.get("invert")
-        if pattern is not None and not (isolates and runs_in_one(pattern)):
+        if pattern is not None and not (isolates and pattern in ONE_READS):
             message = (
                 f"{TOKENIZERS_ONE} cannot run split pattern {pattern[:40]!r}...: it loads it, then stops at a text"
             )

@@ -8,7 +8,7 @@ page. It has
   once); all of a group are measured again where one is due if ``TOGETHER`` is set: they are compared with one another;
 * ``exists(cell)``, if not all combinations do;
 * ``measure(place, cells)``, which yields ``(cell, figures)``, as each is known;
-* ``table(rows)``, the Markdown of its page.
+* ``table(rows)``, which yields the parts of its page, in Markdown.
 
 What is of one kind stands in one module: the second experiment of a module is what `beside` makes there (`BESIDE`).
 """
@@ -35,8 +35,11 @@ import mws_hf
 from mws_hf.atomic import write_text
 from mws_hf.errors import MwSError
 
-Cell = dict[str, Any]
-Row = dict[str, Any]
+Cell = Row = dict[str, Any]
+Found = Iterator[tuple[Cell, Row]]
+Page = Iterator[str]
+"""What `measure` yields, and what `table` does."""
+
 LAB = Path(__file__).parent
 RESULTS = LAB.parent / "results"
 BESIDE = {
@@ -115,15 +118,15 @@ class Experiment:
         Raises:
             MwSError: an axis or a value that is none.
         """
-        chosen: dict[str, list[str]] = {}
+        axes = dict(self.axes)
         for name, given in (only or {}).items():
-            known = [str(value) for value in self.axes.get(name, ())]
-            chosen[name] = values = [one for each in given for one in ([each] if each in known else each.split(","))]
+            known = {str(value): value for value in self.axes.get(name, ())}
+            values = [one for each in given for one in ([each] if each in known else each.split(","))]
             if unknown := [value for value in values if value not in known]:
-                axes = "; ".join(f"{axis}: {', '.join(map(str, known))}" for axis, known in self.axes.items())
-                raise MwSError(f"{self.name} has no {name}={','.join(unknown)}; its axes are {axes}")
-        values = [[v for v in axis if name not in chosen or str(v) in chosen[name]] for name, axis in self.axes.items()]
-        cells = [dict(zip(self.axes, each, strict=True)) for each in product(*values)]
+                named = "; ".join(f"{axis}: {', '.join(map(str, values))}" for axis, values in self.axes.items())
+                raise MwSError(f"{self.name} has no {name}={','.join(unknown)}; its axes are {named}")
+            axes[name] = [value for text, value in known.items() if text in values]
+        cells = [dict(zip(axes, each, strict=True)) for each in product(*axes.values())]
         exists: Callable[[Cell], bool] = getattr(self.module, "exists", lambda cell: True)
         return [cell for cell in cells if exists(cell)]
 
@@ -139,7 +142,7 @@ class Experiment:
 
 
 def beside(
-    measure: Callable[..., Any], table: Callable[..., str], axes: Mapping[str, Any], shared: int, **more: Any
+    measure: Callable[..., Found], table: Callable[..., Page], axes: Mapping[str, Any], shared: int, **more: Any
 ) -> Any:
     """An experiment in the module of another, with a module's names; what it asks is the docstring of `measure`."""
     about = inspect.cleandoc(measure.__doc__ or "")
@@ -191,9 +194,9 @@ def keep(experiment: Experiment, new: Iterable[Row], results: Path = RESULTS) ->
         kept = [rows[key] for key in order]
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in kept)
         write_text(results / f"{experiment.name}.jsonl", lines)
-        table = experiment.module.table(kept).strip()
         by = f"By `scripts/lab run {experiment.name}`."
-        write_text(results / f"{experiment.name}.md", f"# {experiment.title}\n\n{table}\n\n{by}\n")
+        parts = filter(None, [f"# {experiment.title}", *experiment.module.table(kept), by])
+        write_text(results / f"{experiment.name}.md", "\n\n".join(parts) + "\n")
 
 
 def measure(experiment: Experiment, place: Place, due: Sequence[Cell], until: float = float("inf")) -> Iterator[Row]:

@@ -1,13 +1,13 @@
-"""The shared data, read in one way: text, gold, plain files of a size; and treebanks, as `git clone` leaves them."""
+"""The shared data, read in one way: text, gold, plain files of a size; and clones of treebanks."""
 
 from __future__ import annotations
 
 import gzip
 import hashlib
 import random
-import subprocess
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from mws_hf import WordCounts
 from mws_hf.atomic import atomic_path
@@ -32,7 +32,7 @@ NOT_FOR_MODELS = ("rus.rublimp.txt.gz", "rus.eltec.txt.gz")
 """Text that no model or tokenizer is trained on: the source of the benchmark RuBLiMP, and novels some of which stand in
 rus.novels as well: 16 MB of training text held 6.6 % of the runs of eight words in their held-out lines, .05 % else."""
 HELD_OUT_EVERY, HELD_OUT_LINES = 50, 4000
-MB, PIECE = 1 << 20, 1 << 16
+MB, PIECE, TEXT = 1 << 20, 1 << 16, "# text = "
 
 
 def order_of(text: str) -> bytes:
@@ -79,11 +79,9 @@ def digest_of(line: str) -> bytes:
     return hashlib.sha256(line.encode()).digest()
 
 
-def first(lines: list[str], n_bytes: int | None) -> list[str] | None:
-    """The first lines of so many bytes; None where there are not twice as many, so that "all" would say the same."""
-    if n_bytes is None or sum(len(line.encode()) for line in lines) >= 2 * n_bytes:
-        return lines if n_bytes is None else reaching(lines, n_bytes)
-    return None
+def first(lines: list[str], n_bytes: float) -> list[str]:
+    """The first lines of so many bytes; all where there are not twice as many."""
+    return reaching(lines, n_bytes) if sum(map(n_bytes_of, lines)) >= 2 * n_bytes else lines
 
 
 def reaching(lines: Iterable[str], n_bytes: float) -> list[str]:
@@ -97,20 +95,25 @@ def reaching(lines: Iterable[str], n_bytes: float) -> list[str]:
         if n_bytes <= 0:
             break
         found.append(line)
-        n_bytes -= len(line.encode())
+        n_bytes -= n_bytes_of(line)
     return found
 
 
-def head(lines: Iterable[str], n_bytes: float) -> list[str]:
-    """The first lines that together have at most so many bytes.
+def n_bytes_of(line: str) -> int:
+    """The bytes of a line."""
+    return len(line.encode())
 
-    >>> head(["ab", "cd", "e"], 4)
-    ['ab', 'cd']
+
+def head(lines: Iterable[str], most: float, size: Callable[[str], int] = n_bytes_of) -> list[str]:
+    """The first lines that together have at most so many bytes, or characters.
+
+    >>> head(["ab", "cd", "e"], 4), head(["да", "нет"], 4), head(["да", "нет"], 4, len)
+    (['ab', 'cd'], ['да'], ['да'])
     """
     found = []
     for line in lines:
-        n_bytes -= len(line.encode())
-        if n_bytes < 0:
+        most -= size(line)
+        if most < 0:
             break
         found.append(line)
     return found
@@ -137,29 +140,36 @@ def shuffled(words: Iterable[GoldWord], sample: int) -> list[GoldWord]:
     return sorted(words, key=lambda each: order_of(f"{sample} {each.word}"))
 
 
-def treebank(clone: Path, part: str = "") -> list[str]:
-    """The CoNLL-U files of a clone of a treebank, all or those of a part ("train", "dev", "test"); none it lacks.
+class Sentence(NamedTuple):
+    """A sentence of a treebank: its text, and the columns of its words, without ranges and empty words."""
+
+    text: str
+    words: list[list[str]]
+
+
+def treebank(clone: Path, *parts: str) -> list[Sentence]:
+    """The sentences of a clone of a treebank, all or those of parts ("train", "dev", "test"); none of one it lacks.
 
     Raises:
         MwSError: there is no clone.
     """
     if not clone.is_dir():
         raise MwSError(f"{clone}: no such treebank; clone https://github.com/UniversalDependencies/{clone.name} there")
-    git = ["git", "-C", str(clone)]
-    listed = subprocess.run([*git, "ls-tree", "--name-only", "HEAD"], capture_output=True, text=True, check=True)
-    found = sorted(name for name in listed.stdout.splitlines() if name.endswith(f"{part and f'-ud-{part}'}.conllu"))
-    shown = [subprocess.run([*git, "show", f"HEAD:{name}"], capture_output=True, check=False) for name in found]
-    return [each.stdout.decode("utf-8") for each in shown if not each.returncode]
+    files = [file for part in parts or ("*",) for file in sorted(clone.glob(f"*-ud-{part}.conllu"))]
+    return [sentence for file in files for sentence in sentences(file.read_text(encoding="utf-8"))]
 
 
-def texts_of(conllu: str) -> list[str]:
-    r"""The `# text = ` lines of a CoNLL-U file.
+def sentences(conllu: str) -> Iterator[Sentence]:
+    r"""The sentences of a CoNLL-U file.
 
-    >>> texts_of("# sent_id = 1\n# text = Jó nap .\n1\tJó\n")
-    ['Jó nap .']
+    >>> list(sentences("# text = Jó\n1\tJó\tjó\tADJ\n\n2-3\tvám\t_\t_\n"))
+    [Sentence(text='Jó', words=[['1', 'Jó', 'jó', 'ADJ']]), Sentence(text='', words=[])]
     """
-    begin = "# text = "
-    return [line.removeprefix(begin) for line in conllu.split("\n") if line.startswith(begin)]
+    for block in conllu.strip("\n").split("\n\n"):
+        lines = block.split("\n")
+        rows = [line.split("\t") for line in lines if not line.startswith("#")]
+        text = [line.removeprefix(TEXT) for line in lines if line.startswith(TEXT)]
+        yield Sentence("".join(text), [row for row in rows if row[0].isdigit()])
 
 
 def mixed(data: Path, sources: str, work: Path) -> Path:

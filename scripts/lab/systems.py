@@ -22,12 +22,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from tokenizers import Tokenizer
 
 from mws_hf import MwSTrainer, WordCounts
 from mws_hf.compare import rivals
 from mws_hf.compare.feed import Task
 from mws_hf.compare.morfessor_baseline import build_frequent, within_cuts
 from mws_hf.corpus.segmentations import GoldWord
+from mws_hf.evaluate import segment_words
+from mws_hf.evaluate.boundaries import WordTable, summarize, word_table
 
 if TYPE_CHECKING:
     from mws_hf.learn.evidence.posteriors import Evidence
@@ -119,8 +122,29 @@ def labelled(
         found[graphemes.last] = calibrated_posteriors(mixture, graphemes.corpus, settings, labelled=labels)[0]
         for size in sizes:
             trainer = MwSTrainer(vocab_size=size, composition=0, show_progress=False)
-            learned = trainer.learn(counts, evidence=Evidence(types, found, settings))
-            yield n, size, trainer.backend(learned)
+            yield n, size, trainer.backend(trainer.learn(counts, evidence=Evidence(types, found, settings)))
+
+
+def learnt(counts: WordCounts, **options: Any) -> Any:
+    """MwS of some arguments of `MwSTrainer`, in memory, with the pattern that its words were counted by."""
+    trainer = MwSTrainer(pattern=counts.pattern, show_progress=False, **options)
+    return trainer.backend(trainer.learn(counts, evidence=evidence_of(counts, trainer)))
+
+
+def cut_words(source: Any, gold: Sequence[GoldWord]) -> WordTable:
+    """The words of a gold as a tokenizer, or one in a directory, cuts them."""
+    return word_table(gold, segment_words(source, [each.word for each in gold]))
+
+
+def judged(source: Any, gold: Sequence[GoldWord]) -> dict[str, float]:
+    """Boundary scores of a tokenizer, or of one in a directory."""
+    found = summarize(cut_words(source, gold))
+    return {name: getattr(found, name) for name in ("f1", "precision", "recall", "exact")}
+
+
+def tokens(tokenizer: Tokenizer, lines: list[str]) -> int:
+    """Count the tokens of lines."""
+    return sum(len(item.ids) for item in tokenizer.encode_batch_fast(lines, add_special_tokens=False))
 
 
 _last: list[tuple[WordCounts, Settings, Evidence]] = []

@@ -5,12 +5,14 @@ from __future__ import annotations
 import inspect
 import math
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
 
 from lab.cells import Row
+from mws_hf.evaluate.significance import PairedDifference
 from mws_hf.text.markdown import markdown_table
 
 
@@ -77,31 +79,54 @@ def where(rows: Iterable[Row], **key: object) -> list[Row]:
     return [row for row in rows if all(row.get(name) == value for name, value in key.items())]
 
 
-def groups(rows: Iterable[Row], *by: str) -> dict[tuple[object, ...], list[Row]]:
-    """Rows by their values of some axes, in the order they come in."""
-    found: dict[tuple[object, ...], list[Row]] = {}
+def groups(rows: Iterable[Row], *by: str) -> list[tuple[Any, ...]]:
+    """The values of some axes, and the rows that have them, in the order they come in.
+
+    >>> [(size, len(own)) for size, own in groups([{"size": 8}, {"size": 9}, {"size": 8}], "size")]
+    [(8, 2), (9, 1)]
+    """
+    found: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         found.setdefault(tuple(row[name] for name in by), []).append(row)
-    return found
+    return [(*key, own) for key, own in found.items()]
 
 
-def said(value: object) -> str:
-    """A value as a table says it.
+def tabulated(lines: Iterable[Mapping[str, str]], *, numbers: bool = True) -> str:
+    """Markdown of lines that name their columns; nothing of none.
 
-    >>> said(32000), said(0.1), said("mws"), said(0.75)
-    ('32,000', '0.1', 'mws', '0.75')
+    >>> print(tabulated([{"gold": "rus", "F1": "0.6"}, {"gold": "fin"}]))
+    | gold | F1 |
+    |---|---:|
+    | rus | 0.6 |
+    | fin |  |
     """
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    kept = list(lines)
+    header = list(dict.fromkeys(name for line in kept for name in line))
+    rows = [[line.get(name, "") for name in header] for line in kept]
+    return markdown_table(header, rows, numbers=numbers) if rows else ""
 
 
-def pivot(rows: Sequence[Row], by: Sequence[str], across: str, figure: str, form: str = ".3f") -> str:
-    """Markdown: a row a key, a column a value of `across`, the mean of a figure in each."""
+def pivot(rows: Sequence[Row], by: str, across: str, figure: str, form: str = ".3f") -> str:
+    """Markdown: a line a value of `by`, a column a value of `across`, the mean of a figure in each."""
     columns = list(dict.fromkeys(row[across] for row in rows))
     lines = []
-    for key, here in groups(rows, *by).items():
-        found = [[row[figure] for row in where(here, **{across: column}) if figure in row] for column in columns]
-        lines.append([*map(said, key), *(format(statistics.fmean(each), form) if each else "" for each in found)])
-    return markdown_table([*by, *map(said, columns)], lines)
+    for name, own in groups(rows, by):
+        lines.append({by: str(name)})
+        for column in columns:
+            values = [row[figure] for row in where(own, **{across: column}) if figure in row]
+            title = f"{column:,}" if isinstance(column, int) else str(column)
+            lines[-1][title] = format(statistics.fmean(values), form) if values else ""
+    return tabulated(lines)
+
+
+def percents(found: PairedDifference) -> list[float]:
+    """A difference in bits in per cent of the second's, with the ends of its interval.
+
+    >>> percents(PairedDifference(-0.5, -0.75, -0.25, -0.25, 9))
+    [-25.0, -37.5, -12.5]
+    """
+    scale = 100 * found.relative / found.value if found.value else 0.0
+    return [scale * each for each in (found.value, found.low, found.high)]
 
 
 def about(doc: str | None) -> str:
@@ -113,6 +138,7 @@ def about(doc: str | None) -> str:
     return inspect.cleandoc(doc or "").partition("\n")[2].strip()
 
 
-def as_they_are(doc: str | None, rows: Sequence[Row], columns: Sequence[str]) -> str:
+def as_they_are(doc: str | None, rows: Sequence[Row], columns: Sequence[str]) -> Iterator[str]:
     """What an experiment's docstring says, and the rows, some columns of them."""
-    return f"{about(doc)}\n\n{markdown_table(list(columns), [[str(row[name]) for name in columns] for row in rows])}"
+    yield about(doc)
+    yield tabulated({name: str(row[name]) for name in columns} for row in rows)

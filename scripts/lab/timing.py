@@ -1,7 +1,7 @@
 """Processes timed from their start to their end, and the work within them: `python -m lab.timing JOB FILE`.
 
-A task of `TASKS` imports its library and loads what is not measured, then returns the function whose run is. Nothing is
-imported above that a rival's process would wait for. Work within is measured by /proc, so on Linux.
+A task of `TASKS` imports its library and loads what is not measured, then yields, works, and yields what it found.
+Nothing is imported above that a rival's process would wait for. Work within is measured by /proc, so on Linux.
 """
 
 from __future__ import annotations
@@ -17,14 +17,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
-Run = Callable[[], dict[str, Any]]
+Task = Iterator[dict[str, Any]]
 SCRIPTS = Path(__file__).resolve().parent.parent
 BATCH = 10_000  # lines: the encodings of a whole corpus at once would take gigabytes
 CLASSIC = ("--criterion", "classic", "--composition", "fill")
@@ -56,10 +55,9 @@ def timed(command: Sequence[str], environment: Mapping[str, str] | None = None) 
 
 def told_by(module: str, *arguments: str, **environment: str) -> dict[str, Any]:
     """What a module, run in a process of its own, writes as JSON to the file that is its last argument; or `failed`."""
-    with tempfile.TemporaryDirectory(prefix="lab-timing-") as folder:
-        told = Path(folder) / "told.json"
-        process = timed([sys.executable, "-m", module, *arguments, str(told)], outside(**environment))
-        return process if "failed" in process else json.loads(told.read_text(encoding="utf-8"))
+    with tempfile.NamedTemporaryFile(prefix="lab-timing-") as told:
+        process = timed([sys.executable, "-m", module, *arguments, told.name], outside(**environment))
+        return process if "failed" in process else json.loads(Path(told.name).read_text(encoding="utf-8"))
 
 
 def outside(**environment: str) -> dict[str, str]:
@@ -103,16 +101,25 @@ def peak_mb() -> float:
 
 
 class Job(NamedTuple):
-    """One measurement: the task, its text, an empty folder, the tokenizer that encoding uses, entries to train."""
+    """One measurement: the task, its text, the tokenizer that encoding uses, entries to train, an empty folder."""
 
     task: str
     text: str
-    output: str
     tokenizer: str
     vocab_size: int
+    output: str = ""
 
 
-def mws_train(job: Job, options: tuple[str, ...] = ()) -> Run:
+def mws(job: Job) -> list[str]:
+    """What `mws` is given to train, or to encode."""
+    if job.task.startswith("encode"):
+        return ["encode", job.tokenizer, job.text, "-o", f"{job.output}/ids", "--quiet"]
+    classic = CLASSIC if job.task.endswith("classic") else ()
+    size = str(job.vocab_size)
+    return ["train", job.text, "--vocab-size", size, "-o", job.output, "--quiet", "--json", "--force", *classic]
+
+
+def mws_train(job: Job) -> Task:
     """`mws train`, the command itself; imports done beforehand are those it makes while it works."""
     import mws_hf.commands.train
     import mws_hf.corpus.counting
@@ -122,83 +129,64 @@ def mws_train(job: Job, options: tuple[str, ...] = ()) -> Run:
     import mws_hf.trainer  # noqa: F401
     from mws_hf.commands.app import app
 
-    def run() -> dict[str, Any]:
-        with contextlib.redirect_stdout(io.StringIO()) as printed:
-            app([*train_arguments(job), *options])
-        made = (Path(job.output) / "tokenizer.json").read_bytes()
-        told = json.loads(printed.getvalue())
-        return {"entries": told["vocab_size"], "digest": hashlib.sha256(made).hexdigest()[:16]}
-
-    return run
+    yield {}
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        app(mws(job))
+    made = (Path(job.output) / "tokenizer.json").read_bytes()
+    yield {"entries": json.loads(printed.getvalue())["vocab_size"], "digest": hashlib.sha256(made).hexdigest()[:16]}
 
 
-def train_arguments(job: Job) -> list[str]:
-    """What `mws` is given to train."""
-    size = str(job.vocab_size)
-    return ["train", job.text, "--vocab-size", size, "--output", job.output, "--quiet", "--json", "--force"]
-
-
-def rust_train(job: Job, kind: str) -> Run:
+def tokenizers_train(job: Job) -> Task:
     """A trainer of `tokenizers` under the same split pattern; it reads the file itself, the fastest way it has."""
     from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
     from mws_hf.text.pattern import GPT4_PATTERN
 
-    counting = kind == "count"
+    counting = job.task == "count/tokenizers"
     tokenizer = Tokenizer(models.WordLevel(unk_token="?") if counting else models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(GPT4_PATTERN), "isolated")
     maker = trainers.WordLevelTrainer if counting else trainers.BpeTrainer
     trainer = maker(vocab_size=0 if counting else job.vocab_size, show_progress=False)
-    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(GPT4_PATTERN), "isolated")
-
-    def run() -> dict[str, Any]:
-        tokenizer.train([job.text], trainer)
-        if not counting:
-            tokenizer.save(str(Path(job.output) / "tokenizer.json"))
-        return {"entries": tokenizer.get_vocab_size()}
-
-    return run
+    yield {}
+    tokenizer.train([job.text], trainer)
+    if not counting:
+        tokenizer.save(f"{job.output}/tokenizer.json")
+    yield {"entries": tokenizer.get_vocab_size()}
 
 
-def sentencepiece(job: Job) -> Run:
+def sentencepiece(job: Job) -> Task:
     """SentencePiece on the file, without normalization (it would cost it time) and without leaving out long lines."""
     import sentencepiece as spm
 
-    def run() -> dict[str, Any]:
-        prefix = str(Path(job.output) / "spm")
-        spm.SentencePieceTrainer.train(
-            input=job.text, model_prefix=prefix, model_type="bpe", vocab_size=job.vocab_size, hard_vocab_limit=False,
-            byte_fallback=True, normalization_rule_name="identity", max_sentence_length=1 << 30,
-            num_threads=os.cpu_count() or 1, minloglevel=2,
-        )  # fmt: skip
-        return {"entries": len(Path(f"{prefix}.vocab").read_text(encoding="utf-8").split("\n")) - 1}
-
-    return run
+    yield {}
+    spm.SentencePieceTrainer.train(
+        input=job.text, model_prefix=f"{job.output}/spm", model_type="bpe", vocab_size=job.vocab_size,
+        hard_vocab_limit=False, byte_fallback=True, normalization_rule_name="identity", max_sentence_length=1 << 30,
+        num_threads=os.cpu_count() or 1, minloglevel=2,
+    )  # fmt: skip
+    yield {"entries": len(Path(f"{job.output}/spm.vocab").read_text(encoding="utf-8").split("\n")) - 1}
 
 
-def mws_count(job: Job) -> Run:
+def mws_count(job: Job) -> Task:
     """Our counting, to the sorted word counts in memory."""
     from mws_hf.corpus.counting import count_files
     from mws_hf.text.pattern import GPT4_PATTERN
 
-    def run() -> dict[str, Any]:
-        counts = count_files(job.text, pattern=GPT4_PATTERN)
-        return {"types": len(counts), "digest": f"{len(counts)}-{int(counts.counts.sum())}"}
-
-    return run
+    yield {}
+    counts = count_files(job.text, pattern=GPT4_PATTERN)
+    yield {"types": len(counts), "digest": f"{len(counts)}-{counts.total}"}
 
 
-def mws_to_disk(job: Job) -> Run:
+def mws_to_disk(job: Job) -> Task:
     """Text file to memory-mapped ids on disk, loading of the tokenizer included."""
     from mws_hf.encode.bulk import encode_corpus
 
-    def run() -> dict[str, Any]:
-        corpus = encode_corpus(job.tokenizer, job.text, Path(job.output) / "ids", separator=None)
-        return {"tokens": corpus.n_tokens, "digest": str(corpus.n_tokens)}
-
-    return run
+    yield {}
+    corpus = encode_corpus(job.tokenizer, job.text, Path(job.output) / "ids", separator=None)
+    yield {"tokens": corpus.n_tokens, "digest": str(corpus.n_tokens)}
 
 
-def mws_in_memory(job: Job) -> Run:
+def mws_in_memory(job: Job) -> Task:
     """Text in memory to ids in memory on all cores: the kernel without reading and writing."""
     from mws_hf.corpus.sources import Source
     from mws_hf.encode.bulk import BLOCK_BYTES
@@ -208,34 +196,32 @@ def mws_in_memory(job: Job) -> Run:
 
     backend = open_tokenizer(job.tokenizer).backend
     blocks = list(Source.of(job.text).blocks(size=BLOCK_BYTES))
-
-    def run() -> dict[str, Any]:
-        encoder = BlockEncoder(backend)
-        with ThreadPoolExecutor(thread_count()) as pool:
-            tokens = sum(len(encoded.ids) for encoded in pool.map(encoder.encode, blocks))
-        return {"tokens": tokens, "digest": str(tokens)}
-
-    return run
+    yield {}
+    encoder = BlockEncoder(backend)
+    with ThreadPoolExecutor(thread_count()) as pool:
+        tokens = sum(len(encoded.ids) for encoded in pool.map(encoder.encode, blocks))
+    yield {"tokens": tokens, "digest": str(tokens)}
 
 
-def encode_batch(job: Job) -> Run:
+def encode_batch(job: Job) -> Task:
     """`encode_batch` on lists of lines; ids stay in the Rust objects."""
     from tokenizers import Tokenizer
 
-    encode = Tokenizer.from_file(str(Path(job.tokenizer) / "tokenizer.json")).encode_batch
+    encode = Tokenizer.from_file(f"{job.tokenizer}/tokenizer.json").encode_batch
     with open(job.text, encoding="utf-8", newline="\n") as stream:
         lines = list(stream)
     batches = [lines[i : i + BATCH] for i in range(0, len(lines), BATCH)]
-    return lambda: {"tokens": sum(sum(map(len, encode(batch, add_special_tokens=False))) for batch in batches)}
+    yield {}
+    yield {"tokens": sum(sum(map(len, encode(batch, add_special_tokens=False))) for batch in batches)}
 
 
-TASKS: dict[str, Callable[[Job], Run]] = {
-    "train/mws-classic": partial(mws_train, options=CLASSIC),
+TASKS: dict[str, Callable[[Job], Task]] = {
+    "train/mws-classic": mws_train,
     "train/mws-contextual": mws_train,
-    "train/tokenizers-bpe": partial(rust_train, kind="bpe"),
+    "train/tokenizers-bpe": tokenizers_train,
     "train/sentencepiece-bpe": sentencepiece,
     "count/mws": mws_count,
-    "count/tokenizers": partial(rust_train, kind="count"),
+    "count/tokenizers": tokenizers_train,
     "encode/mws-disk": mws_to_disk,
     "encode/mws-memory": mws_in_memory,
     "encode/encode_batch": encode_batch,
@@ -249,12 +235,9 @@ def ours(task: str) -> bool:
 
 def whole(job: Job) -> list[str]:
     """The command that a user would start for a task; a rival's script has nothing around the task."""
-    python = [sys.executable, "-m"]
-    if job.task.startswith("train/mws"):
-        return [*python, "mws_hf", *train_arguments(job), *(CLASSIC if job.task.endswith("classic") else ())]
-    if job.task == "encode/mws-disk":
-        return [*python, "mws_hf", "encode", job.tokenizer, job.text, "-o", job.output + "/ids", "--quiet"]
-    return [*python, "lab.timing", json.dumps(job), "alone"]
+    if TASKS[job.task] in (mws_train, mws_to_disk):
+        return [sys.executable, "-m", "mws_hf", *mws(job)]
+    return [sys.executable, "-m", "lab.timing", json.dumps(job), "alone"]
 
 
 def outcome(job: Job, *, cold: bool = False) -> dict[str, Any]:
@@ -277,25 +260,29 @@ def outcome(job: Job, *, cold: bool = False) -> dict[str, Any]:
 
 def measure(job: Job) -> dict[str, Any]:
     """Run a task; times exclude imports and what is loaded before, memory includes everything."""
-    run = TASKS[job.task](job)
-    cpu, began = cpu_seconds(), time.perf_counter()
-    facts = run()
-    found = {"seconds": time.perf_counter() - began, "cpu_seconds": cpu_seconds() - cpu, "peak_mb": peak_mb()}
+    cpu, seconds, facts = worked(job)
+    found = {"seconds": seconds, "cpu_seconds": cpu, "peak_mb": peak_mb()}
     if ours(job.task):
-        second = job._replace(output=job.output + "/again")
+        second = job._replace(output=f"{job.output}/again")
         Path(second.output).mkdir()
-        run = TASKS[job.task](second)
-        began = time.perf_counter()
-        again = run()
-        found["again_seconds"] = time.perf_counter() - began
+        _, found["again_seconds"], again = worked(second)
         if again != facts:
             raise ValueError(f"a second run in the same process gave {again} after {facts}")
     return {name: round(value, 4) for name, value in found.items()} | facts
 
 
+def worked(job: Job) -> tuple[float, float, dict[str, Any]]:
+    """Processor and wall seconds of a task's work, and what it found."""
+    task = TASKS[job.task](job)
+    next(task)
+    cpu, began = cpu_seconds(), time.perf_counter()
+    facts = next(task)
+    return cpu_seconds() - cpu, time.perf_counter() - began, facts
+
+
 if __name__ == "__main__":
     wanted = Job(*json.loads(sys.argv[1]))
     if sys.argv[2] == "alone":
-        TASKS[wanted.task](wanted)()
+        list(TASKS[wanted.task](wanted))
     else:
         Path(sys.argv[2]).write_text(json.dumps(measure(wanted)), encoding="utf-8")

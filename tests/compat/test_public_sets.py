@@ -55,8 +55,8 @@ def test_forms_that_begin_with_their_lemma_make_a_set(tmp_path: Path):
     rows = ["1\tKoirassa\tkoira\tNOUN", "2\tkoira\tkoira\tNOUN", "3\ttulee\ttulla\tVERB", "4\tNokian\tNokia\tPROPN"]
     for part in ("dev", "test"):
         write(tmp_path / f"UD_Finnish-FTB/fi_ftb-ud-{part}.conllu", rows)
-    (found,) = public_sets.sets_of("fin", tmp_path, tmp_path / "scratch")
-    assert (found.kind, found.gold.words) == ("lemma", (GoldWord("koirassa", (("koira", "ssa"),)),))
+    found = public_sets.sets_of("fin", tmp_path)
+    assert found == {"lemma": (1, [GoldWord("koirassa", (("koira", "ssa"),))])}
 
 
 def test_no_root_is_in_two_folds(tmp_path: Path):

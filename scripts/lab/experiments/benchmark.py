@@ -13,21 +13,19 @@ there. `encode_batch` gets lines from memory (reading them is in its whole proce
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
 import numpy as np
 
-from lab.cells import Cell, Place, Row
+from lab.cells import Cell, Found, Page, Place, Row
 from lab.data import cut, mixed
 from lab.systems import trained
-from lab.tables import about, groups, where
+from lab.tables import about, groups, tabulated, where
 from lab.timing import TASKS, Job, machine, ours, outcome
 from mws_hf.atomic import atomic_path
 from mws_hf.corpus.counting import count_files
-from mws_hf.text.markdown import markdown_table
 
 
 class Text(NamedTuple):
@@ -85,26 +83,23 @@ def exists(cell: Cell) -> bool:
     return cell["task"] in text.tasks and cell["repeat"] < repeats
 
 
-def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
+def measure(place: Place, cells: list[Cell]) -> Found:
     """Each task in turn, odd repeats backwards; the tokenizer that encoding needs is trained before."""
     asked = TEXTS[cells[0]["text"]]
     work = place.work / "benchmark"
     text = mixed(place.data, asked.sources, work)
     text = redrawn(text, asked.redrawn) if asked.redrawn else cut(text, asked.megabytes)
     tokenizer = trained("mws", count_files(str(text)), asked.entries, work / text.stem)
-    order = list(TASKS)
+    jobs = {task: Job(task, str(text.resolve()), str(tokenizer.resolve()), asked.entries) for task in TASKS}
 
     def turn(cell: Cell) -> tuple[bool, int, int]:
-        number = order.index(cell["task"])
+        number = list(TASKS).index(cell["task"])
         return cell["cache"] == "cold", cell["repeat"], -number if cell["repeat"] % 2 else number
 
-    def job(cell: Cell) -> Job:
-        return Job(cell["task"], str(text.resolve()), "", str(tokenizer.resolve()), asked.entries)
-
-    for cell in {each["task"]: each for each in cells if ours(each["task"])}.values():
-        outcome(job(cell))  # has our kernels compiled
+    for task in dict.fromkeys(cell["task"] for cell in cells if ours(cell["task"])):
+        outcome(jobs[task])  # has our kernels compiled
     for cell in sorted(cells, key=turn):
-        figures = outcome(job(cell), cold=cell["cache"] == "cold")
+        figures = outcome(jobs[cell["task"]], cold=cell["cache"] == "cold")
         yield cell, {"mb": round(text.stat().st_size / 1e6, 4), "machine": machine(), **figures}
 
 
@@ -132,74 +127,68 @@ def redrawn(text: Path, megabytes: float) -> Path:
     return target
 
 
-def table(rows: list[Row]) -> str:
+def table(rows: list[Row]) -> Page:
     """The notes above; for each text what was aimed at, all medians, and what contradicts."""
-    parts = [*sorted({f"On {row['machine']}." for row in rows}), about(__doc__)]
-    for (text,), here in groups(rows, "text").items():
+    yield from sorted({f"On {row['machine']}." for row in rows})
+    yield about(__doc__)
+    for text, here in groups(rows, "text"):
         loads = [row["load_before"] for row in here]
-        head = f"## {text}: {here[0]['mb']:.1f} MB, {TEXTS[str(text)].entries:,} entries"
-        parts += [f"{head}\n\nLoad of the machine before measurements: {min(loads):.1f} to {max(loads):.1f}."]
-        parts += [targets(here), measurements(here), contradictions(here)]
-    return "\n\n".join(part for part in parts if part)
+        yield f"## {text}: {here[0]['mb']:.1f} MB, {TEXTS[text].entries:,} entries"
+        yield f"Load of the machine before measurements: {min(loads):.1f} to {max(loads):.1f}."
+        yield tabulated(filter(None, (reached(target, here) for target in TARGETS)))
+        yield tabulated(medians(task, own) for task, own in sorted(groups(here, "task")))
+        yield contradictions(here)
 
 
 def _of(rows: list[Row], task: str, figure: str, cache: str = "warm") -> list[float]:
     return [row[figure] for row in where(rows, task=task, cache=cache) if figure in row]
 
 
-def targets(rows: list[Row]) -> str:
-    """Each target of which both sides were measured, and what was reached."""
-    header = "work, against, ours, rival, ratio, imported, again, cold, at least, aim, reached".split(", ")
-    lines = []
-    for target in TARGETS:
-        mine, theirs = (_of(rows, task, target.figure) for task in (target.ours, target.rival))
-        if not mine or not theirs:
-            continue
-        value = median(theirs) / median(mine)
-        paired = [their / own for own, their in zip(mine, theirs, strict=False)]
-        unit = "MB" if target.figure == "peak_mb" else "s"
-        beside = ["–"] * 3
-        if unit == "s":
-            kinds = (("seconds", "seconds", "warm"), ("again_seconds", "seconds", "warm"))
-            kinds = (*kinds, ("process_seconds", "process_seconds", "cold"))
-            pairs = [(_of(rows, target.rival, b), _of(rows, target.ours, a, cache)) for a, b, cache in kinds]
-            beside = [f"{median(b) / median(a):.3g}x" if a and b else "–" for b, a in pairs]
-        least, aim = TEXTS[rows[0]["text"]].goals.get(target.work, (target.at_least, target.aim))
-        reached = "aim" if value >= aim else "at least" if value >= least else "no"
-        lines.append([
-            target.work, target.rival.split("/")[1], f"{short(median(mine))} {unit}", f"{short(median(theirs))} {unit}",
-            f"**{value:.3g}x** ({min(paired):.3g}–{max(paired):.3g})", *beside, f"{least:g}x",
-            f"{aim:g}x", reached,
-        ])  # fmt: skip
-    return markdown_table(header, lines) if lines else ""
+def reached(target: Target, rows: list[Row]) -> dict[str, str]:
+    """A target of which both sides were measured, and what was reached."""
+    mine, theirs = (_of(rows, task, target.figure) for task in (target.ours, target.rival))
+    if not mine or not theirs:
+        return {}
+    value = median(theirs) / median(mine)
+    paired = [their / own for own, their in zip(mine, theirs, strict=False)]
+    unit = "MB" if target.figure == "peak_mb" else "s"
+    line = {"work": target.work, "against": target.rival.split("/")[1]}
+    line |= {"ours": f"{short(median(mine))} {unit}", "rival": f"{short(median(theirs))} {unit}"}
+    line |= {"ratio": f"**{value:.3g}x** ({min(paired):.3g}–{max(paired):.3g})"}
+    for name, (own, figure, cache) in BESIDE.items():
+        both = _of(rows, target.rival, figure), _of(rows, target.ours, own, cache)
+        line[name] = f"{median(both[0]) / median(both[1]):.3g}x" if unit == "s" and all(both) else "–"
+    least, aim = TEXTS[rows[0]["text"]].goals.get(target.work, (target.at_least, target.aim))
+    done = "aim" if value >= aim else "at least" if value >= least else "no"
+    return line | {"at least": f"{least:g}x", "aim": f"{aim:g}x", "reached": done}
 
 
-def measurements(rows: list[Row]) -> str:
-    """Medians of everything."""
-    header = "task, s, range, MB/s, CPU s, process s, peak MB, again s, cold s, entries, n".split(", ")
-    lines = []
-    for (task,), own in sorted(groups(rows, "task").items()):
-        seconds = _of(own, str(task), "seconds")
-        if not seconds:
-            lines.append([str(task), own[0].get("failed", ""), *[""] * 9])
-            continue
-        names = ("cpu_seconds", "process_seconds", "again_seconds")
-        cells = [*(_of(own, str(task), name) for name in names), _of(own, str(task), "seconds", "cold")]
-        cpu, process, again, cold = (short(median(each)) if each else "–" for each in cells)
-        lines.append([
-            str(task), short(median(seconds)), f"{short(min(seconds))}–{short(max(seconds))}",
-            f"{own[0]['mb'] / median(seconds):.1f}", cpu, process, f"{median(_of(own, str(task), 'peak_mb')):.0f}",
-            again, cold, f"{own[0]['entries']:,}" if "entries" in own[0] else "–", str(len(seconds)),
-        ])  # fmt: skip
-    return markdown_table(header, lines)
+BESIDE = {
+    "imported": ("seconds", "seconds", "warm"),
+    "again": ("again_seconds", "seconds", "warm"),
+    "cold": ("process_seconds", "process_seconds", "cold"),
+}
+"""Ratios beside the one that counts: our figure, the rival's, our cache of kernels."""
+
+
+def medians(task: str, own: list[Row]) -> dict[str, str]:
+    """Medians of everything of a task."""
+    seconds = _of(own, task, "seconds")
+    if not seconds:
+        return {"task": task, "s": own[0].get("failed", "")}
+    found = {"CPU s": "cpu_seconds", "process s": "process_seconds", "peak MB": "peak_mb", "again s": "again_seconds"}
+    every = {title: _of(own, task, figure) for title, figure in found.items()}
+    every["cold s"] = _of(own, task, "seconds", "cold")
+    told = {title: short(median(values)) if values else "–" for title, values in every.items()}
+    line = {"task": task, "s": short(median(seconds)), "range": f"{short(min(seconds))}–{short(max(seconds))}"}
+    line |= {"MB/s": f"{own[0]['mb'] / median(seconds):.1f}", **told, "peak MB": f"{median(every['peak MB']):.0f}"}
+    return line | {"entries": f"{own[0]['entries']:,}" if "entries" in own[0] else "–", "n": str(len(seconds))}
 
 
 def contradictions(rows: list[Row]) -> str:
     """What must be equal and is not: outputs of one task, numbers of tokens of one text, the code."""
-    found = []
-    for (task,), own in groups(rows, "task").items():
-        if len({row["digest"] for row in own if "digest" in row}) > 1:
-            found.append(f"* **{task}**: outputs differ between runs")
+    digests = {task: {row["digest"] for row in own if "digest" in row} for task, own in groups(rows, "task")}
+    found = [f"* **{task}**: outputs differ between runs" for task, each in digests.items() if len(each) > 1]
     if len({row["tokens"] for row in rows if "tokens" in row}) > 1:
         found.append("* **encode**: numbers of tokens differ")
     if len({row["code"] for row in rows}) > 1:

@@ -13,28 +13,22 @@ words that a tokenizer keeps whole; its authors find that it explains little of 
 
 from __future__ import annotations
 
-import csv
-import io
 import statistics
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
-from lab.cells import Cell, Place, Row, beside
-from lab.data import MB, first, gold_of, order_of, parts_of
-from lab.systems import UNIGRAM, labelled, trained
-from lab.tables import groups, where
+from lab.cells import Cell, Found, Page, Place, Row, beside
+from lab.data import MB, first, gold_of, order_of, parts_of, treebank
+from lab.systems import UNIGRAM, cut_words, judged, labelled, trained
+from lab.tables import groups, tabulated, where
 from mws_hf import WordCounts
-from mws_hf.atomic import write_text
 from mws_hf.compare import rivals
 from mws_hf.corpus.counting import count_documents
-from mws_hf.corpus.segmentations import Gold, GoldWord, read_gold
+from mws_hf.corpus.segmentations import GoldWord, read_gold
 from mws_hf.corpus.word_list import count_mapping, read_word_list
-from mws_hf.evaluate import score, segment_words
-from mws_hf.evaluate.boundaries import summarize, word_table
+from mws_hf.evaluate.boundaries import summarize
 from mws_hf.evaluate.significance import bootstrap_f1, interval
-from mws_hf.text.markdown import markdown_table
 from mws_hf.tokenizer.opened import open_tokenizer
 
 REPOSITORIES = {
@@ -65,12 +59,12 @@ MORPHSCORE = {
     "tam": "tamil", "tur": "turkish", "urd": "urdu", "zul": "zulu",
 }  # fmt: skip
 TREEBANKS = {
-    "fin": "UD_Finnish-FTB/fi_ftb",
-    "hun": "UD_Hungarian-Szeged/hu_szeged",
-    "ces": "UD_Czech-FicTree/cs_fictree",
-    "tur": "UD_Turkish-IMST/tr_imst",
-    "ukr": "UD_Ukrainian-IU/uk_iu",
-    "rus": "UD_Russian-GSD/ru_gsd",
+    "fin": "UD_Finnish-FTB",
+    "hun": "UD_Hungarian-Szeged",
+    "ces": "UD_Czech-FicTree",
+    "tur": "UD_Turkish-IMST",
+    "ukr": "UD_Ukrainian-IU",
+    "rus": "UD_Russian-GSD",
 }
 """Treebanks whose sentences are not among the training text."""
 
@@ -98,39 +92,40 @@ def exists(cell: Cell) -> bool:
     )
 
 
-def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
+def measure(place: Place, cells: list[Cell]) -> Found:
     """Score each system on the sets of its language, or say why there is no score."""
     language, size = cells[0]["language"], cells[0]["vocab_size"]
     fetched = place.path("fetched", "a folder of clones of the repositories of lab/experiments/blind.py")
-    sets = {each.kind: each.gold for each in sets_of(language, fetched, place.work / "blind")}
+    sets = sets_of(language, fetched)
     words = words_of(language, place.data, fetched)
-    for system, own in groups([cell for cell in cells if cell["kind"] in sets], "system").items():
+    for system, own in groups([cell for cell in cells if cell["kind"] in sets], "system"):
         if words is None:
             yield from ((cell, {"left_out": "no words to learn from"}) for cell in own)
             continue
         counts, about = words
-        directory = trained(system[0], counts, size, place.work / "ngram_map" / language)
+        directory = trained(system, counts, size, place.work / "ngram_map" / language)
         source = open_tokenizer(rivals.saved(directory), by_class=True)
         for cell in own:
-            gold = sets[cell["kind"]]
-            cut = word_table(gold.words, segment_words(source, [each.word for each in gold.words]))
+            n_rows, gold = sets[cell["kind"]]
+            cut = cut_words(source, gold)
             scores, (low, high) = asdict(summarize(cut)), interval(bootstrap_f1([cut])[0])
-            facts = {"trained_on": about, "types": len(counts), "words": len(gold.words), "rows_of_set": gold.lines}
+            facts = {"trained_on": about, "types": len(counts), "words": len(gold), "rows_of_set": n_rows}
             yield cell, {**facts, **{name: scores[name] for name in TOLD}, "f1_low": low, "f1_high": high}
 
 
-def table(rows: list[Row]) -> str:
+def table(rows: list[Row]) -> Page:
     """Whole segmentations, single boundaries by kind, and what is left out."""
-    parts = []
     for kind, (title, told) in TITLES.items():
         lines = []
-        for (language, size), here in groups(where(rows, kind=kind, left_out=None), "language", "vocab_size").items():
-            about = [language, f"{size:,}", here[0]["trained_on"], f"{here[0]['words']:,}"]
-            found = (where(here, system=system) for system in SYSTEMS)
-            lines.append([*about, *(told(own[0]) if own else "" for own in found)])
-        parts.append(f"## {title}\n\n{markdown_table(['language', 'entries', 'trained on', 'words', *SYSTEMS], lines)}")
+        for language, size, here in groups(where(rows, kind=kind, left_out=None), "language", "vocab_size"):
+            line = {"language": language, "entries": f"{size:,}", "trained on": here[0]["trained_on"]}
+            told_of = {row["system"]: told(row) for row in here}
+            by_system = {system: told_of.get(system, "") for system in SYSTEMS}
+            lines.append({**line, "words": f"{here[0]['words']:,}", **by_system})
+        yield f"## {title}"
+        yield tabulated(lines)
     absent = sorted({row["language"] for row in rows if "left_out" in row})
-    return "\n\n".join([*parts, f"Left out, as there are no words to learn from: {', '.join(absent) or 'none'}."])
+    yield f"Left out, as there are no words to learn from: {', '.join(absent) or 'none'}."
 
 
 def whole(row: Row) -> str:
@@ -143,64 +138,39 @@ def single(row: Row) -> str:
     return f"{row['single_recall']:.3f}; {row['morphscore']:.3f}; {row['tokens_per_word']:.2f}"
 
 
-TITLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
+TITLES: dict[str, tuple[str, Callable[[Row], str]]] = {
     "sigmorphon": ("Whole segmentations: SIGMORPHON 2022, test", whole),
     "lemma": ("Forms that begin with their lemma: Universal Dependencies, dev and test", single),
     "morphscore": ("MorphScore, first version", single),
 }
 
 
-@dataclass(frozen=True)
-class BlindSet:
-    """A test set: its kind ("sigmorphon", "morphscore", "lemma"), its language, and its words."""
-
-    kind: str
-    language: str
-    gold: Gold
-
-
-def sets_of(language: str, fetched: Path, scratch: Path) -> Iterator[BlindSet]:
-    """The sets of a language that are among the fetched files, 4,000 words at most, evenly taken."""
+def sets_of(language: str, fetched: Path) -> dict[str, tuple[int, list[GoldWord]]]:
+    """The kinds of sets among the fetched files: the rows of each, and 4,000 of its words at most, evenly taken."""
+    found: dict[str, tuple[int, Sequence[GoldWord]]] = {}
     files = {"morphscore": fetched / "morphscore" / "data" / f"{MORPHSCORE.get(language)}_morph_data.csv"}
     if language in SEGMENTATIONS:
         files["sigmorphon"] = fetched / "2022SegmentationST" / "data" / f"{language}.word.test.gold.tsv"
-    if language in TREEBANKS:
-        files["lemma"] = lemma_set(language, fetched, scratch)
-    for kind, file in files.items():
-        if file.exists():
-            gold = read_gold(file)
-            step = -(-len(gold.words) // MOST_WORDS)
-            yield BlindSet(kind, language, replace(gold, words=gold.words[::step]))
+    for kind in [kind for kind, file in files.items() if file.exists()]:
+        gold = read_gold(files[kind])
+        found[kind] = gold.lines, gold.words
+    if language in TREEBANKS and (clone := fetched / TREEBANKS[language]).is_dir():
+        pairs = dict(lemmas(word for sentence in treebank(clone, "dev", "test") for word in sentence.words))
+        found["lemma"] = len(pairs), [GoldWord(form, ((lemma, form[len(lemma) :]),)) for form, lemma in pairs.items()]
+    return {kind: (n, list(words[:: -(-len(words) // MOST_WORDS)])) for kind, (n, words) in found.items() if words}
 
 
-def lemma_set(language: str, fetched: Path, scratch: Path) -> Path:
-    """Write the forms of a treebank that begin with their lemma, as MorphScore has them; no file without a treebank."""
-    files = [fetched / f"{TREEBANKS[language]}-ud-{part}.conllu" for part in ("dev", "test")]
-    target = scratch / f"{language}.lemma.csv"
-    if not all(file.exists() for file in files):
-        return target
-    pairs = dict(pair for file in files for pair in lemmas(file.read_text(encoding="utf-8")))
-    table = io.StringIO()
-    writer = csv.writer(table, lineterminator="\n")
-    writer.writerow(("full_word", "pt1", "rest"))
-    writer.writerows((form, lemma, form[len(lemma) :]) for form, lemma in pairs.items())
-    scratch.mkdir(parents=True, exist_ok=True)
-    write_text(target, table.getvalue())
-    return target
-
-
-def lemmas(conllu: str) -> Iterator[tuple[str, str]]:
+def lemmas(words: Iterable[list[str]]) -> Iterator[tuple[str, str]]:
     r"""Pairs of form and lemma in small letters, of words that begin with their lemma and go on.
 
-    >>> list(lemmas("1\tKoirat\tkoira\tNOUN\n2\t.\t.\tPUNCT\n3\ttulee\ttulla\tVERB\n"))
+    >>> words = ("1\tKoirat\tkoira\tNOUN", "2\t.\t.\tPUNCT", "3\ttulee\ttulla\tVERB")
+    >>> list(lemmas([word.split("\t") for word in words]))
     [('koirat', 'koira')]
     """
-    for line in conllu.splitlines():
-        columns = line.split("\t")
-        if len(columns) < 4 or columns[3] in NOT_WORDS:
-            continue
-        form, lemma = columns[1].lower(), columns[2].lower().replace("#", "")
-        if form.isalpha() and len(lemma) >= LEAST_LEMMA and form.startswith(lemma) and form != lemma:
+    for _, form, lemma, kind, *_ in words:
+        form, lemma = form.lower(), lemma.lower().replace("#", "")
+        is_word = kind not in NOT_WORDS and form.isalpha() and len(lemma) >= LEAST_LEMMA
+        if is_word and form.startswith(lemma) and form != lemma:
             yield form, lemma
 
 
@@ -263,10 +233,10 @@ def folds(gold: tuple[GoldWord, ...], root_of: dict[str, str], n: int) -> list[l
 
 
 FOLDS, SIZE = 5, 8000
-OF_ROOTS = ("f1", "precision", "recall", "exact")
+OF_ROOTS = {"F1": "f1", "precision": "precision", "recall": "recall", "words exact": "exact"}
 
 
-def labelled_roots(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
+def labelled_roots(place: Place, cells: list[Cell]) -> Found:
     """Russian, roots never labelled: Tikhonov's development half, words of one root in one of five folds.
 
     Labels come from four folds and the fifth is scored, 8,000 entries, morphs only, learnt from 4 MB (there are fifteen
@@ -277,24 +247,23 @@ def labelled_roots(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]
     fetched = place.path("fetched", "a folder with a clone of MartinXPN/word2morph")
     parts = folds(gold_of(place.data, "rus"), roots(fetched), FOLDS)
     lines, _ = parts_of(place.data, "rus")
-    counts = count_documents(first(lines, 4 * MB) or lines)
-    for (number,), own in groups(cells, "fold").items():
+    counts = count_documents(first(lines, 4 * MB))
+    for number, own in groups(cells, "fold"):
         pool = sorted((w for n, part in enumerate(parts) if n != number for w in part), key=lambda w: order_of(w.word))
         rest = parts[number]
         for n, _, backend in labelled(counts, pool[:1000], [cell["labels"] for cell in own], [SIZE]):
-            found = score(rest, segment_words(backend, [each.word for each in rest]))
-            told = {name: getattr(found, name) for name in OF_ROOTS}
-            yield {"labels": n, "fold": number}, {"vocab_size": SIZE, **told, "words": len(rest)}
+            yield {"labels": n, "fold": number}, {"vocab_size": SIZE, **judged(backend, rest), "words": len(rest)}
 
 
-def roots_table(rows: list[Row]) -> str:
+def roots_table(rows: list[Row]) -> Page:
     """Means over folds by the number of labels."""
     lines = []
-    for (n,), here in groups(rows, "labels").items():
-        means = [f"{statistics.fmean(row[name] for row in here):.3f}" for name in OF_ROOTS]
-        spread = f"{min(row['f1'] for row in here):.3f} to {max(row['f1'] for row in here):.3f}"
-        lines.append([f"{n:,}", f"{sum(row['words'] for row in here):,}", *means, spread])
-    return markdown_table(["labels", "words", "F1", "precision", "recall", "words exact", "F1 by fold"], lines)
+    for n, here in groups(rows, "labels"):
+        line = {"labels": f"{n:,}", "words": f"{sum(row['words'] for row in here):,}"}
+        line |= {title: f"{statistics.fmean(row[name] for row in here):.3f}" for title, name in OF_ROOTS.items()}
+        folds = [row["f1"] for row in here]
+        lines.append(line | {"F1 by fold": f"{min(folds):.3f} to {max(folds):.3f}"})
+    yield tabulated(lines)
 
 
 blind_roots = beside(labelled_roots, roots_table, {"labels": (0, 100, 1000), "fold": range(FOLDS)}, 0)

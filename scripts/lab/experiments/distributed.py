@@ -13,7 +13,6 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -22,17 +21,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lab.cells import Cell, Place, Row
+from lab.cells import Cell, Found, Page, Place, Row
 from lab.data import mixed
 from lab.systems import trained
-from lab.tables import about, groups, where
+from lab.tables import about, groups, tabulated, where
 from lab.timing import cpu_seconds, peak_mb, told_by
 from mws_hf.commands.options import parse_bytes
 from mws_hf.corpus.counting import count_documents, count_files, merge_files
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.encode.bulk import encode_corpus
 from mws_hf.errors import MwSError
-from mws_hf.text.markdown import markdown_table
 
 ENGINES, CAPS = ("local", "spark"), ("64M", "256M", "2G", "none, in memory")
 AXES = {"task": ("count", "encode", "merge"), "how": (*ENGINES, *CAPS), "repeat": range(3)}
@@ -49,7 +47,7 @@ def exists(cell: Cell) -> bool:
     return cell["how"] in ENGINES
 
 
-def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
+def measure(place: Place, cells: list[Cell]) -> Found:
     """The engines in turn; then the merges."""
     with tempfile.TemporaryDirectory(prefix="lab-distributed-") as folder:
         work = Path(folder)
@@ -72,15 +70,13 @@ def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
 
 def documents(text: Path) -> list[str]:
     """The lines of a text, joined to documents of 2,000 characters."""
-    rows, row, size = list[str](), list[str](), 0
+    rows = [""]
     with text.open(encoding="utf-8", newline="\n") as lines:
         for line in lines:
-            row.append(line)
-            size += len(line)
-            if size > 2000:
-                rows.append("".join(row))
-                row, size = [], 0
-    return rows + (["".join(row)] if row else [])
+            if len(rows[-1]) > 2000:
+                rows.append("")
+            rows[-1] += line
+    return rows
 
 
 def parts(rows: list[str], number: int) -> list[list[str]]:
@@ -151,33 +147,34 @@ def digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
 
 
-def table(rows: list[Row]) -> str:
+def table(rows: list[Row]) -> Page:
     """Engines beside the one machine, and the merges."""
-    said, lines = [about(__doc__)], []
-    for task in ("count", "encode"):
-        here = where(rows, task=task)
-        for (how,), own in groups(here, "how").items():
-            local = [row["seconds"] for row in where(here, how="local")]
-            ratio = median(row["seconds"] / base for row, base in zip(own, local, strict=False))
-            cpu = [row["cpu_seconds"] for row in own if row.get("cpu_seconds")]
-            lines.append([
-                task, str(how), f"{median(row['seconds'] for row in own):.2f}", f"{ratio:.1f}",
-                *([f"{median(cpu):.1f}", f"{own[0]['mb'] / median(cpu):.1f}"] if cpu else ["not known"] * 2),
-                "yes" if {row["digest"] for row in here} == {own[0]["digest"]} else "NO",
-            ])  # fmt: skip
+    yield about(__doc__)
     if counted := where(rows, task="count"):
         ids = "".join(f", {row['tokens']:,} token ids" for row in where(rows, task="encode")[:1])
         found = f"{counted[0]['types']:,} distinct pre-tokens, {counted[0]['tokens']:,} in all{ids}"
-        said.append(f"{counted[0]['mb']:.0f} MB of text, {found}.")
-    header = ["work", "engine", "seconds", "times local", "CPU seconds", "MB per CPU second", "same result"]
-    said.append(markdown_table(header, lines))
-    merges = where(rows, task="merge")
-    same = len({row["digest"] for row in merges}) == 1
-    lines = [[row["how"], f"{row['peak_mb']:.0f}", f"{row['seconds']:.1f}", "yes" if same else "NO"] for row in merges]
-    if merges:
-        said.append(f"## Merging {merges[0]['files']:,} partial counts")
-        said.append(markdown_table(["memory cap", "peak (MB)", "seconds", "same file"], lines))
-    return "\n\n".join(said)
+        yield f"{counted[0]['mb']:.0f} MB of text, {found}."
+    lines = []
+    for task, how, own in groups((row for row in rows if row["task"] != "merge"), "task", "how"):
+        here = where(rows, task=task)
+        local = [row["seconds"] for row in where(here, how="local")]
+        ratio = median(row["seconds"] / base for row, base in zip(own, local, strict=False))
+        cpu = [row["cpu_seconds"] for row in own if row.get("cpu_seconds")]
+        line = {"work": task, "engine": how, "seconds": f"{median(row['seconds'] for row in own):.2f}"}
+        line |= {"times local": f"{ratio:.1f}", "CPU seconds": f"{median(cpu):.1f}" if cpu else "not known"}
+        line |= {"MB per CPU second": f"{own[0]['mb'] / median(cpu):.1f}" if cpu else "not known"}
+        lines.append({**line, "same result": same(here)})
+    yield tabulated(lines)
+    if merges := where(rows, task="merge"):
+        yield f"## Merging {merges[0]['files']:,} partial counts"
+        figures = ((row["how"], f"{row['peak_mb']:.0f}", f"{row['seconds']:.1f}", same(merges)) for row in merges)
+        header = ("memory cap", "peak (MB)", "seconds", "same file")
+        yield tabulated(dict(zip(header, each, strict=True)) for each in figures)
+
+
+def same(rows: list[Row]) -> str:
+    """Whether all results are one."""
+    return "yes" if len({row["digest"] for row in rows}) == 1 else "NO"
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 import statistics
-from collections.abc import Iterator, Set
+from collections.abc import Set
 from dataclasses import asdict
 from typing import Any
 
@@ -23,11 +23,10 @@ from lm.scoring import SEEN, UNSEEN, bits_per_byte, score_groups, word_forms
 from lm.texts import texts_of
 from lm.training import CONFIG_FILE, pretrain
 
-from lab.cells import RESULTS, Cell, Place, Row, beside
+from lab.cells import RESULTS, Cell, Found, Page, Place, Row, beside
 from lab.systems import UNIGRAM, trained
-from lab.tables import about, groups, half
+from lab.tables import about, groups, half, tabulated, where
 from mws_hf.corpus.counting import count_documents
-from mws_hf.text.markdown import markdown_table
 
 SHARE = 0.1
 WAYS = {
@@ -61,7 +60,7 @@ def mistyped(line: str, draw: random.Random) -> str:
     return " ".join(words)
 
 
-def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
+def measure(place: Place, cells: list[Cell]) -> Found:
     """Train a model in each way, and read the held-out lines with it."""
     torch.set_num_threads(1)
     work = place.work / "dropout"
@@ -80,19 +79,19 @@ def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
         yield cell, {"bytes per token": length, **found}
 
 
-def table(rows: list[Row]) -> str:
+def table(rows: list[Row]) -> Page:
     """Means over seeds, a row a way."""
-    plain = {row["seed"]: row for row in rows if row["way"] == "no dropout"}
+    plain = {row["seed"]: row for row in where(rows, way="no dropout")}
     lines = []
-    for (way,), own in groups(rows, "way").items():
-        line = [str(way), str(len(own)), f"{statistics.mean(row['bytes per token'] for row in own):.2f}"]
+    for way, own in groups(rows, "way"):
+        length = f"{statistics.mean(row['bytes per token'] for row in own):.2f}"
+        lines.append({"merges that fail": way, "seeds": str(len(own)), "bytes per token in training": length})
         for name in TOLD:
             gaps = [100 * (row[name] / plain[row["seed"]][name] - 1) for row in own if row["seed"] in plain]
-            told = f"{statistics.mean(row[name] for row in own):.4f}"
-            line.append(told if way == "no dropout" or not gaps else f"{told} ({interval(gaps)})")
-        lines.append(line)
-    header = ["merges that fail", "seeds", "bytes per token in training", *TOLD]
-    return f"{about(__doc__)}\n\n{markdown_table(header, lines)}"
+            beside = "" if way == "no dropout" or not gaps else f" ({interval(gaps)})"
+            lines[-1][name] = f"{statistics.mean(row[name] for row in own):.4f}{beside}"
+    yield about(__doc__)
+    yield tabulated(lines)
 
 
 def interval(gaps: list[float]) -> str:
@@ -113,7 +112,7 @@ GROUPS = (SEEN, KNOWN_LEMMA, NEW_LEMMA, UNSEEN)
 TITLES = {UNSEEN: "unseen form, lemma not listed"}
 
 
-def spelt(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
+def spelt(place: Place, cells: list[Cell]) -> Found:
     """How well do language models spell words they have never seen? Bits per byte by whether form and lemma were seen.
 
     `--with runs=FOLDER` is the folder of runs that `python scripts/lm compare --preset hun-works` left under its
@@ -137,30 +136,28 @@ def by_novelty(forms: Set[str], trained: Set[str]) -> dict[str, str]:
     """The group of each form; unseen ones whose lemma is not listed are `UNSEEN`."""
     from simplemma.strategies import DictionaryLookupStrategy
 
-    listed = DictionaryLookupStrategy()
-    known = {listed.get_lemma(form, LEMMAS) for form in trained}
-
-    def group(form: str) -> str:
-        if form in trained:
-            return SEEN
-        lemma = listed.get_lemma(form, LEMMAS)
-        return UNSEEN if lemma is None else KNOWN_LEMMA if lemma in known else NEW_LEMMA
-
-    return {form: group(form) for form in forms}
+    lemma_of = DictionaryLookupStrategy().get_lemma
+    known = {lemma_of(form, LEMMAS) for form in trained}
+    found = dict.fromkeys(forms & trained, SEEN)
+    for form in forms - trained:
+        lemma = lemma_of(form, LEMMAS)
+        found[form] = UNSEEN if lemma is None else KNOWN_LEMMA if lemma in known else NEW_LEMMA
+    return found
 
 
-def table_of_new_words(rows: list[Row]) -> str:
+def table_of_new_words(rows: list[Row]) -> Page:
     """Bits per byte by system and size: a column a group, mean over seeds."""
     first = rows[0]["groups"]
     found = [each for each in GROUPS if each in first]  # a dictionary may know a lemma of every form
     words = sum(first[each]["words"] for each in found)
-    shares = (f"{TITLES.get(each, each)} ({100 * first[each]['words'] / words:.1f} % of words)" for each in found)
     lines = []
-    for (run,), here in groups(rows, "run").items():
-        bits = (statistics.mean(row["groups"][each]["bits_per_byte"] for row in here) for each in found)
-        lines.append([run, str(len(here)), *(f"{each:.4f}" for each in bits)])
-    header = ["run", "seeds", *shares]
-    return f"Bits per byte on running words, mean over seeds.\n\n{markdown_table(header, lines)}"
+    for run, here in groups(rows, "run"):
+        lines.append({"run": run, "seeds": str(len(here))})
+        for each in found:
+            title = f"{TITLES.get(each, each)} ({100 * first[each]['words'] / words:.1f} % of words)"
+            lines[-1][title] = f"{statistics.mean(row['groups'][each]['bits_per_byte'] for row in here):.4f}"
+    yield "Bits per byte on running words, mean over seeds."
+    yield tabulated(lines)
 
 
 new_words = beside(spelt, table_of_new_words, {"system": SYSTEMS, "seed": range(3)}, 2)

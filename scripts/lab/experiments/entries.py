@@ -8,49 +8,40 @@ the small word do. An entry is hardly used if the training text uses it fewer th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any
 
 import regex
 from tokenizers import Tokenizer
 
-from lab.cells import Cell, Place, Row
+from lab.cells import Cell, Found, Page, Place, Row
 from lab.data import GOLD, head, parts_of
-from lab.systems import trained
-from lab.tables import groups
+from lab.systems import tokens, trained
+from lab.tables import groups, tabulated
 from mws_hf.cards.training_figures import training_facts
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.groups import GroupedCounts
-from mws_hf.text.markdown import markdown_table
 from mws_hf.tokenizer.opened import open_tokenizer
 
 AXES = {"language": list(GOLD), "size": (8000, 32000), "system": ("mws", "bpe-byte")}
 SHARED = 1
-SHARES = ("capital_words_cut_alike", "under_5", "unused")
+LENGTHS = {"length": "tokens", "in capitals": "tokens_in_capitals"}
+SHARES = {"capital words cut alike": "capital_words_cut_alike", "used < 5 times": "under_5", "never": "unused"}
 
 
-def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
+def measure(place: Place, cells: list[Cell]) -> Found:
     """Train on the lines of a language, and cut those held out."""
     lines, held_out = parts_of(place.data, cells[0]["language"])
     counts = count_documents(head(lines, 30e6))
     for cell in cells:
         directory = trained(cell["system"], counts, cell["size"], place.work / "entries" / cell["language"])
         backend = open_tokenizer(directory).backend
-        yield (
-            cell,
-            {
-                "tokens": tokens(backend, held_out),
-                "tokens_in_capitals": tokens(backend, [line.upper() for line in held_out]),
-                "capital_words_cut_alike": cut_alike(backend, held_out),
-                **training_facts(backend, GroupedCounts.of(counts), {})["rare_entries"],
-            },
-        )
-
-
-def tokens(backend: Tokenizer, lines: list[str]) -> int:
-    """Count the tokens of lines."""
-    return sum(len(item.ids) for item in backend.encode_batch_fast(lines, add_special_tokens=False))
+        yield cell, {
+            "tokens": tokens(backend, held_out),
+            "tokens_in_capitals": tokens(backend, [line.upper() for line in held_out]),
+            "capital_words_cut_alike": cut_alike(backend, held_out),
+            **training_facts(backend, GroupedCounts.of(counts), {})["rare_entries"],
+        }  # fmt: skip
 
 
 def cut_alike(backend: Tokenizer, lines: list[str]) -> float:
@@ -67,17 +58,14 @@ def ends(encoding: Any) -> list[int]:
     return list(accumulate(b - a for a, b in encoding.offsets))
 
 
-def table(rows: list[Row]) -> str:
+def table(rows: list[Row]) -> Page:
     """A row a language and size, the default beside byte-level BPE."""
-    header = ["language", "entries", "length", "in capitals", "capital words cut alike", "used < 5 times", "never"]
+    yield "Tokens of held-out text against byte-level BPE of the same size and text; shares are default / BPE."
     lines = []
-    for (language, size), here in groups(rows, "language", "size").items():
+    for language, size, here in groups(rows, "language", "size"):
         if len(here) == 2:
             ours, bpe = here
-            longer = (f"{100 * (ours[name] / bpe[name] - 1):+.2f} %" for name in ("tokens", "tokens_in_capitals"))
-            shares = (f"{100 * ours[name]:.1f} / {100 * bpe[name]:.1f} %" for name in SHARES)
-            lines.append([language, f"{size:,}", *longer, *shares])
-    return (
-        "Tokens of held-out text against byte-level BPE of the same size and text; shares are default / BPE."
-        f"\n\n{markdown_table(header, lines)}"
-    )
+            longer = {title: f"{100 * (ours[name] / bpe[name] - 1):+.2f} %" for title, name in LENGTHS.items()}
+            shares = {title: f"{100 * ours[name]:.1f} / {100 * bpe[name]:.1f} %" for title, name in SHARES.items()}
+            lines.append({"language": language, "entries": f"{size:,}", **longer, **shares})
+    yield tabulated(lines)

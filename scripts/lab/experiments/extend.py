@@ -11,9 +11,10 @@ from __future__ import annotations
 import json
 import random
 import sys
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, partial
-from itertools import accumulate, chain
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,11 @@ from lm.data import Codec, shuffled
 from lm.scoring import bits_per_byte
 from lm.training import pretrain
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
 
-from lab.cells import Cell, Place, Row, beside
-from lab.data import GOLD, lines_of, spread
+from lab.cells import Cell, Found, Place, beside
+from lab.data import GOLD, head, lines_of, spread
+from lab.systems import tokens
 from lab.tables import as_they_are
 from mws_hf.corpus.counting import count_documents
 from mws_hf.errors import MwSError
@@ -37,90 +39,57 @@ from mws_hf.extend.embeddings import transplant
 from mws_hf.extend.extension import Extension, append_tokens, extend
 from mws_hf.extend.trim import trim
 
-SYSTEMS = {
-    "ours": {},
-    "ours, morphs only": {"composition": 0},
-    "frequency": {"composition": 1, "hidden_boundary_price": 0},
-}
+BY_FREQUENCY = {"composition": 1, "hidden_boundary_price": 0}
+SYSTEMS = {"ours": {}, "ours, morphs only": {"composition": 0}, "frequency": BY_FREQUENCY}
 AS_LONG = "frequency, as long as ours"
 AXES = {"base": ("byte-level", "byte fallback"), "language": ("rus", "tur"), "system": ("base", *SYSTEMS, AS_LONG)}
 SHARED, TOGETHER = 2, True
 NEW, CHARACTERS = 8000, 15_000_000
-TOLD = ("new tokens", "tokens/word", "bytes/token", "fewer tokens", "F1", "95 %", "precision", "recall",
-        "English and code texts with the same ids")  # fmt: skip
-
-# Stand-ins for public tokenizers, trained with `tokenizers` alone: `byte_level` is built as Llama 3's and Qwen's (their
-# pattern, byte alphabet, special tokens after the vocabulary and not in it), `byte_fallback` as Gemma's (spaces become
-# a mark, no further pre-tokenizer, bytes fallen back to). `BASES` have public sizes and mixtures.
-LLAMA3 = (
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
-    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
-)
-BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
-END = "<|end_of_text|>"
-MIXTURE = {"eng": 30, "deu": 20, "ces": 15, "hun": 12, "fin": 8, "ukr": 6, "tur": 5, "rus": 3}
-"""Million characters of each language in the mixture of eight; fewer where the shared text has fewer."""
-
-CODE = 10
-"""Million characters of Python code beside the English of the byte-level stand-in."""
-
-SIZES = {**MIXTURE, "code": CODE}
-BASES = {"English, byte-level": ("eng",), "eight languages, byte fallback": ("eng", "deu", "fin", "rus")}
-"""The languages that surgery keeps of each."""
+SAME = "English and code texts with the same ids"
+COLUMNS = (*AXES, "new tokens", "tokens/word", "bytes/token", "fewer tokens", "F1", "95 %", "precision", "recall", SAME)
 
 
-def base_of(place: Place, kind: str) -> Path:
-    """The directory of a stand-in, trained unless it is there."""
-    directory = place.work / "extend" / kind.replace(" ", "-")
-    if not (directory / "tokenizer.json").is_file():
-        texts = chain(some(lines_of(place.data, "eng"), 12), some(code(), 6))
-        built = byte_level(texts, 32_000) if kind == "byte-level" else byte_fallback(texts, 32_000)
-        save(built, directory, END if kind == "byte-level" else "<eos>")
-    return directory
-
-
-def as_short(longer: Extension, before: Tokenizer, lines: list[str], wanted: float) -> Extension:
-    """The fewest of the new tokens with which text is at most `wanted` tokens a word."""
-
-    def shorter(number: int) -> Extension:
-        return append_tokens(longer.base, longer.learned.first(number), longer.retired)
-
-    low, high = 1, len(longer.ids)
-    while low < high:
-        middle = (low + high) // 2
-        if measure_change(before, shorter(middle).tokenizer, lines).tokens_per_word[1] <= wanted:
-            high = middle
-        else:
-            low = middle + 1
-    return shorter(high)
-
-
-def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
+def measure(place: Place, cells: list[Cell]) -> Found:
     """Append in all ways to one base, and compare."""
-    base, language = base_of(place, cells[0]["base"]), cells[0]["language"]
+    base, language = stand_in(place, cells[0]["base"]), cells[0]["language"]
     before = Tokenizer.from_file(str(base / "tokenizer.json"))
     lines = lines_of(place.data, language)
     lines = lines[:: max(1, sum(map(len, lines)) // CHARACTERS)]
     held_out = lines[::50][::5][:1000]
     counts = count_documents(line for number, line in enumerate(lines) if number % 50)
-    english = [*some(lines_of(place.data, "eng"), 3)][-2000:] + [*some(code(), 7)][-40:]
+    english = [*begun(place.data, {"eng": 3})][-2000:] + [*begun(place.data, {"code": 7})][-40:]
     found = {name: extend(base, counts, NEW, **options) for name, options in SYSTEMS.items()}
-    length = {name: measure_change(before, each.tokenizer, held_out).tokens_per_word[1] for name, each in found.items()}
-    found[AS_LONG] = as_short(found["frequency"], before, held_out, length["ours"])
+
+    def length(made: Extension) -> float:
+        return measure_change(before, made.tokenizer, held_out).tokens_per_word[1]
+
+    found[AS_LONG] = as_short(found["frequency"], length, length(found["ours"]))
     tokenizers = {"base": before} | {name: each.tokenizer for name, each in found.items()}
     gold = place.data / "gold" / f"{GOLD[language]}.tsv"
     for row in evaluate(tokenizers, [gold], baselines=False, resamples=200).rows:
         after = tokenizers[row.tokenizer]
         change = measure_change(before, after, held_out)
-        figures = {
+        yield {"base": cells[0]["base"], "language": language, "system": row.tokenizer}, {
             "new tokens": after.get_vocab_size() - before.get_vocab_size(),
             "tokens/word": round(change.tokens_per_word[1], 3), "bytes/token": round(change.bytes_per_token[1], 2),
             "fewer tokens": f"{1 - change.tokens[1] / change.tokens[0]:.1%}",
             "F1": round(row.scores.f1, 3), "95 %": f"{row.interval[0]:.3f}-{row.interval[1]:.3f}",
             "precision": round(row.scores.precision, 3), "recall": round(row.scores.recall, 3),
-            "English and code texts with the same ids": f"{same(before, after, english)} of {len(english)}",
+            SAME: f"{same(before, after, english)} of {len(english)}",
         }  # fmt: skip
-        yield {"base": cells[0]["base"], "language": language, "system": row.tokenizer}, figures
+
+
+table = partial(as_they_are, __doc__, columns=COLUMNS)
+
+
+def as_short(longer: Extension, length: Callable[[Extension], float], wanted: float) -> Extension:
+    """The fewest of the new tokens with which text is at most so long."""
+
+    def shorter(number: int) -> Extension:
+        return append_tokens(longer.base, longer.learned.first(number), longer.retired)
+
+    numbers = range(len(longer.ids))
+    return shorter(bisect_left(numbers, True, lo=1, key=lambda number: length(shorter(number)) <= wanted))
 
 
 def same(before: Tokenizer, after: Tokenizer, texts: list[str]) -> int:
@@ -136,13 +105,16 @@ def same(before: Tokenizer, after: Tokenizer, texts: list[str]) -> int:
     return sum(old == made for old, made in pairs)
 
 
-def table(rows: list[Row]) -> str:
-    """The rows as they are."""
-    return as_they_are(__doc__, rows, [*AXES, *TOLD])
+LLAMA3 = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
+END = "<|end_of_text|>"
 
 
 def byte_level(texts: Iterable[str], size: int) -> Tokenizer:
-    """A byte-level BPE like Llama 3's."""
+    """A byte-level BPE like those of Llama 3 and Qwen: special tokens after the vocabulary, and not in it."""
     tokenizer = Tokenizer(models.BPE(ignore_merges=True))
     split = pre_tokenizers.Split(Regex(LLAMA3), behavior="isolated")
     whole = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
@@ -174,67 +146,73 @@ def byte_fallback(texts: Iterable[str], size: int, characters: int = 200) -> Tok
     return Tokenizer.from_str(json.dumps(spec, ensure_ascii=False))
 
 
-def save(tokenizer: Tokenizer, directory: Path, end: str) -> None:
-    """Write a directory that transformers opens."""
-    directory.mkdir(parents=True, exist_ok=True)
-    tokenizer.save(str(directory / "tokenizer.json"))
-    config = {"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": end, "model_max_length": 8192}
-    (directory / "tokenizer_config.json").write_text(json.dumps(config, indent=2), encoding="utf-8")
-
-
-def some(texts: Iterable[str], megabytes: float) -> Iterator[str]:
-    """Texts until so many million characters are given."""
-    given = 0
-    for text in texts:
-        given += len(text)
-        if given > megabytes * 1e6:
-            return
-        yield text
-
-
-def code() -> Iterator[str]:
-    """Python files of this interpreter, in one order for all."""
-    files = sorted((Path(sys.prefix) / "lib").glob("python*/site-packages/t*/**/*.py"))
-    random.Random(0).shuffle(files)
-    return (file.read_text(encoding="utf-8", errors="ignore") for file in files)
-
-
 @cache
-def lines(data: Path, language: str, megabytes: float) -> list[str]:
-    """Lines of a language, evenly spread over all its text, of about so many million characters."""
-    return list(some(code(), megabytes)) if language == "code" else spread(lines_of(data, language), megabytes * 1e6)
+def lines(data: Path, language: str, megabytes: float, evenly: bool = True) -> list[str]:
+    """Lines of about so many million characters, from all of a language's text, or the first; code is this Python's."""
+    if language == "code":
+        files = sorted((Path(sys.prefix) / "lib").glob("python*/site-packages/t*/**/*.py"))
+        random.Random(0).shuffle(files)
+        return head((file.read_text(encoding="utf-8", errors="ignore") for file in files), megabytes * 1e6, len)
+    every = lines_of(data, language)
+    return spread(every, megabytes * 1e6) if evenly else head(every, megabytes * 1e6, len)
 
 
-def learnt(data: Path, language: str, megabytes: float) -> Iterator[str]:
-    """What stand-ins and their surgery may learn of."""
-    return (line for number, line in enumerate(lines(data, language, megabytes)) if number % 50)
+def begun(data: Path, sizes: Mapping[str, float]) -> Iterator[str]:
+    """The first lines of texts: million characters of each."""
+    return (line for language, size in sizes.items() for line in lines(data, language, size, evenly=False))
+
+
+def learnt(data: Path, sizes: Mapping[str, float]) -> Iterator[str]:
+    """What stand-ins and their surgery may learn of: million characters of each text, without every 50th line."""
+    for language, size in sizes.items():
+        yield from (line for number, line in enumerate(lines(data, language, size)) if number % 50)
 
 
 def unlearnt(data: Path, language: str, megabytes: float, most: int = 4000) -> list[str]:
     """What lengths are measured on."""
-    found = [line for number, line in enumerate(lines(data, language, megabytes)) if number % 50 == 0 and line.strip()]
+    found = [line for line in lines(data, language, megabytes)[::50] if line.strip()]
     return found[:: max(1, len(found) // most)]
 
 
-def stand_in(data: Path, work: Path, name: str) -> Path:
-    """The directory of one of `BASES`, trained unless it is there."""
-    directory = work / name.replace(", ", "-").replace(" ", "-")
+MIXTURE = {"eng": 30, "deu": 20, "ces": 15, "hun": 12, "fin": 8, "ukr": 6, "tur": 5, "rus": 3}
+SIZES = {**MIXTURE, "code": 10}
+"""Million characters of each text in the mixture of eight, fewer where the shared text has fewer; and of code."""
+
+SMALL = {"eng": 12, "deu": 6, "code": 3}
+ENTRIES, SPECIAL = 8_000, 3
+STAND_INS: dict[str, tuple[Callable[..., Tokenizer], int, Callable[..., Iterator[str]], Mapping[str, float]]] = {
+    "byte-level": (byte_level, 32_000, begun, {"eng": 12, "code": 6}),
+    "byte fallback": (byte_fallback, 32_000, begun, {"eng": 12, "code": 6}),
+    "English, byte-level": (byte_level, 64_000 - SPECIAL, learnt, {"eng": SIZES["eng"], "code": SIZES["code"]}),
+    "eight languages, byte fallback": (partial(byte_fallback, characters=600), 128_000, learnt, MIXTURE),
+    "decoder": (byte_level, ENTRIES - SPECIAL, learnt, SMALL),
+}
+"""Stand-ins for public tokenizers: kind, entries, text. `decoder` is that of the small models."""
+
+
+def stand_in(place: Place, name: str) -> Path:
+    """The directory of one of `STAND_INS`, trained with `tokenizers` alone unless it is there."""
+    directory = place.work / "extend" / name.replace(", ", "-").replace(" ", "-")
     if not (directory / "tokenizer.json").is_file():
-        if name.startswith("English"):
-            texts = chain(learnt(data, "eng", MIXTURE["eng"]), learnt(data, "code", CODE))
-            save(byte_level(texts, 64_000 - 3), directory, END)
-        else:
-            mixture = chain.from_iterable(learnt(data, language, size) for language, size in MIXTURE.items())
-            save(byte_fallback(mixture, 128_000, 600), directory, "<eos>")
+        build, size, texts, sizes = STAND_INS[name]
+        end = END if build is byte_level else "<eos>"
+        made = PreTrainedTokenizerFast(tokenizer_object=build(texts(place.data, sizes), size), eos_token=end)
+        made.save_pretrained(directory)
     return directory
 
 
-KEPT = {"GPT-NeoX 20B": ("eng",), "OpenLLaMA": ("eng",), **BASES}
+KEPT = {
+    "GPT-NeoX 20B": ("eng",),
+    "OpenLLaMA": ("eng",),
+    "English, byte-level": ("eng",),
+    "eight languages, byte fallback": ("eng", "deu", "fin", "rus"),
+}
+"""The languages that surgery keeps of each base."""
+
 SHARE, ADDED, RUSSIAN = 0.6, 16_000, 12
 """Of the entries that stay; Russian tokens to add, and million characters to learn them from."""
 
 CHANGES = ("trimmed", f"and {ADDED:,} Russian tokens", "by frequency")
-OF_SURGERY = ("base", "entries", "trimmed to", "language", "tokens", *CHANGES)
 
 
 def kept_or_added(cell: Cell) -> bool:
@@ -242,7 +220,7 @@ def kept_or_added(cell: Cell) -> bool:
     return cell["language"] in (*KEPT[cell["base"]], "rus")
 
 
-def trimmed_and_extended(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
+def trimmed_and_extended(place: Place, cells: list[Cell]) -> Found:
     """What surgery costs and brings in length: tokens of held-out lines, trimmed, and extended in two ways.
 
     Bases are stand-ins of public size and mixture, and tokenizers of public models: folders of their names in
@@ -250,37 +228,31 @@ def trimmed_and_extended(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell
     that are kept, then 16,000 Russian tokens are added; the last column has as many appended by frequency alone.
     """
     name, data = cells[0]["base"], place.data
-    public = name not in BASES
-    directory = place.path("public", "a folder of tokenizers") / name if public else stand_in(data, place.work, name)
+    folder = None if name in STAND_INS else place.path("public", "a folder of tokenizers")
+    directory = folder / name if folder else stand_in(place, name)
     opened = open_base(directory)
-    texts = chain.from_iterable(learnt(data, language, SIZES[language]) for language in KEPT[name])
+    texts = learnt(data, {language: SIZES[language] for language in KEPT[name]})
     smaller = trim(opened, texts, keep_size=round(SHARE * len(opened.vocab)))
-    counts = count_documents(learnt(data, "rus", RUSSIAN))
-    larger = extend(smaller.trimmed_base, counts, ADDED)
-    plain_bpe = extend(smaller.trimmed_base, counts, ADDED, composition=1, hidden_boundary_price=0)
-    before = Tokenizer.from_file(str(directory / "tokenizer.json"))
+    counts = count_documents(learnt(data, {"rus": RUSSIAN}))
+    made = [extend(smaller.trimmed_base, counts, ADDED, **options) for options in ({}, BY_FREQUENCY)]
+    stages = [Tokenizer.from_file(str(directory / "tokenizer.json")), smaller.tokenizer, *(e.tokenizer for e in made)]
     for cell in cells:
         lines = unlearnt(data, cell["language"], RUSSIAN if cell["language"] == "rus" else SIZES[cell["language"]])
-        stages = (before, smaller.tokenizer, larger.tokenizer, plain_bpe.tokenizer)
         first, *later = (tokens(each, lines) for each in stages)
         changes = dict(zip(CHANGES, (f"{each / first - 1:+.2%}" for each in later), strict=True))
         yield cell, {"entries": len(opened.vocab), "trimmed to": sum(smaller.kept.values()), "tokens": first, **changes}
 
 
-def tokens(tokenizer: Tokenizer, lines: list[str]) -> int:
-    """Count the tokens of lines."""
-    return sum(len(item.ids) for item in tokenizer.encode_batch_fast(lines, add_special_tokens=False))
-
-
+OF_SURGERY = ("base", "entries", "trimmed to", "language", "tokens", *CHANGES)
 AXES_OF_SURGERY = {"base": list(KEPT), "language": ("eng", "deu", "fin", "rus")}
 surgery_table = partial(as_they_are, trimmed_and_extended.__doc__, columns=OF_SURGERY)
 surgery = beside(trimmed_and_extended, surgery_table, AXES_OF_SURGERY, 1, exists=kept_or_added)
 
 
-LEARNT = {"eng": 12, "deu": 6, "code": 3, "fin": 9}
-"""Million characters of each text that tokenizers learn from."""
+TEXTS = {"eng": 12, "fin": 9}
+"""Million characters of English and Finnish that the small models' tokenizers learn from."""
 
-ENTRIES, FINNISH, CONTEXT_BYTES = 8_000, 2_000, 256
+FINNISH, CONTEXT_BYTES = 2_000, 256
 MODELS: dict[str, dict[str, Any]] = {
     "1.1 M": {"hidden_size": 96, "layers": 3, "learning_rate": 4e-3, "train_bytes": 5_000_000},
     "5.2 M": {"hidden_size": 256, "layers": 4, "learning_rate": 2e-3, "train_bytes": 8_000_000},
@@ -288,56 +260,40 @@ MODELS: dict[str, dict[str, Any]] = {
 """Models by their number of weights: shape, peak rate and bytes of English."""
 
 
-def base_tokenizer(place: Place) -> Path:
-    """Train the base's tokenizer, once."""
-    directory = place.work / "decoder" / "tokenizer"
-    if not (directory / "tokenizer.json").is_file():
-        texts = chain.from_iterable(learnt(place.data, name, LEARNT[name]) for name in ("eng", "deu", "code"))
-        save(byte_level(texts, ENTRIES - 3), directory, END)
-    return directory
-
-
 def base_model(place: Place, size: str) -> Path:
     """Train the base's model of one of the sizes, once; an interrupted run goes on."""
     torch.set_num_threads(1)
-    tokenizer, text = base_tokenizer(place), place.work / "decoder" / "english.txt"
+    folder = place.work / "decoder"
+    text = folder / "english.txt"
     if not text.is_file():
-        text.write_text("".join(learnt(place.data, "eng", LEARNT["eng"])), encoding="utf-8")
+        folder.mkdir(parents=True, exist_ok=True)
+        text.write_text("".join(learnt(place.data, {"eng": TEXTS["eng"]})), encoding="utf-8")
     config = RunConfig(
-        tokenizer=str(tokenizer), text=(str(text),), held_out_bytes=10_000,
+        tokenizer=str(stand_in(place, "decoder")), text=(str(text),), held_out_bytes=10_000,
         context_bytes=CONTEXT_BYTES, batch_blocks=8, heads=4, save_every=100, **MODELS[size],
     )  # fmt: skip
-    directory = place.work / "decoder" / size.replace(" ", "")
-    pretrain(config, directory)
-    return directory / "model"
+    pretrain(config, folder / size.replace(" ", ""))
+    return folder / size.replace(" ", "") / "model"
 
 
 def operated(place: Place, kept: int) -> dict[str, Path]:
     """Trim the base's tokenizer to so many entries and extend that, once."""
-    trained, folder = base_tokenizer(place), place.work / "decoder"
+    trained, folder = stand_in(place, "decoder"), place.work / "decoder"
     found = {"base": trained, "trimmed": folder / f"trimmed-{kept}", "both": folder / f"both-{kept}"}
     if not (found["both"] / "tokenizer.json").is_file():
-        smaller = trim(open_base(trained), learnt(place.data, "eng", LEARNT["eng"]), keep_size=kept)
+        smaller = trim(open_base(trained), learnt(place.data, {"eng": TEXTS["eng"]}), keep_size=kept)
         smaller.save(found["trimmed"], trained)
-        larger = extend(smaller.trimmed_base, count_documents(learnt(place.data, "fin", LEARNT["fin"])), FINNISH)
+        larger = extend(smaller.trimmed_base, count_documents(learnt(place.data, {"fin": TEXTS["fin"]})), FINNISH)
         larger.save(found["both"], trained)
     return found
 
 
 def sample(place: Place, language: str) -> list[str]:
     """Held-out lines of 40,000 characters."""
-    lines = [line.strip()[:600] for line in unlearnt(place.data, language, LEARNT[language], 10**9)]
+    lines = [line.strip()[:600] for line in unlearnt(place.data, language, TEXTS[language], 10**9)]
     lines = shuffled(filter(None, lines), 0)
     ends = accumulate(map(len, lines))
     return [line for line, end in zip(lines, ends, strict=True) if end <= 40_000]
-
-
-def scores(model: Any, codec: Codec, place: Place) -> dict[str, float]:
-    """Bits per byte of held-out text."""
-    return {
-        name: round(bits_per_byte(model.eval(), codec, sample(place, code), CONTEXT_BYTES, batch_size=16).value, 4)
-        for name, code in (("English", "eng"), ("Finnish", "fin"))
-    }
 
 
 STAGES = {
@@ -351,10 +307,10 @@ OF_DECODER = ("weights", "tokenizer", "rows", "English tokens", "bits per byte, 
 
 def all_or_changed(cell: Cell) -> bool:
     """Whether all entries are kept for the base alone."""
-    return (cell["kept"] == 8000) == (cell["tokenizer"] == "base")
+    return (cell["kept"] == ENTRIES) == (cell["tokenizer"] == "base")
 
 
-def before_and_after(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
+def before_and_after(place: Place, cells: list[Cell]) -> Found:
     """A small decoder before and after surgery: bits per byte of held-out English and Finnish.
 
     Models of 1.1 and 5.2 million weights under 8,000 entries, trained on 5 and 8 MB of English novels: before surgery,
@@ -362,24 +318,29 @@ def before_and_after(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Ro
     """
     directory = base_model(place, cells[0]["weights"])
     model, old = (kind.from_pretrained(directory) for kind in (AutoModelForCausalLM, AutoTokenizer))
-    first: dict[str, float] = {}
+    texts = {language: sample(place, language) for language in TEXTS}
+    first: tuple[int, float] | None = None
     for cell in cells:
         stage, init = STAGES[cell["tokenizer"]]
         tokenizer = operated(place, cell["kept"] if init else 4800)[stage]
         codec = Codec.open(tokenizer)
         changed = transplant(model, old, AutoTokenizer.from_pretrained(tokenizer), init)[0] if init else model
-        tokens = sum(map(len, codec.encode(sample(place, "eng"))))
-        found = {"tokens": tokens, **scores(changed, codec, place)}
-        first = first or found
-        figures = {
-            "rows": changed.config.vocab_size,
-            "English tokens": f"{tokens:,} ({tokens / first['tokens'] - 1:+.2%})",
-            "bits per byte, English": f"{found['English']:.3f} ({found['English'] / first['English'] - 1:+.2%})",
-            "bits per byte, Finnish": f"{found['Finnish']:.3f}",
-        }
-        yield cell, figures
+        n_tokens = sum(map(len, codec.encode(texts["eng"])))
+        english, finnish = (
+            bits_per_byte(changed.eval(), codec, text, CONTEXT_BYTES, batch_size=16).value for text in texts.values()
+        )
+        first = first or (n_tokens, english)
+        yield (
+            cell,
+            {
+                "rows": changed.config.vocab_size,
+                "English tokens": f"{n_tokens:,} ({n_tokens / first[0] - 1:+.2%})",
+                "bits per byte, English": f"{english:.3f} ({english / first[1] - 1:+.2%})",
+                "bits per byte, Finnish": f"{finnish:.3f}",
+            },
+        )
 
 
-AXES_OF_DECODER = {"weights": list(MODELS), "kept": (8000, 4800, 6400), "tokenizer": list(STAGES)}
+AXES_OF_DECODER = {"weights": list(MODELS), "kept": (ENTRIES, 4800, 6400), "tokenizer": list(STAGES)}
 decoder_table = partial(as_they_are, before_and_after.__doc__, columns=OF_DECODER)
 surgery_decoder = beside(before_and_after, decoder_table, AXES_OF_DECODER, 1, exists=all_or_changed, TOGETHER=True)

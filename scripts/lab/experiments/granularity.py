@@ -8,17 +8,13 @@ within .01, as measured before this table: a rule by language that needs no gold
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from lab.cells import Cell, Place, Row
+from lab.cells import Cell, Found, Page, Place, Row
 from lab.data import gold_of, head, read
-from lab.systems import evidence_of
-from lab.tables import groups, where
-from mws_hf import MwSTrainer
+from lab.systems import judged, learnt
+from lab.tables import groups, tabulated
 from mws_hf.corpus.counting import count_documents
-from mws_hf.evaluate import score, score_text, segment_words
+from mws_hf.evaluate import score_text
 from mws_hf.evaluate.ngram_bits import ngram_bits
-from mws_hf.text.markdown import markdown_table
 
 SOURCES = {
     "rus": ("rus.novels",), "fin": ("fin.fincore", "fin.msdocs"), "tur": ("tur.blog", "tur.msdocs-ht", "tur.ud-boun"),
@@ -34,39 +30,36 @@ SHARED = 1
 HELD_OUT_EVERY, BYTES, TRAINING, HELD_OUT = 20, 12e6, 6e6, 6e5
 
 
-def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
+def measure(place: Place, cells: list[Cell]) -> Found:
     """Train a tokenizer for each cell and score it; one evidence serves all of a granularity."""
     lines = head(read(place.data, SOURCES[cells[0]["language"]]), BYTES)
     training = [line for n, line in enumerate(lines, 1) if n % HELD_OUT_EVERY]
     held_out = head(lines[HELD_OUT_EVERY - 1 :: HELD_OUT_EVERY], HELD_OUT)
-    counts, learnt = count_documents(training), head(training, TRAINING)
-    gold = gold_of(place.data, cells[0]["language"])
+    counts, of_bits, gold = (
+        count_documents(training),
+        head(training, TRAINING),
+        gold_of(place.data, cells[0]["language"]),
+    )
     for cell in cells:
-        options = {"vocab_size": cell["size"], "granularity": cell["granularity"], "composition": cell["share"]}
-        trainer = MwSTrainer(**options, show_progress=False)
-        learned = trainer.learn(counts, evidence=evidence_of(counts, trainer))
-        backend = trainer.backend(learned)
-        found = score(gold, segment_words(backend, [word.word for word in gold]))
-        bits = ngram_bits(backend, learnt, held_out).value
-        scores = {name: round(getattr(found, name), 5) for name in ("f1", "precision", "recall")}
+        backend = learnt(counts, vocab_size=cell["size"], granularity=cell["granularity"], composition=cell["share"])
+        bits = ngram_bits(backend, of_bits, held_out).value
         length = score_text(backend, [line.rstrip("\n") for line in held_out]).fertility
+        scores = {name: round(value, 5) for name, value in judged(backend, gold).items()}
         yield cell, {"bits": round(bits, 5), "tokens_per_word": round(length, 4), **scores, "words": len(gold)}
 
 
-def table(rows: list[Row]) -> str:
+def table(rows: list[Row]) -> Page:
     """A table a size and share, a row a language, a column a granularity."""
-    parts = ["Cells: n-gram bits per byte, F1, tokens a word; **bold**: the fewest bits."]
-    for (size, share), here in sorted(groups(rows, "size", "share").items()):
+    yield "Cells: n-gram bits per byte, F1, tokens a word; **bold**: the fewest bits."
+    for size, share, here in sorted(groups(rows, "size", "share"), key=lambda each: each[:2]):
         shown = sorted({row["granularity"] for row in here})
         lines = []
-        for (language,), own in groups(here, "language").items():
+        for language, own in groups(here, "language"):
             least = min(row["bits"] for row in own)
-            line = [language]
-            for row in (each for value in shown for each in where(own, granularity=value) or [{}]):
-                bits = f"{row['bits']:.4f}" if row else ""
-                mark = "**" if row and row["bits"] == least else ""
-                line.append(f"{mark}{bits}{mark} {row['f1']:.3f} {row['tokens_per_word']:.3f}" if row else "")
-            lines.append(line)
-        title = f"## {size:,} entries, " + ("morphs alone" if not share else f"compositions {share:g}")
-        parts.append(f"{title}\n\n{markdown_table(['', *map(str, shown)], lines)}")
-    return "\n\n".join(parts)
+            lines.append({"": language} | {str(value): "" for value in shown})
+            for row in own:
+                mark = "**" if row["bits"] == least else ""
+                cell = f"{mark}{row['bits']:.4f}{mark} {row['f1']:.3f} {row['tokens_per_word']:.3f}"
+                lines[-1][str(row["granularity"])] = cell
+        yield f"## {size:,} entries, " + (f"compositions {share:g}" if share else "morphs alone")
+        yield tabulated(lines)

@@ -11,22 +11,21 @@ parallel text to balance by.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
-from lab.cells import Cell, Place, Row
+from lab.cells import Cell, Found, Page, Place, Row
 from lab.data import GOLD, gold_of, lines_of, split_lines
-from lab.systems import RIVAL, UNIGRAM
-from lab.tables import pivot
-from mws_hf import MwSTrainer, WordCounts
+from lab.systems import RIVAL, UNIGRAM, judged, learnt
+from lab.tables import pivot, tabulated
+from mws_hf import WordCounts
 from mws_hf.compare import rivals
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.groups import GroupedCounts
-from mws_hf.evaluate import score, score_text, segment_words
-from mws_hf.text.markdown import markdown_table
+from mws_hf.evaluate import score_text
 from mws_hf.text.pattern import DEFAULT_PATTERN
 from mws_hf.tokenizer.opened import open_tokenizer
 
@@ -59,7 +58,7 @@ def counts_in(place: Place, language: str) -> WordCounts:
     return GroupedCounts.load(file)[language]
 
 
-def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
+def measure(place: Place, cells: list[Cell]) -> Found:
     """Train one tokenizer of all languages, or one of each; then score every language that is due."""
     system, size = cells[0]["system"], cells[0]["vocab_size"]
     counts = GroupedCounts({language: counts_in(place, language) for language in ORDER})
@@ -72,9 +71,7 @@ def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
             seconds = round(time.perf_counter() - began, 1)
         row = {"seconds": seconds, "tokens_per_word": score_text(source, lines_in_parts(place, language)[1]).fertility}
         if language in GOLD:
-            gold = gold_of(place.data, language)
-            found = score(gold, segment_words(source, [word.word for word in gold]))
-            row |= {"f1": found.f1, "precision": found.precision, "recall": found.recall}
+            row |= judged(source, gold_of(place.data, language))
         yield cell, row
 
 
@@ -83,8 +80,7 @@ def source_of(place: Place, system: str, size: int, counts: GroupedCounts) -> An
     if system == PARITY:
         return open_tokenizer(parity_bpe([lines_in_parts(place, language)[0] for language in ORDER], size))
     if system in COMPOSITION:
-        trainer = MwSTrainer(vocab_size=size, composition=COMPOSITION[system], show_progress=False)
-        return open_tokenizer(trainer.backend(trainer.learn(counts)))
+        return open_tokenizer(learnt(counts, vocab_size=size, composition=COMPOSITION[system]))
     return rivals.train(RIVAL.get(system, system), counts.union, size).source
 
 
@@ -103,17 +99,17 @@ def excess(rows: list[Row]) -> str:
     lines = []
     for system, size in dict.fromkeys(key[:2] for key in length):
         if system in ("mws", "sentencepiece-unigram", UNIGRAM, PARITY) and ("bpe", size, ORDER[0]) in length:
-            more = [length[system, size, each] / length["bpe", size, each] - 1 for each in ORDER]
-            lines.append([f"{system}, {size:,}", *(f"{each:+.1%}" for each in more)])
-    return markdown_table(["system", *ORDER], lines)
+            more = {each: f"{length[system, size, each] / length['bpe', size, each] - 1:+.1%}" for each in ORDER}
+            lines.append({"system": f"{system}, {size:,}", **more})
+    return tabulated(lines)
 
 
-def table(rows: list[Row]) -> str:
+def table(rows: list[Row]) -> Page:
     """F1 and tokens per word, a row a system and size, a column a language."""
     named = [row | {"system": f"{row['system']}, {row['vocab_size']:,}"} for row in rows]
-    with_gold = [row for row in named if "f1" in row]
-    return (
-        f"## Boundary F1 (micro; words after a space)\n\n{pivot(with_gold, ['system'], 'language', 'f1')}\n\n"
-        f"## Tokens per word on held-out lines\n\n{pivot(named, ['system'], 'language', 'tokens_per_word')}\n\n"
-        f"## Tokens per word beside BPE of the same text\n\n{excess(rows)}"
-    )
+    yield "## Boundary F1 (micro; words after a space)"
+    yield pivot([row for row in named if "f1" in row], "system", "language", "f1")
+    yield "## Tokens per word on held-out lines"
+    yield pivot(named, "system", "language", "tokens_per_word")
+    yield "## Tokens per word beside BPE of the same text"
+    yield excess(rows)

@@ -8,18 +8,13 @@ held out, 4,000 lines at most; a line is a document. `lab/systems.py` says what 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from lab.cells import Cell, Place, Row
+from lab.cells import Cell, Found, Page, Place, Row
 from lab.data import GOLD, MB, first, parts_of
 from lab.systems import UNIGRAM, trained
-from lab.tables import groups, span, where
+from lab.tables import groups, percents, span, tabulated
 from mws_hf.corpus.counting import count_documents
-from mws_hf.evaluate.ngram_bits import NgramBits, bits_differences, ngram_bits
-from mws_hf.text.markdown import markdown_table
-from mws_hf.tokenizer.opened import open_tokenizer
+from mws_hf.evaluate.ngram_bits import bits_differences, ngram_bits
 
-SLICES = {"4 MB": 4 * MB, "all": None}
 ABLATIONS = {
     "mws-shuffled": "shuffled evidence",
     "mws-no-evidence": "no evidence",
@@ -31,7 +26,7 @@ AGAINST = ("bpe", *RIVALS)
 """What every system is compared with, in per cent."""
 
 SYSTEMS = ("mws", "mws-morphs", *ABLATIONS, "bpe", "bpe-byte", UNIGRAM)
-AXES = {"size": (8000, 32000), "language": list(GOLD), "slice": list(SLICES), "system": SYSTEMS}
+AXES = {"size": (8000, 32000), "language": list(GOLD), "slice": ("4 MB", "all"), "system": SYSTEMS}
 SHARED, TOGETHER = 3, True
 
 
@@ -40,46 +35,37 @@ def exists(cell: Cell) -> bool:
     return (cell["slice"] == "all") == (cell["language"] in ("fin", "tur"))
 
 
-def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
+def measure(place: Place, cells: list[Cell]) -> Found:
     """Bits per byte of each system, and its differences to the rivals in per cent, with 95 % intervals over lines."""
     language, size = cells[0]["language"], cells[0]["size"]
     lines, held_out = parts_of(place.data, language)
     counts, folder = count_documents(lines), place.work / "ngram_map" / language
-    part = first(lines, SLICES[cells[0]["slice"]]) or lines
-    bits = {
-        name: ngram_bits(open_tokenizer(trained(name, counts, size, folder), by_class=True), part, held_out)
-        for name in (cell["system"] for cell in cells)
-    }
-    against = {rival: percent_against(bits, rival) for rival in AGAINST}
+    part = lines if cells[0]["slice"] == "all" else first(lines, 4 * MB)
+    names = [cell["system"] for cell in cells]
+    bits = {name: ngram_bits(trained(name, counts, size, folder), part, held_out) for name in names}
+    differences = {rival: bits_differences({rival: bits[rival], **bits}) for rival in AGAINST}
     for cell in cells:
-        system = cell["system"]
-        gaps = {f"against_{rival}": found[system] for rival, found in against.items() if system in found}
-        yield cell, {**bits[system].to_dict(), **gaps}
+        found = {rival: each[cell["system"]] for rival, each in differences.items()}
+        gaps = {f"against_{rival}": percents(gap) for rival, gap in found.items() if gap}
+        yield cell, {**bits[cell["system"]].to_dict(), **gaps}
 
 
-def percent_against(bits: dict[str, NgramBits], base: str) -> dict[str, list[float]]:
-    """Bits per byte of each other system against `base`, in per cent with the ends of the 95 % interval."""
-    ordered = {base: bits[base], **{name: each for name, each in bits.items() if name != base}}
-    of = 100 / bits[base].value
-    return {
-        name: [of * x for x in (difference.value, difference.low, difference.high)]
-        for name, difference in bits_differences(ordered).items()
-        if difference is not None
-    }
-
-
-def table(rows: list[Row]) -> str:
+def table(rows: list[Row]) -> Page:
     """The default against what it must beat, and each ablation against byte-level BPE."""
     shown = {"mws": "default", **ABLATIONS, UNIGRAM: RIVALS[UNIGRAM]}
     leads, losses = [], []
-    for (size, language, _), here in groups(rows, "size", "language", "slice").items():
-        own = {system: where(here, system=system)[0] for system in shown}
-        about = [f"{size:,}", language, f"{own['mws']['train_bytes'] / MB:.0f} MB"]
-        leads.append([*about, *(span(own["mws"][f"against_{rival}"], bold=False) for rival in RIVALS)])
-        losses.append([*about, *(span(row["against_bpe-byte"], bold=False) for row in own.values())])
-    header = ["entries", "language", "text"]
-    return (
+    for size, language, _, here in groups(rows, "size", "language", "slice"):
+        own = {row["system"]: row for row in here}
+        about = {"entries": f"{size:,}", "language": language, "text": f"{own['mws']['train_bytes'] / MB:.0f} MB"}
+        lead = {name: span(own["mws"][f"against_{rival}"], bold=False) for rival, name in RIVALS.items()}
+        loss = {name: span(own[system]["against_bpe-byte"], bold=False) for system, name in shown.items()}
+        leads.append(about | lead)
+        losses.append(about | loss)
+    yield (
         "Difference in n-gram bits per byte of held-out lines, in per cent with its 95 % interval over lines. Below 0 "
-        f"is better.\n\n## The default against\n\n{markdown_table([*header, *RIVALS.values()], leads)}\n\n"
-        f"## Against byte-level BPE\n\n{markdown_table([*header, *shown.values()], losses)}"
+        "is better."
     )
+    yield "## The default against"
+    yield tabulated(leads)
+    yield "## Against byte-level BPE"
+    yield tabulated(losses)

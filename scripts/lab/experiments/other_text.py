@@ -8,17 +8,16 @@ Lines are the units of the intervals.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
 
-from lab.cells import Cell, Place, Row
-from lab.data import HELD_OUT_LINES, MB, digest_of, first, read, split_lines, texts_of, treebank
+from lab.cells import Cell, Found, Page, Place, Row
+from lab.data import HELD_OUT_LINES, MB, digest_of, first, read, split_lines, treebank
 from lab.systems import NAMES, UNIGRAM, trained
-from lab.tables import groups, span
+from lab.tables import groups, percents, span, tabulated, where
 from mws_hf.corpus.counting import count_documents
 from mws_hf.evaluate.ngram_bits import NgramBits, ngram_bits
 from mws_hf.evaluate.running_text import score_text
 from mws_hf.evaluate.significance import paired_bootstrap
-from mws_hf.text.markdown import markdown_table
 
 SYSTEMS = ("mws", "bpe-byte", UNIGRAM)
 RUSSIAN = (("rus.novels", "rus.drama"), "novels, plays")
@@ -42,7 +41,7 @@ def lines_of(place: Place, judged: str) -> tuple[list[str], dict[str, list[str]]
     training, own = split_lines([line.rstrip("\n") for line in read(place.data, PAIRS[judged][0])])
     if judged.startswith("UD_"):
         clone = place.path("treebanks", "a folder of clones of treebanks") / judged
-        other = [text for conllu in treebank(clone) for text in texts_of(conllu)]
+        other = [sentence.text for sentence in treebank(clone) if sentence.text]
     else:
         other = [line.rstrip("\n") for line in read(place.data, [judged])]
     seen, found = set(training), {}
@@ -53,12 +52,12 @@ def lines_of(place: Place, judged: str) -> tuple[list[str], dict[str, list[str]]
     return sorted(training, key=digest_of), found
 
 
-def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
+def measure(place: Place, cells: list[Cell]) -> Found:
     """Train all systems on the first kind of text, and read lines of both with n-gram models over each."""
     judged, size = cells[0]["judged"], cells[0]["size"]
     learnt = PAIRS[judged][0]
     training, shown = lines_of(place, judged)
-    part, counts = first(training, 4 * MB) or training, count_documents(training)
+    part, counts = first(training, 4 * MB), count_documents(training)
     held_out = shown["own"] + shown["other"]
     folder = place.work / "other_text" / "+".join(learnt)
     directories = {system: trained(system, counts, size, folder) for system in SYSTEMS}
@@ -67,7 +66,7 @@ def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
     for cell in cells:
         system, lines, here = cell["system"], shown[cell["kind"]], parts[cell["kind"]]
         found = bits[system]
-        value = found.nats[here].sum() / found.n_bytes[here].sum() / 0.6931471805599453
+        value = found.nats[here].sum() / found.n_bytes[here].sum() / math.log(2)
         against = {rival: percent(found, bits[rival], here) for rival in NAMES if rival != system}
         yield cell, {
             "language": judged[:3] if judged[:3] != "UD_" else learnt[0][:3], "learnt": learnt,
@@ -81,28 +80,28 @@ def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
 def percent(bits: NgramBits, base: NgramBits, here: slice) -> list[float]:
     """Difference in bits per byte on some of the lines, in per cent with the ends of the 95 % interval."""
     both = (bits.restored & base.restored)[here]
-    found = paired_bootstrap([bits.nats[here]], [base.nats[here]], bits.n_bytes[here], represented=both, resamples=1000)
-    scale = 100 * found.relative / found.value if found.value else 0.0
-    return [scale * each for each in (found.value, found.low, found.high)]
+    runs = [bits.nats[here]], [base.nats[here]]
+    return percents(paired_bootstrap(*runs, bits.n_bytes[here], represented=both, resamples=1000))
 
 
-def table(rows: list[Row]) -> str:
+def table(rows: list[Row]) -> Page:
     """The default against its rivals on text of its own kind and of the other."""
-    lines: dict[str, list[list[str]]] = {"own": [], "other": []}
-    for (size, judged, kind), here in groups(rows, "size", "judged", "kind").items():
-        by = {row["system"]: row for row in here}
-        _, own, other = PAIRS[judged]
-        shown = own if kind == "own" else f"{own} → {other}"
-        about = [by["mws"]["language"], f"{size:,}", shown, str(by["mws"]["lines"])]
-        against = [span(by["mws"]["against"][rival]) for rival in NAMES]
-        line = [*about, *against, *(f"{by[system]['tokens_per_word']:.2f}" for system in SYSTEMS)]
-        if line not in lines[kind]:  # what is learnt from for two pairs has one row of its own lines
-            lines[kind].append(line)
-    header = ["language", "entries", "text", "lines", *(f"beside {name}" for name in NAMES.values()),
-              "tokens a word", *(f"of {name}" for name in NAMES.values())]  # fmt: skip
-    return (
+    yield (
         "Difference of the default in n-gram bits per byte, in per cent with its 95 % interval over lines; below 0 is "
         "better, **bold** where 0 is outside. Tokenizers and n-gram models (4 MB at most) learn from the first kind of "
-        f"text.\n\n## Judged on another kind of text\n\n{markdown_table(header, lines['other'])}\n\n"
-        f"## Judged on lines of the same files\n\n{markdown_table(header, lines['own'])}"
+        "text."
     )
+    for kind, title in {"other": "another kind of text", "own": "lines of the same files"}.items():
+        lines: list[dict[str, str]] = []
+        for size, judged, here in groups(where(rows, kind=kind), "size", "judged"):
+            by = {row["system"]: row for row in here}
+            _, own, other = PAIRS[judged]
+            line = {"language": by["mws"]["language"], "entries": f"{size:,}"}
+            line |= {"text": own if kind == "own" else f"{own} → {other}", "lines": str(by["mws"]["lines"])}
+            line |= {f"beside {name}": span(by["mws"]["against"][rival]) for rival, name in NAMES.items()}
+            lengths = {system: f"{by[system]['tokens_per_word']:.2f}" for system in SYSTEMS}
+            line |= {"tokens a word": lengths["mws"], **{f"of {name}": lengths[each] for each, name in NAMES.items()}}
+            if line not in lines:  # what is learnt from for two pairs has one row of its own lines
+                lines.append(line)
+        yield f"## Judged on {title}"
+        yield tabulated(lines)

@@ -18,16 +18,15 @@ import re
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
+from typing import NamedTuple
 
-from lab.cells import Cell, Place, Row
+from lab.cells import Cell, Found, Page, Place, Row
 from lab.data import order_of, parts_of
 from lab.systems import UNIGRAM, trained
-from lab.tables import groups, half
+from lab.tables import groups, half, tabulated
 from mws_hf.corpus.counting import count_documents
-from mws_hf.text.markdown import markdown_table
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
 
 SYSTEMS = ("mws", "mws-morphs", "mws-shuffled", "bpe-byte", UNIGRAM)
@@ -41,8 +40,7 @@ MEASURES = ("same_stem", "shared", "apart", "tokens_a_form", "entries_a_form")
 Lexemes = dict[str, list[str]]
 
 
-@dataclass(frozen=True)
-class CutForm:
+class CutForm(NamedTuple):
     """A form as tokens: ids, the letters of the form that each reaches, and the ids of those that hold a letter."""
 
     ids: tuple[int, ...]
@@ -89,17 +87,13 @@ def chosen(lexemes: Lexemes, least_forms: int) -> Lexemes:
     return {lemma: forms for lemma, forms in kept.items() if len(forms) >= least_forms}
 
 
-def cut(encoder: Opened, lexemes: Lexemes) -> dict[str, list[CutForm]]:
-    """Every form as it is cut after a space."""
+def cut(encoder: Opened, forms: Sequence[str]) -> Iterator[CutForm]:
+    """Forms as they are cut after a space."""
     prefix = " " if encoder.before else ""
-    forms = [prefix + form for each in lexemes.values() for form in each]
-    cuts = []
-    for item in encoder.encode(forms):
+    for item in encoder.encode([prefix + form for form in forms]):
         ends = tuple(end - len(prefix) for _, end in item.spans or [])
         lettered = frozenset(token for token, end in zip(item.ids, ends, strict=True) if end > 0)
-        cuts.append(CutForm(tuple(item.ids), ends, lettered))
-    left = iter(cuts)
-    return {lemma: [next(left) for _ in own] for lemma, own in lexemes.items()}
+        yield CutForm(tuple(item.ids), ends, lettered)
 
 
 def same_stem(forms: Sequence[CutForm], lemma: str) -> float:
@@ -133,10 +127,10 @@ def measures(found: dict[str, list[CutForm]]) -> dict[str, list[float]]:
     return values
 
 
-def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
+def measure(place: Place, cells: list[Cell]) -> Found:
     """Means over lexemes, and the default's lead in two of them with half a 95 % interval."""
     source, size = cells[0]["source"], cells[0]["vocab_size"]
-    language = source.partition("-")[0]
+    language = source[:3]
     lines, held_out = parts_of(place.data, language)
     fetched = place.path("fetched", "a folder with a clone of sigmorphon/conll2017")
     found = tables_of(language, fetched) if source in TABLES else lexemes_of_text(held_out)
@@ -147,7 +141,8 @@ def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
     own: dict[str, dict[str, list[float]]] = {}
     for cell in cells:
         directory = trained(cell["system"], counts, size, folder)
-        values = own[cell["system"]] = measures(cut(open_tokenizer(directory, by_class=True), lexemes))
+        encoder = open_tokenizer(directory, by_class=True)
+        values = own[cell["system"]] = measures({lemma: list(cut(encoder, forms)) for lemma, forms in lexemes.items()})
         row = {"lexemes": len(lexemes), "forms": sum(map(len, lexemes.values()))}
         row |= {name: statistics.fmean(each) for name, each in values.items()}
         for name in ("same_stem", "shared"):
@@ -156,18 +151,18 @@ def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
         yield cell, row
 
 
-def table(rows: list[Row]) -> str:
+def table(rows: list[Row]) -> Page:
     """A table a size, a row a source and system."""
-    parts = ["In brackets: the default minus the system, over the same lexemes, with half of its 95 % interval."]
-    for (size,), here in groups(rows, "vocab_size").items():
+    yield "In brackets: the default minus the system, over the same lexemes, with half of its 95 % interval."
+    for size, here in groups(rows, "vocab_size"):
         lines = []
         for row in here:
-            told = [f"{row[name]:.3f}" for name in ("same_stem", "shared")]
-            if row["system"] != SYSTEMS[0]:
-                leads = [row[f"lead_{name}"] for name in ("same_stem", "shared")]
-                told = [f"{each} ({lead:+.3f} ± {doubt:.3f})" for each, (lead, doubt) in zip(told, leads, strict=True)]
-            rest = [f"{row['apart']:.3f}", f"{row['tokens_a_form']:.2f}", f"{row['entries_a_form']:.2f}"]
-            lines.append([row["source"], f"{row['lexemes']:,}", row["system"], *told, *rest])
-        header = ["table", "lexemes", "system", "same stem", "shared", "apart", "tokens a form", "entries a form"]
-        parts.append(f"## Vocabulary {size:,}\n\n{markdown_table(header, lines)}")
-    return "\n\n".join(parts)
+            lines.append({"table": row["source"], "lexemes": f"{row['lexemes']:,}", "system": row["system"]})
+            for title, name in {"same stem": "same_stem", "shared": "shared"}.items():
+                lead, doubt = row[f"lead_{name}"]
+                beside = "" if row["system"] == SYSTEMS[0] else f" ({lead:+.3f} ± {doubt:.3f})"
+                lines[-1][title] = f"{row[name]:.3f}{beside}"
+            for name, form in {"apart": ".3f", "tokens_a_form": ".2f", "entries_a_form": ".2f"}.items():
+                lines[-1][name.replace("_", " ")] = format(row[name], form)
+        yield f"## Vocabulary {size:,}"
+        yield tabulated(lines)

@@ -12,16 +12,15 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from lab.cells import Cell, Place, Row
+from lab.cells import Cell, Found, Page, Place, Row
 from lab.data import GOLDS, HELD_OUT_LINES, lines_of, split_lines
-from lab.tables import where
+from lab.tables import tabulated, where
 from mws_hf import WordCounts
 from mws_hf.compare import compare, parse_systems, rivals
 from mws_hf.compare.morfessor_baseline import build_frequent
 from mws_hf.compare.picture import figure_of, save
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.word_list import lexicon_counts
-from mws_hf.text.markdown import markdown_table
 from mws_hf.text.pattern import DEFAULT_PATTERN, split
 
 PARAMA = {language: (f"{language}.parama",) for language in ("fin", "tur", "eng")}
@@ -80,23 +79,15 @@ def corpus_of(data: Path, language: str) -> tuple[WordCounts, list[str] | None]:
     return count_documents(training), held_out[:HELD_OUT_LINES]
 
 
-def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
+def measure(place: Place, cells: list[Cell]) -> Found:
     """Compare the systems that are due on one language; what was trained is kept in the folder of work."""
     language = cells[0]["language"]
     golds = [place.data / "gold" / f"{name}.tsv" for name in dict.fromkeys(cell["gold"] for cell in cells)]
     counts, held_out = corpus_of(place.data, language)
     sizes = sorted({cell["vocab_size"] or 8000 for cell in cells})
     systems = dict.fromkeys(["mws-morphs", *(cell["system"] for cell in cells)])
-    result = compare(
-        counts,
-        golds,
-        sizes,
-        place.work / "quality" / language,
-        systems=parse_systems([",".join(systems)]),
-        text=held_out,
-        picture=False,
-        show_progress=True,
-    )
+    options = {"systems": parse_systems([",".join(systems)]), "text": held_out, "picture": False}
+    result = compare(counts, golds, sizes, place.work / "quality" / language, **options, show_progress=True)
     for row in result.rows:
         cell = {name: row[name] for name in AXES if name != "language"} | {"language": language}
         if cell in cells:
@@ -108,56 +99,57 @@ def interval(row: Row) -> str:
     return f"{row['f1']:.3f} ({row['f1_low']:.3f}-{row['f1_high']:.3f})"
 
 
-def at(rows: list[Row], size: int, **key: str) -> tuple[dict[str, Row], list[Row]]:
-    """The rows of MwS by system, and those of the rivals, on one gold set at one size."""
-    here = [row for row in where(rows, **key) if row["vocab_size"] in (size, None)]
-    ours = {row["system"]: row for row in here if row["system"] in OURS}
-    rivals = [row for row in here if row["system"] not in OURS]
-    return (ours, rivals) if rivals and "mws-morphs" in ours else ({}, [])
+def beside(rows: list[Row], size: int, figure: str) -> Iterator[tuple[str, str, dict[str, Row], Row]]:
+    """Language, gold, the rows of MwS by system, and the best rival's, of each gold set with both at one size."""
+    here = [row for row in rows if row["vocab_size"] in (size, None)]
+    for language, name in [(each, name) for each in ORDER for name in GOLD[each]]:
+        own = where(here, language=language, gold=name)
+        ours = {row["system"]: row for row in own if row["system"] in OURS}
+        others = [row for row in own if row["system"] not in OURS]
+        if others and "mws-morphs" in ours:
+            yield language, name, ours, max(others, key=lambda row: row[figure])
 
 
 def best_rivals(rows: list[Row], size: int) -> str:
     """MwS beside the best rival of each gold set at one size."""
     lines = []
-    for language, name in [(each, name) for each in ORDER for name in GOLD[each]]:
-        ours, rivals = at(rows, size, language=language, gold=name)
-        if ours and not name.endswith(".parama"):
-            best = max(rivals, key=lambda row: row["f1"])
-            own = (interval(ours[system]) if system in ours else "" for system in OURS)
-            lines.append([name, FROM.get(language, "text"), *own, f"{interval(best)} {best['system']}"])
-    return markdown_table(["gold", "trained on", *OURS, "best rival trained"], lines)
+    for language, name, ours, best in beside(rows, size, "f1"):
+        if not name.endswith(".parama"):
+            own = {system: interval(ours[system]) if system in ours else "" for system in OURS}
+            rival = f"{interval(best)} {best['system']}"
+            lines.append({"gold": name, "trained on": FROM.get(language, "text"), **own, "best rival trained": rival})
+    return tabulated(lines)
 
 
 def macro(rows: list[Row], size: int) -> str:
     """Macro boundary F1, the mean over words with the best alternative (Morpho Challenge's), at one size."""
     lines = []
-    for name in sorted(AXES["gold"], key=lambda name: name.endswith(".parama")):
-        ours, rivals = at([row for row in rows if row["language"] != "rus-lexicon"], size, gold=name)
-        if ours:
-            best = max(rivals, key=lambda row: row["macro_f1"])
-            own = (f"{ours[system]['macro_f1']:.3f}" if system in ours else "" for system in OURS)
-            lines.append([name, *own, f"{best['macro_f1']:.3f} {best['system']}"])
-    return markdown_table(["gold, macro F1", *OURS, "best rival"], lines)
+    for language, name, ours, best in beside(rows, size, "macro_f1"):
+        if language != "rus-lexicon":
+            own = {system: f"{ours[system]['macro_f1']:.3f}" if system in ours else "" for system in OURS}
+            lines.append({"gold, macro F1": name, **own, "best rival": f"{best['macro_f1']:.3f} {best['system']}"})
+    return tabulated(sorted(lines, key=lambda line: line["gold, macro F1"].endswith(".parama")))
 
 
 def lengths(rows: list[Row], size: int) -> str:
     """Tokens per word on held-out text, and F1 on the language's first gold set, at one size."""
     lines = []
     for language in ORDER:
+        own = where(rows, language=language, gold=GOLD[language][0], vocab_size=size)
         for system in ("mws-morphs", "mws", "bpe-character:text", "unigram:types", "unigram:text"):
-            for row in where(rows, language=language, gold=GOLD[language][0], vocab_size=size, system=system):
+            for row in where(own, system=system):
                 if row.get("text_fertility"):
-                    figures = f"{row['n_tokens']:,}", f"{row['text_fertility']:.2f}", f"{row['f1']:.3f}"
-                    lines.append([language, system, *figures])
-    return markdown_table(["language", "system", "entries", "tokens per word", "F1"], lines)
+                    line = {"language": language, "system": system, "entries": f"{row['n_tokens']:,}"}
+                    line |= {"tokens per word": f"{row['text_fertility']:.2f}", "F1": f"{row['f1']:.3f}"}
+                    lines.append(line)
+    return tabulated(lines)
 
 
-def table(rows: list[Row]) -> str:
+def table(rows: list[Row]) -> Page:
     """Three tables a size."""
-    parts = (best_rivals, macro, lengths)
-    return "\n\n".join(
-        "\n\n".join([f"## Vocabulary {size:,}", *(part(rows, size) for part in parts)]) for size in (8000, 32000)
-    )
+    for size in (8000, 32000):
+        yield f"## Vocabulary {size:,}"
+        yield from (part(rows, size) for part in (best_rivals, macro, lengths))
 
 
 def draw(rows: list[Row], results: Path) -> None:

@@ -9,17 +9,13 @@ scored, for every system the same; figures are means over samples. Rows tell whe
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator
 
-from lab.cells import Cell, Place, Row
-from lab.data import gold_of, head, read, shuffled
-from lab.systems import UNIGRAM
-from lab.tables import groups, where
-from mws_hf import MwSTrainer
+from lab.cells import Cell, Found, Page, Place, Row
+from lab.data import gold_of, head, n_bytes_of, read, shuffled
+from lab.systems import UNIGRAM, judged, learnt
+from lab.tables import groups, tabulated, where
 from mws_hf.compare import rivals
 from mws_hf.corpus.counting import count_documents
-from mws_hf.evaluate import score, segment_words
-from mws_hf.text.markdown import markdown_table
 
 SOURCES = {
     "rus": ("rus.eltec", "rus.rublimp"),
@@ -39,34 +35,32 @@ SHARED = 2
 POOL, VOCAB_SIZE = 300, 8_000
 
 
-def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
+def measure(place: Place, cells: list[Cell]) -> Found:
     """F1 of each system on the words after the pool of each sample; it is trained anew only where labels differ."""
     language = cells[0]["language"]
     lines = head(read(place.data, SOURCES[language]), cells[0]["megabytes"] * 1e6)
     counts, gold = count_documents(lines), gold_of(place.data, language)
-    about = {"bytes": sum(len(line.encode()) for line in lines), "words_in_text": len(counts)}
-    for (system,), own in groups(cells, "system").items():
-        source = None
+    about = {"bytes": sum(map(n_bytes_of, lines)), "words_in_text": len(counts)}
+    for system, own in groups(cells, "system"):
+        if system in TYPES:
+            rival = rivals.train(system, counts.as_types() if TYPES[system] else counts, VOCAB_SIZE).source
         for cell in own:
             order = shuffled(gold, cell["sample"])
-            if source is None or LABELS.get(system):
-                if system in LABELS:
-                    labels = order[: LABELS[system]] or None
-                    trainer = MwSTrainer(vocab_size=VOCAB_SIZE, composition=0, labels=labels, show_progress=False)
-                    source = trainer.backend(trainer.learn(counts))
-                else:
-                    seen = counts.as_types() if TYPES[system] else counts
-                    source = rivals.train(system, seen, VOCAB_SIZE).source
-            rest = order[POOL:]
-            f1 = score(rest, segment_words(source, [each.word for each in rest])).f1
-            yield cell, {**about, "f1": f1, "words": len(rest)}
+            if system in LABELS:
+                labels = order[: LABELS[system]] or None
+                source = learnt(counts, vocab_size=VOCAB_SIZE, composition=0, labels=labels)
+            else:
+                source = rival
+            yield cell, {**about, "f1": judged(source, order[POOL:])["f1"], "words": len(order) - POOL}
 
 
-def table(rows: list[Row]) -> str:
+def table(rows: list[Row]) -> Page:
     """A row a language and size, a column a system, the mean F1 of the samples."""
     lines = []
-    for (language, _), here in groups(rows, "language", "megabytes").items():
-        f1 = [[row["f1"] for row in where(here, system=system)] for system in SYSTEMS]
-        about = [str(language), f"{here[0]['bytes'] / 1e6:.1f}", f"{here[0]['words_in_text']:,}"]
-        lines.append([*about, *(f"{statistics.fmean(each):.3f}" if each else "" for each in f1)])
-    return markdown_table(["gold", "MB", "distinct words", *SYSTEMS], lines)
+    for language, _, here in groups(rows, "language", "megabytes"):
+        size, words = f"{here[0]['bytes'] / 1e6:.1f}", f"{here[0]['words_in_text']:,}"
+        lines.append({"gold": language, "MB": size, "distinct words": words})
+        for system in SYSTEMS:
+            f1 = [row["f1"] for row in where(here, system=system)]
+            lines[-1][system] = f"{statistics.fmean(f1):.3f}" if f1 else ""
+    yield tabulated(lines)

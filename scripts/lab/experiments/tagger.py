@@ -14,9 +14,8 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -24,13 +23,12 @@ from tokenizers import Tokenizer
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
 
-from lab.cells import Cell, Place, Row
-from lab.data import read, treebank
+from lab.cells import Cell, Found, Page, Place, Row
+from lab.data import Sentence, read, treebank
 from lab.systems import NAMES, UNIGRAM, trained
-from lab.tables import groups, half, span
+from lab.tables import groups, half, span, tabulated
 from mws_hf.corpus.counting import count_documents
 from mws_hf.errors import MwSError
-from mws_hf.text.markdown import markdown_table
 
 TREEBANKS = {
     "hun": ("UD_Hungarian-Szeged", ("hun.eltec",)),
@@ -49,9 +47,6 @@ WIDTH, PLACES, BATCH = 64, 8, 16
 UNKNOWN = -100
 """The label that is none of training: never right, and no part of the loss."""
 
-Sentence = list[tuple[str, str]]
-"""Forms and labels."""
-
 
 def parts_of(place: Place, language: str) -> tuple[list[Sentence], list[Sentence], list[Sentence]]:
     """Sentences to train on, to choose by, and to score.
@@ -60,105 +55,94 @@ def parts_of(place: Place, language: str) -> tuple[list[Sentence], list[Sentence
         MwSError: the clone has no development or no test part.
     """
     clone = place.path("treebanks", "a folder of clones of treebanks") / TREEBANKS[language][0]
-    train, dev, test = (
-        [found for conllu in treebank(clone, part) for found in words_of(conllu)] for part in ("train", "dev", "test")
-    )
+    train, dev, test = ([each for each in treebank(clone, part) if each.words] for part in ("train", "dev", "test"))
     if not dev or not test:
         raise MwSError(f"{clone}: no dev or test part; clone the whole treebank there")
     return (train, dev, test) if train else ([each for n, each in enumerate(dev) if n % 5], dev[::5], test)
 
 
-def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
+def measure(place: Place, cells: list[Cell]) -> Found:
     """Choose rate and passes of each system, then score its five seeds."""
     language = cells[0]["language"]
     train, dev, test = parts_of(place, language)
     name, learnt = TREEBANKS[language]
-    labels = {label: n for n, label in enumerate(sorted({label for sentence in train for _, label in sentence}))}
-    forms = {form for sentence in train for form, _ in sentence}
+    labels = {label: n for n, label in enumerate(sorted({label_of(word) for each in train for word in each.words}))}
+    forms = {word[FORM] for each in train for word in each.words}
     counts = count_documents(line.rstrip("\n") for line in read(place.data, learnt))
     for cell in cells:
         directory = trained(cell["system"], counts, cell["size"], place.work / "other_text" / "+".join(learnt))
         tokenizer = Tokenizer.from_file(str(directory / "tokenizer.json"))
-        parts = [Encoded.of(part, tokenizer, labels, forms) for part in (train, dev, test)]
+        parts = [encoded(part, tokenizer, labels, forms) for part in (train, dev, test)]
         shape = (tokenizer.get_vocab_size(), len(labels))
-        grid = {rate: taught(parts[0], parts[1], shape, rate, PASSES, SEEDS[0], each=True) for rate in RATES}
+        grid = {rate: taught(parts[0], parts[1], shape, rate, PASSES, SEEDS[0]) for rate in RATES}
         rate, passes = max(product(RATES, range(PASSES)), key=lambda at: grid[at[0]][at[1]][0])
         yield cell, {
             "treebank": name, "rate": rate, "passes": passes + 1, "development": grid[rate][passes][0],
-            "by_seed": [taught(parts[0], parts[2], shape, rate, passes + 1, seed)[0] for seed in SEEDS],
-            "labels": len(labels), "train_words": sum(map(len, train)), "words": sum(map(len, test)),
-            "unseen": sum(int(each.sum()) for each in parts[2].unseen),
+            "by_seed": [taught(parts[0], parts[2], shape, rate, passes + 1, seed)[-1] for seed in SEEDS],
+            "labels": len(labels), "train_words": sum(len(each.words) for each in train),
+            "words": sum(len(each.words) for each in test), "unseen": sum(int(each.unseen.sum()) for each in parts[2]),
         }  # fmt: skip
 
 
-def table(rows: list[Row]) -> str:
+def table(rows: list[Row]) -> Page:
     """Accuracy, and the default's difference from each rival with its interval over seeds (Welch)."""
     lines = []
-    for (_, language), here in groups(rows, "size", "language").items():
+    for size, language, here in groups(rows, "size", "language"):
         by = {row["system"]: row for row in here}
-        if len(by) < len(SYSTEMS):
-            continue
-        for column, kind in enumerate(("all", "never seen")):
+        for column, (kind, number) in enumerate((("all", "words"), ("never seen", "unseen")) if len(by) == 3 else ()):
             seeds = {name: [run[column] for run in row["by_seed"]] for name, row in by.items()}
             means = {name: statistics.mean(each) for name, each in seeds.items()}
-            row, differences = by[SYSTEMS[0]], []
-            for name in NAMES:
-                gap, doubt = means[SYSTEMS[0]] - means[name], half(seeds[SYSTEMS[0]], seeds[name])
-                differences.append(span([gap, gap - doubt, gap + doubt]))
-            words = row["unseen"] if column else row["words"]
-            about = [language, f"{row['size']:,}", f"{row['train_words']:,}", kind, f"{words:,}"]
-            lines.append([*about, *(f"{means[name]:.2f}" for name in SYSTEMS), *differences])
-    header = ["language", "entries", "learnt from words", "judged on words", "how many", "default", *NAMES.values(),
-              *(f"beside {name}" for name in NAMES.values())]  # fmt: skip
-    return (
+            row, ours = by[SYSTEMS[0]], means[SYSTEMS[0]]
+            line = {"language": language, "entries": f"{size:,}", "learnt from words": f"{row['train_words']:,}"}
+            line |= {"judged on words": kind, "how many": f"{row[number]:,}", "default": f"{ours:.2f}"}
+            line |= {name: f"{means[rival]:.2f}" for rival, name in NAMES.items()}
+            for rival, name in NAMES.items():
+                gap, doubt = ours - means[rival], half(seeds[SYSTEMS[0]], seeds[rival])
+                line[f"beside {name}"] = span([gap, gap - doubt, gap + doubt])
+            lines.append(line)
+    yield (
         "Accuracy of part of speech and features together, per cent, test parts, mean of five seeds; differences of "
         "the default in points with a 95 % t interval over seeds, above 0 is better, **bold** where 0 is outside."
-        f"\n\n{markdown_table(header, lines)}"
     )
+    yield tabulated(lines)
 
 
-def words_of(conllu: str) -> list[Sentence]:
-    r"""Forms and labels of the sentences of a CoNLL-U file; ranges and empty words are left out.
-
-    >>> words_of("# text = Jó\n1\tJó\tjó\tADJ\t_\tCase=Nom\n\n2-3\tvám\t_\t_\t_\t_\n")
-    [[('Jó', 'ADJ|Case=Nom')]]
-    """
-    found = []
-    for block in conllu.split("\n\n"):
-        rows = [line.split("\t") for line in block.split("\n") if line and not line.startswith("#")]
-        if words := [(row[1], f"{row[3]}|{row[5]}") for row in rows if row[0].isdigit()]:
-            found.append(words)
-    return found
+FORM = 1
+"""The column of the form."""
 
 
-@dataclass(frozen=True)
-class Encoded:
-    """A part of a treebank as tensors, a sentence each.
+def label_of(word: list[str]) -> str:
+    """Part of speech and features of a word of a treebank."""
+    return f"{word[3]}|{word[5]}"
+
+
+class Encoded(NamedTuple):
+    """A sentence: int64 (words, `PLACES`), ids plus one of the last tokens of each word, 0 for none; and of its words.
 
     Attributes:
-        tokens: int64 (words, `PLACES`), ids plus one of the last tokens of each word; 0: none.
+        tokens: the ids.
         labels: int64 (words,).
         unseen: bool (words,), whether training never had the form.
     """
 
-    tokens: list[torch.Tensor]
-    labels: list[torch.Tensor]
-    unseen: list[torch.Tensor]
+    tokens: torch.Tensor
+    labels: torch.Tensor
+    unseen: torch.Tensor
 
-    @classmethod
-    def of(cls, part: list[Sentence], tokenizer: Tokenizer, labels: dict[str, int], forms: set[str]) -> Encoded:
-        """Cut the words of a part; sentences of like length stand together, so that batches take half the steps."""
-        tokens, numbers, unseen = [], [], []
-        for sentence in sorted(part, key=len):
-            cut = tokenizer.encode_batch([f" {form}" for form, _ in sentence], add_special_tokens=False)
-            rows = np.zeros((len(sentence), PLACES), np.int64)
-            for row, each in zip(rows, cut, strict=True):
-                ids = each.ids[-PLACES:]  # the end of a word says most of its features
-                row[PLACES - len(ids) :] = np.array(ids) + 1
-            tokens.append(torch.from_numpy(rows))
-            numbers.append(torch.tensor([labels.get(label, UNKNOWN) for _, label in sentence]))
-            unseen.append(torch.tensor([form not in forms for form, _ in sentence]))
-        return cls(tokens, numbers, unseen)
+
+def encoded(part: list[Sentence], tokenizer: Tokenizer, labels: dict[str, int], forms: set[str]) -> list[Encoded]:
+    """Cut the words of a part; sentences of like length stand together, so that batches take half the steps."""
+    found = []
+    for sentence in sorted(part, key=lambda each: len(each.words)):
+        own = [word[FORM] for word in sentence.words]
+        rows = np.zeros((len(own), PLACES), np.int64)
+        cuts = tokenizer.encode_batch([f" {form}" for form in own], add_special_tokens=False)
+        for row, cut in zip(rows, cuts, strict=True):
+            ids = cut.ids[-PLACES:]  # the end of a word says most of its features
+            row[PLACES - len(ids) :] = np.array(ids) + 1
+        numbers = torch.tensor([labels.get(label_of(word), UNKNOWN) for word in sentence.words])
+        found.append(Encoded(torch.from_numpy(rows), numbers, torch.tensor([form not in forms for form in own])))
+    return found
 
 
 class Tagger(nn.Module):
@@ -183,42 +167,40 @@ class Tagger(nn.Module):
 
 
 def taught(
-    train: Encoded, judged: Encoded, shape: tuple[int, int], rate: float, passes: int, seed: int, *, each: bool = False
+    train: list[Encoded], judged: list[Encoded], shape: tuple[int, int], rate: float, passes: int, seed: int
 ) -> list[tuple[float, float]]:
-    """Train one tagger; accuracy on all words and on words never seen after the last pass, or after each."""
+    """Train one tagger; accuracy on all words and on words never seen after each pass."""
     torch.manual_seed(seed)
     model = Tagger(*shape)
     optimizer = torch.optim.Adam(model.parameters(), lr=rate, fused=True)
     found = []
-    for done in range(1, passes + 1):
+    for _ in range(passes):
         model.train()
-        for number in torch.randperm(math.ceil(len(train.tokens) / BATCH)).tolist():
-            scores, wanted = scored(model, train, number * BATCH)
+        for number in torch.randperm(math.ceil(len(train) / BATCH)).tolist():
+            scores, wanted = scored(model, train[number * BATCH :][:BATCH])
             loss = nn.functional.cross_entropy(scores.flatten(0, 1), wanted.flatten(), ignore_index=UNKNOWN)
             optimizer.zero_grad()
             loss.backward()
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
-        if each or done == passes:
-            found.append(accuracy(model, judged))
+        found.append(accuracy(model, judged))
     return found
 
 
-def scored(model: Tagger, part: Encoded, start: int) -> tuple[torch.Tensor, torch.Tensor]:
+def scored(model: Tagger, batch: list[Encoded]) -> tuple[torch.Tensor, torch.Tensor]:
     """Scores and labels of the sentences of a batch, padded alike."""
-    batch = slice(start, start + BATCH)
-    scores = model(pad_sequence(part.tokens[batch], batch_first=True))
-    return scores, pad_sequence(part.labels[batch], batch_first=True, padding_value=UNKNOWN)
+    scores = model(pad_sequence([each.tokens for each in batch], batch_first=True))
+    return scores, pad_sequence([each.labels for each in batch], batch_first=True, padding_value=UNKNOWN)
 
 
-def accuracy(model: Tagger, part: Encoded) -> tuple[float, float]:
+def accuracy(model: Tagger, part: list[Encoded]) -> tuple[float, float]:
     """Per cent of labels that are right: all words, words never seen."""
     model.eval()
     right = []
     with torch.inference_mode():
-        for start in range(0, len(part.tokens), BATCH):
-            scores, wanted = scored(model, part, start)
-            labels = part.labels[start : start + BATCH]
-            right += [row[: len(each)] for each, row in zip(labels, scores.argmax(-1) == wanted, strict=True)]
-    every, unseen = torch.cat(right).double(), torch.cat(part.unseen)
+        for start in range(0, len(part), BATCH):
+            batch = part[start : start + BATCH]
+            scores, wanted = scored(model, batch)
+            right += [row[: len(each.labels)] for each, row in zip(batch, scores.argmax(-1) == wanted, strict=True)]
+    every, unseen = torch.cat(right).double(), torch.cat([each.unseen for each in part])
     return 100 * float(every.mean()), 100 * float(every[unseen].mean())

@@ -10,21 +10,20 @@ from __future__ import annotations
 
 import statistics
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import tokenizers
 
-from lab.cells import Cell, Place, Row, beside
+from lab.cells import Cell, Found, Page, Place, Row, beside
 from lab.data import cut, mixed
 from lab.systems import trained
-from lab.tables import groups
+from lab.tables import groups, tabulated
 from lab.timing import timed
 from mws_hf import EncodedCorpus
 from mws_hf.corpus.counting import count_documents
-from mws_hf.text.markdown import markdown_table
 from mws_hf.text.pattern import DEFAULT_PATTERN
 from mws_hf.tokenizer.opened import open_tokenizer
 
@@ -64,22 +63,20 @@ AXES = {"text": list(TEXTS), "round": range(3), "program": (*OURS, *THEIRS)}
 SHARED = 1
 
 
-def race(rows: Sequence[Row], header: Sequence[str]) -> str:
+def race(rows: list[Row], what: str, ours: str) -> str:
     """Markdown: a row a program, the median seconds of its rounds, and how that compares with the first one's."""
     lines, first = [], 0.0
-    for (program,), here in groups(rows, "program").items():
+    for program, here in groups(rows, "program"):
         seconds = [row["seconds"] for row in here if "seconds" in row]
-        if not seconds:
-            lines.append([str(program), here[0]["failed"], ""])
-            continue
-        middle = statistics.median(seconds)
+        middle = statistics.median(seconds) if seconds else 0.0
         first = first or middle
-        lines.append([str(program), f"{middle:.1f}", f"{middle / first:.2f}"])
+        told = (f"{middle:.1f}", f"{middle / first:.2f}") if seconds else (here[0]["failed"], "")
+        lines.append(dict(zip((what, "seconds", f"times `{ours}`"), (program, *told), strict=True)))
     rounds = max(row["round"] for row in rows) + 1
-    return f"Medians of {rounds} rounds, whole processes.\n\n{markdown_table(list(header), lines)}"
+    return f"Medians of {rounds} rounds, whole processes.\n\n{tabulated(lines)}"
 
 
-def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
+def measure(place: Place, cells: list[Cell]) -> Found:
     """Time each process."""
     megabytes, size = TEXTS[cells[0]["text"]]
     text = str(cut(mixed(place.data, "rus.*.txt.gz", place.work), megabytes))
@@ -94,10 +91,11 @@ def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
         yield cell, timed(command)
 
 
-def table(rows: list[Row]) -> str:
+def table(rows: list[Row]) -> Page:
     """A table a text."""
-    header = ("trainer", "seconds", "times `mws train`")
-    return "\n\n".join(f"## {text}\n\n{race(here, header)}" for (text,), here in groups(rows, "text").items())
+    for text, here in groups(rows, "text"):
+        yield f"## {text}"
+        yield race(here, "trainer", "mws train")
 
 
 ENCODE = "import sys, numpy as np; json, text, out = sys.argv[1:4]\n"
@@ -124,7 +122,7 @@ DROP_THE_END = ("gigatoken encode_files", "tokie encode_files")
 COMPARED = 20_000
 
 
-def encoded(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
+def encoded(place: Place, cells: list[Cell]) -> Found:
     """Encoders side by side: one text file to token ids on disk by one tokenizer.json of ours, in turn.
 
     `--with python=VENV/bin/python` has gigatoken with awkward and tokie by pip, `one=VENV/bin/python` has tokenizers
@@ -136,7 +134,10 @@ def encoded(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
     text = cut(whole, cells[0]["megabytes"])
     with whole.open(encoding="utf-8", newline="\n") as lines:
         directory = trained("mws", count_documents(lines), 32_000, place.work / "encoders")
-    right = {ends: expected(directory, text, ends) for ends in (True, False)}
+    with text.open(encoding="utf-8", newline="\n") as stream:
+        lines = list(islice(stream, COMPARED))
+    whole_lines = expected(directory, lines)
+    without_ends = expected(directory, (line.removesuffix("\n") for line in lines))
     for cell in cells:
         name, out = cell["program"], place.work / "encoders" / cell["program"].replace(" ", "-")
         if name == MWS:
@@ -150,31 +151,27 @@ def encoded(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
         if "failed" not in figures:
             corpus = EncodedCorpus.open(out) if name == MWS else None
             ids = corpus.tokens(0, corpus.n_tokens) if corpus else np.load(f"{out}.npy")
-            wanted = right[name not in DROP_THE_END]
+            wanted = without_ends if name in DROP_THE_END else whole_lines
             same = bool(np.array_equal(ids[: len(wanted)], wanted))
             figures |= {"ids": len(ids), "same": same, "tokenizers": tokenizers.__version__}
         yield cell, figures
 
 
-def expected(directory: Path, text: Path, ends: bool) -> np.ndarray:
-    """The ids that `tokenizers` gives here for the first lines of a text, with their ends or without."""
+def expected(directory: Path, lines: Iterable[str]) -> np.ndarray:
+    """The ids that `tokenizers` gives here for lines."""
     backend = open_tokenizer(directory).backend
-    with text.open(encoding="utf-8", newline="\n") as lines:
-        each = [line if ends else line.removesuffix("\n") for line in islice(lines, COMPARED)]
-    return np.concatenate([row.ids for row in backend.encode_batch_fast(each, add_special_tokens=False)])
+    return np.concatenate([row.ids for row in backend.encode_batch_fast(list(lines), add_special_tokens=False)])
 
 
-def encoders_table(rows: list[Row]) -> str:
+def encoders_table(rows: list[Row]) -> Page:
     """A table a text."""
-    parts = []
-    for (megabytes,), here in groups(rows, "megabytes").items():
+    for megabytes, here in groups(rows, "megabytes"):
         others = dict.fromkeys(row["program"] for row in here if not row.get("same", True))
         done = next((row for row in here if "ids" in row), {"ids": 0, "tokenizers": "(none ran)"})
         note = f"Ids of the first {COMPARED:,} lines are those of `tokenizers` {done['tokenizers']}"
         note += f", but not all of {', '.join(others)}." if others else "."
-        title = f"## {megabytes:.1f} MB, {done['ids']:,} ids"
-        parts.append(f"{title}\n\n{note} {race(here, ('encoder', 'seconds', 'times `mws encode`'))}")
-    return "\n\n".join(parts)
+        yield f"## {megabytes:.1f} MB, {done['ids']:,} ids"
+        yield f"{note} {race(here, 'encoder', MWS)}"
 
 
 AXES_OF_ENCODERS = {"megabytes": (93.3, 3.0), "round": range(3), "program": (MWS, *ENCODERS)}

@@ -6,20 +6,20 @@ from the text of the ready tokenizer. `python scripts/docs_tables.py` puts the t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
+from typing import Any
 
 from pretrained_card import CARDS
 from pretrained_sources import WORDS, texts_of
 
-from lab.cells import Cell, Place, Row, beside
-from lab.tables import groups
-from mws_hf import MwSTrainer, WordCounts
+from lab.cells import Cell, Found, Page, Place, Row, beside
+from lab.systems import learnt
+from lab.tables import groups, tabulated
+from mws_hf import WordCounts
 from mws_hf.compare import rivals
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.word_list import lexicon_counts
 from mws_hf.evaluate.segment import segment_words
-from mws_hf.text.markdown import markdown_table
-from mws_hf.tokenizer.opened import open_tokenizer
 
 LANGUAGES = {"en": "English", "fi": "Finnish", "tr": "Turkish", "ru": "Russian"}
 SHOWN = {language: WORDS[language].split()[:3] for language in LANGUAGES}
@@ -34,56 +34,56 @@ def exists(cell: Cell) -> bool:
     return cell["word"] in SHOWN[cell["language"]]
 
 
-def our_cuts(language: str) -> list[str]:
+def cuts(source: Any, words: Sequence[str]) -> dict[str, str]:
+    """Each word, cut after a space."""
+    return {word: "·".join(cut) for word, cut in zip(words, segment_words(source, words), strict=True)}
+
+
+def our_cuts(language: str) -> dict[str, str]:
     """A language's words as its ready tokenizer cuts them."""
-    encoder = open_tokenizer(CARDS / f"mws-{language}-32k", by_class=True)
-    return ["·".join(pieces) for pieces in segment_words(encoder, SHOWN[language])]
+    return cuts(CARDS / f"mws-{language}-32k", SHOWN[language])
 
 
-def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
+def measure(place: Place, cells: list[Cell]) -> Found:
     """Cut words by the ready tokenizer, and by byte-level BPE of its size and training text."""
     language = cells[0]["language"]
     training, _ = texts_of(language, place.data, share_alike=language == "tr")
-    rival = rivals.train("bpe-byte", count_documents(training), SIZE).source
-    ours = dict(zip(SHOWN[language], our_cuts(language), strict=True))
-    yield from ((cell, {"bpe": "·".join(rival.cut([cell["word"]])[0]), "ours": ours[cell["word"]]}) for cell in cells)
+    bpe = cuts(rivals.train("bpe-byte", count_documents(training), SIZE).source, SHOWN[language])
+    ours = our_cuts(language)
+    yield from ((cell, {"bpe": bpe[cell["word"]], "ours": ours[cell["word"]]}) for cell in cells)
 
 
-def table(rows: list[Row]) -> str:
+def table(rows: list[Row]) -> Page:
     """A row a word, its language before the first."""
     lines = []
-    for (language,), here in groups(rows, "language").items():
-        names = [LANGUAGES[str(language)], *[""] * len(here)]
-        lines += [[name, row["word"], row["bpe"], row["ours"]] for name, row in zip(names, here, strict=False)]
-    return markdown_table(["", "word", "byte-level BPE", "MwS, default"], lines, numbers=False)
+    for language, here in groups(rows, "language"):
+        for row in here:
+            name = LANGUAGES[language] if row is here[0] else ""
+            lines.append({"": name, "word": row["word"], "byte-level BPE": row["bpe"], "MwS, default": row["ours"]})
+    yield tabulated(lines, numbers=False)
 
 
-def mws_cuts(counts: WordCounts, granularity: float | None = None) -> list[str]:
+def mws_cuts(counts: WordCounts, granularity: float | None = None) -> dict[str, str]:
     """Each word as MwS cuts it: morphs only."""
-    trainer = MwSTrainer(vocab_size=8000, composition=0, granularity=granularity, show_progress=False)
-    tokenizer = trainer.train_from_counts(counts)
-    return ["·".join(tokenizer.decode(i).strip() for i in tokenizer(" " + word)["input_ids"]) for word in OF_LEXICON]
+    return cuts(learnt(counts, vocab_size=8000, composition=0, granularity=granularity), OF_LEXICON)
 
 
-def cut_lexicon(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
+def cut_lexicon(place: Place, cells: list[Cell]) -> Found:
     """Words of docs/train.md as BPE and MwS cut them, learnt from the forms of pymorphy3's dictionary, unlabelled.
 
     8,000 entries, every form counted once; of MwS morphs only, as word lists want.
     """
     counts = lexicon_counts("ru")
-    if cells[0]["system"] == "MwS":
-        cuts = mws_cuts(counts)
-    else:
-        cuts = ["·".join(cut) for cut in rivals.train("bpe-character", counts, 8000).source.cut(OF_LEXICON)]
-    found = dict(zip(OF_LEXICON, cuts, strict=True))
+    ours = cells[0]["system"] == "MwS"
+    found = mws_cuts(counts) if ours else cuts(rivals.train("bpe-character", counts, 8000).source, OF_LEXICON)
     yield from ((cell, {"cut": found[cell["word"]]}) for cell in cells)
 
 
-def lexicon_table(rows: list[Row]) -> str:
+def lexicon_table(rows: list[Row]) -> Page:
     """A row a word, a column a system."""
-    both = [here for here in groups(rows, "word").values() if len(here) == 2]
-    lines = [[here[0]["word"], *(row["cut"] for row in here)] for here in both]
-    return markdown_table(["word", "BPE", "MwS"], lines, numbers=False)
+    both = [(word, here) for word, here in groups(rows, "word") if len(here) == 2]
+    lines = ({"word": word} | {row["system"]: row["cut"] for row in here} for word, here in both)
+    yield tabulated(lines, numbers=False)
 
 
 lexicon_words = beside(cut_lexicon, lexicon_table, {"system": ("BPE", "MwS"), "word": OF_LEXICON}, 1)

@@ -13,6 +13,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from lab.tables import where
+from lm.plan import PRESETS
+from lm.report import summary
+
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 BPE, UNIGRAM, SHUFFLED = "bpe-byte", "sentencepiece-unigram-identity", "mws-shuffled"
 GOLDS = {
@@ -114,13 +118,25 @@ def public_figures() -> Figures:
     yield "roots.exact", f"{100 * exact:.0f} %"
 
 
+@cache
+def models(preset: str) -> list[dict[str, Any]]:
+    """Give the lines of a comparison of small models; those of a closed one as they were written."""
+    if preset in PRESETS:
+        return summary(PRESETS[preset], results(f"lm_{preset}"))
+    lines = [row for row in results(f"lm_{preset}") if row["main"]]  # beside other amounts of text
+    for line in lines:
+        scaled = {name: 100 * found["relative"] / found["value"] for name, found in line["differences"].items()}
+        line["against"] = {
+            name: [scaled[name] * found[each] for each in ("value", "low", "high")]
+            for name, found in line["differences"].items()
+        }
+    return lines
+
+
 def difference(preset: str, system: str, rival: str, *, matched: bool = False, size: int = 8_000) -> list[float]:
     """Find a difference of bits per byte and the ends of its interval, in per cent of the rival's bits."""
-    rows = [row for row in results(f"lm_{preset}") if row.get("main", True)]  # closed presets had other amounts of text
-    keys, wanted = ("system", "vocabulary", "flop_matched"), (system, size, matched)
-    found = next(row for row in rows if tuple(row[key] for key in keys) == wanted)["differences"][rival]
-    scale = 100 * found["relative"] / found["value"]
-    return [scale * found[each] for each in ("value", "low", "high")]
+    found = where(models(preset), system=system, vocabulary=size, flop_matched=matched)
+    return list(found[0]["against"][rival])
 
 
 def model_figures() -> Figures:

@@ -16,13 +16,14 @@ from checks.figures import (
     cards,
     difference,
     medians,
+    models,
     public_leads,
     quality,
     results,
     small_f1,
     tagger_leads,
 )
-from lab.tables import span
+from lab.tables import span, where
 
 from mws_hf.evaluate.measures import GOLD, TEXT, Measure
 from mws_hf.text.markdown import markdown_table
@@ -81,12 +82,12 @@ def taken_away() -> str:
 
 def in_print() -> str:
     """Tabulate Hungarian bits per byte by vocabulary, with seeds: the comparison with papers."""
-    found = {(row["system"], row["vocabulary"]): row for row in results("lm_hun-works") if not row["flop_matched"]}
+    found = {(each["system"], each["vocabulary"]): each for each in where(models("hun-works"), flop_matched=False)}
     names = {"mws": "the default", BPE: NAMES[BPE], UNIGRAM: NAMES[UNIGRAM], "morph-bpe-byte": "MorphBPE, rebuilt"}
     rows = []
     for system, name in names.items():
         cells = [found.get((system, size)) for size in (8_000, 16_000, 32_000)]
-        rows.append([name, *(f"{row['bits_per_byte']:.4f} ({row['seeds']})" if row else "-" for row in cells)])
+        rows.append([name, *(f"{each['bits']:.4f} ({len(each['runs'])})" if each else "-" for each in cells)])
     return markdown_table(["bits per byte (seeds)", "8,000", "16,000", "32,000"], rows)
 
 

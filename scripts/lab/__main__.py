@@ -61,5 +61,5 @@ def main() -> None:
 if __name__ == "__main__":
     try:
         main()
-    except MwSError as error:
+    except (MwSError, ModuleNotFoundError) as error:
         sys.exit(f"error: {error}")

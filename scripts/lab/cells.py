@@ -49,8 +49,9 @@ BESIDE = {
     "new_words": "dropout",
     "surgery": "extend",
     "surgery_decoder": "extend",
+    **dict.fromkeys(("lm_deu-works", "lm_eng-phrases", "lm_hun-works", "lm_rus-phrases", "lm_rus-works"), "lm.compare"),
 }
-"""Experiments that stand in the module of another, each under its name."""
+"""Experiments that stand in the module of another, each under its name; a hyphen is an underscore there."""
 NO_FIGURE = ("commands", "distributed", "report")
 """Rooms of the package that no figure depends on."""
 
@@ -80,7 +81,7 @@ class Experiment:
     """A module of `lab.experiments`, or an object of one with the names that a module would have."""
 
     name: str
-    module: Any
+    module: Any = field(hash=False)
 
     @classmethod
     def of(cls, name: str) -> Experiment:
@@ -91,8 +92,9 @@ class Experiment:
         """
         if name not in names():
             raise MwSError(f"{name}: no such experiment; there are {', '.join(names())}")
-        module = importlib.import_module(f"lab.experiments.{BESIDE.get(name, name)}")
-        return cls(name, getattr(module, name) if name in BESIDE else module)
+        home = BESIDE.get(name, name)
+        module = importlib.import_module(home if "." in home else f"lab.experiments.{home}")
+        return cls(name, getattr(module, name.replace("-", "_")) if name in BESIDE else module)
 
     @property
     def axes(self) -> Mapping[str, Sequence[Any]]:
@@ -160,8 +162,9 @@ def code(experiment: Experiment) -> str:
 
     Of the files as they are when it is asked first: a run that goes on while they change has one stamp.
     """
-    file = LAB / "experiments" / f"{BESIDE.get(experiment.name, experiment.name)}.py"
-    return stamp([*package(), *sorted(LAB.glob("*.py")), file])
+    file = Path(inspect.getfile(experiment.module.measure))
+    own = [file] if file.parent == LAB / "experiments" else sorted(file.parent.glob("*.py"))
+    return stamp([*package(), *sorted(LAB.glob("*.py")), *own])
 
 
 def package() -> list[Path]:

@@ -42,10 +42,18 @@ def half(first: Sequence[float], second: Sequence[float] = ()) -> float:
     >>> round(half([1.0, 2.0, 3.0]), 2), round(half([1.0, 2.0, 3.0], [1.0, 2.0, 3.0]), 2)
     (2.48, 2.27)
     """
-    parts = [(statistics.variance(each) / len(each), len(each) - 1) for each in (first, second) if each]
-    total = sum(variance for variance, _ in parts)
-    doubt = sum(variance**2 / freedom for variance, freedom in parts)
-    return student_quantile(0.975, total**2 / doubt) * math.sqrt(total) if doubt else 0.0
+    return welch([(statistics.variance(each) / len(each), len(each) - 1) for each in (first, second) if each])
+
+
+def welch(parts: Iterable[tuple[float, int]], known: float = 0.0) -> float:
+    """Half of the 95 % t interval of means, from the variance and the degrees of freedom of each.
+
+    `known` is the variance of something added that has no doubt of its own.
+    """
+    of = list(parts)
+    total = sum(variance for variance, _ in of) + known
+    doubt = sum(variance**2 / freedom for variance, freedom in of)
+    return student_quantile(0.975, min(1e6, total**2 / doubt) if doubt else 1e6) * math.sqrt(total)
 
 
 def mean(values: Sequence[float], form: str = ".3f") -> str:

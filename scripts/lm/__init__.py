@@ -1,12 +1,5 @@
-"""Language models on any tokenizer directory (needs torch and accelerate): `python scripts/lm`.
+"""Language models on any tokenizer directory, by torch and accelerate: `python scripts/lm`, `scripts/lab run lm_...`.
 
 `training.pretrain` trains a small decoder, `evaluation.evaluate_run` measures bits per byte, `model.MultiTokenModel`
-predicts several tokens at once. All of it needs torch: importing this package without it says what to install.
+predicts several tokens at once. `compare` has the comparisons of tokenizers, `report` their pages.
 """
-
-import importlib.util
-
-from mws_hf.errors import MwSError
-
-if importlib.util.find_spec("torch") is None:
-    raise MwSError("language models need PyTorch, which is not installed: pip install torch accelerate")

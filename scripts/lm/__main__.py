@@ -1,7 +1,8 @@
-"""`python scripts/lm`: pretrain, evaluate, generate, compare; commands parse, call the library, print."""
+"""`python scripts/lm`: pretrain, evaluate, generate; commands parse, call the library, print."""
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import sys
 from pathlib import Path
@@ -14,7 +15,8 @@ sys.path[0] = str(Path(__file__).resolve().parent.parent)
 from mws_hf.commands.entry import run  # noqa: E402
 from mws_hf.errors import MwSError  # noqa: E402
 
-WORKS = Path(__file__).resolve().parent.parent / "results" / "works.json"
+if importlib.util.find_spec("torch") is None:
+    sys.exit("error: language models need PyTorch, which is not installed: pip install torch accelerate")
 
 app = typer.Typer(
     name="python scripts/lm",
@@ -88,34 +90,6 @@ def generate(
     text, statistics = speculative_generate(model, codec, prompt, max_new_tokens)
     typer.echo(text)
     typer.echo(json.dumps(statistics.to_dict()), err=True)
-
-
-@app.command()
-def compare(
-    data: Annotated[Path, typer.Option(help="Folder with text/LANGUAGE.*.txt.gz.")],
-    preset: Annotated[str, typer.Option(help="What to compare: a name in lm/plan.py.")] = "hun-works",
-    work: Annotated[Path, typer.Option(help="Tokenizers, runs and checkpoints.")] = Path("out/lm"),
-    works: Annotated[Path, typer.Option(help="Where each work begins.")] = WORKS,
-    results: Annotated[Path, typer.Option(help="Rows and tables.")] = WORKS.parent,
-    minutes: Annotated[float, typer.Option(help="Start no run after that many.")] = float("inf"),
-    threads: Annotated[int, typer.Option(help="Of each run.")] = 1,
-    plan: Annotated[bool, typer.Option("--plan", help="Print what is done and what is due; train nothing.")] = False,
-    only: Annotated[list[str] | None, typer.Option(help="A run, as --plan prints it; repeatable.")] = None,
-    set_: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=JSON", help="Another setting.")] = None,
-) -> None:
-    """Train the same small model over several tokenizers; go on where it stopped, write rows and tables.
-
-    For example:
-
-        python scripts/lm compare --preset rus-works --data DATA --work out/lm --minutes 30
-    """
-    from lm.compare import PRESETS
-    from lm.compare import compare as run
-
-    if preset not in PRESETS:
-        raise MwSError(f"--preset {preset}: give one of {', '.join(PRESETS)}")
-    limits: dict[str, Any] = {"minutes": minutes, "threads": threads, "only": only or [], "show": plan}
-    run(preset, data, work, works, results, changed=_assignments(set_ or []), **limits)
 
 
 def _assignments(pairs: list[str]) -> dict[str, Any]:

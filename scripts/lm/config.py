@@ -13,6 +13,9 @@ from mws_hf.atomic import write_text
 from mws_hf.errors import MwSError
 from mws_hf.tokenizer.merging import Dropout, Dropped
 
+SEEN, UNSEEN = "seen form", "unseen form"
+"""Groups of running words: whether training text held their form."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class MultiToken:

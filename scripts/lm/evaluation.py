@@ -19,10 +19,10 @@ import numpy as np
 import torch
 from transformers import AutoModelForCausalLM
 
-from lm.config import RunConfig
+from lm.config import SEEN, UNSEEN, RunConfig
 from lm.data import Codec, read_split
 from lm.model import MultiTokenModel
-from lm.scoring import SEEN, UNSEEN, bits_per_byte, padded_ids, passes, score_groups, windows_of, word_forms
+from lm.scoring import bits_per_byte, padded_ids, passes, score_groups, windows_of, word_forms
 from lm.training import CONFIG_FILE, MODEL
 from mws_hf.atomic import write_text
 from mws_hf.errors import MwSError

@@ -26,9 +26,6 @@ from mws_hf.evaluate.running_text import WORD
 from mws_hf.kernels import Doubles, Longs, Mask
 from mws_hf.text.pattern import compiled
 
-SEEN, UNSEEN = "seen form", "unseen form"
-"""Groups of running words: whether training text held their form."""
-
 _MOST_SCORES = 1 << 26
 """A quarter of a gigabyte of float32, of which torch holds a few copies."""
 

@@ -34,12 +34,14 @@ class Texts:
     Attributes:
         training: models and tokenizers learn from it.
         held_out: from whole works, scored.
-        development: from other whole works; peak rates are chosen on it.
+        development: from other whole works; other peak rates are tried on it.
+        works: the number of the work of each held-out line.
     """
 
     training: tuple[str, ...]
     held_out: tuple[str, ...]
     development: tuple[str, ...]
+    works: list[int]
 
     def of_run(self) -> dict[str, Any]:
         """Arguments of `RunConfig`."""
@@ -74,13 +76,8 @@ def texts_of(data: Path, preset: Preset, work: Path, results: Path, known_works:
             write_text(found[name], "".join(f"{line}\n" for each in works for line in each.lines))
     named = {name: [[each.name, len(each.lines)] for each in parts[name]] for name in ("held_out", "development")}
     write_text(results, json.dumps(named, ensure_ascii=False, indent=1) + "\n")
-    return Texts(**{name: (str(file.resolve()),) for name, file in found.items()})
-
-
-def numbers_of_works(listed: Path) -> list[int]:
-    """The number of the work of each held-out line, from the list that `texts_of` wrote."""
-    sizes = [size for _, size in json.loads(listed.read_text(encoding="utf-8"))["held_out"]]
-    return [number for number, size in enumerate(sizes) for _ in range(size)]
+    numbers = [number for number, each in enumerate(parts["held_out"]) for _ in each.lines]
+    return Texts(**{name: (str(file.resolve()),) for name, file in found.items()}, works=numbers)
 
 
 def works_of(file: Path, begins: list[tuple[int, str]]) -> Iterator[Work]:

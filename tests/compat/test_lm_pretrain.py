@@ -119,13 +119,13 @@ def test_a_mistake_on_the_command_line_is_one_line(tmp_path):
     assert result.returncode == 2 and result.stderr.startswith("error: ") and "Traceback" not in result.stderr
 
 
-def test_without_torch_the_package_says_what_to_install():
+def test_without_torch_the_command_says_what_to_install():
     code = (
-        "import importlib.util as u; find = u.find_spec\n"
+        "import importlib.util as u, runpy, sys; find = u.find_spec\n"
         "u.find_spec = lambda name, *rest: None if name == 'torch' else find(name, *rest)\n"
-        "import lm"
+        "sys.argv = ['lm', '--help']; runpy.run_path('lm/__main__.py', run_name='__main__')"
     )
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT / "scripts"
-    )
-    assert "MwSError" in result.stderr and "pip install torch accelerate" in result.stderr
+    command = [sys.executable, "-c", code]
+    result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT / "scripts")
+    assert result.returncode == 1 and "error: language models need PyTorch" in result.stderr
+    assert "pip install torch accelerate" in result.stderr

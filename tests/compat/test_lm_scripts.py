@@ -1,36 +1,25 @@
-"""The scripts around language models run: the comparison on two presets, and both fine-tuning examples."""
+"""What is done with language models runs: a comparison of tokenizers, and fine-tuning with TRL."""
 
 # ruff: noqa: E402  (without torch the tests are skipped before anything that needs it is imported)
 
 import gzip
 import json
-import os
 import shutil
-import subprocess
-import sys
 
 import pytest
-
-from tests.paths import ROOT
 
 pytest.importorskip("torch")
 pytest.importorskip("accelerate")
 
+from lab.cells import Experiment, Place, keep, measure, rows_of
+from lm.compare import comparison
+from lm.plan import Preset, runs
 from lm.training import pretrain
 
+from mws_hf.errors import MwSError
 from mws_hf.extend.spelling import raw_bytes
 from tests.small_language import small_run, write_corpus
 from tests.small_tokenizers import small_fast
-
-
-def script(name, *arguments):
-    command = [sys.executable, *([ROOT / "scripts" / name] if name.endswith(".py") else ["-m", name]), *arguments]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "scripts")])}
-    result = subprocess.run(
-        list(map(str, command)), capture_output=True, text=True, check=False, cwd=ROOT, env=environment
-    )
-    assert result.returncode == 0, result.stderr
-    return result.stdout
 
 
 @pytest.fixture(scope="module")
@@ -76,38 +65,39 @@ def test_fine_tuning_with_trl_and_a_chat_template(model_dir, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_comparison_takes_two_steps_and_goes_on_elsewhere_from_its_rows(tmp_path):
-    only = ["mws-16000-lr0.002-s0", "bpe-byte-16000-lr0.002-s0"]
-    sizes = ["batch_blocks=1", "hidden_size=64", "layers=2", "heads=2", "passes=1"]
+def test_a_comparison_goes_on_elsewhere_from_its_rows_and_refuses_other_works(tmp_path):
+    settings = {
+        "train_bytes": 2500,
+        "held_out_bytes": 500,
+        "batch_blocks": 1,
+        "hidden_size": 32,
+        "layers": 2,
+        "heads": 2,
+    }
+    wanted = [*runs(("bpe-byte", "mws"), [600], 2e-3, [0]), *runs(["mws"], [600], 2e-3, [0], flop_matched=True)]
+    preset = Preset(language="rus", settings=settings, vocabulary=600, rate=2e-3, runs=wanted)
     (tmp_path / "text").mkdir()
     text = write_corpus(tmp_path, 400).read_bytes()
     (tmp_path / "text" / "rus.some.txt.gz").write_bytes(gzip.compress(text))
     (tmp_path / "text" / "rus.rublimp.txt.gz").write_bytes(gzip.compress("Этого никто не читает.\n".encode()))
-    results, works = tmp_path / "results", tmp_path / "works.json"
+    works = tmp_path / "works.json"
     works.write_text(json.dumps({"rus.some": [[number, f"work {number} of many"] for number in range(0, 400, 10)]}))
-    arguments = ["--preset", "gpu", "--data", tmp_path, "--work", tmp_path / "work", "--results", results]
-    arguments += ["--works", works]
-    for setting in ("train_bytes=2500", "held_out_bytes=500", *sizes):
-        arguments += ["--set", setting]
-    chosen = [part for name in only for part in ("--only", name)]
-    output = script("lm", "compare", *arguments, *chosen)
-    assert all(name in output for name in only)
-    document = json.loads((results / "lm_gpu.json").read_text(encoding="utf-8"))
-    records = (results / "lm_gpu.runs.jsonl").read_text(encoding="utf-8").splitlines()
-    runs = [json.loads(line) for line in records[1:]]
-    assert all(1 < run["training"]["steps"] <= 3 for run in runs)
-    configs = [json.loads(file.read_text(encoding="utf-8")) for file in (tmp_path / "work").rglob("configs/*.json")]
-    assert configs and not any("rublimp" in file for config in configs for file in config["text"])
-    rows = {row["system"]: row for row in document["rows"]}
-    difference = rows["mws"]["differences"]["bpe-byte"]
-    assert difference["low"] < difference["value"] < difference["high"]
-    assert "| mws | 16000 | 0.002 | 1 |" in (results / "lm_gpu.md").read_text(encoding="utf-8")
-    assert (results / "lm.png").stat().st_size > 1000
-    assert 0 < runs[0]["evaluation"]["development"] != runs[0]["evaluation"]["bits_per_byte"]
-    listed = json.loads((results / "lm_gpu.works.json").read_text(encoding="utf-8"))
+    place = Place(tmp_path, tmp_path / "work", tmp_path / "results", {"works": str(works)})
+    small = Experiment("lm_small", comparison("lm_small", preset))
+    rows = list(measure(small, place, small.cells()))
+    assert [row["flop_matched"] for row in rows] == [False, False, True] and small.due(rows, again=True) == []
+    assert all(1 < row["training"]["steps"] <= 9 for row in rows)
+    assert rows[2]["training"]["flops"] <= rows[0]["training"]["flops"]
+    assert 0 < rows[0]["evaluation"]["development"] != rows[0]["evaluation"]["bits_per_byte"]
+    read = [file.read_text("utf-8") for file in (tmp_path / "work").rglob("text/*.txt")]
+    assert len(read) == 3 and not any("никто" in each for each in read)
+    assert "| mws | 600 | 0.002 | 1 |" in (tmp_path / "results" / "lm_small.md").read_text(encoding="utf-8")
+    listed = json.loads((tmp_path / "results" / "lm_small.works.json").read_text(encoding="utf-8"))
     names = {part: {name for name, _ in found} for part, found in listed.items()}
     assert names["held_out"] and names["development"] and not names["held_out"] & names["development"]
-    assert len(runs[0]["nats"]) == len(names["held_out"])
-    assert "due      " in script("lm", "compare", *arguments, "--plan")
-    shutil.rmtree(tmp_path / "work")  # another machine goes on from the records alone
-    assert script("lm", "compare", *arguments, *chosen) == "" and not (tmp_path / "work").exists()
+    assert len(rows[0]["nats"]) == len(names["held_out"])
+    shutil.rmtree(tmp_path / "work")  # another machine goes on from the rows alone
+    assert small.due(rows_of("lm_small", place.results), again=False) == []
+    keep(small, [{**rows[0], "n_bytes": [1]}], place.results)
+    with pytest.raises(MwSError, match="held-out works differ"):
+        list(measure(small, place, small.cells()[1:2]))

@@ -15,11 +15,11 @@ from dataclasses import asdict
 from typing import Any
 
 import torch
-from lm.config import RunConfig
+from lm.config import SEEN, UNSEEN, RunConfig
 from lm.data import documents_of, read_split
 from lm.evaluation import open_run
 from lm.plan import PRESETS, SMALL_MODEL
-from lm.scoring import SEEN, UNSEEN, bits_per_byte, score_groups, word_forms
+from lm.scoring import bits_per_byte, score_groups, word_forms
 from lm.texts import texts_of
 from lm.training import CONFIG_FILE, pretrain
 
@@ -35,9 +35,7 @@ WAYS = {
     "within morphs": {"dropout": SHARE, "drop": "morph"},
     "across morphs": {"dropout": SHARE, "drop": "composition"},
 }
-SETTINGS: dict[str, Any] = SMALL_MODEL | {
-    "precision": "fp32", "train_bytes": 1_000_000, "passes": 4, "learning_rate": 8e-3,
-}  # fmt: skip
+SETTINGS: dict[str, Any] = SMALL_MODEL | {"train_bytes": 1_000_000, "passes": 4, "learning_rate": 8e-3}
 ENTRIES, HELD_OUT = 8_000, 400_000
 """Of the tokenizer; characters of held-out works that are scored."""
 
@@ -64,7 +62,7 @@ def measure(place: Place, cells: list[Cell]) -> Found:
     """Train a model in each way, and read the held-out lines with it."""
     torch.set_num_threads(1)
     work = place.work / "dropout"
-    text = texts_of(place.data, PRESETS["rus-works"](), work, work / "works.json", RESULTS / "works.json")
+    text = texts_of(place.data, PRESETS["rus-works"], work, work / "works.json", RESULTS / "works.json")
     counts = count_documents(read_split(RunConfig(tokenizer="", **text.of_run())).pool)
     tokenizer = str(trained("mws", counts, ENTRIES, work).resolve())
     lines = list(dict.fromkeys(documents_of(text.held_out)))
@@ -115,9 +113,9 @@ TITLES = {UNSEEN: "unseen form, lemma not listed"}
 def spelt(place: Place, cells: list[Cell]) -> Found:
     """How well do language models spell words they have never seen? Bits per byte by whether form and lemma were seen.
 
-    `--with runs=FOLDER` is the folder of runs that `python scripts/lm compare --preset hun-works` left under its
-    `--work`; those that are done are measured. Each model reads the text that its run held out. Lemmas come from the
-    lists of `pip install simplemma`: the same groups of words for every tokenizer.
+    `--with runs=FOLDER` is the folder of runs that `python scripts/lab run lm_hun-works` left under its `--work`; those
+    that are done are measured. Each model reads the text that its run held out. Lemmas come from the lists of `pip
+    install simplemma`: the same groups of words for every tokenizer.
     """
     torch.set_num_threads(1)
     for cell in cells:

@@ -34,9 +34,6 @@ from mws_hf.errors import MwSError
 from mws_hf.text.pattern import DEFAULT_PATTERN, compiled
 from mws_hf.tokenizer.opened import open_tokenizer
 
-PARTITION_CAP = 256 << 20
-"""Bytes of counts that one task holds before it hands on what it has."""
-
 SHARD = pa.schema([(name, pa.string() if name in ("file", "checksum") else pa.int64()) for name in Shard._fields])
 """The columns that say which files a partition wrote."""
 
@@ -46,14 +43,25 @@ Batches = Iterable[pa.RecordBatch]
 
 @dataclass(frozen=True)
 class Counting:
-    """The settings by which partitions are counted; checked when the value is made (MwSError)."""
+    """The settings by which partitions are counted; checked when the value is made (MwSError).
+
+    Attributes:
+        column: the text column; each row is a document.
+        group_column: the column that names the group of each row, such as its language; then counts are by group.
+        pattern: the split pattern.
+        normalization: Unicode normalization before splitting: None, "nfc", "nfd", "nfkc" or "nfkd".
+        partial_min_count: rarer words are left out of each partial table, before the sum. This saves shuffling and is
+            **not exact**: with P partial tables (one a partition, more where its words exceed `memory_cap`) a count is
+            too low by at most ``(partial_min_count - 1) * P``, never too high, and a word that rare may be missing.
+        memory_cap: bytes of counts that a task holds before it hands on a partial table.
+    """
 
     column: str
     group_column: str | None = None
     pattern: str = DEFAULT_PATTERN
     normalization: str | None = None
-    partial_min_count: int = 1  # rarer words are dropped from a partial table, before the sum
-    memory_cap: int = PARTITION_CAP
+    partial_min_count: int = 1
+    memory_cap: int = 256 << 20
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "normalization", check_normalization(self.normalization))

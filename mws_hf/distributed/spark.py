@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -19,7 +18,6 @@ import pyarrow as pa
 
 from mws_hf.corpus.files import DEFAULT_COLUMN, PathLike
 from mws_hf.distributed.partitions import (
-    PARTITION_CAP,
     SHARD,
     Counting,
     EncodingTask,
@@ -33,7 +31,6 @@ from mws_hf.distributed.partitions import (
 from mws_hf.encode.bulk import SHARD_BYTES
 from mws_hf.encode.corpus import EncodedCorpus
 from mws_hf.errors import MwSError, first_line
-from mws_hf.text.pattern import DEFAULT_PATTERN
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -46,35 +43,26 @@ def count(
     source: DataFrame | PathLike | Sequence[PathLike],
     column: str = DEFAULT_COLUMN,
     *,
-    group_column: str | None = None,
-    pattern: str = DEFAULT_PATTERN,
-    normalization: str | None = None,
     min_count: int = 1,
-    partial_min_count: int = 1,
-    memory_cap: int = PARTITION_CAP,
+    **settings: Any,
 ) -> WordCounts | GroupedCounts:
     """Count the pre-tokens of a column of text: the same counts as `count_files` of the same rows, on one machine.
 
     Args:
         source: a DataFrame, or Parquet files and folders by any name that Spark reads (``s3a://...``).
         column: the text column; each row is a document.
-        group_column: the column that names the group of each row, such as its language; then counts are by group.
-        pattern: the split pattern.
-        normalization: Unicode normalization before splitting: None, "nfc", "nfd", "nfkc" or "nfkd".
         min_count: rarer words are left out, after all counts are added up: exact, and less to collect.
-        partial_min_count: rarer words are left out of each partial table, before the sum. This saves shuffling and is
-            **not exact**: with P partial tables (one a partition, more where its words exceed `memory_cap`) a count is
-            too low by at most ``(partial_min_count - 1) * P``, never too high, and a word that rare may be missing.
-        memory_cap: bytes of counts that a task holds before it hands on a partial table.
+        **settings: `group_column`, `pattern`, `normalization`, `partial_min_count` and `memory_cap`, as
+            `mws_hf.distributed.partitions.Counting` describes them.
     """
-    how = Counting(column, group_column, pattern, normalization, partial_min_count, memory_cap)
+    how = Counting(column, **settings)
     df = _frame(source)
     from pyspark.sql import functions
 
     check_columns(_columns(df), how.inputs, "DataFrame")
     parts = _plain(df, how.inputs).mapInArrow(partial(partial_counts, how=how), _ddl(how.schema))
     sums = parts.groupBy(*how.keys).agg(functions.sum("count").alias("count"))
-    if min_count > 1 and group_column is None:
+    if min_count > 1 and how.group_column is None:
         sums = sums.where(functions.col("count") >= min_count)
     return total_counts(_collected(sums), how, min_count)
 
@@ -149,22 +137,13 @@ def session() -> SparkSession:
     active = SparkSession.getActiveSession()
     if active is not None:
         return active
-    remote = os.environ.get("SPARK_REMOTE") or os.environ.get("SPARK_CONNECT_MODE_ENABLED")
-    if not remote and not java():
-        raise MwSError(
-            "Spark needs Java 17 or newer, and there is none: JAVA_HOME names none and no java is on the PATH; "
-            "install one, on Debian with: apt install openjdk-17-jre-headless"
-        )
     try:
         return SparkSession.builder.appName("mws-hf").getOrCreate()
     except PySparkException as error:
-        raise MwSError(f"Spark does not start ({first_line(error)}); it needs Java 17 or newer") from error
-
-
-def java() -> str | None:
-    """Find the `java` that pyspark would start, or None."""
-    home = os.environ.get("JAVA_HOME")
-    return shutil.which("java", path=os.path.join(home, "bin")) if home else shutil.which("java")
+        raise MwSError(
+            f"Spark does not start ({first_line(error)}); it needs Java 17 or newer, in JAVA_HOME or on the PATH: "
+            "install one, on Debian with: apt install openjdk-17-jre-headless"
+        ) from error
 
 
 def _frame(source: Any) -> DataFrame:

@@ -1,6 +1,7 @@
 """Spark on a real cluster of two workers: counts and ids of one machine, also when a worker is killed."""
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -65,7 +66,7 @@ def slow_batches(batches, folder):
 def spark_engine():
     """Two executors, each a Java process with one core."""
     pytest.importorskip("pyspark", reason="needs pyspark: pip install 'pyspark[sql]'")
-    if spark.java() is None or not Path("/proc/self/stat").exists():
+    if shutil.which("java") is None or not Path("/proc/self/stat").exists():
         pytest.skip("needs Java 17, and /proc to find executors by")
     from pyspark.sql import SparkSession
 
@@ -187,8 +188,8 @@ def test_mistakes_are_told_in_one_line(engine):
 @pytest.mark.parametrize(
     ("library", "absent", "message"),
     [
-        ("spark", "pyspark", "MwSError: Spark needs pyspark"),
-        ("spark", "nothing", "MwSError: Spark needs Java 17 or newer"),
+        ("spark", "pyspark", "MwSError: Spark needs pyspark 4: pip install"),
+        ("spark", "nothing", "it needs Java 17 or newer, in JAVA_HOME or on the PATH: install one"),
     ],
 )
 def test_missing_parts_are_named(library, absent, message):

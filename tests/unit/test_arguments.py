@@ -258,18 +258,6 @@ def test_what_is_saved_without_transformers_is_what_transformers_saves(special: 
     assert ours == theirs
 
 
-def test_what_is_saved_without_transformers_removes_what_an_older_tokenizer_left(tmp_path: Path):
-    stale = ("added_tokens.json", "special_tokens_map.json", "chat_template.jinja", "tekken.json")
-    for name in (*stale, "mine.txt"):
-        (tmp_path / name).write_text("{}", encoding="utf-8")
-    trainer = MwSTrainer(n_merges=3, show_progress=False)
-    trainer.trained(count_documents([TEXT])).save(tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "mine.txt", "mws_evidence.pq", "mws_training.json", "stock_tokenizer.py", "tokenizer.json",
-        "tokenizer_config.json",
-    ]  # fmt: skip
-
-
 def test_a_wrong_keyword_is_refused_in_the_name_of_the_method_that_was_called():
     trainer = MwSTrainer(show_progress=False)
     with pytest.raises(

@@ -1,10 +1,8 @@
 """Byte-level tokenizers against those of characters with the same merges, and what training them promises."""
 
-import json
 import logging
 import re
 from contextlib import nullcontext
-from dataclasses import asdict
 
 import pytest
 from hypothesis import given
@@ -102,12 +100,6 @@ def test_n_merges_counts_the_merges_of_the_criterion(pair):
     assert merges[0] and merges[1] == byte_level_merges("".join(LINES), merges[0])
 
 
-def test_layout_is_specials_bytes_products_and_ascii_costs_nothing(pair):
-    vocab, merges = tables_of(pair[1].backend_tokenizer)
-    order = sorted(vocab, key=lambda token: vocab[token])
-    assert order == ["<|endoftext|>", "<|pad|>", *BYTE_CHARACTERS, *(left + right for left, right in merges)]
-
-
 def test_vocab_size_counts_everything():
     for size in (286, 290, 300):
         tokenizer = MwSTrainer(alphabet="bytes", vocab_size=size, show_progress=False).train_from_iterator(LINES)
@@ -190,15 +182,6 @@ def test_without_the_plug_in_retraining_stays_lossless(tmp_path):
     assert new.decode(new.encode("Он 漢 😀")) == "Он 漢 😀"
 
 
-def test_saved_file_is_stock_and_names_no_fallback(tmp_path):
-    small_fast(alphabet="bytes").save_pretrained(tmp_path)
-    spec = json.loads((tmp_path / "tokenizer.json").read_text(encoding="utf-8"))
-    assert not spec["model"]["byte_fallback"] and spec["decoder"]["type"] == "ByteLevel"
-    split, in_bytes = spec["pre_tokenizer"]["pretokenizers"]
-    assert (split["type"], in_bytes["type"]) == ("Split", "ByteLevel")
-    assert not in_bytes["add_prefix_space"] and not in_bytes["use_regex"]
-
-
 @pytest.mark.parametrize("text", ADVERSARIAL, ids=range(len(ADVERSARIAL)))
 def test_explanations_are_in_text(text):
     if "<|endoftext|>" in text:
@@ -224,14 +207,6 @@ def test_words_are_segmented_and_measured_alike_by_every_class():
     for source in (small_slow(), small_fast(alphabet="bytes"), small_slow(alphabet="bytes")):
         assert segment_words(source, words) == expected
     assert score_text(small_slow(), [" ".join(words)]) == score_text(small_fast(), [" ".join(words)])
-
-
-def test_measures_of_running_text_are_the_same():
-    lines = ["перечитать, читать! the the", "п'ять чит 12345 😀", "漢字 чит"]
-    plain, in_bytes = (asdict(score_text(small_fast(alphabet=kind), lines)) for kind in ("characters", "bytes"))
-    for name in ("words", "tokens", "fertility", "bytes_per_token", "whole_words", "context_agreement"):
-        assert plain[name] == in_bytes[name]
-    assert in_bytes["byte_tokens"] == pytest.approx(6 / in_bytes["tokens"])
 
 
 def test_a_pre_tokenizer_written_in_python_is_no_hindrance():

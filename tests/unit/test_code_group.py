@@ -8,8 +8,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, pre_tokenizers
 
 from mws_hf import MwSError, MwSTrainer, WordCounts
@@ -18,7 +16,6 @@ from mws_hf.learn.compositions import priced_boundaries
 from mws_hf.learn.group_evidence import find_evidence
 from mws_hf.learn.words import CodePoints
 from mws_hf.text.pattern import DIGIT_PARTS, NAMED_PATTERNS, split, with_digits
-from tests.examples import examples
 from tests.in_process import mws
 from tests.scanner import scan
 from tests.unit.test_groups import ENGLISH
@@ -179,15 +176,6 @@ class TestDigits:
             assert "".join(found) == number and max(map(len, found)) <= 3
             for text in (f"a.{number}.", f"x{number}y", f" {number}\n", number):
                 assert split(text, pattern) == scan(text, pattern) == [p for p, _ in rust.pre_tokenize_str(text)]
-
-    @given(
-        text=st.text(st.sampled_from("0123456789½٣Ⅷ .,-eExX'\n_"), max_size=60), name=st.sampled_from([*NAMED_PATTERNS])
-    )
-    @examples(500)
-    def test_three_engines_agree(self, text, name, way):
-        pattern = with_digits(name, way)
-        rust = pre_tokenizers.Split(Regex(pattern), "isolated")
-        assert split(text, pattern) == scan(text, pattern) == [p for p, _ in rust.pre_tokenize_str(text)]
 
     def test_a_trainer_that_is_asked(self, way):
         tokenizer = quiet(digits=way).train(["in 1234567 and 1234567 or 12 of 1234 words", "1234567"])

@@ -114,16 +114,6 @@ def test_output_does_not_depend_on_workers(backend, corpus_file, tmp_path):
     assert len(one) > 6
 
 
-def test_documents_are_files(backend, tmp_path):
-    texts = ["раз\nдва\n", "", "три"]
-    for number, text in enumerate(texts):
-        (tmp_path / f"{number}.txt").write_text(text, encoding="utf-8")
-    corpus = encode_corpus(backend, str(tmp_path / "*.txt"), tmp_path / "out", separator=EOS, document="file")
-    assert rows(corpus) == expected_rows(backend, texts)
-    lines = encode_corpus(backend, [tmp_path / "0.txt", tmp_path / "2.txt"], tmp_path / "out2", separator=EOS)
-    assert rows(lines) == expected_rows(backend, ["раз\n", "два\n", "три"])
-
-
 def test_tokenizers_off_the_fast_path_write_the_same_format(tmp_path):
     other = make_backend(random_merges(6, 150), pattern=r"\s+|\S+")
     corpus = encode_corpus(other, iter(LINES), tmp_path / "out", separator=EOS)

@@ -20,7 +20,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from mws_hf.errors import MwSError
 from mws_hf.evaluate import bits_differences, evaluate, ngram_bits
-from mws_hf.evaluate.ngram_bits import discounts_of, score_orders, stream_of
+from mws_hf.evaluate.ngram_bits import score_orders, stream_of
 from tests.examples import examples
 from tests.small_tokenizers import small_fast, small_slow
 
@@ -185,30 +185,6 @@ def test_equal_to_kenlm(order, log10):
     assert sums == pytest.approx(log10, abs=2e-5)
 
 
-@examples(60)
-@given(
-    st.lists(st.lists(st.integers(0, 3), max_size=9), min_size=1, max_size=30),
-    st.lists(st.integers(0, 4), max_size=6),
-    st.integers(1, 5),
-)
-def test_probabilities_over_the_vocabulary_sum_to_one(train, context, order):
-    followed = [[*context, token] for token in range(5)] + [context]
-    found, _ = probabilities(train, followed, 5, order)
-    lengths = [len(document) + 1 for document in followed]
-    starts = np.cumsum([0, *lengths[:-1]])
-    wanted = found[starts + len(context)]  # each id of the vocabulary after the context, then the end
-    assert wanted.sum() == pytest.approx(1, rel=1e-12) and (wanted > 0).all()
-
-
-def test_discounts_by_hand():
-    # 6 n-grams with count 1, 3 with 2, 2 with 3, 1 with 4, one with 9: Y = 6/12
-    counts = [1] * 6 + [2] * 3 + [3] * 2 + [4, 9]
-    assert discounts_of(counts) == pytest.approx((1 - 2 * 0.5 * 3 / 6, 2 - 3 * 0.5 * 2 / 3, 3 - 4 * 0.5 * 1 / 2))
-    assert discounts_of([1, 1, 3, 3, 4]) == (0.5, 1.0, 1.5)  # none with 2
-    assert discounts_of([1] * 9 + [2] + [3] * 9 + [4]) == (0.5, 1.0, 1.5)  # D2 = 2 - 3 * 9/11 * 9 < 0
-    assert discounts_of([]) == (0.5, 1.0, 1.5)
-
-
 def test_documents_are_units():
     text = sentences(40, seed=1)
     train = [line for line in sentences(300) if line not in text]
@@ -218,12 +194,6 @@ def test_documents_are_units():
     alone = ngram_bits(tokenizer, train, text[7:8])
     assert alone.nats[0] == pytest.approx(together.nats[7], rel=1e-12)
     assert ngram_bits(tokenizer, train, text[::-1]).nats == pytest.approx(together.nats[::-1], rel=1e-12)
-
-
-def test_more_training_text_lowers_the_bits():
-    train, text = sentences(2000), sentences(200, seed=1)
-    values = [ngram_bits(small_fast(), train[:size], text).value for size in (20, 200, 2000)]
-    assert values[0] > values[1] > values[2]
 
 
 def test_the_order_is_chosen_on_training_text_alone():

@@ -51,15 +51,6 @@ def corpus(language):
     return SymbolCorpus.from_words(sorted(language))
 
 
-def test_evidence_finds_the_boundaries_of_an_agglutinative_language(language, corpus):
-    j = boundary_posteriors(corpus, Settings(granularity=0.2))[0]
-    true = np.concatenate([[k in np.cumsum([len(m) for m in language[w]])[:-1] for k in range(1, len(w) + 1)]
-                           for w in sorted(language)])  # fmt: skip
-    found = j > 0.5
-    f1 = 2 * (found & true).sum() / (found.sum() + true.sum())
-    assert f1 > 0.7
-
-
 def test_evidence_is_the_same_for_any_number_of_threads(corpus):
     one, three = (boundary_posteriors(corpus, Settings(), n_threads)[0] for n_threads in (1, 3))
     assert np.array_equal(one, three)
@@ -150,16 +141,6 @@ def test_forms_keep_case_and_space_and_lose_other_leading_characters():
     assert [forms.types.strings()[i] for i in forms.type_of] == [fold(form.strip()) for form in forms.words.strings()]
 
 
-def test_the_order_of_cores_does_not_depend_on_that_of_the_input():
-    pretokens, counts = [" b", " a", " c", " B", " ä"], np.array([1, 2, 2, 1, 5])
-    found = {
-        tuple(collect_forms([pretokens[i] for i in o], counts[o]).types.strings())
-        for o in ([0, 1, 2, 3, 4], [4, 3, 2, 1, 0])
-    }
-    assert len(found) == 1
-    assert sorted(found.pop()[1:]) == ["a", "b", "c"]
-
-
 def test_the_first_of_a_list_without_counts_are_an_even_sample():
     pretokens = [" " + "".join(letters) for letters in itertools.product("abcdefgh", repeat=4)]
     types = collect_forms(pretokens, np.ones(len(pretokens), np.int64)).types.strings()[:1024]
@@ -181,12 +162,6 @@ def test_graphemes_start_at_letters_and_spell_the_word(text, form):
     for symbol in graphemes.corpus.alphabet:
         assert [unicodedata.category(c)[0] == "M" for c in symbol] == [False] + [True] * (len(symbol) - 1)
     assert len(set(graphemes.corpus.alphabet)) == len(graphemes.corpus.alphabet)
-
-
-def test_nothing_to_find():
-    forms = collect_forms([], np.zeros(0, np.int64))
-    assert (forms.words.strings(), forms.types.strings()) == ([], [])
-    assert len(split_graphemes([]).corpus) == 0
 
 
 ACUTE, DOTS, HOOK = "\u0301", "\u0308", "\u0328"

@@ -117,14 +117,6 @@ def test_a_word_on_several_lines_keeps_all_distinct_segmentations(tmp_path):
     assert gold.lines == 4
 
 
-def test_gzip_bom_and_windows_line_ends(tmp_path):
-    path = tmp_path / "toy.tsv.gz"
-    path.write_bytes(gzip.compress("\ufeffab\ta b\r\ncd\tc d\r\n".encode()))
-    gold = read_gold(path)
-    assert gold.name == "toy"
-    assert [entry.word for entry in gold.words] == ["ab", "cd"]
-
-
 @pytest.mark.parametrize(
     ("text", "format", "message"),
     [
@@ -227,29 +219,12 @@ def segmenter(tmp_path):
     return file, trained
 
 
-def test_a_sentence_piece_model_gives_its_own_ids_and_its_text_back(model):
-    spm = pytest.importorskip("sentencepiece")
-    encoder, processor = open_tokenizer(model), spm.SentencePieceProcessor(model_file=str(model))
-    assert encoder.vocabulary_size == len(processor) and encoder.before == ""
-    for line, encoded in zip(NATURAL, encoder.encode(NATURAL), strict=True):
-        assert encoded.ids == processor.encode(line)
-        assert encoder.decode([encoded.ids]) == [processor.decode(encoded.ids)]
-
-
 @given(st.text(max_size=20))
 def test_spans_of_sentence_piece_cover_the_text_in_order(model, text):
     spans = open_tokenizer(model).encode([text])[0].spans
     assert spans is not None
     assert all(0 <= start <= end <= len(text) for start, end in spans)
     assert [start for start, _ in spans] == sorted(start for start, _ in spans)
-
-
-def test_words_of_a_sentence_piece_model_are_cut_where_it_cuts(model):
-    spm = pytest.importorskip("sentencepiece")
-    processor = spm.SentencePieceProcessor(model_file=str(model))
-    for word, pieces in zip(["unlocks", "locks"], segment_words(model, ["unlocks", "locks"]), strict=True):
-        told = [piece.replace("▁", "") for piece in processor.encode(word, out_type=str)]
-        assert list(pieces) == [piece for piece in told if piece]
 
 
 def test_a_morfessor_model_saved_as_text_cuts_as_its_program_does(segmenter):

@@ -88,12 +88,6 @@ class TestCuts:
             text = "".join(f"a{c}{c}b {c}1\n{c} '{c}" for c in map(chr, points[first : first + 20_000]))
             assert scan(text, pattern) == rust(text, pattern)
 
-    @pytest.mark.parametrize(
-        "text", ["", " ", "\n", "'", "'s", "'ſ", "'LL", "'l", "don't", "п’ять'", "1234", " \n ", "a " * 3]
-    )
-    def test_short_text(self, pattern, text):
-        assert scan(text, pattern) == split(text, pattern)
-
     def test_time_is_linear_on_runs(self, pattern):
         for character in " \n'я1\u0301":
             text = character * 200_000
@@ -106,20 +100,6 @@ def test_llama3_splits_as_gpt4_whatever_the_text():
         for letters in product("l'a1.\n ", repeat=length):
             text = "".join(letters)
             assert split(text, LLAMA3_PATTERN) == split(text, GPT4_PATTERN)
-
-
-def test_readable_twin_agrees_with_the_kernel():
-    rng = random.Random(3)
-    for kind in range(9):
-        classes = unicode.classes_of(kind)
-        for _ in range(200):
-            raw = "".join(rng.choices(NASTY, k=12)).encode()
-            data = np.frombuffer(raw, np.uint8)
-            i = 0
-            while i < len(raw):
-                end = scanner.next_pretoken(data, i, len(raw), classes, kind)
-                assert end == scanner.next_pretoken.py_func(data, i, len(raw), classes, kind)
-                i = end
 
 
 def test_end_of_text_is_respected_inside_a_longer_buffer():
@@ -209,19 +189,6 @@ def test_all_short_sequences_of_edges(length):
 @examples(2000)
 def test_longer_ones_at_any_place(raw, before):
     assert verdict(b"a" * before + raw) == decodes(raw)
-
-
-@given(st.text(max_size=80), st.data())
-@examples(500)
-def test_text_and_text_cut_or_damaged(text, data):
-    raw = text.encode()
-    assert verdict(raw)
-    cut = data.draw(st.integers(0, len(raw)))
-    assert verdict(raw[:cut]) == decodes(raw[:cut])
-    if raw:
-        at, byte = data.draw(st.integers(0, len(raw) - 1)), data.draw(st.integers(0, 255))
-        damaged = raw[:at] + bytes([byte]) + raw[at + 1 :]
-        assert verdict(damaged) == decodes(damaged)
 
 
 def test_every_code_point():

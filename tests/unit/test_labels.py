@@ -37,22 +37,6 @@ def quiet(**options: object) -> MwSTrainer:
     return MwSTrainer(n_merges=400, composition=0, show_progress=False, **options)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("unlocks\tun lock s\n", ("un", "lock", "s")),
-        ("Unlocks\tun @@lock @@s\t111\n", ("Un", "lock", "s")),
-        ("unlocks\tun:un_p lock:lock_V s:+3SG\n", ("un", "lock", "s")),
-        ("unlocks\tun:PREF/lock:ROOT/s:SUFF\n", ("un", "lock", "s")),
-        ("lock\tunlocks\tV;3\tun|lock|s\n", ("un", "lock", "s")),
-    ],
-)
-def test_every_format_of_whole_segmentations_is_read(tmp_path: Path, text: str, expected: tuple[str, ...]):
-    file = tmp_path / "labels.tsv"
-    file.write_text(text, encoding="utf-8")
-    assert [label.segmentations for label in read_labels(file)] == [(expected,)]
-
-
 def test_alternatives_and_all_kinds_of_sources_mean_the_same(tmp_path: Path):
     file = tmp_path / "labels.tsv"
     file.write_text("cats\tcat s\nunlocks\tun lock s,unlock s\n", encoding="utf-8")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 import numpy as np
-import pymorphy3
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,38 +16,8 @@ from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import MergeLimits, SymbolCorpus
 from mws_hf.learn.working_corpus import WorkingCorpus
 from tests.examples import examples
-from tests.paths import DATA
 from tests.twins.classic import learn_classic_reference
 from tests.twins.engine import tokens_of
-
-FACTS = json.loads((DATA / "known_answers_classic.json").read_text(encoding="utf-8"))
-
-
-@pytest.fixture(scope="module")
-def published_corpus():
-    """All forms of the 53 lemmas; every one but the first of the joined text carries a leading space."""
-    analyzer = pymorphy3.MorphAnalyzer()
-    forms = {form.word.lower() for lemma in FACTS["lemmas"] for form in analyzer.parse(lemma)[0].lexeme}
-    assert len(forms) == FACTS["n_forms"]
-    first = FACTS["first_pre_tokens"][0]
-    return SymbolCorpus.from_words(sorted(form if form == first else " " + form for form in forms))
-
-
-@pytest.fixture(scope="module")
-def published_run(published_corpus):
-    n_merges = FACTS["n_merges_argument"] + len(FACTS["special_tokens"])
-    return learn_classic(published_corpus, n_merges, limits=MergeLimits(forbidden=frozenset(FACTS["special_tokens"])))
-
-
-def test_published_merges_and_their_number(published_run):
-    assert published_run.merges[:80] == [tuple(pair) for pair in FACTS["first_80_merges"]]
-    assert len(published_run.merges) == FACTS["n_merges_learnt"]
-
-
-@pytest.mark.slow
-def test_the_spec_learns_the_published_merges_too(published_corpus, published_run):
-    assert learn_classic_reference(published_corpus, len(published_run.merges)) == published_run
-
 
 SCORES = st.builds(
     lambda base, share, longest, delta, threshold: Settings(
@@ -128,13 +96,6 @@ def test_compositions_follow_on_the_segmentation_the_score_left():
     assert [tokens_of(segmentation, i) for i in range(3)] == [[corpus.word(i)] for i in range(3)]
     products = [left + right for left, right in morphs.merges + compositions.merges]
     assert len(set(products)) == len(products)
-
-
-def test_colliding_hashes_change_nothing(collide):
-    corpus = SymbolCorpus.from_words(["abcabd", "abd", "bcd", "cabd"], [3, 1, 2, 2])
-    expected = learn_classic(corpus, 20)
-    collide()
-    assert learn_classic(corpus, 20) == expected
 
 
 def test_arrays_grow_without_changing_the_result(monkeypatch):

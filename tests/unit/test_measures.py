@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import os.path
 import random
 from functools import cache
 from itertools import permutations
 
 import numpy as np
-import pymorphy3
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mws_hf import MwSTrainer, WordCounts
-from mws_hf.compare import rivals
 from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.errors import MwSError
-from mws_hf.evaluate import segment_words
 from mws_hf.evaluate.boundaries import (
     best_alternative,
     consistency,
@@ -30,11 +25,9 @@ from mws_hf.evaluate.boundaries import (
 )
 from mws_hf.evaluate.evaluation import TRIVIAL_CUTS
 from mws_hf.evaluate.significance import bootstrap_f1, difference, interval, stable_samples, wilcoxon
-from mws_hf.text.pattern import DEFAULT_PATTERN
 from mws_hf.tokenizer.opened import pieces_of
 from tests.agglutinative import make_language
 from tests.examples import examples
-from tests.paths import DATA
 
 # The reference of the unit tests of github.com/svirpioj/morphoeval, whose expected values are quoted below.
 REFERENCE = {
@@ -116,14 +109,6 @@ def test_emma2_is_its_definition(rows):
     result = emma2([GoldWord("".join(morphs), (tuple(morphs),)) for morphs in gold], predicted)
     assert result.precision == pytest.approx(spelled_out(predicted, gold))
     assert result.recall == pytest.approx(spelled_out(gold, predicted))
-
-
-def test_emma2_sees_a_stem_cut_differently_in_each_form():
-    gold = as_gold({"читаю": "чита ю", "читал": "чита л", "бегаю": "бега ю", "бегал": "бега л"})
-    steady = [("чита", "ю"), ("чита", "л"), ("бега", "ю"), ("бега", "л")]
-    shaky = [("чи", "таю"), ("чит", "ал"), ("бе", "гаю"), ("бег", "ал")]
-    assert emma2(gold, steady).f1 == 1
-    assert emma2(gold, shaky).recall < 0.9
 
 
 def test_micro_scores_by_hand():
@@ -217,41 +202,6 @@ def test_properties(pairs):
     assert (forward.precision, forward.recall) == (backward.recall, backward.precision)
     table = word_table(entries(first), second)
     assert (table.hits <= table.predicted).all() and (table.hits <= table.gold).all()
-
-
-VOCAB_SIZE = 1500
-
-
-@pytest.fixture(scope="module")
-def forms():
-    return (DATA / "russian_forms.txt").read_text(encoding="utf-8").split()
-
-
-@pytest.fixture(scope="module")
-def gold(forms):
-    """Every second form with one boundary, behind what all forms of its lexeme begin with; others are wrong."""
-    analyzer = pymorphy3.MorphAnalyzer(lang="ru")
-    found = []
-    for form in forms[1::2]:
-        stem = os.path.commonprefix([each.word for each in analyzer.parse(form)[0].lexeme])
-        if 1 < len(stem) < len(form) and form.startswith(stem):
-            found.append(GoldWord(form, ((stem, form[len(stem) :]),)))
-    return found
-
-
-def test_mws_finds_the_ends_of_stems_that_bpe_of_the_same_size_misses(forms, gold):
-    counts = WordCounts.from_mapping({" " + form: 1 for form in forms[::2]}, pattern=DEFAULT_PATTERN)
-    ours = MwSTrainer(vocab_size=VOCAB_SIZE, composition=0, show_progress=False).train_from_counts(counts)
-    theirs = rivals.train("bpe-character", counts, VOCAB_SIZE)
-    assert len(ours) <= VOCAB_SIZE and theirs.n_tokens == VOCAB_SIZE
-    words = [entry.word for entry in gold]
-    mws, bpe = (score(gold, segment_words(source, words)) for source in (ours, theirs.source))
-    characters = score(gold, [tuple(word) for word in words])
-    assert len(gold) > 5000
-    # measured: recall .885 against .396; F1 .381 against .241
-    assert mws.recall > 0.8 > 0.5 > bpe.recall
-    assert mws.f1 > bpe.f1 + 0.1
-    assert mws.f1 > characters.f1 + 0.15
 
 
 pieces = st.lists(st.sampled_from(["a", "b", "ab", "ba", "bb"]), min_size=1, max_size=4)

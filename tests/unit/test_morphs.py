@@ -39,17 +39,6 @@ def language():
     return make_language()
 
 
-def test_a_small_regular_paradigm_is_cut_before_its_endings():
-    stems = "чит пис рис каш вод лес дом стол рук ног слов дел игр свет мор".split()
-    endings = "а у ой ы ам ами ах ать ал ала али ает ают ник ника ники".split()
-    words = [" " + prefix + stem + ending for prefix in ("", "на", "пере") for stem in stems for ending in endings]
-    merges = train(words, 300)[0].merges
-    assert len(merges) > 80
-    tokenizer = encoder(merges, alphabet_of(words))
-    cut = [tokenizer.encode(word).tokens[-1] in endings for word in words]
-    assert np.mean(cut) > 0.65
-
-
 @pytest.fixture(scope="module")
 def pretokens(language):
     words = sorted(language)

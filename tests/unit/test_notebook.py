@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
-from transformers import AutoTokenizer, PreTrainedTokenizerFast
+from transformers import PreTrainedTokenizerFast
 
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import GPT4_PATTERN, split
@@ -141,14 +141,6 @@ def test_what_the_two_files_cannot_carry_is_refused_with_the_reason(tmp_path, ma
     with pytest.raises(MwSError, match=says):
         export_notebook(tokenizer, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_an_imported_tokenizer_saves_and_loads_anywhere(tmp_path):
-    notebook_files(tmp_path / "nb")
-    import_notebook(tmp_path / "nb").save_pretrained(tmp_path / "hf")
-    loaded = AutoTokenizer.from_pretrained(tmp_path / "hf")
-    assert loaded.encode("читать 漢[EOS]") == IMPORTED.encode("читать 漢[EOS]")
-    assert loaded.eos_token == "[EOS]"
 
 
 def test_missing_parts_and_holes_are_filled_after_the_old_ids(tmp_path):

@@ -116,32 +116,36 @@ def test_a_pointer_of_git_lfs_is_no_tokenizer(name: str, tmp_path: Path):
         open_tokenizer(folder, by_class=True)
 
 
-@pytest.fixture(scope="module", params=["unigram", "bpe"])
-def stripping(request, tmp_path_factory) -> Path:
-    """A folder with nothing but a SentencePiece model that strips the space before a text and adds none."""
+@pytest.fixture(scope="module", params=[(kind, prefix) for kind in ("unigram", "bpe") for prefix in (False, True)])
+def piece_model(request, tmp_path_factory) -> Path:
+    """A folder with nothing but a SentencePiece model that strips the space before a text, and adds one or none."""
     folder = tmp_path_factory.mktemp("spm")
-    (folder / "tokenizer.model").write_bytes(sentence_piece(request.param, add_dummy_prefix=False))
+    (folder / "tokenizer.model").write_bytes(sentence_piece(request.param[0], add_dummy_prefix=request.param[1]))
     return folder
 
 
-def test_a_folder_with_a_sentence_piece_model_alone_is_a_tokenizer_everywhere(stripping: Path, tmp_path: Path):
+def test_a_folder_with_a_sentence_piece_model_alone_is_a_tokenizer_everywhere(piece_model: Path, tmp_path: Path):
     spm = pytest.importorskip("sentencepiece")
-    library, own = spm.SentencePieceProcessor(model_file=str(stripping / "tokenizer.model")), open_tokenizer(stripping)
+    library, own = (
+        spm.SentencePieceProcessor(model_file=str(piece_model / "tokenizer.model")),
+        open_tokenizer(piece_model),
+    )
     texts = [text for text in NATURAL if "\n" not in text]
-    assert [each.ids for each in own.encode(texts)] == library.encode(texts)
+    ids = [each.ids for each in own.encode(texts)]
+    assert ids == library.encode(texts) and own.decode(ids) == library.decode(ids)
     assert own.eos_token == "</s>" and own.vocabulary_size == len(library)
     (tmp_path / "t.txt").write_text("\n".join(texts), encoding="utf-8")
-    code, _, err = mws("encode", str(stripping), str(tmp_path / "t.txt"), "-o", str(tmp_path / "o"), "-q")
+    code, _, err = mws("encode", str(piece_model), str(tmp_path / "t.txt"), "-o", str(tmp_path / "o"), "-q")
     assert code == 0, err
-    code, out, err = mws("explain", "unlocks", "--model", str(stripping), "--quiet")
+    code, out, err = mws("explain", "unlocks", "--model", str(piece_model), "--quiet")
     assert code == 0 if "bpe" in str(own.spec.kind).lower() else "not BPE" in err
-    code, out, err = mws("export", str(stripping), "--format", "tiktoken", "-o", str(tmp_path / "x"))
+    code, out, err = mws("export", str(piece_model), "--format", "tiktoken", "-o", str(tmp_path / "x"))
     assert code == 2 and "Traceback" not in err
 
 
-def test_a_tokenizer_that_strips_the_space_is_cut_as_inside_a_sentence(stripping: Path):
+def test_a_tokenizer_that_strips_the_space_is_cut_as_inside_a_sentence(piece_model: Path):
     """Without a dummy prefix a word at the beginning has no mark; inside a sentence it has one."""
-    opened = open_tokenizer(stripping)
+    opened = open_tokenizer(piece_model)
     for word in ("unlocks", "undo", "дома"):
         text = f"locks {word}"
         encoded = opened.encode([text])[0]
@@ -149,7 +153,7 @@ def test_a_tokenizer_that_strips_the_space_is_cut_as_inside_a_sentence(stripping
         cuts = {sum(map(len, pieces[:i])) for pieces in opened.cut([word]) for i in range(1, len(pieces))}
         assert cuts == inside, (word, encoded.tokens)
     lines = [" ".join(["и", *text.split()]) for text in NATURAL if "\n" not in text]
-    assert score_text(stripping, lines).context_agreement > 0.95
+    assert score_text(piece_model, lines).context_agreement > 0.95
 
 
 @pytest.fixture(scope="module")

@@ -386,14 +386,6 @@ def lossless():
     return train("sentencepiece-unigram-identity", small_counts(), 450).source
 
 
-def test_sentence_piece_error_names_the_size():
-    pytest.importorskip("sentencepiece")
-    from mws_hf.compare.unigram import train_model
-
-    with pytest.raises(MwSError, match="vocabulary of 12"):
-        train_model("bpe", Task(small_counts(), 12))
-
-
 COURSE = [
     "This is the Hugging Face Course.",
     "This chapter is about tokenization.",

@@ -24,7 +24,7 @@ from transformers import AutoTokenizer, PreTrainedTokenizerFast
 from mws_hf.corpus.blocks import block_of
 from mws_hf.encode.encoder import BlockEncoder
 from mws_hf.errors import MwSError
-from mws_hf.text.pattern import GPT4_PATTERN, WORD_PATTERN, split
+from mws_hf.text.pattern import GPT4_PATTERN, WORD_PATTERN
 from mws_hf.tokenization_mws import MwSTokenizer
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 from mws_hf.tokenizer.backend import (
@@ -38,7 +38,7 @@ from mws_hf.tokenizer.backend import (
     tokenizer_tables,
 )
 from tests.examples import FULL, examples, some
-from tests.small_tokenizers import ADVERSARIAL, ALPHABET, MERGES, PATTERNS, VARIANTS, roles, small_fast, small_slow
+from tests.small_tokenizers import ADVERSARIAL, ALPHABET, MERGES, VARIANTS, roles, small_fast, small_slow
 
 FAST = {name: small_fast(**options) for name, options in VARIANTS.items()}
 SLOW = {name: small_slow(**options) for name, options in VARIANTS.items()}
@@ -167,19 +167,6 @@ def test_hasher_is_stable_after_use():
         assert before == fingerprint.Hasher.hash(make())
         if transformers.__version__ >= "5":  # 4 leaves the padding it was asked for in the backend
             assert before == fingerprint.Hasher.hash(tokenizer)
-
-
-@pytest.mark.parametrize("embedded", [False, True])
-def test_chat_template_survives_saving(tmp_path, embedded):
-    tokenizer = small_fast()
-    tokenizer.chat_template = "{% for m in messages %}<|user|>{{ m['content'] }}{% endfor %}<|endoftext|>"
-    tokenizer.save_pretrained(tmp_path, save_jinja_files=not embedded)
-    in_config = "chat_template" in json.loads((tmp_path / "tokenizer_config.json").read_text(encoding="utf-8"))
-    assert (tmp_path / "chat_template.jinja").exists() is not in_config
-    assert in_config or not embedded  # transformers 4.51 embeds it always
-    for loaded in (AutoTokenizer.from_pretrained(tmp_path), MwSTokenizerFast.from_pretrained(tmp_path)):
-        ids = loaded.apply_chat_template([{"role": "user", "content": "чит"}], return_dict=False)
-        assert loaded.convert_ids_to_tokens(ids) == ["<|user|>", "чит", "<|endoftext|>"]
 
 
 @pytest.mark.parametrize("alphabet", ["characters", "bytes"])
@@ -405,14 +392,6 @@ def test_tokenizer_json_holds_the_stock_parts_and_gives_the_tables_back(tmp_path
     assert tables_of(loaded) == (vocab, merges)
     assert pattern_of(loaded) == GPT4_PATTERN
     assert loaded.encode("<s> ab").ids == [0, vocab[" ab"]]
-
-
-@pytest.mark.parametrize("pattern", PATTERNS.values(), ids=PATTERNS)
-def test_the_backend_splits_as_the_counting_code_does(pattern):
-    pre_tokenizer = build_backend(base_vocab(), [], pattern).pre_tokenizer
-    for text in ADVERSARIAL:
-        if "\U00010d40" not in text:  # letters newer than the backend's Unicode tables; see MwSTokenizer
-            assert [piece for piece, _ in pre_tokenizer.pre_tokenize_str(text)] == split(text, pattern)
 
 
 def test_special_tokens_are_looked_for_before_normalization():

@@ -81,6 +81,8 @@ def make(folder, name, *, rows=N_OLD, tied=True, dtype=torch.bfloat16, shard="30
         model = PhiForCausalLM(PhiConfig(vocab_size=rows, **SIZES, **ids))
         torch.nn.init.normal_(model.lm_head.bias)
     model = model.to(dtype)
+    with torch.no_grad():
+        model.get_input_embeddings().weight[5] = -0.0  # whose bits are others than those of 0
     model.generation_config = GenerationConfig(**{**ids, "temperature": 0.6, "do_sample": True})
     directory = folder / name
     model.save_pretrained(directory, max_shard_size=shard)
@@ -184,17 +186,6 @@ def test_a_model_in_memory_keeps_what_was_made_of_it(folder):
 
 def _bits(tensor):
     return tensor.contiguous().view(torch.uint8)
-
-
-def test_negative_zeros_and_nan_are_kept_too(folder, tmp_path):
-    directory, model = make(folder, "strange", dtype=torch.float32, shard="1GB")
-    weight = model.get_input_embeddings().weight
-    with torch.no_grad():
-        weight[5], weight[6, 0] = -0.0, math.nan
-    model.save_pretrained(directory)
-    transplant_directory(directory, folder / "larger", tmp_path / "new")
-    made = tensors(tmp_path / "new")["model.embed_tokens.weight"]
-    assert torch.equal(_bits(made[:N_OLD]), _bits(weight.detach()))
 
 
 def test_a_new_row_is_the_mean_of_the_base_s_pieces(folder, tmp_path):

@@ -15,7 +15,7 @@ from tokenizers import Tokenizer
 
 from mws_hf.atomic import staged
 from mws_hf.errors import MwSError
-from mws_hf.text.alphabets import check_added_tokens
+from mws_hf.text.symbols import check_added_tokens
 from mws_hf.tokenizer.file import check_directory, load_json, read_spec, write_files
 from mws_hf.tokenizer.layout import ADDED_FILE, CONFIG_FILE, EVIDENCE_FILE, RECORD_FILE, STALE, TOKENIZER_FILE
 from mws_hf.tokenizer.spec import without_limits

@@ -15,8 +15,7 @@ from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizer
 
 from mws_hf.portable import PortableMixin, home_of
-from mws_hf.text.alphabets import BYTE_OF, Alphabet, built_first, bytes_of
-from mws_hf.text.special import byte_of
+from mws_hf.text.symbols import BYTE_OF, Alphabet, built_first, byte_of, bytes_of
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 from mws_hf.tokenizer.backend import (
     alphabet_of,

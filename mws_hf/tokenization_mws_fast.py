@@ -15,8 +15,7 @@ from transformers.utils import PaddingStrategy
 
 from mws_hf.errors import MwSError
 from mws_hf.portable import PortableMixin, Training, home_of
-from mws_hf.text.alphabets import Alphabet
-from mws_hf.text.special import BYTE_TOKENS
+from mws_hf.text.symbols import BYTE_TOKENS, Alphabet
 from mws_hf.tokenizer.backend import (
     base_vocab,
     build_backend,

@@ -15,7 +15,7 @@ from mws_hf.learn.setting_rules import described
 from mws_hf.learn.settings import Settings
 from mws_hf.portable import Training
 from mws_hf.text.pattern import cut_by
-from mws_hf.text.special import special_settings
+from mws_hf.text.symbols import special_settings
 from mws_hf.tokenizer.backend import build_backend, tokenizer_tables
 from mws_hf.tokenizer.file import save_backend
 from mws_hf.tokenizer.training_record import merges_digest
@@ -111,7 +111,7 @@ class MwSTrainer(Settings):
     def train_from_iterator(
         self, iterator: Any, length: int | None = None, *, column: str | None = None, **options: Any
     ) -> MwSTokenizerFast:
-        """Train on texts: whatever `corpus.values.iterate_documents` takes.
+        """Train on texts: whatever `corpus.columns.iterate_documents` takes.
 
         Args:
             iterator: strings, batches of strings, a dataset, a table or a column of one.

@@ -40,8 +40,8 @@ from mws_hf.evaluate.evaluation import EvaluationReport, evaluate
 from mws_hf.evaluate.running_text import TextScores, score_text
 from mws_hf.evaluate.segment import segment_words
 from mws_hf.portable import Training
-from mws_hf.text.alphabets import EVERYDAY
 from mws_hf.text.markdown import markdown_table
+from mws_hf.text.symbols import EVERYDAY
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
 
 MB = 1_000_000

@@ -8,8 +8,8 @@ import random
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers
 
-from mws_hf.text.alphabets import BYTE_CHARACTERS, byte_level_merges, character_merges, to_byte_level
 from mws_hf.text.pattern import GPT4_PATTERN, O200K_PATTERN, WORD_PATTERN
+from mws_hf.text.symbols import BYTE_CHARACTERS, byte_level_merges, character_merges, to_byte_level
 
 PATTERNS = (GPT4_PATTERN, WORD_PATTERN)
 SCANNED = (*PATTERNS, O200K_PATTERN)

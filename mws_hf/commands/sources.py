@@ -13,7 +13,7 @@ from mws_hf.commands.options import Argument, Option, group_of
 from mws_hf.corpus.files import PLAIN, Reading
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import DEFAULT_PATTERN, compiled, cut_by, literal_pattern
-from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS
+from mws_hf.text.symbols import DEFAULT_SPECIAL_TOKENS
 
 if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts

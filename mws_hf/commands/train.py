@@ -193,7 +193,7 @@ def apostrophe_notice(counts: WordCounts) -> str:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from mws_hf.corpus.columns import integers
+    from mws_hf.corpus.blocks import integers
 
     expressions = r"^[^\r\n\p{L}\p{N}]?\p{L}", r"^['’]\p{L}"
     found = (pc.cast(pc.match_substring_regex(counts.strings, each), pa.uint8()) for each in expressions)

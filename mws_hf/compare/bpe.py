@@ -22,7 +22,7 @@ import regex
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from mws_hf.compare.feed import UNKNOWN, Task, numbered, rewritten, tokenizer_like, train_on_counts
-from mws_hf.text.special import BYTE_TOKENS
+from mws_hf.text.symbols import BYTE_TOKENS
 from mws_hf.tokenizer.backend import base_vocab, build_backend, tables_of
 
 SUFFIX = "</w>"

@@ -30,7 +30,7 @@ from mws_hf.evaluate.ngram_bits import ngram_bits
 from mws_hf.evaluate.running_text import lines_of, score_text
 from mws_hf.evaluate.significance import bootstrap_f1, difference, interval
 from mws_hf.learn.setting_rules import Range, check_range
-from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS, check_special_tokens
+from mws_hf.text.symbols import DEFAULT_SPECIAL_TOKENS, check_special_tokens
 from mws_hf.tokenizer.file import load_json
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
 from mws_hf.trainer import MwSTrainer

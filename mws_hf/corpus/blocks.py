@@ -13,6 +13,9 @@ the counts of a stream equal those of one scan over the whole file:
 
 Unicode normalization may follow the cut, as no normal form joins, reorders or makes anything across a space or a line
 end. The cut into blocks depends on the source alone: an interrupted run finds the same blocks again.
+
+Strings of Arrow are read and made here too. Arrow hands on bytes and offsets as a file has them, and code that reads
+them without a check can crash: `valid_strings` checks.
 """
 
 from __future__ import annotations
@@ -24,20 +27,21 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from itertools import groupby, pairwise
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from mws_hf.corpus.columns import flat_utf8
 from mws_hf.corpus.files import PLAIN, PathLike, Reading, fill, open_binary
 from mws_hf.corpus.readers import decoding_error, ends_by_return, first_bytes, nul_error, text_stream, utf8_pieces
-from mws_hf.errors import MwSError
+from mws_hf.errors import MwSError, first_line
 from mws_hf.kernels.containers import WINDOW
 from mws_hf.kernels.scanner import is_utf8
 
 Advance = Callable[[int], None]
+Columns: TypeAlias = tuple[Any, npt.NDArray[np.int64]]
+"""Distinct words, an Arrow array of large strings, and how often each occurs."""
 BLOCK_BYTES = 1 << 19
 PADDING = WINDOW + 8
 """Bytes that kernels may read after the text of a padded block: windows and whole words are read at any byte."""
@@ -290,3 +294,76 @@ def padded(block: Block) -> Block:
     first = block.offsets[0]
     text = block.data[first:].tobytes()
     return Block(bytearray(b"".join([text, bytes(PADDING)])), block.offsets - first, block.where, block.start)
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Return whether an Arrow type is one of strings, or a dictionary of strings."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def valid_strings(array: pa.Array, where: str, first: int = 1, errors: str = "strict") -> pa.LargeStringArray:
+    """Turn an array of text, whatever its bytes and offsets are, into valid large strings; nulls stay.
+
+    `where` and `first`, the number of its first row, name places in errors.
+    """
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid as error:
+        try:
+            raw = _as_bytes(array)
+            raw.validate(full=True)
+        except pa.ArrowException:
+            raise MwSError(f"{where}: the data is damaged ({first_line(error)})") from error
+        array = pa.array([_decoded(row, where, first + k, errors) for k, row in enumerate(raw.to_pylist())])
+    return array.cast(pa.large_string())
+
+
+def _as_bytes(array: pa.Array) -> pa.Array:
+    if isinstance(array, pa.DictionaryArray):
+        values = _as_bytes(array.dictionary)
+        values.validate(full=True)
+        return pa.DictionaryArray.from_arrays(array.indices, values).dictionary_decode()
+    if pa.types.is_string_view(array.type):
+        return array.view(pa.binary_view())
+    return array.view(pa.large_binary() if pa.types.is_large_string(array.type) else pa.binary())
+
+
+def _decoded(row: bytes | None, where: str, number: int, errors: str) -> str | None:
+    try:
+        return None if row is None else row.decode("utf-8", errors)
+    except UnicodeDecodeError as error:
+        raise decoding_error(f"{where}, row {number}: byte {error.start}", "utf-8", error.reason) from error
+
+
+def arrow_strings(texts: Sequence[str]) -> pa.LargeStringArray:
+    """Make an Arrow array of strings; `pa.array` would import pandas where it is installed, 0.2 s in every process."""
+    encoded = [text.encode() for text in texts]
+    offsets = np.zeros(len(encoded) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=offsets[1:])
+    data = pa.py_buffer(b"".join(encoded))
+    return pa.LargeStringArray.from_buffers(len(encoded), pa.py_buffer(offsets), data)
+
+
+def arrow_integers(values: npt.NDArray[Any]) -> pa.Array:
+    """Make an Arrow array of numbers of one dimension, without a copy; `pa.array` would import pandas."""
+    buffer = pa.py_buffer(np.ascontiguousarray(values))
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, buffer])
+
+
+def integers(array: pa.Array) -> npt.NDArray[Any]:
+    """View an Arrow array without nulls as numbers of its own type; `to_numpy` would import pandas."""
+    numbers = np.frombuffer(array.buffers()[1] or b"", str(array.type))
+    return numbers[array.offset : array.offset + len(array)]
+
+
+def flat_utf8(strings: pa.LargeStringArray) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+    """View an Arrow large_string array as (data uint8, offsets int64 of n + 1) without a copy."""
+    _, offsets, data = strings.buffers()
+    bounds = np.frombuffer(offsets, np.int64) if offsets is not None else np.zeros(1, np.int64)
+    empty = np.zeros(0, np.uint8)
+    return (
+        empty if data is None else np.frombuffer(data, np.uint8),
+        bounds[strings.offset : strings.offset + len(strings) + 1],
+    )

@@ -21,8 +21,7 @@ from typing import Any, Generic, Literal, TypedDict, TypeVar, Unpack, cast
 import numpy as np
 import pyarrow as pa
 
-from mws_hf.corpus.blocks import Block, arrow_block, cut_at
-from mws_hf.corpus.columns import Columns, arrow_strings, flat_utf8
+from mws_hf.corpus.blocks import Block, Columns, arrow_block, arrow_strings, cut_at, flat_utf8
 from mws_hf.corpus.counts import WordCounts, check_normalization
 from mws_hf.corpus.counts_file import CountsFile, check_total
 from mws_hf.corpus.files import PathLike, Reading, expand_paths, progress_bar
@@ -32,7 +31,7 @@ from mws_hf.corpus.token_table import MEMORY_CAP, SMALLEST_TABLE, Shards, TokenT
 from mws_hf.errors import MwSError, SettingError
 from mws_hf.kernels.threads import thread_count
 from mws_hf.text.pattern import DEFAULT_PATTERN, compiled, cut_by, split
-from mws_hf.text.special import DEFAULT_SPECIAL_TOKENS
+from mws_hf.text.symbols import DEFAULT_SPECIAL_TOKENS
 from mws_hf.text.unicode import classes_of, scanner_kind
 
 T = TypeVar("T")
@@ -96,7 +95,7 @@ def count_documents(
 
     Args:
         documents: an iterable of str or of lists of str, a table or `datasets` dataset with `column`, and more: see
-            `values.iterate_documents`.
+            `columns.iterate_documents`.
         column: the text column of a table or dataset, or field of records; None: ``text``.
         length: number of documents, for the progress bar only.
         **options: `CountOptions`.

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mws_hf.corpus.columns import Columns, arrow_integers, flat_utf8, integers
+from mws_hf.corpus.blocks import Columns, arrow_integers, flat_utf8, integers
 from mws_hf.corpus.counts_file import (
     MAX_TOTAL,
     ROW_GROUP,

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mws_hf.atomic import atomic_path
-from mws_hf.corpus.columns import Columns, arrow_integers, arrow_strings, integers, is_text
+from mws_hf.corpus.blocks import Columns, arrow_integers, arrow_strings, integers, is_text
 from mws_hf.errors import MwSError, brief, first_line
 from mws_hf.text.pattern import compiled
 

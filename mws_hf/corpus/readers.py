@@ -27,7 +27,7 @@ from typing import Any
 
 from mws_hf.corpus.files import DEFAULT_COLUMN, PLAIN, PathLike, Reading, open_binary, read_blocks
 from mws_hf.errors import MwSError
-from mws_hf.text.alphabets import check_unicode
+from mws_hf.text.symbols import check_unicode
 
 _LONGEST_FIELD = 16 << 20  # characters of a field of .csv, after which a mark that is never closed is noticed
 _PIECE = 1 << 20

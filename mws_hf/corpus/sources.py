@@ -32,7 +32,16 @@ from mws_hf.corpus.blocks import (
     text_blocks,
     whole_files,
 )
-from mws_hf.corpus.columns import check_columns, load_folder, read_columns, refuse_splits
+from mws_hf.corpus.columns import (
+    by_group,
+    check_columns,
+    document_batches,
+    group_batches,
+    iterate_documents,
+    load_folder,
+    read_columns,
+    refuse_splits,
+)
 from mws_hf.corpus.counts_file import CountsFile, is_counts_file
 from mws_hf.corpus.files import (
     COMPRESSED,
@@ -48,7 +57,6 @@ from mws_hf.corpus.files import (
 )
 from mws_hf.corpus.groups import UNNAMED, check_group_name
 from mws_hf.corpus.readers import read_jsonl, stored_lines
-from mws_hf.corpus.values import by_group, document_batches, group_batches, iterate_documents
 from mws_hf.errors import MwSError, SettingError
 
 _LOOKED_AT = 100  # elements of a list that say whether it names files

@@ -29,8 +29,8 @@ from mws_hf.corpus.readers import stored_lines
 from mws_hf.corpus.token_table import MEMORY_CAP
 from mws_hf.errors import MwSError
 from mws_hf.kernels.jit import njit
-from mws_hf.text.alphabets import check_unicode
 from mws_hf.text.pattern import DEFAULT_PATTERN, split
+from mws_hf.text.symbols import check_unicode
 
 LEXICONS = {"ru": "pymorphy3_dicts_ru", "uk": "pymorphy3_dicts_uk"}
 _ROWS = 1 << 16

@@ -19,13 +19,12 @@ import pyarrow.compute as pc
 from tokenizers import Tokenizer
 
 from mws_hf.atomic import staged
-from mws_hf.corpus.blocks import Block, arrow_block, padded
-from mws_hf.corpus.columns import arrow_integers, check_names, flat_utf8, valid_strings
+from mws_hf.corpus.blocks import Block, arrow_block, arrow_integers, flat_utf8, padded, valid_strings
+from mws_hf.corpus.columns import by_group, check_names
 from mws_hf.corpus.counting import GroupTables, block_counter
 from mws_hf.corpus.counts import WordCounts, check_normalization
 from mws_hf.corpus.counts_file import count_column
 from mws_hf.corpus.groups import UNNAMED, GroupedCounts
-from mws_hf.corpus.values import by_group
 from mws_hf.encode.bulk import BLOCK_BYTES, SHARD_BYTES, gathered_shards, new_manifest, separator_token
 from mws_hf.encode.corpus import EncodedCorpus, Shard, shard_name, write_shard
 from mws_hf.encode.encoder import BlockEncoder

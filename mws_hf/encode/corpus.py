@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from mws_hf.atomic import atomic_path, write_text
-from mws_hf.corpus.columns import arrow_integers
+from mws_hf.corpus.blocks import arrow_integers
 from mws_hf.errors import MwSError
 
 if TYPE_CHECKING:

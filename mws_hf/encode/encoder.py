@@ -25,7 +25,7 @@ from mws_hf.errors import MwSError
 from mws_hf.kernels import Array, Bytes, Longs
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.scanner import find_short
-from mws_hf.text.alphabets import built_first
+from mws_hf.text.symbols import built_first
 from mws_hf.tokenizer.backend import check_added
 from mws_hf.tokenizer.merging import Dropout
 from mws_hf.tokenizer.spec import Spec, without_limits

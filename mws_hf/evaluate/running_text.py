@@ -18,7 +18,7 @@ from mws_hf.errors import MwSError
 from mws_hf.evaluate.boundaries import boundaries
 from mws_hf.kernels import Ints, Longs
 from mws_hf.text.pattern import compiled
-from mws_hf.text.special import byte_of
+from mws_hf.text.symbols import byte_of
 from mws_hf.tokenizer.opened import Encoded, Opened, Span, open_tokenizer, token_cuts
 
 WORD = r"\p{L}[\p{L}\p{M}]*(?:['’]\p{L}[\p{L}\p{M}]*)*"

@@ -22,7 +22,7 @@ from mws_hf.extend.trim import count_uses, last_merges, prune
 from mws_hf.kernels import Longs
 from mws_hf.learn.setting_rules import Range, check_range
 from mws_hf.learn.vocabulary import merges_for
-from mws_hf.text.special import BYTE_TOKENS, check_order
+from mws_hf.text.symbols import BYTE_TOKENS, check_order
 from mws_hf.tokenizer.layout import RECORD_FILE
 from mws_hf.tokenizer.training_record import added_record
 

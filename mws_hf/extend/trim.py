@@ -24,8 +24,7 @@ from mws_hf.extend.base import Base, IdMap, Rewritten, open_base
 from mws_hf.extend.spelling import count_ids
 from mws_hf.kernels import Longs
 from mws_hf.learn.setting_rules import Range, check_range
-from mws_hf.text.alphabets import BYTE_CHARACTERS
-from mws_hf.text.special import BYTE_TOKENS
+from mws_hf.text.symbols import BYTE_CHARACTERS, BYTE_TOKENS
 from mws_hf.tokenizer.ids import renumbered_tokenizer
 from mws_hf.tokenizer.merging import merge_steps, ranked
 

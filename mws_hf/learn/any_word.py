@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from tokenizers import Tokenizer
 
-from mws_hf.corpus.columns import arrow_integers
+from mws_hf.corpus.blocks import arrow_integers
 from mws_hf.errors import MwSError, brief
 from mws_hf.kernels import Doubles
 from mws_hf.kernels.arithmetic import sigmoid

@@ -29,10 +29,18 @@ from mws_hf.learn.setting_rules import (
     Setting,
     descriptions_of,
 )
-from mws_hf.text import alphabets
-from mws_hf.text.alphabets import DEFAULT_ALPHABET, Alphabet, characters_of
 from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, Digits, compiled, with_digits
-from mws_hf.text.special import BYTE_TOKENS, DEFAULT_SPECIAL_TOKENS, check_order, check_special_tokens
+from mws_hf.text.symbols import (
+    BYTE_TOKENS,
+    DEFAULT_ALPHABET,
+    DEFAULT_SPECIAL_TOKENS,
+    Alphabet,
+    characters_of,
+    check_added_tokens,
+    check_alphabet_kind,
+    check_order,
+    check_special_tokens,
+)
 
 if TYPE_CHECKING:
     from mws_hf.learn.words import Apart
@@ -114,7 +122,7 @@ class Settings(Described):
             "read).",
             "bytes; characters with the classic criterion",
             '``"bytes"`` writes token strings like ``ĠÑĩ``; ``"characters"`` has byte tokens for characters that were '
-            "not seen, and needs no merges that build characters. See `alphabets.DEFAULT_ALPHABET`.",
+            "not seen, and needs no merges that build characters. See `symbols.DEFAULT_ALPHABET`.",
             option="--byte-level/--characters",
             shown="bytes; characters with --criterion classic",
         ),
@@ -147,7 +155,7 @@ class Settings(Described):
             "Characters to know whether the text has them or not.",
             "none",
             'A string of them, or a list of characters and names of alphabets, such as ``["latin-1", "€"]``; see '
-            "`alphabets.NAMED_ALPHABETS`.",
+            "`symbols.NAMED_ALPHABETS`.",
             option=None,
         ),
     ] = ()
@@ -359,7 +367,7 @@ class Settings(Described):
         self.apart  # noqa: B018  # refuses what cannot be kept apart
         compiled(self.split_pattern)
         if self.alphabet == "bytes":
-            alphabets.check_added_tokens(self.special_tokens)
+            check_added_tokens(self.special_tokens)
 
     def _check_classic(self) -> None:
         if self.criterion == CLASSIC and self.len_norm_factor > self.log_base:
@@ -389,7 +397,7 @@ class Settings(Described):
             labels = read_all_labels(labels)
         alphabet, pattern = ("characters", GPT4_PATTERN) if self.is_classic else (DEFAULT_ALPHABET, DEFAULT_PATTERN)
         return lists | {
-            "alphabet": alphabet if self.alphabet is None else alphabets.check_alphabet_kind(self.alphabet),
+            "alphabet": alphabet if self.alphabet is None else check_alphabet_kind(self.alphabet),
             "weights": check_weights(self.weights),
             "special_tokens": check_special_tokens(self.special_tokens),
             "initial_alphabet": characters_of(self.initial_alphabet),

@@ -27,9 +27,8 @@ from mws_hf.learn.group_evidence import find_evidence
 from mws_hf.learn.morphs import MORPH_LIMITS, learn_contextual
 from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import Apart, CodePoints, LearnedMerges, MergeLimits, SymbolCorpus, count_points
-from mws_hf.text.alphabets import character_merges
 from mws_hf.text.pattern import split
-from mws_hf.text.special import BYTE_TOKENS
+from mws_hf.text.symbols import BYTE_TOKENS, character_merges
 from mws_hf.tokenizer.backend import tokenizer_tables
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from mws_hf.kernels import Array, Ints, Longs, Mask
 from mws_hf.kernels.interning import find_slices, hash_slices, intern_slices
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import in_parts
-from mws_hf.text.special import BYTE_TOKENS
+from mws_hf.text.symbols import BYTE_TOKENS
 
 if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts

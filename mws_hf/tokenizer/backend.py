@@ -8,9 +8,15 @@ from typing import Any
 from tokenizers import Tokenizer
 
 from mws_hf.errors import MwSError
-from mws_hf.text.alphabets import BYTE_CHARACTERS, Alphabet, byte_level_merges, check_added_tokens
 from mws_hf.text.pattern import DEFAULT_PATTERN, NORMALIZATIONS, compiled, literal_pattern
-from mws_hf.text.special import BYTE_TOKENS, check_special_tokens
+from mws_hf.text.symbols import (
+    BYTE_CHARACTERS,
+    BYTE_TOKENS,
+    Alphabet,
+    byte_level_merges,
+    check_added_tokens,
+    check_special_tokens,
+)
 from mws_hf.tokenizer.spec import (
     EMPTY_TEMPLATE,
     Spec,

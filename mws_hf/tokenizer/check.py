@@ -17,10 +17,9 @@ from tokenizers import Tokenizer
 
 from mws_hf.atomic import staged
 from mws_hf.errors import MissingTokenizerError, MwSError, brief
-from mws_hf.text.alphabets import Alphabet
 from mws_hf.text.pattern import named
 from mws_hf.text.sample_texts import sample_texts
-from mws_hf.text.special import special_roles
+from mws_hf.text.symbols import Alphabet, special_roles
 from mws_hf.tokenizer.backend import alphabet_of, check_added
 from mws_hf.tokenizer.export import ONE_READS, TOKENIZERS_ONE, ClientFact, client_facts
 from mws_hf.tokenizer.file import (

@@ -12,8 +12,7 @@ from tokenizers import Tokenizer
 
 from mws_hf.atomic import atomic_path
 from mws_hf.errors import MwSError
-from mws_hf.text.alphabets import bytes_of, readable
-from mws_hf.text.special import BYTE_TOKENS
+from mws_hf.text.symbols import BYTE_TOKENS, bytes_of, readable
 from mws_hf.tokenizer.backend import is_byte_level, tables_of
 from mws_hf.tokenizer.merging import merge_steps, ranked, symbols_of
 from mws_hf.tokenizer.spec import without_limits
@@ -147,7 +146,7 @@ def tracing_tables(backend: Tokenizer) -> Tables:
 def trace(backend: Tokenizer, text: str, tables: Tables | None = None) -> list[Traced]:
     """Replay the merges of a BPE tokenizer one by one, after its own normalizer, split and byte fallback.
 
-    A byte-level tokenizer is shown in text: tokens as people read them (`alphabets.readable`), without the merges
+    A byte-level tokenizer is shown in text: tokens as people read them (`symbols.readable`), without the merges
     that build a character from its bytes. `tables` are from `tracing_tables`, where several texts are traced. MwSError
     where the tokenizer itself cuts otherwise.
     """

@@ -23,16 +23,16 @@ from tokenizers import Tokenizer
 
 from mws_hf.atomic import atomic_path, staged
 from mws_hf.errors import MwSError
-from mws_hf.text.alphabets import (
+from mws_hf.text.pattern import Digits, literal_pattern, named, with_digits
+from mws_hf.text.symbols import (
     BYTE_CHARACTERS,
+    BYTE_TOKENS,
     Alphabet,
     byte_level_merges,
     bytes_of,
     check_added_tokens,
     to_byte_level,
 )
-from mws_hf.text.pattern import Digits, literal_pattern, named, with_digits
-from mws_hf.text.special import BYTE_TOKENS
 from mws_hf.tokenizer.backend import alphabet_of, is_byte_level, pattern_of, tables_of
 from mws_hf.tokenizer.foreign import needed
 from mws_hf.tokenizer.spec import Spec, bpe_model, decoder, settle_leading_space, special_places, splitter

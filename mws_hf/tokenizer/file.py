@@ -19,7 +19,7 @@ from tokenizers import Tokenizer
 from mws_hf.atomic import staged
 from mws_hf.errors import MissingTokenizerError, MwSError, first_line, library_failure, refuse_pointer
 from mws_hf.text.pattern import check_backtracking
-from mws_hf.text.special import BYTE_TOKENS
+from mws_hf.text.symbols import BYTE_TOKENS
 from mws_hf.tokenizer.backend import HIGHEST_ID, check_ids, find_surrogate
 from mws_hf.tokenizer.layout import (
     ADDED_FILE,

@@ -17,8 +17,7 @@ from typing import Any, NamedTuple, TypeAlias
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
 from mws_hf.errors import MwSError, first_line, library_failure
-from mws_hf.text.alphabets import BYTE_OF
-from mws_hf.text.special import byte_of
+from mws_hf.text.symbols import BYTE_OF, byte_of
 from mws_hf.tokenizer.spec import Spec
 
 SPACE, END = "▁", "</s>"

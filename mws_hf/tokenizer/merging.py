@@ -17,8 +17,7 @@ from itertools import pairwise
 from typing import Literal, TypeVar
 
 from mws_hf.errors import SettingError
-from mws_hf.text.alphabets import Alphabet, to_byte_level
-from mws_hf.text.special import BYTE_TOKENS
+from mws_hf.text.symbols import BYTE_TOKENS, Alphabet, to_byte_level
 from mws_hf.tokenizer.training_record import kinds_by_rank
 
 T = TypeVar("T", str, int)
@@ -154,7 +153,7 @@ def merge_dropped(
 def starting_symbols(word: str, whole: Collection[str], pieces: Sequence[str]) -> list[str]:
     """Put the bytes of whole characters together, as merging of a byte-level tokenizer starts from them.
 
-    `whole` are the characters that the first merges build (`alphabets.built_first`); `pieces` has a symbol a byte.
+    `whole` are the characters that the first merges build (`symbols.built_first`); `pieces` has a symbol a byte.
 
     >>> starting_symbols("aя", {"a", "я"}, ["a", "Ñ", "ı"]), starting_symbols("я", {"a"}, ["Ñ", "ı"])
     (['a', 'Ñı'], ['Ñ', 'ı'])

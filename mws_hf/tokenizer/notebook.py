@@ -17,7 +17,7 @@ from mws_hf.atomic import staged, write_text
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import GPT4_PATTERN
 from mws_hf.text.sample_texts import sample_texts
-from mws_hf.text.special import BYTE_TOKENS, check_special_tokens, special_settings
+from mws_hf.text.symbols import BYTE_TOKENS, check_special_tokens, special_settings
 from mws_hf.tokenizer.backend import build_backend, check_ids, check_merges, is_byte_level, pattern_of, tables_of
 from mws_hf.tokenizer.export import compare_ids
 from mws_hf.tokenizer.file import load_json

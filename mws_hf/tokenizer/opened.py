@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 from tokenizers import Tokenizer
 
 from mws_hf.errors import MwSError, SettingError, brief
-from mws_hf.text.alphabets import BYTE_OF, bytes_of
-from mws_hf.text.special import byte_of
+from mws_hf.text.symbols import BYTE_OF, byte_of, bytes_of
 from mws_hf.tokenizer.file import load_settings, open_file, read_spec, refuse_empty, roles_in
 from mws_hf.tokenizer.layout import CONFIG_FILE, EVIDENCE_FILE, MODEL_FILE, TOKENIZER_FILE, Of, is_of
 from mws_hf.tokenizer.spec import EMPTY_TEMPLATE, Spec, set_part, without_limits

@@ -21,9 +21,8 @@ import tokenizers
 from tokenizers import Tokenizer
 
 from mws_hf.errors import MwSError
-from mws_hf.text.alphabets import BYTE_CHARACTERS, BYTE_OF
 from mws_hf.text.pattern import NORMALIZATIONS
-from mws_hf.text.special import byte_of
+from mws_hf.text.symbols import BYTE_CHARACTERS, BYTE_OF, byte_of
 
 PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 _LISTS = ("normalizers", "pretokenizers", "processors", "decoders")

@@ -15,8 +15,8 @@ from transformers import AutoTokenizer
 import mws_hf
 from mws_hf import MwSTrainer, import_notebook
 from mws_hf.corpus.counting import count_files
-from mws_hf.text.alphabets import readable
 from mws_hf.text.pattern import GPT4_PATTERN, NAMED_PATTERNS
+from mws_hf.text.symbols import readable
 from tests.in_process import mws
 from tests.short_text import TEXT
 

@@ -29,7 +29,7 @@ SELDOM = tuple(
 """Modules of the package that a training of text has no use for."""
 
 
-MODULES_OF_A_TRAINING = 71
+MODULES_OF_A_TRAINING = 69
 """Modules of the package that a training of text imports, at most."""
 
 

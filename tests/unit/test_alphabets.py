@@ -8,7 +8,7 @@ import pytest
 from tokenizers import Tokenizer
 
 from mws_hf import MwSError, MwSTrainer
-from mws_hf.text.alphabets import EVERYDAY, NAMED_ALPHABETS
+from mws_hf.text.symbols import EVERYDAY, NAMED_ALPHABETS
 from mws_hf.tokenizer.check import check
 from tests.in_process import invoke
 

@@ -15,7 +15,7 @@ import mws_hf
 from mws_hf import MwSError, MwSTokenizer, MwSTokenizerFast, MwSTrainer
 from mws_hf.learn.any_word import AnyWord
 from mws_hf.learn.group_evidence import find_evidence
-from mws_hf.text.alphabets import BYTE_CHARACTERS
+from mws_hf.text.symbols import BYTE_CHARACTERS
 from mws_hf.tokenizer.backend import base_vocab
 from mws_hf.tokenizer.layout import EVIDENCE_FILE
 from tests.in_process import invoke
@@ -124,7 +124,7 @@ def test_an_explanation_is_of_the_tables_that_the_tokenizer_has_now(saved: Path)
 
 def test_loading_and_encoding_never_read_the_evidence_and_load_no_learning_code(saved: Path):
     code = (
-        "import sys, mws_hf.text.pattern, mws_hf.text.special, mws_hf.tokenizer.notebook, mws_hf.tokenizer.file\n"
+        "import sys, mws_hf.text.pattern, mws_hf.text.symbols, mws_hf.tokenizer.notebook, mws_hf.tokenizer.file\n"
         "from mws_hf import MwSTokenizer, MwSTokenizerFast\n"
         "def check(*names):\n"
         "    bad = [name for name in sys.modules if name.startswith(names)]\n"

@@ -16,7 +16,8 @@ from mws_hf.evaluate.running_text import score_text
 from mws_hf.evaluate.segment import segment_words
 from mws_hf.extend.base import open_base
 from mws_hf.extend.spelling import raw_bytes
-from mws_hf.text.alphabets import (
+from mws_hf.text.pattern import NAMED_PATTERNS
+from mws_hf.text.symbols import (
     BYTE_CHARACTERS,
     BYTE_OF,
     byte_level_merges,
@@ -25,7 +26,6 @@ from mws_hf.text.alphabets import (
     readable,
     to_byte_level,
 )
-from mws_hf.text.pattern import NAMED_PATTERNS
 from mws_hf.tokenizer.backend import base_vocab, build_backend, is_byte_level, pattern_of, tables_of, tokenizer_tables
 from mws_hf.tokenizer.check import check
 from mws_hf.tokenizer.explain import trace

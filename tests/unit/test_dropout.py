@@ -16,8 +16,8 @@ from mws_hf import MwSTokenizer, MwSTrainer, encode_corpus
 from mws_hf.corpus.blocks import block_of
 from mws_hf.encode.encoder import BlockEncoder
 from mws_hf.errors import MwSError
-from mws_hf.text.alphabets import built_first
 from mws_hf.text.pattern import O200K_PATTERN, WORD_PATTERN, split
+from mws_hf.text.symbols import built_first
 from mws_hf.tokenizer.backend import pattern_of, tables_of
 from mws_hf.tokenizer.merging import Dropout, merge_dropped, ranked, starting_symbols, symbols_of, text_key, word_key
 from mws_hf.tokenizer.opened import open_tokenizer

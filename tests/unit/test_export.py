@@ -12,9 +12,9 @@ from tokenizers import Tokenizer
 from transformers import AutoTokenizer
 
 from mws_hf.errors import MwSError
-from mws_hf.text.alphabets import BYTE_CHARACTERS
 from mws_hf.text.pattern import with_digits
 from mws_hf.text.sample_texts import NATURAL, sample_texts
+from mws_hf.text.symbols import BYTE_CHARACTERS
 from mws_hf.tokenizer.backend import build_backend, tokenizer_tables
 from mws_hf.tokenizer.export import compare_ids, to_byte_level_backend, write_gguf, write_tiktoken
 from tests.in_process import invoke

@@ -27,9 +27,8 @@ from mws_hf.extend.new_tokens import (
     missing_characters,
     protect,
 )
-from mws_hf.text.alphabets import bytes_of
 from mws_hf.text.pattern import LLAMA3_PATTERN
-from mws_hf.text.special import BYTE_TOKENS
+from mws_hf.text.symbols import BYTE_TOKENS, bytes_of
 from tests.in_process import mws
 from tests.small_bases import (
     BASES,

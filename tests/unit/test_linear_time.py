@@ -20,8 +20,7 @@ from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.encode.encoder import AddedTexts, BlockEncoder
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.boundaries import consistency, emma2
-from mws_hf.text.alphabets import byte_level_merges
-from mws_hf.text.special import check_special_tokens
+from mws_hf.text.symbols import byte_level_merges, check_special_tokens
 from mws_hf.tokenization_mws import MwSTokenizer
 from mws_hf.tokenization_mws_fast import import_notebook
 from mws_hf.tokenizer.explain import trace

@@ -23,13 +23,13 @@ import pytest
 
 from mws_hf import MwSTrainer, encode_corpus
 from mws_hf.corpus import blocks
-from mws_hf.corpus.columns import valid_strings
+from mws_hf.corpus.blocks import valid_strings
+from mws_hf.corpus.columns import iterate_documents
 from mws_hf.corpus.counting import count_documents, count_files, count_source
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.files import Reading, expand_paths
 from mws_hf.corpus.segmentations import read_gold, read_labels
 from mws_hf.corpus.sources import Source, read_documents
-from mws_hf.corpus.values import iterate_documents
 from mws_hf.corpus.word_list import count_mapping, read_word_list
 from mws_hf.distributed.partitions import Counting, partial_counts
 from mws_hf.errors import MwSError

@@ -47,7 +47,7 @@ from mws_hf.extend.embeddings import INITS, hushed, mix_rows, transplant
 from mws_hf.extend.extension import extend
 from mws_hf.extend.spelling import Spelling
 from mws_hf.extend.trim import trim
-from mws_hf.text.alphabets import BYTE_CHARACTERS
+from mws_hf.text.symbols import BYTE_CHARACTERS
 from mws_hf.tokenizer.check import check
 from mws_hf.tokenizer.ids import SIZES as IDS_SIZES
 from mws_hf.tokenizer.model_tables import shard_of_tensors

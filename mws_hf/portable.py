@@ -71,6 +71,11 @@ class Training:
 
 _EXPLAINED: WeakKeyDictionary[Any, tuple[Any, Any]] = WeakKeyDictionary()
 """Evidence and tables of a tokenizer that explained a word, read once; no part of its copies or its fingerprint."""
+DEFAULTS = {
+    **dict.fromkeys(("unk_token", "bos_token", "eos_token", "pad_token")),
+    "clean_up_tokenization_spaces": False,
+}
+"""What both classes give to transformers where a user gives nothing; all of it is saved."""
 _WORDS = re.compile(r"(\s*)(\S+)")
 
 
@@ -82,6 +87,8 @@ def home_of(tokenizer_file: str | os.PathLike[str] | None) -> str | None:
 class PortableMixin:
     """Portable, atomic `save_pretrained` and `from_pretrained` with clear errors, for both tokenizer classes."""
 
+    vocab_files_names = {"tokenizer_file": TOKENIZER_FILE}
+    model_input_names = ["input_ids", "attention_mask"]
     is_byte_level: bool
     home: str | None = None  # the folder that it was read from, wherever the process goes
     training: Training | None = None

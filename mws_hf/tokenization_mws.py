@@ -14,7 +14,7 @@ from typing import Any
 from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizer
 
-from mws_hf.portable import PortableMixin, home_of
+from mws_hf.portable import DEFAULTS, PortableMixin, home_of
 from mws_hf.text.symbols import BYTE_OF, Alphabet, built_first, byte_of, bytes_of
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 from mws_hf.tokenizer.backend import (
@@ -103,19 +103,7 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
     ['н', 'о', ' он', ' ', '<0xD1>', '<0x8F>']
     """
 
-    vocab_files_names = {"tokenizer_file": "tokenizer.json"}
-    model_input_names = ["input_ids", "attention_mask"]
-
-    def __init__(
-        self,
-        tokenizer_file: str | None = None,
-        unk_token: str | None = None,
-        bos_token: str | None = None,
-        eos_token: str | None = None,
-        pad_token: str | None = None,
-        clean_up_tokenization_spaces: bool = False,
-        **kwargs: Any,
-    ) -> None:
+    def __init__(self, tokenizer_file: str | None = None, **kwargs: Any) -> None:
         tables: dict[str, Any] = {
             key: kwargs.pop(key) for key in ("vocab", "merges", "pattern", "normalization") if key in kwargs
         }
@@ -128,8 +116,8 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
                 tables.pop("vocab", None) or base_vocab(), tables.pop("merges", None) or (), **tables
             )
         if kwargs.get("add_bos_token") or kwargs.get("add_eos_token"):  # what they mean differs by version
-            named: dict[str, Any] = {"bos_token": bos_token, "eos_token": eos_token}
-            named |= {key: kwargs[key] for key in ("add_bos_token", "add_eos_token") if key in kwargs}
+            asked = ("bos_token", "eos_token", "add_bos_token", "add_eos_token")
+            named = {key: kwargs[key] for key in asked if key in kwargs}
             backend = MwSTokenizerFast(tokenizer_object=backend, **named).backend_tokenizer
         self._vocab, merges = tables_of(backend)
         self._kind = alphabet_of(self._vocab)
@@ -148,19 +136,10 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         self._dropout: tuple[Dropout, list[bool], dict[str, None]] | None = None
         self.cache: dict[str, list[str]] = {}  # datasets leaves out this very name when it hashes
         kwargs.pop("backend", None)  # a directory saved by the stock class says "tokenizers"
-        for asked in ("special_tokens_pattern", "token_type_ids_pattern"):  # the post-processor knows better
-            kwargs.pop(asked, None)
+        for unused in ("special_tokens_pattern", "token_type_ids_pattern"):  # the post-processor knows better
+            kwargs.pop(unused, None)
         added = {**backend.get_added_tokens_decoder(), **kwargs.pop("added_tokens_decoder", {})}
-        super().__init__(
-            tokenizer_file=tokenizer_file,
-            unk_token=unk_token,
-            bos_token=bos_token,
-            eos_token=eos_token,
-            pad_token=pad_token,
-            clean_up_tokenization_spaces=clean_up_tokenization_spaces,
-            added_tokens_decoder=added,
-            **kwargs,
-        )
+        super().__init__(tokenizer_file=tokenizer_file, added_tokens_decoder=added, **DEFAULTS | kwargs)
         self.add_prefix_space = spaced
 
     @property

@@ -14,7 +14,7 @@ from transformers.tokenization_utils_base import TruncationStrategy
 from transformers.utils import PaddingStrategy
 
 from mws_hf.errors import MwSError
-from mws_hf.portable import PortableMixin, Training, home_of
+from mws_hf.portable import DEFAULTS, PortableMixin, Training, home_of
 from mws_hf.text.symbols import BYTE_TOKENS, Alphabet
 from mws_hf.tokenizer.backend import (
     base_vocab,
@@ -89,15 +89,12 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
     Args:
         vocab: token -> id (see `build_backend`); the byte tokens alone when absent.
         merges: (left, right) pairs in rank order.
-        unk_token: never produced, thanks to byte fallback.
-        bos_token: added to the vocabulary when it is not in it, like every special token.
-        eos_token: as above.
-        pad_token: as above.
-        clean_up_tokenization_spaces: True would drop spaces before punctuation when decoding.
-        **kwargs: those of `transformers.PreTrainedTokenizerFast`; `tokenizer_object` or `tokenizer_file` replace
-            `vocab` and `merges`; `pattern` and `normalization` go to `build_backend`; `add_prefix_space` puts a space
-            before the text and after each added token where none stands (see `leading_space`), is saved in
-            tokenizer.json, and decoding gives that space back.
+        **kwargs: those of `transformers.PreTrainedTokenizerFast`. Special tokens are added to the vocabulary when they
+            are not in it; `unk_token` is never produced, thanks to byte fallback. `clean_up_tokenization_spaces=True`
+            would drop spaces before punctuation when decoding. `tokenizer_object` or `tokenizer_file` replace `vocab`
+            and `merges`; `pattern` and `normalization` go to `build_backend`; `add_prefix_space` puts a space before
+            the text and after each added token where none stands (see `leading_space`), is saved in tokenizer.json,
+            and decoding gives that space back.
 
     Raises:
         MwSError: the vocabulary and merges are inconsistent.
@@ -108,8 +105,6 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
     ['н', 'о', ' он']
     """
 
-    vocab_files_names = {"tokenizer_file": "tokenizer.json"}
-    model_input_names = ["input_ids", "attention_mask"]
     slow_tokenizer_class = None
     model = models.BPE
 
@@ -118,11 +113,6 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         self,
         vocab: dict[str, int] | None = None,
         merges: Iterable[tuple[str, str]] | None = None,
-        unk_token: str | None = None,
-        bos_token: str | None = None,
-        eos_token: str | None = None,
-        pad_token: str | None = None,
-        clean_up_tokenization_spaces: bool = False,
         **kwargs: Any,
     ) -> None:
         options = {key: kwargs.pop(key) for key in ("pattern", "normalization") if key in kwargs}
@@ -132,14 +122,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
                 refuse_empty(kwargs.get("name_or_path"))
             kwargs["tokenizer_object"] = build_backend(vocab or base_vocab(), merges or (), **options)
         self._copies, self.home = WorkingCopies(), home_of(kwargs.get("tokenizer_file"))
-        super().__init__(
-            unk_token=unk_token,
-            bos_token=bos_token,
-            eos_token=eos_token,
-            pad_token=pad_token,
-            clean_up_tokenization_spaces=clean_up_tokenization_spaces,
-            **kwargs,
-        )
+        super().__init__(**DEFAULTS | kwargs)
         self.add_prefix_space = settle_leading_space(self._tokenizer, kwargs.get("add_prefix_space"))
 
     @property

@@ -19,6 +19,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import is_dataclass
+from functools import partial
 from pathlib import Path
 from types import FrameType, NoneType, UnionType
 from typing import Any, Literal, NoReturn, Union, get_args, get_origin
@@ -35,9 +36,9 @@ COMMANDS = {
     "compare": ("scores", "compare_command", "Train MwS and its rivals on the same words, score all."),
     "report": ("scores", "report", "Show tokenizers side by side as one HTML page."),
     "encode": ("corpora", "encode_command", "Encode a corpus to memory-mapped token ids."),
-    "export": ("clients", "export", "A tokenizer for llama.cpp, tiktoken or the notebook."),
-    "check": ("clients", "check_command", "Where a directory can go, and what is wrong with it."),
-    "pretrained": ("clients", "pretrained_command", "List this project's tokenizers, or write one."),
+    "export": ("directories", "export", "A tokenizer for llama.cpp, tiktoken or the notebook."),
+    "check": ("directories", "check_command", "Where a directory can go, and what is wrong with it."),
+    "pretrained": ("directories", "pretrained_command", "List this project's tokenizers, or write one."),
     "extend": ("extend", "extend_command", "Add tokens of a corpus to a pretrained tokenizer."),
     "trim": ("extend", "trim_command", "Drop entries that texts do not use from a pretrained tokenizer."),
     "transplant": ("extend", "transplant_command", "Give a pretrained model another tokenizer."),
@@ -48,12 +49,8 @@ COMMANDS = {
 RESUMED = ("compare", "encode")
 """The commands that go on where they stopped."""
 
-LARGE = ("train", "count", "compare", "extend")
-"""The commands that hold large arrays."""
-
-
 _ABOUT = "Morphemic BPE tokenizers from raw text: train, look inside, measure, encode."
-_KINDS = {int: ("a whole number", "INTEGER"), float: ("a number", "NUMBER")}
+_SHOWN = {int: "INTEGER", float: "NUMBER", Path: "PATH"}
 
 
 def app(arguments: Sequence[str]) -> None:
@@ -64,7 +61,8 @@ def app(arguments: Sequence[str]) -> None:
     elif name in ("--help", "-h"):
         lines = [f"  {command:<12}{line}" for command, (_, _, line) in COMMANDS.items()]
         more = (
-            "Options:\n  --version   Print the version and exit.\n  --help      Print this, or with COMMAND its help."
+            "Options:\n  --version   Print the version and exit.\n  --help      Print this, or with COMMAND its help.\n"
+            "\nAll cores are used, or as many as MWS_NUM_THREADS says."
         )
         print(f"Usage: mws COMMAND ...\n\n  {_ABOUT}\n", "Commands:", *lines, f"\n{more}", sep="\n")
     elif name not in COMMANDS:
@@ -81,8 +79,7 @@ def _run(name: str, arguments: Sequence[str]) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if signal.getsignal(signal.SIGTERM) not in (signal.SIG_IGN, signal.SIG_DFL):
         signal.signal(signal.SIGTERM, _terminate)
-    if name in LARGE:
-        _return_freed_memory()
+    _return_freed_memory()
     try:
         _made(_function(name), given)
     except SettingError as error:
@@ -154,107 +151,73 @@ class _Parser(argparse.ArgumentParser):
             first = first.partition("=")[0] if first.startswith("-") else first
             alike = _nearest(first, self._option_string_actions)
             raise MwSError(f"{first}: {self.prog} takes no such argument{alike}; `{self.prog} --help` lists all")
+        message = message.replace("invalid int value", "not a whole number").replace(
+            "invalid float value", "not a number"
+        )
         raise MwSError(f"{message.removeprefix('argument ')}; see `{self.prog} --help`")
 
 
 def parser_of(name: str) -> argparse.ArgumentParser:
     """Make the parser of a command."""
-    from mws_hf.commands.options import TITLES, Argument
+    from mws_hf.commands.options import TITLES
 
     function = _function(name)
-    width = shutil.get_terminal_size().columns
     text = inspect.cleandoc(function.__doc__ or "")
     parser = _Parser(
-        prog=f"mws {name}", description=_wrapped(text, width), add_help=False, allow_abbrev=False,
-        formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, max_help_position=34, width=width),
+        prog=f"mws {name}", description=_wrapped(text), add_help=False, allow_abbrev=False,
+        formatter_class=partial(argparse.RawDescriptionHelpFormatter, max_help_position=34),
     )  # fmt: skip
     parser.example = next(iter(re.findall(r"(?m)^    (.*mws .*)", text)), f"mws {name} --help")
     groups = {title: parser.add_argument_group(title) for title in TITLES}
-    words = []
-    for title, each in _options(function):
-        declared = each.annotation.__metadata__[0]
-        if isinstance(declared, Argument):
-            words.append(_add_argument(groups["Arguments"], each, declared))
-        else:
-            _add_option(groups[title], each, declared)
+    for title, parameter in _options(function):
+        names, declared = _declared(parameter)
+        groups[title].add_argument(*names, **declared)
     groups["Options"].add_argument("--help", action="help", help="Print this and exit.")
-    parser.usage = " ".join([f"mws {name}", "[OPTIONS]", *words])
+    words = [
+        f"[{each.metavar}]" if each.nargs in ("?", "*") else each.metavar for each in parser._get_positional_actions()
+    ]
+    parser.usage = " ".join(map(str, [f"mws {name}", "[OPTIONS]", *words]))
     return parser
 
 
-def _add_argument(group: Any, parameter: inspect.Parameter, declared: Any) -> str:
-    kind, many = _kind_of(parameter)
+def _declared(parameter: inspect.Parameter) -> tuple[list[str], dict[str, Any]]:
+    """Return what `add_argument` takes for a parameter: its names, and the rest by keyword."""
+    from mws_hf.commands.options import Argument, option_of
+
+    kind, option = get_args(parameter.annotation)
     required = parameter.default is inspect.Parameter.empty
-    shown: str = declared.metavar or parameter.name.upper() + "..." * many
-    nargs = ("+" if required else "*") if many else (None if required else "?")
-    about = declared.help.replace("%", "%%")
-    group.add_argument(parameter.name, nargs=nargs, type=_reader(kind), metavar=shown, help=about)
-    return shown if required else f"[{shown}]"
-
-
-def _add_option(group: Any, parameter: inspect.Parameter, declared: Any) -> None:
-    kind, many = _kind_of(parameter)
-    required = parameter.default is inspect.Parameter.empty
-    default = None if required else parameter.default
-    names = declared.names.split() or [f"--{parameter.name.replace('_', '-')}"]
-    about = declared.help.replace("%", "%%")
-    more: dict[str, Any] = {"dest": parameter.name, "required": required}
-    if kind is bool:
-        on, _, off = names[0].partition("/")
-        more |= {"action": "store_const", "default": default}
-        group.add_argument(on, *names[1:], help=about, const=True, **more)
-        if off:
-            group.add_argument(off, help=f"The other of the two, see {on}.", const=False, **more)
-        return
-    shown = declared.metavar or _KINDS.get(kind, ("", "PATH" if kind is Path else "TEXT"))[1]
-    if get_origin(kind) is tuple:
-        more |= {"metavar": tuple(shown.split()), "nargs": 2, "default": default}
-    else:
-        more |= {"metavar": shown, "type": _reader(kind, declared.read, declared.least)}
-        more |= {"action": "append"} if many else {"default": default}
-    if "[default" not in about:
-        about += "  [required]" if required else f"  [default: {'none' if default is None else default}]"
-    group.add_argument(*names, help=about, **more)
-
-
-def _kind_of(parameter: inspect.Parameter) -> tuple[Any, bool]:
-    """Return the type of a parameter's values, and whether there may be several."""
-    kind = get_args(parameter.annotation)[0]
     if get_origin(kind) in (Union, UnionType):
         (kind,) = [each for each in get_args(kind) if each is not NoneType]
-    return (get_args(kind)[0], True) if get_origin(kind) is list else (kind, False)
+    many = get_origin(kind) is list
+    kind = get_args(kind)[0] if many else kind
+    found: dict[str, Any] = {"help": option.help.replace("%", "%%")}
+    if get_origin(kind) is Literal:
+        found["choices"] = get_args(kind)
+    elif kind is not bool:
+        found["type"] = option.read or kind
+    if isinstance(option, Argument):
+        shown = option.metavar or parameter.name.upper() + "..." * many
+        nargs = ("+" if required else "*") if many else (None if required else "?")
+        return [parameter.name], found | {"nargs": nargs, "metavar": shown}
+    names = option.names.split() or [option_of(parameter.name)]
+    found["dest"] = parameter.name
+    if kind is bool:
+        return names, found | {"action": "store_true"}
+    default = None if required else parameter.default
+    if "[default" not in found["help"]:
+        found["help"] += "  [must be given]" if required else f"  [default: {'none' if default is None else default}]"
+    shown = option.metavar or "|".join(found.get("choices", ())) or _SHOWN.get(kind, "TEXT")
+    found |= {"required": required, "default": default, "metavar": shown}
+    if get_origin(kind) is tuple:
+        return names, found | {"type": str, "nargs": 2, "metavar": tuple(option.metavar.split())}
+    return names, found | {"action": "append" if many else "store"}
 
 
-def _reader(kind: Any, special: Callable[[str], Any] | None = None, least: float | None = None) -> Callable[[str], Any]:
-    """Make the function that reads a value as it is typed."""
-
-    def read(text: str) -> Any:
-        if get_origin(kind) is Literal:
-            if text not in get_args(kind):
-                raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(get_args(kind))}")
-            return text
-        try:
-            value = (special or kind)(text)
-        except MwSError as error:
-            raise argparse.ArgumentTypeError(str(error)) from error
-        except ValueError:
-            raise argparse.ArgumentTypeError(f"{text!r} is not {_KINDS[kind][0]}") from None
-        if least is not None and value < least:
-            raise argparse.ArgumentTypeError(f"{text} must be {least} or more")
-        return value
-
-    return read
-
-
-def _wrapped(text: str, width: int) -> str:
+def _wrapped(text: str) -> str:
     """Wrap the text of a help; examples, which are indented, stay each on one line that can be pasted."""
-    parts = [
-        f"  {part}" if part.startswith("    ") else
-        textwrap.fill(" ".join(part.split()), width - 2, break_long_words=False, break_on_hyphens=False,
-                      initial_indent="  ", subsequent_indent="  ")
-        for part in text.split("\n\n")
-    ]  # fmt: skip
-    return "\n\n".join(parts)
+    width = shutil.get_terminal_size().columns - 2
+    fill = partial(textwrap.fill, width=width, break_long_words=False, break_on_hyphens=False)
+    return "\n\n".join(part if part.startswith("    ") else fill(part) for part in text.split("\n\n"))
 
 
 def _terminate(_signal: int, _frame: FrameType | None) -> None:

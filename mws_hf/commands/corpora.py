@@ -5,17 +5,16 @@ from __future__ import annotations
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from mws_hf.commands import options
-from mws_hf.commands.options import Argument, Option, Read, Writing, parse_bytes
+from mws_hf.commands.options import Argument, Option, Read, Writing, parse_bytes, parse_size
 from mws_hf.commands.outputs import claim_file, claim_folder, counted, tell
 from mws_hf.commands.sources import Words
 from mws_hf.text.pattern import DEFAULT_PATTERN, with_digits
 
 if TYPE_CHECKING:
     from mws_hf.encode.corpus import EncodedCorpus
-    from mws_hf.text.pattern import Digits
 
 
 def count_command(
@@ -33,7 +32,7 @@ def count_command(
             help="Spill to disk above this many bytes [default: 2G]; the words written are in memory in any case.",
         ),
     ] = 2 << 30,
-    min_count: Annotated[int, Option(least=1, help="Leave out rarer words, once everything is added up.")] = 1,
+    min_count: Annotated[int, Option(read=parse_size, help="Leave out rarer words, once everything is added up.")] = 1,
     writing: Writing,
 ) -> None:
     """Count pre-tokens of text, or merge counts made before; train from the result with `mws train COUNTS`.
@@ -54,7 +53,7 @@ def count_command(
     """
     claim_file(output, words.read, force=writing.force)
     if digits:
-        pattern = with_digits(pattern or DEFAULT_PATTERN, cast("Digits", digits))
+        pattern = with_digits(pattern or DEFAULT_PATTERN, digits)
     saved = words.saved_alone if pattern is None and normalization is None else []
     if saved:
         from mws_hf.corpus.counting import merge_files
@@ -93,10 +92,9 @@ def encode_command(
     seed: Annotated[int, Option(help="Of --dropout: which merges fail; another one for each pass.")] = 0,
     drop: Annotated[
         Literal["all", "morph", "composition"],
-        Option(metavar="KIND", help="Merges that --dropout concerns: all, morph (within one), composition (across)."),
+        Option(help="Merges that --dropout concerns: all, morph (within one), composition (across)."),
     ] = "all",
     reading: Read,
-    workers: options.Workers = None,
     writing: Writing,
 ) -> None:
     """Encode a corpus: memory-mapped ids that `datasets.load_from_disk` and `mws_hf.EncodedCorpus` read.
@@ -122,7 +120,6 @@ def encode_command(
         tokenizer,
         expand_paths(corpus),  # on a command line they are files, never texts
         output,
-        workers=workers,
         shard_size=shard_size,
         separator=None if separator == "none" else separator,
         document=document,

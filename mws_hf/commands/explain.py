@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mws_hf.commands import options
-from mws_hf.commands.options import Argument, Option, Writing
+from mws_hf.commands.options import Argument, Option, Writing, parse_size
 from mws_hf.commands.outputs import aligned, claim_file, tell
 from mws_hf.commands.sources import Words
 from mws_hf.errors import MwSError
@@ -40,7 +40,7 @@ def explain(
         tuple[str, str] | None, Option(metavar="LEFT RIGHT", help="Show every term of a pair's coefficient.")
     ] = None,
     merges: Annotated[
-        int | None, Option(metavar="N", least=1, help="Show every term of the first N merges of a classic run.")
+        int | None, Option(metavar="N", read=parse_size, help="Show every term of the first N merges of a classic run.")
     ] = None,
     source: Annotated[
         list[str] | None,

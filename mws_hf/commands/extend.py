@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from argparse import ArgumentTypeError
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -31,7 +32,7 @@ EVERY, MOST = 50, 2000
 
 def _share(text: str) -> float:
     if not 0 <= float(text) <= 1:
-        raise MwSError(f"{text} must be a number from 0 to 1")
+        raise ArgumentTypeError(f"{text} must be a number from 0 to 1")
     return float(text)
 
 
@@ -46,7 +47,6 @@ class Extending:
     composition: Annotated[
         float, Option(read=_share, help="Share of new tokens for frequent stems and words after the morphs.")
     ] = 0.5
-    min_saving: Annotated[int, Option(help="Occurrences that a new token must save at least.", least=0)] = 2
     replace: Annotated[
         bool, Option("--replace", help="Give ids of old tokens that corpus and --also never use to the new ones.")
     ] = False
@@ -57,9 +57,9 @@ class Extending:
             "held out to measure how other such text fares; repeat for more."
         ),
     ] = None
-    tokens: Annotated[Path | None, Option(help="Strings that must become entries, one a line, among those added.")] = (
-        None
-    )
+    required: Annotated[
+        Path | None, Option(help="Strings that must become entries, one a line, among those added.")
+    ] = None
     keep_apart: Annotated[
         Path | None,
         Option(help="A line of one character: no new merge joins it with another; of two: none joins these."),
@@ -94,7 +94,7 @@ def extend_command(asked: Extending, output: options.Directory, writing: Writing
     """
     if asked.replace and asked.trim_to is not None:
         raise MwSError("--replace and --trim-to both make room for new tokens; give one of them")
-    read = asked.base, asked.corpus, asked.also, asked.protect, asked.tokens, asked.keep_apart
+    read = asked.base, asked.corpus, asked.also, asked.protect, asked.required, asked.keep_apart
     claim_folder(output, *read, force=writing.force)
     from mws_hf.corpus.sources import Source
 
@@ -126,7 +126,7 @@ def _extended(asked: Extending, source: Source, output: Path, show_progress: boo
     from mws_hf.tokenizer.layout import RETIRED_FILE
 
     original = opened = open_base(asked.base)  # whatever is wrong with it is reported before anything is counted
-    tokens = entries_in(asked.tokens, asked.reading, lambda entry: check_strings(original, [entry]))
+    required = entries_in(asked.required, asked.reading, lambda entry: check_strings(original, [entry]))
     apart = entries_in(asked.keep_apart, asked.reading, lambda entry: Apart.of([entry]))
     trimmed = None
     if asked.trim_to is not None:
@@ -138,7 +138,7 @@ def _extended(asked: Extending, source: Source, output: Path, show_progress: boo
         opened, counts, asked.add,
         replace=asked.documents() if asked.replace else None,
         protected=_held_back(documents(asked.protect, asked.reading), unseen) if asked.protect else (),
-        composition=asked.composition, min_saving=asked.min_saving, tokens=tokens, keep_apart=apart,
+        composition=asked.composition, required=required, keep_apart=apart,
         show_progress=show_progress,
     )  # fmt: skip
     texts = {"held out": held_out, "protected, held out": unseen}
@@ -199,7 +199,9 @@ def trim_command(
         int | None,
         Option(metavar="SIZE", read=parse_size, help="How many entries stay, such as 64k; or give --min-count."),
     ] = None,
-    min_count: Annotated[int | None, Option(help="Least number of uses with which an entry stays.", least=1)] = None,
+    min_count: Annotated[
+        int | None, Option(read=parse_size, help="Least number of uses with which an entry stays.")
+    ] = None,
     keep: Annotated[Path | None, Option(help="Entries that stay in any case, one a line.")] = None,
     reading: Read,
     writing: Writing,
@@ -266,14 +268,10 @@ def transplant_command(
     init: Annotated[
         Literal["mean", "quiet"],
         Option(
-            metavar="mean|quiet",
             help="First row of a new token: the mean of its old pieces; or half that, half the rows of bytes that no "
             "text has.",
         ),
     ] = "mean",
-    pad_to_multiple: Annotated[
-        int | None, Option(help="Fill rows up to a multiple of this [default: as the base has it].", least=1)
-    ] = None,
     writing: Writing,
 ) -> None:
     """Give a pretrained model another tokenizer, such as its own trimmed or extended; nothing is trained.
@@ -293,7 +291,7 @@ def transplant_command(
         raise MwSError("models need torch: pip install torch accelerate") from error
     from mws_hf.extend.checkpoint import transplant_directory
 
-    report = asdict(transplant_directory(model, tokenizer, output, init, pad_to_multiple))
+    report = asdict(transplant_directory(model, tokenizer, output, init))
     tell_faults(output)
     line = ", ".join(f"{number:,} {name}" for name, number in report.items())
     tell({"directory": str(output), **report}, f"{output}: rows {line}", writing.as_json)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import re
+from argparse import ArgumentTypeError
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -14,6 +15,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_type_hints
 from mws_hf.corpus.files import Reading
 from mws_hf.errors import MwSError
 from mws_hf.learn.settings import SETTINGS, Settings
+from mws_hf.text import pattern
 
 T = TypeVar("T")
 
@@ -22,25 +24,21 @@ T = TypeVar("T")
 class Option:
     """An option, as the annotation of a command's parameter declares it.
 
-    `names` as they are typed, by default that of the parameter; of ``--byte-level/--characters`` the second is False.
-    `read` reads a value, by default the type of the parameter; `least` is the least number. `title` is its heading in
-    the help where that is not the one of its group.
+    `names` as they are typed, by default that of the parameter; `read` reads a value, by default the parameter's type;
+    `title` is its heading in the help where that is not the one of its group.
     """
 
     names: str = ""
     help: str = ""
     metavar: str | None = None
-    least: int | None = None
     read: Callable[[str], Any] | None = None
     title: str = ""
 
 
 @dataclass(frozen=True)
-class Argument:
+class Argument(Option):
     """What is given without the name of an option."""
 
-    help: str = ""
-    metavar: str | None = None
     title: str = "Arguments"
 
 
@@ -85,8 +83,13 @@ BitsText = Annotated[
 ]
 
 
-_THOUSANDS = {"": 1, "k": 1_000, "m": 1_000_000}
-_SIZE = re.compile(r"(\d[\d_]*(?:\.\d+)?)([kKmM]?)")
+_NUMBER = re.compile(r"(\d[\d_]*\.?\d*|\.\d+)([KMGT]?)")
+
+
+def _number(text: str, unit: int) -> Decimal:
+    """Read a number with a letter for a power of `unit`; 0 stands for what is none."""
+    found = _NUMBER.fullmatch(text.strip().upper())
+    return Decimal(found[1].replace("_", "")) * unit ** " KMGT".index(found[2] or " ") if found else Decimal(0)
 
 
 def parse_size(text: str) -> int:
@@ -95,14 +98,10 @@ def parse_size(text: str) -> int:
     >>> parse_size("8k"), parse_size("1.5M"), parse_size("32_000")
     (8000, 1500000, 32000)
     """
-    found = _SIZE.fullmatch(text.strip())
-    size = Decimal(found[1].replace("_", "")) * _THOUSANDS[found[2].lower()] if found else Decimal(0)
+    size = _number(text, 1000)
     if size < 1 or size != int(size):
-        raise MwSError(f"{text}: not a whole number above 0; write it as 32000 or 32k")
+        raise ArgumentTypeError(f"{text}: not a whole number above 0; write it as 32000 or 32k")
     return int(size)
-
-
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def parse_bytes(text: str) -> int:
@@ -111,14 +110,9 @@ def parse_bytes(text: str) -> int:
     >>> parse_bytes("2G"), parse_bytes("1.5m"), parse_bytes("64")
     (2147483648, 1572864, 64)
     """
-    number = text.strip().upper().removesuffix("IB").removesuffix("B")
-    unit = number[-1:] if number[-1:].isalpha() else ""
-    try:
-        size = int(float(number.removesuffix(unit)) * _UNITS[unit])
-    except (ValueError, KeyError, OverflowError):
-        size = 0
+    size = int(_number(text.strip().upper().removesuffix("IB").removesuffix("B"), 1024))
     if size < 1:
-        raise MwSError(f"{text!r}: give a number of bytes above 0, such as 500M or 2G")
+        raise ArgumentTypeError(f"{text!r}: give a number of bytes above 0, such as 500M or 2G")
     return size
 
 
@@ -131,7 +125,7 @@ def parse_composition(text: str) -> float | Literal["fill"]:
     try:
         return "fill" if text == "fill" else float(text)
     except ValueError:
-        raise MwSError(f"{text!r}: give a share from 0 to 1, or 'fill'") from None
+        raise ArgumentTypeError(f"{text!r}: give a share from 0 to 1, or 'fill'") from None
 
 
 def setting(name: str) -> Any:
@@ -153,14 +147,12 @@ def option_of(name: str) -> str:
 
 
 Pattern = Annotated[str | None, setting("pattern")]
-Digits = Annotated[str | None, setting("digits")]
+Digits = Annotated[pattern.Digits | None, setting("digits")]
 Normalization = Annotated[str | None, setting("normalization")]
 _AS_TYPED: dict[str, Any] = {
     **dict.fromkeys(("special_tokens", "labels", "weights"), list[str]),
-    **dict.fromkeys(("tokens", "keep_apart"), Path),
-    **dict.fromkeys(("criterion", "digits"), str),
+    **dict.fromkeys(("required", "keep_apart"), Path),
     "composition": float,
-    "alphabet": bool,
 }
 """Settings that are typed otherwise than a program gives them."""
 
@@ -181,7 +173,6 @@ def takes_settings(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-Workers = Annotated[int | None, Option(least=1, help="Threads [default: all cores].")]
 Quiet = Annotated[bool, Option("--quiet -q", help="No progress bars, no notes.")]
 Json = Annotated[bool, Option("--json", help="The result as JSON, for programs.")]
 

@@ -29,7 +29,6 @@ def evaluate_command(
     text: options.Text = None,
     bits: options.BitsText = None,
     column: options.Column = None,
-    every: Annotated[bool, Option("--all", help="All columns on a terminal too, which shows five.")] = False,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
 ) -> None:
@@ -59,7 +58,7 @@ def evaluate_command(
 
         mws evaluate my-tokenizer --gold rus.tsv --json > scores.json
 
-    docs/score.md says what each column means.
+    A terminal shows five columns, `| cat` all. docs/score.md says what each one means.
     """
     from mws_hf.tokenizer.opened import open_tokenizer
     from mws_hf.tokenizer.places import named_sources
@@ -78,7 +77,7 @@ def evaluate_command(
             _logger.warning("left out: %s", problem)
     if as_json:
         result = json_text(report.to_dict(), indent=2)
-    elif sys.stdout.isatty() and not every:
+    elif sys.stdout.isatty():
         short = ((table, table.short()) for table in report.tables())
         result = "\n".join(f"{t.title}: {t.about}\n{aligned([s.header, *s.rows])}\n" for t, s in short)
     else:

@@ -42,7 +42,6 @@ class Words:
         str | None, Option(help="The column of tables and datasets that holds the group of each row.")
     ] = None
     reading: options.Read = options.Read()
-    workers: options.Workers = None
 
     @property
     def read(self) -> list[str | Path]:
@@ -145,7 +144,7 @@ class Words:
         if self.source.files:
             parts.append(
                 count(
-                    self.source, special_tokens=special_tokens, workers=self.workers, show_progress=show_progress,
+                    self.source, special_tokens=special_tokens, show_progress=show_progress,
                     memory_cap=memory_cap or MEMORY_CAP, **cut,
                 )
             )  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import subprocess
 import sys
 import time
 from collections.abc import Mapping
@@ -44,7 +43,7 @@ def train_command(
 
         mws train 'corpus/*.txt.gz' --vocab-size 32k --output out/mine
 
-        mws train 'corpus/*.txt.gz' --byte-level --pattern llama3 --output out/mine
+        mws train 'corpus/*.txt.gz' --pattern llama3 --output out/mine
 
         mws train reviews.jsonl --composition 0 --output out/morphs
 
@@ -59,7 +58,7 @@ def train_command(
     With --granularity 0.05 a word may be под·вод·ник, with 0.095 под·вод·н·ик, with 0.13 под·вод·н·и·к.
     """
     labels = [options.group_of(name)[1] for name in given["labels"] or []]
-    claim_folder(output, words.read, labels, given["tokens"], given["keep_apart"], force=writing.force)
+    claim_folder(output, words.read, labels, given["required"], given["keep_apart"], force=writing.force)
     from mws_hf.trainer import MwSTrainer
 
     trainer = MwSTrainer(**_typed_settings(given, words.reading), show_progress=not writing.quiet)
@@ -78,8 +77,6 @@ def _typed_settings(given: Mapping[str, Any], reading: Reading) -> dict[str, Any
     from mws_hf.learn.words import Apart
 
     typed = {name: value for name, value in given.items() if value is not None}
-    if "alphabet" in typed:
-        typed["alphabet"] = "bytes" if typed["alphabet"] else "characters"
     given_labels = typed.get("labels", [])
 
     def file_of(text: str) -> tuple[str, str]:
@@ -91,7 +88,7 @@ def _typed_settings(given: Mapping[str, Any], reading: Reading) -> dict[str, Any
     labels = options.by_group("--labels", given_labels, file_of)
     return {
         **typed,
-        "tokens": entries_in(given["tokens"], reading),
+        "required": entries_in(given["required"], reading),
         "keep_apart": entries_in(given["keep_apart"], reading, lambda entry: Apart.of([entry])),
         "weights": options.by_group("--weight", typed.get("weights", []), options.weight_of),
         "labels": labels.get("", labels or ()),
@@ -103,7 +100,6 @@ def _train_and_save(
 ) -> tuple[dict[str, Any], Mapping[str, LabelFit]]:
     """Count, learn, save the tokenizer and its card; returns the facts that the command prints and what labels did."""
     started = time.perf_counter()
-    compile_ahead()
     cut = pattern, normalization, trainer.split_pattern, trainer.special_tokens
     counts = sources.gather(*cut, show_progress=trainer.show_progress)
     if notice := apostrophe_notice(counts.union):
@@ -166,7 +162,7 @@ def _summary(result: dict[str, Any]) -> str:
         f"{result['directory']}: {counted(result['vocab_size'], 'entry', 'entries')}{short}: "
         f"{counted(morphs, 'morph')}, "
         f"{counted(compositions, 'frequent stem or word', 'frequent stems and words')} (compositions), "
-        f"{f'{required:,} for --tokens, ' if required else ''}{base:,} bytes, characters and special tokens",
+        f"{f'{required:,} for --required, ' if required else ''}{base:,} bytes, characters and special tokens",
         f"learnt from {counted(result['word_types'], 'different word')} in {result['seconds']} s; "
         f"a token stands for {result['bytes_per_token']:.2f} bytes of this text",
     ]
@@ -211,26 +207,3 @@ def apostrophe_notice(counts: WordCounts) -> str:
         f"(…{example}); --pattern words keeps them whole, but {', '.join(costs['refuses'])} refuse it and "
         f"{', '.join(costs['wrong'])} cuts it otherwise"
     )
-
-
-_MERGING = "from mws_hf.commands.warmup import learn_merges; learn_merges()"
-
-
-def compile_ahead() -> subprocess.Popen[bytes] | None:
-    """Start compiling what learning needs last, if nothing was compiled on this machine yet and there are two cores.
-
-    It compiles for merging, while this process counts: numba compiles one kernel at a time in each process. Nothing
-    waits for it: what it has not done in time, or could not do, is compiled where it is needed.
-    """
-    from mws_hf.kernels.jit import SHIPPED, cache_directory, say_compiling
-    from mws_hf.kernels.threads import thread_count
-
-    if not sys.executable or thread_count() == 1 or SHIPPED.exists():
-        return None
-    try:
-        cache_directory().mkdir(parents=True, mode=0o700)
-    except OSError:  # there already, or it cannot be made
-        return None
-    say_compiling(now=True)
-    nothing = subprocess.DEVNULL
-    return subprocess.Popen([sys.executable, "-P", "-c", _MERGING], stdin=nothing, stdout=nothing, stderr=nothing)

@@ -32,11 +32,9 @@ def warmup(quiet: Quiet = False) -> None:
 
         pip install mws_hf-*.whl && mws warmup --quiet
     """
-    from mws_hf.commands.train import compile_ahead
     from mws_hf.kernels.jit import cache_directory
 
     began = time.perf_counter()
-    compile_ahead()
     warm_up(show_progress=not quiet)
     print(f"{cache_directory()}: ready in {time.perf_counter() - began:.1f} s")
 
@@ -57,8 +55,8 @@ def warm_up(*, show_progress: bool = False) -> None:
         logger.setLevel(level)
 
 
-def learn_merges() -> None:
-    """Compile the kernels of merging, without counting or evidence; a process beside `mws train` calls it."""
+def _learn_merges() -> None:
+    """Compile the kernels of merging alone, without counting or evidence."""
     counts = mws_hf.WordCounts.from_mapping({f" {word}": 1 for word in set(TEXT.split())}, pattern=DEFAULT_PATTERN)
     mws_hf.MwSTrainer(vocab_size=600, composition=1, show_progress=False).learn(counts)
 
@@ -80,7 +78,7 @@ def _learn_contextual(_folder: Path) -> None:
     for types in (True, False):
         for limit in (None, 12):
             mws_hf.MwSTrainer(vocab_size=600, types=types, max_token_length=limit, show_progress=False).learn(counts)
-    learn_merges()
+    _learn_merges()
 
 
 def _learn_much(folder: Path) -> None:

@@ -28,7 +28,7 @@ from mws_hf.corpus.groups import UNNAMED, GroupedCounts
 from mws_hf.encode.bulk import BLOCK_BYTES, SHARD_BYTES, gathered_shards, new_manifest, separator_token
 from mws_hf.encode.corpus import EncodedCorpus, Shard, shard_name, write_shard
 from mws_hf.encode.encoder import BlockEncoder
-from mws_hf.encode.output import finish
+from mws_hf.encode.plan import finish
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import DEFAULT_PATTERN, compiled
 from mws_hf.tokenizer.opened import open_tokenizer

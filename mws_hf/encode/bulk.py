@@ -18,7 +18,7 @@ from mws_hf.corpus.files import Reading, progress_bar
 from mws_hf.corpus.sources import Source
 from mws_hf.encode.corpus import DATASET_FILES, EncodedCorpus, Shard, shard_name, write_shard
 from mws_hf.encode.encoder import BlockEncoder, EncodedBlock
-from mws_hf.encode.output import Plan, finish, prepare, write_manifest
+from mws_hf.encode.plan import Plan, finish, prepare, write_manifest
 from mws_hf.errors import MwSError, SettingError
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import thread_count

@@ -53,7 +53,7 @@ def with_strings(base: Base, learned: LearnedTokens, strings: list[str], n_token
         merges = merges_for(strings, [*base.merges, *part.merges], known)
         more = len(part.tokens) + len(symbols) + len(merges) - n_tokens
         if more <= 0:
-            found = {**part.found, "must_have": len(merges)}
+            found = {**part.found, "required": len(merges)}
             return LearnedTokens([*part.symbols, *symbols], [*part.merges, *merges], found, part.n_types)
         room -= more
     raise MwSError(f"{len(strings)} strings must be entries, which takes more than {n_tokens} new tokens; add more")
@@ -114,7 +114,7 @@ def extend(
     *,
     replace: Iterable[str] | None = None,
     protected: Iterable[str] = (),
-    tokens: Iterable[str] = (),
+    required: Iterable[str] = (),
     show_progress: bool = False,
     **settings: Any,
 ) -> Extension:
@@ -131,7 +131,7 @@ def extend(
         replace: texts whose tokens must stay; ids of other tokens are given to new ones. None retires nothing.
         protected: texts that must be cut as before, such as the base's own language; merges that would fire in them are
             not learnt. Other texts may be cut otherwise.
-        tokens: strings that must be entries, among the `n_tokens`; where they are words by themselves they are one
+        required: strings that must be entries, among the `n_tokens`; where they are words by themselves they are one
             token. A space before a word belongs to its entry.
         show_progress: bars on stderr when it is a terminal.
         **settings: attributes of `new_tokens.ExtensionSettings`.
@@ -149,10 +149,10 @@ def extend(
     ([' w', 'al', 'k', 's'], 4)
     """
     check_range("n_tokens", n_tokens, Range(1, whole=True), optional=True)
-    check_order("tokens", tokens)
+    check_order("required", required)
     counts = as_word_counts(counts)
     base = open_base(tokenizer)
-    chosen, strings, guard = ExtensionSettings(**settings), check_strings(base, tokens), protect(base, protected)
+    chosen, strings, guard = ExtensionSettings(**settings), check_strings(base, required), protect(base, protected)
     learned = learn_tokens(base, counts, n_tokens, chosen, guard, show_progress)
     learned = with_strings(base, learned, strings, n_tokens) if strings else learned
     if len(learned.tokens) < n_tokens:

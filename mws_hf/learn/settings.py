@@ -123,7 +123,6 @@ class Settings(Described):
             "bytes; characters with the classic criterion",
             '``"bytes"`` writes token strings like ``ĠÑĩ``; ``"characters"`` has byte tokens for characters that were '
             "not seen, and needs no merges that build characters. See `symbols.DEFAULT_ALPHABET`.",
-            option="--byte-level/--characters",
             shown="bytes; characters with --criterion classic",
         ),
     ] = None
@@ -159,7 +158,7 @@ class Settings(Described):
             option=None,
         ),
     ] = ()
-    tokens: Annotated[
+    required: Annotated[
         Sequence[str],
         Setting(
             "Strings that must be entries, whatever the learner thinks; each a word to the split pattern, its leading "
@@ -188,7 +187,12 @@ class Settings(Described):
     ] = None
     max_token_length: Annotated[
         int | None,
-        Setting("Longest token in characters, a leading space included.", "no limit", takes=Range(1, whole=True)),
+        Setting(
+            "Longest token in characters, a leading space included.",
+            "no limit",
+            takes=Range(1, whole=True),
+            option=None,
+        ),
     ] = None
     types: Annotated[
         bool,
@@ -333,7 +337,6 @@ class Settings(Described):
             "(1|234|567).",
             "as the pattern has it, the named ones in threes",
             '``"threes"``, ``"single"`` or ``"right"``.',
-            metavar="threes|single|right",
             unrecorded="it is part of the pattern",
         ),
     ] = None
@@ -384,7 +387,7 @@ class Settings(Described):
         from mws_hf.corpus.groups import check_weights
 
         lists = {}
-        for name in ("tokens", "keep_apart"):
+        for name in ("required", "keep_apart"):
             given = getattr(self, name)
             check_order(name, given)
             if isinstance(given, str) or not all(isinstance(each, str) for each in given):

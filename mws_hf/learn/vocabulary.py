@@ -148,8 +148,8 @@ class LearningJob:
         words = CodePoints.of_counts(total)
         check_fits(words.starts, total.counts, SCALE, 0.0 if settings.is_classic else settings.hidden_boundary_price)
         kind = settings.alphabet_kind
-        _check_tokens(settings.tokens, total, settings.apart)
-        initial = set(settings.initial_alphabet).union(*settings.tokens)
+        _check_required(settings.required, total, settings.apart)
+        initial = set(settings.initial_alphabet).union(*settings.required)
         if kind == "characters" and not settings.is_classic:
             initial.add(BYTE_ORDER_MARK)
         alphabet = choose_alphabet(words, total.counts, initial, settings.limit_alphabet)
@@ -182,10 +182,10 @@ def _check_words(groups: GroupedCounts, least: int) -> None:
             raise MwSError(f"no training words{of} are left{often}; give text with at least one word")
 
 
-def _check_tokens(tokens: Sequence[str], counts: WordCounts, apart: Apart) -> None:
+def _check_required(required: Sequence[str], counts: WordCounts, apart: Apart) -> None:
     """Refuse strings that no merge could make: normalization changes them, or a cut runs through them."""
     normalize = normalizer(counts.normalization)
-    for token in tokens:
+    for token in required:
         if normalize(token) != token:
             raise MwSError(f"{token!r} cannot become an entry: normalization makes {normalize(token)!r} of it")
         pieces = split(token, counts.pattern)
@@ -320,16 +320,16 @@ def _warn_if_short(job: LearningJob, n_found: int) -> None:
 def _with_required(job: LearningJob, merges: list[tuple[str, str]]) -> tuple[list[tuple[str, str]], int]:
     """Add the merges of the strings that must be entries, in place of the last ones; returns how many these are."""
     room = min(len(merges), job.n_merges)
-    if not job.settings.tokens:
+    if not job.settings.required:
         return merges[:room], 0
     while room >= 0:
-        required = merges_for(job.settings.tokens, merges[:room], job.alphabet)
-        over = room + len(required) - job.n_merges
+        more = merges_for(job.settings.required, merges[:room], job.alphabet)
+        over = room + len(more) - job.n_merges
         if over <= 0:
-            return merges[:room] + required, len(required)
+            return merges[:room] + more, len(more)
         room -= over
     raise MwSError(
-        f"{len(job.settings.tokens)} strings must be entries, which takes more than the {job.n_merges} merges that "
+        f"{len(job.settings.required)} strings must be entries, which takes more than the {job.n_merges} merges that "
         "there is room for; ask for a larger vocabulary, or leave some out"
     )
 

@@ -90,7 +90,7 @@ def characters_of(given: Iterable[str]) -> list[str]:
     return sorted(found)
 
 
-Alphabet = Literal["characters", "bytes"]
+Alphabet = Literal["bytes", "characters"]
 DEFAULT_ALPHABET: Alphabet = "bytes"
 """What the symbols below the merges are, unless a training says so; the classic criterion keeps characters.
 

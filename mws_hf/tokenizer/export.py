@@ -51,7 +51,7 @@ class ClientFact(NamedTuple):
 
 
 _EXPORT = "or `mws export --format byte-level --pattern llama3`"
-_TWIN = f"train with --byte-level --pattern llama3, {_EXPORT}"
+_TWIN = f"train with --alphabet bytes --pattern llama3, {_EXPORT}"
 _READ_WHOLE = "tokenizers 0.x, transformers, vLLM, SGLang, kitoken, fastokens, llguidance, xgrammar, OpenVINO"
 _LLAMA_CPP = "llama.cpp (Ollama, LM Studio)"
 TOKENIZERS_ONE = "tokenizers 1.0"
@@ -90,7 +90,7 @@ _BY_PATTERN: dict[str, tuple[_Patterns, _Said, _Said]] = {
 
 _OF_CHARACTERS = [
     ClientFact(_LLAMA_CPP, "wrong", f"its converter says nothing; {_TWIN}"),
-    ClientFact("tiktoken", "wrong", "train with --byte-level"),
+    ClientFact("tiktoken", "wrong", "train with --alphabet bytes"),
     ClientFact("gigatoken", "refuses", _TWIN),
     ClientFact("tokie", "wrong", _TWIN),
     ClientFact("onnxruntime-extensions", "wrong", _TWIN),
@@ -169,7 +169,7 @@ def byte_tables(backend: Tokenizer) -> ByteTables:
     if alphabet_of(vocab) != "bytes" or not is_byte_level(backend):
         raise MwSError(
             "this format knows byte-level tokenizers only, and this one is of characters; train with "
-            "--byte-level (for llama.cpp `mws export DIR --format byte-level --pattern llama3` will do)"
+            "--alphabet bytes (for llama.cpp `mws export DIR --format byte-level --pattern llama3` will do)"
         )
     if backend.normalizer is not None:
         raise MwSError(f"its normalizer ({type(backend.normalizer).__name__}) would be lost; train without")
@@ -317,7 +317,7 @@ def _ranks(tables: ByteTables) -> dict[bytes, int]:
     if made != sorted(made):
         raise MwSError(
             "tiktoken takes ids for merge ranks, and here a later merge has a smaller id (as in an export from "
-            "characters, which keeps ids); train with --byte-level"
+            "characters, which keeps ids); train with --alphabet bytes"
         )
     return {bytes_of(token): number for number, token in enumerate(tables.tokens) if number not in tables.added}
 

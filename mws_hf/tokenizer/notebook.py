@@ -75,7 +75,7 @@ def export_notebook(tokenizer: Any, directory: str | os.PathLike[str]) -> tuple[
     if is_byte_level(backend):
         raise MwSError(
             "the notebook's two files hold characters, and this tokenizer is byte-level; "
-            "train it with alphabet='characters' (--characters)"
+            "train it with alphabet='characters' (--alphabet characters)"
         )
     merges = tables_of(backend)[1]
     vocab = backend.get_vocab(with_added_tokens=True)

@@ -100,7 +100,7 @@ def test_explain_shows_the_merges_and_the_evidence(trained: Path, corpus: Path):
 def test_a_byte_level_tokenizer_is_told_in_text(trained: Path, corpus: Path, tmp_path: Path):
     out, counts = tmp_path / "bytes", tmp_path / "counts.parquet"
     assert mws("count", corpus, "--pattern", "llama3", "--output", counts).returncode == 0
-    options = ("--vocab-size", 500, "--composition", 0, "--byte-level", "--output", out)
+    options = ("--vocab-size", 500, "--composition", 0, "--alphabet", "bytes", "--output", out)
     done = mws("train", counts, *options)
     assert done.returncode == 0, done.stderr
     settings = json.loads((out / "mws_training.json").read_text(encoding="utf-8"))["settings"]
@@ -184,7 +184,7 @@ def test_explain_gives_every_term_of_classic_merges(corpus: Path):
 
 
 def test_import_and_export_keep_every_id(corpus: Path, tmp_path: Path):
-    options = ("--characters", "--vocab-size", 500, "--composition", 0)
+    options = ("--alphabet", "characters", "--vocab-size", 500, "--composition", 0)
     assert mws("train", corpus, *options, "--output", (trained := tmp_path / "characters")).returncode == 0
     assert mws("export", trained, "--format", "notebook", "--output", tmp_path / "notebook").returncode == 0
     import_notebook(tmp_path / "notebook").save_pretrained(tmp_path / "back")

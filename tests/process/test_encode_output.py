@@ -28,6 +28,7 @@ SHARD = 500_000
 """Bytes of a shard where there are to be several."""
 BIG = MEGABYTE * 14
 """Over four blocks: with one worker, one is written while the others wait."""
+ONE_THREAD = {**os.environ, "MWS_NUM_THREADS": "1"}
 
 
 @pytest.fixture
@@ -276,7 +277,7 @@ def first_shard(home):
 
 def fed(home):
     """`mws encode` of standard input that has written a shard and waits for more text."""
-    running = start("encode", home / "tok", "-", "-o", home / "out", "--shard-size", SHARD, "--workers", 1)
+    running = start("encode", home / "tok", "-", "-o", home / "out", "--shard-size", SHARD, env=ONE_THREAD)
     running.stdin.write(BIG)
     running.stdin.flush()
     wait_for(first_shard(home), running)
@@ -310,7 +311,7 @@ def test_kill_9_in_the_middle_and_the_same_command_again(tmp_path):
 def test_kill_9_in_a_replacement_keeps_the_old_corpus(finished):
     before = tree(finished / "out")
     running = start(
-        "encode", finished / "tok", "-", "-o", finished / "out", "--shard-size", SHARD, "--force", "--workers", 1
+        "encode", finished / "tok", "-", "-o", finished / "out", "--shard-size", SHARD, "--force", env=ONE_THREAD
     )
     running.stdin.write(BIG)
     running.stdin.flush()

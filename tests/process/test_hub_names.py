@@ -79,7 +79,7 @@ def commands_that_open(name: str, folder: Path) -> list[list[str]]:
         ["explain", "перечитать", "--model", name],
         ["export", name, "--format", "byte-level", "-o", out],
         ["encode", name, text, "-o", out + ".ids", "--quiet"],
-        ["extend", name, text, "--add", "3", "--min-saving", "0", "-o", out + ".more", "--quiet"],
+        ["extend", name, text, "--add", "3", "-o", out + ".more", "--quiet"],
     ]
 
 

@@ -79,7 +79,7 @@ def test_no_command_overwrites_its_input(home, monkeypatch, line):
 FINISHED = [
     f"train text.txt -o new {' '.join(map(str, TRAIN))}",
     "trim tok --text text.txt --min-count 1 -o new",
-    "extend tok text.txt --add 2 --min-saving 0 -o new -q",
+    "extend tok text.txt --add 2 -o new -q",
     "transplant model tok -o new",
     "export tok --format byte-level --pattern llama3 -o new",
     "export tok --format notebook -o new",

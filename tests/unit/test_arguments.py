@@ -58,7 +58,7 @@ NAN = float("nan")
         ("special_tokens", frozenset(["</s>", "<s>"])),
         ("special_tokens", [AddedToken("<sep>", single_word=True)]),
         ("special_tokens", [AddedToken("<sep>", rstrip=True)]),
-        ("tokens", {"дом", "кот"}),
+        ("required", {"дом", "кот"}),
         ("special_tokens", [{"content": "</s>"}]),
         ("special_tokens", [None]),
         ("special_tokens", ["  "]),

@@ -40,9 +40,7 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_sizes_are_written_as_people_do(text: Path, tmp_path: Path):
     code, said, _ = mws("train", text, "--vocab-size", "0.35k", "-o", tmp_path / "t", "--quiet", "--json")
     assert code == 0 and json.loads(said)["vocab_size"] == 350
-    code, said, error = mws(
-        "extend", tmp_path / "t", text, "--add", "0.002k", "--min-saving", 0, "-o", tmp_path / "more", "--json", "-q"
-    )
+    code, said, error = mws("extend", tmp_path / "t", text, "--add", "0.002k", "-o", tmp_path / "more", "--json", "-q")
     assert code == 0 and len(json.loads((tmp_path / "more/tokenizer.json").read_text())["model"]["vocab"]) == 352, error
     for wrong in ("8q", "0", "1.5", "-3", "many", ""):
         for command in (
@@ -62,13 +60,12 @@ def test_sizes_are_written_as_people_do(text: Path, tmp_path: Path):
         (["--composition", 3], "--composition 3.0 must be a number from 0 to 1"),
         (["--criterion", "classic", "--granularity", 0.1], "--granularity 0.1 belongs to the contextual criterion"),
         (["--hidden-boundary-price", -3], "--hidden-boundary-price -3.0 must be"),
-        (["--max-token-length", 0], "--max-token-length 0 is too small"),
         (["--min-count", -1], "--min-count -1 is negative"),
         (["--min-count", 99999], "no training words are left that occur 99,999 times"),
-        (["--digits", "odd"], "--digits odd is unknown"),
-        (["--workers", 0], "must be 1 or more"),
-        (["--workers", "all"], "a whole number"),
-        (["--granularity", "fine"], "a number"),
+        (["--digits", "odd"], "--digits: invalid choice: 'odd' (choose from 'threes', 'single', 'right')"),
+        (["--alphabet", "letters"], "--alphabet: invalid choice: 'letters' (choose from 'bytes', 'characters')"),
+        (["--min-count", "all"], "--min-count: not a whole number: 'all'"),
+        (["--granularity", "fine"], "--granularity: not a number: 'fine'"),
         (["--composition", "half"], "--composition: 'half': give a share from 0 to 1, or 'fill'"),
     ],
 )
@@ -156,7 +153,7 @@ def test_a_finished_corpus_is_said_to_be_there(text: Path, tmp_path: Path):
 def test_examples_of_the_help_stand_on_one_line_and_name_what_there_is():
     shown = 0
     for name in COMMANDS:
-        examples = re.findall(r"(?m)^      (?:\w+ \S+ \| )?mws (\w+)(.*)$", mws(name, "--help")[1])
+        examples = re.findall(r"(?m)^    (?:\w+ \S+ \| )?mws (\w+)(.*)$", mws(name, "--help")[1])
         for called, arguments in examples:
             known = set(parser_of(called)._option_string_actions)
             assert set(re.findall(r"(?<= )--?[a-z][\w-]*", arguments)) <= known, (called, arguments)
@@ -168,7 +165,6 @@ def test_examples_of_the_help_stand_on_one_line_and_name_what_there_is():
     ("arguments", "says"),
     [
         (("encode", "DIR", "TEXT", "-o", "OUT", "--dropout", "2"), "--dropout 2.0 is no probability"),
-        (("transplant", "DIR", "DIR", "-o", "OUT", "--pad-to-multiple", "0"), "--pad-to-multiple"),
         (("extend", "DIR", "TEXT", "-o", "OUT", "--add", "3", "--composition", "1.5"), "--composition: 1.5 must be"),
     ],
 )

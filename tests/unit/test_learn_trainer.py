@@ -153,7 +153,7 @@ def test_evidence_of_other_settings_is_refused(settings: dict[str, Any]):
 
 FREE: dict[str, Any] = {
     "vocab_size": 300, "alphabet": {"contextual": "characters", "classic": "bytes"}, "special_tokens": ["<s>"],
-    "initial_alphabet": "ж", "tokens": ["чита"], "keep_apart": ["'"], "weights": {"ru": 2.0}, "stop_threshold": 0.5,
+    "initial_alphabet": "ж", "required": ["чита"], "keep_apart": ["'"], "weights": {"ru": 2.0}, "stop_threshold": 0.5,
     "labels": {"читала": "чит ал а"}, "pattern": "llama3", "digits": "right", "normalization": "nfc",
 }  # fmt: skip
 """A value of each setting that is neither a number of a range nor a flag."""

@@ -357,16 +357,16 @@ def test_a_tokenizer_of_another_family_is_still_taken(folder, tmp_path):
 
 def test_the_command(folder, tmp_path):
     directory, _ = make(folder, "command")
-    done = mws("transplant", directory, folder / "larger", "-o", tmp_path / "new", "--pad-to-multiple", 8, "--json")
+    done = mws("transplant", directory, folder / "larger", "-o", tmp_path / "new", "--json")
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told["copied"] + told["special"] == N_OLD
-    assert AutoModelForCausalLM.from_pretrained(tmp_path / "new").config.vocab_size == -(-(N_OLD + N_NEW) // 8) * 8
+    assert AutoModelForCausalLM.from_pretrained(tmp_path / "new").config.vocab_size == N_OLD + N_NEW
     for arguments, message in (
         ([directory, folder / "larger", "-o", directory], "written over"),
         ([folder / "base", folder / "larger", "-o", tmp_path / "x"], "no model.safetensors"),
         ([directory, folder / "nothing", "-o", tmp_path / "x"], "no such directory"),
-        ([directory, folder / "larger", "-o", tmp_path / "x", "--init", "magic"], "is none of mean, quiet"),
+        ([directory, folder / "larger", "-o", tmp_path / "x", "--init", "magic"], "choose from 'mean', 'quiet'"),
     ):
         done = mws("transplant", *arguments)
         assert done.returncode == 2 and message in done.stderr and "Traceback" not in done.stderr

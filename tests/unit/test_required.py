@@ -29,8 +29,8 @@ def corpus():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_strings_become_entries_and_words_of_one_token(kind):
-    larger = extend(BASES[kind](), corpus(), 60, tokens=WANTED)
-    assert len(larger.ids) == 60 and larger.learned.found["must_have"] > 10
+    larger = extend(BASES[kind](), corpus(), 60, required=WANTED)
+    assert len(larger.ids) == 60 and larger.learned.found["required"] > 10
     pipeline = type(larger.base).of(larger.tokenizer).pipeline()
     for text in WANTED:
         assert pipeline.encode(text).tokens == [larger.base.spell(text)]
@@ -70,9 +70,9 @@ def test_no_new_merge_joins_what_is_kept_apart(kind):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"tokens": ["two words"]}, "pattern cuts it"),
-        ({"tokens": [""]}, "cannot become an entry"),
-        ({"tokens": ["".join(map(chr, range(0x4E00, 0x4E5A)))]}, "more than 60 new tokens"),
+        ({"required": ["two words"]}, "pattern cuts it"),
+        ({"required": [""]}, "cannot become an entry"),
+        ({"required": ["".join(map(chr, range(0x4E00, 0x4E5A)))]}, "more than 60 new tokens"),
         ({"keep_apart": ["abc"]}, "cannot be kept apart"),
     ],
 )
@@ -93,14 +93,14 @@ def folder(tmp_path_factory):
 
 def test_extend_takes_both_files_and_names_the_line_of_a_bad_entry(folder):
     arguments = ["extend", folder / "base", folder / "ru.txt", "--add", 50, "-q", "--json"]
-    lists = ["--tokens", folder / "tokens.txt", "--keep-apart", folder / "apart.txt"]
+    lists = ["--required", folder / "tokens.txt", "--keep-apart", folder / "apart.txt"]
     done = mws(*arguments, *lists, "-o", folder / "out")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["new_tokens"] == 50
     made = Tokenizer.from_file(str(folder / "out" / "tokenizer.json"))
     assert len(made.encode(" Überraschung", add_special_tokens=False).ids) == 1
     (folder / "bad.txt").write_text("Hallo\n\ntwo words\n", encoding="utf-8")
-    for option, message in (("--tokens", "bad.txt:3"), ("--keep-apart", "bad.txt:1")):
+    for option, message in (("--required", "bad.txt:3"), ("--keep-apart", "bad.txt:1")):
         done = mws(*arguments, option, folder / "bad.txt", "-o", folder / "x")
         assert done.returncode == 2 and message in done.stderr and done.stderr.count("\n") == 1, done.stderr
         assert not (folder / "x").exists()
@@ -116,7 +116,7 @@ def trained(**options):
 
 @pytest.mark.parametrize("options", [{}, {"criterion": "classic"}, {"alphabet": "characters"}])
 def test_strings_are_entries_and_the_size_stays(options):
-    plain, asked = trained(**options), trained(tokens=TRAINED_WANTED, **options)
+    plain, asked = trained(**options), trained(required=TRAINED_WANTED, **options)
     for string in TRAINED_WANTED:
         assert len(asked.encode(string, add_special_tokens=False)) == 1
         assert len(plain.encode(string, add_special_tokens=False)) > 1 or string == " reading"
@@ -126,10 +126,10 @@ def test_strings_are_entries_and_the_size_stays(options):
 
 def test_a_vocabulary_that_is_full_makes_room(tmp_path):
     small = MwSTrainer(vocab_size=280, show_progress=False)
-    plain, asked = small.train(TEXT), MwSTrainer(vocab_size=280, tokens=["XQZ"], show_progress=False).train(TEXT)
+    plain, asked = small.train(TEXT), MwSTrainer(vocab_size=280, required=["XQZ"], show_progress=False).train(TEXT)
     assert len(plain) == len(asked) == 280 and asked.tokenize("XQZ") == ["XQZ"]
     asked.save_pretrained(tmp_path)
-    assert read_record(tmp_path, asked.backend_tokenizer)["settings"]["tokens"] == ["XQZ"]
+    assert read_record(tmp_path, asked.backend_tokenizer)["settings"]["required"] == ["XQZ"]
     assert open_tokenizer(tmp_path).kinds[-1] == ("required", 2)
 
 
@@ -145,13 +145,13 @@ def test_characters_and_pairs_are_kept_apart():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"tokens": ["two words"]}, r"the split pattern cuts it \(two\| words\)"),
-        ({"tokens": ["it'll"], "keep_apart": ["'"]}, "kept apart"),
-        ({"tokens": ["é"], "normalization": "nfd"}, "normalization makes"),
-        ({"tokens": "XQZ"}, "give a list"),
+        ({"required": ["two words"]}, r"the split pattern cuts it \(two\| words\)"),
+        ({"required": ["it'll"], "keep_apart": ["'"]}, "kept apart"),
+        ({"required": ["é"], "normalization": "nfd"}, "normalization makes"),
+        ({"required": "XQZ"}, "give a list"),
         ({"keep_apart": ["abc"]}, "cannot be kept apart"),
         (
-            {"tokens": ["ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"], "vocab_size": 290},
+            {"required": ["ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"], "vocab_size": 290},
             "ask for a larger vocabulary",
         ),
     ],
@@ -165,7 +165,7 @@ def test_the_command(tmp_path):
     (tmp_path / "text.txt").write_text("\n".join(TEXT))
     (tmp_path / "tokens").write_text(" reading\nXQZ\n")
     (tmp_path / "apart").write_text("'\nss\n")
-    lists = ("--tokens", tmp_path / "tokens", "--keep-apart", tmp_path / "apart")
+    lists = ("--required", tmp_path / "tokens", "--keep-apart", tmp_path / "apart")
     done = mws("train", tmp_path / "text.txt", "--vocab-size", 400, "-o", tmp_path / "t", *lists, "--json")
     assert done.returncode == 0, done.stderr
     vocabulary = json.loads((tmp_path / "t" / "tokenizer.json").read_text())["model"]["vocab"]

@@ -15,7 +15,7 @@ from mws_hf.errors import MissingTokenizerError, MwSError
 if TYPE_CHECKING:
     from tokenizers import Tokenizer as Backend
 
-Format = Literal["notebook", "gguf", "tiktoken", "byte-level"]
+Format = Literal["gguf", "tiktoken", "byte-level", "notebook"]
 
 
 def export(
@@ -26,7 +26,6 @@ def export(
         Format,
         Option(
             "--format",
-            metavar="gguf|tiktoken|byte-level|notebook",
             help="gguf: llama.cpp; byte-level: from characters, or with another --pattern; notebook: of the paper.",
         ),
     ],

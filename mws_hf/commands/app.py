@@ -210,7 +210,7 @@ def _declared(parameter: inspect.Parameter) -> tuple[list[str], dict[str, Any]]:
     found |= {"required": required, "default": default, "metavar": shown}
     if get_origin(kind) is tuple:
         return names, found | {"type": str, "nargs": 2, "metavar": tuple(option.metavar.split())}
-    return names, found | {"action": "append" if many else "store"}
+    return names, found | ({"action": "append", "default": None} if many else {})
 
 
 def _wrapped(text: str) -> str:

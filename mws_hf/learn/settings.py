@@ -188,10 +188,7 @@ class Settings(Described):
     max_token_length: Annotated[
         int | None,
         Setting(
-            "Longest token in characters, a leading space included.",
-            "no limit",
-            takes=Range(1, whole=True),
-            option=None,
+            "Longest token in characters, its space included.", "no limit", takes=Range(1, whole=True), option=None
         ),
     ] = None
     types: Annotated[

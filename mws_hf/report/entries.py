@@ -12,11 +12,13 @@ import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mws_hf.corpus.segmentations import Gold
 from mws_hf.evaluate.boundaries import boundaries
 from mws_hf.evaluate.running_text import WORD, TextScores
+from mws_hf.text.alphabets import readable
 from mws_hf.text.pattern import compiled, split
 from mws_hf.tokenizer.opened import Opened
 
@@ -145,11 +147,12 @@ def entries_of(opened: Opened, lines: Sequence[str], golds: Sequence[Gold], word
     edges, right = _edges(opened, golds)
     evidence = token_evidence(opened, words) if words else {}
     special = opened.backend.get_added_tokens_decoder()
+    spell = readable if opened.spec.byte_level else methodcaller("replace", "▁", " ")
     entries = []
     for token, number in opened.backend.get_vocab().items():
         rank, kind = opened.made_by.get(token, (None, ""))
         kind = "added" if number in special else kind
-        shown = token if number in special else opened.readable(token)
+        shown = spell(token) if number not in special else token
         judged = evidence.get(number, (None, None))
         entries.append(Entry(number, shown, uses[number], rank, kind, edges[number], right[number], *judged))
     return sorted(entries, key=lambda entry: (-entry.uses, entry.id))

@@ -192,8 +192,8 @@ def _lossless(look: _Look) -> Iterator[Finding]:
 
 
 def _baked(backend: Tokenizer) -> Iterator[Finding]:
-    for what, state in (("truncation", backend.truncation), ("padding", backend.padding)):
-        if state is not None:
+    for what in ("truncation", "padding"):
+        if getattr(backend, what) is not None:
             message = f"{TOKENIZER_FILE} holds a past call's {what}, which bare readers obey; {REPAIR} takes it out"
             yield Finding("error", f"baked-{what}", message)
 

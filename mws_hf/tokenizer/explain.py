@@ -162,7 +162,12 @@ def trace(backend: Tokenizer, text: str, tables: Tables | None = None) -> list[T
         steps = merge_trace(symbols, ranks)
         own = steps[-1].tokens if steps else tuple(symbols)
         tokens += own
-        found.append(_in_text(part, own, steps) if in_bytes else _in_characters(part, own, steps))
+        if in_bytes:
+            traced = Traced(part, own, tuple(steps), _pieces(bytes_of(part), map(len, own)))
+            found.append(_in_text(traced))
+        else:
+            sizes = [1 if token in _BYTES else len(token.encode()) for token in own]
+            found.append(Traced(part, own, tuple(steps), _pieces(part.encode(), sizes)))
     if tokens != backend.encode(text, add_special_tokens=False).tokens:
         raise MwSError(f"{text!r}: holds an added token, or the model does more than merge; it cannot be replayed")
     return found
@@ -182,20 +187,14 @@ def merge_trace(symbols: Iterable[str], ranks: Mapping[tuple[str, str], tuple[in
     return steps
 
 
-def _in_characters(text: str, tokens: tuple[str, ...], steps: Iterable[Step]) -> Traced:
-    sizes = [1 if token in _BYTES else len(token.encode()) for token in tokens]
-    return Traced(text, tokens, tuple(steps), _pieces(text.encode(), sizes))
-
-
-def _in_text(text: str, tokens: tuple[str, ...], steps: Iterable[Step]) -> Traced:
+def _in_text(part: Traced) -> Traced:
     """Rewrite a trace in the byte alphabet, without the merges whose right part starts within a character."""
     shown = tuple(
         Step(step.rank, readable(step.left), readable(step.right), tuple(map(readable, step.tokens)))
-        for step in steps
+        for step in part.steps
         if bytes_of(step.right)[0] & 0xC0 != 0x80
     )
-    pieces = _pieces(bytes_of(text), map(len, tokens))
-    return Traced(readable(text), tuple(map(readable, tokens)), shown, pieces)
+    return Traced(readable(part.text), tuple(map(readable, part.tokens)), shown, part.pieces)
 
 
 def _pieces(text: bytes, sizes: Iterable[int]) -> tuple[str, ...]:

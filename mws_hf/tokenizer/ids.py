@@ -81,19 +81,14 @@ def model_ids(settings: Mapping[str, Any]) -> list[Named]:
     >>> [(each.path, each.number) for each in model_ids({"eos_token_id": [3, 5], "bad_words_ids": [[7, 8]]})]
     [('eos_token_id', 3), ('eos_token_id', 5), ('bad_words_ids', 7), ('bad_words_ids', 8)]
     """
-    return [
-        each
-        for prefix, part in parts_of_model(settings)
-        for name in filter(is_id_field, part)
-        for each in _named(f"{prefix}{name}", name, part[name])
-    ]
-
-
-def _named(path: str, name: str, value: Any) -> list[Named]:
-    """List the ids of one field."""
-    if name in _NAMED and isinstance(value, Mapping):
-        return [Named(path, number, True, token) for token, number in value.items() if _is_id(number)]
-    return [Named(path, number, name.endswith(_ENDINGS)) for number in _ids_in(name, value)]
+    found = []
+    for prefix, part in parts_of_model(settings):
+        for name, value in part.items():
+            if name in _NAMED and isinstance(value, Mapping):
+                found += [Named(prefix + name, each, True, token) for token, each in value.items() if _is_id(each)]
+            elif is_id_field(name):
+                found += [Named(prefix + name, each, name.endswith(_ENDINGS)) for each in _ids_in(name, value)]
+    return found
 
 
 def _ids_in(name: str, value: Any) -> list[int]:
@@ -140,17 +135,10 @@ def _changed(name: str, value: Any, successor: Successor) -> Any:
     if name in _NAMED and isinstance(value, Mapping):
         followed = {token: successor(number) if _is_id(number) else number for token, number in value.items()}
         return {token: number for token, number in followed.items() if number is not None}
-    if name in _PAIRS and isinstance(value, list):
-        pairs = [_pair(pair, successor) for pair in value]
-        return [pair for pair in pairs if pair is not _GONE]
+    if name in _PAIRS and isinstance(value, list) and all(isinstance(pair, list | tuple) for pair in value):
+        followed_pairs = [(pair[:1], _nested(pair[1:], successor, whole=True)) for pair in value]
+        return [[*position, *number] for position, number in followed_pairs if number is not _GONE]
     return _nested(value, successor, whole=name in _SEQUENCES)
-
-
-def _pair(pair: Any, successor: Successor) -> Any:
-    if not (isinstance(pair, list | tuple) and len(pair) == 2 and _is_id(pair[1])):
-        return pair
-    new = successor(pair[1])
-    return _GONE if new is None else [pair[0], new]
 
 
 def _nested(value: Any, successor: Successor, *, whole: bool) -> Any:
@@ -181,19 +169,16 @@ def unknown_ids(settings: Mapping[str, Any], size: int) -> list[str]:
         f"{prefix}{name}"
         for prefix, part in parts_of_model(settings)
         for name, value in part.items()
-        if not is_id_field(name) and _sounds_like_ids(name, value) and _could_be_ids(value, size)
+        if not is_id_field(name) and _may_be_ids(name, value, size)
     ]
 
 
-def _sounds_like_ids(name: str, value: Any) -> bool:
+def _may_be_ids(name: str, value: Any, size: int) -> bool:
     if name.startswith(_COUNTS) or name.endswith(_NO_IDS) or (name.endswith("tokens") and not isinstance(value, list)):
         return False
-    return "token" in name or name.endswith(("_id", "_ids", "_idx", "_index"))
-
-
-def _could_be_ids(value: Any, size: int) -> bool:
     values = value if isinstance(value, list) and value else [value]
-    return all(_is_id(each) and each < size for each in values)
+    sounds = "token" in name or name.endswith(("_id", "_ids", "_idx", "_index"))
+    return sounds and all(_is_id(each) and each < size for each in values)
 
 
 def renumbered_tokenizer(spec: Mapping[str, Any], ids: Mapping[int, int | None]) -> dict[str, Any]:

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 from tokenizers import Tokenizer
 
 from mws_hf.errors import MwSError, SettingError, brief
-from mws_hf.text.symbols import BYTE_OF, byte_of, bytes_of
 from mws_hf.tokenizer.file import load_settings, open_file, read_spec, refuse_empty, roles_in
 from mws_hf.tokenizer.layout import CONFIG_FILE, EVIDENCE_FILE, MODEL_FILE, TOKENIZER_FILE, Of, is_of
 from mws_hf.tokenizer.spec import EMPTY_TEMPLATE, Spec, set_part, without_limits
@@ -257,18 +256,6 @@ class Opened:
         kinds = enumerate(kinds_by_rank(self.kinds, len(self.spec.merges)))
         made = [(left + right, made) for (left, right), made in zip(self.spec.merges, kinds, strict=True)]
         return dict(reversed(made))
-
-    def readable(self, token: str) -> str:
-        """Spell a string of the vocabulary in text; bytes that are no text are written in hexadecimal."""
-        if (byte := byte_of(token)) is not None:
-            return f"{byte:02X}"
-        if not self.spec.byte_level or not all(character in BYTE_OF for character in token):
-            return token.replace("▁", " ")
-        data = bytes_of(token)
-        try:
-            return data.decode()
-        except UnicodeDecodeError:
-            return data.hex(" ").upper().replace(" ", "\u202f")  # spaces that do not break
 
 
 def open_tokenizer(source: Any, *, by_class: bool = False, name: str | None = None) -> Opened:

@@ -22,10 +22,11 @@ from mws_hf.tokenizer.backend import (
     base_vocab,
     build_backend,
     check_merges,
+    check_texts,
     check_vocab,
     tables_of,
 )
-from mws_hf.tokenizer.file import refuse_empty, surrogate_error
+from mws_hf.tokenizer.file import refuse_empty
 from mws_hf.tokenizer.merging import (
     Dropout,
     Dropped,
@@ -157,9 +158,7 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         Raises:
             MwSError: `text` holds a lone surrogate.
         """
-        problem = surrogate_error(text)
-        if problem is not None:
-            raise problem
+        check_texts(text)
         tokens: list[str] = super().tokenize(text, **kwargs)
         return tokens
 

@@ -19,11 +19,12 @@ from mws_hf.text.symbols import BYTE_TOKENS, Alphabet
 from mws_hf.tokenizer.backend import (
     base_vocab,
     build_backend,
+    check_texts,
     is_byte_level,
     pattern_of,
     tokenizer_tables,
 )
-from mws_hf.tokenizer.file import refuse_empty, surrogate_error
+from mws_hf.tokenizer.file import refuse_empty
 from mws_hf.tokenizer.spec import PARTS, Spec, bpe_model, set_part, settle_leading_space, share_parts, without_limits
 
 _SPACE_FIRST = pre_tokenizers.Metaspace(replacement=" ", prepend_scheme="always", split=False)
@@ -174,8 +175,9 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
                     then = [] if backend.pre_tokenizer is None else [backend.pre_tokenizer]
                     backend.pre_tokenizer = pre_tokenizers.Sequence([_SPACE_FIRST, *then])
                 return getattr(super(MwSTokenizerFast, self._with(_tokenizer=backend)), method)(*args, **kwargs)
-        except TypeError as error:
-            raise (surrogate_error((*args, *kwargs.values())) or error) from None
+        except TypeError:
+            check_texts((*args, *kwargs.values()))
+            raise
 
     def train_new_from_iterator(
         self,

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mws_hf.corpus.segmentations import Gold
 from mws_hf.evaluate.boundaries import boundaries
 from mws_hf.evaluate.running_text import WORD, TextScores
-from mws_hf.text.alphabets import readable
 from mws_hf.text.pattern import compiled, split
+from mws_hf.text.symbols import readable
 from mws_hf.tokenizer.opened import Opened
 
 if TYPE_CHECKING:

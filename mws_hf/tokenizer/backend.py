@@ -16,6 +16,7 @@ from mws_hf.text.symbols import (
     byte_level_merges,
     check_added_tokens,
     check_special_tokens,
+    check_unicode,
 )
 from mws_hf.tokenizer.spec import (
     EMPTY_TEMPLATE,
@@ -124,6 +125,15 @@ def find_surrogate(text: str) -> int | None:
     except UnicodeEncodeError as error:
         return error.start
     return None
+
+
+def check_texts(inputs: Any) -> None:
+    """Refuse a lone surrogate in a text, or in nested lists of texts."""
+    if isinstance(inputs, str):
+        check_unicode(inputs, f"text {inputs[:40]!r}")
+    elif isinstance(inputs, list | tuple):
+        for each in inputs:
+            check_texts(each)
 
 
 HIGHEST_ID = (1 << 22) - 1

@@ -32,7 +32,7 @@ from mws_hf.tokenizer.file import (
     uses_stock_module,
 )
 from mws_hf.tokenizer.foreign import holds_other_entries
-from mws_hf.tokenizer.ids import REPAIR, Finding, model_rows, named_ids
+from mws_hf.tokenizer.ids import PER_LAYER, REPAIR, Finding, model_rows, named_ids
 from mws_hf.tokenizer.layout import (
     ADDED_FILE,
     CONFIG_FILE,
@@ -44,7 +44,7 @@ from mws_hf.tokenizer.layout import (
     Of,
     files,
 )
-from mws_hf.tokenizer.model_tables import per_layer_rows, stored_tensors, vocabulary_tables
+from mws_hf.tokenizer.model_tables import stored_tensors, vocabulary_tables
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
 from mws_hf.tokenizer.spec import Spec, has_leading_space, parts_of, split_of, without_limits
 from mws_hf.tokenizer.training_record import rare_entries_said, read_record
@@ -113,7 +113,7 @@ class _Look:
     @cached_property
     def ids(self) -> int:
         """The number after the highest id."""
-        return 1 + max(self.backend.get_vocab(with_added_tokens=True).values(), default=-1)
+        return self.spec.highest_id + 1
 
     @cached_property
     def spaced(self) -> bool:
@@ -309,7 +309,7 @@ def _other_by_class(look: _Look) -> str | None:
 def _beside_weights(look: _Look) -> Iterator[Finding]:
     """Compare rows of tensors by vocabulary with ids and config.json; rows after the last id are padding, no fault."""
     tables = vocabulary_tables(stored_tensors(look.directory), look.model)
-    stated, per_layer = model_rows(look.model), per_layer_rows(look.model)
+    stated, per_layer = model_rows(look.model), model_rows(look.model, PER_LAYER)
     for name, _, number, fault in tables:
         few = f"{name} has {number:,} rows, "
         if fault:

@@ -20,7 +20,7 @@ from mws_hf.atomic import staged
 from mws_hf.errors import MissingTokenizerError, MwSError, first_line, library_failure, refuse_pointer
 from mws_hf.text.pattern import check_backtracking
 from mws_hf.text.symbols import BYTE_TOKENS
-from mws_hf.tokenizer.backend import HIGHEST_ID, check_ids, find_surrogate
+from mws_hf.tokenizer.backend import HIGHEST_ID, check_ids
 from mws_hf.tokenizer.layout import (
     ADDED_FILE,
     CONFIG_FILE,
@@ -335,19 +335,3 @@ def chat_templates(folder: Path, settings: Mapping[str, Any]) -> dict[str, str]:
         listed = {each.get("name"): each.get("template") for each in listed if isinstance(each, Mapping)}
     found = listed if isinstance(listed, Mapping) else {"default": listed}
     return {name: text for name, text in found.items() if isinstance(name, str) and isinstance(text, str)}
-
-
-def surrogate_error(inputs: Any) -> MwSError | None:
-    """Return the error for the first lone surrogate in a text or nested lists of texts; None when there is none."""
-    if isinstance(inputs, str):
-        place = find_surrogate(inputs)
-        if place is None:
-            return None
-        around = inputs[max(0, place - 20) : place + 20]
-        return MwSError(
-            f"text {around!r}: lone surrogate U+{ord(inputs[place]):04X} at position {place}; not Unicode text, "
-            "mend it where it is read (errors='replace') or with text.encode('utf-8', 'replace').decode()"
-        )
-    if isinstance(inputs, list | tuple):
-        return next((error for error in map(surrogate_error, inputs) if error is not None), None)
-    return None

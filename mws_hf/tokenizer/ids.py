@@ -32,8 +32,9 @@ _NAMED = frozenset(("lang_to_id", "task_to_id"))
 _COUNTS = ("num_", "max_", "min_", "n_")
 _NO_IDS = ("_size", "_len", "_length", "_count", "_dim", "_per_second", "_per_image")
 _GONE = object()
-SIZES = ("vocab_size", "vocab_size_per_layer_input")
-"""Numbers of rows of a model's tables by vocabulary."""
+PER_LAYER = "vocab_size_per_layer_input"
+SIZES = ("vocab_size", PER_LAYER)
+"""Numbers of rows of a model's tables by vocabulary; tables of single layers may have fewer, as Gemma's."""
 
 
 class Named(NamedTuple):
@@ -70,9 +71,10 @@ def _size(settings: Any) -> int | None:
     return size if isinstance(size, int) else None
 
 
-def model_rows(settings: Mapping[str, Any]) -> int | None:
-    """Return the number of embedding rows that a config.json tells, maybe in the part of a text model."""
-    return next((size for _, part in parts_of_model(settings) if (size := _size(part)) is not None), None)
+def model_rows(settings: Mapping[str, Any], name: str = "vocab_size") -> int | None:
+    """Return the number of embedding rows that a config.json tells under a name, maybe in the part of a text model."""
+    sizes = (part.get(name) for _, part in parts_of_model(settings))
+    return next((size for size in sizes if isinstance(size, int)), None)
 
 
 def model_ids(settings: Mapping[str, Any]) -> list[Named]:
@@ -275,7 +277,7 @@ def named_ids(directory: Path, backend: Tokenizer, spec: Spec, settings: Mapping
             message = f"{CONFIG_FILE}: {name} {content!r} is no token of {TOKENIZER_FILE}: it would get a new id"
             yield Finding("error", "token-unknown", message)
     for file in patterns(Of.MODEL):
-        yield from _model_ids(file, load_settings(directory / file), backend)
+        yield from _model_ids(file, load_settings(directory / file), backend, spec.highest_id + 1)
     yield from _in_template(directory, settings, backend)
 
 
@@ -283,10 +285,9 @@ def _stale(file: str, field: str, number: Any, what: str, advice: str) -> Findin
     return Finding("error", "stale-id", f"{file}: {field} names id {number} {what}; {advice}")
 
 
-def _model_ids(file: str, model: dict[str, Any], backend: Tokenizer) -> Iterator[Finding]:
-    """Compare the ids in a config of the model beside the tokenizer."""
+def _model_ids(file: str, model: dict[str, Any], backend: Tokenizer, size: int) -> Iterator[Finding]:
+    """Compare the ids in a config of the model beside the tokenizer, whose ids are below `size`."""
     added = backend.get_added_tokens_decoder()
-    size = 1 + max(backend.get_vocab(with_added_tokens=True).values(), default=-1)
     rows = max(size, model_rows(model) or 0)
     for named in model_ids(model):
         token = backend.id_to_token(named.number)

@@ -17,7 +17,7 @@ import regex
 
 from mws_hf.errors import MwSError
 from mws_hf.tokenizer.file import load_json
-from mws_hf.tokenizer.ids import SIZES, is_id_field, parts_of_model
+from mws_hf.tokenizer.ids import PER_LAYER, SIZES, is_id_field, model_rows, parts_of_model
 from mws_hf.tokenizer.layout import INDEX, SINGLE
 
 _KNOWN = frozenset(
@@ -144,10 +144,7 @@ def _numbers(settings: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
 
 
 def usable_tables(tables: list[Table], settings: Mapping[str, Any], where: object) -> int:
-    """Return the number of rows of a model's tables; MwSError naming each that cannot follow another tokenizer.
-
-    Tables of single layers may have fewer rows, as ``vocab_size_per_layer_input`` of Gemma says.
-    """
+    """Return the number of rows of a model's tables; MwSError naming each that cannot follow another tokenizer."""
     if not tables:
         raise MwSError(f"{where}: its weights hold no embeddings: no tensor has a row for each entry of the vocabulary")
     if wrong := [f"{table.name} {table.fault}" for table in tables if table.fault]:
@@ -157,18 +154,12 @@ def usable_tables(tables: list[Table], settings: Mapping[str, Any], where: objec
             f"{where}: config.json has {offsets[0]}: ids from there on are read by tables of images or sounds, and "
             "other tokens would move them; save the text model alone (its AutoModelForCausalLM) and give that"
         )
-    short = per_layer_rows(settings)
+    short = model_rows(settings, PER_LAYER)
     rows = sorted({table.rows for table in tables if table.rows != short}) or [tables[0].rows]
     if len(rows) > 1:
         told = ", ".join(f"{table.name} {table.rows:,}" for table in tables)
         raise MwSError(f"{where}: tensors by vocabulary differ in their rows ({told}); resize them alike first")
     return rows[0]
-
-
-def per_layer_rows(settings: Mapping[str, Any]) -> int | None:
-    """Return the rows of tables of single layers that a config names apart, such as Gemma's."""
-    parts = (part.get("vocab_size_per_layer_input") for _, part in parts_of_model(settings))
-    return next((size for size in parts if isinstance(size, int)), None)
 
 
 def shard_of_tensors(directory: Path) -> dict[str, str]:

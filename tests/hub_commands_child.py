@@ -1,4 +1,4 @@
-"""What `test_hub_names.py` runs with HF_ENDPOINT set before huggingface_hub is imported: a command a line of stdin."""
+"""What `test_hub.py` runs with HF_ENDPOINT set before huggingface_hub is imported: a command a line of stdin."""
 
 import json
 import sys

@@ -1,24 +1,44 @@
-"""The documents as they are read on GitHub and as a site: links lead somewhere, tables and pictures are there.
+"""The documents: links lead somewhere, tables and pictures are there, and what their code shows is what happens.
 
-What their code does is test_docs.py's business.
+Blocks marked `python` and `bash` are run; `py` (it needs a cluster) and `text` are not.
 """
 
 from __future__ import annotations
 
+import ast
+import gzip
 import html.parser
+import importlib.util
+import json
 import os
 import re
+import shlex
 import subprocess
 import sys
+import textwrap
 import tomllib
 import unicodedata
 from pathlib import Path
 
 import pytest
+from checks.figures import figures
+from checks.tables import TABLES
+from docs_tables import FIGURE, PLACE, filled
+from lab.cells import rows_of
+from lab.experiments.words import LANGUAGES, mws_cuts, our_cuts, table
 
+from mws_hf.commands.app import COMMANDS, parser_of
+from mws_hf.corpus.counts import WordCounts
+from mws_hf.corpus.word_list import lexicon_counts
+from mws_hf.learn.settings import Settings
+from mws_hf.learn.vocabulary import learn
+from tests.examples import FULL, thorough
 from tests.paths import ROOT
+from tests.small_corpus import morphs, running_text
 
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
+FILLED = [ROOT / "README.md", ROOT / "scripts/results/README.md", *PAGES]
+CARDS = ROOT / "model_cards"
 DOCUMENTS = [
     *(ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "scripts/results/README.md", ROOT / "scripts/space/README.md"),
     *PAGES,
@@ -92,11 +112,7 @@ def sentences(text: str) -> list[str]:
     return [each for block in blocks for each in re.split(r"(?<=[.!?:;])[*)\"]*\s+", " ".join(block.split()))]
 
 
-_plain = pytest.mark.parametrize(
-    "document",
-    [ROOT / "README.md", ROOT / "scripts/results/README.md", *PAGES],
-    ids=lambda path: path.relative_to(ROOT).as_posix(),
-)
+_plain = pytest.mark.parametrize("document", FILLED, ids=lambda path: path.relative_to(ROOT).as_posix())
 
 
 @_plain
@@ -111,22 +127,16 @@ def test_figures_have_their_zero(document):
     assert not re.findall(r"[^\n]*(?<![\w./*…)])\.\d[^\n]*", text)
 
 
-def test_the_tables_in_the_pages_are_those_of_scripts_results(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
-    from docs_tables import PLACE, filled
-
+def test_the_tables_in_the_pages_are_those_of_scripts_results():
     holding = [page for page in PAGES if PLACE.search(page.read_text(encoding="utf-8"))]
     assert len(holding) >= 6
-    for page in [ROOT / "README.md", ROOT / "scripts/results/README.md", *PAGES]:
+    for page in FILLED:
         text = page.read_text(encoding="utf-8")
         assert filled(text, page.parent) == text, f"{page.name}: run `python scripts/docs_tables.py`"
         assert text.count("<!-- from ") == len(PLACE.findall(text))
 
 
-def test_a_table_goes_below_its_heading_with_links_that_lead_on_from_the_page(monkeypatch, tmp_path):
-    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
-    from docs_tables import filled
-
+def test_a_table_goes_below_its_heading_with_links_that_lead_on_from_the_page(tmp_path):
     (tmp_path / "results").mkdir()
     table = "# Title\n\n## Part\n\n[other](other.md), [far](https://x.y), ![f](f.png)\n"
     (tmp_path / "results" / "a.md").write_text(table, encoding="utf-8")
@@ -223,3 +233,227 @@ def test_the_site_has_one_title_a_page_its_pictures_and_no_other_server(tmp_path
     assert pictures >= 5
     commands = (site / "reference" / "command-line" / "index.html").read_text(encoding="utf-8")
     assert "mws train" in commands and "--vocab-size" in commands
+
+
+SHOWN_CODE = [page for page in PAGES if re.search(r"^```(python|bash)$", page.read_text(encoding="utf-8"), re.M)]
+BLOCK = re.compile(r"^```(python|bash)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+SMALL = {
+    "32_000": "400",
+    "32000": "400",
+    "64000": "600",
+    "max_steps=20": "max_steps=2",
+}
+
+
+def write_sources(folder):
+    """The files that the pages speak of."""
+    text = "\n".join(running_text() * 3)
+    held_out = [" ".join(reversed(line.split())) for line in running_text()]
+    (folder / "corpus.txt").write_text(text, encoding="utf-8")
+    (folder / "heldout.txt").write_text("\n".join(held_out), encoding="utf-8")
+    (folder / "corpus").mkdir()
+    with gzip.open(folder / "corpus" / "part.txt.gz", "wt", encoding="utf-8") as stream:
+        stream.write(text)
+    rows = [json.dumps({"text": line}, ensure_ascii=False) for line in text.splitlines()]
+    (folder / "records.jsonl").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    gold = ["".join(parts) + "\t" + " ".join(parts) for parts in morphs() if "'" not in "".join(parts)]
+    (folder / "gold.tsv").write_text("\n".join(gold) + "\n", encoding="utf-8")
+    (folder / "labels.tsv").write_text("\n".join(gold[::3]) + "\n", encoding="utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="the blocks are bash")
+@pytest.mark.skipif(not FULL, reason="before a release; `project.py try-wheel` runs the quick start on every push")
+@pytest.mark.parametrize("page", SHOWN_CODE, ids=lambda page: page.name)
+def test_the_code_of_a_page_runs_from_top_to_bottom(page, tmp_path):
+    for module in ("torch", "datasets"):
+        pytest.importorskip(module)
+    write_sources(tmp_path)
+    if page.name == "pretrained.md" and not (ROOT / "model_cards").is_dir():
+        pytest.skip("the source distribution has no tokenizers")
+    python: list[str] = []
+    for language, code in BLOCK.findall(page.read_text(encoding="utf-8")):
+        for large, small in SMALL.items():
+            code = code.replace(large, small)
+        if language == "python":
+            python.append(code)
+            continue
+        run_block(tmp_path, [sys.executable, "-c", "\n".join(python)])  # what the commands read may be what it saved
+        run_block(tmp_path, ["bash", "-euo", "pipefail", "-c", code])
+    run_block(tmp_path, [sys.executable, "-c", "\n".join(python)])
+
+
+def run_block(folder, command):
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, f"{command[-1]}\n{done.stderr}"
+
+
+UNRUN = [
+    line
+    for page in PAGES
+    for block in re.findall(r"^```text\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    for line in block.splitlines()
+    if line.startswith("mws ")
+]
+
+
+@pytest.mark.parametrize("line", UNRUN)
+def test_commands_that_need_a_network_or_minutes_are_commands(line):
+    """They are not run_block, but their options exist and have such values."""
+    _, name, *arguments = shlex.split(line, comments=True)
+    parser_of(name).parse_intermixed_args(arguments)
+
+
+def test_such_commands_are_found():
+    assert {"extend", "trim", "transplant"} <= {line.split()[1] for line in UNRUN}
+
+
+IMPORTS = sorted(
+    {
+        (page.relative_to(ROOT).as_posix(), node.module, alias.name)
+        for page in [ROOT / "README.md", *PAGES]
+        for code in re.findall(r"^ *```(?:py|python)\n(.*?)^ *```", page.read_text(encoding="utf-8"), re.DOTALL | re.M)
+        for node in ast.walk(ast.parse(textwrap.dedent(code)))
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "mws_hf"
+        for alias in node.names
+    }
+)
+
+
+@pytest.mark.parametrize(("page", "module", "name"), IMPORTS)
+def test_every_block_imports_names_that_are_there(page, module, name):
+    found = importlib.import_module(module)
+    if name == "BlockDataset":
+        pytest.importorskip("torch")
+    assert hasattr(found, name) or importlib.util.find_spec(f"{module}.{name}"), f"{page}: {module}.{name}"
+
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+COMMAND_LINE = (ROOT / "docs" / "reference" / "command-line.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```python\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+SHOWN = re.findall(r"^print\(.*\)  # (.*)$", "\n".join(BLOCKS), re.MULTILINE)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not CARDS.is_dir(), reason="the source distribution has no tokenizers")
+def test_its_python_prints_what_it_shows(tmp_path):
+    assert len(BLOCKS) >= 3 and len(SHOWN) >= 3
+    environment = {**os.environ, "PYTHONUTF8": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(BLOCKS)],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    printed = done.stdout.splitlines()
+    if sys.version_info[:2] != (3, 11):  # the text that it trains on comes with Python, and that of 3.11 is shown
+        assert len(printed) == len(SHOWN) and printed[0] == SHOWN[0] and printed[-1] == SHOWN[-1]
+    else:
+        assert printed == SHOWN
+
+
+@pytest.mark.skipif(not CARDS.is_dir(), reason="the source distribution has no tokenizers")
+def test_its_words_are_cut_by_the_tokenizers_that_one_downloads():
+    rows = rows_of("words")
+    assert [row["ours"] for row in rows] == [cut for language in LANGUAGES for cut in our_cuts(language).values()]
+    assert next(table(rows)) in README, "run `python scripts/lab run words --again` and `scripts/docs_tables.py`"
+
+
+def test_the_commands_it_names_exist_and_the_reference_names_all():
+    assert set(re.findall(r"`mws ([a-z]+)", README)) <= set(COMMANDS)
+    assert set(re.findall(r"`mws ([a-z]+)", COMMAND_LINE)) == set(COMMANDS)
+
+
+def test_it_names_exactly_two_commands_of_set_up():
+    assert re.findall(r"^python3 (\S+ \w+)", README, re.MULTILINE) == [
+        "scripts/project.py demo",
+        "scripts/project.py test",
+    ]
+
+
+def test_it_is_short_and_begins_with_a_picture():
+    assert len(README.split()) <= 750
+    assert len(README[: README.index("\n```python")].split()) <= 120
+    assert re.search(r"^!\[", "\n".join(README.splitlines()[:8]), re.MULTILINE)
+
+
+@pytest.mark.slow
+@thorough
+def test_the_segmentations_of_the_lexicon_are_those_of_the_demo():
+    page = (ROOT / "docs" / "train.md").read_text(encoding="utf-8")
+    shown = dict(re.findall(r"^\| (\w+) \| [\w·]+ \| [\w·]+ \| ([\w·]+) \| [\w·]+ \|$", page, re.MULTILINE))
+    cuts = mws_cuts(lexicon_counts("ru"))
+    assert len(shown) == 3 and all(cuts[word] == cut for word, cut in shown.items())
+
+
+def test_every_figure_quoted_and_every_table_asked_for_is_known():
+    texts = [page.read_text(encoding="utf-8") for page in FILLED]
+    quoted = {found[2] for text in texts for found in FIGURE.finditer(text)}
+    asked = {name for text in texts for name in re.findall(r"<!-- from figures:(\w+) -->", text)}
+    assert len(quoted) >= 60 and quoted <= set(figures())
+    assert asked == set(TABLES)
+    assert not re.search(r"^ *<!--=", "\n".join(texts), re.MULTILINE), "a line that begins so is HTML, not text"
+
+
+def test_a_figure_changed_in_a_page_is_found_and_mended():
+    for page in FILLED:
+        text = page.read_text(encoding="utf-8")
+        spoilt = FIGURE.sub(lambda found: f"{found[1]}0.123456{found[3]}", text)
+        assert filled(spoilt, page.parent) == text
+
+
+ENGLISH = (
+    "walk talk jump open paint play look work clean count start turn land plant test wait call help".split(),
+    ["", "s", "ed", "ing", "er", "ers"],
+)
+FINNISH = (
+    "talo auto katu kala sana kirja koira valo loma luku".split(),
+    ["", "ssa", "sta", "lla", "ksi", "ni", "ssani", "n"],
+)
+
+
+@pytest.fixture(scope="module")
+def defined():
+    """What the block of the page defines."""
+    text = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    assert len(block.splitlines()) <= 120
+    names: dict = {}
+    exec(block, names)  # noqa: S102
+    return names
+
+
+@pytest.fixture(params=[ENGLISH, FINNISH], ids=["English", "Finnish"])
+def words(request):
+    stems, endings = request.param
+    return [" " + stem + ending for stem in stems for ending in endings]
+
+
+def counted(words):
+    return WordCounts.from_mapping(dict.fromkeys(words, 1), pattern="o200k")
+
+
+def test_the_classic_learner_of_the_page_finds_the_package_s_merges(defined, words):
+    learnt = learn(counted(words), Settings(criterion="classic", n_merges=60, special_tokens=[]))
+    assert len(learnt.merges) >= 40
+    assert defined["classic"](words, 60) == learnt.merges
+
+
+def test_the_morph_learner_of_the_page_finds_the_package_s_merges(defined, words):
+    learnt = learn(counted(words), Settings(n_merges=160, special_tokens=[], composition=0.0))
+    assert len(learnt.merges) > 40
+    chances = {word: learnt.evidence.word(word) for word in words}
+    assert defined["morphs"](chances, 160) == learnt.merges

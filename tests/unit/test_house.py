@@ -10,6 +10,8 @@ from collections import Counter
 from functools import cache
 from graphlib import TopologicalSorter
 
+from checks.mutants import mutated, read_mutants
+
 from tests.paths import ROOT
 
 PACKAGE = ROOT / "mws_hf"
@@ -228,11 +230,8 @@ def test_no_file_of_the_repository_holds_a_path_of_a_machine():
     assert found == []
 
 
-def test_every_seeded_fault_has_its_place_and_its_tests(monkeypatch):
+def test_every_seeded_fault_has_its_place_and_its_tests():
     """A row of scripts/checks/mutants.tsv whose code or tests have moved would stop the whole list."""
-    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
-    from checks.mutants import mutated, read_mutants
-
     for mutant in read_mutants():
         mutated((PACKAGE / mutant.file).read_text(encoding="utf-8"), mutant)
         assert all(list(ROOT.glob(f"tests/*/test_{name}.py")) for name in mutant.tests.split()), mutant

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pymorphy3
 import pytest
+from tokenizers import Tokenizer
 
 from mws_hf import MwSError, MwSTokenizerFast, MwSTrainer, WordCounts
 from mws_hf.corpus.counting import count_documents
@@ -22,7 +23,10 @@ from mws_hf.learn.settings import SETTINGS, Settings
 from mws_hf.learn.vocabulary import choose_alphabet, learn
 from mws_hf.learn.words import CodePoints
 from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, WORD_PATTERN
+from mws_hf.text.symbols import EVERYDAY, NAMED_ALPHABETS
+from mws_hf.tokenizer.check import check
 from mws_hf.tokenizer.merging import merge, ranked
+from tests.in_process import mws
 from tests.paths import DATA
 from tests.short_text import TEXT
 from tests.small_corpus import small_counts
@@ -313,3 +317,53 @@ def test_running_text_of_any_size_gives_the_same_morphs():
     times = WordCounts.from_arrays(counts.strings, counts.counts * factor, pattern=counts.pattern)
     found = learn(times, settings)
     assert found.merges == learn(counts, settings).merges and len(found.merges) > 10
+
+
+WALKED = "the old man walked home and talked to the old woman who walked and talked\n" * 3
+
+
+def tokens_of(folder, text):
+    return Tokenizer.from_file(str(folder / "tokenizer.json")).encode(text).tokens
+
+
+@pytest.mark.parametrize("character", "…€•«»→ß№")
+def test_everyday_characters_are_tokens_on_request(tmp_path, character):
+    trainer = MwSTrainer(vocab_size=900, initial_alphabet=[*EVERYDAY], show_progress=False)
+    assert len(trainer.train_from_counts({"walked": 3, "walk": 2}).tokenize(character)) == 1
+
+
+def test_the_trainer_takes_names_and_characters(tmp_path):
+    trainer = MwSTrainer(vocab_size=900, initial_alphabet=["currency", "hungarian", "漢"], show_progress=False)
+    trainer.train_from_counts({"walked": 3, "walk": 2}).save_pretrained(tmp_path)
+    assert [len(tokens_of(tmp_path, c)) for c in ("€", "Ű", "漢", "→")] == [1, 1, 1, 3]
+
+
+def test_a_string_is_its_characters_and_a_name_as_a_string_is_refused():
+    assert MwSTrainer(initial_alphabet="ru").initial_alphabet == ["r", "u"]
+    assert MwSTrainer(initial_alphabet=["arrows", "r"]).initial_alphabet == ["r", *sorted(NAMED_ALPHABETS["arrows"])]
+    with pytest.raises(MwSError, match=r"\['russian'\]"):
+        MwSTrainer(initial_alphabet="russian")
+
+
+def test_languages_have_both_cases():
+    for name in ("russian", "turkish", "german", "finnish"):
+        letters = set(NAMED_ALPHABETS[name])
+        assert {c.upper() for c in letters if len(c.upper()) == 1} <= letters
+
+
+def test_the_share_of_entries_hardly_used_is_told(tmp_path):
+    (tmp_path / "text.txt").write_text(WALKED, encoding="utf-8")
+    out = tmp_path / "out"
+    done = mws("train", tmp_path / "text.txt", "--vocab-size", 900, "-o", out, "--quiet", "--json")
+    told = json.loads(done.stdout)["rare_entries"]
+    model = json.loads((out / "tokenizer.json").read_text(encoding="utf-8"))["model"]
+    tokenizer = Tokenizer.from_file(str(out / "tokenizer.json"))
+    ids = [i for line in WALKED.splitlines(keepends=True) for i in tokenizer.encode(line, add_special_tokens=False).ids]
+    made = [model["vocab"]["".join(pair)] for pair in model["merges"]]
+    assert told == {
+        "unused": round(sum(ids.count(i) == 0 for i in made) / len(made), 4),
+        "under_5": round(sum(ids.count(i) < 5 for i in made) / len(made), 4),
+    }
+    words = f"{told['under_5']:.1%} fewer than 5 times, {told['unused']:.1%} never".replace("%", " %")
+    assert check(out).facts["hardly_used"] == words
+    assert f"| merges hardly used by its training text | {words} |" in (out / "README.md").read_text(encoding="utf-8")

@@ -6,21 +6,29 @@ import gzip
 import importlib.metadata
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import pretrained_sources
 import pytest
+import train_pretrained as script
 from huggingface_hub import EvalResult, ModelCard
+from pretrained_card import index
 from transformers import AutoTokenizer
 
+import mws_hf
 from mws_hf.cards.card import is_untouched
 from mws_hf.corpus.word_list import lexicon_words
+from mws_hf.errors import MwSError
 from mws_hf.evaluate import evaluate
 from mws_hf.evaluate.segment import segment_words
+from mws_hf.tokenizer import places
 from mws_hf.tokenizer.check import check
 from mws_hf.tokenizer.opened import open_tokenizer
 from tests.examples import FULL
+from tests.in_process import invoke
 from tests.paths import ROOT
 from tests.small_corpus import morphs, running_text
 from tests.small_tokenizers import ADVERSARIAL
@@ -42,15 +50,6 @@ def rows_of(card: str, header: str) -> dict[str, str]:
     return dict(row.strip("| ").split(" | ", 1) for row in table)
 
 
-@pytest.fixture
-def script(monkeypatch):
-    """The script that makes them."""
-    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
-    import train_pretrained
-
-    return train_pretrained
-
-
 def metrics(folder: Path) -> dict[tuple[str, str], float]:
     """The figures of a card as the Hub reads them, by dataset and kind."""
     results = ModelCard.load(folder / "README.md").data.eval_results
@@ -58,7 +57,7 @@ def metrics(folder: Path) -> dict[tuple[str, str], float]:
     return {(each.dataset_name, each.metric_type): each.metric_value for each in results}
 
 
-def test_every_tokenizer_of_the_script_is_there_with_its_row_of_results(script):
+def test_every_tokenizer_of_the_script_is_there_with_its_row_of_results():
     rows = json.loads((ROOT / "scripts/results/pretrained.json").read_text(encoding="utf-8"))["rows"]
     assert [config.name for config in script.CONFIGS] == [row["name"] for row in rows]
     assert {config.name for config in script.CONFIGS} == {folder.name for folder in FOLDERS}
@@ -66,7 +65,7 @@ def test_every_tokenizer_of_the_script_is_there_with_its_row_of_results(script):
     assert (ROOT / "scripts/results/pretrained.md").read_text(encoding="utf-8") == script.table(rows)
 
 
-def test_they_are_small(script):
+def test_they_are_small():
     sizes = {folder.name: sum(file.stat().st_size for file in folder.iterdir()) for folder in FOLDERS}
     mixtures = {config.name for config in script.CONFIGS if len(config.groups) > 1}
     assert {name: size for name, size in sizes.items() if size > (10 if name in mixtures else 6) * MB} == {}
@@ -86,7 +85,7 @@ def test_it_loads_with_auto_tokenizer_loses_nothing_and_check_finds_nothing(fold
 
 
 @every_folder
-def test_the_hub_reads_its_card_and_the_card_agrees_with_the_results(folder, script):
+def test_the_hub_reads_its_card_and_the_card_agrees_with_the_results(folder):
     card = ModelCard.load(folder / "README.md")
     (config,) = [each for each in script.CONFIGS if each.name == folder.name]
     languages = [card.data.language] if isinstance(card.data.language, str) else card.data.language
@@ -109,9 +108,7 @@ def test_the_hub_reads_its_card_and_the_card_agrees_with_the_results(folder, scr
 
 
 @every_folder
-def test_share_alike_text_makes_a_share_alike_vocabulary(folder, script):
-    import pretrained_sources
-
+def test_share_alike_text_makes_a_share_alike_vocabulary(folder):
     (config,) = [each for each in script.CONFIGS if each.name == folder.name]
     if config.of_lexicon:
         assert config.share_alike
@@ -130,7 +127,7 @@ def test_its_examples_are_cut_as_the_card_shows(folder):
     assert ["·".join(tokens) for tokens in cuts] == list(shown.values())
 
 
-def test_two_figures_of_the_morphs_are_measured_again_on_the_dictionary(script):
+def test_two_figures_of_the_morphs_are_measured_again_on_the_dictionary():
     folder = CARDS / "mws-ru-morphs-8k"
     forms = lexicon_words("ru").to_pylist()
     if len(forms) != DICTIONARY_FORMS:
@@ -144,7 +141,7 @@ def test_two_figures_of_the_morphs_are_measured_again_on_the_dictionary(script):
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="no ../shared/data")
-def test_two_figures_of_the_finnish_tokenizer_are_measured_again_on_gold_and_held_out_text(script):
+def test_two_figures_of_the_finnish_tokenizer_are_measured_again_on_gold_and_held_out_text():
     folder = CARDS / "mws-fi-16k"
     (config,) = [each for each in script.CONFIGS if each.name == folder.name]
     _, lines = script.texts_of("fi", DATA, config.share_alike)
@@ -155,7 +152,7 @@ def test_two_figures_of_the_finnish_tokenizer_are_measured_again_on_gold_and_hel
     assert round(report.text["t"].fertility, 4) == found["held-out text", "tokens_per_word"]
 
 
-def test_the_bpe_that_the_demo_shows_is_one_of_as_many_entries_and_loses_nothing(script):
+def test_the_bpe_that_the_demo_shows_is_one_of_as_many_entries_and_loses_nothing():
     for ours, name in script.KEPT_BPE.items():
         bpe = AutoTokenizer.from_pretrained(CARDS / name)
         assert len(bpe) == len(AutoTokenizer.from_pretrained(CARDS / ours))
@@ -189,3 +186,51 @@ def test_the_script_makes_a_folder_from_text_and_does_not_make_it_twice(tmp_path
     assert run() == ""  # finished
     assert "mws-fi-16k" in run("--force")
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == first
+
+
+NAME = "mws-ru-morphs-8k"
+WORD = " перечитывающая"
+
+
+def run(*arguments):
+    return invoke([str(each) for each in arguments])
+
+
+def test_the_index_is_that_of_the_folders():
+    rows = json.loads((ROOT / "scripts/results/pretrained.json").read_text(encoding="utf-8"))["rows"]
+    written = json.loads(places.INDEX.read_text(encoding="utf-8"))["tokenizers"]
+    assert written == index(CARDS, rows), "run `python scripts/pretrained_card.py`"
+    assert {row["name"] for row in written} == {path.name for path in CARDS.iterdir()}
+    for row in rows:
+        (entry,) = [each for each in written if each["name"] == row["name"]]
+        assert entry["tokens_per_word"] == row["systems"]["MwS"]["tokens_per_word"]
+        assert entry["f1"] == next(iter(row["systems"]["MwS"]["f1"].values()), None)
+
+
+@pytest.fixture
+def own(monkeypatch, tmp_path):
+    """The folder of one tokenizer in a copy of one's own."""
+    monkeypatch.setattr(places, "BESIDE", tmp_path)
+    return shutil.copytree(CARDS / NAME, tmp_path / NAME)
+
+
+def test_what_is_not_there_is_reported(own):
+    (own / "tokenizer.json").unlink()
+    with pytest.raises(MwSError, match=f"{NAME}/tokenizer.json: is missing; install"):
+        mws_hf.pretrained(NAME)
+    with pytest.raises(MwSError, match="no tokenizer of this project has that name; choose one of mws-ru-16k"):
+        mws_hf.pretrained("mws-ru-33k")
+
+
+def test_the_command_lists_writes_and_every_command_knows_the_names(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = json.loads(run("pretrained", "--json").stdout)
+    assert [row["name"] for row in rows] == list(places.ready_made())
+    assert "mws-fi-16k" in run("pretrained").stdout
+    written = run("pretrained", NAME)
+    assert written.exit_code == 0 and written.stdout.startswith(f"{NAME}: {NAME}, 8,000 entries")
+    assert (tmp_path / NAME / "README.md").read_bytes() == (CARDS / NAME / "README.md").read_bytes()
+    assert run("pretrained", NAME, "-o", "other").exit_code == 0 and (tmp_path / "other" / "tokenizer.json").is_file()
+    shutil.rmtree(tmp_path / NAME)
+    cut = run("segment", NAME, WORD.strip()).stdout.strip()
+    assert cut == run("segment", "other", WORD.strip()).stdout.strip() and "·" in cut

@@ -200,7 +200,8 @@ def _replace(stage: Path, directory: Path, stale: Collection[str], head: str) ->
     """Remove what is stale and move what differs; equal files are left alone, which keeps the moment short."""
     new = sorted(path.relative_to(stage) for path in stage.rglob("*") if path.is_file())
     old = {path.relative_to(directory) for pattern in stale for path in directory.glob(pattern)}.difference(new)
-    changed = [name for name in new if not _same(stage / name, directory / name)]
+    _, differing, absent = filecmp.cmpfiles(stage, directory, map(str, new), shallow=False)
+    changed = sorted(map(Path, (*differing, *absent)))
     for name in changed:
         _to_disk(stage / name)  # all before the first is moved, for it takes longest
     if len(old) + len(changed) > 1 and Path(head) in new:
@@ -228,7 +229,3 @@ def _entries_to_disk(folder: Path) -> None:
     """Have the system write the names in a folder, where it can: Windows opens no folders, some disks refuse."""
     with contextlib.suppress(OSError):
         _to_disk(folder)
-
-
-def _same(one: Path, other: Path) -> bool:
-    return other.is_file() and filecmp.cmp(one, other, shallow=False)

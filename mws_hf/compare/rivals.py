@@ -6,6 +6,7 @@ import importlib.util
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -62,9 +63,12 @@ RIVALS: dict[str, System] = {
     "wordpiece-top-down": System(word_piece.build_top_down, reserved=word_piece.RESERVED),
     # Unigram by EM and pruning, with byte fallback; SentencePiece with NFKC; without normalization, every space kept
     "unigram": System(unigram.build_unigram),
-    "sentencepiece-bpe": System(unigram.build_sentence_piece_bpe, SENTENCEPIECE),
-    "sentencepiece-unigram": System(unigram.build_sentence_piece_unigram, SENTENCEPIECE),
-    "sentencepiece-unigram-identity": System(unigram.build_lossless_unigram, SENTENCEPIECE),
+    "sentencepiece-bpe": System(partial(unigram.build_sentence_piece, "bpe"), SENTENCEPIECE),
+    "sentencepiece-unigram": System(partial(unigram.build_sentence_piece, "unigram"), SENTENCEPIECE),
+    "sentencepiece-unigram-identity": System(
+        partial(unigram.build_sentence_piece, "unigram", normalization="identity", character_coverage=1.0),
+        SENTENCEPIECE,
+    ),
     # Morfessor 2.0 Baseline on 30,000 words at most: a sample; the most frequent ones, each once
     "morfessor": System(morfessor.build_morfessor, MORFESSOR, sized=False),
     "morfessor-frequent": System(morfessor.build_frequent, MORFESSOR, sized=False),

@@ -240,7 +240,11 @@ class TrainedSystems:
     @cached_property
     def _made_of(self) -> dict[str, Any]:
         tokens = check_special_tokens(self.special_tokens)
-        return {"words": counts_digest(self.counts), "special_tokens": tokens, "mws_hf": mws_hf.__version__}
+        digest = hashlib.sha256(self.counts.fingerprint.encode())
+        data, offsets = self.counts.utf8()
+        for part in (data[offsets[0] : offsets[-1]], offsets - offsets[0], self.counts.counts):
+            digest.update(part.tobytes())
+        return {"words": digest.hexdigest()[:16], "special_tokens": tokens, "mws_hf": mws_hf.__version__}
 
     def _train_mws(self, spec: SystemSpec) -> tuple[int, float]:
         trainer = MwSTrainer(
@@ -272,15 +276,6 @@ class TrainedSystems:
         size = spec.vocab_size or self.fallback_size
         trained = rivals.train(spec.name, counts, size, self.directory(spec), special_tokens=self.special_tokens)
         return trained.n_tokens, time.perf_counter() - started
-
-
-def counts_digest(counts: WordCounts) -> str:
-    """Hash words, counts, pattern and normalization."""
-    digest = hashlib.sha256(counts.fingerprint.encode())
-    data, offsets = counts.utf8()
-    for part in (data[offsets[0] : offsets[-1]], offsets - offsets[0], counts.counts):
-        digest.update(part.tobytes())
-    return digest.hexdigest()[:16]
 
 
 def _measured(

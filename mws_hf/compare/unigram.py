@@ -8,7 +8,6 @@ from __future__ import annotations
 import io
 import json
 import tempfile
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -75,12 +74,9 @@ def settled(pieces: Pieces) -> Pieces:
 _THREADS = 2  # fixed: Unigram's sums depend on how sentences are shared out
 
 
-def _build(kind: Literal["bpe", "unigram"], task: Task, **options: Any) -> Tokenizer:
+def build_sentence_piece(kind: Literal["bpe", "unigram"], task: Task, **options: Any) -> Tokenizer:
+    """Build BPE or Unigram as SentencePiece trains it, with the options of `train_model`."""
     return tokenizer_of(train_model(kind, task, **options), dummy_prefix=True)  # the training words carried the mark
-
-
-build_sentence_piece_bpe, build_sentence_piece_unigram = partial(_build, "bpe"), partial(_build, "unigram")
-build_lossless_unigram = partial(_build, "unigram", normalization="identity", character_coverage=1.0)
 
 
 def train_model(

@@ -7,18 +7,18 @@ A page quotes a figure between two marks, `<!--=sets.bpe-->38 of 40<!--/-->`, an
 from __future__ import annotations
 
 import json
-import statistics
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
-from pathlib import Path
+from statistics import fmean, median
 from typing import Any
 
+from lab.cells import RESULTS, Row
+from lab.systems import UNIGRAM
 from lab.tables import where
-from lm.plan import PRESETS
+from lm.plan import BPE, PRESETS
 from lm.report import summary
 
-RESULTS = Path(__file__).resolve().parents[1] / "results"
-BPE, UNIGRAM, SHUFFLED = "bpe-byte", "sentencepiece-unigram-identity", "mws-shuffled"
+SHUFFLED = "mws-shuffled"
 GOLDS = {
     "Russian, Tikhonov's lemmas": ("rus", "rus.tikhonov"),
     "Russian, Wiktionary forms": ("rus", "rus.wiktionary-forms"),
@@ -43,17 +43,53 @@ def results(name: str) -> Any:
     return found["rows"] if isinstance(found, dict) and "rows" in found else found
 
 
-def quality(language: str, gold: str, system: str, size: int = 8_000) -> dict[str, Any]:
-    """Find the row of a system on a gold set."""
-    wanted = (language, gold, system)
-    rows = [row for row in results("quality") if (row["language"], row["gold"], row["system"]) == wanted]
-    found: dict[str, Any] = next(row for row in rows if row["vocab_size"] in (size, None))
+def columns(name: str, figure: str, *keys: str, **fixed: object) -> dict[Any, list[Any]]:
+    """Give a figure of the rows with some values: all there are, by what they have of one key, or of several."""
+    found: dict[Any, list[Any]] = {}
+    for row in where(results(name), **fixed):
+        if figure in row:
+            key = tuple(row[each] for each in keys)
+            found.setdefault(key if len(key) > 1 else key[0], []).append(row[figure])
     return found
+
+
+def means(name: str, figure: str, *keys: str, **fixed: object) -> dict[Any, float]:
+    """Give the mean of a figure by key, as `columns` does."""
+    return {key: fmean(found) for key, found in columns(name, figure, *keys, **fixed).items()}
+
+
+def ends(values: Iterable[float], form: str = ".1f", unit: str = " %") -> str:
+    """Write the least and the most of some values.
+
+    >>> ends([1.26, 0.33])
+    '0.3 to 1.3 %'
+    """
+    least, *_, most = sorted(values)
+    return f"{least:{form}} to {most:{form}}{unit}"
+
+
+def fewer(values: list[float]) -> str:
+    """Write the least and the most of percentages saved.
+
+    >>> fewer([1.26, 0.33])
+    '0.3 to 1.3 % fewer'
+    >>> fewer([0.4, -0.49])
+    '0.5 % more to 0.4 % fewer'
+    """
+    if min(values) < 0:
+        return f"{-min(values):.1f} % more to {max(values):.1f} % fewer"
+    return f"{ends(values)} fewer"
+
+
+def quality(language: str, gold: str, system: str, size: int = 8_000) -> Row:
+    """Find the row of a system on a gold set."""
+    rows = where(results("quality"), language=language, gold=gold, system=system)
+    return next(row for row in rows if row["vocab_size"] in (size, None))
 
 
 def best_rival(language: str, gold: str) -> tuple[float, str]:
     """Find the highest F1 of a rival at 8,000 entries, and its name."""
-    rows = [row for row in results("quality") if (row["language"], row["gold"]) == (language, gold)]
+    rows = where(results("quality"), language=language, gold=gold)
     rivals = [row for row in rows if not row["system"].startswith("mws") and row["vocab_size"] in (8_000, None)]
     best = max(rivals, key=lambda row: row["f1"])
     names = {"sentencepiece-unigram": "SentencePiece Unigram", "unigram": "Unigram", "morfessor": "Morfessor"}
@@ -63,10 +99,9 @@ def best_rival(language: str, gold: str) -> tuple[float, str]:
     return float(best["f1"]), names.get(system, system)
 
 
-def segmentation() -> Figures:
-    """Yield what is said of boundaries elsewhere."""
-    systems = {"mws": "mws", "bpe": "bpe-byte:text", "unigram": "sentencepiece-unigram:text"}
-    for name, system in systems.items():
+def boundary_figures() -> Figures:
+    """Yield what is said of boundaries and of length."""
+    for name, system in {"mws": "mws", "bpe": "bpe-byte:text", "unigram": "sentencepiece-unigram:text"}.items():
         row = quality("rus", "rus.tikhonov", system, 32_000)
         yield f"f1.{name}", f"{row['f1']:.3f}"
         yield f"length.{name}", f"{row['text_fertility']:.2f}"
@@ -74,18 +109,16 @@ def segmentation() -> Figures:
         yield f"precision.{each}", f"{quality(each, f'{each}.morphochallenge2010', 'mws-morphs')['precision']:.2f}"
     yield "f1.latin", f"{quality('lat', 'lat.sigmorphon2022', 'mws-morphs')['f1']:.3f}"
     yield "f1.latin.rival", f"{best_rival('lat', 'lat.sigmorphon2022')[0]:.3f}"
-    classic = [row["n_tokens"] for row in results("quality") if row["system"] == "mws-classic"]
-    yield "classic.entries", f"{max(classic):,}"
+    yield "classic.entries", f"{max(columns('quality', 'n_tokens', 'system')['mws-classic']):,}"
     yield "f1.ready", f"{cards()['mws-ru-32k']['MwS']['f1']['rus.tikhonov']:.3f}"
-    longer = []
-    for language, (_, gold) in {each[0]: each for each in GOLDS.values()}.items():
-        if language not in ("rus-lexicon", "lat"):
-            for size in (8_000, 32_000):
-                ours, bpe = (quality(language, gold, each, size) for each in ("mws", "bpe-character:text"))
-                longer.append(ours["text_fertility"] / bpe["text_fertility"])
-    languages = [each for name, each in cards().items() if "morphs" not in name]
-    longer += [each["MwS"]["tokens_per_word"] / each["BPE"]["tokens_per_word"] for each in languages]
-    yield "longer", f"{100 * min(longer) - 100:.0f} to {100 * max(longer) - 100:.0f} %"
+    pairs = [
+        [quality(language, gold, each, size)["text_fertility"] for each in ("mws", "bpe-character:text")]
+        for language, gold in dict(GOLDS.values()).items()
+        if language not in ("rus-lexicon", "lat")
+        for size in (8_000, 32_000)
+    ]
+    pairs += [[each[x]["tokens_per_word"] for x in ("MwS", "BPE")] for n, each in cards().items() if "morphs" not in n]
+    yield "longer", ends((100 * ours / bpe - 100 for ours, bpe in pairs), ".0f")
 
 
 def public_leads() -> dict[tuple[str, str], list[tuple[bool, ...]]]:
@@ -104,30 +137,30 @@ def public_leads() -> dict[tuple[str, str], list[tuple[bool, ...]]]:
     return leads
 
 
+def sets_ahead(leads: list[tuple[bool, ...]]) -> list[str]:
+    """Write on how many sets a system is ahead of each rival, of those that the rival was tried on."""
+    tried = [[lead[i] for lead in leads if i < len(lead)] for i in range(3)]
+    return [f"{sum(each)} of {len(each)}" for each in tried]
+
+
 def public_figures() -> Figures:
     """Yield on how many of all public sets the default is ahead, and the scores by labels on roots never labelled."""
     leads = [lead for (_, system), found in public_leads().items() for lead in found if system == "mws"]
-    for i, name in enumerate(("bpe", "unigram")):
-        yield f"sets.{name}", f"{sum(lead[i] for lead in leads)} of {len(leads)}"
-    tried = [lead[2] for lead in leads if len(lead) > 2]
-    yield "sets.morfessor", f"{sum(tried)} of {len(tried)}"
-    roots = results("blind_roots")
-    for n in (0, 100, 1_000):
-        f1, exact = (statistics.fmean(row[name] for row in roots if row["labels"] == n) for name in ("f1", "exact"))
-        yield f"roots.{n}", f"{f1:.3f}"
-    yield "roots.exact", f"{100 * exact:.0f} %"
+    yield from zip(("sets.bpe", "sets.unigram", "sets.morfessor"), sets_ahead(leads), strict=True)
+    f1, exact = (means("blind_roots", name, "labels") for name in ("f1", "exact"))
+    yield from ((f"roots.{n}", f"{f1[n]:.3f}") for n in (0, 100, 1_000))
+    yield "roots.exact", f"{100 * exact[1_000]:.0f} %"
 
 
 @cache
-def models(preset: str) -> list[dict[str, Any]]:
+def models(preset: str) -> list[Row]:
     """Give the lines of a comparison of small models; those of a closed one as they were written."""
     if preset in PRESETS:
         return summary(PRESETS[preset], results(f"lm_{preset}"))
-    lines = [row for row in results(f"lm_{preset}") if row["main"]]  # beside other amounts of text
+    lines = where(results(f"lm_{preset}"), main=True)  # beside other amounts of text
     for line in lines:
-        scaled = {name: 100 * found["relative"] / found["value"] for name, found in line["differences"].items()}
         line["against"] = {
-            name: [scaled[name] * found[each] for each in ("value", "low", "high")]
+            name: [100 * found["relative"] / found["value"] * found[each] for each in ("value", "low", "high")]
             for name, found in line["differences"].items()
         }
     return lines
@@ -140,56 +173,34 @@ def difference(preset: str, system: str, rival: str, *, matched: bool = False, s
 
 
 def model_figures() -> Figures:
-    """Yield what small models gain, in per cent fewer bits."""
-    for language in ("rus", "hun"):
-        for name, rival in (("bpe", BPE), ("unigram", UNIGRAM)):
+    """Yield what small models gain, in per cent fewer bits, what dropout costs them, and the leads of taggers."""
+    yield from ((f"tagger.{each}.bpe", f"{tagger_leads(each, BPE)[0]:.1f}") for each in ("fin", "hun", "tur"))
+    for name, rival in (("bpe", BPE), ("unigram", UNIGRAM)):
+        for language in ("rus", "hun"):
             yield f"bits.{language}.{name}", f"{-difference(f'{language}-works', 'mws', rival)[0]:.1f}"
             value, low, high = (f"{-each:.1f}" for each in difference(f"{language}-works", "mws", rival, size=32_000))
             yield f"bits.{language}.{name}.32k", value
             yield f"bits.{language}.{name}.32k.interval", f"{high} to {low}"
-    for rival, name in ((BPE, "bpe"), (UNIGRAM, "unigram")):
         yield f"bits.rus.{name}.operations", f"{-difference('rus-works', 'mws', rival, matched=True)[0]:.1f}"
     for preset, matched in (("rus-phrases", False), ("hun-works", False), ("rus-phrases", True)):
         value, low, high = difference(preset, "mws-finer", "mws", matched=matched, size=16_000)
         name = f"finer.{preset[:3]}" + ".operations" * matched
         yield name, f"{value:+.2f} % ({low:+.2f} to {high:+.2f})"
     for language in ("hun", "rus"):
-        yield f"lines.{language}.bpe", f"{-difference(language, 'mws', 'bpe-byte')[0]:.1f}"
-    bits: dict[str, list[float]] = {}
-    for row in results("dropout"):
-        bits.setdefault(row["way"], []).append(row["bits per byte"])
-    means = {way: statistics.mean(each) for way, each in bits.items()}
-    without = means.pop("no dropout")
-    losses = [100 * (mean / without - 1) for mean in means.values()]
-    yield "dropout", f"{min(losses):.1f} to {max(losses):.1f} %"
+        yield f"lines.{language}.bpe", f"{-difference(language, 'mws', BPE)[0]:.1f}"
+    bits = means("dropout", "bits per byte", "way")
+    without = bits.pop("no dropout")
+    yield "dropout", ends(100 * (mean / without - 1) for mean in bits.values())
 
 
 def tagger_leads(language: str, rival: str) -> list[float]:
     """By how many points the default's taggers lead: of all words, and of words never seen."""
-    rows = [row for row in results("tagger") if (row["language"], row["size"]) == (language, 8_000)]
-    of = {row["system"]: map(statistics.mean, zip(*row["by_seed"], strict=True)) for row in rows}
-    return [ours - theirs for ours, theirs in zip(of["mws"], of[rival], strict=True)]
+    runs = columns("tagger", "by_seed", "system", language=language, size=8_000)
+    ours, theirs = ([fmean(each) for each in zip(*runs[system][0], strict=True)] for system in ("mws", rival))
+    return [one - other for one, other in zip(ours, theirs, strict=True)]
 
 
-def tagger_figures() -> Figures:
-    """Yield by how many points the default's taggers lead byte-level BPE's."""
-    yield from ((f"tagger.{each}.bpe", f"{tagger_leads(each, BPE)[0]:.1f}") for each in ("fin", "hun", "tur"))
-
-
-def spread(values: list[float]) -> str:
-    """Write the least and the most of percentages.
-
-    >>> spread([1.26, 0.33])
-    '0.3 to 1.3 % fewer'
-    >>> spread([0.4, -0.49])
-    '0.5 % more to 0.4 % fewer'
-    """
-    if min(values) < 0:
-        return f"{-min(values):.1f} % more to {max(values):.1f} % fewer"
-    return f"{min(values):.1f} to {max(values):.1f} % fewer"
-
-
-def ablation_rows() -> list[tuple[dict[str, Any], dict[str, Any]]]:
+def ablation_rows() -> list[tuple[Row, Row]]:
     """Give the default's rows of the n-gram map, each with that of shuffled evidence."""
     cells = {(row["language"], row["size"], row["slice"], row["system"]): row for row in results("ngram_map")}
     ours = {key: row for key, row in cells.items() if key[3] == "mws" and f"against_{SHUFFLED}" in row}
@@ -200,38 +211,28 @@ def ngram_figures() -> Figures:
     """Yield ranges of what n-gram models gain with 32,000 entries, and in English."""
     large = [row for row, _ in ablation_rows() if row["size"] == 32_000]
     for rival, short in ((BPE, "bpe"), (UNIGRAM, "unigram"), (SHUFFLED, "shuffled")):
-        yield f"ngrams.32k.{short}", spread([-row[f"against_{rival}"][0] for row in large])
+        yield f"ngrams.32k.{short}", fewer([-row[f"against_{rival}"][0] for row in large])
     base = f"against_{BPE}"
-    kept = [100 * theirs[base][0] / ours[base][0] for ours, theirs in ablation_rows() if ours["size"] == 8_000]
-    yield "ngrams.kept", f"{min(kept):.0f} to {max(kept):.0f} %"
-    rows = [row for row in results("ngram_map") if (row["language"], row["slice"]) == ("eng", "4 MB")]
-    english = {row["size"]: row for row in rows if row["system"] == "mws"}
-    gains = {rival: [-english[size][f"against_{rival}"][0] for size in (8_000, 32_000)] for rival in (BPE, UNIGRAM)}
-    yield "english.bpe", spread(gains[BPE])
-    yield "english.unigram", f"{gains[UNIGRAM][0]:.1f} % fewer to {-gains[UNIGRAM][1]:.1f} % more"
+    small = [(ours[base][0], theirs[base][0]) for ours, theirs in ablation_rows() if ours["size"] == 8_000]
+    yield "ngrams.kept", ends((100 * theirs / ours for ours, theirs in small), ".0f")
+    english = where(results("ngram_map"), language="eng", slice="4 MB", system="mws")
+    of = {row["size"]: row for row in english}
+    yield "english.bpe", fewer([-of[size][base][0] for size in (8_000, 32_000)])
+    short, long = (of[size][f"against_{UNIGRAM}"][0] for size in (8_000, 32_000))
+    yield "english.unigram", f"{-short:.1f} % fewer to {long:.1f} % more"
 
 
 def form_figures() -> Figures:
     """Yield in how many tables the default leads, is level and is behind by the 95 % interval, and entries saved."""
-    rows = [row for row in results("paradigms") if row["vocab_size"] == 8_000]
-    of = {(row["source"], row["system"]): row for row in rows}
-    sources = list(dict.fromkeys(row["source"] for row in rows))
     for rival, name in ((BPE, "bpe"), (UNIGRAM, "unigram")):
         for measure in ("same_stem", "shared"):
-            leads = [of[each, rival][f"lead_{measure}"] for each in sources]
+            leads = columns("paradigms", f"lead_{measure}", "system", vocab_size=8_000)[rival]
             ahead, behind = (sum(sign * lead > half for lead, half in leads) for sign in (1, -1))
-            yield (
-                f"forms.{name}.{measure}",
-                f"ahead in {ahead}, level in {len(leads) - ahead - behind}, behind in {behind}",
-            )
-    fewer = [100 * (1 - of[x, "mws"]["entries_a_form"] / of[x, BPE]["entries_a_form"]) for x in sources]
-    yield "forms.entries", f"{round(min(fewer))} to {round(max(fewer))} %"
-
-
-def median(task: str, text: str = "Russian") -> float:
-    """Find the median seconds of a whole warm process."""
-    rows = [row for row in results("benchmark") if (row["text"], row["task"], row["cache"]) == (text, task, "warm")]
-    return statistics.median(row["process_seconds"] for row in rows)
+            level = len(leads) - ahead - behind
+            yield f"forms.{name}.{measure}", f"ahead in {ahead}, level in {level}, behind in {behind}"
+    entries = columns("paradigms", "entries_a_form", "system", vocab_size=8_000)
+    pairs = zip(entries["mws"], entries[BPE], strict=True)
+    yield "forms.entries", ends((round(100 * (1 - ours / theirs)) for ours, theirs in pairs), "")
 
 
 def medians(name: str) -> dict[str, dict[str, float]]:
@@ -240,7 +241,7 @@ def medians(name: str) -> dict[str, dict[str, float]]:
     for row in results(name):
         text = row.get("text") or f"{row['megabytes']} MB"
         times.setdefault(text, {}).setdefault(row["program"], []).append(row["seconds"])
-    return {text: {program: statistics.median(each) for program, each in of.items()} for text, of in times.items()}
+    return {text: {program: median(each) for program, each in of.items()} for text, of in times.items()}
 
 
 def speed() -> Figures:
@@ -252,52 +253,47 @@ def speed() -> Figures:
     yield from ((f"train.{short}", f"{large[name]:.1f}") for short, name in names.items())
     yield "train.bytes.times", f"{large[names['bytes']] / large[ours]:.1f}"
     yield "train.small.unigram", f"{small[ours] / small[names['unigram']]:.1f}"
-    seconds = {
-        "bench.mws": median("train/mws-contextual"),
-        "bench.characters": median("train/tokenizers-bpe"),
-        "bench.classic": median("train/mws-classic"),
-        "bench.sentencepiece": median("train/sentencepiece-bpe"),
-        "bench.encode": median("encode/mws-disk"),
-        "bench.encode_batch": median("encode/encode_batch"),
-        "gb.mws": median("train/mws-contextual", "Russian, words drawn anew"),
-        "gb.characters": median("train/tokenizers-bpe", "Russian, words drawn anew"),
+    warm = columns("benchmark", "process_seconds", "text", "task", cache="warm")
+    tasks = {
+        "bench.mws": ("Russian", "train/mws-contextual"),
+        "bench.characters": ("Russian", "train/tokenizers-bpe"),
+        "bench.classic": ("Russian", "train/mws-classic"),
+        "bench.sentencepiece": ("Russian", "train/sentencepiece-bpe"),
+        "bench.encode": ("Russian", "encode/mws-disk"),
+        "bench.encode_batch": ("Russian", "encode/encode_batch"),
+        "gb.mws": ("Russian, words drawn anew", "train/mws-contextual"),
+        "gb.characters": ("Russian, words drawn anew", "train/tokenizers-bpe"),
     }
+    seconds = {name: median(warm[task]) for name, task in tasks.items()}
     yield from ((name, f"{value:.1f}") for name, value in seconds.items())
-    yield "bench.times", f"{seconds['bench.characters'] / seconds['bench.mws']:.1f}"
-    yield "gb.times", f"{seconds['gb.characters'] / seconds['gb.mws']:.1f}"
+    for text in ("bench", "gb"):
+        yield f"{text}.times", f"{seconds[f'{text}.characters'] / seconds[f'{text}.mws']:.1f}"
     yield "encode.times", f"{seconds['bench.encode_batch'] / seconds['bench.encode']:.0f}"
 
 
 def mixture() -> Figures:
     """Yield what eight languages in one tokenizer lose, and what a trainer that balances languages makes of them."""
-    rows = {(row["system"], row["vocab_size"], row["language"]): row for row in results("mixture")}
-    own = {language: row for (system, _, language), row in rows.items() if system == "own"}
-    yield (
-        "mixture.lost",
-        f"{max(row['f1'] - rows['mws', 128_000, x]['f1'] for x, row in own.items() if 'f1' in row):.2f}",
-    )
+    f1, tokens = (means("mixture", name, "system", "vocab_size", "language") for name in ("f1", "tokens_per_word"))
+    lost = [own - f1["mws", 128_000, x] for (system, _, x), own in f1.items() if system == "own"]
+    yield "mixture.lost", f"{max(lost):.2f}"
 
-    def longer(system: str, size: int, digits: int = 0) -> list[float]:
+    def longer(system: str, size: int) -> list[float]:
         """Tokens a word beside BPE of the same size, in per cent, of each language."""
-        pairs = [(rows[system, size, x]["tokens_per_word"], rows["bpe", size, x]["tokens_per_word"]) for x in own]
-        return [round(100 * (ours / bpe - 1), digits) for ours, bpe in pairs]
+        here = {x: mean for (name, entries, x), mean in tokens.items() if (name, entries) == (system, size)}
+        return [100 * (mean / tokens["bpe", size, x] - 1) for x, mean in here.items()]
 
-    for size, name in ((128_000, "128k"), (64_000, "64k")):
-        yield f"mixture.{name}.bpe", f"{max(longer('mws', size, 1))} %"
-    parity = longer("parity-bpe", 64_000)
-    yield "parity.shorter", f"{-min(parity):.0f} %"
-    yield "parity.longer", f"{max(parity):.0f} %"
+    yield "mixture.128k.bpe", f"{max(longer('mws', 128_000)):.1f} %"
+    yield "mixture.64k.bpe", f"{max(longer('mws', 64_000)):.1f} %"
+    yield "parity.shorter", f"{-min(longer('parity-bpe', 64_000)):.0f} %"
+    yield "parity.longer", f"{max(longer('parity-bpe', 64_000)):.0f} %"
     for system in ("parity-bpe", "mws"):
-        f1 = [row["f1"] for key, row in rows.items() if key[:2] == (system, 64_000) and "f1" in row]
-        yield f"mixture.{system}.f1", f"{min(f1):.3f} to {max(f1):.3f}"
+        found = [mean for key, mean in f1.items() if key[:2] == (system, 64_000)]
+        yield f"mixture.{system}.f1", ends(found, ".3f", "")
 
 
 def small_f1() -> dict[tuple[str, float, str], float]:
     """Give mean F1 by language, megabytes and system."""
-    cells: dict[tuple[str, float, str], list[float]] = {}
-    for row in results("small_texts"):
-        cells.setdefault((row["language"], row["megabytes"], row["system"]), []).append(row["f1"])
-    return {key: statistics.fmean(found) for key, found in cells.items()}
+    return means("small_texts", "f1", "language", "megabytes", "system")
 
 
 def small_texts() -> Figures:
@@ -306,29 +302,24 @@ def small_texts() -> Figures:
     ours, languages = "mws-morphs", {language for language, _, _ in f1}
     for size in (0.1, 10.0):
         yield f"small.rus.{size:g}", f"{f1['rus', size, ours]:.3f}"
-    more = [f1[each, 1.0, ours] - f1[each, 0.1, ours] for each in languages]
-    yield "small.more", f"{min(more):.2f} to {max(more):.2f}"
-    for labels in (20, 300):
-        for size in (0.1, 10.0):
+        for labels in (20, 300):
             gains = [f1[each, size, f"{ours}, {labels} labels"] - f1[each, size, ours] for each in languages]
-            yield f"small.{labels}.{size:g}", f"{max(0.0, min(gains)):.2f} to {max(gains):.2f}"
+            yield f"small.{labels}.{size:g}", ends((max(0.0, each) for each in gains), ".2f", "")
+    yield "small.more", ends((f1[each, 1.0, ours] - f1[each, 0.1, ours] for each in languages), ".2f", "")
 
 
 def surgery() -> Figures:
-    """Yield what kinds of first rows bring."""
-    bits: dict[tuple[str, str], list[float]] = {}
-    for run in results("first_rows"):
-        for language, value in run["steps"]["1,000"].items():
-            bits.setdefault((run["init"], language), []).append(value)
+    """Yield what kinds of first rows bring, and what a decoder loses by surgery."""
+    steps = columns("first_rows", "steps", "init")
+    bits = {init: [run["1,000"] for run in runs] for init, runs in steps.items()}
     for init in ("mean", "quiet"):
-        yield f"rows.{init}", f"{statistics.fmean(bits[init, 'Finnish']):.3f}"
-    yield "rows.forgotten", f"{statistics.fmean(statistics.fmean(bits[x, 'English']) for x in ('mean', 'quiet')):.1f}"
-    decoder = results("surgery_decoder")
-    more = [row["English tokens"].split("(")[1][1:-2] for row in decoder if row["tokenizer"] == "trimmed"]
-    yield "trim.60", f"{more[0]} %"
-    yield "trim.80", f"{more[1]} %"
-    english = [row["bits per byte, English"] for row in decoder if row["weights"] == "5.2 M"]
-    for name, cell in zip(("trim.60.bits", "trim.80.mean", "trim.80.quiet"), (english[1], *english[5:]), strict=True):
+        yield f"rows.{init}", f"{fmean(run['Finnish'] for run in bits[init]):.3f}"
+    forgotten = [fmean(run["English"] for run in bits[init]) for init in ("mean", "quiet")]
+    yield "rows.forgotten", f"{fmean(forgotten):.1f}"
+    more = columns("surgery_decoder", "English tokens", "tokenizer")["trimmed"]
+    english = columns("surgery_decoder", "bits per byte, English", "weights")["5.2 M"]
+    names = ("trim.60", "trim.80", "trim.60.bits", "trim.80.mean", "trim.80.quiet")
+    for name, cell in zip(names, (*more[:2], english[1], *english[5:]), strict=True):
         yield name, f"{cell.split('(')[1][1:-2]} %"
 
 
@@ -339,20 +330,20 @@ def cards() -> dict[str, dict[str, Any]]:
 
 def ready() -> Figures:
     """Yield how the ready tokenizers of 32,000 entries stand beside Unigram in n-gram bits."""
-    gains = {
-        name: 100 * (1 - each["MwS"]["bits_per_byte"] / each["Unigram"]["bits_per_byte"])
-        for name, each in cards().items()
-        if name.endswith("-32k")
-    }
-    yield "ready.level", f"{max(abs(gains[f'mws-{each}-32k']) for each in ('ru', 'tr', 'cs', 'de', 'en')):.1f} %"
-    ahead = [gains[f"mws-{each}-32k"] for each in ("fi", "uk", "hu")]
-    yield "ready.ahead", f"{min(ahead):.1f} to {max(ahead):.1f} %"
+
+    def gain(language: str) -> float:
+        """Per cent fewer bits."""
+        of = cards()[f"mws-{language}-32k"]
+        return 100 * float(1 - of["MwS"]["bits_per_byte"] / of["Unigram"]["bits_per_byte"])
+
+    yield "ready.level", f"{max(abs(gain(each)) for each in ('ru', 'tr', 'cs', 'de', 'en')):.1f} %"
+    yield "ready.ahead", ends(gain(each) for each in ("fi", "uk", "hu"))
 
 
 def figures() -> dict[str, str]:
     """Give every figure by its name."""
     kinds = (
-        segmentation, public_figures, model_figures, tagger_figures, ngram_figures, form_figures, speed, mixture,
-        small_texts, surgery, ready,
+        boundary_figures, public_figures, model_figures, ngram_figures, form_figures, speed, mixture, small_texts,
+        surgery, ready,
     )  # fmt: skip
     return {name: text for kind in kinds for name, text in kind()}

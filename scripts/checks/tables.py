@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from functools import partial
 from typing import Any
 
@@ -14,15 +13,18 @@ from checks.figures import (
     ablation_rows,
     best_rival,
     cards,
+    columns,
     difference,
+    means,
     medians,
     models,
     public_leads,
     quality,
     results,
+    sets_ahead,
     small_f1,
     tagger_leads,
-)
+)  # fmt: skip
 from lab.tables import span, where
 
 from mws_hf.evaluate.measures import GOLD, TEXT, Measure
@@ -55,10 +57,7 @@ def public_sets() -> str:
     kinds = {"whole": "whole segmentations, by F1", "one": "one boundary a word, by recall"}
     rows = []
     for (kind, system), leads in public_leads().items():
-        cells = [f"{sum(lead[i] for lead in leads)} of {len(leads)}" for i in (0, 1)]
-        tried = [lead[2] for lead in leads if len(lead) > 2]
-        name = "default" if system == "mws" else "morphs only"
-        rows.append([kinds[kind], name, *cells, f"{sum(tried)} of {len(tried)}"])
+        rows.append([kinds[kind], "default" if system == "mws" else "morphs only", *sets_ahead(leads)])
     return markdown_table(["sets", "", "byte-level BPE", "SentencePiece Unigram", "Morfessor"], rows)
 
 
@@ -116,15 +115,8 @@ def lines() -> str:
 
 def dropout_table() -> str:
     """Tabulate what dropout costs a small model, by the merges that fail."""
-    bits: dict[str, list[tuple[float, float]]] = {}
-    for row in results("dropout"):
-        bits.setdefault(row["way"], []).append((row["bits per byte"], row["with typing errors"]))
-    means = {way: [statistics.mean(column) for column in zip(*each, strict=True)] for way, each in bits.items()}
-    plain = means.pop("no dropout")
-    rows = [
-        [way, *(f"{100 * (ours / without - 1):+.1f} %" for ours, without in zip(each, plain, strict=True))]
-        for way, each in means.items()
-    ]
+    of = [means("dropout", text, "way") for text in ("bits per byte", "with typing errors")]
+    rows = [[way, *(f"{100 * (bits[way] / bits['no dropout'] - 1):+.1f} %" for bits in of)] for way in of[0]][1:]
     return markdown_table(["merges that fail", "bits per byte", "with typing errors"], rows)
 
 
@@ -139,57 +131,42 @@ def tagger() -> str:
 
 def other_text() -> str:
     """Tabulate n-gram bits on text of another kind than was learnt from."""
-    cells: dict[str, dict[tuple[int, str], list[str]]] = {}
-    for row in results("other_text"):
-        if row["kind"] == "other" and row["system"] == "mws":
-            for rival in (BPE, UNIGRAM):
-                text = f"{row['against'][rival][0]:+.1f}"
-                cells.setdefault(row["language"], {}).setdefault((row["size"], rival), []).append(text)
-    columns = [(size, rival) for size in (8_000, 32_000) for rival in (BPE, UNIGRAM)]
-    rows = [[LANGUAGES[each], *(", ".join(found.get(c, ["-"])) for c in columns)] for each, found in cells.items()]
+    of = columns("other_text", "against", "language", "size", kind="other", system="mws")
+    rows = []
+    for each in dict.fromkeys(language for language, _ in of):
+        found = [(of.get((each, size), []), rival) for size in (8_000, 32_000) for rival in (BPE, UNIGRAM)]
+        cells = [", ".join(f"{against[rival][0]:+.1f}" for against in texts) or "-" for texts, rival in found]
+        rows.append([LANGUAGES[each], *cells])
     return markdown_table(["", "BPE, 8,000", "Unigram, 8,000", "BPE, 32,000", "Unigram, 32,000"], rows)
 
 
 def ablations() -> str:
     """Tabulate n-gram bits of the default, 8,000 entries, on the largest text of at most 10 MB of each language."""
-    rows = []
-    for ours, _ in ablation_rows():
-        if ours["size"] == 8_000 and (ours["language"] != "ces" or ours["slice"] == "4 MB"):
-            rows.append(
-                [LANGUAGES[ours["language"]], *(signed(ours[f"against_{rival}"], form=".2f") for rival in NAMES)]
-            )
+    small = [ours for ours, _ in ablation_rows() if ours["size"] == 8_000]
+    rows = [
+        [LANGUAGES[ours["language"]], *(signed(ours[f"against_{rival}"], form=".2f") for rival in NAMES)]
+        for ours in small
+        if ours["language"] != "ces" or ours["slice"] == "4 MB"
+    ]
     return markdown_table(["8,000 entries", *NAMES.values()], rows)
 
 
 def forms() -> str:
     """Tabulate how many forms begin with the same stem, and what two forms share, 8,000 entries."""
-    of = {(row["source"], row["vocab_size"], row["system"]): row for row in results("paradigms")}
+    of = {(row["source"], row["system"]): row for row in where(results("paradigms"), vocab_size=8_000)}
     names = {**LANGUAGES, "rus-pymorphy3": "Russian, pymorphy3"}
     rows = []
-    for source in dict.fromkeys(source for source, _, _ in of):
-        cells = [
-            f"{of[source, 8_000, system]['same_stem']:.2f} / {of[source, 8_000, system]['shared']:.2f}"
-            for system in ("mws", BPE, UNIGRAM)
-        ]
-        rows.append([names[source], *cells])
+    for source in dict.fromkeys(source for source, _ in of):
+        cells = [of[source, system] for system in ("mws", BPE, UNIGRAM)]
+        rows.append([names[source], *(f"{cell['same_stem']:.2f} / {cell['shared']:.2f}" for cell in cells)])
     return markdown_table(["same stem / shared", "default", NAMES[BPE], NAMES[UNIGRAM]], rows)
 
 
-def _seconds(name: str) -> str:
-    """Tabulate the seconds of programs on much and on little text."""
+def seconds(name: str) -> str:
+    """Tabulate the seconds of trainers, or of encoders, on much and on little text."""
     found = medians(name)
     rows = [[program, *(f"{text[program]:.1f}" for text in found.values())] for program in next(iter(found.values()))]
     return markdown_table(["seconds", *(title.replace(" entries", "") for title in found)], rows)
-
-
-def training() -> str:
-    """Tabulate the seconds of trainers."""
-    return _seconds("trainers")
-
-
-def encoding() -> str:
-    """Tabulate the seconds of encoders."""
-    return _seconds("encoders")
 
 
 def mixtures() -> str:
@@ -206,11 +183,7 @@ def mixtures() -> str:
 
 def labels() -> str:
     """Tabulate F1 without labels and what labels add, 32,000 entries."""
-    f1: dict[tuple[str, int], list[float]] = {}
-    for row in results("labels"):
-        if row["vocab_size"] == 32_000:
-            f1.setdefault((row["language"], row["labels"]), []).append(row["f1"])
-    mean = {key: statistics.fmean(found) for key, found in f1.items()}
+    mean = means("labels", "f1", "language", "labels", vocab_size=32_000)
     rows = []
     for each in dict.fromkeys(language for language, _ in mean):
         gains = [f"{mean[each, n] - mean[each, 0]:+.3f}" if (each, n) in mean else "" for n in (20, 100, 300, 1_000)]
@@ -300,27 +273,22 @@ def ready_table() -> str:
     return markdown_table(["MwS / BPE / Unigram", "boundary F1", "tokens a word", "n-gram bits a byte"], rows)
 
 
-def _measures(of: dict[str, Measure]) -> str:
+def measures(of: dict[str, Measure]) -> str:
+    """Tabulate the measures of boundaries, or of running text."""
     names = {"up": "higher", "down": "lower", "": "-"}
     rows = [[each.short, each.about, names[each.better]] for each in of.values()]
     return markdown_table(["column", "meaning", "better"], rows, numbers=False)
-
-
-def gold_measures() -> str:
-    """Tabulate the measures of boundaries."""
-    return _measures(GOLD)
-
-
-def text_measures() -> str:
-    """Tabulate the measures of running text."""
-    return _measures(TEXT)
 
 
 TABLES = {
     each.__name__: each
     for each in (
         boundaries, public_sets, works, taken_away, in_print, superwords, lines, tagger, other_text, ablations, forms,
-        training, encoding, mixtures, labels, small_table, clients, ready_table, dropout_table, appended, trimmed,
-        decoder, gold_measures, text_measures,
+        mixtures, labels, small_table, clients, ready_table, dropout_table, appended, trimmed, decoder,
     )
+} | {
+    "training": partial(seconds, "trainers"),
+    "encoding": partial(seconds, "encoders"),
+    "gold_measures": partial(measures, GOLD),
+    "text_measures": partial(measures, TEXT),
 }  # fmt: skip

@@ -9,7 +9,7 @@ systems on the same ones.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import fmean, variance
 from typing import Any
@@ -17,13 +17,12 @@ from typing import Any
 import numpy as np
 from lab.cells import RESULTS, Row, rows_of
 from lab.systems import MORPH_BPE, UNIGRAM
-from lab.tables import welch, where
+from lab.tables import tabulated, welch, where
 
 from lm.config import SEEN, UNSEEN
 from lm.plan import MB, PRESETS, Preset
 from mws_hf.compare.picture import save
 from mws_hf.kernels import Doubles
-from mws_hf.text.markdown import markdown_table
 
 RESAMPLES = 2000
 KEY = ("system", "vocabulary", "flop_matched")
@@ -126,58 +125,53 @@ def text_variance(bits: Doubles, n_bytes: Doubles) -> float:
     return float((bits[drawn].sum(axis=1) / n_bytes[drawn].sum(axis=1)).var())
 
 
-def table(preset: Preset, rows: list[Row]) -> str:
-    """The page of a preset."""
+def table(preset: Preset, rows: list[Row]) -> Iterator[str]:
+    """The page of a preset: what was done, the main table, bits per byte by peak rate on other works."""
     done = {tuple(row[name] for name in preset.runs[0]) for row in rows}
     due = len({tuple(run.values()) for run in preset.runs} - done)
     settings = ", ".join(f"{key} {value}" for key, value in preset.settings.items())
     weights = rows[0]["training"]
-    about = (
+    yield (
         f"**{len(rows)} runs done, {due} of the plan due.** Settings: {settings}. Weights besides the embedding "
         f"{weights['non_embedding_parameters']}, of the tied embedding {weights['embedding_parameters']}. Revisions of "
         f"the tokenizers: {', '.join(sorted({row['code'] for row in rows}))}."
     )
-    return "\n\n".join([about, MAIN, _main_table(preset, rows), _sweep_table(preset, rows)])
-
-
-def _main_table(preset: Preset, rows: list[Row]) -> str:
-    header = ["tokenizer", "vocabulary", "peak rate", "seeds", "bytes/token", "tokens/weight", "FLOPs",
-              "bits per byte", "spread", *(f"against {name}" for name in preset.references), "lossless", "seen",
-              "unseen"]  # fmt: skip
-    lines = []
-    for line in summary(preset, rows):
-        runs, by_seed = line["runs"], line["by_seed"]
-        training, evaluation = runs[0]["training"], runs[0]["evaluation"]
-        weights = training["non_embedding_parameters"] + training["embedding_parameters"]
-        groups = [[row["evaluation"]["groups"][name]["bits_per_byte"] for row in runs] for name in (SEEN, UNSEEN)]
-        lines.append([
-            *(line["system"] + ", FLOP-matched" * line["flop_matched"], str(line["vocabulary"])),
-            *(f"{preset.rate:g}", str(len(runs))),
-            *(f"{training['bytes_per_token']:.2f}", f"{training['train_tokens'] / weights:.1f}"),
-            f"x{line['flops']:.2f}" if line["flops"] else "",
-            *(f"{line['bits']:.4f}", f"{max(by_seed) - min(by_seed):.4f}" if len(runs) > 1 else ""),
-            *(_interval(line["against"].get(name)) for name in preset.references),
-            f"{evaluation['documents_represented'] / evaluation['documents']:.1%}",
-            *(f"{fmean(each):.4f}" for each in groups),
-        ])  # fmt: skip
-    return markdown_table(header, lines)
-
-
-def _interval(found: list[float] | None) -> str:
-    return "{:+.2f} % [{:+.2f}, {:+.2f}]".format(*found) if found else ""
-
-
-def _sweep_table(preset: Preset, rows: list[Row]) -> str:
-    """Bits per byte of the main vocabulary by peak rate, on the works that rates are tried on."""
-    first = where(rows, seed=0, flop_matched=False, vocabulary=preset.vocabulary)
-    bits = {(row["system"], row["learning_rate"]): f"{row['evaluation']['development']:.4f}" for row in first}
+    yield MAIN
+    yield tabulated(_columns(preset, line) for line in summary(preset, rows))
+    tried = where(rows, seed=0, flop_matched=False, vocabulary=preset.vocabulary)
+    bits = {(row["system"], row["learning_rate"]): f"{row['evaluation']['development']:.4f}" for row in tried}
     rates = sorted({rate for _, rate in bits})
-    size = f"{preset.settings['train_bytes'] / MB:.0f} MB"
-    lines = [
-        [name, size, *(bits.get((name, rate), "") for rate in rates)] for name in sorted({name for name, _ in bits})
-    ]
-    header = ["tokenizer", "text", *(f"{rate:g}" for rate in rates)]
-    return "Bits per byte by peak learning rate, seed 0:\n\n" + markdown_table(header, lines)
+    text = {"text": f"{preset.settings['train_bytes'] / MB:.0f} MB"}
+    yield "Bits per byte by peak learning rate, seed 0:"
+    yield tabulated(
+        {"tokenizer": name} | text | {f"{rate:g}": bits.get((name, rate), "") for rate in rates}
+        for name in sorted({name for name, _ in bits})
+    )
+
+
+def _columns(preset: Preset, line: Row) -> dict[str, str]:
+    runs, by_seed = line["runs"], line["by_seed"]
+    training, evaluation = runs[0]["training"], runs[0]["evaluation"]
+    weights = training["non_embedding_parameters"] + training["embedding_parameters"]
+    against = {name: "{:+.2f} % [{:+.2f}, {:+.2f}]".format(*found) for name, found in line["against"].items()}
+    words = {"seen": SEEN, "unseen": UNSEEN}
+    return {
+        "tokenizer": line["system"] + ", FLOP-matched" * line["flop_matched"],
+        "vocabulary": str(line["vocabulary"]),
+        "peak rate": f"{preset.rate:g}",
+        "seeds": str(len(runs)),
+        "bytes/token": f"{training['bytes_per_token']:.2f}",
+        "tokens/weight": f"{training['train_tokens'] / weights:.1f}",
+        "FLOPs": f"x{line['flops']:.2f}" if line["flops"] else "",
+        "bits per byte": f"{line['bits']:.4f}",
+        "spread": f"{max(by_seed) - min(by_seed):.4f}" if len(runs) > 1 else "",
+        **{f"against {name}": against.get(name, "") for name in preset.references},
+        "lossless": f"{evaluation['documents_represented'] / evaluation['documents']:.1%}",
+        **{
+            name: f"{fmean(x['evaluation']['groups'][of]['bits_per_byte'] for x in runs):.4f}"
+            for name, of in words.items()
+        },
+    }
 
 
 def write_picture(results: Path = RESULTS) -> None:

@@ -154,7 +154,7 @@ def _columns(preset: Preset, line: Row) -> dict[str, str]:
     training, evaluation = runs[0]["training"], runs[0]["evaluation"]
     weights = training["non_embedding_parameters"] + training["embedding_parameters"]
     against = {name: "{:+.2f} % [{:+.2f}, {:+.2f}]".format(*found) for name, found in line["against"].items()}
-    words = {"seen": SEEN, "unseen": UNSEEN}
+    words = [row["evaluation"]["groups"] for row in runs]
     return {
         "tokenizer": line["system"] + ", FLOP-matched" * line["flop_matched"],
         "vocabulary": str(line["vocabulary"]),
@@ -167,10 +167,8 @@ def _columns(preset: Preset, line: Row) -> dict[str, str]:
         "spread": f"{max(by_seed) - min(by_seed):.4f}" if len(runs) > 1 else "",
         **{f"against {name}": against.get(name, "") for name in preset.references},
         "lossless": f"{evaluation['documents_represented'] / evaluation['documents']:.1%}",
-        **{
-            name: f"{fmean(x['evaluation']['groups'][of]['bits_per_byte'] for x in runs):.4f}"
-            for name, of in words.items()
-        },
+        "seen": f"{fmean(each[SEEN]['bits_per_byte'] for each in words):.4f}",
+        "unseen": f"{fmean(each[UNSEEN]['bits_per_byte'] for each in words):.4f}",
     }
 
 

@@ -1,14 +1,12 @@
 """Processes timed from their start to their end, and the work within them: `python -m lab.timing JOB FILE`.
 
-A task of `TASKS` imports its library and loads what is not measured, then yields, works, and yields what it found.
+A task of `TASKS` imports its library and loads what is not measured, works `with clock`, and says what it found.
 Nothing is imported above that a rival's process would wait for. Work within is measured by /proc, so on Linux.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import io
 import json
 import os
 import platform
@@ -17,20 +15,20 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
-Task = Iterator[dict[str, Any]]
+Facts = dict[str, Any]
 SCRIPTS = Path(__file__).resolve().parent.parent
 BATCH = 10_000  # lines: the encodings of a whole corpus at once would take gigabytes
 CLASSIC = ("--criterion", "classic", "--composition", "fill")
 PACKAGES = ("tokenizers", "transformers", "sentencepiece", "numba", "numpy", "pyarrow")
 
 
-def timed(command: Sequence[str], environment: Mapping[str, str] | None = None) -> dict[str, Any]:
+def timed(command: Sequence[str], environment: Mapping[str, str] | None = None) -> Facts:
     """Wall and processor seconds and peak resident MB of a process; of one that fails, the end of its complaint.
 
     >>> sorted(timed([sys.executable, "-c", ""]))
@@ -53,7 +51,7 @@ def timed(command: Sequence[str], environment: Mapping[str, str] | None = None) 
     return {"seconds": round(seconds, 2), "cpu_seconds": cpu, "peak_mb": round(used.ru_maxrss * unit / 1e6)}
 
 
-def told_by(module: str, *arguments: str, **environment: str) -> dict[str, Any]:
+def told_by(module: str, *arguments: str, **environment: str) -> Facts:
     """What a module, run in a process of its own, writes as JSON to the file that is its last argument; or `failed`."""
     with tempfile.NamedTemporaryFile(prefix="lab-timing-") as told:
         process = timed([sys.executable, "-m", module, *arguments, told.name], outside(**environment))
@@ -77,7 +75,7 @@ def machine() -> str:
 
 
 def cpu_seconds() -> float:
-    """Processor time of this process and of all that it started, and they, as far as they live or were waited for."""
+    """Processor time of this process and of all that it started, and they."""
     rows = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
@@ -100,6 +98,16 @@ def peak_mb() -> float:
     return max(own, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss) * 1024 / 1e6
 
 
+class Clock:
+    """Times the work within it; with the processes it starts, and they, as far as they live or were waited for."""
+
+    def __enter__(self) -> None:
+        self.cpu, self.began = cpu_seconds(), time.perf_counter()
+
+    def __exit__(self, *error: object) -> None:
+        self.figures = {"seconds": time.perf_counter() - self.began, "cpu_seconds": cpu_seconds() - self.cpu}
+
+
 class Job(NamedTuple):
     """One measurement: the task, its text, the tokenizer that encoding uses, entries to train, an empty folder."""
 
@@ -116,10 +124,10 @@ def mws(job: Job) -> list[str]:
         return ["encode", job.tokenizer, job.text, "-o", f"{job.output}/ids", "--quiet"]
     classic = CLASSIC if job.task.endswith("classic") else ()
     size = str(job.vocab_size)
-    return ["train", job.text, "--vocab-size", size, "-o", job.output, "--quiet", "--json", "--force", *classic]
+    return ["train", job.text, "--vocab-size", size, "-o", job.output, "--quiet", "--force", *classic]
 
 
-def mws_train(job: Job) -> Task:
+def mws_train(job: Job, clock: Clock) -> Facts:
     """`mws train`, the command itself; imports done beforehand are those it makes while it works."""
     import mws_hf.commands.train
     import mws_hf.corpus.counting
@@ -129,14 +137,13 @@ def mws_train(job: Job) -> Task:
     import mws_hf.trainer  # noqa: F401
     from mws_hf.commands.app import app
 
-    yield {}
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
+    with clock:
         app(mws(job))
-    made = (Path(job.output) / "tokenizer.json").read_bytes()
-    yield {"entries": json.loads(printed.getvalue())["vocab_size"], "digest": hashlib.sha256(made).hexdigest()[:16]}
+    made = json.loads(Path(f"{job.output}/tokenizer.json").read_text(encoding="utf-8"))
+    return {"entries": len(made["model"]["vocab"])}
 
 
-def tokenizers_train(job: Job) -> Task:
+def tokenizers_train(job: Job, clock: Clock) -> Facts:
     """A trainer of `tokenizers` under the same split pattern; it reads the file itself, the fastest way it has."""
     from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
@@ -147,46 +154,46 @@ def tokenizers_train(job: Job) -> Task:
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(GPT4_PATTERN), "isolated")
     maker = trainers.WordLevelTrainer if counting else trainers.BpeTrainer
     trainer = maker(vocab_size=0 if counting else job.vocab_size, show_progress=False)
-    yield {}
-    tokenizer.train([job.text], trainer)
-    if not counting:
-        tokenizer.save(f"{job.output}/tokenizer.json")
-    yield {"entries": tokenizer.get_vocab_size()}
+    with clock:
+        tokenizer.train([job.text], trainer)
+        if not counting:
+            tokenizer.save(f"{job.output}/tokenizer.json")
+    return {"entries": tokenizer.get_vocab_size()}
 
 
-def sentencepiece(job: Job) -> Task:
+def sentencepiece(job: Job, clock: Clock) -> Facts:
     """SentencePiece on the file, without normalization (it would cost it time) and without leaving out long lines."""
     import sentencepiece as spm
 
-    yield {}
-    spm.SentencePieceTrainer.train(
-        input=job.text, model_prefix=f"{job.output}/spm", model_type="bpe", vocab_size=job.vocab_size,
-        hard_vocab_limit=False, byte_fallback=True, normalization_rule_name="identity", max_sentence_length=1 << 30,
-        num_threads=os.cpu_count() or 1, minloglevel=2,
-    )  # fmt: skip
-    yield {"entries": len(Path(f"{job.output}/spm.vocab").read_text(encoding="utf-8").split("\n")) - 1}
+    with clock:
+        spm.SentencePieceTrainer.train(
+            input=job.text, model_prefix=f"{job.output}/spm", model_type="bpe", vocab_size=job.vocab_size,
+            hard_vocab_limit=False, byte_fallback=True, normalization_rule_name="identity", max_sentence_length=1 << 30,
+            num_threads=os.cpu_count() or 1, minloglevel=2,
+        )  # fmt: skip
+    return {"entries": len(Path(f"{job.output}/spm.vocab").read_text(encoding="utf-8").split("\n")) - 1}
 
 
-def mws_count(job: Job) -> Task:
+def mws_count(job: Job, clock: Clock) -> Facts:
     """Our counting, to the sorted word counts in memory."""
     from mws_hf.corpus.counting import count_files
     from mws_hf.text.pattern import GPT4_PATTERN
 
-    yield {}
-    counts = count_files(job.text, pattern=GPT4_PATTERN)
-    yield {"types": len(counts), "digest": f"{len(counts)}-{counts.total}"}
+    with clock:
+        counts = count_files(job.text, pattern=GPT4_PATTERN)
+    return {"types": len(counts)}
 
 
-def mws_to_disk(job: Job) -> Task:
+def mws_to_disk(job: Job, clock: Clock) -> Facts:
     """Text file to memory-mapped ids on disk, loading of the tokenizer included."""
     from mws_hf.encode.bulk import encode_corpus
 
-    yield {}
-    corpus = encode_corpus(job.tokenizer, job.text, Path(job.output) / "ids", separator=None)
-    yield {"tokens": corpus.n_tokens, "digest": str(corpus.n_tokens)}
+    with clock:
+        corpus = encode_corpus(job.tokenizer, job.text, Path(job.output) / "ids", separator=None)
+    return {"tokens": corpus.n_tokens}
 
 
-def mws_in_memory(job: Job) -> Task:
+def mws_in_memory(job: Job, clock: Clock) -> Facts:
     """Text in memory to ids in memory on all cores: the kernel without reading and writing."""
     from mws_hf.corpus.sources import Source
     from mws_hf.encode.bulk import BLOCK_BYTES
@@ -196,14 +203,14 @@ def mws_in_memory(job: Job) -> Task:
 
     backend = open_tokenizer(job.tokenizer).backend
     blocks = list(Source.of(job.text).blocks(size=BLOCK_BYTES))
-    yield {}
-    encoder = BlockEncoder(backend)
-    with ThreadPoolExecutor(thread_count()) as pool:
-        tokens = sum(len(encoded.ids) for encoded in pool.map(encoder.encode, blocks))
-    yield {"tokens": tokens, "digest": str(tokens)}
+    with clock:
+        encoder = BlockEncoder(backend)
+        with ThreadPoolExecutor(thread_count()) as pool:
+            tokens = sum(len(encoded.ids) for encoded in pool.map(encoder.encode, blocks))
+    return {"tokens": tokens}
 
 
-def encode_batch(job: Job) -> Task:
+def encode_batch(job: Job, clock: Clock) -> Facts:
     """`encode_batch` on lists of lines; ids stay in the Rust objects."""
     from tokenizers import Tokenizer
 
@@ -211,11 +218,12 @@ def encode_batch(job: Job) -> Task:
     with open(job.text, encoding="utf-8", newline="\n") as stream:
         lines = list(stream)
     batches = [lines[i : i + BATCH] for i in range(0, len(lines), BATCH)]
-    yield {}
-    yield {"tokens": sum(sum(map(len, encode(batch, add_special_tokens=False))) for batch in batches)}
+    with clock:
+        tokens = sum(sum(map(len, encode(batch, add_special_tokens=False))) for batch in batches)
+    return {"tokens": tokens}
 
 
-TASKS: dict[str, Callable[[Job], Task]] = {
+TASKS: dict[str, Callable[[Job, Clock], Facts]] = {
     "train/mws-classic": mws_train,
     "train/mws-contextual": mws_train,
     "train/tokenizers-bpe": tokenizers_train,
@@ -229,7 +237,7 @@ TASKS: dict[str, Callable[[Job], Task]] = {
 
 
 def ours(task: str) -> bool:
-    """Whether a task is ours: run once cold, and its output must not differ between runs."""
+    """Whether a task is ours: run again in the process, and once with an empty cache of kernels."""
     return "/mws" in task
 
 
@@ -240,49 +248,40 @@ def whole(job: Job) -> list[str]:
     return [sys.executable, "-m", "lab.timing", json.dumps(job), "alone"]
 
 
-def outcome(job: Job, *, cold: bool = False) -> dict[str, Any]:
+def outcome(job: Job, *, cold: bool = False) -> Facts:
     """Measure a task twice, from within and as a whole process; `cold`: with an empty folder of compiled kernels.
 
     Returns:
         `seconds`, `cpu_seconds` and `peak_mb` with libraries imported; of ours `again_seconds`, of a second run in the
         process; `process_seconds` from the start of Python to its end; or `failed`, the reason.
     """
-    found: dict[str, Any] = {"load_before": round(os.getloadavg()[0], 2)}
-    with tempfile.TemporaryDirectory(prefix="lab-timing-") as folder:
-        jobs = {name: job._replace(output=f"{folder}/{name}") for name in ("within", "alone")}
-        caches = {name: {"NUMBA_CACHE_DIR": f"{folder}/cache-{name}"} if cold else {} for name in jobs}
-        for each in jobs.values():
+    found: Facts = {"load_before": round(os.getloadavg()[0], 2)}
+    with tempfile.TemporaryDirectory() as within, tempfile.TemporaryDirectory() as alone:
+        caches = [{"NUMBA_CACHE_DIR": f"{folder}/cache"} if cold else {} for folder in (within, alone)]
+        jobs = [job._replace(output=f"{folder}/out") for folder in (within, alone)]
+        for each in jobs:
             Path(each.output).mkdir()
-        within = told_by("lab.timing", json.dumps(jobs["within"]), **caches["within"])
-        process = within if "failed" in within else timed(whole(jobs["alone"]), outside(**caches["alone"]))
-    return found | (process if "failed" in process else within | {"process_seconds": process["seconds"]})
+        found |= told_by("lab.timing", json.dumps(jobs[0]), **caches[0])
+        if "failed" not in found:
+            process = timed(whole(jobs[1]), outside(**caches[1]))
+            found |= process if "failed" in process else {"process_seconds": process["seconds"]}
+    return found
 
 
-def measure(job: Job) -> dict[str, Any]:
-    """Run a task; times exclude imports and what is loaded before, memory includes everything."""
-    cpu, seconds, facts = worked(job)
-    found = {"seconds": seconds, "cpu_seconds": cpu, "peak_mb": peak_mb()}
+def measure(job: Job) -> Facts:
+    """Run a task, one of ours twice; times exclude imports and what is loaded before, memory includes everything."""
+    clock, again = Clock(), Clock()
+    facts = TASKS[job.task](job, clock)
+    found = clock.figures | {"peak_mb": peak_mb()}
     if ours(job.task):
-        second = job._replace(output=f"{job.output}/again")
-        Path(second.output).mkdir()
-        _, found["again_seconds"], again = worked(second)
-        if again != facts:
-            raise ValueError(f"a second run in the same process gave {again} after {facts}")
+        TASKS[job.task](job._replace(output=f"{job.output}/again"), again)
+        found["again_seconds"] = again.figures["seconds"]
     return {name: round(value, 4) for name, value in found.items()} | facts
-
-
-def worked(job: Job) -> tuple[float, float, dict[str, Any]]:
-    """Processor and wall seconds of a task's work, and what it found."""
-    task = TASKS[job.task](job)
-    next(task)
-    cpu, began = cpu_seconds(), time.perf_counter()
-    facts = next(task)
-    return cpu_seconds() - cpu, time.perf_counter() - began, facts
 
 
 if __name__ == "__main__":
     wanted = Job(*json.loads(sys.argv[1]))
     if sys.argv[2] == "alone":
-        list(TASKS[wanted.task](wanted))
+        TASKS[wanted.task](wanted, contextlib.nullcontext())
     else:
         Path(sys.argv[2]).write_text(json.dumps(measure(wanted)), encoding="utf-8")

@@ -128,7 +128,7 @@ def redrawn(text: Path, megabytes: float) -> Path:
 
 
 def table(rows: list[Row]) -> Page:
-    """The notes above; for each text what was aimed at, all medians, and what contradicts."""
+    """The notes above; for each text what was aimed at, and all medians."""
     yield from sorted({f"On {row['machine']}." for row in rows})
     yield about(__doc__)
     for text, here in groups(rows, "text"):
@@ -137,7 +137,6 @@ def table(rows: list[Row]) -> Page:
         yield f"Load of the machine before measurements: {min(loads):.1f} to {max(loads):.1f}."
         yield tabulated(filter(None, (reached(target, here) for target in TARGETS)))
         yield tabulated(medians(task, own) for task, own in sorted(groups(here, "task")))
-        yield contradictions(here)
 
 
 def _of(rows: list[Row], task: str, figure: str, cache: str = "warm") -> list[float]:
@@ -183,17 +182,6 @@ def medians(task: str, own: list[Row]) -> dict[str, str]:
     line = {"task": task, "s": short(median(seconds)), "range": f"{short(min(seconds))}–{short(max(seconds))}"}
     line |= {"MB/s": f"{own[0]['mb'] / median(seconds):.1f}", **told, "peak MB": f"{median(every['peak MB']):.0f}"}
     return line | {"entries": f"{own[0]['entries']:,}" if "entries" in own[0] else "–", "n": str(len(seconds))}
-
-
-def contradictions(rows: list[Row]) -> str:
-    """What must be equal and is not: outputs of one task, numbers of tokens of one text, the code."""
-    digests = {task: {row["digest"] for row in own if "digest" in row} for task, own in groups(rows, "task")}
-    found = [f"* **{task}**: outputs differ between runs" for task, each in digests.items() if len(each) > 1]
-    if len({row["tokens"] for row in rows if "tokens" in row}) > 1:
-        found.append("* **encode**: numbers of tokens differ")
-    if len({row["code"] for row in rows}) > 1:
-        found.append("* rows were measured by different code")
-    return "\n".join(found)
 
 
 def short(value: float) -> str:

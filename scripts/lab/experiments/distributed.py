@@ -12,7 +12,8 @@ import json
 import os
 import sys
 import tempfile
-import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -25,7 +26,8 @@ from lab.cells import Cell, Found, Page, Place, Row
 from lab.data import mixed
 from lab.systems import trained
 from lab.tables import about, groups, tabulated, where
-from lab.timing import cpu_seconds, peak_mb, told_by
+from lab.timing import Clock, peak_mb, told_by
+from mws_hf import EncodedCorpus
 from mws_hf.commands.options import parse_bytes
 from mws_hf.corpus.counting import count_documents, count_files, merge_files
 from mws_hf.corpus.counts import WordCounts
@@ -38,6 +40,10 @@ SHARED = 0
 TOGETHER = True
 CORES, FILES, PARTIALS, ENTRIES = 2, 8, 1000, 32_000
 ROW_GROUP = 2000  # what Spark divides a file by
+SPARK = {
+    "spark.ui.enabled": "false", "spark.log.level": "OFF", "spark.driver.memory": "3g",
+    "spark.sql.files.maxPartitionBytes": 16 << 20, "spark.sql.shuffle.partitions": 4,
+}  # fmt: skip
 
 
 def exists(cell: Cell) -> bool:
@@ -84,62 +90,52 @@ def parts(rows: list[str], number: int) -> list[list[str]]:
     return [rows[n * len(rows) // number : (n + 1) * len(rows) // number] for n in range(number)]
 
 
-def run(work: Path, task: str, how: str) -> Row:
-    """Do one thing in this process."""
-    if task == "merge":
-        return merged(work, how)
+def engine(how: str, work: Path) -> tuple[Any, Any, Callable[..., WordCounts], Callable[..., EncodedCorpus]]:
+    """The text as an engine reads it, a part that makes it load what every worker needs; how it counts and encodes."""
+    tokenizer = str(work / f"mws-{ENTRIES}")
     if how == "local":
-        return on_engine(work, task, str(work / "text" / "*.parquet"), str(work / "text" / "0.parquet"), None)
+        how_to = {"column": "text", "workers": CORES}
+        files = str(work / "text" / "*.parquet"), str(work / "text" / "0.parquet")
+        return *files, partial(count_files, **how_to), partial(encode_corpus, tokenizer, **how_to)
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.master(f"local[{CORES}]").config("spark.ui.enabled", "false")
-    builder = builder.config("spark.log.level", "OFF").config("spark.driver.memory", "3g")
-    builder = builder.config("spark.sql.files.maxPartitionBytes", 16 << 20).config("spark.sql.shuffle.partitions", "4")
-    session = builder.getOrCreate()
-    try:
-        rows = session.read.parquet(str(work / "text"))
-        from mws_hf.distributed import spark
+    from mws_hf.distributed import spark
 
-        return on_engine(work, task, rows, rows.limit(200).repartition(CORES), spark)
-    finally:
-        session.stop()
+    session = SparkSession.builder.master(f"local[{CORES}]").config(map=SPARK).getOrCreate()
+    rows = session.read.parquet(str(work / "text"))
+
+    def encode(of: Any, to: Path) -> EncodedCorpus:
+        return spark.write_corpus(of, tokenizer, "text", to)
+
+    return rows, rows.limit(200).repartition(CORES), partial(spark.count, column="text"), encode
 
 
-def on_engine(work: Path, task: str, source: Any, sample: Any, spark: Any) -> Row:
-    """Count or encode, after a small job that loads what every worker needs."""
-    tokenizer, out = str(work / f"mws-{ENTRIES}"), work / f"out-{os.getpid()}"
-
-    def count(of: Any) -> WordCounts:
-        return spark.count(of, "text") if spark else count_files(of, column="text", workers=CORES)
-
-    def encode(of: Any, to: Path) -> Any:
-        if spark:
-            return spark.write_corpus(of, tokenizer, "text", to)
-        return encode_corpus(tokenizer, of, to, column="text", workers=CORES)
-
-    _ = count(sample) if task == "count" else encode(sample, out / "sample")
-    began, cpu = time.perf_counter(), cpu_seconds()
-    made = count(source) if task == "count" else encode(source, out / "ids")
-    found = {"seconds": time.perf_counter() - began, "cpu_seconds": cpu_seconds() - cpu}
+def run(work: Path, task: str, how: str) -> Row:
+    """Do one thing in this process."""
+    clock, out = Clock(), work / f"out-{os.getpid()}"
+    if task == "merge":
+        files, merged = sorted((work / "partials").glob("*.parquet")), work / "merged.parquet"
+        with clock:
+            if how == CAPS[-1]:
+                first, *others = map(WordCounts.load, files)
+                first.merge(*others).save(merged)
+            else:
+                merge_files(files, merged, memory_cap=parse_bytes(how))
+        return clock.figures | {"peak_mb": peak_mb(), "digest": digest(merged), "files": len(files)}
+    source, sample, count, encode = engine(how, work)
     if task == "count":
-        made.save(out / "counts.parquet")
-        return found | {"digest": digest(out / "counts.parquet"), "types": len(made), "tokens": made.total}
-    hashes = (hashlib.sha256(np.asarray(made[k], np.int64).tobytes()).digest()[:16] for k in range(len(made)))
+        count(sample)
+        with clock:
+            counts = count(source)
+        counts.save(out / "counts.parquet")
+        made = {"digest": digest(out / "counts.parquet"), "types": len(counts), "tokens": counts.total}
+        return clock.figures | made
+    encode(sample, out / "sample")
+    with clock:
+        ids = encode(source, out / "ids")
+    hashes = (hashlib.sha256(np.asarray(each, np.int64).tobytes()).digest()[:16] for each in ids)
     total = sum(map(int.from_bytes, hashes))  # of all documents in any order: the order of partitions is the engine's
-    return found | {"digest": f"{total:x}", "tokens": made.n_tokens}
-
-
-def merged(work: Path, cap: str) -> Row:
-    """Merge all partial counts under a memory cap, or all in memory, as `WordCounts.merge` does."""
-    files, out = sorted((work / "partials").glob("*.parquet")), work / "merged.parquet"
-    began = time.perf_counter()
-    if cap == CAPS[-1]:
-        first, *others = map(WordCounts.load, files)
-        first.merge(*others).save(out)
-    else:
-        merge_files(files, out, memory_cap=parse_bytes(cap))
-    seconds = time.perf_counter() - began
-    return {"seconds": seconds, "peak_mb": peak_mb(), "digest": digest(out), "files": len(files)}
+    return clock.figures | {"digest": f"{total:x}", "tokens": ids.n_tokens}
 
 
 def digest(path: Path) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mws_hf.kernels.scanner import next_pretoken
-from mws_hf.text.unicode import classes_of, scanner_kind
+from mws_hf.text.scanner_classes import classes_of, scanner_kind
 
 
 def scan(text: str, pattern: str) -> list[str]:

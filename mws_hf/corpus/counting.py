@@ -31,8 +31,8 @@ from mws_hf.corpus.token_table import MEMORY_CAP, SMALLEST_TABLE, Shards, TokenT
 from mws_hf.errors import MwSError, SettingError
 from mws_hf.kernels.threads import thread_count
 from mws_hf.text.pattern import DEFAULT_PATTERN, compiled, cut_by, split
+from mws_hf.text.scanner_classes import classes_of, scanner_kind
 from mws_hf.text.symbols import DEFAULT_SPECIAL_TOKENS
-from mws_hf.text.unicode import classes_of, scanner_kind
 
 T = TypeVar("T")
 _ROWS = 1 << 15  # of a batch that is read from a file of counts

@@ -37,7 +37,7 @@ from mws_hf.kernels.containers import (
 )
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.scanner import cut
-from mws_hf.text.unicode import classes_of
+from mws_hf.text.scanner_classes import classes_of
 
 MEMORY_CAP = 2 << 30
 """Bytes that tables of counts may take, unless a caller says otherwise."""

@@ -19,8 +19,8 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from mws_hf.corpus.blocks import Block, block_of
+from mws_hf.encode.bpe_kernels import BpeTables, bpe_tables, is_served
 from mws_hf.encode.kernel import CACHE_LIMIT, Failing, Worker, encode_dropped
-from mws_hf.encode.merge import BpeTables, bpe_tables, is_served
 from mws_hf.errors import MwSError
 from mws_hf.kernels import Array, Bytes, Longs
 from mws_hf.kernels.jit import njit

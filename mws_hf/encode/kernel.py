@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mws_hf.encode.merge import ID_BITS, SHORT, BpeTables, Failing, merge_dropped, merge_long, merge_short, mix
+from mws_hf.encode.bpe_kernels import ID_BITS, SHORT, BpeTables, Failing, merge_dropped, merge_long, merge_short, mix
 from mws_hf.kernels import Array, Bits, Bytes, Ints, Longs
 from mws_hf.kernels.containers import LONG, WINDOW, empty_slots, ends_at_home, enter, find, look_ahead, rehash
 from mws_hf.kernels.jit import njit

@@ -1,7 +1,7 @@
 r"""UTF-8 in kernels: a table-driven scanner of the known split patterns, a test of validity, and code points.
 
 The caller hands in ``kind = scanner_kind(pattern)`` and the class of every code point, ``classes_of(kind)``, both of
-`mws_hf.text.unicode`. Other patterns need `regex`.
+`mws_hf.text.scanner_classes`. Other patterns need `regex`.
 
 `cut` cuts plain running text 64 bytes at a time, and leaves other text to `next_pretoken`. Plain are line ends, single
 spaces, ASCII letters, those letters of two bytes whose first byte leads nothing but letters (Cyrillic, Latin with
@@ -190,8 +190,8 @@ def next_pretoken(data: Bytes, i: int, n: int, classes: Bytes, kind: int) -> int
         data: valid UTF-8; bytes from `n` on are not looked at, so ``[i, n)`` is read as one whole text.
         i: first byte of the pre-token, ``0 <= i < n``, at a character's start.
         n: end of the text in `data`.
-        classes: `mws_hf.text.unicode.classes_of` the kind.
-        kind: `mws_hf.text.unicode.scanner_kind` of the pattern.
+        classes: `mws_hf.text.scanner_classes.classes_of` the kind.
+        kind: `mws_hf.text.scanner_classes.scanner_kind` of the pattern.
     """
     code = _class_at(data, i, classes)
     if code == NUMBER:

@@ -31,6 +31,7 @@ from mws_hf.errors import MwSError
 from mws_hf.kernels import Array
 from mws_hf.kernels.containers import find_pair
 from mws_hf.kernels.jit import njit
+from mws_hf.learn.candidates import ASK, EXHAUSTED, REACHED, ROOM, known, make_room, open_table, remember, resized
 from mws_hf.learn.coefficient import (
     PUBLISHED,
     UNITS,
@@ -44,7 +45,6 @@ from mws_hf.learn.coefficient import (
 )
 from mws_hf.learn.pairs import PAIRS, TOKENS, PairTable, has_room, merge_pair
 from mws_hf.learn.settings import Settings
-from mws_hf.learn.tables import ASK, EXHAUSTED, REACHED, ROOM, known, make_room, open_table, remember, resized
 from mws_hf.learn.words import NO_LIMIT, UNLIMITED, LearnedMerges, MergeLimits, SymbolCorpus
 from mws_hf.learn.working_corpus import MERGES_A_CALL, WorkingCorpus, learnt
 

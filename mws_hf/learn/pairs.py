@@ -33,7 +33,7 @@ class PairTable(NamedTuple):
 
     Text: `tok` int32, `val` int64 (what the position after a cell is worth).
     Tokens: `length` in characters, `left_size` (the same, or without leading whitespace; the limit on pairs uses it),
-    `token_left` and `token_right` (parts of a product), `token_hash` and `token_power` (see tables.py), `token_score`.
+    `token_left` and `token_right` (parts of a product), `token_hash` and `token_power` (candidates.py), `token_score`.
     Pairs: `pairs`, records of type `PAIR`: `left`, `right`, `value` (sum of `val` over `occurrences`), `occurrences`,
     `begin` and `listed` (segment of `arena`). `keys` and `ids`: hash table from a pair to its row.
     Scratch: `hits`, `sums`, `seen`, `n_seen`, `cursor`, one row each for left and for right neighbours; `touched`: rows

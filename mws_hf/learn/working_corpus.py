@@ -20,8 +20,7 @@ from mws_hf.kernels import Array, Doubles, Longs
 from mws_hf.kernels.containers import find_pair, new_table, pair_key, put
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import give_back, in_parts
-from mws_hf.learn.pairs import INSIDE, PairTable, write_cells
-from mws_hf.learn.tables import (
+from mws_hf.learn.candidates import (
     ASK,
     ASKED,
     EXHAUSTED,
@@ -36,6 +35,7 @@ from mws_hf.learn.tables import (
     strike,
     with_room,
 )
+from mws_hf.learn.pairs import INSIDE, PairTable, write_cells
 from mws_hf.learn.words import NO_LIMIT, UNLIMITED, LearnedMerges, MergeLimits, SymbolCorpus
 
 

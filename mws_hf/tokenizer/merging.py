@@ -6,7 +6,7 @@ leftmost first; where none is left, the pre-token is done. A text is so cut in m
 
 Whether a pair is left out is a function of the seed, the text, the place and the step, not of what was drawn before.
 So one seed cuts a text in one way, in any order and by any number of workers. Take another seed for every pass over a
-corpus. `mws_hf.encode.merge` does the same in machine code.
+corpus. `mws_hf.encode.bpe_kernels` does the same in machine code.
 """
 
 from __future__ import annotations

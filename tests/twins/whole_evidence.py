@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from mws_hf.learn.evidence import context_view as regression
-from mws_hf.learn.evidence import contexts, lexicon, posteriors, short_lists
+from mws_hf.learn.evidence import contexts, lexicon, posteriors, reranking
 from tests.twins import evidence as reference
 
 PREFIX, STEM, SUFFIX = range(3)
@@ -23,7 +23,7 @@ def boundary_probabilities(words: Sequence[str], granularity: float) -> dict[str
     targets = np.mean(cuts, axis=0)
     lexicon = np.mean([np.log(p / (1 - p)) for p in np.clip(cuts, 1e-3, 1 - 1e-3)], axis=0)
     mixed = (1 - posteriors.CONTEXT_WEIGHT) * lexicon + posteriors.CONTEXT_WEIGHT * context_view(words, targets)
-    size = min(max(len(words), short_lists.SHORT_LIST), posteriors.FULL_LIST)
+    size = min(max(len(words), reranking.SHORT_LIST), posteriors.FULL_LIST)
     mixed += posteriors.VARIATION_WEIGHT * posteriors.FULL_LIST / size * variation(words)
     mixed = reranked(words, mixed, granularity)
     threshold = np.sort(mixed)[round((1 - granularity) * (len(mixed) - 1))]
@@ -33,15 +33,15 @@ def boundary_probabilities(words: Sequence[str], granularity: float) -> dict[str
 
 def reranked(words: Sequence[str], mixed: np.ndarray, granularity: float) -> np.ndarray:
     """The values of the mixture in the order that it, paradigms and affixes have together."""
-    size = short_lists.RERANK_BELOW - short_lists.RERANK_FULLY
-    weight = min(1.0, len(words) / short_lists.SHORT_LIST, max(0.0, (short_lists.RERANK_BELOW - len(words)) / size))
+    size = reranking.RERANK_BELOW - reranking.RERANK_FULLY
+    weight = min(1.0, len(words) / reranking.SHORT_LIST, max(0.0, (reranking.RERANK_BELOW - len(words)) / size))
     if not weight:
         return mixed
     worth = reference.paradigm_worth(words, 2, 8, 150)
     paradigms = np.log1p([x for row in worth for x in row[:-1]])
-    order = standard(mixed) + weight**2 * short_lists.PARADIGM_WEIGHT * standard(paradigms)
+    order = standard(mixed) + weight**2 * reranking.PARADIGM_WEIGHT * standard(paradigms)
     threshold = np.sort(mixed)[round((1 - granularity) * (len(mixed) - 1))]
-    order += weight * short_lists.AFFIX_WEIGHT * standard(affixes(words, handed_out(mixed, order) > threshold))
+    order += weight * reranking.AFFIX_WEIGHT * standard(affixes(words, handed_out(mixed, order) > threshold))
     return handed_out(mixed, order)
 
 
@@ -77,12 +77,12 @@ def affixes(words: Sequence[str], cut: np.ndarray) -> np.ndarray:
     spell = reference.letter_model(stems, Counter("".join(words)), 80)
 
     def spelled(stem):
-        return lexicon.UNKNOWN_STEMS * spell(stem) if 1 < len(stem) <= short_lists.LONGEST_UNKNOWN_STEM else 0.0
+        return lexicon.UNKNOWN_STEMS * spell(stem) if 1 < len(stem) <= reranking.LONGEST_UNKNOWN_STEM else 0.0
 
     moves = [[0.2, 0.8, 0.0], [0.0, 0.175, 0.525], [0.0, 0.1, 0.4]], [0.0, 0.3, 0.5], [0.3, 0.7, 0.0]
-    for step in range(short_lists.AFFIX_STEPS + 1):
+    for step in range(reranking.AFFIX_STEPS + 1):
         uses, moved, cuts = reference.expected_counts(words, p, *moves, 1 - lexicon.UNKNOWN_STEMS, spelled)
-        if step == short_lists.AFFIX_STEPS:
+        if step == reranking.AFFIX_STEPS:
             found = np.clip([x for row in cuts for x in row[:-1]], 1e-4, 1 - 1e-4)
             return np.log(found / (1 - found))
         p = new_weights({entry: [uses.get((entry, c), 0.0) for c in range(3)] for entry in p})

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, normalizers, pre_tokenizers
 
 from mws_hf.corpus.blocks import PADDING, block_of
+from mws_hf.encode.bpe_kernels import NO_RANK, SHORT, bpe_tables, merge_long, merge_short, merge_table
 from mws_hf.encode.encoder import BlockEncoder
 from mws_hf.encode.kernel import (
     LONGEST_KEY,
@@ -23,7 +24,6 @@ from mws_hf.encode.kernel import (
     empty_cache,
     grown,
 )
-from mws_hf.encode.merge import NO_RANK, SHORT, bpe_tables, merge_long, merge_short, merge_table
 from mws_hf.errors import MwSError
 from mws_hf.kernels.containers import INLINE_KEY, ends_at_home, find, find_pair, look_ahead
 from mws_hf.text.pattern import split

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from mws_hf import MwSTrainer, WordCounts
 from mws_hf.kernels.threads import ThreadPool
-from mws_hf.learn.evidence import lexicon, posteriors, short_lists
+from mws_hf.learn.evidence import lexicon, posteriors, reranking
 from mws_hf.learn.evidence.contexts import trie_view
 from mws_hf.learn.evidence.forms import collect_forms, collect_types, find_words, fold, inner_positions, split_graphemes
 from mws_hf.learn.evidence.lexicon import build_lattice
 from mws_hf.learn.evidence.posteriors import boundary_posteriors, collect_evidence, mix_views
-from mws_hf.learn.evidence.short_lists import (
+from mws_hf.learn.evidence.reranking import (
     LONGEST_ENDING,
     MOST_ENDINGS,
     SHORTEST_STEM,
@@ -85,7 +85,7 @@ OTHERS = {
 @pytest.mark.parametrize(("granularity", "constants"), [(0.3, {}), (0.2, OTHERS)], ids=["defaults", "others"])
 def test_evidence_equals_the_readable_twin_from_end_to_end(granularity, constants, monkeypatch):
     for name, value in constants.items():
-        for module in (posteriors, lexicon, short_lists):
+        for module in (posteriors, lexicon, reranking):
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, value)
     settings = Settings(granularity=granularity)
@@ -327,8 +327,8 @@ def test_affixes_of_one_list_cut_words_that_are_not_in_it():
 
 
 def rerank_between(monkeypatch, fully, below):
-    monkeypatch.setattr(short_lists, "RERANK_FULLY", fully)
-    monkeypatch.setattr(short_lists, "RERANK_BELOW", below)
+    monkeypatch.setattr(reranking, "RERANK_FULLY", fully)
+    monkeypatch.setattr(reranking, "RERANK_BELOW", below)
 
 
 def test_a_short_list_keeps_the_values_of_the_mixture_in_an_order_that_no_number_of_threads_changes(monkeypatch):

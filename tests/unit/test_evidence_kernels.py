@@ -21,7 +21,8 @@ from mws_hf.learn.evidence.context_view import (
 )
 from mws_hf.learn.evidence.contexts import collect_contexts, normalised_variation, read_contexts, trie_view
 from mws_hf.learn.evidence.forms import inner_positions
-from mws_hf.learn.evidence.kernels import (
+from mws_hf.learn.evidence.lexicon import build_lattice
+from mws_hf.learn.evidence.lexicon_kernels import (
     FIXED_POINT,
     Arcs,
     Expected,
@@ -32,7 +33,6 @@ from mws_hf.learn.evidence.kernels import (
     forward_backward,
     variational_weights,
 )
-from mws_hf.learn.evidence.lexicon import build_lattice
 from mws_hf.learn.words import SymbolCorpus
 from tests.twins import evidence as reference
 

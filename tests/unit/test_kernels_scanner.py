@@ -34,9 +34,9 @@ from mws_hf.kernels.containers import (
 )
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.scanner import LETTER, find_short, is_utf8, next_pretoken, plain_boundaries, write_code_points
-from mws_hf.text import unicode
+from mws_hf.text import scanner_classes
 from mws_hf.text.pattern import DIGIT_PARTS, GPT4_PATTERN, LLAMA3_PATTERN, NAMED_PATTERNS, compiled, split, with_digits
-from mws_hf.text.unicode import character_classes, scanner_kind
+from mws_hf.text.scanner_classes import character_classes, scanner_kind
 from tests.encode_cases import ALPHABET, SCANNED
 from tests.encode_cases import PATTERNS as ENCODED_PATTERNS
 from tests.examples import FULL, examples, some
@@ -132,20 +132,20 @@ def test_o200k_takes_the_turns_of_case_that_the_pattern_takes():
 
 
 def test_unknown_pattern():
-    assert unicode.scanner_kind(r"\w+|\W") is None
+    assert scanner_classes.scanner_kind(r"\w+|\W") is None
 
 
 def test_names_stand_for_patterns():
     for name, pattern in NAMED_PATTERNS.items():
-        assert unicode.scanner_kind(name) == unicode.scanner_kind(pattern) is not None
+        assert scanner_classes.scanner_kind(name) == scanner_classes.scanner_kind(pattern) is not None
         assert split("Don't п'ять camelCase!\n/x", name) == split("Don't п'ять camelCase!\n/x", pattern)
 
 
 @pytest.mark.parametrize("damage", ["none", "absent", "cut off", "a bit", "another shape"])
 def test_class_table_survives_a_damaged_copy_on_disk(damage, tmp_path, monkeypatch):
-    monkeypatch.setattr(unicode, "cache_directory", lambda: tmp_path)
-    expected = unicode.probe_classes()
-    load = unicode.character_classes.__wrapped__
+    monkeypatch.setattr(scanner_classes, "cache_directory", lambda: tmp_path)
+    expected = scanner_classes.probe_classes()
+    load = scanner_classes.character_classes.__wrapped__
     assert np.array_equal(load(), expected)
     (path,) = tmp_path.iterdir()
     raw = bytearray(path.read_bytes())
@@ -160,7 +160,7 @@ def test_class_table_survives_a_damaged_copy_on_disk(damage, tmp_path, monkeypat
         with path.open("wb") as stream:
             np.savez_compressed(stream, classes=expected[:100])
     assert np.array_equal(load(), expected)
-    assert np.array_equal(unicode._stored_table(path), expected)
+    assert np.array_equal(scanner_classes._stored_table(path), expected)
 
 
 # the ends of every range that the definition of UTF-8 names

@@ -104,7 +104,7 @@ def test_arrays_grow_without_changing_the_result(monkeypatch):
     corpus = SymbolCorpus.from_words(["".join(map(chr, word)) for word in letters.tolist()])
     expected = learn_classic(corpus, 5000)
     assert len(expected.merges) == 5000
-    monkeypatch.setattr("mws_hf.learn.tables.SPARE", 2)
+    monkeypatch.setattr("mws_hf.learn.candidates.SPARE", 2)
     assert learn_classic(corpus, 5000) == expected
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from mws_hf.errors import MwSError
-from mws_hf.learn import tables
+from mws_hf.learn import candidates
 from mws_hf.learn.pairs import ARENA, PAIRS, merge_pair, tidy
 from mws_hf.learn.words import NO_LIMIT, MergeLimits, SymbolCorpus
 from mws_hf.learn.working_corpus import WorkingCorpus
@@ -153,7 +153,7 @@ def test_arrays_grow_without_changing_the_result(monkeypatch):
     corpus = SymbolCorpus.from_words(words, rng.integers(1, 50, len(words)))
     expected = WorkingCorpus(corpus).learn(None, 6000)
     assert len(expected.merges) > 5000
-    monkeypatch.setattr(tables, "SPARE", 2)
+    monkeypatch.setattr(candidates, "SPARE", 2)
     assert WorkingCorpus(corpus).learn(None, 6000) == expected
 
 
@@ -168,7 +168,7 @@ def test_pairs_counted_and_listed_in_parts_are_the_same(monkeypatch, long_word):
         monkeypatch.setenv("MWS_NUM_THREADS", str(threads))
         segmentation = WorkingCorpus(corpus)
         limits = 100, NO_LIMIT, 2
-        return tables.open_table(segmentation.text, segmentation.cell_values(None), segmentation.tokens, limits)
+        return candidates.open_table(segmentation.text, segmentation.cell_values(None), segmentation.tokens, limits)
 
     alone, parts = opened(1), opened(5)
     n = int(alone.used[PAIRS])
@@ -184,12 +184,12 @@ def test_pairs_counted_and_listed_in_parts_are_the_same(monkeypatch, long_word):
 def test_tidying_keeps_the_occurrences_that_are_left_in_their_order(corpus, n):
     segmentation = WorkingCorpus(corpus)
     limits = 1, NO_LIMIT, NO_LIMIT
-    table = tables.open_table(segmentation.text, segmentation.cell_values(None), segmentation.tokens, limits)
+    table = candidates.open_table(segmentation.text, segmentation.cell_values(None), segmentation.tokens, limits)
     for _ in range(n):
         pair = int(np.argmax(table.pairs["occurrences"][: table.used[PAIRS]])) if table.used[PAIRS] else -1
         if pair < 0 or table.pairs["occurrences"][pair] == 0:
             break
-        table = tables.make_room(table, pair)
+        table = candidates.make_room(table, pair)
         merge_pair(table, pair, limits)
 
     def occurrences(valid):

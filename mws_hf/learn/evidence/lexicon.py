@@ -29,7 +29,7 @@ from mws_hf.kernels.interning import intern_pairs
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import ThreadPool
 from mws_hf.learn.evidence.forms import word_ranges
-from mws_hf.learn.evidence.kernels import (
+from mws_hf.learn.evidence.lexicon_kernels import (
     FIXED_POINT,
     PREFIX,
     STEM,

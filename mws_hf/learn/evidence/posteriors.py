@@ -6,7 +6,7 @@ character. `evidence.forms` tells words from other pre-tokens.
 It comes from an ensemble of views, mixed as log-odds, then calibrated. The lexicon view explains words by whole morphs.
 The context view generalises the posteriors of the lexicon over contexts (one round of co-training, Blum and Mitchell
 1998, on soft labels). Normalised variation looks at entropy alone. One round suffices: with classes in the lexicon
-further rounds move nothing or harm. In a short list `short_lists` re-ranks the positions by two more views. Where words
+further rounds move nothing or harm. In a short list `reranking` re-ranks the positions by two more views. Where words
 are labelled, `labels` re-fits the mixture.
 """
 
@@ -36,7 +36,7 @@ from mws_hf.learn.evidence.forms import (
     split_graphemes,
 )
 from mws_hf.learn.evidence.lexicon import PRICE_ENDS, lexicon_posteriors
-from mws_hf.learn.evidence.short_lists import SHORT_LIST, rerank, short_list_weight, word_support
+from mws_hf.learn.evidence.reranking import SHORT_LIST, rerank, short_list_weight, word_support
 from mws_hf.learn.settings import DEFAULT_GRANULARITY, Settings
 from mws_hf.learn.words import N_POINTS, CodePoints, SymbolCorpus, distinct_points, find_among
 from mws_hf.text.pattern import compiled

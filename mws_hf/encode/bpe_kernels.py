@@ -15,8 +15,8 @@ from mws_hf.kernels import Bytes, Ints, Longs, Mask
 from mws_hf.kernels.containers import find_pair, leading_zeros, new_table, pair_key, pop, push, put, trailing_zeros
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.scanner import OTHER
+from mws_hf.text.scanner_classes import classes_of, scanner_kind
 from mws_hf.text.symbols import BYTE_CHARACTERS, BYTE_TOKENS, built_first, to_byte_level
-from mws_hf.text.unicode import classes_of, scanner_kind
 from mws_hf.tokenizer.merging import DRAW_BITS, FIRST, PLACE, SECOND, STEP, Dropout
 from mws_hf.tokenizer.spec import Spec
 

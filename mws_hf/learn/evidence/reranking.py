@@ -34,7 +34,6 @@ from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import ThreadPool
 from mws_hf.learn.evidence.contexts import View
 from mws_hf.learn.evidence.forms import inner_positions, least_cut
-from mws_hf.learn.evidence.kernels import PREFIX, STEM, SUFFIX, Arcs, StemSpelling, WordModel, drop_arcs
 from mws_hf.learn.evidence.lexicon import (
     LONGEST_PREFIX,
     LONGEST_SUFFIX,
@@ -46,6 +45,7 @@ from mws_hf.learn.evidence.lexicon import (
     expect,
     maximise,
 )
+from mws_hf.learn.evidence.lexicon_kernels import PREFIX, STEM, SUFFIX, Arcs, StemSpelling, WordModel, drop_arcs
 from mws_hf.learn.words import CodePoints, SymbolCorpus, cut_out, distinct
 
 SHORT_LIST = 8_000

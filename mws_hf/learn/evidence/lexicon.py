@@ -107,7 +107,7 @@ class Moves(NamedTuple):
 def expect(
     corpus: SymbolCorpus, arcs: Arcs, model: WordModel, posterior: Floats, pool: ThreadPool,
 ) -> tuple[Longs, Longs]:  # fmt: skip
-    """Compute what `lexicon_kernels.Expected` describes, on all threads of the pool; cut probabilities go to `posterior`."""
+    """Compute `lexicon_kernels.Expected`, on all threads of the pool; cut probabilities go to `posterior`."""
     most = max(_LEAST_COUNTERS, _COUNTER_BYTES // (24 * max(1, len(model.p))))
     ranges = word_ranges(corpus, min(pool.size, most))
     counts = [np.zeros((len(model.p), 3), np.int64) for _ in ranges]

@@ -20,7 +20,7 @@ def collide(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """From its call on, all strings have the same hash in the engine."""
 
     def start() -> None:
-        for name in ("working_corpus", "tables"):
+        for name in ("working_corpus", "candidates"):
             monkeypatch.setattr(
                 f"mws_hf.learn.{name}.hashes_and_powers",
                 lambda strings: np.tile(np.array([0, 1]), (len(strings), 1)),

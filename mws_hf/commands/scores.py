@@ -250,7 +250,7 @@ def segment(
 
         cat text.txt | mws segment out/russian --separator ' '
     """
-    from mws_hf.tokenizer.backend import find_surrogate
+    from mws_hf.text.symbols import SURROGATE
     from mws_hf.tokenizer.opened import open_tokenizer
 
     try:
@@ -260,7 +260,7 @@ def segment(
             raise
         raise MwSError(f"{error}; the first word names the tokenizer: mws segment DIR {tokenizer}") from error
     for line in _stdin_lines() if words in (None, [], ["-"]) else words:
-        if find_surrogate(line) is not None:
+        if SURROGATE.search(line):
             raise MwSError(f"argument {line!r} is not valid text in this locale; give it in UTF-8, or on stdin")
         pieces = opened.cut(line.split())
         tell({"text": line, "words": pieces}, " ".join(separator.join(word) for word in pieces), as_json)

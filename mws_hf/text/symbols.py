@@ -224,7 +224,7 @@ BYTE_TOKENS: tuple[str, ...] = tuple(f"<0x{byte:02X}>" for byte in range(256))
 """The 256 tokens a character outside the alphabet falls back to, one for each byte of its UTF-8 form."""
 
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
+SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 DEFAULT_SPECIAL_TOKENS = ("<|endoftext|>", "<|pad|>")
 
@@ -274,7 +274,7 @@ def check_special_tokens(tokens: Iterable[str]) -> list[str]:
         if not token.strip():
             what = "the empty string" if not token else f"nothing but white space ({token!r})"
             raise MwSError(f"a special token is {what}; give each a name such as '<|endoftext|>'")
-        if _SURROGATE.search(token):
+        if SURROGATE.search(token):
             raise MwSError(f"special token {token!r} holds a lone surrogate, which is not Unicode text; rename it")
         if token in result:
             raise MwSError(f"special token {token!r} is given twice; list each once")

@@ -12,6 +12,7 @@ from mws_hf.text.pattern import DEFAULT_PATTERN, NORMALIZATIONS, compiled, liter
 from mws_hf.text.symbols import (
     BYTE_CHARACTERS,
     BYTE_TOKENS,
+    SURROGATE,
     Alphabet,
     byte_level_merges,
     check_added_tokens,
@@ -96,7 +97,7 @@ def check_merges(merges: Sequence[tuple[str, str]], kind: Alphabet = "characters
         if not all(isinstance(part, str) and part for part in parts):
             raise MwSError(f"{where()}: not a pair of non-empty strings; write [left, right]")
         product = pair[0] + pair[1]
-        if not product.isascii() and find_surrogate(product) is not None:
+        if SURROGATE.search(product):
             raise MwSError(f"{where()}: holds a lone surrogate, which is not Unicode text; drop this merge")
         if product in rank:
             first = merges[rank[product]]
@@ -118,15 +119,6 @@ def _why_missing(part: str, number: int, merges: Sequence[tuple[str, str]]) -> s
     return f"part {part!r} is made by no merge, so it never applies; drop it or add the merge that makes the part"
 
 
-def find_surrogate(text: str) -> int | None:
-    """Return the index of the first lone surrogate in a text; None where it can be encoded."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        return error.start
-    return None
-
-
 def check_texts(inputs: Any) -> None:
     """Refuse a lone surrogate in a text, or in nested lists of texts."""
     if isinstance(inputs, str):
@@ -143,7 +135,6 @@ HIGHEST_ID = (1 << 22) - 1
 def check_ids(tokens: Collection[tuple[str, Any]]) -> None:
     """Refuse ids that are no integers from 0 to `HIGHEST_ID`, or that two tokens share; holes are allowed here."""
     owner: dict[int, str] = {}
-    all_text = find_surrogate("".join(token for token, _ in tokens)) is None
     for token, number in tokens:
         if type(number) is not int or not 0 <= number <= HIGHEST_ID:
             shown = repr(number)
@@ -151,7 +142,7 @@ def check_ids(tokens: Collection[tuple[str, Any]]) -> None:
             raise MwSError(f"token {token!r} has id {shown}; ids are integers from 0 to {HIGHEST_ID}")
         if (first := owner.setdefault(number, token)) != token:
             raise MwSError(f"tokens {first!r} and {token!r} share id {number}; give each token its own")
-        if not all_text and find_surrogate(token) is not None:
+        if SURROGATE.search(token):
             raise MwSError(f"token {token!r} holds a lone surrogate, which is not Unicode text; drop it")
 
 

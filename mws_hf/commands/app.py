@@ -188,7 +188,7 @@ def _declared(parameter: inspect.Parameter) -> tuple[list[str], dict[str, Any]]:
     required = parameter.default is inspect.Parameter.empty
     if get_origin(kind) in (Union, UnionType):
         (kind,) = [each for each in get_args(kind) if each is not NoneType]
-    many = get_origin(kind) is list
+    many = get_origin(kind) in (list, Sequence)
     kind = get_args(kind)[0] if many else kind
     found: dict[str, Any] = {"help": option.help.replace("%", "%%")}
     if get_origin(kind) is Literal:
@@ -205,12 +205,14 @@ def _declared(parameter: inspect.Parameter) -> tuple[list[str], dict[str, Any]]:
         return names, found | {"action": "store_true"}
     default = None if required else parameter.default
     if "[default" not in found["help"]:
-        found["help"] += "  [must be given]" if required else f"  [default: {'none' if default is None else default}]"
+        found["help"] += (
+            "  [must be given]" if required else f"  [default: {'none' if default in (None, ()) else default}]"
+        )
     shown = option.metavar or "|".join(found.get("choices", ())) or _SHOWN.get(kind, "TEXT")
     found |= {"required": required, "default": default, "metavar": shown}
     if get_origin(kind) is tuple:
         return names, found | {"type": str, "nargs": 2, "metavar": tuple(option.metavar.split())}
-    return names, found | ({"action": "append", "default": None} if many else {})
+    return names, found | ({"action": "append", "default": []} if many else {})
 
 
 def _wrapped(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -76,7 +77,7 @@ def count_command(
 
 def encode_command(
     tokenizer: options.Tokenizer,
-    corpus: Annotated[list[str], Argument(help=f"{options.INPUTS}.")],
+    corpus: Annotated[Sequence[str], Argument(help=f"{options.INPUTS}.")],
     output: Annotated[Path, Option("--output -o", help="The directory to write.")],
     *,
     document: Annotated[str, Option(help="What a document is in text files: line or file.")] = "line",

@@ -64,7 +64,7 @@ def explain(
     """
     if plot is not None:
         claim_file(plot, source, force=writing.force)
-    sources = Words(source, lexicon)
+    sources = Words(source or (), lexicon)
     classic = pair is not None or merges is not None
     if not classic:
         _check_asked(words, model, plot, sources)

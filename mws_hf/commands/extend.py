@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from argparse import ArgumentTypeError
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import islice
@@ -17,23 +16,14 @@ from mws_hf.commands import options
 from mws_hf.commands.options import Argument, Option, Read, Writing, parse_size
 from mws_hf.commands.outputs import claim_folder, replaced, save_card, tell, tell_faults
 from mws_hf.commands.sources import entries_in
-from mws_hf.corpus.files import Reading
 from mws_hf.errors import MwSError
 
 if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts
     from mws_hf.corpus.sources import Source
-    from mws_hf.extend.base import Base
-    from mws_hf.extend.extension import Extension
 
 EVERY, MOST = 50, 2000
 """Each 50th line is held out of learning to be measured on, up to 2,000."""
-
-
-def _share(text: str) -> float:
-    if not 0 <= float(text) <= 1:
-        raise ArgumentTypeError(f"{text} must be a number from 0 to 1")
-    return float(text)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,29 +31,24 @@ class Extending:
     """The base, what is read, and what is asked for."""
 
     base: options.Base
-    corpus: Annotated[list[str], Argument(help=f"{options.INPUTS}, or counts from `mws count`.")]
+    corpus: Annotated[Sequence[str], Argument(help=f"{options.INPUTS}, or counts from `mws count`.")]
     add: Annotated[int, Option(metavar="SIZE", read=parse_size, help="How many tokens to add, such as 4k.")]
-    also: Annotated[list[str] | None, Option(help="Other text to report on, such as English; repeat for more.")] = None
-    composition: Annotated[
-        float, Option(read=_share, help="Share of new tokens for frequent stems and words after the morphs.")
-    ] = 0.5
+    also: Annotated[Sequence[str], Option(help="Other text to report on, such as English; repeat for more.")] = ()
+    composition: Annotated[float, Option(help="Share of new tokens for frequent stems and words after the morphs.")] = (
+        0.5
+    )
     replace: Annotated[
         bool, Option("--replace", help="Give ids of old tokens that corpus and --also never use to the new ones.")
     ] = False
     protect: Annotated[
-        list[str] | None,
+        Sequence[str],
         Option(
             help="Text of what the model knows, such as English: no new merge fires in it, save for a line in fifty "
             "held out to measure how other such text fares; repeat for more."
         ),
-    ] = None
-    required: Annotated[
-        Path | None, Option(help="Strings that must become entries, one a line, among those added.")
-    ] = None
-    keep_apart: Annotated[
-        Path | None,
-        Option(help="A line of one character: no new merge joins it with another; of two: none joins these."),
-    ] = None
+    ] = ()
+    required: Annotated[Path | None, options.setting("required")] = None
+    keep_apart: Annotated[Path | None, options.setting("keep_apart")] = None
     trim_to: Annotated[
         int | None,
         Option(
@@ -73,10 +58,6 @@ class Extending:
         ),
     ] = None
     reading: Read
-
-    def documents(self) -> Iterator[str]:
-        """Read all texts."""
-        return documents([*self.corpus, *(self.also or []), *(self.protect or [])], self.reading)
 
 
 def extend_command(asked: Extending, output: options.Directory, writing: Writing) -> None:
@@ -97,14 +78,14 @@ def extend_command(asked: Extending, output: options.Directory, writing: Writing
     read = asked.base, asked.corpus, asked.also, asked.protect, asked.required, asked.keep_apart
     claim_folder(output, *read, force=writing.force)
     from mws_hf.corpus.sources import Source
+    from mws_hf.extend.changes import extension_summary
+    from mws_hf.extend.new_tokens import ExtensionSettings
 
+    ExtensionSettings(composition=asked.composition)  # refused before anything is read
     twice = "--replace" if asked.replace else "--trim-to" if asked.trim_to is not None else None
-    also = [*(asked.also or []), *(asked.protect or [])]
-    source = Source.of_files(asked.corpus, asked.reading, also=also, twice=twice)
+    source = Source.of_files(asked.corpus, asked.reading, also=[*asked.also, *asked.protect], twice=twice)
     with output_lock(output):
         result, left_behind = _extended(asked, source, output, not writing.quiet)
-    from mws_hf.extend.changes import extension_summary
-
     _tell_of_the_rest(output, left_behind)
     tell(result, f"{output}: {extension_summary(result)}", writing.as_json)
 
@@ -117,34 +98,42 @@ def _tell_of_the_rest(output: Path, left_behind: list[str]) -> None:
 
 def _extended(asked: Extending, source: Source, output: Path, show_progress: bool) -> tuple[dict[str, Any], list[str]]:
     """Read, trim, learn and write; returns the report and the names of files left behind."""
+    from tokenizers import Tokenizer
+
+    from mws_hf.corpus.sources import read_documents
     from mws_hf.extend.base import open_base
-    from mws_hf.extend.changes import extension_figures
+    from mws_hf.extend.changes import extension_figures, measure_change
     from mws_hf.extend.extension import check_strings
     from mws_hf.extend.extension import extend as run
     from mws_hf.extend.trim import trim
     from mws_hf.learn.words import Apart
     from mws_hf.tokenizer.layout import RETIRED_FILE
 
-    original = opened = open_base(asked.base)  # whatever is wrong with it is reported before anything is counted
+    def used() -> Iterator[str]:
+        return read_documents([*asked.corpus, *asked.also, *asked.protect], asked.reading)
+
+    original = open_base(asked.base)  # whatever is wrong with it is reported before anything is counted
     required = entries_in(asked.required, asked.reading, lambda entry: check_strings(original, [entry]))
     apart = entries_in(asked.keep_apart, asked.reading, lambda entry: Apart.of([entry]))
-    trimmed = None
-    if asked.trim_to is not None:
-        trimmed = trim(original, asked.documents(), keep_size=asked.trim_to)
-        opened = trimmed.trimmed_base
+    trimmed = None if asked.trim_to is None else trim(original, used(), keep_size=asked.trim_to)
     held_out, unseen = list[str](), list[str]()
-    counts = _count_corpus(source, held_out, sorted(original.added), show_progress)
     extension = run(
-        opened, counts, asked.add,
-        replace=asked.documents() if asked.replace else None,
-        protected=_held_back(documents(asked.protect, asked.reading), unseen) if asked.protect else (),
-        composition=asked.composition, required=required, keep_apart=apart,
+        original if trimmed is None else trimmed.trimmed_base,
+        _count_corpus(source, held_out, sorted(original.added), show_progress),
+        asked.add,
+        replace=used() if asked.replace else None,
+        protected=_held_back(read_documents(asked.protect, asked.reading), unseen) if asked.protect else (),
+        composition=asked.composition,
+        required=required,
+        keep_apart=apart,
         show_progress=show_progress,
-    )  # fmt: skip
+    )
     texts = {"held out": held_out, "protected, held out": unseen}
-    for name in asked.also or []:
-        texts[name] = list(islice((each for each in documents([name], asked.reading) if each.strip()), MOST))
-    result = {"directory": str(output), **extension_figures(extension, _changes(original, extension, texts), trimmed)}
+    for name in asked.also:
+        texts[name] = list(islice((each for each in read_documents([name], asked.reading) if each.strip()), MOST))
+    before = Tokenizer.from_str(json.dumps(original.spec))
+    changes = {name: measure_change(before, extension.tokenizer, lines) for name, lines in texts.items() if lines}
+    result = {"directory": str(output), **extension_figures(extension, changes, trimmed)}
     retired = {name: result[name] for name in ("retired_words", "retired_tokens", "dropped_merges")}
     figures = {
         "base": _name_of_base(asked.base),
@@ -179,19 +168,10 @@ def _held_back(documents: Iterator[str], held_out: list[str]) -> Iterator[str]:
             yield document
 
 
-def _changes(original: Base, extension: Extension, texts: dict[str, list[str]]) -> dict[str, Any]:
-    from tokenizers import Tokenizer
-
-    from mws_hf.extend.changes import measure_change
-
-    before = Tokenizer.from_str(json.dumps(original.spec))
-    return {name: measure_change(before, extension.tokenizer, lines) for name, lines in texts.items() if lines}
-
-
 def trim_command(
     base: options.Base,
     text: Annotated[
-        list[str], Option(help=f"What it must stay good at; repeat for more. {options.INPUTS} (no stdin).")
+        Sequence[str], Option(help=f"What it must stay good at; repeat for more. {options.INPUTS} (no stdin).")
     ],
     output: options.Directory,
     *,
@@ -220,7 +200,7 @@ def trim_command(
         raise MwSError("give one of --keep-size (how many entries stay) and --min-count (the least uses)")
     claim_folder(output, base, text, keep, force=writing.force)
     from mws_hf.corpus.files import expand_paths
-    from mws_hf.corpus.sources import Source
+    from mws_hf.corpus.sources import Source, read_documents
     from mws_hf.extend.base import open_base
     from mws_hf.extend.changes import measure_use, trim_figures, trim_summary
     from mws_hf.extend.trim import named_entry
@@ -231,10 +211,12 @@ def trim_command(
     opened = open_base(base)
     named = entries_in(keep, reading, partial(named_entry, opened))
     with output_lock(output):
-        before: dict[str, Any] = {name: measure_use(opened, documents([name], reading)) for name in expand_paths(text)}
+        before: dict[str, Any] = {
+            name: measure_use(opened, read_documents([name], reading)) for name in expand_paths(text)
+        }
         uses = sum(use.uses for use in before.values())
         trimming = run(opened, uses, keep_size=keep_size, min_count=min_count, keep=named)
-        after = {name: measure_use(trimming.trimmed_base, documents([name], reading)) for name in before}
+        after = {name: measure_use(trimming.trimmed_base, read_documents([name], reading)) for name in before}
         found = trim_figures(trimming, before, after)
         with replaced(output) as stage:
             left_behind = trimming.save(stage, base, {TRIM_FILE: {"base": base, **found}})
@@ -244,14 +226,7 @@ def trim_command(
     tell({"directory": str(output), **found}, f"{output}: {trim_summary(found)}", writing.as_json)
 
 
-def documents(names: list[str], reading: Reading) -> Any:
-    """Read the documents of files, one after another."""
-    from mws_hf.corpus.sources import read_documents
-
-    return read_documents(names, reading)
-
-
-def _named(texts: list[str]) -> str:
+def _named(texts: Sequence[str]) -> str:
     return ", ".join(Path(name).name for name in texts)
 
 

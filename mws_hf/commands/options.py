@@ -6,7 +6,7 @@ import inspect
 import os
 import re
 from argparse import ArgumentTypeError
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -53,7 +53,7 @@ Tokenizer = Annotated[
     str, Argument(metavar="DIR", help="A tokenizer directory, a tokenizer.json, or a Hub name such as user/repo.")
 ]
 Tokenizers = Annotated[
-    list[str],
+    Sequence[str],
     Argument(
         metavar="DIR...",
         help="Tokenizers: a directory, Hub name, tokenizer.json, SentencePiece .model, Morfessor model as text, or a "
@@ -74,7 +74,7 @@ Column = Annotated[
     ),
 ]
 GoldFiles = Annotated[
-    list[Path] | None, Option("--gold", metavar="FILE", help="Gold segmentations; repeat for several files.")
+    Sequence[Path], Option("--gold", metavar="FILE", help="Gold segmentations; repeat for several files.")
 ]
 Text = Annotated[Path | None, Option(metavar="FILE", help="Held-out running text, any file that is counted; by line.")]
 BitsText = Annotated[

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import logging
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,7 +25,7 @@ _logger = logging.getLogger(__name__)
 
 def evaluate_command(
     directories: options.Tokenizers,
-    gold: options.GoldFiles = None,
+    gold: options.GoldFiles = (),
     text: options.Text = None,
     bits: options.BitsText = None,
     column: options.Column = None,
@@ -69,7 +69,7 @@ def evaluate_command(
     from mws_hf.evaluate.evaluation import evaluate as run_evaluation
     from mws_hf.evaluate.evaluation import json_text
 
-    report = run_evaluation(named, gold or [], text, bits=bits, column=column)
+    report = run_evaluation(named, gold, text, bits=bits, column=column)
     for entry in [] if quiet else report.golds:
         if entry.problems:
             _logger.warning("%s: %d of %s left out", entry.name, len(entry.problems), counted(entry.lines, "line"))
@@ -85,7 +85,7 @@ def evaluate_command(
     print(result, end="")
 
 
-def _check_measured(gold: list[Path] | None, texts: Iterable[Path | None], bits: Path | None, needed: str = "") -> None:
+def _check_measured(gold: Sequence[Path], texts: Iterable[Path | None], bits: Path | None, needed: str = "") -> None:
     """Refuse a missing gold file or text, and bits of no text, before anything is counted, trained or scored.
 
     `needed` says what at least one of them is for.
@@ -95,7 +95,7 @@ def _check_measured(gold: list[Path] | None, texts: Iterable[Path | None], bits:
         raise MwSError(f"nothing to {needed}: give gold segmentations (--gold FILE), text (--text FILE) or both")
     if bits is not None and not given:
         raise MwSError("--bits measures the bits of --text; give that too")
-    for path in [*(gold or []), *given, *filter(None, [bits])]:
+    for path in [*gold, *given, *filter(None, [bits])]:
         if not path.is_file():
             what = "a folder" if path.is_dir() else "no such file"
             raise MwSError(f"{path}: {what}; give a gold file to --gold and a file of running text to --text")
@@ -107,18 +107,20 @@ def _sizes(text: str) -> list[int]:
 
 def compare_command(
     output: Annotated[Path, Option("--output -o", help="Folder for results, the picture and the tokenizers.")],
-    vocab_size: Annotated[list[list[int]], Option(metavar="SIZES", read=_sizes, help="Sizes: 8k,32k or repeated.")],
-    corpus: Annotated[list[str], Argument(metavar="CORPUS...", help=f"{options.INPUTS}, or counts from `mws count`.")],
+    vocab_size: Annotated[Sequence[list[int]], Option(metavar="SIZES", read=_sizes, help="Sizes: 8k,32k or repeated.")],
+    corpus: Annotated[
+        Sequence[str], Argument(metavar="CORPUS...", help=f"{options.INPUTS}, or counts from `mws count`.")
+    ],
     *,
-    gold: options.GoldFiles = None,
+    gold: options.GoldFiles = (),
     text: options.Text = None,
     bits: options.BitsText = None,
     systems: Annotated[
-        list[str] | None,
+        Sequence[str],
         Option(
             help="Systems of the list above, comma-separated [default: most; morfessor up to 30,000 different words]."
         ),
-    ] = None,
+    ] = (),
     writing: Writing,
 ) -> None:
     """Compare MwS with BPE, WordPiece, Unigram, SentencePiece and Morfessor on the same words.
@@ -160,7 +162,7 @@ def compare_command(
     with output_lock(output):
         counts = Words(corpus).gather(None, None, show_progress=not writing.quiet).union
         result = run_comparison(
-            counts, gold or [], sizes, output, systems=specs, picture=drawn, show_progress=not writing.quiet,
+            counts, gold, sizes, output, systems=specs, picture=drawn, show_progress=not writing.quiet,
             text=lines, bits=of_bits,
         )  # fmt: skip
     record = {"output": str(output), "tokenizers": len(result.tokenizers), "rows": len(result.rows)}
@@ -172,14 +174,14 @@ def report(
     directories: options.Tokenizers,
     output: Annotated[Path, Option("--output -o", help="The page to write, such as report.html.")],
     *,
-    gold: options.GoldFiles = None,
+    gold: options.GoldFiles = (),
     text: Annotated[
-        list[str] | None,
+        Sequence[str],
         Option(
             metavar="[NAME=]FILE",
             help="Running text, UTF-8, .gz allowed; repeat for more, such as one a language [default: samples].",
         ),
-    ] = None,
+    ] = (),
     bits: options.BitsText = None,
     parallel: Annotated[
         bool, Option("--parallel", help="The texts are translations of each other, line by line.")
@@ -203,7 +205,7 @@ def report(
     from mws_hf.tokenizer.places import named_sources
 
     named = named_sources(directories)
-    files = {name: Path(file) for name, file in named_sources(text or []).items()}
+    files = {name: Path(file) for name, file in named_sources(text).items()}
     _check_measured(gold, files.values(), bits)
     claim_file(output, gold, bits, [*files.values()], force=writing.force)
     from mws_hf.evaluate.running_text import lines_of
@@ -215,7 +217,7 @@ def report(
     lines: dict[str, list[str]] = {name: lines_of(file) for name, file in files.items()}
     if not gold and not lines:
         lines = {"samples of the package": list(NATURAL)}
-    page = report_page(systems, gold or [], lines, bits, parallel, evidence_of(systems))
+    page = report_page(systems, gold, lines, bits, parallel, evidence_of(systems))
     write_text(output, page)
     result = {"file": str(output), "bytes": len(page.encode()), "tokenizers": list(named)}
     said = f"{output}: {len(page.encode()) / 1000:.0f} kB, {counted(len(systems), 'tokenizer')}"
@@ -236,9 +238,9 @@ def evidence_of(systems: list[Opened]) -> TrainingEvidence | None:
 def segment(
     tokenizer: options.Tokenizer,
     words: Annotated[
-        list[str] | None,
+        Sequence[str],
         Argument(help="Words or text; read from stdin when none, or -, is given."),
-    ] = None,
+    ] = (),
     separator: Annotated[str, Option(help="What to print between morphs.")] = "·",
     as_json: options.Json = False,
 ) -> None:
@@ -259,7 +261,7 @@ def segment(
         if words or Path(tokenizer).exists():
             raise
         raise MwSError(f"{error}; the first word names the tokenizer: mws segment DIR {tokenizer}") from error
-    for line in _stdin_lines() if words in (None, [], ["-"]) else words:
+    for line in words if [*words] not in ([], ["-"]) else _stdin_lines():
         if SURROGATE.search(line):
             raise MwSError(f"argument {line!r} is not valid text in this locale; give it in UTF-8, or on stdin")
         pieces = opened.cut(line.split())

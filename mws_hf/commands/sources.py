@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +16,6 @@ from mws_hf.text.pattern import DEFAULT_PATTERN, compiled, cut_by, literal_patte
 from mws_hf.text.symbols import DEFAULT_SPECIAL_TOKENS
 
 if TYPE_CHECKING:
-    from mws_hf.corpus.counts import WordCounts
     from mws_hf.corpus.groups import GroupedCounts
     from mws_hf.corpus.sources import Source
 
@@ -27,17 +26,17 @@ class Words:
 
     TITLE: ClassVar = "Input"
     files: Annotated[
-        list[str] | None,
+        Sequence[str],
         Argument(
             metavar="FILES...",
             help=f"{options.INPUTS}, or counts from `mws count`. For several languages GROUP=FILE, such as "
             "'ru=ru/*.gz' (a file whose name holds = is given as ./NAME).",
         ),
-    ] = None
+    ] = ()
     lexicon: options.Lexicon = None
     word_list: Annotated[
-        list[Path] | None, Option(metavar="FILE", help="A word<TAB>count list, plain or compressed; repeat for more.")
-    ] = None
+        Sequence[Path], Option(metavar="FILE", help="A word<TAB>count list, plain or compressed; repeat for more.")
+    ] = ()
     group_column: Annotated[
         str | None, Option(help="The column of tables and datasets that holds the group of each row.")
     ] = None
@@ -46,32 +45,26 @@ class Words:
     @property
     def read(self) -> list[str | Path]:
         """Name every file that is read."""
-        return [*(group_of(name)[1] for name in self.files or []), *(self.word_list or [])]
+        return [*(group_of(name)[1] for name in self.files), *self.word_list]
 
     @property
     def by_group(self) -> dict[str, list[str]]:
         """Return the files, without their groups' names, by group; "" is the group of files that have none."""
         found: dict[str, list[str]] = {}
-        for name in self.files or []:
-            group, file = group_of(name)
+        for group, file in map(group_of, self.files):
             found.setdefault(group, []).append(file)
         return found
 
     def describe(self) -> str:
         """Name the sources in words, for a model card."""
-        named = [f"{group}{'=' if group else ''}{Path(file).name}" for group, file in map(group_of, self.files or [])]
+        named = [f"{group}{'=' if group else ''}{Path(file).name}" for group, file in map(group_of, self.files)]
         lexicon = [f"the pymorphy3 lexicon '{self.lexicon}'"] if self.lexicon else []
-        return ", ".join(lexicon + named + [path.name for path in self.word_list or []])
-
-    @property
-    def ungrouped(self) -> list[str]:
-        """The sources that belong to no group."""
-        return [*self.by_group.get("", []), *map(str, self.word_list or []), *filter(None, [self.lexicon])]
+        return ", ".join(lexicon + named + [path.name for path in self.word_list])
 
     @property
     def is_empty(self) -> bool:
         """Whether no source was given."""
-        return not (self.files or self.ungrouped)
+        return not (self.files or self.word_list or self.lexicon)
 
     @cached_property
     def source(self) -> Source:
@@ -80,23 +73,23 @@ class Words:
 
         if self.is_empty:
             raise MwSError("no training words: give text files, --lexicon ru, or --word-list FILE")
-        named = sorted(group for group in self.by_group if group)
-        if named and self.ungrouped:
+        files, lists = self.by_group, [*map(str, self.word_list)]
+        named = sorted(group for group in files if group)
+        if named and (others := [*files.get("", []), *lists, *filter(None, [self.lexicon])]):
             raise MwSError(
-                f"{self.ungrouped[0]}: belongs to no group, while other sources do ({', '.join(named)}); name a group "
+                f"{others[0]}: belongs to no group, while other sources do ({', '.join(named)}); name a group "
                 "for every source (GROUP=FILE), or for none"
             )
-        if self.group_column is not None and (named or self.word_list or self.lexicon):
+        if self.group_column is not None and (named or lists or self.lexicon):
             raise MwSError("--group-column names groups within tables; give no other groups, word lists or lexicons")
-        lists = list(map(str, self.word_list or []))
-        if lists or self.lexicon is not None:
+        if lists or self.lexicon:
             from mws_hf.corpus.word_list import check_lexicon, check_list
 
-            if self.lexicon is not None:
+            if self.lexicon:
                 check_lexicon(self.lexicon)
-            for path in lists:
-                check_list(path)
-        return Source.of_files(self.by_group, self.reading, self.group_column, lists=lists)
+            if lists:
+                check_list(lists)
+        return Source.of_files(files, self.reading, self.group_column, lists=lists)
 
     @property
     def saved_alone(self) -> list[str]:
@@ -127,7 +120,7 @@ class Words:
         if pattern is not None:
             compiled(pattern)
         parts = []
-        for group, name in ((group, name) for group, names in self.source.saved.items() for name in names):
+        for group, name in [(group, name) for group, names in self.source.saved.items() for name in names]:
             counts = GroupedCounts.load(name)
             own = counts.pattern, counts.normalization
             asked = literal_pattern(pattern or counts.pattern), normalization or counts.normalization
@@ -140,7 +133,13 @@ class Words:
         pattern = literal_pattern(pattern or (parts[0].pattern if parts else default_pattern))
         normalization = normalization or (parts[0].normalization if parts else None)
         cut: dict[str, Any] = {"pattern": pattern, "normalization": normalization}
-        parts += [GroupedCounts.of(counts) for counts in self._lists(show_progress, cut)]
+        if self.word_list or self.lexicon:
+            from mws_hf.corpus.word_list import lexicon_counts, read_word_list
+
+            how = {"encoding": self.reading.encoding, "errors": self.reading.errors}
+            parts += [GroupedCounts.of(read_word_list(path, **how, **cut)) for path in self.word_list]
+            if self.lexicon:
+                parts.append(GroupedCounts.of(lexicon_counts(self.lexicon, show_progress=show_progress, **cut)))
         if self.source.files:
             parts.append(
                 count(
@@ -149,16 +148,6 @@ class Words:
                 )
             )  # fmt: skip
         return parts[0].merge(*parts[1:]) if len(parts) > 1 else parts[0]
-
-    def _lists(self, show_progress: bool, cut: dict[str, Any]) -> Iterator[WordCounts]:
-        if not self.word_list and self.lexicon is None:
-            return
-        from mws_hf.corpus.word_list import lexicon_counts, read_word_list
-
-        for path in self.word_list or []:
-            yield read_word_list(path, encoding=self.reading.encoding, errors=self.reading.errors, **cut)
-        if self.lexicon is not None:
-            yield lexicon_counts(self.lexicon, show_progress=show_progress, **cut)
 
 
 def entries_in(file: Path | None, reading: Reading = PLAIN, check: Callable[[str], object] | None = None) -> list[str]:

@@ -57,7 +57,7 @@ def train_command(
 
     With --granularity 0.05 a word may be под·вод·ник, with 0.095 под·вод·н·ик, with 0.13 под·вод·н·и·к.
     """
-    labels = [options.group_of(name)[1] for name in given["labels"] or []]
+    labels = [options.group_of(name)[1] for name in given["labels"]]
     claim_folder(output, words.read, labels, given["required"], given["keep_apart"], force=writing.force)
     from mws_hf.trainer import MwSTrainer
 
@@ -76,7 +76,7 @@ def _typed_settings(given: Mapping[str, Any], reading: Reading) -> dict[str, Any
     """Read the settings as they are typed; files are opened."""
     from mws_hf.learn.words import Apart
 
-    typed = {name: value for name, value in given.items() if value is not None}
+    typed = {name: value for name, value in given.items() if value not in (None, [])}
     given_labels = typed.get("labels", [])
 
     def file_of(text: str) -> tuple[str, str]:

@@ -4,14 +4,14 @@ import json
 import sys
 
 from mws_hf.tokenizer.opened import open_tokenizer
-from tests.in_process import invoke
+from tests.in_process import mws
 
 
 def main() -> None:
     assert open_tokenizer("user/small").name == "user/small"
     for line in sys.stdin:
-        done = invoke(json.loads(line))
-        print(json.dumps([done.exit_code, done.stdout, str(done.exception or "")]))
+        done = mws(*json.loads(line))
+        print(json.dumps(done))
 
 
 if __name__ == "__main__":

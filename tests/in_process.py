@@ -7,7 +7,7 @@ import io
 import logging
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 from unittest import mock
 
@@ -23,9 +23,10 @@ class Done(NamedTuple):
     stderr: str
 
 
-def mws(*arguments: object, stdin: str = "", cwd: str | os.PathLike[str] | None = None) -> Done:
+def mws(*arguments: object, stdin: str | bytes = b"", cwd: str | os.PathLike[str] | None = None) -> Done:
     """Run `mws` with these arguments; warnings are on standard error, as where nobody else has set up logging."""
-    texts = [io.TextIOWrapper(io.BytesIO(given), encoding="utf-8") for given in (stdin.encode(), b"", b"")]
+    given = stdin.encode() if isinstance(stdin, str) else stdin
+    texts = [io.TextIOWrapper(io.BytesIO(each), encoding="utf-8") for each in (given, b"", b"")]
     told = logging.StreamHandler(texts[2])
     told.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
     told.setLevel(logging.WARNING)
@@ -55,35 +56,3 @@ def _added(handler: logging.Handler) -> Iterator[None]:
         yield
     finally:
         root.removeHandler(handler)
-
-
-class Result(NamedTuple):
-    """What a command left: its error as an exception, exit code 1, where `mws` prints it as a line."""
-
-    exit_code: int
-    stdout: str
-    stderr: str
-    exception: BaseException | None
-
-    @property
-    def output(self) -> str:
-        """Both streams."""
-        return self.stdout + self.stderr
-
-
-def invoke(arguments: Iterable[object], given: str | bytes = "") -> Result:
-    """Run a command of `mws` without what stands around it: logging, the environment and signals stay as they are."""
-    content = given.encode() if isinstance(given, str) else given
-    texts = [io.TextIOWrapper(io.BytesIO(each), encoding="utf-8") for each in (content, b"", b"")]
-    code, error = 0, None
-    with mock.patch.object(sys, "stdin", texts[0]), contextlib.redirect_stdout(texts[1]):
-        with contextlib.redirect_stderr(texts[2]):
-            try:
-                app([str(each) for each in arguments])
-            except SystemExit as end:
-                code = end.code if isinstance(end.code, int) else int(end.code is not None)
-            except Exception as raised:
-                code, error = 1, raised
-    for text in texts[1:]:
-        text.flush()
-    return Result(code, *(text.buffer.getvalue().decode() for text in texts[1:]), error)

@@ -12,8 +12,6 @@ torch = pytest.importorskip("torch")
 
 from lm.data import Codec
 from lm.scoring import (
-    SEEN,
-    UNSEEN,
     Window,
     bits_per_byte,
     passes,
@@ -122,11 +120,11 @@ def test_words_by_novelty_add_up(codec):
     size = codec.vocabulary_size
     scores = bits_per_byte(Toy(size), codec, [document], 100)
     assert word_forms([document]) == {"дом", "дому", "кот"}
-    result = score_groups(scores, codec, [document], {"дом": SEEN, "дому": UNSEEN, "кот": "names"})
+    result = score_groups(scores, codec, [document], {"дом": "seen form", "дому": "unseen form", "кот": "names"})
     surprise = math.log(2 * (size - 1)) / math.log(2)
-    assert [result[name].n_bytes for name in (SEEN, UNSEEN, "names")] == [6, 9, 7]
-    assert result[SEEN].bits_per_byte == pytest.approx(3 * surprise / 6)
-    assert result[UNSEEN].bits_per_byte == pytest.approx(5 * surprise / 9)
+    assert [result[name].n_bytes for name in ("seen form", "unseen form", "names")] == [6, 9, 7]
+    assert result["seen form"].bits_per_byte == pytest.approx(3 * surprise / 6)
+    assert result["unseen form"].bits_per_byte == pytest.approx(5 * surprise / 9)
     assert result["names"].words == 1
 
 

@@ -13,7 +13,7 @@ import pytest
 from mws_hf import MwSError, MwSTokenizerFast, MwSTrainer
 from mws_hf.tokenizer.places import is_repository
 from tests.fake_hub import running_hub
-from tests.in_process import invoke
+from tests.in_process import mws
 from tests.paths import ROOT
 from tests.small_tokenizers import small_fast
 
@@ -87,7 +87,7 @@ def test_one_message_for_a_mistyped_name_in_every_command(tmp_path: Path, monkey
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text.txt").write_text("перечитать\n", encoding="utf-8")
     commands = [*commands_that_open("mistyped", tmp_path), ["check", "mistyped", "--repair"]]
-    said = {str(invoke(command).exception) for command in commands}
+    said = {mws(*command).stderr for command in commands}
     (message,) = said
     assert "mistyped: no such directory" in message and "user/repo" in message
 

@@ -18,7 +18,7 @@ from mws_hf.learn.group_evidence import find_evidence
 from mws_hf.text.symbols import BYTE_CHARACTERS
 from mws_hf.tokenizer.backend import base_vocab
 from mws_hf.tokenizer.layout import EVIDENCE_FILE
-from tests.in_process import invoke
+from tests.in_process import mws
 from tests.short_text import ENDINGS, PREFIXES, STEMS, TEXT
 
 UNSEEN = [p + s + e for p, s, e in zip(PREFIXES[1:], STEMS, ENDINGS[5:], strict=False)]
@@ -69,8 +69,8 @@ def test_words_outside_of_the_training_are_cut_where_their_parts_meet(saved: Pat
 
 
 def test_explain_needs_no_training_words(saved: Path):
-    known, other = (invoke(["explain", w, "--model", str(saved)]) for w in ("читал", UNSEEN[0]))
-    assert known.exit_code == other.exit_code == 0
+    known, other = (mws("explain", w, "--model", saved) for w in ("читал", UNSEEN[0]))
+    assert known.returncode == other.returncode == 0
     assert known.stdout.splitlines()[-1].replace(" ", "").isdigit() and "not among" not in known.stderr
     assert other.stdout.splitlines()[-1].replace(" ", "").isdigit() and "not among the training words" in other.stderr
 
@@ -79,11 +79,11 @@ def test_where_no_evidence_is_kept_merges_are_shown_and_it_is_said(saved: Path, 
     for file in saved.iterdir():
         if file.name != EVIDENCE_FILE:
             (tmp_path / file.name).write_bytes(file.read_bytes())
-    done = invoke(["explain", "читал", "--model", str(tmp_path)])
-    assert done.exit_code == 0 and "->" in done.stdout and "no evidence is kept" in done.stderr
+    done = mws("explain", "читал", "--model", tmp_path)
+    assert done.returncode == 0 and "->" in done.stdout and "no evidence is kept" in done.stderr
     assert MwSTokenizerFast.from_pretrained(tmp_path).explain("читал").boundaries == (None,)
     drawn = ["explain", "читал", "--model", str(tmp_path), "--plot", str(tmp_path / "x.png")]
-    assert "no evidence is kept" in str(invoke(drawn).exception)
+    assert "no evidence is kept" in mws(*drawn).stderr
     (tmp_path / EVIDENCE_FILE).write_bytes((saved / EVIDENCE_FILE).read_bytes()[:-40])
     with pytest.raises(MwSError, match=r"mws_evidence\.pq: damaged"):
         MwSTokenizerFast.from_pretrained(tmp_path).explain("читал")

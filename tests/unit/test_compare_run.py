@@ -24,7 +24,7 @@ from mws_hf.corpus.segmentations import read_gold
 from mws_hf.errors import MwSError
 from mws_hf.evaluate import evaluate, score, segment_words
 from mws_hf.trainer import MwSTrainer
-from tests.in_process import invoke
+from tests.in_process import mws
 from tests.small_corpus import morphs, running_text, small_counts
 
 SYSTEMS = (
@@ -220,9 +220,9 @@ def test_without_matplotlib_there_is_no_picture_and_a_line_says_so(gold, tmp_pat
     (tmp_path / "text.txt").write_text("\n".join(running_text()), encoding="utf-8")
     out = tmp_path / "out"
     given = ["compare", tmp_path / "text.txt", "--gold", gold, "--text", tmp_path / "text.txt", "-o", out, "--json"]
-    done = invoke([*map(str, given), "--vocab-size", "330,350", "--systems", "bpe-character:types,characters"])
+    done = mws(*given, "--vocab-size", "330,350", "--systems", "bpe-character:types,characters")
     assert json.loads(done.stdout) == {"output": str(out), "tokenizers": 3, "rows": 3}
-    assert done.exit_code == 0 and "pip install matplotlib" in done.stderr and (out / "results.md").is_file()
+    assert done.returncode == 0 and "pip install matplotlib" in done.stderr and (out / "results.md").is_file()
     assert not (out / "picture.png").exists()
 
 
@@ -232,8 +232,8 @@ def test_without_gold_it_compares_length_and_bits(tmp_path):
     held_out.write_text("\n".join(" ".join(reversed(line.split())) for line in running_text()), encoding="utf-8")
     options = ["--systems", "bpe-character:text,mws", "-o", str(tmp_path / "out"), "--quiet"]
     options += ["--text", str(held_out), "--bits", str(text)]
-    result = invoke(["compare", str(text), "--vocab-size", "0.35k,370", *options])
-    assert result.exit_code == 0, result.exception
+    result = mws("compare", text, "--vocab-size", "0.35k,370", *options)
+    assert result.returncode == 0, result.stderr
     header, *rows = [line.split() for line in result.stdout.split("\n\n")[0].splitlines()]
     assert header == ["370", "entries", "tokens/word", "bytes/token", "n-gram", "bits/byte"]
     saved = json.loads((tmp_path / "out/results.json").read_text(encoding="utf-8"))
@@ -252,8 +252,8 @@ def test_without_gold_it_compares_length_and_bits(tmp_path):
         assert report.bits["it"].value == scores["bits_per_byte"] and scores["restored_lines"] == 1
     table = (tmp_path / "out/results.md").read_text(encoding="utf-8")
     assert "n-gram bits/byte" in table and "## Held-out" in table
-    nothing = invoke(["compare", str(text), "--vocab-size", "370", "-o", str(tmp_path / "out")])
-    assert "nothing to compare by" in str(nothing.exception)
+    nothing = mws("compare", text, "--vocab-size", "370", "-o", tmp_path / "out")
+    assert "nothing to compare by" in nothing.stderr
 
 
 def test_a_damaged_tokenizer_is_named(gold, tmp_path):
@@ -315,8 +315,6 @@ def test_bits_of_a_system_that_loses_text_are_marked_in_every_form(tmp_path):
 
 
 def test_the_help_names_every_system():
-    from tests.in_process import mws
-
     said = set(re.findall(r"[\w-]+", mws("compare", "--help").stdout))
     assert {*RIVALS, *MWS_SYSTEMS, "bpe"} <= said
     assert [spec.label for spec in parse_systems(["bpe", "unigram", "morfessor", "mws"])] == [

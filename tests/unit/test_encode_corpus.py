@@ -20,7 +20,7 @@ from mws_hf.encode.bulk import checksum
 from mws_hf.errors import MwSError
 from tests.encode_cases import EOS, TRICKY, make_backend, random_merges, rust_ids, save_directory
 from tests.examples import examples
-from tests.in_process import invoke
+from tests.in_process import mws
 
 
 @pytest.fixture(scope="module")
@@ -184,17 +184,16 @@ def test_checksum_sees_text_and_boundaries(monkeypatch, little):
 def test_command(backend, corpus_file, tmp_path):
     tokenizer = str(save_directory(backend, tmp_path / "tok"))
     arguments = ["encode", tokenizer, str(corpus_file), "--output", str(tmp_path / "out")]
-    result = invoke([*arguments, "--json", "--quiet", "--separator", "none"])
-    assert result.exit_code == 0, result.output
+    result = mws(*arguments, "--json", "--quiet", "--separator", "none")
+    assert result.returncode == 0, result.stderr
     report = json.loads(result.stdout)
     assert (report["documents"], report["dtype"], report["fast_path"]) == (501, "uint16", True)
     assert rows(EncodedCorpus.open(tmp_path / "out")) == rust_ids(backend, LINES)
-    again = invoke([*arguments, "--force"])
+    again = mws(*arguments, "--force")
     assert "501 documents" in again.stdout
     corpus_file.write_bytes("".join(LINES).replace("’", "'").replace("ё", "е").encode("cp1251"))
     options = ["--force", "--encoding", "cp1251", "--quiet", "--json"]
-    assert json.loads(invoke([*arguments, *options]).stdout)["documents"] == 501
+    assert json.loads(mws(*arguments, *options).stdout)["documents"] == 501
     assert "б" in backend.decode(EncodedCorpus.open(tmp_path / "out")[0].tolist())
-    assert invoke([*arguments, "--force", "--errors", "replace"]).exit_code == 0
-    result = invoke(["encode", tokenizer, "absent/", "--output", str(tmp_path / "out2")])
-    assert str(result.exception) == "absent/: no such file"
+    assert mws(*arguments, "--force", "--errors", "replace").returncode == 0
+    assert mws("encode", tokenizer, "absent/", "-o", tmp_path / "out2").stderr == "error: absent/: no such file\n"

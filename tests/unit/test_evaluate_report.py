@@ -11,7 +11,7 @@ from mws_hf.errors import MwSError
 from mws_hf.evaluate import evaluate, score
 from mws_hf.evaluate.measures import BITS, TEXT
 from mws_hf.evaluate.score_tables import GOLD_COLUMNS
-from tests.in_process import invoke
+from tests.in_process import mws
 from tests.paths import ROOT
 from tests.processes import command, on_a_terminal
 
@@ -68,12 +68,12 @@ def test_user_errors(files):
 
 @pytest.fixture
 def run():
-    return lambda *arguments: invoke(["evaluate", *arguments])
+    return lambda *arguments: mws("evaluate", *arguments)
 
 
 def test_markdown_on_standard_output(files, run):
     result = run(f"mine={files / 'good'}", files / "poor", "--gold", files / "toy.tsv", "--text", files / "text.txt")
-    assert result.exit_code == 0, result.output
+    assert result.returncode == 0, result.stderr
     assert "### toy\n4 words, 2.25 morphs a word, format words; 1 of 5 lines left out" in result.stdout
     assert "| mine | 1.000 | 1.000-1.000 |" in result.stdout
     assert "### running text\n4 words, 26 bytes" in result.stdout
@@ -86,7 +86,7 @@ def test_json_is_strict_and_complete(files, run):
     assert report["golds"]["toy"]["left_out"] == 1
     assert report["rows"][0]["f1"] == 1 and report["rows"][0]["emma2_f1"] == 1
     assert report["isolated"] == "space"
-    assert run(files / "good", "--text", files / "text.txt", "--json").exit_code == 0
+    assert run(files / "good", "--text", files / "text.txt", "--json").returncode == 0
 
 
 def test_a_terminal_gets_five_columns_and_a_pipe_all(files, run):

@@ -6,6 +6,7 @@ import importlib
 import json
 import random
 import sys
+from functools import partial
 
 import pytest
 from tokenizers import Tokenizer
@@ -17,14 +18,12 @@ from mws_hf.text.sample_texts import NATURAL, sample_texts
 from mws_hf.text.symbols import BYTE_CHARACTERS
 from mws_hf.tokenizer.backend import build_backend, tokenizer_tables
 from mws_hf.tokenizer.export import compare_ids, to_byte_level_backend, write_gguf, write_tiktoken
-from tests.in_process import invoke
+from tests.in_process import mws
+from tests.processes import one_line
 from tests.small_tokenizers import ADVERSARIAL, ALPHABET, small_fast
 
 TEXTS = [text for text in (*ADVERSARIAL, *sample_texts()) if text and "'ſ" not in text]
-
-
-def mws(*arguments):
-    return invoke(["export", *map(str, arguments)])
+export = partial(mws, "export")
 
 
 @pytest.fixture
@@ -43,8 +42,8 @@ def test_llama_cpp_gives_the_same_ids_and_texts(pattern, digits, tmp_path):
     tokenizer.chat_template = "{{ messages }}"
     tokenizer.add_tokens(["<new>"])
     tokenizer.save_pretrained(tmp_path / "bytes")
-    result = mws(tmp_path / "bytes", "--format", "gguf", "-o", tmp_path / "x.gguf")
-    assert (result.exit_code, result.stdout) == (0, f"{tmp_path / 'x.gguf'}: {len(tokenizer)} tokens, gguf\n")
+    result = export(tmp_path / "bytes", "--format", "gguf", "-o", tmp_path / "x.gguf")
+    assert (result.returncode, result.stdout) == (0, f"{tmp_path / 'x.gguf'}: {len(tokenizer)} tokens, gguf\n")
     model = llama_cpp.Llama(str(tmp_path / "x.gguf"), vocab_only=True, verbose=False)
     for text in [*TEXTS, "чит<new>чит"]:
         ids = model.tokenize(text.encode(), add_bos=False, special=True)
@@ -131,8 +130,8 @@ def test_llama_cpp_cuts_where_the_pattern_does(pattern, digits, tmp_path):
 def test_tiktoken_loads_the_folder_with_the_same_ids(in_bytes, tmp_path, monkeypatch):
     pytest.importorskip("tiktoken")
     in_bytes.save_pretrained(tmp_path / "bytes")
-    result = mws(tmp_path / "bytes", "--format", "tiktoken", "-o", tmp_path / "out")
-    assert result.exit_code == 0, result.stderr
+    result = export(tmp_path / "bytes", "--format", "tiktoken", "-o", tmp_path / "out")
+    assert result.returncode == 0, result.stderr
     monkeypatch.syspath_prepend(tmp_path / "out")
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
     sys.modules.pop("load_tiktoken", None)
@@ -163,8 +162,8 @@ def test_byte_level_keeps_every_id_and_every_text(tmp_path):
     old.chat_template = "{{ messages }}"
     old.add_tokens(["<new>"])
     old.save_pretrained(tmp_path / "old")
-    result = mws(tmp_path / "old", "--format", "byte-level", "-o", tmp_path / "new")
-    assert result.exit_code == 0
+    result = export(tmp_path / "old", "--format", "byte-level", "-o", tmp_path / "new")
+    assert result.returncode == 0
     stock = AutoTokenizer.from_pretrained(tmp_path / "new")
     known = set(ALPHABET)
     for text in [*ADVERSARIAL, *TEXTS, "чит<new>чит"]:
@@ -191,8 +190,8 @@ def test_named_chat_templates_stay_in_exports(templates, in_config, tmp_path):
         named = [{"name": name, "template": text} for name, text in templates.items()]
         file.write_text(json.dumps(json.loads(file.read_text("utf-8")) | {"chat_template": named}), encoding="utf-8")
     for form, options, output in (("byte-level", ["--pattern", "llama3"], "new"), ("gguf", [], "x.gguf")):
-        result = mws(tmp_path / "old", "--format", form, *options, "-o", tmp_path / output)
-        assert result.exit_code == 0, result.stderr
+        result = export(tmp_path / "old", "--format", form, *options, "-o", tmp_path / output)
+        assert result.returncode == 0, result.stderr
     assert AutoTokenizer.from_pretrained(tmp_path / "new").chat_template == templates
     fields = gguf.GGUFReader(tmp_path / "x.gguf").fields
     names = {name: "tokenizer.chat_template" + (f".{name}" if name != "default" else "") for name in templates}
@@ -206,12 +205,15 @@ def test_byte_level_export_with_another_pattern_goes_on_to_llama_cpp(alphabet, t
     old = small_fast(alphabet=alphabet)
     old.add_tokens(["<new>"])
     old.save_pretrained(tmp_path / "old")
-    assert mws(tmp_path / "old", "--format", "byte-level", "--pattern", "llama3", "-o", tmp_path / "new").exit_code == 0
+    assert (
+        export(tmp_path / "old", "--format", "byte-level", "--pattern", "llama3", "-o", tmp_path / "new").returncode
+        == 0
+    )
     new = AutoTokenizer.from_pretrained(tmp_path / "new")
     assert new.encode("<new>он чит") == old.encode("<new>он чит")
     llama3, words = (small_fast(pattern, alphabet="bytes").tokenize("п'ять") for pattern in ("llama3", "words"))
     assert new.tokenize("п'ять") == llama3 != words
-    assert mws(tmp_path / "new", "--format", "gguf", "-o", tmp_path / "x.gguf").exit_code == 0
+    assert export(tmp_path / "new", "--format", "gguf", "-o", tmp_path / "x.gguf").returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -260,6 +262,6 @@ def test_misuse_is_told_in_one_line(in_bytes, tmp_path):
         ((tmp_path / "spaced", "--format", "byte-level", "--pattern", "gpt4", "-o", tmp_path / "x"), "Metaspace"),
         ((tmp_path / "bytes", "--format", "gguf", "-o", tmp_path / "bytes" / "tokenizer.json"), "written over"),
     ]:
-        result = mws(*arguments)
-        assert isinstance(result.exception, MwSError) and reason in str(result.exception)
+        result = export(*arguments)
+        assert one_line(result) and reason in result.stderr
     assert Tokenizer.from_file(str(tmp_path / "bytes" / "tokenizer.json"))

@@ -28,7 +28,7 @@ from mws_hf.tokenizer import places
 from mws_hf.tokenizer.check import check
 from mws_hf.tokenizer.opened import open_tokenizer
 from tests.examples import FULL
-from tests.in_process import invoke
+from tests.in_process import mws
 from tests.paths import ROOT
 from tests.small_corpus import morphs, running_text
 from tests.small_tokenizers import ADVERSARIAL
@@ -192,10 +192,6 @@ NAME = "mws-ru-morphs-8k"
 WORD = " перечитывающая"
 
 
-def run(*arguments):
-    return invoke([str(each) for each in arguments])
-
-
 def test_the_index_is_that_of_the_folders():
     rows = json.loads((ROOT / "scripts/results/pretrained.json").read_text(encoding="utf-8"))["rows"]
     written = json.loads(places.INDEX.read_text(encoding="utf-8"))["tokenizers"]
@@ -224,13 +220,13 @@ def test_what_is_not_there_is_reported(own):
 
 def test_the_command_lists_writes_and_every_command_knows_the_names(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    rows = json.loads(run("pretrained", "--json").stdout)
+    rows = json.loads(mws("pretrained", "--json").stdout)
     assert [row["name"] for row in rows] == list(places.ready_made())
-    assert "mws-fi-16k" in run("pretrained").stdout
-    written = run("pretrained", NAME)
-    assert written.exit_code == 0 and written.stdout.startswith(f"{NAME}: {NAME}, 8,000 entries")
+    assert "mws-fi-16k" in mws("pretrained").stdout
+    written = mws("pretrained", NAME)
+    assert written.returncode == 0 and written.stdout.startswith(f"{NAME}: {NAME}, 8,000 entries")
     assert (tmp_path / NAME / "README.md").read_bytes() == (CARDS / NAME / "README.md").read_bytes()
-    assert run("pretrained", NAME, "-o", "other").exit_code == 0 and (tmp_path / "other" / "tokenizer.json").is_file()
+    assert mws("pretrained", NAME, "-o", "other").returncode == 0 and (tmp_path / "other" / "tokenizer.json").is_file()
     shutil.rmtree(tmp_path / NAME)
-    cut = run("segment", NAME, WORD.strip()).stdout.strip()
-    assert cut == run("segment", "other", WORD.strip()).stdout.strip() and "·" in cut
+    cut = mws("segment", NAME, WORD.strip()).stdout.strip()
+    assert cut == mws("segment", "other", WORD.strip()).stdout.strip() and "·" in cut

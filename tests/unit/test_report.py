@@ -30,8 +30,8 @@ from mws_hf.tokenizer.backend import base_vocab, build_backend
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
 from mws_hf.trainer import MwSTrainer
 from tests.examples import examples
-from tests.in_process import invoke
-from tests.processes import mws, one_line
+from tests.in_process import mws
+from tests.processes import one_line
 from tests.short_text import TEXT
 
 GOLD = (
@@ -54,7 +54,7 @@ def folder(tmp_path_factory):
     MwSTrainer(vocab_size=450, show_progress=False).train(lines).save_pretrained(folder / "mws")
     rivals.train("bpe-character", count_documents(lines), 450, folder / "bpe")
     done = report(folder, "--bits", folder / "train.txt")
-    assert done.exit_code == 0, done.output
+    assert done.returncode == 0, done.stderr
     return folder
 
 
@@ -62,7 +62,7 @@ def report(folder, *more):
     texts = ("--text", f"first={folder / 'one.txt'}", "--text", f"second {HOSTILE}={folder / 'two.txt'}")
     names = (f"ours={folder / 'mws'}", f"bpe={folder / 'bpe'}")
     arguments = ["report", *names, *texts, "--gold", folder / "gold.tsv", *more, "-o", folder / "report.html"]
-    return invoke([str(each) for each in arguments])
+    return mws(*arguments)
 
 
 class Page(HTMLParser):
@@ -173,7 +173,7 @@ def test_every_token_has_the_evidence_at_its_ends_and_inside(folder):
 
 def test_without_evidence_no_page_speaks_of_it(folder, tmp_path):
     arguments = ["report", folder / "bpe", "--text", folder / "one.txt", "-o", tmp_path / "r.html"]
-    assert invoke([str(each) for each in arguments]).exit_code == 0
+    assert mws(*arguments).returncode == 0
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "hasEvidence = false" in text and "evidence at ends" not in text
 
@@ -187,24 +187,14 @@ def test_parity_is_by_words_or_for_translations_by_tokens(folder, tmp_path):
     def cell(second, *more):
         texts = ("--text", tmp_path / "a.txt", "--text", tmp_path / second, *more)
         arguments = ["report", folder / "mws", *texts, "--force", "-o", tmp_path / "r.html"]
-        done = invoke([str(each) for each in arguments])
-        assert done.exit_code == 0, done.exception
+        done = mws(*arguments)
+        assert done.returncode == 0, done.stderr
         rows = Page((tmp_path / "r.html").read_text(encoding="utf-8")).rows
         return next(float(row[1]) for row in rows if row[0].startswith("parity"))
 
     assert cell("b.txt") == pytest.approx(1, abs=0.1) and cell("b.txt", "--parallel") == pytest.approx(2, abs=0.2)
-    refused = mws(
-        "report",
-        folder / "mws",
-        "--text",
-        tmp_path / "a.txt",
-        "--text",
-        tmp_path / "c.txt",
-        "--parallel",
-        "-o",
-        tmp_path / "r.html",
-        "--force",
-    )
+    texts = ("--text", tmp_path / "a.txt", "--text", tmp_path / "c.txt")
+    refused = mws("report", folder / "mws", *texts, "--parallel", "-o", tmp_path / "r.html", "--force")
     assert one_line(refused) and "a.txt 2, c.txt 3 lines" in refused.stderr
 
 

@@ -7,8 +7,8 @@ A page says where a table goes by two comments, and everything between them is r
     <!-- from scripts/results/clients.md -->
     <!-- end -->
 
-`figures:works` in place of a file takes a table of `checks/tables.py`, and `<!--=sets.bpe-->38 of 40<!--/-->` quotes a
-figure of `checks/figures.py`. The title of a file is left out, its headings go below the page's heading before the
+`figures:works` in place of a file takes a table of `checks/figures.py`, and `<!--=sets.bpe-->38 of 40<!--/-->` quotes
+a figure of it. The title of a file is left out, its headings go below the page's heading before the
 comment, and its links lead on from the page. tests/process/test_documents.py fails where a page differs from its rows.
 """
 
@@ -19,7 +19,6 @@ import re
 from pathlib import Path
 
 from checks.figures import figures
-from checks.tables import TABLES
 
 ROOT = Path(__file__).resolve().parent.parent
 PLACE = re.compile(r"^(<!-- from (\S+?)(?::(\w+))? -->\n)(?:(?!<!-- (?:from|end)).*\n)*(<!-- end -->)$", re.MULTILINE)
@@ -34,13 +33,13 @@ def filled(page: str, folder: Path, root: Path = ROOT) -> str:
     def table(found: re.Match[str]) -> str:
         begin, source, section, end = found.groups()
         if source == "figures":
-            return f"{begin}\n{TABLES[section]()}\n\n{end}"
+            return f"{begin}\n{known[section]}\n\n{end}"
         above = _HEADING.findall(page[: found.start()])
         text = re.sub(r"\A# .*\n", "", (root / source).read_text(encoding="utf-8"))
         text = _lower(text, len(above[-1]) if above else 1)
         return f"{begin}\n{_links(text, (root / source).parent, folder).strip()}\n\n{end}"
 
-    known = figures() if FIGURE.search(page) else {}
+    known = figures() if "<!--" in page else {}
     return FIGURE.sub(lambda found: f"{found[1]}{known[found[2]]}{found[3]}", PLACE.sub(table, page))
 
 

@@ -1,106 +1,50 @@
-"""Figures that README and docs/ quote, computed from scripts/results: `docs_tables.py` writes them in.
+"""Figures and tables that README and docs/ have of scripts/results: `docs_tables.py` writes them in.
 
-A page quotes a figure between two marks, `<!--=sets.bpe-->38 of 40<!--/-->`, and takes a table of `tables.py` by
-`<!-- from figures:works -->`. So no two pages can differ, and none from the rows. Nothing is measured here.
+A page quotes a figure between two marks, `<!--=sets.bpe-->38 of 40<!--/-->`, and takes a table by
+`<!-- from figures:works -->`. So no two pages can differ, and none from the rows. Nothing is measured here: each
+function yields what is said of one thing, names and texts.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator
-from functools import cache
+from collections.abc import Iterator
+from functools import cache, partial
 from statistics import fmean, median
 from typing import Any
 
-from lab.cells import RESULTS, Row
-from lab.systems import UNIGRAM
-from lab.tables import where
-from lm.plan import BPE, PRESETS
-from lm.report import summary
+from checks.rows import (
+    GOLDS,
+    best_rival,
+    cards,
+    columns,
+    difference,
+    ends,
+    fewer,
+    means,
+    medians,
+    models,
+    quality,
+    results,
+)  # fmt: skip
+from lab.systems import MORPH_BPE, UNIGRAM
+from lab.tables import groups, span, tabulated, where
+from lm.plan import BPE
+
+from mws_hf.evaluate.measures import GOLD, TEXT
+from mws_hf.text.markdown import markdown_table
 
 SHUFFLED = "mws-shuffled"
-GOLDS = {
-    "Russian, Tikhonov's lemmas": ("rus", "rus.tikhonov"),
-    "Russian, Wiktionary forms": ("rus", "rus.wiktionary-forms"),
-    "Russian, forms of running text": ("rus", "rus.running-text-forms"),
-    "Russian lemmas, learnt from a lexicon": ("rus-lexicon", "rus.tikhonov"),
-    "Finnish, Morpho Challenge": ("fin", "fin.morphochallenge2010"),
-    "Turkish, Morpho Challenge": ("tur", "tur.morphochallenge2010"),
-    "Hungarian, SIGMORPHON": ("hun", "hun.sigmorphon2022"),
-    "Czech, SIGMORPHON": ("ces", "ces.sigmorphon2022"),
-    "English, Morpho Challenge": ("eng", "eng.morphochallenge2010"),
-    "Latin, from a list of 8,000 words": ("lat", "lat.sigmorphon2022"),
-}
+NAMES = {BPE: "byte-level BPE", UNIGRAM: "SentencePiece Unigram", SHUFFLED: "shuffled evidence"}
+LANGUAGES = {
+    "ces": "Czech", "deu": "German", "eng": "English", "fin": "Finnish", "hun": "Hungarian", "rus": "Russian",
+    "tur": "Turkish", "ukr": "Ukrainian", "lat": "Latin", "rus-pymorphy3": "Russian, pymorphy3",
+}  # fmt: skip
 Figures = Iterator[tuple[str, str]]
+signed = partial(span, form=".1f", bold=False)
 
 
-@cache
-def results(name: str) -> Any:
-    """Read a results file: the rows of an experiment, or one document."""
-    if (RESULTS / f"{name}.jsonl").exists():
-        return [json.loads(line) for line in (RESULTS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
-    found = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
-    return found["rows"] if isinstance(found, dict) and "rows" in found else found
-
-
-def columns(name: str, figure: str, *keys: str, **fixed: object) -> dict[Any, list[Any]]:
-    """Give a figure of the rows with some values: all there are, by what they have of one key, or of several."""
-    found: dict[Any, list[Any]] = {}
-    for row in where(results(name), **fixed):
-        if figure in row:
-            key = tuple(row[each] for each in keys)
-            found.setdefault(key if len(key) > 1 else key[0], []).append(row[figure])
-    return found
-
-
-def means(name: str, figure: str, *keys: str, **fixed: object) -> dict[Any, float]:
-    """Give the mean of a figure by key, as `columns` does."""
-    return {key: fmean(found) for key, found in columns(name, figure, *keys, **fixed).items()}
-
-
-def ends(values: Iterable[float], form: str = ".1f", unit: str = " %") -> str:
-    """Write the least and the most of some values.
-
-    >>> ends([1.26, 0.33])
-    '0.3 to 1.3 %'
-    """
-    least, *_, most = sorted(values)
-    return f"{least:{form}} to {most:{form}}{unit}"
-
-
-def fewer(values: list[float]) -> str:
-    """Write the least and the most of percentages saved.
-
-    >>> fewer([1.26, 0.33])
-    '0.3 to 1.3 % fewer'
-    >>> fewer([0.4, -0.49])
-    '0.5 % more to 0.4 % fewer'
-    """
-    if min(values) < 0:
-        return f"{-min(values):.1f} % more to {max(values):.1f} % fewer"
-    return f"{ends(values)} fewer"
-
-
-def quality(language: str, gold: str, system: str, size: int = 8_000) -> Row:
-    """Find the row of a system on a gold set."""
-    rows = where(results("quality"), language=language, gold=gold, system=system)
-    return next(row for row in rows if row["vocab_size"] in (size, None))
-
-
-def best_rival(language: str, gold: str) -> tuple[float, str]:
-    """Find the highest F1 of a rival at 8,000 entries, and its name."""
-    rows = where(results("quality"), language=language, gold=gold)
-    rivals = [row for row in rows if not row["system"].startswith("mws") and row["vocab_size"] in (8_000, None)]
-    best = max(rivals, key=lambda row: row["f1"])
-    names = {"sentencepiece-unigram": "SentencePiece Unigram", "unigram": "Unigram", "morfessor": "Morfessor"}
-    system = best["system"].partition(":")[0]
-    for suffix in ("-frequent", "-all", "-identity"):
-        system = system.removesuffix(suffix)
-    return float(best["f1"]), names.get(system, system)
-
-
-def boundary_figures() -> Figures:
-    """Yield what is said of boundaries and of length."""
+def boundaries() -> Figures:
+    """F1 and length; the table has 8,000 entries."""
     for name, system in {"mws": "mws", "bpe": "bpe-byte:text", "unigram": "sentencepiece-unigram:text"}.items():
         row = quality("rus", "rus.tikhonov", system, 32_000)
         yield f"f1.{name}", f"{row['f1']:.3f}"
@@ -119,62 +63,52 @@ def boundary_figures() -> Figures:
     ]
     pairs += [[each[x]["tokens_per_word"] for x in ("MwS", "BPE")] for n, each in cards().items() if "morphs" not in n]
     yield "longer", ends((100 * ours / bpe - 100 for ours, bpe in pairs), ".0f")
+    lines = []
+    for title, (language, gold) in GOLDS.items():
+        ours, default, classic = (quality(language, gold, each) for each in ("mws-morphs", "mws", "mws-classic"))
+        f1, rival = best_rival(language, gold)
+        if language == "rus-lexicon":  # its rivals in quality.jsonl are few; the card has the strongest
+            f1, rival = cards()["mws-ru-morphs-8k"]["Unigram"]["f1"][gold], NAMES[UNIGRAM]
+        lines.append({
+            "gold": title,
+            "morphs only": f"{ours['f1']:.3f} ({ours['f1_low']:.3f}-{ours['f1_high']:.3f})",
+            "default": f"{default['f1']:.3f}",
+            "classic": f"{classic['f1']:.3f}",
+            "best rival": f"{rival} {f1:.3f}",
+        })  # fmt: skip
+    yield "boundaries", tabulated(lines)
 
 
-def public_leads() -> dict[tuple[str, str], list[tuple[bool, ...]]]:
-    """Say by kind of set and system where it is ahead of byte-level BPE and of Unigram, and of Morfessor if it ran."""
-    leads: dict[tuple[str, str], list[tuple[bool, ...]]] = {}
-    for kind, kinds, field in (("whole", ("sigmorphon",), "f1"), ("one", ("morphscore", "lemma"), "single_recall")):
-        sets: dict[tuple[str, str, int], dict[str, float]] = {}
-        for row in results("blind"):
-            if row["kind"] in kinds and field in row:
-                sets.setdefault((row["kind"], row["language"], row["vocab_size"]), {})[row["system"]] = row[field]
-        for system in ("mws", "mws-morphs"):
+def public_sets() -> Figures:
+    """On how many public sets it is ahead of each rival that was tried on them, and F1 on roots never labelled."""
+
+    def ahead(leads: list[tuple[bool, ...]]) -> list[str]:
+        tried = [[lead[i] for lead in leads if i < len(lead)] for i in range(3)]
+        return [f"{sum(each)} of {len(each)}" for each in tried]
+
+    of_default, lines = [], []
+    for title, kinds, field in (
+        ("whole segmentations, by F1", ("sigmorphon",), "f1"),
+        ("one boundary a word, by recall", ("morphscore", "lemma"), "single_recall"),
+    ):
+        rows = [row for row in results("blind") if row["kind"] in kinds and field in row]
+        alike = groups(rows, "kind", "language", "vocab_size")
+        sets = [{row["system"]: row[field] for row in own} for *_, own in alike]
+        for system, name in (("mws", "default"), ("mws-morphs", "morphs only")):
             rivals = (BPE, UNIGRAM, "morfessor")
-            leads[kind, system] = [
-                tuple(found[system] > found[rival] for rival in rivals if rival in found) for found in sets.values()
-            ]
-    return leads
-
-
-def sets_ahead(leads: list[tuple[bool, ...]]) -> list[str]:
-    """Write on how many sets a system is ahead of each rival, of those that the rival was tried on."""
-    tried = [[lead[i] for lead in leads if i < len(lead)] for i in range(3)]
-    return [f"{sum(each)} of {len(each)}" for each in tried]
-
-
-def public_figures() -> Figures:
-    """Yield on how many of all public sets the default is ahead, and the scores by labels on roots never labelled."""
-    leads = [lead for (_, system), found in public_leads().items() for lead in found if system == "mws"]
-    yield from zip(("sets.bpe", "sets.unigram", "sets.morfessor"), sets_ahead(leads), strict=True)
+            leads = [tuple(found[system] > found[rival] for rival in rivals if rival in found) for found in sets]
+            cells = zip((NAMES[BPE], NAMES[UNIGRAM], "Morfessor"), ahead(leads), strict=True)
+            lines.append({"sets": title, "": name, **dict(cells)})
+            of_default += leads if system == "mws" else []
+    yield from zip(("sets.bpe", "sets.unigram", "sets.morfessor"), ahead(of_default), strict=True)
+    yield "public_sets", tabulated(lines)
     f1, exact = (means("blind_roots", name, "labels") for name in ("f1", "exact"))
     yield from ((f"roots.{n}", f"{f1[n]:.3f}") for n in (0, 100, 1_000))
     yield "roots.exact", f"{100 * exact[1_000]:.0f} %"
 
 
-@cache
-def models(preset: str) -> list[Row]:
-    """Give the lines of a comparison of small models; those of a closed one as they were written."""
-    if preset in PRESETS:
-        return summary(PRESETS[preset], results(f"lm_{preset}"))
-    lines = where(results(f"lm_{preset}"), main=True)  # beside other amounts of text
-    for line in lines:
-        line["against"] = {
-            name: [100 * found["relative"] / found["value"] * found[each] for each in ("value", "low", "high")]
-            for name, found in line["differences"].items()
-        }
-    return lines
-
-
-def difference(preset: str, system: str, rival: str, *, matched: bool = False, size: int = 8_000) -> list[float]:
-    """Find a difference of bits per byte and the ends of its interval, in per cent of the rival's bits."""
-    found = where(models(preset), system=system, vocabulary=size, flop_matched=matched)
-    return list(found[0]["against"][rival])
-
-
-def model_figures() -> Figures:
-    """Yield what small models gain, in per cent fewer bits, what dropout costs them, and the leads of taggers."""
-    yield from ((f"tagger.{each}.bpe", f"{tagger_leads(each, BPE)[0]:.1f}") for each in ("fin", "hun", "tur"))
+def language_models() -> Figures:
+    """What small models gain, in per cent fewer bits: the default, and the same learner with one thing taken away."""
     for name, rival in (("bpe", BPE), ("unigram", UNIGRAM)):
         for language in ("rus", "hun"):
             yield f"bits.{language}.{name}", f"{-difference(f'{language}-works', 'mws', rival)[0]:.1f}"
@@ -184,75 +118,150 @@ def model_figures() -> Figures:
         yield f"bits.rus.{name}.operations", f"{-difference('rus-works', 'mws', rival, matched=True)[0]:.1f}"
     for preset, matched in (("rus-phrases", False), ("hun-works", False), ("rus-phrases", True)):
         value, low, high = difference(preset, "mws-finer", "mws", matched=matched, size=16_000)
-        name = f"finer.{preset[:3]}" + ".operations" * matched
-        yield name, f"{value:+.2f} % ({low:+.2f} to {high:+.2f})"
+        yield f"finer.{preset[:3]}" + ".operations" * matched, f"{value:+.2f} % ({low:+.2f} to {high:+.2f})"
+    presets = {"Russian": "rus-works", "Hungarian": "hun-works", "German, the control": "deu-works"}
+    lines = (
+        {"the default against": name} | {of: signed(difference(each, "mws", rival)) for of, each in presets.items()}
+        for rival, name in NAMES.items()
+    )
+    yield "works", tabulated(lines)
+    systems = {
+        "the default": "mws", "morphs by counts": "mws-counts", "price 0": "mws-price0",
+        "no evidence": "mws-no-evidence", "shuffled evidence": SHUFFLED,
+    }  # fmt: skip
+    lines = (
+        {"against byte-level BPE": name}
+        | {of: signed(difference(presets[of], system, BPE)) for of in ("Russian", "Hungarian")}
+        for name, system in systems.items()
+    )
+    yield "taken_away", tabulated(lines)
+    runs = {(each["system"], each["vocabulary"]): each for each in where(models("hun-works"), flop_matched=False)}
+    names = {"mws": "the default", BPE: NAMES[BPE], UNIGRAM: NAMES[UNIGRAM], MORPH_BPE: "MorphBPE, rebuilt"}
+    lines = []
+    for system, name in names.items():
+        cells = {f"{size:,}": runs.get((system, size)) for size in (8_000, 16_000, 32_000)}
+        said = {size: f"{x['bits']:.4f} ({len(x['runs'])})" if x else "-" for size, x in cells.items()}
+        lines.append({"bits per byte (seeds)": name, **said})
+    yield "in_print", tabulated(lines)
+
+
+def older_models() -> Figures:
+    """What is closed: superwords of 16,000 entries at equal operations; held-out lines of the books learnt from."""
+    phrases = {"Hungarian": "hun-works", "English": "eng-phrases", "Russian": "rus-phrases"}
+    same: dict[str, Any] = {"matched": True, "size": 16_000}
+    found = {language: difference(each, "mws-superwords", "mws", **same) for language, each in phrases.items()}
+    said = {language: f"{signed(each, form='.2f')} %" for language, each in found.items()}
+    yield "superwords", tabulated({"language": x, "bits with superwords": text} for x, text in said.items())
     for language in ("hun", "rus"):
         yield f"lines.{language}.bpe", f"{-difference(language, 'mws', BPE)[0]:.1f}"
-    bits = means("dropout", "bits per byte", "way")
-    without = bits.pop("no dropout")
-    yield "dropout", ends(100 * (mean / without - 1) for mean in bits.values())
+    pairs = {
+        "default against BPE over characters": ("mws", "bpe"),
+        "default against byte-level BPE": ("mws", BPE),
+        "default against Unigram of `tokenizers`": ("mws", "unigram"),
+        "morphs only against BPE over characters": ("mws-morphs", "bpe"),
+    }
+    rows = []
+    for title, (system, rival) in pairs.items():
+        cells = [difference(each, system, rival, matched=m) for each in ("hun", "rus") for m in (False, True)]
+        rows.append([title, *map(signed, cells)])
+    yield "lines", markdown_table(["", "Hungarian", "equal operations", "Russian", "equal operations"], rows)
 
 
-def tagger_leads(language: str, rival: str) -> list[float]:
-    """By how many points the default's taggers lead: of all words, and of words never seen."""
-    runs = columns("tagger", "by_seed", "system", language=language, size=8_000)
-    ours, theirs = ([fmean(each) for each in zip(*runs[system][0], strict=True)] for system in ("mws", rival))
-    return [one - other for one, other in zip(ours, theirs, strict=True)]
+def dropout() -> Figures:
+    """What dropout costs a small model, by the merges that fail."""
+    of = {text: means("dropout", text, "way") for text in ("bits per byte", "with typing errors")}
+    lost = {text: {way: 100 * (x / bits["no dropout"] - 1) for way, x in bits.items()} for text, bits in of.items()}
+    ways = [way for way in of["bits per byte"] if way != "no dropout"]
+    yield "dropout", ends(lost["bits per byte"][way] for way in ways)
+    lines = (
+        {"merges that fail": way} | {text: f"{losses[way]:+.1f} %" for text, losses in lost.items()} for way in ways
+    )
+    yield "dropout_table", tabulated(lines)
 
 
-def ablation_rows() -> list[tuple[Row, Row]]:
-    """Give the default's rows of the n-gram map, each with that of shuffled evidence."""
+def tagger() -> Figures:
+    """By how many points the default's taggers lead, of all words and of words never seen."""
+    lines = []
+    for language in ("fin", "hun", "tur"):
+        runs = columns("tagger", "by_seed", "system", language=language, size=8_000)
+        points = {name: [fmean(each) for each in zip(*runs[name][0], strict=True)] for name in ("mws", BPE, UNIGRAM)}
+        line = {"points": LANGUAGES[language]}
+        for of, more in enumerate(("", ", new words")):
+            for rival, short in ((BPE, "BPE"), (UNIGRAM, "Unigram")):
+                line[short + more] = f"+{points['mws'][of] - points[rival][of]:.1f}"
+        yield f"tagger.{language}.bpe", line["BPE"].removeprefix("+")
+        lines.append(line)
+    yield "tagger", tabulated(lines)
+
+
+def ngram_models() -> Figures:
+    """What n-gram models gain, on held-out text and on text of another kind; the table has 8,000 entries."""
     cells = {(row["language"], row["size"], row["slice"], row["system"]): row for row in results("ngram_map")}
-    ours = {key: row for key, row in cells.items() if key[3] == "mws" and f"against_{SHUFFLED}" in row}
-    return [(row, cells[*key[:3], SHUFFLED]) for key, row in ours.items()]
-
-
-def ngram_figures() -> Figures:
-    """Yield ranges of what n-gram models gain with 32,000 entries, and in English."""
-    large = [row for row, _ in ablation_rows() if row["size"] == 32_000]
+    ours = [row for key, row in cells.items() if key[3] == "mws" and f"against_{SHUFFLED}" in row]
+    large, small = ([row for row in ours if row["size"] == size] for size in (32_000, 8_000))
     for rival, short in ((BPE, "bpe"), (UNIGRAM, "unigram"), (SHUFFLED, "shuffled")):
         yield f"ngrams.32k.{short}", fewer([-row[f"against_{rival}"][0] for row in large])
     base = f"against_{BPE}"
-    small = [(ours[base][0], theirs[base][0]) for ours, theirs in ablation_rows() if ours["size"] == 8_000]
-    yield "ngrams.kept", ends((100 * theirs / ours for ours, theirs in small), ".0f")
-    english = where(results("ngram_map"), language="eng", slice="4 MB", system="mws")
-    of = {row["size"]: row for row in english}
-    yield "english.bpe", fewer([-of[size][base][0] for size in (8_000, 32_000)])
-    short, long = (of[size][f"against_{UNIGRAM}"][0] for size in (8_000, 32_000))
-    yield "english.unigram", f"{-short:.1f} % fewer to {long:.1f} % more"
+    pairs = [(row[base][0], cells[row["language"], 8_000, row["slice"], SHUFFLED][base][0]) for row in small]
+    yield "ngrams.kept", ends((100 * shuffled / gain for gain, shuffled in pairs), ".0f")
+    english = [cells["eng", size, "4 MB", "mws"] for size in (8_000, 32_000)]
+    yield "english.bpe", fewer([-row[base][0] for row in english])
+    few, many = (row[f"against_{UNIGRAM}"][0] for row in english)
+    yield "english.unigram", f"{-few:.1f} % fewer to {many:.1f} % more"
+    lines = (
+        {"8,000 entries": LANGUAGES[row["language"]]}
+        | {name: signed(row[f"against_{rival}"], form=".2f") for rival, name in NAMES.items()}
+        for row in small
+        if row["language"] != "ces" or row["slice"] == "4 MB"
+    )
+    yield "ablations", tabulated(lines)
+    against = columns("other_text", "against", "language", "size", kind="other", system="mws")
+    lines = []
+    for language in dict.fromkeys(language for language, _ in against):
+        lines.append({"": LANGUAGES[language]})
+        for size in (8_000, 32_000):
+            for rival, short in ((BPE, "BPE"), (UNIGRAM, "Unigram")):
+                texts = [f"{each[rival][0]:+.1f}" for each in against.get((language, size), [])]
+                lines[-1][f"{short}, {size:,}"] = ", ".join(texts) or "-"
+    yield "other_text", tabulated(lines)
 
 
-def form_figures() -> Figures:
-    """Yield in how many tables the default leads, is level and is behind by the 95 % interval, and entries saved."""
+def forms() -> Figures:
+    """In how many tables of forms the default leads, is level or behind by the 95 % interval; entries it saves."""
+    of = {(row["source"], row["system"]): row for row in where(results("paradigms"), vocab_size=8_000)}
+    sources = list(dict.fromkeys(source for source, _ in of))
     for rival, name in ((BPE, "bpe"), (UNIGRAM, "unigram")):
         for measure in ("same_stem", "shared"):
-            leads = columns("paradigms", f"lead_{measure}", "system", vocab_size=8_000)[rival]
+            leads = [of[each, rival][f"lead_{measure}"] for each in sources]
             ahead, behind = (sum(sign * lead > half for lead, half in leads) for sign in (1, -1))
             level = len(leads) - ahead - behind
             yield f"forms.{name}.{measure}", f"ahead in {ahead}, level in {level}, behind in {behind}"
-    entries = columns("paradigms", "entries_a_form", "system", vocab_size=8_000)
-    pairs = zip(entries["mws"], entries[BPE], strict=True)
-    yield "forms.entries", ends((round(100 * (1 - ours / theirs)) for ours, theirs in pairs), "")
-
-
-def medians(name: str) -> dict[str, dict[str, float]]:
-    """Give the median seconds of each program, by text."""
-    times: dict[str, dict[str, list[float]]] = {}
-    for row in results(name):
-        text = row.get("text") or f"{row['megabytes']} MB"
-        times.setdefault(text, {}).setdefault(row["program"], []).append(row["seconds"])
-    return {text: {program: median(each) for program, each in of.items()} for text, of in times.items()}
+    entries = [[of[each, system]["entries_a_form"] for system in ("mws", BPE)] for each in sources]
+    yield "forms.entries", ends((round(100 * (1 - ours / theirs)) for ours, theirs in entries), "")
+    systems = {"mws": "default", BPE: NAMES[BPE], UNIGRAM: NAMES[UNIGRAM]}
+    lines = []
+    for each in sources:
+        found = {name: of[each, system] for system, name in systems.items()}
+        said = {name: f"{row['same_stem']:.2f} / {row['shared']:.2f}" for name, row in found.items()}
+        lines.append({"same stem / shared": LANGUAGES[each], **said})
+    yield "forms", tabulated(lines)
 
 
 def speed() -> Figures:
-    """Yield seconds and ratios of whole processes, medians over medians."""
+    """Seconds and ratios of whole processes, medians over medians."""
+    for name, title in (("trainers", "training"), ("encoders", "encoding")):
+        found = medians(name)
+        lines = (
+            {"seconds": each} | {text.replace(" entries", ""): f"{of[each]:.1f}" for text, of in found.items()}
+            for each in next(iter(found.values()))
+        )
+        yield title, tabulated(lines)
     large, small = medians("trainers").values()
-    ours = "mws train, contextual"
-    names = {"bytes": "tokenizers BpeTrainer, bytes", "unigram": "SentencePiece Unigram (its own rules)"}
-    yield "train.mws", f"{large[ours]:.1f}"
-    yield from ((f"train.{short}", f"{large[name]:.1f}") for short, name in names.items())
-    yield "train.bytes.times", f"{large[names['bytes']] / large[ours]:.1f}"
-    yield "train.small.unigram", f"{small[ours] / small[names['unigram']]:.1f}"
+    ours, unigram = "mws train, contextual", "SentencePiece Unigram (its own rules)"
+    for name, each in (("mws", ours), ("bytes", "tokenizers BpeTrainer, bytes"), ("unigram", unigram)):
+        yield f"train.{name}", f"{large[each]:.1f}"
+    yield "train.bytes.times", f"{large['tokenizers BpeTrainer, bytes'] / large[ours]:.1f}"
+    yield "train.small.unigram", f"{small[ours] / small[unigram]:.1f}"
     warm = columns("benchmark", "process_seconds", "text", "task", cache="warm")
     tasks = {
         "bench.mws": ("Russian", "train/mws-contextual"),
@@ -271,79 +280,160 @@ def speed() -> Figures:
     yield "encode.times", f"{seconds['bench.encode_batch'] / seconds['bench.encode']:.0f}"
 
 
-def mixture() -> Figures:
-    """Yield what eight languages in one tokenizer lose, and what a trainer that balances languages makes of them."""
+def mixtures() -> Figures:
+    """Eight languages in one tokenizer, beside each language's own, BPE, and a trainer that balances languages."""
     f1, tokens = (means("mixture", name, "system", "vocab_size", "language") for name in ("f1", "tokens_per_word"))
+    languages = [language for system, _, language in tokens if system == "own"]
+    lines = []
+    for x in languages:
+        line = {"": LANGUAGES[x]}
+        for size in (128_000, 64_000):
+            line[f"tokens, {size:,}"] = f"{100 * (tokens['mws', size, x] / tokens['own', 32_000, x] - 1):+.0f} %"
+        for size in (128_000, 64_000):
+            own = f1.get(("own", 32_000, x))
+            line[f"F1, {size:,}"] = f"{f1['mws', size, x] - own:+.2f}" if own else ""
+        lines.append(line)
+    yield "mixtures", tabulated(lines)
     lost = [own - f1["mws", 128_000, x] for (system, _, x), own in f1.items() if system == "own"]
     yield "mixture.lost", f"{max(lost):.2f}"
-
-    def longer(system: str, size: int) -> list[float]:
-        """Tokens a word beside BPE of the same size, in per cent, of each language."""
-        here = {x: mean for (name, entries, x), mean in tokens.items() if (name, entries) == (system, size)}
-        return [100 * (mean / tokens["bpe", size, x] - 1) for x, mean in here.items()]
-
-    yield "mixture.128k.bpe", f"{max(longer('mws', 128_000)):.1f} %"
-    yield "mixture.64k.bpe", f"{max(longer('mws', 64_000)):.1f} %"
-    yield "parity.shorter", f"{-min(longer('parity-bpe', 64_000)):.0f} %"
-    yield "parity.longer", f"{max(longer('parity-bpe', 64_000)):.0f} %"
+    longer = {
+        (system, size): [100 * (tokens[system, size, x] / tokens["bpe", size, x] - 1) for x in languages]
+        for system, size in (("mws", 128_000), ("mws", 64_000), ("parity-bpe", 64_000))
+    }
+    yield "mixture.128k.bpe", f"{max(longer['mws', 128_000]):.1f} %"
+    yield "mixture.64k.bpe", f"{max(longer['mws', 64_000]):.1f} %"
+    yield "parity.shorter", f"{-min(longer['parity-bpe', 64_000]):.0f} %"
+    yield "parity.longer", f"{max(longer['parity-bpe', 64_000]):.0f} %"
     for system in ("parity-bpe", "mws"):
-        found = [mean for key, mean in f1.items() if key[:2] == (system, 64_000)]
-        yield f"mixture.{system}.f1", ends(found, ".3f", "")
+        yield f"mixture.{system}.f1", ends((x for key, x in f1.items() if key[:2] == (system, 64_000)), ".3f", "")
 
 
-def small_f1() -> dict[tuple[str, float, str], float]:
-    """Give mean F1 by language, megabytes and system."""
-    return means("small_texts", "f1", "language", "megabytes", "system")
-
-
-def small_texts() -> Figures:
-    """Yield what little text and labels bring, least and most of six languages."""
-    f1 = small_f1()
-    ours, languages = "mws-morphs", {language for language, _, _ in f1}
+def labels() -> Figures:
+    """F1 without labels and what labels add: 32,000 entries; and of little text, least and most of six languages."""
+    mean = means("labels", "f1", "language", "labels", vocab_size=32_000)
+    lines = []
+    for each in dict.fromkeys(language for language, _ in mean):
+        gains = {f"{n:,}": f"{mean[each, n] - mean[each, 0]:+.3f}" for n in (20, 100, 300, 1_000) if (each, n) in mean}
+        lines.append({"F1": LANGUAGES[each], "no labels": f"{mean[each, 0]:.3f}", **gains})
+    yield "labels", tabulated(lines)
+    f1, ours = means("small_texts", "f1", "language", "megabytes", "system"), "mws-morphs"
+    languages = list(dict.fromkeys(language for language, _, _ in f1))
     for size in (0.1, 10.0):
         yield f"small.rus.{size:g}", f"{f1['rus', size, ours]:.3f}"
-        for labels in (20, 300):
-            gains = [f1[each, size, f"{ours}, {labels} labels"] - f1[each, size, ours] for each in languages]
-            yield f"small.{labels}.{size:g}", ends((max(0.0, each) for each in gains), ".2f", "")
+        for n in (20, 300):
+            gains = [f1[each, size, f"{ours}, {n} labels"] - f1[each, size, ours] for each in languages]
+            yield f"small.{n}.{size:g}", ends((max(0.0, each) for each in gains), ".2f", "")
     yield "small.more", ends((f1[each, 1.0, ours] - f1[each, 0.1, ours] for each in languages), ".2f", "")
+    lines = []
+    for language in languages:
+        lines.append({"F1: no labels / 300 / best rival": LANGUAGES[language]})
+        for size in (0.1, 1.0, 10.0):
+            here = {system: value for (each, mb, system), value in f1.items() if (each, mb) == (language, size)}
+            rival = max(value for system, value in here.items() if not system.startswith("mws"))
+            lines[-1][f"{size:g} MB"] = f"{here[ours]:.2f} / {here[f'{ours}, 300 labels']:.2f} / {rival:.2f}"
+    yield "small_table", tabulated(lines)
+
+
+def clients() -> Figures:
+    """The programs that differ or refuse for one kind of tokenizer."""
+    found = results("clients")
+
+    def cell(row: dict[str, Any]) -> str:
+        if "refused" in row:
+            return "refuses"
+        wrong = "-" if row["wrong_ids"] is None else row["wrong_ids"]
+        return f"{wrong} / {row['wrong_text']}" if row["wrong_ids"] or row["wrong_text"] else "same"
+
+    lines = [{kind.replace("-", ", "): cell(of[name]) for kind, of in found.items()} for name in found["bytes-o200k"]]
+    named = zip(found["bytes-o200k"], lines, strict=True)
+    yield "clients", tabulated({"client": name} | line for name, line in named if set(line.values()) != {"same"})
 
 
 def surgery() -> Figures:
-    """Yield what kinds of first rows bring, and what a decoder loses by surgery."""
-    steps = columns("first_rows", "steps", "init")
-    bits = {init: [run["1,000"] for run in runs] for init, runs in steps.items()}
-    for init in ("mean", "quiet"):
-        yield f"rows.{init}", f"{fmean(run['Finnish'] for run in bits[init]):.3f}"
-    forgotten = [fmean(run["English"] for run in bits[init]) for init in ("mean", "quiet")]
-    yield "rows.forgotten", f"{fmean(forgotten):.1f}"
-    more = columns("surgery_decoder", "English tokens", "tokenizer")["trimmed"]
-    english = columns("surgery_decoder", "bits per byte, English", "weights")["5.2 M"]
-    names = ("trim.60", "trim.80", "trim.60.bits", "trim.80.mean", "trim.80.quiet")
-    for name, cell in zip(names, (*more[:2], english[1], *english[5:]), strict=True):
-        yield name, f"{cell.split('(')[1][1:-2]} %"
+    """Tokens appended, bases trimmed, and what a decoder loses before any training."""
+    of = {(row["base"], row["language"], row["system"]): row for row in results("extend")}
+    lines = []
+    for base, language in dict.fromkeys(key[:2] for key in of):
+        before, ours, frequency = (of[base, language, x] for x in ("base", "ours", "frequency, as long as ours"))
+        lines.append({
+            "base": f"{base}, {LANGUAGES[language]}",
+            "tokens a word before": f"{before['tokens/word']:.2f}",
+            "after": f"{ours['tokens/word']:.2f}",
+            "F1": f"{ours['F1']:.3f}",
+            "F1 by frequency": f"{frequency['F1']:.3f}",
+            "old texts with the same ids": ours["English and code texts with the same ids"],
+        })  # fmt: skip
+    yield "appended", tabulated(lines)
+    names = {
+        "English, byte-level": "stand-in: English",
+        "eight languages, byte fallback": "stand-in: eight languages, some Russian",
+    }
+    lines = []
+    for base, rows in groups(results("surgery"), "base"):
+        english, russian = ({row["language"]: row for row in rows}[language] for language in ("eng", "rus"))
+        lines.append({
+            "base": names.get(base, base),
+            "entries": f"{english['entries']:,}",
+            "English tokens, trimmed": english["trimmed"],
+            "Russian tokens, extended": russian["and 16,000 Russian tokens"],
+            "by frequency alone": russian["by frequency"],
+        })  # fmt: skip
+    yield "trimmed", tabulated(lines)
 
+    def more(text: str, **of: str) -> list[str]:
+        """The differences that cells of a column have in brackets."""
+        return [row[text].split("(")[1].removesuffix(")") for row in where(results("surgery_decoder"), **of)]
 
-def cards() -> dict[str, dict[str, Any]]:
-    """Give the measured systems of each ready tokenizer."""
-    return {row["name"]: row["systems"] for row in results("pretrained")}
+    bits = more("bits per byte, English", weights="5.2 M")[1:]
+    titles = ("trimmed", "and extended, `mean`", "and extended, `quiet`")
+    cells = zip(titles, bits[:3], bits[3:], strict=True)
+    lines = ({"English bits": name, "to 60 %": few, "to 80 %": most} for name, few, most in cells)
+    yield "decoder", tabulated(lines)
+    quoted = [*more("English tokens", weights="5.2 M", tokenizer="trimmed"), bits[0], *bits[4:]]
+    for name, text in zip(("60", "80", "60.bits", "80.mean", "80.quiet"), quoted, strict=True):
+        yield f"trim.{name}", text.removeprefix("+").replace("%", " %")
+    steps = {name: [run["1,000"] for run in runs] for name, runs in columns("first_rows", "steps", "init").items()}
+    for name in ("mean", "quiet"):
+        yield f"rows.{name}", f"{fmean(run['Finnish'] for run in steps[name]):.3f}"
+    yield "rows.forgotten", f"{fmean(fmean(run['English'] for run in steps[x]) for x in ('mean', 'quiet')):.1f}"
 
 
 def ready() -> Figures:
-    """Yield how the ready tokenizers of 32,000 entries stand beside Unigram in n-gram bits."""
+    """The ready tokenizers of 32,000 entries and the mixtures beside BPE and Unigram."""
 
     def gain(language: str) -> float:
-        """Per cent fewer bits."""
+        """Per cent of n-gram bits fewer than Unigram has."""
         of = cards()[f"mws-{language}-32k"]
         return 100 * float(1 - of["MwS"]["bits_per_byte"] / of["Unigram"]["bits_per_byte"])
 
     yield "ready.level", f"{max(abs(gain(each)) for each in ('ru', 'tr', 'cs', 'de', 'en')):.1f} %"
     yield "ready.ahead", ends(gain(each) for each in ("fi", "uk", "hu"))
+    lines = []
+    for row in (row for row in results("pretrained") if row["entries"] >= 32_000):
+        of = [row["systems"][name] for name in ("MwS", "BPE", "Unigram")]
+        f1 = [next(iter(each["f1"].values())) for each in of if each["f1"]]
+        lines.append({
+            "MwS / BPE / Unigram": f"`{row['name']}`",
+            "boundary F1": " / ".join(f"{each:.3f}" for each in f1),
+            "tokens a word": " / ".join(f"{each['tokens_per_word']:.2f}" for each in of),
+            "n-gram bits a byte": " / ".join(f"{each['bits_per_byte']:.3f}" for each in of),
+        })  # fmt: skip
+    yield "ready_table", tabulated(lines)
 
 
+def measures() -> Figures:
+    """What `mws evaluate` measures, of boundaries and of running text."""
+    better = {"up": "higher", "down": "lower", "": "-"}
+    for name, of in (("gold_measures", GOLD), ("text_measures", TEXT)):
+        lines = ({"column": x.short, "meaning": x.about, "better": better[x.better]} for x in of.values())
+        yield name, tabulated(lines, numbers=False)
+
+
+@cache
 def figures() -> dict[str, str]:
-    """Give every figure by its name."""
+    """Give every figure and table by its name."""
     kinds = (
-        boundary_figures, public_figures, model_figures, ngram_figures, form_figures, speed, mixture, small_texts,
-        surgery, ready,
+        boundaries, public_sets, language_models, older_models, dropout, tagger, ngram_models, forms, speed, mixtures,
+        labels, clients, surgery, ready, measures,
     )  # fmt: skip
     return {name: text for kind in kinds for name, text in kind()}

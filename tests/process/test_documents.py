@@ -22,7 +22,6 @@ from pathlib import Path
 
 import pytest
 from checks.figures import figures
-from checks.tables import TABLES
 from docs_tables import FIGURE, PLACE, filled
 from lab.cells import rows_of
 from lab.experiments.words import LANGUAGES, mws_cuts, our_cuts, table
@@ -403,8 +402,8 @@ def test_every_figure_quoted_and_every_table_asked_for_is_known():
     texts = [page.read_text(encoding="utf-8") for page in FILLED]
     quoted = {found[2] for text in texts for found in FIGURE.finditer(text)}
     asked = {name for text in texts for name in re.findall(r"<!-- from figures:(\w+) -->", text)}
-    assert len(quoted) >= 60 and quoted <= set(figures())
-    assert asked == set(TABLES)
+    assert len(quoted) >= 60 and len(asked) >= 20
+    assert quoted | asked == set(figures()), "a figure that no page has, or one that none computes"
     assert not re.search(r"^ *<!--=", "\n".join(texts), re.MULTILINE), "a line that begins so is HTML, not text"
 
 

@@ -172,7 +172,9 @@ def byte_tables(backend: Tokenizer) -> ByteTables:
             "--alphabet bytes (for llama.cpp `mws export DIR --format byte-level --pattern llama3` will do)"
         )
     if backend.normalizer is not None:
-        raise MwSError(f"its normalizer ({type(backend.normalizer).__name__}) would be lost; train without")
+        raise MwSError(
+            f"its normalizer ({type(backend.normalizer).__name__}) would be lost; train without --normalization"
+        )
     if settle_leading_space(backend, None):
         raise MwSError("its add_prefix_space would be lost; save it with add_prefix_space=False first")
     if not Spec.of(backend).plain:

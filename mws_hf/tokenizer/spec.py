@@ -185,12 +185,6 @@ class Spec:
         return any(part.get("type") == "ByteLevel" for place in places for part in parts_of(self.raw.get(place)))
 
     @property
-    def byte_fallback(self) -> bool:
-        """Whether tokens such as ``<0xD0>`` stand for bytes."""
-        in_decoder = any(part.get("type") == "ByteFallback" for part in parts_of(self.raw.get("decoder")))
-        return in_decoder or bool(self.model.get("byte_fallback"))
-
-    @property
     def space(self) -> str:
         """Return the character written for a space: itself, or a mark."""
         if self.byte_level:
@@ -217,7 +211,8 @@ class Spec:
         """
         if "ByteLevel" in self._decoders and all(character in BYTE_OF for character in token):
             return bytes(BYTE_OF[character] for character in token)
-        if self.byte_fallback and (byte := byte_of(token)) is not None:
+        falls_back = "ByteFallback" in self._decoders or self.model.get("byte_fallback")
+        if falls_back and (byte := byte_of(token)) is not None:
             return bytes([byte])
         if (metaspace := self._decoders.get("Metaspace")) is not None:
             token = token.replace(metaspace["replacement"], " ")

@@ -1,5 +1,8 @@
 """A pretrained tokenizer to build on: its kind, its spelling of text, its ids in use; its directory. It learns nothing.
 
+The bytes that an id stands for are read from the decoder: decoding a single id is not enough, for half a character
+decodes to a replacement character and a word mark to nothing.
+
 Two kinds are known. A byte-level BPE (GPT-2, Llama 3, Qwen) writes each byte of UTF-8 as a printable character; a BPE
 with byte fallback (Llama 2, Gemma, those of this package) writes characters, and unknown ones as tokens ``<0xD0>``.
 
@@ -13,16 +16,19 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
 from tokenizers import Tokenizer
 
 from mws_hf.atomic import staged
 from mws_hf.errors import MwSError
+from mws_hf.kernels import Longs
 from mws_hf.text.symbols import BYTE_TOKENS, bytes_of, to_byte_level
 from mws_hf.tokenizer.backend import check_added
 from mws_hf.tokenizer.file import content_of, load_json, load_settings, read_spec, roles_in
@@ -30,10 +36,16 @@ from mws_hf.tokenizer.ids import renumbered_config
 from mws_hf.tokenizer.layout import CONFIG_FILE, IDS_FILE, TOKENIZER_FILE, Of, files, patterns
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
 from mws_hf.tokenizer.places import tokenizer_folder
-from mws_hf.tokenizer.spec import Spec, parts_of
+from mws_hf.tokenizer.spec import Spec, parts_of, without_limits
 
 logger = logging.getLogger(__name__)
+_BATCH = 1024
 _FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
+
+_NO_PREFIX: dict[str, dict[str, Any]] = {
+    "Metaspace": {"prepend_scheme": "never", "add_prefix_space": False},
+    "ByteLevel": {"add_prefix_space": False},
+}
 
 IdMap: TypeAlias = Mapping[int, int | None]
 """Old id -> new id, or None where the entry is gone; every id of the base, ascending. New entries are not in it."""
@@ -270,25 +282,15 @@ class Base:
         spec["model"] = {**model, "dropout": None, "vocab": vocab}
         spec |= {"added_tokens": [], "post_processor": None, "truncation": None, "padding": None}
         if not with_prefix:
-            spec["normalizer"] = _without_prefix(spec.get("normalizer"))
-            spec["pre_tokenizer"] = _without_prefix(spec.get("pre_tokenizer"))
+            spec["normalizer"] = _without_prefix(spec.get("normalizer"), "normalizers")
+            spec["pre_tokenizer"] = _without_prefix(spec.get("pre_tokenizer"), "pretokenizers")
         return Tokenizer.from_str(json.dumps(spec))
 
 
-def _without_prefix(component: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+def _without_prefix(component: Mapping[str, Any] | None, sequence: str) -> Mapping[str, Any] | None:
     """Return a component without the part that it puts before a text; None where no other part is left."""
-    kept = []
-    for part in parts_of(component):
-        if part["type"] == "Metaspace":
-            part = {**part, "prepend_scheme": "never", "add_prefix_space": False}
-        elif part["type"] == "ByteLevel" and "add_prefix_space" in part:
-            part = {**part, "add_prefix_space": False}
-        if part["type"] != "Prepend":
-            kept.append(part)
-    if component is None or not kept:
-        return None
-    name = next((name for name in ("normalizers", "pretokenizers") if name in component), None)
-    return kept[0] if name is None else {"type": "Sequence", name: kept}
+    parts = [{**part, **_NO_PREFIX.get(part["type"], {})} for part in parts_of(component) if part["type"] != "Prepend"]
+    return {"type": "Sequence", sequence: parts} if parts else None
 
 
 def _warn_of_odd_merges(merges: list[tuple[str, str]], name: str) -> None:
@@ -304,3 +306,94 @@ def _warn_of_odd_merges(merges: list[tuple[str, str]], name: str) -> None:
             "%s: %d merges use a part that only a later merge makes, such as %r; they are kept as they are",
             name, len(late), late[0],
         )  # fmt: skip
+
+
+class Spelling:
+    """A tokenizer as a speller: raw bytes of its ids, ids by bytes, and the ids of any bytes.
+
+    Attributes:
+        backend: the tokenizer without truncation and padding.
+        pieces: bytes of each id below `rows`, from `raw_bytes`; the others spell nothing.
+        by_bytes: the first id of each such string of bytes.
+    """
+
+    def __init__(self, original: Tokenizer, rows: int | None = None) -> None:
+        self.backend = without_limits(original)
+        self.pieces = raw_bytes(self.backend)[:rows]
+        # of several ids with the same bytes the first counts, so they are entered last to first
+        self.by_bytes = {piece: index for index, piece in reversed(list(enumerate(self.pieces))) if piece}
+
+    def spell(self, piece: bytes) -> list[int]:
+        """Return ids that spell bytes, without a word mark the tokenizer adds by itself; empty if there are none.
+
+        >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
+        >>> merges = [("a", "b")]
+        >>> spelling = Spelling(build_backend(base_vocab([], "abc", merges), merges))
+        >>> [spelling.backend.id_to_token(index) for index in spelling.spell("abcж".encode())]
+        ['ab', 'c', '<0xD0>', '<0xB6>']
+        >>> spelling.spell("ж".encode()[:1]) == [0xD0]
+        True
+        """
+        try:
+            text = piece.decode()
+        except UnicodeDecodeError:  # part of a character, and maybe more
+            return self._singly([bytes([byte]) for byte in piece])
+        for attempt in (text, text.removeprefix(" ")):
+            ids = self.backend.encode(attempt, add_special_tokens=False).ids
+            if max(ids, default=0) >= len(self.pieces):
+                continue
+            spelled = b"".join(self.pieces[index] for index in ids)
+            if spelled == piece:
+                return ids
+            if spelled == b" " + piece and self.pieces[ids[0]] == b" ":
+                return ids[1:]
+        return self._singly([character.encode() for character in text])
+
+    def _singly(self, parts: list[bytes]) -> list[int]:
+        """Return an id for each part; none at all where a part has no id."""
+        ids = [self.by_bytes.get(part, -1) for part in parts]
+        return [] if -1 in ids else ids
+
+
+def raw_bytes(backend: Tokenizer) -> list[bytes]:
+    r"""List the bytes that each id, from 0 to the largest, stands for in running text; empty for special tokens, holes.
+
+    `tokenizer.spec.Spec.bytes_of` tells the bytes of one token.
+
+    >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
+    >>> merges = [("#", "#")]
+    >>> backend = build_backend(base_vocab(["<|pad|>"], ["#", "ж"], merges), merges, " ?.", None, ["<|pad|>"])
+    >>> pieces = raw_bytes(backend)
+    >>> pieces[0], pieces[1 + 0xD0], pieces[-3:]
+    (b'', b'\xd0', [b'#', b'\xd0\xb6', b'##'])
+    """
+    spec = Spec.of(backend)
+    special = {token["id"] for token in spec.added if token["special"]}
+
+    def spelled(index: int) -> bytes:
+        token = backend.id_to_token(index)
+        return b"" if token is None or index in special else spec.bytes_of(token)
+
+    return [spelled(index) for index in range(max(backend.get_vocab().values(), default=-1) + 1)]
+
+
+def cuts(tokenizer: Tokenizer, texts: Iterable[str]) -> Iterator[Longs]:
+    """Yield the ids of each text, without those that a template adds; int64.
+
+    >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
+    >>> backend = build_backend(base_vocab([], "abc", [("a", "b")]), [("a", "b")])
+    >>> [[backend.id_to_token(index) for index in ids] for ids in cuts(backend, ["abc", "cab"])]
+    [['ab', 'c'], ['c', 'ab']]
+    """
+    iterator = iter(texts)
+    while batch := list(islice(iterator, _BATCH)):
+        for item in tokenizer.encode_batch_fast(batch, add_special_tokens=False):
+            yield np.array(item.ids, np.int64)
+
+
+def count_ids(tokenizer: Tokenizer, texts: Iterable[str], size: int) -> Longs:
+    """Count how often each id below `size` occurs in texts; int64 (size,)."""
+    uses, parts = np.zeros(size, np.int64), cuts(tokenizer, texts)
+    while batch := list(islice(parts, _BATCH)):
+        uses += np.bincount(np.concatenate(batch), minlength=size)
+    return uses

@@ -13,7 +13,7 @@ from tokenizers import Tokenizer
 
 from mws_hf.evaluate.running_text import WORD, score_text
 from mws_hf.extend.base import Base
-from mws_hf.extend.extension import Extension, words_among
+from mws_hf.extend.extension import Extension, merges_of, words_among
 from mws_hf.extend.trim import Trimming, count_uses
 from mws_hf.kernels import Longs
 from mws_hf.text.pattern import compiled
@@ -71,7 +71,6 @@ def extension_figures(
     extension: Extension, texts: dict[str, TextChange], trimmed: Trimming | None = None
 ) -> dict[str, Any]:
     """Collect what a command reports, as plain values; `trimmed`: how the base was trimmed before."""
-    retired = extension.retired
     gone = None if trimmed is None else {"dropped": trimmed.dropped, "uses_lost": trimmed.uses_lost}
     return {
         "trimmed": gone,
@@ -81,9 +80,9 @@ def extension_figures(
         "added_characters": len(extension.learned.symbols),
         **{f"{name}_merges": number for name, number in extension.learned.found.items()},
         "word_types": extension.learned.n_types,
-        "retired_tokens": retired.tokens,
-        "retired_words": words_among(extension.base, retired.tokens),
-        "dropped_merges": [list(pair) for pair in retired.dropped],
+        "retired_tokens": extension.retired,
+        "retired_words": words_among(extension.base, extension.retired),
+        "dropped_merges": [list(pair) for pair in merges_of(extension.base, extension.retired)],
         "texts": {name: asdict(change) for name, change in texts.items()},
     }
 

@@ -19,7 +19,7 @@ from mws_hf.atomic import staged
 from mws_hf.cards.card import is_untouched
 from mws_hf.errors import MwSError
 from mws_hf.extend.base import read_ids, write_json
-from mws_hf.extend.embeddings import TransplantReport, check_init, fit_settings, mix_rows, new_table
+from mws_hf.extend.embeddings import TransplantReport, fit_settings, mix_rows, new_table
 from mws_hf.tokenizer.file import load_json, load_settings
 from mws_hf.tokenizer.layout import IDS_FILE, INDEX, MODEL_FILE, Of, files, is_of, patterns
 from mws_hf.tokenizer.model_tables import (
@@ -57,7 +57,6 @@ def transplant_directory(
         MwSError: unknown init, no such model or tokenizer, no .safetensors weights, a tensor
             by vocabulary that cannot follow, a slow tokenizer, an ids.json of another base, fewer rows than ids.
     """
-    check_init(init)
     source, target = _local(model), tokenizer_folder(tokenizer)
     old_tokenizer, new_tokenizer = (open_tokenizer(each, by_class=True).of_transformers for each in (source, target))
     shards, settings = shard_of_tensors(source), load_settings(source / MODEL_FILE)
@@ -70,11 +69,14 @@ def transplant_directory(
         for table in tables
     }
     with staged(Path(output), patterns(*_OF_OLD), head=MODEL_FILE) as stage:
+        size = 0
         for file in sorted(set(shards.values())):
             inside = {name: rows for name, rows in changed.items() if shards[name] == file}
-            rewrite_shard(source / file, stage / file, inside)
+            size += rewrite_shard(source / file, stage / file, inside)
         if (source / INDEX).is_file():
-            write_json(stage / INDEX, _index(source, stage, shards))
+            index = load_json(source / INDEX)
+            metadata = {**index.get("metadata", {}), "total_size": size}
+            write_json(stage / INDEX, {**index, "metadata": metadata})
         _copy_others(source, target, stage)
         for name in patterns(Of.MODEL):
             if (source / name).is_file():
@@ -84,35 +86,32 @@ def transplant_directory(
     return report
 
 
-def rewrite_shard(source: Path, target: Path, changed: Mapping[str, torch.Tensor]) -> None:
-    """Copy a .safetensors file with some tensors replaced by others of the same type."""
-    if not changed:
-        shutil.copyfile(source, target)
-        return
+def rewrite_shard(source: Path, target: Path, changed: Mapping[str, torch.Tensor]) -> int:
+    """Copy a .safetensors file with some tensors replaced by others of the same type; returns the bytes of tensors."""
     header = read_tensor_header(source)
     metadata = header.pop("__metadata__", None)
-    ordered = sorted(header, key=lambda name: header[name]["data_offsets"])
     new: dict[str, Any] = {} if metadata is None else {"__metadata__": metadata}
-    at = 0
-    for name in ordered:
-        begin, end = header[name]["data_offsets"]
-        size = changed[name].nbytes if name in changed else end - begin
-        shape = list(changed[name].shape) if name in changed else header[name]["shape"]
+    ordered, at = sorted((each["data_offsets"], name) for name, each in header.items()), 0
+    for (begin, end), name in ordered:
+        size, shape = end - begin, header[name]["shape"]
+        if name in changed:
+            size, shape = changed[name].nbytes, list(changed[name].shape)
         new[name] = {"dtype": header[name]["dtype"], "shape": shape, "data_offsets": [at, at + size]}
         at += size
+    if not changed:
+        shutil.copyfile(source, target)
+        return at
     text = json.dumps(new, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
     with source.open("rb") as given, target.open("wb") as out:
         body = 8 + int.from_bytes(given.read(8), "little")
         out.write(len(text).to_bytes(8, "little") + text)
-        for name in ordered:
-            begin, end = header[name]["data_offsets"]
+        for (begin, end), name in ordered:
             if name in changed:
-                flat = changed[name].contiguous().view(torch.uint8).flatten()
-                for start in range(0, len(flat), _PIECE):
-                    out.write(flat[start : start + _PIECE].numpy().data)
+                out.write(changed[name].contiguous().view(torch.uint8).numpy().data)
             else:
                 _copy_range(given, out, body + begin, end - begin)
+    return at
 
 
 def _copy_range(given: BinaryIO, out: BinaryIO, start: int, size: int) -> None:
@@ -131,17 +130,6 @@ def _read_tensor(file: Path, name: str) -> torch.Tensor:
             return tensors.get_tensor(name)
     except (OSError, SafetensorError) as error:
         raise MwSError(f"{file}: not a readable .safetensors file ({error}); download it again") from error
-
-
-def _index(source: Path, stage: Path, shards: Mapping[str, str]) -> dict[str, Any]:
-    index = load_json(source / INDEX)
-    sizes = [
-        each["data_offsets"][1] - each["data_offsets"][0]
-        for file in sorted(set(shards.values()))
-        for name, each in read_tensor_header(stage / file).items()
-        if name != "__metadata__"
-    ]
-    return {**index, "metadata": {**index.get("metadata", {}), "total_size": sum(sizes)}}
 
 
 def _copy_others(source: Path, target: Path, stage: Path) -> None:

@@ -19,8 +19,7 @@ import torch
 from tokenizers import Tokenizer
 
 from mws_hf.errors import MwSError, SettingError
-from mws_hf.extend.base import IdMap
-from mws_hf.extend.spelling import Spelling, raw_bytes
+from mws_hf.extend.base import IdMap, Spelling, raw_bytes
 from mws_hf.tokenizer.ids import SIZES, Role, Successor, renumber_model
 from mws_hf.tokenizer.layout import IDS_FILE
 from mws_hf.tokenizer.model_tables import Table, Tensor, usable_tables, vocabulary_tables
@@ -83,7 +82,6 @@ def transplant(
         MwSError: unknown init, a slow tokenizer, an old one with more ids than rows, a tensor
             by vocabulary that cannot follow.
     """
-    check_init(init)
     changed = copy.deepcopy(model)  # with all that was made of it: frozen, tied, added parameters
     tensors, settings = changed.state_dict(keep_vars=True), json.loads(model.config.to_json_string(use_diff=False))
     shapes = {name: Tensor(str(tensor.dtype), tuple(tensor.shape)) for name, tensor in tensors.items()}
@@ -129,12 +127,6 @@ def fit_settings(
         logger.warning("%s: %s named a token that the new tokenizer lacks; the id was dropped", name, field)
 
 
-def check_init(init: str) -> None:
-    """Refuse an unknown name of first rows."""
-    if init not in INITS:
-        raise SettingError("init", init, f"is unknown; choose one of {', '.join(INITS)}")
-
-
 def mix_rows(
     old_tokenizer: Any,
     new_tokenizer: Any,
@@ -147,6 +139,8 @@ def mix_rows(
 
     `rows` are those of the old embeddings. Without `ids` tokens are matched by their strings.
     """
+    if init not in INITS:
+        raise SettingError("init", init, f"is unknown; choose one of {', '.join(INITS)}")
     old, new = Spelling(_backend(old_tokenizer), rows), _backend(new_tokenizer)
     old_size, pieces = _size_with_rows(old.backend, rows), raw_bytes(new)
     n_rows = row_count(rows, old_size, len(pieces), pad_to_multiple)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,21 +60,6 @@ def with_strings(base: Base, learned: LearnedTokens, strings: list[str], n_token
 
 
 @dataclass(frozen=True)
-class Retirement:
-    """The tokens and merges that go.
-
-    Attributes:
-        tokens: token -> the id it had, ascending by id.
-        merges: the merges left, in rank order.
-        dropped: the merges that make a retired token or use one.
-    """
-
-    tokens: dict[str, int]
-    merges: list[tuple[str, str]]
-    dropped: list[tuple[str, str]]
-
-
-@dataclass(frozen=True)
 class Extension(Rewritten):
     """A base and the tokens appended to it.
 
@@ -82,20 +67,20 @@ class Extension(Rewritten):
         base: the tokenizer extended.
         learned: the new tokens and the steps that made them.
         ids: new token -> id.
-        retired: tokens that had to go for them; none unless asked for.
+        retired: tokens that had to go for them, with the ids they had, ascending; none unless asked for.
         spec: the new tokenizer.json; `tokenizer` is loaded from it.
     """
 
     base: Base
     learned: LearnedTokens
     ids: dict[str, int]
-    retired: Retirement
+    retired: dict[str, int]
     spec: dict[str, Any]
 
     @property
     def old_ids(self) -> IdMap:
         """The new id of each id of the base, before it was trimmed if it was: the same id, or None where it is gone."""
-        gone = set(self.retired.tokens.values())
+        gone = set(self.retired.values())
         ids = {number: None if number in gone else number for number in range(self.base.next_id)}
         if self.base.before is None:
             return ids
@@ -157,9 +142,8 @@ def extend(
     learned = with_strings(base, learned, strings, n_tokens) if strings else learned
     if len(learned.tokens) < n_tokens:
         _logger.warning("the corpus gives %d of %d tokens; more text gives more", len(learned.tokens), n_tokens)
-    if replace is None:
-        return append_tokens(base, learned, Retirement({}, base.merges, []))
-    return append_tokens(base, learned, retire(base, learned, count_uses(base, replace)))
+    retired = {} if replace is None else retire(base, learned, count_uses(base, replace))
+    return append_tokens(base, learned, retired)
 
 
 def words_among(base: Base, tokens: Iterable[str]) -> list[str]:
@@ -173,28 +157,28 @@ def words_among(base: Base, tokens: Iterable[str]) -> list[str]:
     return [text for text in texts if text[:1] == " " and len(text) > 2 and text[1:].isalpha()]
 
 
-def append_tokens(base: Base, learned: LearnedTokens, retired: Retirement) -> Extension:
+def append_tokens(base: Base, learned: LearnedTokens, retired: Mapping[str, int]) -> Extension:
     """Append the tokens learnt to a base, less the retired ones; the result is checked id by id."""
-    free = list(retired.tokens.values())
+    free = list(retired.values())
     numbers = [*free, *range(base.next_id, base.next_id + max(0, len(learned.tokens) - len(free)))]
     ids = dict(zip(learned.tokens, numbers, strict=False))
     # added tokens get the size of the vocabulary as their id unless they are in it, which new tokens would change
     behind = {token["content"]: token["id"] for token in base.spec.get("added_tokens", [])}
     vocab = {**base.spec["model"]["vocab"], **behind, **ids}
-    vocab = {token: number for token, number in vocab.items() if token not in retired.tokens}
-    if retired.tokens:
+    vocab = {token: number for token, number in vocab.items() if token not in retired}
+    if retired:
         vocab = dict(sorted(vocab.items(), key=lambda item: item[1]))
-    before = base.spec["model"]["merges"]
-    written = dict(zip(base.merges, before, strict=True))
+    before, gone = base.spec["model"]["merges"], set(merges_of(base, retired))
+    kept = [written for pair, written in zip(base.merges, before, strict=True) if pair not in gone]
     as_strings = bool(before) and isinstance(before[0], str)  # as before tokenizers 0.20
     new = [" ".join(pair) if as_strings else list(pair) for pair in learned.merges]
-    model = {**base.spec["model"], "vocab": vocab, "merges": [*map(written.__getitem__, retired.merges), *new]}
-    extension = Extension(base, learned, ids, retired, {**base.spec, "model": model})
-    extension.check_ids({token: number for token, number in base.vocab.items() if token not in retired.tokens} | ids)
+    spec = {**base.spec, "model": {**base.spec["model"], "vocab": vocab, "merges": [*kept, *new]}}
+    extension = Extension(base, learned, ids, dict(retired), spec)
+    extension.check_ids({token: number for token, number in base.vocab.items() if token not in retired} | ids)
     return extension
 
 
-def retire(base: Base, learned: LearnedTokens, uses: Longs) -> Retirement:
+def retire(base: Base, learned: LearnedTokens, uses: Longs) -> dict[str, int]:
     """Choose as many tokens to retire as were learnt, as `prune` does: unused ones that are no part of any that stays.
 
     Symbols that no merge makes stay. A text that uses none of those retired is encoded as before. Fewer are retired
@@ -209,7 +193,9 @@ def retire(base: Base, learned: LearnedTokens, uses: Longs) -> Retirement:
             "to stay as it is, give more text of it",
             len(words), len(gone), ", ".join(map(repr, words[-3:])),
         )  # fmt: skip
-    kept = [pair for pair in base.merges if remaining.issuperset((*pair, "".join(pair)))]
-    staying = set(kept)
-    dropped = [pair for pair in base.merges if pair not in staying]
-    return Retirement(gone, kept, dropped)
+    return gone
+
+
+def merges_of(base: Base, tokens: Container[str]) -> list[tuple[str, str]]:
+    """List the merges of a base that make one of these tokens or use one."""
+    return [pair for pair in base.merges if any(token in tokens for token in (*pair, "".join(pair)))]

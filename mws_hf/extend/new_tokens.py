@@ -29,8 +29,7 @@ from tokenizers import Tokenizer
 
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
-from mws_hf.extend.base import Base
-from mws_hf.extend.spelling import cuts
+from mws_hf.extend.base import Base, cuts
 from mws_hf.kernels import Array, Doubles, Ints, Longs
 from mws_hf.learn.compositions import SCALE, check_fits, compose
 from mws_hf.learn.evidence.forms import Forms, TypeCounts, collect_forms, with_lower_case

@@ -20,8 +20,7 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from mws_hf.errors import MwSError, SettingError
-from mws_hf.extend.base import Base, IdMap, Rewritten, open_base
-from mws_hf.extend.spelling import count_ids
+from mws_hf.extend.base import Base, IdMap, Rewritten, count_ids, open_base
 from mws_hf.kernels import Longs
 from mws_hf.learn.setting_rules import Range, check_range
 from mws_hf.text.symbols import BYTE_CHARACTERS, BYTE_TOKENS

@@ -17,7 +17,7 @@ from lm.plan import Preset, runs
 from lm.training import pretrain
 
 from mws_hf.errors import MwSError
-from mws_hf.extend.spelling import raw_bytes
+from mws_hf.extend.base import raw_bytes
 from tests.small_language import small_run, write_corpus
 from tests.small_tokenizers import small_fast
 

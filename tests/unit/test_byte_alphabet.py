@@ -14,8 +14,7 @@ from mws_hf.encode.encoder import BlockEncoder
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.running_text import score_text
 from mws_hf.evaluate.segment import segment_words
-from mws_hf.extend.base import open_base
-from mws_hf.extend.spelling import raw_bytes
+from mws_hf.extend.base import open_base, raw_bytes
 from mws_hf.text.pattern import NAMED_PATTERNS
 from mws_hf.text.symbols import (
     BYTE_CHARACTERS,

@@ -16,7 +16,7 @@ from mws_hf.corpus.counts import WordCounts
 from mws_hf.evaluate.segment import segment_words
 from mws_hf.extend.base import Base, open_base
 from mws_hf.extend.changes import extension_figures, measure_change
-from mws_hf.extend.extension import Extension, Retirement, append_tokens, extend, words_among
+from mws_hf.extend.extension import Extension, append_tokens, extend, merges_of, words_among
 from mws_hf.extend.new_tokens import (
     ExtensionSettings,
     LearnedTokens,
@@ -96,7 +96,7 @@ def test_stock_bpe_carries_the_merges_out_as_they_were_learnt(kind):
     cut = cut_words(base, forms.words, forms.counts, symbols)
     learner = Learner(cut, forms.counts[cut.chosen], options, False, Protection())
     learner.characters(20), learner.spaces(10), learner.compositions(None, len(forms.counts), 60)
-    larger = append_tokens(base, LearnedTokens(symbols, learner.merges, {}, 0), Retirement({}, base.merges, []))
+    larger = append_tokens(base, LearnedTokens(symbols, learner.merges, {}, 0), {})
     pipeline = Base.of(larger.tokenizer).pipeline()
     for number, word in enumerate(cut.words.strings()):
         assert pipeline.encode(word).tokens == tokens_of(cut.segmentation, number)
@@ -146,19 +146,20 @@ def test_characters_the_base_falls_back_on_become_symbols():
 @pytest.mark.parametrize("kind", ["llama3", "gemma"])
 def test_replace_keeps_the_size_and_all_texts_that_were_given(kind):
     base = BASES[kind]()
-    kept = ENGLISH[:1] + russian()
-    larger = extend(base, counts(), 40, replace=iter(kept))
+    staying = ENGLISH[:1] + russian()
+    larger = extend(base, counts(), 40, replace=iter(staying))
     old, new = (tokenizer.get_vocab(with_added_tokens=True) for tokenizer in (base, larger.tokenizer))
     retired = larger.retired
-    assert retired.tokens and len(new) == len(old) and max(new.values()) == max(old.values())
-    assert set(larger.ids.values()) == set(retired.tokens.values())
-    assert {token for token in old if token not in new} == set(retired.tokens)
-    assert not any(set(pair) & set(retired.tokens) for pair in retired.merges)
-    assert len(retired.merges) + len(retired.dropped) == len(larger.base.merges)
-    given = {text: ids(base, text) for text in kept}
-    assert not {number for used in given.values() for number in used} & set(retired.tokens.values())
+    assert retired and len(new) == len(old) and max(new.values()) == max(old.values())
+    assert set(larger.ids.values()) == set(retired.values())
+    assert {token for token in old if token not in new} == set(retired)
+    kept = open_base(larger.tokenizer).merges
+    assert not any(set(pair) & set(retired) for pair in kept)
+    assert len(kept) == len(larger.base.merges) - len(merges_of(larger.base, retired)) + len(larger.learned.merges)
+    given = {text: ids(base, text) for text in staying}
+    assert not {number for used in given.values() for number in used} & set(retired.values())
     assert ids(larger.tokenizer, ENGLISH[0]) == given[ENGLISH[0]]
-    without_new = [text for text in kept if not set(ids(larger.tokenizer, text)) & set(larger.ids.values())]
+    without_new = [text for text in staying if not set(ids(larger.tokenizer, text)) & set(larger.ids.values())]
     for text in without_new:
         assert ids(larger.tokenizer, text) == given[text]
     for text in (*ENGLISH, *russian(), *turkish()):  # also where tokens went: the text is another cut, never another
@@ -170,7 +171,7 @@ def test_replace_retires_no_part_of_a_new_token():
     words = {"walkers": 9, "thewalking": 8, "andtalking": 7, "talkersand": 5, "therein": 8}
     larger = extend(BASES["gemma"](), words, 20, composition=1, hidden_boundary_price=0, replace=["1"])
     new = larger.tokenizer.get_vocab(with_added_tokens=True)
-    assert larger.retired.tokens and {part for pair in larger.learned.merges for part in pair} <= set(new)
+    assert larger.retired and {part for pair in larger.learned.merges for part in pair} <= set(new)
 
 
 def test_ids_with_holes_and_tokens_behind_them_stay(tmp_path):
@@ -392,6 +393,6 @@ def test_whole_words_that_are_retired_are_told_of(caplog):
     words = {word: 20 for line in russian() for word in line.split()}
     with caplog.at_level(logging.WARNING):
         extension = extend(gpt2_like(), words, 20, replace=russian())
-    retired = words_among(extension.base, extension.retired.tokens)
+    retired = words_among(extension.base, extension.retired)
     assert retired and f"{len(retired)} of 20 tokens retired are whole words" in caplog.text
     assert repr(retired[-1]) in caplog.text and extension_figures(extension, {})["retired_words"] == retired

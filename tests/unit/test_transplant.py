@@ -41,11 +41,10 @@ from transformers import (
 
 from mws_hf import MwSError
 from mws_hf.corpus.counting import count_documents
-from mws_hf.extend.base import open_base, read_ids
+from mws_hf.extend.base import Spelling, open_base, read_ids
 from mws_hf.extend.checkpoint import transplant_directory
 from mws_hf.extend.embeddings import INITS, hushed, mix_rows, transplant
 from mws_hf.extend.extension import extend
-from mws_hf.extend.spelling import Spelling
 from mws_hf.extend.trim import trim
 from mws_hf.text.symbols import BYTE_CHARACTERS
 from mws_hf.tokenizer.check import check

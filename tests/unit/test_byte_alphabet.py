@@ -132,7 +132,7 @@ def test_settings_say_which_alphabet():
     assert (MwSTrainer().alphabet, MwSTrainer(criterion="classic").alphabet) == ("bytes", "characters")
     record = MwSTrainer(alphabet="bytes").record
     assert MwSTrainer.from_record(record).alphabet == "bytes"
-    with pytest.raises(MwSError, match="choose 'characters' or 'bytes'"):
+    with pytest.raises(MwSError, match="choose 'bytes' or 'characters'"):
         MwSTrainer(alphabet="utf-16")
 
 

@@ -66,11 +66,7 @@ class Place:
     given: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def path(self, name: str, about: str) -> Path:
-        """What the user gave by ``--with NAME=PATH``.
-
-        Raises:
-            MwSError: it was not given.
-        """
+        """What the user gave by ``--with NAME=PATH``."""
         if name not in self.given:
             raise MwSError(f"this experiment needs {about}: give --with {name}=PATH")
         return Path(self.given[name])
@@ -85,11 +81,7 @@ class Experiment:
 
     @classmethod
     def of(cls, name: str) -> Experiment:
-        """Open an experiment by its name.
-
-        Raises:
-            MwSError: there is none of that name.
-        """
+        """Open an experiment by its name."""
         if name not in names():
             raise MwSError(f"{name}: no such experiment; there are {', '.join(names())}")
         home = BESIDE.get(name, name)
@@ -115,11 +107,7 @@ class Experiment:
         return self.key(row)[: self.module.SHARED]
 
     def cells(self, only: Mapping[str, Sequence[str]] | None = None) -> list[Cell]:
-        """All cells, or those with the values named.
-
-        Raises:
-            MwSError: an axis or a value that is none.
-        """
+        """All cells, or those with the values named."""
         axes = dict(self.axes)
         for name, given in (only or {}).items():
             known = {str(value): value for value in self.axes.get(name, ())}

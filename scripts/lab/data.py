@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mws_hf import WordCounts
-from mws_hf.atomic import atomic_path
+from mws_hf.atomic import atomic_path, write_text
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.files import expand_paths, open_binary
 from mws_hf.corpus.segmentations import GoldWord, read_gold
@@ -148,11 +148,7 @@ class Sentence(NamedTuple):
 
 
 def treebank(clone: Path, *parts: str) -> list[Sentence]:
-    """The sentences of a clone of a treebank, all or those of parts ("train", "dev", "test"); none of one it lacks.
-
-    Raises:
-        MwSError: there is no clone.
-    """
+    """The sentences of a clone of a treebank, all or those of parts ("train", "dev", "test"); none of one it lacks."""
     if not clone.is_dir():
         raise MwSError(f"{clone}: no such treebank; clone https://github.com/UniversalDependencies/{clone.name} there")
     files = [file for part in parts or ("*",) for file in sorted(clone.glob(f"*-ud-{part}.conllu"))]
@@ -181,36 +177,28 @@ def mixed(data: Path, sources: str, work: Path) -> Path:
     stamp = "".join(f"{name} {Path(name).stat().st_size} {Path(name).stat().st_mtime_ns}\n" for name in names)
     target = work / f"text-{hashlib.sha256(stamp.encode()).hexdigest()[:12]}.txt"
     if not target.exists():
-        pieces = [piece for name in names for piece in _pieces(name)]
+        pieces = []
+        for name in names:
+            with open_binary(name) as stream:
+                while piece := stream.read(PIECE):
+                    whole = piece + stream.readline()
+                    pieces.append(whole if whole.endswith(b"\n") else whole + b"\n")
         random.Random(0).shuffle(pieces)
         with atomic_path(target) as temporary:
             temporary.write_bytes(b"".join(pieces))
     return target
 
 
-def _pieces(name: str) -> Iterator[bytes]:
-    with open_binary(name) as stream:
-        while piece := stream.read(PIECE):
-            whole = piece + stream.readline()
-            yield whole if whole.endswith(b"\n") else whole + b"\n"
-
-
 def cut(text: Path, megabytes: float) -> Path:
-    """A copy of the first `megabytes` of a text, to the end of the last whole line; the text itself if it is shorter.
-
-    Raises:
-        MwSError: there is no line end so far.
-    """
+    """A copy of the whole lines within the first `megabytes` of a text; the text itself if it is shorter."""
     size = round(megabytes * 1e6)
     if text.stat().st_size <= size:
         return text
     target = text.with_name(f"{text.stem}-{megabytes:g}MB.txt")
     if not target.exists():
-        with text.open("rb") as stream:
-            prefix = stream.read(size)
-        end = prefix.rfind(b"\n") + 1
-        if end == 0:
+        with text.open(encoding="utf-8", newline="\n") as lines:
+            kept = head(lines, size)
+        if not kept:
             raise MwSError(f"{text}: no line end in its first {megabytes:g} MB; give text in lines")
-        with atomic_path(target) as temporary:
-            temporary.write_bytes(prefix[:end])
+        write_text(target, "".join(kept))
     return target

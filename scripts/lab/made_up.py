@@ -15,7 +15,7 @@ import random
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -52,8 +52,7 @@ leveä nöyrä hyvä yö työ kynttilä näyttämö pähkinä tekijä"""
 _FIN_ENDINGS = "n t ssä stä llä ltä lle ksi nä ttä ssä+mme stä+nne llä+ni lle+si"
 
 
-@dataclass(frozen=True)
-class MadeUp:
+class MadeUp(NamedTuple):
     """A made-up list.
 
     Attributes:
@@ -65,10 +64,6 @@ class MadeUp:
     what: str
     gold: dict[str, tuple[str, ...]]
     training: list[str]
-
-    def lines(self) -> str:
-        """The gold as a file: ``word<TAB>m1 m2``."""
-        return "".join(f"{word}\t{' '.join(morphs)}\n" for word, morphs in self.gold.items())
 
 
 def made_up_lists() -> dict[str, MadeUp]:
@@ -117,13 +112,7 @@ def plain_words(counts: WordCounts) -> list[tuple[str, int]]:
 
 
 def polluted(counts: WordCounts, donor: WordCounts, kinds: Sequence[str], share: float = SHARE) -> WordCounts:
-    """The counts with noise of each kind added.
-
-    Args:
-        counts: running-text counts.
-        donor: those of another language.
-        kinds: of `KINDS`.
-        share: forms that each kind adds, as a share of the plain word types.
+    """Running-text counts with noise of each kind added: forms to the number of a `share` of the plain word types.
 
     >>> clean = WordCounts.from_mapping({" слово": 5, " дело": 2, " дом": 1}, pattern="o200k")
     >>> sorted(set(polluted(clean, clean, ["capitals"], 1.0).words) - set(clean.words))

@@ -62,37 +62,26 @@ NAMES = {"bpe-byte": "byte-level BPE", UNIGRAM: "SentencePiece Unigram"}
 """The rivals that tables speak of, by the names that people read."""
 
 
-def train_system(name: str, counts: WordCounts, size: int, directory: Path, **options: Any) -> None:
-    """Train a system on word counts and save it.
-
-    Args:
-        name: a key of `MWS`, `RIVAL` or `mws_hf.compare.rivals.RIVALS`, or `MORPH_BPE`.
-        counts: words and how often each occurs.
-        size: entries of the vocabulary.
-        directory: where to save.
-        **options: further arguments of `MwSTrainer`, besides those of `MWS`; MwS only.
-    """
-    if name == MORPH_BPE:
-        inside = within_cuts(counts, build_frequent(Task(counts, size)).segment)
-        rivals.train("bpe-byte", inside, size, directory)
-        return
-    if name not in MWS:
-        rivals.train(RIVAL.get(name, name), counts, size, directory)
-        return
-    trainer = MwSTrainer(vocab_size=size, show_progress=False, pattern=counts.pattern, **(MWS[name] | options))
-    evidence = evidence_of(counts, trainer)
-    if name == "mws-shuffled":
-        evidence = shuffled(evidence)
-    if name == "mws-no-evidence":
-        evidence = replace(evidence, probabilities=evidence.probabilities * 0)
-    trainer.trained(counts, evidence=evidence).save(directory)
-
-
 def trained(name: str, counts: WordCounts, size: int, folder: Path) -> Path:
-    """The directory of a tokenizer in a folder, trained unless it is there; Morfessor sees every word once."""
+    """The directory of a tokenizer in a folder, trained unless it is there; Morfessor sees every word once.
+
+    A system is a key of `MWS`, `RIVAL` or `mws_hf.compare.rivals.RIVALS`, or `MORPH_BPE`.
+    """
     directory = folder / f"{name}-{size}"
-    if not directory.is_dir():  # it is written as a whole, or not at all
-        train_system(name, counts.as_types() if name == "morfessor" else counts, size, directory)
+    if directory.is_dir():  # it is written as a whole, or not at all
+        return directory
+    if name in MWS:
+        trainer = MwSTrainer(vocab_size=size, show_progress=False, pattern=counts.pattern, **MWS[name])
+        evidence = evidence_of(counts, trainer)
+        if name == "mws-shuffled":
+            evidence = shuffled(evidence)
+        if name == "mws-no-evidence":
+            evidence = replace(evidence, probabilities=evidence.probabilities * 0)
+        trainer.trained(counts, evidence=evidence).save(directory)
+    elif name == MORPH_BPE:
+        rivals.train("bpe-byte", within_cuts(counts, build_frequent(Task(counts, size)).segment), size, directory)
+    else:
+        rivals.train(RIVAL.get(name, name), counts.as_types() if name == "morfessor" else counts, size, directory)
     return directory
 
 

@@ -18,11 +18,7 @@ from mws_hf.text.markdown import markdown_table
 
 @cache
 def student_quantile(probability: float, freedom: float) -> float:
-    """Quantile of Student's t distribution, by bisection of its integrated density.
-
-    Args:
-        probability: between 0.5 and 1.
-        freedom: degrees of freedom, at least 1, not necessarily whole.
+    """Quantile of Student's t distribution, by bisection of its integrated density; `freedom` need not be whole.
 
     >>> [round(student_quantile(0.975, freedom), 2) for freedom in (2, 10, 1e6)]
     [4.3, 2.23, 1.96]

@@ -128,7 +128,6 @@ def redrawn(text: Path, megabytes: float) -> Path:
 
 
 def table(rows: list[Row]) -> Page:
-    """The notes above; for each text what was aimed at, and all medians."""
     yield from sorted({f"On {row['machine']}." for row in rows})
     yield about(__doc__)
     for text, here in groups(rows, "text"):
@@ -171,7 +170,6 @@ BESIDE = {
 
 
 def medians(task: str, own: list[Row]) -> dict[str, str]:
-    """Medians of everything of a task."""
     seconds = _of(own, task, "seconds")
     if not seconds:
         return {"task": task, "s": own[0].get("failed", "")}

@@ -1,9 +1,11 @@
 """Test sets that were never tuned on, run once: SIGMORPHON 2022, MorphScore, Universal Dependencies.
 
-`--with fetched=FOLDER` holds the public repositories of `REPOSITORIES`, as `git clone` leaves them, each under its own
-name; single files in the same places do as well. Nothing of them is part of the project. A language without running
-text in the shared data learns from a list of words, at 8,000 entries alone: 32,000 would hold most of the list. One
-without a list is left out, and said so.
+`--with fetched=FOLDER` holds clones of public repositories, or single files of them in their places: of GitHub
+sigmorphon/2022SegmentationST (test gold, and Mongolian words), catherinearnett/morphscore (of 2024),
+UniversalDependencies (`TREEBANKS`), MartinXPN/word2morph (roots), hermitdave/FrequencyWords (words of film subtitles),
+sigmorphon/conll2017 (for `paradigms`). Nothing of them is part of the project. A language without running text in the
+shared data learns from a list of words, at 8,000 entries alone: 32,000 would hold most of the list. One without a list
+is left out, and said so.
 
 Of whole segmentations, boundary F1, precision and recall are given (micro, words after a space). MorphScore's words and
 those of Universal Dependencies that begin with their lemma carry one boundary each: there a true cut elsewhere would
@@ -31,21 +33,6 @@ from mws_hf.evaluate.boundaries import summarize
 from mws_hf.evaluate.significance import bootstrap_f1, interval
 from mws_hf.tokenizer.opened import open_tokenizer
 
-REPOSITORIES = {
-    "sigmorphon/2022SegmentationST": "test gold of spa, ita, fra, mon, ces, eng; Mongolian words of the training split",
-    "catherinearnett/morphscore": "MorphScore, first version (2024), 22 languages",
-    "UniversalDependencies/UD_Finnish-FTB": "forms and lemmas, dev and test",
-    "UniversalDependencies/UD_Hungarian-Szeged": "likewise",
-    "UniversalDependencies/UD_Czech-FicTree": "likewise",
-    "UniversalDependencies/UD_Turkish-IMST": "likewise",
-    "UniversalDependencies/UD_Ukrainian-IU": "likewise",
-    "UniversalDependencies/UD_Russian-GSD": "likewise",
-    "MartinXPN/word2morph": "Tikhonov's dictionary with its roots marked",
-    "hermitdave/FrequencyWords": "words of film subtitles with counts, for languages without text in --data",
-    "sigmorphon/conll2017": "whole inflection tables (experiment `paradigms`)",
-}
-"""What is read of each repository https://github.com/NAME."""
-
 TEXTS = ("rus", "fin", "tur", "hun", "ces", "eng", "ukr")
 """Languages that --data has running text of; all others learn from a list of words."""
 
@@ -59,13 +46,9 @@ MORPHSCORE = {
     "tam": "tamil", "tur": "turkish", "urd": "urdu", "zul": "zulu",
 }  # fmt: skip
 TREEBANKS = {
-    "fin": "UD_Finnish-FTB",
-    "hun": "UD_Hungarian-Szeged",
-    "ces": "UD_Czech-FicTree",
-    "tur": "UD_Turkish-IMST",
-    "ukr": "UD_Ukrainian-IU",
-    "rus": "UD_Russian-GSD",
-}
+    "fin": "UD_Finnish-FTB", "hun": "UD_Hungarian-Szeged", "ces": "UD_Czech-FicTree", "tur": "UD_Turkish-IMST",
+    "ukr": "UD_Ukrainian-IU", "rus": "UD_Russian-GSD",
+}  # fmt: skip
 """Treebanks whose sentences are not among the training text."""
 
 SEGMENTATIONS = ("spa", "ita", "fra", "mon", "ces", "eng")
@@ -86,14 +69,12 @@ TOLD = ("f1", "precision", "recall", "exact", "single_recall", "morphscore", "mo
 
 def exists(cell: Cell) -> bool:
     """Whether there is such a set of the language; the larger size is that of running text, and Morfessor has none."""
-    small = cell["vocab_size"] == 8000
-    return cell["language"] in KINDS[cell["kind"]] and (
-        small or cell["language"] in TEXTS and cell["system"] != SYSTEMS[-1]
-    )
+    if cell["vocab_size"] > 8000 and (cell["language"] not in TEXTS or cell["system"] == "morfessor"):
+        return False
+    return cell["language"] in KINDS[cell["kind"]]
 
 
 def measure(place: Place, cells: list[Cell]) -> Found:
-    """Score each system on the sets of its language, or say why there is no score."""
     language, size = cells[0]["language"], cells[0]["vocab_size"]
     fetched = place.path("fetched", "a folder of clones of the repositories of lab/experiments/blind.py")
     sets = sets_of(language, fetched)
@@ -114,7 +95,6 @@ def measure(place: Place, cells: list[Cell]) -> Found:
 
 
 def table(rows: list[Row]) -> Page:
-    """Whole segmentations, single boundaries by kind, and what is left out."""
     for kind, (title, told) in TITLES.items():
         lines = []
         for language, size, here in groups(where(rows, kind=kind, left_out=None), "language", "vocab_size"):
@@ -129,12 +109,10 @@ def table(rows: list[Row]) -> Page:
 
 
 def whole(row: Row) -> str:
-    """F1 with its interval, precision and recall."""
     return f"{row['f1']:.3f} ({row['f1_low']:.3f}-{row['f1_high']:.3f}); {row['precision']:.2f}, {row['recall']:.2f}"
 
 
 def single(row: Row) -> str:
-    """Recall at the one boundary, MorphScore, and pieces a word."""
     return f"{row['single_recall']:.3f}; {row['morphscore']:.3f}; {row['tokens_per_word']:.2f}"
 
 
@@ -256,7 +234,6 @@ def labelled_roots(place: Place, cells: list[Cell]) -> Found:
 
 
 def roots_table(rows: list[Row]) -> Page:
-    """Means over folds by the number of labels."""
     lines = []
     for n, here in groups(rows, "labels"):
         line = {"labels": f"{n:,}", "words": f"{sum(row['words'] for row in here):,}"}

@@ -54,7 +54,6 @@ def exists(cell: Cell) -> bool:
 
 
 def measure(place: Place, cells: list[Cell]) -> Found:
-    """The engines in turn; then the merges."""
     with tempfile.TemporaryDirectory(prefix="lab-distributed-") as folder:
         work = Path(folder)
         rows = documents(mixed(place.data, "rus.*.txt.gz", place.work / "distributed"))
@@ -86,7 +85,6 @@ def documents(text: Path) -> list[str]:
 
 
 def parts(rows: list[str], number: int) -> list[list[str]]:
-    """So many equal parts."""
     return [rows[n * len(rows) // number : (n + 1) * len(rows) // number] for n in range(number)]
 
 
@@ -111,7 +109,6 @@ def engine(how: str, work: Path) -> tuple[Any, Any, Callable[..., WordCounts], C
 
 
 def run(work: Path, task: str, how: str) -> Row:
-    """Do one thing in this process."""
     clock, out = Clock(), work / f"out-{os.getpid()}"
     if task == "merge":
         files, merged = sorted((work / "partials").glob("*.parquet")), work / "merged.parquet"
@@ -139,12 +136,10 @@ def run(work: Path, task: str, how: str) -> Row:
 
 
 def digest(path: Path) -> str:
-    """A checksum of a file."""
     return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
 
 
 def table(rows: list[Row]) -> Page:
-    """Engines beside the one machine, and the merges."""
     yield about(__doc__)
     if counted := where(rows, task="count"):
         ids = "".join(f", {row['tokens']:,} token ids" for row in where(rows, task="encode")[:1])
@@ -169,7 +164,6 @@ def table(rows: list[Row]) -> Page:
 
 
 def same(rows: list[Row]) -> str:
-    """Whether all results are one."""
     return "yes" if len({row["digest"] for row in rows}) == 1 else "NO"
 
 

@@ -59,7 +59,6 @@ def mistyped(line: str, draw: random.Random) -> str:
 
 
 def measure(place: Place, cells: list[Cell]) -> Found:
-    """Train a model in each way, and read the held-out lines with it."""
     torch.set_num_threads(1)
     work = place.work / "dropout"
     text = texts_of(place.data, PRESETS["rus-works"], work, work / "works.json", RESULTS / "works.json")
@@ -78,7 +77,6 @@ def measure(place: Place, cells: list[Cell]) -> Found:
 
 
 def table(rows: list[Row]) -> Page:
-    """Means over seeds, a row a way."""
     plain = {row["seed"]: row for row in where(rows, way="no dropout")}
     lines = []
     for way, own in groups(rows, "way"):
@@ -144,7 +142,6 @@ def by_novelty(forms: Set[str], trained: Set[str]) -> dict[str, str]:
 
 
 def table_of_new_words(rows: list[Row]) -> Page:
-    """Bits per byte by system and size: a column a group, mean over seeds."""
     first = rows[0]["groups"]
     found = [each for each in GROUPS if each in first]  # a dictionary may know a lemma of every form
     words = sum(first[each]["words"] for each in found)

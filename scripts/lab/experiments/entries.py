@@ -30,7 +30,6 @@ SHARES = {"capital words cut alike": "capital_words_cut_alike", "used < 5 times"
 
 
 def measure(place: Place, cells: list[Cell]) -> Found:
-    """Train on the lines of a language, and cut those held out."""
     lines, held_out = parts_of(place.data, cells[0]["language"])
     counts = count_documents(head(lines, 30e6))
     for cell in cells:
@@ -54,12 +53,10 @@ def cut_alike(backend: Tokenizer, lines: list[str]) -> float:
 
 
 def ends(encoding: Any) -> list[int]:
-    """List where tokens end, in characters."""
     return list(accumulate(b - a for a, b in encoding.offsets))
 
 
 def table(rows: list[Row]) -> Page:
-    """A row a language and size, the default beside byte-level BPE."""
     yield "Tokens of held-out text against byte-level BPE of the same size and text; shares are default / BPE."
     lines = []
     for language, size, here in groups(rows, "language", "size"):

@@ -50,7 +50,6 @@ COLUMNS = (*AXES, "new tokens", "tokens/word", "bytes/token", "fewer tokens", "F
 
 
 def measure(place: Place, cells: list[Cell]) -> Found:
-    """Append in all ways to one base, and compare."""
     base, language = stand_in(place, cells[0]["base"]), cells[0]["language"]
     before = Tokenizer.from_file(str(base / "tokenizer.json"))
     lines = lines_of(place.data, language)
@@ -93,11 +92,7 @@ def as_short(longer: Extension, length: Callable[[Extension], float], wanted: fl
 
 
 def same(before: Tokenizer, after: Tokenizer, texts: list[str]) -> int:
-    """How many texts keep their ids.
-
-    Raises:
-        MwSError: a text has other ids though it holds no new token.
-    """
+    """How many texts keep their ids."""
     new = set(after.get_vocab().values()) - set(before.get_vocab().values())
     pairs = [(before.encode(text).ids, after.encode(text).ids) for text in texts]
     if any(old != made and new.isdisjoint(made) for old, made in pairs):
@@ -216,7 +211,6 @@ CHANGES = ("trimmed", f"and {ADDED:,} Russian tokens", "by frequency")
 
 
 def kept_or_added(cell: Cell) -> bool:
-    """Whether the language is kept, or added."""
     return cell["language"] in (*KEPT[cell["base"]], "rus")
 
 
@@ -306,7 +300,6 @@ OF_DECODER = ("weights", "tokenizer", "rows", "English tokens", "bits per byte, 
 
 
 def all_or_changed(cell: Cell) -> bool:
-    """Whether all entries are kept for the base alone."""
     return (cell["kept"] == ENTRIES) == (cell["tokenizer"] == "base")
 
 

@@ -49,7 +49,6 @@ def measure(place: Place, cells: list[Cell]) -> Found:
 
 
 def table(rows: list[Row]) -> Page:
-    """A table a size and share, a row a language, a column a granularity."""
     yield "Cells: n-gram bits per byte, F1, tokens a word; **bold**: the fewest bits."
     for size, share, here in sorted(groups(rows, "size", "share"), key=lambda each: each[:2]):
         shown = sorted({row["granularity"] for row in here})

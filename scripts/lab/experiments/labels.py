@@ -23,7 +23,6 @@ def exists(cell: Cell) -> bool:
 
 
 def measure(place: Place, cells: list[Cell]) -> Found:
-    """Learn with the first so many labels of the pool each, and score on the rest."""
     language, sample = cells[0]["language"], cells[0]["sample"]
     order = shuffled(gold_of(place.data, language), sample)
     n_pool = min(max(LABELS), len(order) // 2)
@@ -34,7 +33,6 @@ def measure(place: Place, cells: list[Cell]) -> Found:
 
 
 def table(rows: list[Row]) -> Page:
-    """Mean F1 without labels, and the mean gain with its 95 % interval over samples."""
     for size in AXES["vocab_size"]:
         lines = []
         for language in GOLD:

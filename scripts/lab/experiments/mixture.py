@@ -1,11 +1,10 @@
 """One tokenizer for eight languages: boundary F1 and length of the mixture beside BPE and Unigram of the same text.
 
-Every 50th line is held out, 500 of a language for tokens per word; the rest trains. Every language is counted once,
-into the folder of work; gold is read to score alone. Each language's own tokenizer of 32,000 entries (`own`) stands
-beside them. Unigram is SentencePiece's: the trainer of `tokenizers` takes three times as long (66 s of processor
-against 22 s for 148,577 types; here there are 1.5 million) and cuts no better. `parity-bpe` is the trainer of
-`tokenizers` (0.23.2 and later) that balances languages: each is to have as many characters a token, for there is no
-parallel text to balance by.
+Every 50th line is held out, 500 of a language for tokens per word; the rest trains. Gold is read to score alone. Each
+language's own tokenizer of 32,000 entries (`own`) stands beside them. Unigram is SentencePiece's: the trainer of
+`tokenizers` takes three times as long (66 s of processor against 22 s for 148,577 types; here there are 1.5 million)
+and cuts no better. `parity-bpe` is the trainer of `tokenizers` (0.23.2 and later) that balances languages: each is to
+have as many characters a token, for there is no parallel text to balance by.
 """
 
 from __future__ import annotations
@@ -44,22 +43,16 @@ def exists(cell: Cell) -> bool:
 
 @cache
 def lines_in_parts(place: Place, language: str) -> tuple[list[str], list[str]]:
-    """Lines to train on, and those held out."""
     training, kept = split_lines(lines_of(place.data, language))
     return training, kept[:500]
 
 
+@cache
 def counts_in(place: Place, language: str) -> WordCounts:
-    """Word counts of a language, from the folder of work if they are there."""
-    file = place.work / "mixture" / f"{language}.parquet"
-    if not file.exists():
-        file.parent.mkdir(parents=True, exist_ok=True)
-        GroupedCounts({language: count_documents(lines_in_parts(place, language)[0])}).save(file)
-    return GroupedCounts.load(file)[language]
+    return count_documents(lines_in_parts(place, language)[0])
 
 
 def measure(place: Place, cells: list[Cell]) -> Found:
-    """Train one tokenizer of all languages, or one of each; then score every language that is due."""
     system, size = cells[0]["system"], cells[0]["vocab_size"]
     counts = GroupedCounts({language: counts_in(place, language) for language in ORDER})
     source, seconds = None, 0.0
@@ -105,7 +98,6 @@ def excess(rows: list[Row]) -> str:
 
 
 def table(rows: list[Row]) -> Page:
-    """F1 and tokens per word, a row a system and size, a column a language."""
     named = [row | {"system": f"{row['system']}, {row['vocab_size']:,}"} for row in rows]
     yield "## Boundary F1 (micro; words after a space)"
     yield pivot([row for row in named if "f1" in row], "system", "language", "f1")

@@ -36,7 +36,6 @@ def exists(cell: Cell) -> bool:
 
 
 def measure(place: Place, cells: list[Cell]) -> Found:
-    """Bits per byte of each system, and its differences to the rivals in per cent, with 95 % intervals over lines."""
     language, size = cells[0]["language"], cells[0]["size"]
     lines, held_out = parts_of(place.data, language)
     counts, folder = count_documents(lines), place.work / "ngram_map" / language
@@ -51,7 +50,6 @@ def measure(place: Place, cells: list[Cell]) -> Found:
 
 
 def table(rows: list[Row]) -> Page:
-    """The default against what it must beat, and each ablation against byte-level BPE."""
     shown = {"mws": "default", **ABLATIONS, UNIGRAM: RIVALS[UNIGRAM]}
     leads, losses = [], []
     for size, language, _, here in groups(rows, "size", "language", "slice"):

@@ -53,7 +53,6 @@ def lines_of(place: Place, judged: str) -> tuple[list[str], dict[str, list[str]]
 
 
 def measure(place: Place, cells: list[Cell]) -> Found:
-    """Train all systems on the first kind of text, and read lines of both with n-gram models over each."""
     judged, size = cells[0]["judged"], cells[0]["size"]
     learnt = PAIRS[judged][0]
     training, shown = lines_of(place, judged)
@@ -85,7 +84,6 @@ def percent(bits: NgramBits, base: NgramBits, here: slice) -> list[float]:
 
 
 def table(rows: list[Row]) -> Page:
-    """The default against its rivals on text of its own kind and of the other."""
     yield (
         "Difference of the default in n-gram bits per byte, in per cent with its 95 % interval over lines; below 0 is "
         "better, **bold** where 0 is outside. Tokenizers and n-gram models (4 MB at most) learn from the first kind of "

@@ -109,12 +109,10 @@ def same_stem(forms: Sequence[CutForm], lemma: str) -> float:
 
 
 def jaccard(a: frozenset[int], b: frozenset[int]) -> float:
-    """How much of two sets is in both."""
     return len(a & b) / len(a | b) if a or b else 1.0
 
 
 def measures(found: dict[str, list[CutForm]]) -> dict[str, list[float]]:
-    """The measures of each lexeme."""
     lists = list(found.values())
     values: dict[str, list[float]] = {name: [] for name in MEASURES}
     for (lemma, forms), others in zip(found.items(), [*lists[1:], *lists[:1]], strict=True):
@@ -128,7 +126,6 @@ def measures(found: dict[str, list[CutForm]]) -> dict[str, list[float]]:
 
 
 def measure(place: Place, cells: list[Cell]) -> Found:
-    """Means over lexemes, and the default's lead in two of them with half a 95 % interval."""
     source, size = cells[0]["source"], cells[0]["vocab_size"]
     language = source[:3]
     lines, held_out = parts_of(place.data, language)
@@ -152,7 +149,6 @@ def measure(place: Place, cells: list[Cell]) -> Found:
 
 
 def table(rows: list[Row]) -> Page:
-    """A table a size, a row a source and system."""
     yield "In brackets: the default minus the system, over the same lexemes, with half of its 95 % interval."
     for size, here in groups(rows, "vocab_size"):
         lines = []

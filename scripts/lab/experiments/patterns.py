@@ -48,7 +48,6 @@ def text_of(data: Path, language: str) -> tuple[list[str], list[str]]:
 
 
 def f1(backend: Any, golds: Sequence[Sequence[GoldWord]]) -> float | None:
-    """The mean F1 over the golds, or None where there is none."""
     return statistics.mean(judged(backend, gold)["f1"] for gold in golds) if golds else None
 
 
@@ -89,7 +88,6 @@ def apostrophes(backend: Any, held_out: list[str], scores: TextScores) -> dict[s
 
 
 def made_up(name: str, pattern: str) -> Row:
-    """F1 on a made-up list."""
     found = made_up_lists()[name]
     gold = [GoldWord(word, (morphs,)) for word, morphs in found.gold.items()]
     counts = count_mapping(dict.fromkeys(found.training, 1), pattern=pattern)
@@ -111,7 +109,6 @@ def megabytes_a_second(lines: list[str], backends: dict[str, Any]) -> dict[str, 
 
 
 def of_text(row: Row) -> dict[str, str]:
-    """A line of the table of texts."""
     line = {"text": row["language"], "pattern": row["pattern"], "types": f"{row['types']:,}"}
     for size in SIZES:
         for title, name in {"F1 morphs": "f1_morphs", "F1": "f1", "t/word": "tokens"}.items():
@@ -142,7 +139,6 @@ def apart(row: Row, size: int) -> dict[str, str]:
 
 
 def table(rows: list[Row]) -> Page:
-    """Texts, changes, apostrophes, made-up lists, speed."""
     texts = [row for row in rows if row["language"] in LANGUAGES]
     lists, timed = ([row for row in rows if figure in row] for figure in ("f1", "speed"))
     both = [(row, size) for row in texts for size in SIZES]

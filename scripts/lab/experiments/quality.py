@@ -95,7 +95,6 @@ def measure(place: Place, cells: list[Cell]) -> Found:
 
 
 def interval(row: Row) -> str:
-    """F1 with its 95 % interval."""
     return f"{row['f1']:.3f} ({row['f1_low']:.3f}-{row['f1_high']:.3f})"
 
 
@@ -146,7 +145,6 @@ def lengths(rows: list[Row], size: int) -> str:
 
 
 def table(rows: list[Row]) -> Page:
-    """Three tables a size."""
     for size in (8000, 32000):
         yield f"## Vocabulary {size:,}"
         yield from (part(rows, size) for part in (best_rivals, macro, lengths))
@@ -160,7 +158,6 @@ def draw(rows: list[Row], results: Path) -> None:
 
 
 def readme_picture(rows: list[Row], path: Path) -> None:
-    """README's first picture: MwS beside BPE, Unigram and Morfessor, three languages."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -48,7 +48,6 @@ _MARK = regex.compile(r"\p{M}")
 
 
 def exists(cell: Cell) -> bool:
-    """What is tried of each part."""
     part, language, variant = cell["part"], cell["language"], cell["variant"]
     if part == "growth":
         return variant in (GROWTH if language == "rus" else ("third", "whole") if language in ("fin", "eng") else ())
@@ -75,7 +74,6 @@ def measure(place: Place, cells: list[Cell]) -> Found:
 
 
 def varied(place: Place, part: str, language: str, variant: str) -> WordCounts:
-    """The words of a variant."""
     if part == "growth":
         return words_of(place, language, megabytes(place, language, variant))
     clean = words_of(place, language, TEXT_MB)
@@ -94,13 +92,11 @@ def megabytes(place: Place, language: str, variant: str) -> float:
 
 
 def text_of(place: Place, language: str) -> Path:
-    """All text of a language, mixed."""
     return mixed(place.data, f"{language}.*.txt.gz", place.work / "robustness")
 
 
 @cache
 def words_of(place: Place, language: str, megabytes: float) -> WordCounts:
-    """The words of so much text."""
     return count_files(str(cut(text_of(place, language), megabytes)))
 
 
@@ -183,7 +179,6 @@ SECTIONS = {
 
 
 def table(rows: list[Row]) -> Page:
-    """A section a part; one that was not measured says so."""
     each_gold = [{**row, **own} for row in rows for own in row.get("rows", [{}])]
     growth, noise, seeds, unseen = (where(each_gold, part=part) for part in AXES["part"])
     bodies = [f1s(growth), f1s(noise), spread(seeds)]
@@ -201,7 +196,6 @@ def told(row: Row, name: str, sign: str = "") -> str:
 
 
 def f1s(rows: Sequence[Row]) -> str:
-    """F1 of each gold and variant, and the difference."""
     lines = []
     for row in sorted(rows, key=lambda each: each["gold"]):  # stable: variants stay in their order
         words = (f"{row['mb']:g} MB, " if "mb" in row else "") + f"{row['types']:,} types"

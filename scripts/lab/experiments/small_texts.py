@@ -55,7 +55,6 @@ def measure(place: Place, cells: list[Cell]) -> Found:
 
 
 def table(rows: list[Row]) -> Page:
-    """A row a language and size, a column a system, the mean F1 of the samples."""
     lines = []
     for language, _, here in groups(rows, "language", "megabytes"):
         size, words = f"{here[0]['bytes'] / 1e6:.1f}", f"{here[0]['words_in_text']:,}"

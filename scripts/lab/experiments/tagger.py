@@ -49,11 +49,7 @@ UNKNOWN = -100
 
 
 def parts_of(place: Place, language: str) -> tuple[list[Sentence], list[Sentence], list[Sentence]]:
-    """Sentences to train on, to choose by, and to score.
-
-    Raises:
-        MwSError: the clone has no development or no test part.
-    """
+    """Sentences to train on, to choose by, and to score."""
     clone = place.path("treebanks", "a folder of clones of treebanks") / TREEBANKS[language][0]
     train, dev, test = ([each for each in treebank(clone, part) if each.words] for part in ("train", "dev", "test"))
     if not dev or not test:
@@ -62,7 +58,6 @@ def parts_of(place: Place, language: str) -> tuple[list[Sentence], list[Sentence
 
 
 def measure(place: Place, cells: list[Cell]) -> Found:
-    """Choose rate and passes of each system, then score its five seeds."""
     language = cells[0]["language"]
     train, dev, test = parts_of(place, language)
     name, learnt = TREEBANKS[language]
@@ -85,7 +80,6 @@ def measure(place: Place, cells: list[Cell]) -> Found:
 
 
 def table(rows: list[Row]) -> Page:
-    """Accuracy, and the default's difference from each rival with its interval over seeds (Welch)."""
     lines = []
     for size, language, here in groups(rows, "size", "language"):
         by = {row["system"]: row for row in here}
@@ -112,7 +106,6 @@ FORM = 1
 
 
 def label_of(word: list[str]) -> str:
-    """Part of speech and features of a word of a treebank."""
     return f"{word[3]}|{word[5]}"
 
 

@@ -59,6 +59,7 @@ pickle.dump(gigatoken.train_bpe(gigatoken.TextFileSource([text]), size, []), ope
 }
 OURS = {"mws train, contextual": [], "mws train, frequency": ["--composition", "1", "--hidden-boundary-price", "0"]}
 TEXTS = {"93.3 MB, 32,000 entries": (93.3, 32_000), "3.0 MB, 8,000 entries": (3.0, 8_000)}
+COMMAND = (sys.executable, "-m", "mws_hf")
 AXES = {"text": list(TEXTS), "round": range(3), "program": (*OURS, *THEIRS)}
 SHARED = 1
 
@@ -77,22 +78,18 @@ def race(rows: list[Row], what: str, ours: str) -> str:
 
 
 def measure(place: Place, cells: list[Cell]) -> Found:
-    """Time each process."""
     megabytes, size = TEXTS[cells[0]["text"]]
     text = str(cut(mixed(place.data, "rus.*.txt.gz", place.work), megabytes))
     theirs = str(place.path("python", "a Python that has the rivals"))
     for cell in cells:
         name, out = cell["program"], str(place.work / "trainers")
+        command = [theirs, "-c", HEAD + THEIRS.get(name, ""), text, f"{out}-theirs", str(size), DEFAULT_PATTERN]
         if name in OURS:
-            command = [sys.executable, "-m", "mws_hf", "train", text, "--vocab-size", str(size), "-q", "-o", out]
-            command += ["--force", *OURS[name]]
-        else:
-            command = [theirs, "-c", HEAD + THEIRS[name], text, f"{out}-theirs", str(size), DEFAULT_PATTERN]
+            command = [*COMMAND, "train", text, "--vocab-size", str(size), "-q", "-o", out, "--force", *OURS[name]]
         yield cell, timed(command)
 
 
 def table(rows: list[Row]) -> Page:
-    """A table a text."""
     for text, here in groups(rows, "text"):
         yield f"## {text}"
         yield race(here, "trainer", "mws train")
@@ -141,13 +138,11 @@ def encoded(place: Place, cells: list[Cell]) -> Found:
     for cell in cells:
         name, out = cell["program"], place.work / "encoders" / cell["program"].replace(" ", "-")
         if name == MWS:
-            command = [sys.executable, "-m", "mws_hf", "encode", str(directory), str(text), "-o", str(out), "-q"]
-            command += ["--separator", "none", "--force"]
+            command = [*COMMAND, "encode", directory, text, "-o", out, "-q", "--separator", "none", "--force"]
         else:
             python = place.path("one" if "1.0" in name else "python", "a Python that has the rival")
-            command = [str(python), "-c", ENCODE + ENCODERS[name], f"{directory}/tokenizer.json"]
-            command += [str(text), f"{out}.npy"]
-        figures = timed(command)
+            command = [python, "-c", ENCODE + ENCODERS[name], directory / "tokenizer.json", text, f"{out}.npy"]
+        figures = timed(list(map(str, command)))
         if "failed" not in figures:
             corpus = EncodedCorpus.open(out) if name == MWS else None
             ids = corpus.tokens(0, corpus.n_tokens) if corpus else np.load(f"{out}.npy")
@@ -164,7 +159,6 @@ def expected(directory: Path, lines: Iterable[str]) -> np.ndarray:
 
 
 def encoders_table(rows: list[Row]) -> Page:
-    """A table a text."""
     for megabytes, here in groups(rows, "megabytes"):
         others = dict.fromkeys(row["program"] for row in here if not row.get("same", True))
         done = next((row for row in here if "ids" in row), {"ids": 0, "tokenizers": "(none ran)"})

@@ -30,12 +30,10 @@ SHARED = 1
 
 
 def exists(cell: Cell) -> bool:
-    """Whether it is a word of the language."""
     return cell["word"] in SHOWN[cell["language"]]
 
 
 def cuts(source: Any, words: Sequence[str]) -> dict[str, str]:
-    """Each word, cut after a space."""
     return {word: "·".join(cut) for word, cut in zip(words, segment_words(source, words), strict=True)}
 
 
@@ -54,7 +52,6 @@ def measure(place: Place, cells: list[Cell]) -> Found:
 
 
 def table(rows: list[Row]) -> Page:
-    """A row a word, its language before the first."""
     lines = []
     for language, here in groups(rows, "language"):
         for row in here:
@@ -80,7 +77,6 @@ def cut_lexicon(place: Place, cells: list[Cell]) -> Found:
 
 
 def lexicon_table(rows: list[Row]) -> Page:
-    """A row a word, a column a system."""
     both = [(word, here) for word, here in groups(rows, "word") if len(here) == 2]
     lines = ({"word": word} | {row["system"]: row["cut"] for row in here} for word, here in both)
     yield tabulated(lines, numbers=False)

@@ -18,7 +18,6 @@ import signal
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import is_dataclass
 from functools import partial
 from pathlib import Path
 from types import FrameType, NoneType, UnionType
@@ -80,11 +79,11 @@ def _run(name: str, arguments: Sequence[str]) -> None:
     if signal.getsignal(signal.SIGTERM) not in (signal.SIG_IGN, signal.SIG_DFL):
         signal.signal(signal.SIGTERM, _terminate)
     _return_freed_memory()
-    try:
-        _made(_function(name), given)
-    except SettingError as error:
-        from mws_hf.commands.options import option_of
+    from mws_hf.commands.options import made, option_of
 
+    try:
+        made(_function(name), **given)
+    except SettingError as error:
         raise MwSError(f"{option_of(error.name)} {error.value} {error.said}") from error
     except KeyboardInterrupt as interrupt:
         said, code = ending(interrupt)
@@ -99,31 +98,15 @@ def _function(name: str) -> Callable[..., None]:
     return found
 
 
-def _parameters(target: Callable[..., Any]) -> list[inspect.Parameter]:
-    return [*inspect.signature(target, eval_str=True).parameters.values()]
-
-
-def _is_group(parameter: inspect.Parameter) -> bool:
-    """Whether a parameter is a dataclass, whose fields are options."""
-    return isinstance(parameter.annotation, type) and is_dataclass(parameter.annotation)
-
-
 def _options(target: Callable[..., Any], title: str = "Options") -> Iterator[tuple[str, inspect.Parameter]]:
     """Yield the parameters that are arguments and options, of groups too, each under its heading in the help."""
-    for each in _parameters(target):
-        if _is_group(each):
-            yield from _options(each.annotation, getattr(each.annotation, "TITLE", title))
+    from mws_hf.commands.options import Option
+
+    for each in inspect.signature(target, eval_str=True).parameters.values():
+        if isinstance(each.default, Option):
+            yield each.default.title or title, each
         else:
-            yield each.annotation.__metadata__[0].title or title, each
-
-
-def _made(target: Callable[..., Any], given: Mapping[str, Any]) -> Any:
-    """Call a command, or make a group of options, with what was given."""
-    values = {
-        each.name: _made(each.annotation, given) if _is_group(each) else given[each.name]
-        for each in _parameters(target)
-    }
-    return target(**values)
+            yield from _options(each.annotation, getattr(each.annotation, "TITLE", title))
 
 
 def _nearest(given: str, known: Sequence[str] | Mapping[str, Any]) -> str:
@@ -184,8 +167,8 @@ def _declared(parameter: inspect.Parameter) -> tuple[list[str], dict[str, Any]]:
     """Return what `add_argument` takes for a parameter: its names, and the rest by keyword."""
     from mws_hf.commands.options import Argument, option_of
 
-    kind, option = get_args(parameter.annotation)
-    required = parameter.default is inspect.Parameter.empty
+    kind, option = parameter.annotation, parameter.default
+    required = option.default is ...
     if get_origin(kind) in (Union, UnionType):
         (kind,) = [each for each in get_args(kind) if each is not NoneType]
     many = get_origin(kind) in (list, Sequence)
@@ -203,7 +186,7 @@ def _declared(parameter: inspect.Parameter) -> tuple[list[str], dict[str, Any]]:
     found["dest"] = parameter.name
     if kind is bool:
         return names, found | {"action": "store_true"}
-    default = None if required else parameter.default
+    default = None if required else option.default
     if "[default" not in found["help"]:
         found["help"] += (
             "  [must be given]" if required else f"  [default: {'none' if default in (None, ()) else default}]"

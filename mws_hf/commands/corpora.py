@@ -6,13 +6,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 from mws_hf.commands import options
-from mws_hf.commands.options import Argument, Option, Read, Writing, parse_bytes, parse_size
+from mws_hf.commands.options import Read, Writing, argument, option, parse_bytes, parse_size
 from mws_hf.commands.outputs import claim_file, claim_folder, counted, tell
 from mws_hf.commands.sources import Words
-from mws_hf.text.pattern import DEFAULT_PATTERN, with_digits
+from mws_hf.text.pattern import DEFAULT_PATTERN, Digits, with_digits
 
 if TYPE_CHECKING:
     from mws_hf.encode.corpus import EncodedCorpus
@@ -20,20 +20,18 @@ if TYPE_CHECKING:
 
 def count_command(
     words: Words,
-    output: Annotated[Path, Option("--output -o", help="The counts file to write (Parquet).")],
+    output: Path = option("The counts file to write (Parquet).", names="--output -o"),
     *,
-    pattern: options.Pattern = None,
-    digits: options.Digits = None,
-    normalization: options.Normalization = None,
-    memory_cap: Annotated[
-        int,
-        Option(
-            metavar="BYTES",
-            read=parse_bytes,
-            help="Spill to disk above this many bytes [default: 2G]; the words written are in memory in any case.",
-        ),
-    ] = 2 << 30,
-    min_count: Annotated[int, Option(read=parse_size, help="Leave out rarer words, once everything is added up.")] = 1,
+    pattern: str | None = options.setting("pattern"),
+    digits: Digits | None = options.setting("digits"),
+    normalization: str | None = options.setting("normalization"),
+    memory_cap: int = option(
+        "Spill to disk above this many bytes [default: 2G]; the words written are in memory in any case.",
+        2 << 30,
+        metavar="BYTES",
+        read=parse_bytes,
+    ),
+    min_count: int = option("Leave out rarer words, once everything is added up.", 1, read=parse_size),
     writing: Writing,
 ) -> None:
     """Count pre-tokens of text, or merge counts made before; train from the result with `mws train COUNTS`.
@@ -76,25 +74,20 @@ def count_command(
 
 
 def encode_command(
-    tokenizer: options.Tokenizer,
-    corpus: Annotated[Sequence[str], Argument(help=f"{options.INPUTS}.")],
-    output: Annotated[Path, Option("--output -o", help="The directory to write.")],
+    tokenizer: str = options.TOKENIZER,
+    corpus: Sequence[str] = argument(f"{options.INPUTS}."),
+    output: Path = option("The directory to write.", names="--output -o"),
     *,
-    document: Annotated[str, Option(help="What a document is in text files: line or file.")] = "line",
-    separator: Annotated[
-        str, Option(help="Token after each document: eos, another token of the vocabulary, or none.")
-    ] = "eos",
-    shard_size: Annotated[
-        int, Option(metavar="BYTES", read=parse_bytes, help="Text in a shard, such as 500K or 1G [default: 64M].")
-    ] = 64 << 20,
-    dropout: Annotated[
-        float | None, Option(metavar="SHARE", help="Probability that a merge fails (BPE-dropout), such as 0.1.")
-    ] = None,
-    seed: Annotated[int, Option(help="Of --dropout: which merges fail; another one for each pass.")] = 0,
-    drop: Annotated[
-        Literal["all", "morph", "composition"],
-        Option(help="Merges that --dropout concerns: all, morph (within one), composition (across)."),
-    ] = "all",
+    document: str = option("What a document is in text files: line or file.", "line"),
+    separator: str = option("Token after each document: eos, another token of the vocabulary, or none.", "eos"),
+    shard_size: int = option(
+        "Text in a shard, such as 500K or 1G [default: 64M].", 64 << 20, metavar="BYTES", read=parse_bytes
+    ),
+    dropout: float | None = option("Probability that a merge fails (BPE-dropout), such as 0.1.", None, metavar="SHARE"),
+    seed: int = option("Of --dropout: which merges fail; another one for each pass.", 0),
+    drop: Literal["all", "morph", "composition"] = option(
+        "Merges that --dropout concerns: all, morph (within one), composition (across).", "all"
+    ),
     reading: Read,
     writing: Writing,
 ) -> None:

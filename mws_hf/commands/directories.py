@@ -5,10 +5,10 @@ from __future__ import annotations
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 from mws_hf.commands import options
-from mws_hf.commands.options import Argument, Option, Writing
+from mws_hf.commands.options import Writing, argument, option
 from mws_hf.commands.outputs import aligned, claim_file, claim_folder, counted, replaced, tell, tell_faults
 from mws_hf.errors import MissingTokenizerError, MwSError
 
@@ -19,20 +19,16 @@ Format = Literal["gguf", "tiktoken", "byte-level", "notebook"]
 
 
 def export(
-    tokenizer: options.Tokenizer,
-    output: Annotated[Path, Option("--output -o", help="What to write: a file for gguf, else a folder.")],
+    tokenizer: str = options.TOKENIZER,
+    output: Path = option("What to write: a file for gguf, else a folder.", names="--output -o"),
     *,
-    form: Annotated[
-        Format,
-        Option(
-            "--format",
-            help="gguf: llama.cpp; byte-level: from characters, or with another --pattern; notebook: of the paper.",
-        ),
-    ],
-    pattern: Annotated[
-        str | None,
-        Option(help="Of byte-level: another split pattern, such as llama3 [default: the one there]."),
-    ] = None,
+    form: Format = option(
+        "gguf: llama.cpp; byte-level: from characters, or with another --pattern; notebook: of the paper.",
+        names="--format",
+    ),
+    pattern: str | None = option(
+        "Of byte-level: another split pattern, such as llama3 [default: the one there].", None
+    ),
     writing: Writing,
 ) -> None:
     """Write a tokenizer for other clients; one that a format cannot carry exactly is refused, with the reason.
@@ -120,11 +116,9 @@ def _to_client(backend: Backend, folder: Path, output: Path, form: Format, name:
 
 
 def check_command(
-    tokenizer: options.Tokenizer,
-    repair: Annotated[
-        bool, Option("--repair", help="First mend what a stock class saved or lost; ids never change.")
-    ] = False,
-    as_json: options.Json = False,
+    tokenizer: str = options.TOKENIZER,
+    repair: bool = option("First mend what a stock class saved or lost; ids never change.", False),
+    as_json: bool = options.JSON,
 ) -> None:
     """Tell where a directory can go: lost text, traps, versions, and which clients read it rightly.
 
@@ -176,10 +170,8 @@ def check_command(
 
 
 def pretrained_command(
-    name: Annotated[str | None, Argument(help="The tokenizer to write [default: list all].")] = None,
-    output: Annotated[
-        Path | None, Option("--output -o", help="The folder to write [default: NAME, in this folder].")
-    ] = None,
+    name: str | None = argument("The tokenizer to write [default: list all].", None),
+    output: Path | None = option("The folder to write [default: NAME, in this folder].", None, names="--output -o"),
     *,
     writing: Writing,
 ) -> None:

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from mws_hf.commands import options
-from mws_hf.commands.options import Argument, Option, Writing, parse_size
+from mws_hf.commands.options import Writing, argument, made, option, parse_size
 from mws_hf.commands.outputs import aligned, claim_file, tell
 from mws_hf.commands.sources import Words
 from mws_hf.errors import MwSError
@@ -31,23 +31,18 @@ _NO_EVIDENCE = (
 
 
 def explain(
-    words: Annotated[list[str] | None, Argument(help="Words to explain.")] = None,
+    words: list[str] | None = argument("Words to explain.", None),
     *,
-    model: Annotated[
-        str | None, Option(metavar="DIR", help="The tokenizer whose merges to show, also a Hub name.")
-    ] = None,
-    pair: Annotated[
-        tuple[str, str] | None, Option(metavar="LEFT RIGHT", help="Show every term of a pair's coefficient.")
-    ] = None,
-    merges: Annotated[
-        int | None, Option(metavar="N", read=parse_size, help="Show every term of the first N merges of a classic run.")
-    ] = None,
-    source: Annotated[
-        list[str] | None,
-        Option("--from", metavar="FILE", help="Training words: text, globs, or counts of `mws count`; repeat."),
-    ] = None,
-    lexicon: options.Lexicon = None,
-    plot: Annotated[Path | None, Option(metavar="FILE", help="Draw the evidence (.png, .svg, .pdf).")] = None,
+    model: str | None = option("The tokenizer whose merges to show, also a Hub name.", None, metavar="DIR"),
+    pair: tuple[str, str] | None = option("Show every term of a pair's coefficient.", None, metavar="LEFT RIGHT"),
+    merges: int | None = option(
+        "Show every term of the first N merges of a classic run.", None, metavar="N", read=parse_size
+    ),
+    source: list[str] | None = option(
+        "Training words: text, globs, or counts of `mws count`; repeat.", None, names="--from", metavar="FILE"
+    ),
+    lexicon: str | None = options.LEXICON,
+    plot: Path | None = option("Draw the evidence (.png, .svg, .pdf).", None, metavar="FILE"),
     writing: Writing,
 ) -> None:
     """Show the merges that cut a word, the boundary evidence under its letters, or the terms of a classic merge.
@@ -64,7 +59,7 @@ def explain(
     """
     if plot is not None:
         claim_file(plot, source, force=writing.force)
-    sources = Words(source or (), lexicon)
+    sources = made(Words, files=source or (), lexicon=lexicon)
     classic = pair is not None or merges is not None
     if not classic:
         _check_asked(words, model, plot, sources)

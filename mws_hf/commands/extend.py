@@ -9,11 +9,11 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from mws_hf.atomic import output_lock
 from mws_hf.commands import options
-from mws_hf.commands.options import Argument, Option, Read, Writing, parse_size
+from mws_hf.commands.options import Read, Writing, argument, option, parse_size
 from mws_hf.commands.outputs import claim_folder, replaced, save_card, tell, tell_faults
 from mws_hf.commands.sources import entries_in
 from mws_hf.errors import MwSError
@@ -30,37 +30,29 @@ EVERY, MOST = 50, 2000
 class Extending:
     """The base, what is read, and what is asked for."""
 
-    base: options.Base
-    corpus: Annotated[Sequence[str], Argument(help=f"{options.INPUTS}, or counts from `mws count`.")]
-    add: Annotated[int, Option(metavar="SIZE", read=parse_size, help="How many tokens to add, such as 4k.")]
-    also: Annotated[Sequence[str], Option(help="Other text to report on, such as English; repeat for more.")] = ()
-    composition: Annotated[float, Option(help="Share of new tokens for frequent stems and words after the morphs.")] = (
-        0.5
+    base: str = options.BASE
+    corpus: Sequence[str] = argument(f"{options.INPUTS}, or counts from `mws count`.")
+    add: int = option("How many tokens to add, such as 4k.", metavar="SIZE", read=parse_size)
+    also: Sequence[str] = option("Other text to report on, such as English; repeat for more.", ())
+    composition: float = option("Share of new tokens for frequent stems and words after the morphs.", 0.5)
+    replace: bool = option("Give ids of old tokens that corpus and --also never use to the new ones.", False)
+    protect: Sequence[str] = option(
+        "Text of what the model knows, such as English: no new merge fires in it, save for a line in fifty "
+        "held out to measure how other such text fares; repeat for more.",
+        (),
     )
-    replace: Annotated[
-        bool, Option("--replace", help="Give ids of old tokens that corpus and --also never use to the new ones.")
-    ] = False
-    protect: Annotated[
-        Sequence[str],
-        Option(
-            help="Text of what the model knows, such as English: no new merge fires in it, save for a line in fifty "
-            "held out to measure how other such text fares; repeat for more."
-        ),
-    ] = ()
-    required: Annotated[Path | None, options.setting("required")] = None
-    keep_apart: Annotated[Path | None, options.setting("keep_apart")] = None
-    trim_to: Annotated[
-        int | None,
-        Option(
-            metavar="SIZE",
-            read=parse_size,
-            help="First drop entries that corpus and --also use least, until so many are left.",
-        ),
-    ] = None
+    required: Path | None = options.setting("required")
+    keep_apart: Path | None = options.setting("keep_apart")
+    trim_to: int | None = option(
+        "First drop entries that corpus and --also use least, until so many are left.",
+        None,
+        metavar="SIZE",
+        read=parse_size,
+    )
     reading: Read
 
 
-def extend_command(asked: Extending, output: options.Directory, writing: Writing) -> None:
+def extend_command(asked: Extending, writing: Writing, output: Path = options.DIRECTORY) -> None:
     """Add tokens of a corpus to a pretrained tokenizer; every old id and merge stays.
 
     For example:
@@ -169,20 +161,15 @@ def _held_back(documents: Iterator[str], held_out: list[str]) -> Iterator[str]:
 
 
 def trim_command(
-    base: options.Base,
-    text: Annotated[
-        Sequence[str], Option(help=f"What it must stay good at; repeat for more. {options.INPUTS} (no stdin).")
-    ],
-    output: options.Directory,
+    base: str = options.BASE,
+    text: Sequence[str] = option(f"What it must stay good at; repeat for more. {options.INPUTS} (no stdin)."),
+    output: Path = options.DIRECTORY,
     *,
-    keep_size: Annotated[
-        int | None,
-        Option(metavar="SIZE", read=parse_size, help="How many entries stay, such as 64k; or give --min-count."),
-    ] = None,
-    min_count: Annotated[
-        int | None, Option(read=parse_size, help="Least number of uses with which an entry stays.")
-    ] = None,
-    keep: Annotated[Path | None, Option(help="Entries that stay in any case, one a line.")] = None,
+    keep_size: int | None = option(
+        "How many entries stay, such as 64k; or give --min-count.", None, metavar="SIZE", read=parse_size
+    ),
+    min_count: int | None = option("Least number of uses with which an entry stays.", None, read=parse_size),
+    keep: Path | None = option("Entries that stay in any case, one a line.", None),
     reading: Read,
     writing: Writing,
 ) -> None:
@@ -236,17 +223,14 @@ def _name_of_base(base: str) -> str:
 
 
 def transplant_command(
-    model: Annotated[str, Argument(help="Directory of a causal model with its tokenizer, or a Hub name.")],
-    tokenizer: Annotated[str, Argument(help="Directory of the new tokenizer, or a Hub name.")],
-    output: Annotated[Path, Option("--output -o", help="The model directory to write.")],
+    model: str = argument("Directory of a causal model with its tokenizer, or a Hub name."),
+    tokenizer: str = argument("Directory of the new tokenizer, or a Hub name."),
+    output: Path = option("The model directory to write.", names="--output -o"),
     *,
-    init: Annotated[
-        Literal["mean", "quiet"],
-        Option(
-            help="First row of a new token: the mean of its old pieces; or half that, half the rows of bytes that no "
-            "text has.",
-        ),
-    ] = "mean",
+    init: Literal["mean", "quiet"] = option(
+        "First row of a new token: the mean of its old pieces; or half that, half the rows of bytes that no text has.",
+        "mean",
+    ),
     writing: Writing,
 ) -> None:
     """Give a pretrained model another tokenizer, such as its own trimmed or extended; nothing is trained.

@@ -6,40 +6,64 @@ import inspect
 import os
 import re
 from argparse import ArgumentTypeError
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_type_hints
+from typing import Any, ClassVar, Literal, TypeVar, get_type_hints
 
 from mws_hf.corpus.files import Reading
 from mws_hf.errors import MwSError
 from mws_hf.learn.settings import SETTINGS, Settings
-from mws_hf.text import pattern
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Option:
-    """An option, as the annotation of a command's parameter declares it.
+    """What a parameter of a command, or a field of a group of options, has as its default: how it is given.
 
     `names` as they are typed, by default that of the parameter; `read` reads a value, by default the parameter's type;
-    `title` is its heading in the help where that is not the one of its group.
+    `title` is its heading in the help where that is not the one of its group. `default` is ... where it must be given.
     """
 
+    help: str
+    default: Any = ...
     names: str = ""
-    help: str = ""
     metavar: str | None = None
     read: Callable[[str], Any] | None = None
     title: str = ""
 
 
-@dataclass(frozen=True)
 class Argument(Option):
     """What is given without the name of an option."""
 
-    title: str = "Arguments"
+
+def option(help: str, default: Any = ..., **more: Any) -> Any:
+    """Declare an option; a type checker takes it for a value of the parameter."""
+    return Option(help, default, **more)
+
+
+def argument(help: str, default: Any = ..., metavar: str | None = None) -> Any:
+    """Declare an argument."""
+    return Argument(help, default, metavar=metavar, title="Arguments")
+
+
+def made(target: Callable[..., T], **given: Any) -> T:
+    """Call a command, or make a group of options, with what was given, else with the defaults.
+
+    >>> made(Read, column="text")
+    Read(column='text', encoding='utf-8', errors='strict')
+    """
+    parameters = inspect.signature(target, eval_str=True).parameters.values()
+    return target(
+        **{
+            each.name: given.get(each.name, each.default.default)
+            if isinstance(each.default, Option)
+            else made(each.annotation, **given)
+            for each in parameters
+        }
+    )
 
 
 TITLES = ("Arguments", "Options", "How it learns", "Input", "Output")
@@ -49,38 +73,25 @@ INPUTS = (
     "Text (.txt, .jsonl, .csv, .tsv; each also .gz, .bz2, .xz, .zst), .parquet, .arrow, save_to_disk folders, globs, "
     "'-' for stdin"
 )
-Tokenizer = Annotated[
-    str, Argument(metavar="DIR", help="A tokenizer directory, a tokenizer.json, or a Hub name such as user/repo.")
-]
-Tokenizers = Annotated[
-    Sequence[str],
-    Argument(
-        metavar="DIR...",
-        help="Tokenizers: a directory, Hub name, tokenizer.json, SentencePiece .model, Morfessor model as text, or a "
-        "file of word<TAB>pieces; NAME=DIR names one in the table.",
-    ),
-]
-Base = Annotated[str, Argument(help="A directory with a BPE tokenizer.json, or a Hub name.")]
-Directory = Annotated[Path, Option("--output -o", help="The tokenizer directory to write.")]
-Lexicon = Annotated[
-    str | None,
-    Option(metavar="ru|uk", help="All word forms of a pymorphy3 dictionary: 'ru' (3.05 million) or 'uk'."),
-]
-Column = Annotated[
-    str | None,
-    Option(
-        help="What holds the text: the field of .jsonl records, the column of .csv, .tsv, .parquet, .arrow, datasets. "
-        "With it, '-' and files of unknown kinds are JSON lines [default: text].",
-    ),
-]
-GoldFiles = Annotated[
-    Sequence[Path], Option("--gold", metavar="FILE", help="Gold segmentations; repeat for several files.")
-]
-Text = Annotated[Path | None, Option(metavar="FILE", help="Held-out running text, any file that is counted; by line.")]
-BitsText = Annotated[
-    Path | None,
-    Option(metavar="TRAIN", help="Also n-gram bits per byte of --text, by models of this text."),
-]
+TOKENIZER = argument("A tokenizer directory, a tokenizer.json, or a Hub name such as user/repo.", metavar="DIR")
+TOKENIZERS = argument(
+    "Tokenizers: a directory, Hub name, tokenizer.json, SentencePiece .model, Morfessor model as text, or a file of "
+    "word<TAB>pieces; NAME=DIR names one in the table.",
+    metavar="DIR...",
+)
+BASE = argument("A directory with a BPE tokenizer.json, or a Hub name.")
+DIRECTORY = option("The tokenizer directory to write.", names="--output -o")
+LEXICON = option("All word forms of a pymorphy3 dictionary: 'ru' (3.05 million) or 'uk'.", None, metavar="ru|uk")
+COLUMN = option(
+    "What holds the text: the field of .jsonl records, the column of .csv, .tsv, .parquet, .arrow, datasets. With it, "
+    "'-' and files of unknown kinds are JSON lines [default: text].",
+    None,
+)
+GOLD = option("Gold segmentations; repeat for several files.", (), names="--gold", metavar="FILE")
+TEXT = option("Held-out running text, any file that is counted; by line.", None, metavar="FILE")
+BITS = option("Also n-gram bits per byte of --text, by models of this text.", None, metavar="TRAIN")
+QUIET = option("No progress bars, no notes.", False, names="--quiet -q")
+JSON = option("The result as JSON, for programs.", False, names="--json")
 
 
 _NUMBER = re.compile(r"(\d[\d_]*\.?\d*|\.\d+)([KMGT]?)")
@@ -129,11 +140,14 @@ def parse_composition(text: str) -> float | Literal["fill"]:
 
 
 def setting(name: str) -> Any:
-    """Make the option of a setting of a training from its description (`mws_hf.learn.settings`)."""
+    """Declare the option of a setting of a training from its description (`mws_hf.learn.settings`)."""
     described = SETTINGS[name]
     title = "Options" if described.first or name in ("digits", "normalization") else "How it learns"
     read = {"composition": parse_composition}.get(name, parse_size if described.metavar == "SIZE" else None)
-    return Option(option_of(name), metavar=described.metavar, help=described.option_help(), read=read, title=title)
+    default = None if described.default else getattr(Settings, name, None)
+    return option(
+        described.option_help(), default, names=option_of(name), metavar=described.metavar, read=read, title=title
+    )
 
 
 def option_of(name: str) -> str:
@@ -146,9 +160,6 @@ def option_of(name: str) -> str:
     return (described and described.option) or "--" + name.replace("_", "-")
 
 
-Pattern = Annotated[str | None, setting("pattern")]
-Digits = Annotated[pattern.Digits | None, setting("digits")]
-Normalization = Annotated[str | None, setting("normalization")]
 _AS_TYPED: dict[str, Any] = {
     **dict.fromkeys(("special_tokens", "labels", "weights"), list[str]),
     **dict.fromkeys(("required", "keep_apart"), Path),
@@ -164,17 +175,12 @@ def takes_settings(command: Callable[..., None]) -> Callable[..., None]:
     hints = get_type_hints(Settings)
     for name, described in SETTINGS.items():
         if described.option is not None:
-            default = None if described.default else getattr(Settings, name, None)
             kind = _AS_TYPED.get(name, hints[name])
-            annotation: Any = Annotated[kind, setting(name)]
-            found = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-            parameters.append(found)
+            parameters.append(
+                inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=setting(name), annotation=kind)
+            )
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return command
-
-
-Quiet = Annotated[bool, Option("--quiet -q", help="No progress bars, no notes.")]
-Json = Annotated[bool, Option("--json", help="The result as JSON, for programs.")]
 
 
 @dataclass(frozen=True)
@@ -182,9 +188,9 @@ class Read(Reading):
     """The way in which files are read, as options say it."""
 
     TITLE: ClassVar = "Input"
-    column: Column = None
-    encoding: Annotated[str, Option(help="Character encoding of text, .jsonl, .csv and word lists.")] = "utf-8"
-    errors: Annotated[str, Option(help="What to do with undecodable bytes: strict, replace or ignore.")] = "strict"
+    column: str | None = COLUMN
+    encoding: str = option("Character encoding of text, .jsonl, .csv and word lists.", "utf-8")
+    errors: str = option("What to do with undecodable bytes: strict, replace or ignore.", "strict")
 
 
 @dataclass(frozen=True)
@@ -192,9 +198,9 @@ class Writing:
     """The options of every command that writes."""
 
     TITLE: ClassVar = "Output"
-    force: Annotated[bool, Option("--force", help="Replace a finished output.")] = False
-    quiet: Quiet = False
-    as_json: Json = False
+    force: bool = option("Replace a finished output.", False)
+    quiet: bool = QUIET
+    as_json: bool = JSON
 
 
 def group_of(name: str) -> tuple[str, str]:

@@ -7,11 +7,11 @@ import logging
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from mws_hf.atomic import output_lock, write_text
 from mws_hf.commands import options
-from mws_hf.commands.options import Argument, Option, Writing, parse_size
+from mws_hf.commands.options import Writing, argument, made, option, parse_size
 from mws_hf.commands.outputs import aligned, claim_file, claim_folder, counted, tell
 from mws_hf.commands.sources import Words
 from mws_hf.errors import MissingTokenizerError, MwSError
@@ -24,13 +24,13 @@ _logger = logging.getLogger(__name__)
 
 
 def evaluate_command(
-    directories: options.Tokenizers,
-    gold: options.GoldFiles = (),
-    text: options.Text = None,
-    bits: options.BitsText = None,
-    column: options.Column = None,
-    quiet: options.Quiet = False,
-    as_json: options.Json = False,
+    directories: Sequence[str] = options.TOKENIZERS,
+    gold: Sequence[Path] = options.GOLD,
+    text: Path | None = options.TEXT,
+    bits: Path | None = options.BITS,
+    column: str | None = options.COLUMN,
+    quiet: bool = options.QUIET,
+    as_json: bool = options.JSON,
 ) -> None:
     """Score tokenizers against gold morpheme segmentations, and on running text.
 
@@ -106,21 +106,16 @@ def _sizes(text: str) -> list[int]:
 
 
 def compare_command(
-    output: Annotated[Path, Option("--output -o", help="Folder for results, the picture and the tokenizers.")],
-    vocab_size: Annotated[Sequence[list[int]], Option(metavar="SIZES", read=_sizes, help="Sizes: 8k,32k or repeated.")],
-    corpus: Annotated[
-        Sequence[str], Argument(metavar="CORPUS...", help=f"{options.INPUTS}, or counts from `mws count`.")
-    ],
+    output: Path = option("Folder for results, the picture and the tokenizers.", names="--output -o"),
+    vocab_size: Sequence[list[int]] = option("Sizes: 8k,32k or repeated.", metavar="SIZES", read=_sizes),
+    corpus: Sequence[str] = argument(f"{options.INPUTS}, or counts from `mws count`.", metavar="CORPUS..."),
     *,
-    gold: options.GoldFiles = (),
-    text: options.Text = None,
-    bits: options.BitsText = None,
-    systems: Annotated[
-        Sequence[str],
-        Option(
-            help="Systems of the list above, comma-separated [default: most; morfessor up to 30,000 different words]."
-        ),
-    ] = (),
+    gold: Sequence[Path] = options.GOLD,
+    text: Path | None = options.TEXT,
+    bits: Path | None = options.BITS,
+    systems: Sequence[str] = option(
+        "Systems of the list above, comma-separated [default: most; morfessor up to 30,000 different words].", ()
+    ),
     writing: Writing,
 ) -> None:
     """Compare MwS with BPE, WordPiece, Unigram, SentencePiece and Morfessor on the same words.
@@ -160,7 +155,7 @@ def compare_command(
     if gold and not drawn and not writing.quiet:
         print("picture.png is not drawn, for matplotlib is not installed: pip install matplotlib", file=sys.stderr)
     with output_lock(output):
-        counts = Words(corpus).gather(None, None, show_progress=not writing.quiet).union
+        counts = made(Words, files=corpus).gather(None, None, show_progress=not writing.quiet).union
         result = run_comparison(
             counts, gold, sizes, output, systems=specs, picture=drawn, show_progress=not writing.quiet,
             text=lines, bits=of_bits,
@@ -171,21 +166,17 @@ def compare_command(
 
 
 def report(
-    directories: options.Tokenizers,
-    output: Annotated[Path, Option("--output -o", help="The page to write, such as report.html.")],
+    directories: Sequence[str] = options.TOKENIZERS,
+    output: Path = option("The page to write, such as report.html.", names="--output -o"),
     *,
-    gold: options.GoldFiles = (),
-    text: Annotated[
-        Sequence[str],
-        Option(
-            metavar="[NAME=]FILE",
-            help="Running text, UTF-8, .gz allowed; repeat for more, such as one a language [default: samples].",
-        ),
-    ] = (),
-    bits: options.BitsText = None,
-    parallel: Annotated[
-        bool, Option("--parallel", help="The texts are translations of each other, line by line.")
-    ] = False,
+    gold: Sequence[Path] = options.GOLD,
+    text: Sequence[str] = option(
+        "Running text, UTF-8, .gz allowed; repeat for more, such as one a language [default: samples].",
+        (),
+        metavar="[NAME=]FILE",
+    ),
+    bits: Path | None = options.BITS,
+    parallel: bool = option("The texts are translations of each other, line by line.", False),
     writing: Writing,
 ) -> None:
     """Write a page that shows tokenizers side by side: one HTML file under 1 MB, which asks no network.
@@ -236,13 +227,10 @@ def evidence_of(systems: list[Opened]) -> TrainingEvidence | None:
 
 
 def segment(
-    tokenizer: options.Tokenizer,
-    words: Annotated[
-        Sequence[str],
-        Argument(help="Words or text; read from stdin when none, or -, is given."),
-    ] = (),
-    separator: Annotated[str, Option(help="What to print between morphs.")] = "·",
-    as_json: options.Json = False,
+    tokenizer: str = options.TOKENIZER,
+    words: Sequence[str] = argument("Words or text; read from stdin when none, or -, is given.", ()),
+    separator: str = option("What to print between morphs.", "·"),
+    as_json: bool = options.JSON,
 ) -> None:
     """Print words cut into morphs, `пере·пис·ыва·ющ·ая·ся`; each word is taken as one inside a sentence.
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from mws_hf.commands import options
-from mws_hf.commands.options import Argument, Option, group_of
+from mws_hf.commands.options import argument, group_of, option
 from mws_hf.corpus.files import PLAIN, Reading
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import DEFAULT_PATTERN, compiled, cut_by, literal_pattern
@@ -20,27 +20,23 @@ if TYPE_CHECKING:
     from mws_hf.corpus.sources import Source
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Words:
     """Where the words of a training come from: text and saved counts by group, lists of words, lexicons."""
 
     TITLE: ClassVar = "Input"
-    files: Annotated[
-        Sequence[str],
-        Argument(
-            metavar="FILES...",
-            help=f"{options.INPUTS}, or counts from `mws count`. For several languages GROUP=FILE, such as "
-            "'ru=ru/*.gz' (a file whose name holds = is given as ./NAME).",
-        ),
-    ] = ()
-    lexicon: options.Lexicon = None
-    word_list: Annotated[
-        Sequence[Path], Option(metavar="FILE", help="A word<TAB>count list, plain or compressed; repeat for more.")
-    ] = ()
-    group_column: Annotated[
-        str | None, Option(help="The column of tables and datasets that holds the group of each row.")
-    ] = None
-    reading: options.Read = options.Read()
+    files: Sequence[str] = argument(
+        f"{options.INPUTS}, or counts from `mws count`. For several languages GROUP=FILE, such as "
+        "'ru=ru/*.gz' (a file whose name holds = is given as ./NAME).",
+        (),
+        metavar="FILES...",
+    )
+    lexicon: str | None = options.LEXICON
+    word_list: Sequence[Path] = option(
+        "A word<TAB>count list, plain or compressed; repeat for more.", (), metavar="FILE"
+    )
+    group_column: str | None = option("The column of tables and datasets that holds the group of each row.", None)
+    reading: options.Read
 
     @property
     def read(self) -> list[str | Path]:

@@ -30,9 +30,9 @@ _logger = logging.getLogger(__name__)
 
 @options.takes_settings
 def train_command(
-    output: options.Directory,
     words: Words,
     writing: Writing,
+    output: Path = options.DIRECTORY,
     **given: Any,
 ) -> None:
     """Learn a tokenizer, by default without labels, and save it as a stock Hugging Face directory.

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import mws_hf
-from mws_hf.commands.options import Quiet
+from mws_hf.commands.options import QUIET
 from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, WORD_PATTERN
 
 _STEMS = "чит пис рис каш вод лес дом стол рук ног слов дел игр свет мор и\u0306г walk talk look".split()
@@ -25,7 +25,7 @@ LETTERS, MANY = "оеаинтсрвлкмдпуяыьгзбчйхжшюцщэф�
 """Made-up words of these letters, so many that lists are long and tables are filled side by side."""
 
 
-def warmup(quiet: Quiet = False) -> None:
+def warmup(quiet: bool = QUIET) -> None:
     """Compile all kernels into the cache, once for each version of mws_hf and each kind of machine.
 
     For example, while an image is built:

@@ -22,7 +22,6 @@ class FakeHub(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.repositories: dict[str, dict[str, bytes]] = {}
-        self.private: set[str] = set()
         self.messages: list[str] = []
         self.requests: list[str] = []
         self.broken: set[str] = set()
@@ -103,7 +102,7 @@ class _Handler(BaseHTTPRequestHandler):
     def info(self, repository: str) -> None:
         files = [{"rfilename": name} for name in self.server.repositories[repository]]
         head = {"id": repository, "modelId": repository, "sha": self.server.commit_of(repository), "siblings": files}
-        self.answer_json({**head, "tags": [], "private": repository in self.server.private, "downloads": 0, "likes": 0})
+        self.answer_json({**head, "tags": [], "private": False, "downloads": 0, "likes": 0})
 
     def tree(self, repository: str, folder: str) -> None:
         files = self.server.repositories[repository]
@@ -126,17 +125,11 @@ class _Handler(BaseHTTPRequestHandler):
         path = unquote(urlsplit(self.path).path)
         self.server.requests.append(f"POST {path}")
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        if refused := self.refusal():
-            return self.answer_json({"error": refused[1]}, refused[0])
         parts = path.strip("/").split("/")
         if path == "/api/repos/create":
             request = json.loads(body)
             repository = f"{request.get('organization') or 'user'}/{request['name']}"
-            if not repository.startswith("user/"):
-                return self.answer_json({"error": "You don't have the rights to create a model here"}, 403)
             known = repository in self.server.repositories
-            if not known and (request.get("private") or request.get("visibility") == "private"):
-                self.server.private.add(repository)
             self.server.repositories.setdefault(repository, {})
             url = {"url": f"{self.server.address}/{repository}", "id": repository, "name": repository}
             return self.answer_json(url, 409 if known else 200)
@@ -153,13 +146,6 @@ class _Handler(BaseHTTPRequestHandler):
             revision = "refs/pr/1" if "create_pr=1" in self.path else "/".join(parts[5:])
             return self.commit(self.branch("/".join(parts[2:4]), revision), body)
         return self.missing("EntryNotFound")
-
-    def refusal(self) -> tuple[int, str] | None:
-        """What a token's name says about it: hf_wrong... is unknown, hf_read... may not write."""
-        token = (self.headers.get("Authorization") or "").removeprefix("Bearer ")
-        if not token or token.startswith("hf_wrong"):
-            return 401, "Invalid username or password."
-        return (403, "You don't have the right to write") if token.startswith("hf_read") else None
 
     def commit(self, repository: str, body: bytes) -> None:
         self.server.repositories.setdefault(repository, {})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 import unicodedata
@@ -57,23 +56,6 @@ def test_segment_shows_morphs_from_arguments_and_stdin(trained: Path):
     assert by_argument.stdout == by_stdin.stdout
     assert by_argument.stdout.strip().replace("·", "") == "перечитали"
     assert "·" in by_argument.stdout
-
-
-def test_count_then_merge_then_train_equals_training_on_the_text(corpus: Path, tmp_path: Path):
-    half = len(TEXT.splitlines()) // 2
-    lines = TEXT.splitlines(keepends=True)
-    (tmp_path / "a.txt").write_text("".join(lines[:half]), encoding="utf-8")
-    with gzip.open(tmp_path / "b.txt.gz", "wt", encoding="utf-8") as stream:
-        stream.write("".join(lines[half:]))
-    for name in ("a.txt", "b.txt.gz"):
-        assert mws("count", tmp_path / name, "--output", tmp_path / f"{name}.parquet").returncode == 0
-    both = tmp_path / "both.parquet"
-    merged = mws("count", tmp_path / "a.txt.parquet", tmp_path / "b.txt.gz.parquet", "--output", both, "--json")
-    assert json.loads(merged.stdout)["file"] == str(both)
-    for source, directory in ((both, "from-counts"), (corpus, "from-text")):
-        assert mws("train", source, "--vocab-size", 450, "--output", tmp_path / directory).returncode == 0
-    tables = [(tmp_path / d / "tokenizer.json").read_bytes() for d in ("from-counts", "from-text")]
-    assert tables[0] == tables[1]
 
 
 def test_version():

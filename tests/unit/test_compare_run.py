@@ -15,7 +15,7 @@ import pytest
 from lab.cells import rows_of
 
 import mws_hf
-from mws_hf.compare import DEFAULT_SYSTEMS, compare, parse_systems
+from mws_hf.compare import DEFAULT_SYSTEMS, compare, feed, parse_systems
 from mws_hf.compare.results import summary
 from mws_hf.compare.rivals import RIVALS
 from mws_hf.compare.run import MWS_SYSTEMS, TrainedSystems, default_systems, plan
@@ -152,7 +152,7 @@ def test_second_run_trains_nothing_and_agrees(compared, gold):
 KILLED = """
 import sys
 from mws_hf.compare.rivals import RIVALS
-from mws_hf.compare import DEFAULT_SYSTEMS, compare, parse_systems
+from mws_hf.compare import DEFAULT_SYSTEMS, compare, feed, parse_systems
 from tests.small_corpus import small_counts
 systems = parse_systems(["bpe-character:types"])
 compare(small_counts(), [sys.argv[1]], range(300, 360), sys.argv[2], systems=systems, picture=False)
@@ -264,7 +264,8 @@ def test_a_damaged_tokenizer_is_named(gold, tmp_path):
         compare(small_counts(), [gold], [420], tmp_path, **options)
 
 
-def test_words_that_stand_too_often_to_be_repeated_are_divided_with_a_notice(gold, tmp_path, caplog):
+def test_words_that_stand_too_often_to_be_repeated_are_divided_with_a_notice(gold, tmp_path, caplog, monkeypatch):
+    monkeypatch.setattr(feed, "_MOST", 100_000)
     pytest.importorskip("sentencepiece")
     counts = WordCounts.from_mapping(
         {word: 100_000_000 + 50_000_000 * (number % 2) for number, word in enumerate(small_counts().words[:9])},

@@ -135,17 +135,10 @@ def test_order_of_types_survives_the_file(tmp_path):
 
 def test_damaged_and_foreign_files(tmp_path):
     path = tmp_path / "words.parquet"
-    rng = np.random.default_rng(0)
-    counts_of({str(k): int(k % 7) + 1 for k in rng.integers(0, 10**9, 5000)}).save(path)
-    whole = path.read_bytes()
-    for cut in (0, 3, len(whole) // 2, len(whole) - 1):
-        path.write_bytes(whole[:cut])
-        with pytest.raises(MwSError, match="not a readable Parquet file"):
-            WordCounts.load(path)
-        assert not is_counts_file(path)
-    path.write_bytes(whole[:2000] + b"\x55" * 50 + whole[2050:])
-    with pytest.raises(MwSError, match="words.parquet"):
+    path.write_bytes(b"PAR1")
+    with pytest.raises(MwSError, match="words.parquet: not a readable Parquet file"):
         WordCounts.load(path)
+    assert not is_counts_file(path)
     with pytest.raises(MwSError, match="no such file"):
         WordCounts.load(tmp_path / "absent")
     pq.write_table(pa.table({"text": ["a"]}), path)
@@ -246,7 +239,7 @@ def test_cut_off_and_altered_counts_are_refused_wherever_they_are_cut(tmp_path):
         try:
             read = WordCounts.load(tmp_path / "c.parquet")
         except MwSError as error:
-            assert "\n" not in str(error)
+            assert "\n" not in str(error) and "c.parquet" in str(error)
         else:
             assert read.total == 5  # what was altered means nothing
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import random
-import subprocess
-import sys
 from collections import Counter, defaultdict
 from dataclasses import replace
 from fractions import Fraction
@@ -22,6 +19,8 @@ from mws_hf.errors import MwSError
 from mws_hf.evaluate import bits_differences, evaluate, ngram_bits
 from mws_hf.evaluate.ngram_bits import score_orders, stream_of
 from tests.examples import examples
+from tests.in_process import mws
+from tests.processes import one_line
 from tests.small_tokenizers import small_fast, small_slow
 
 
@@ -279,37 +278,18 @@ def test_too_little_text_is_refused(train, text):
         ngram_bits(small_fast(), train, text)
 
 
-@pytest.fixture
-def command(tmp_path):
+def test_the_command_says_it_to_programs(tmp_path):
     for name, lines in (("train", sentences(300)), ("text", sentences(300, seed=1))):
         (tmp_path / f"{name}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    for name, merges in (("mine", small_fast()), ("letters", unigram_tokenizer())):
-        (tmp_path / name).mkdir()
-        getattr(merges, "backend_tokenizer", merges).save(str(tmp_path / name / "tokenizer.json"))
-
-    def run(*arguments, threads=1):
-        counts = dict.fromkeys(("RAYON_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(threads))
-        code = "from mws_hf.commands.entry import main; main()"
-        return subprocess.run(
-            [sys.executable, "-c", code, "evaluate", "mine", "letters", *arguments],
-            cwd=tmp_path, env={**os.environ, **counts}, capture_output=True, encoding="utf-8",
-        )  # fmt: skip
-
-    return run
-
-
-def test_the_command_gives_the_same_on_any_number_of_threads(command):
-    one, two = (command("--text", "text.txt", "--bits", "train.txt", "--json", threads=n) for n in (1, 2))
-    assert one.returncode == 0, one.stderr
-    assert one.stdout == two.stdout
-    bits = json.loads(one.stdout)["bits"]
-    assert list(bits) == ["mine", "letters"] and bits["mine"]["difference"] is None
-    assert bits["letters"]["difference"]["documents"] == bits["letters"]["documents"] == 300
-    assert bits["mine"]["order"] in (2, 3, 4, 5) and list(bits["mine"]["bits_per_byte_aside"]) == ["2", "3", "4", "5"]
-    difference = bits["letters"]["difference"]
-    assert difference["value"] == pytest.approx(bits["letters"]["bits_per_byte"] - bits["mine"]["bits_per_byte"])
-
-
-def test_bits_without_text_is_misuse(command):
-    done = command("--bits", "train.txt")
-    assert done.returncode == 2 and "--text" in done.stderr and "Traceback" not in done.stderr and done.stdout == ""
+    for name, backend in (("mine", small_fast().backend_tokenizer), ("letters", unigram_tokenizer())):
+        backend.save(str(tmp_path / f"{name}.json"))
+    done = mws(
+        "evaluate", "mine.json", "letters.json", "--text", "text.txt", "--bits", "train.txt", "--json", cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    mine, letters = json.loads(done.stdout)["bits"].values()
+    assert mine["difference"] is None and letters["difference"]["documents"] == letters["documents"] == 300
+    assert mine["order"] in (2, 3, 4, 5) and list(mine["bits_per_byte_aside"]) == ["2", "3", "4", "5"]
+    assert letters["difference"]["value"] == pytest.approx(letters["bits_per_byte"] - mine["bits_per_byte"])
+    refused = mws("evaluate", "mine.json", "--bits", "train.txt", cwd=tmp_path)
+    assert one_line(refused) and "--text" in refused.stderr

@@ -39,7 +39,7 @@ from mws_hf.text.pattern import DIGIT_PARTS, GPT4_PATTERN, LLAMA3_PATTERN, NAMED
 from mws_hf.text.scanner_classes import character_classes, scanner_kind
 from tests.encode_cases import ALPHABET, SCANNED
 from tests.encode_cases import PATTERNS as ENCODED_PATTERNS
-from tests.examples import FULL, examples, some
+from tests.examples import examples, some
 from tests.scanner import scan
 
 PATTERNS = {f"{name}-{digits}": with_digits(name, digits) for name in NAMED_PATTERNS for digits in DIGIT_PARTS}
@@ -285,20 +285,6 @@ def test_windows_cut_as_the_patterns_do(pattern, text, behind):
 def test_documents_that_lie_end_to_end_are_counted_each_on_its_own(pattern, documents):
     expected = Counter(piece for text in documents for piece in split(text, pattern))
     assert dict(count_documents(documents, pattern=pattern, workers=1).items()) == expected
-
-
-@pytest.mark.parametrize("pattern", SCANNED)
-@pytest.mark.parametrize("seed", range(4 if FULL else 1))
-def test_every_code_point_between_plain_words(pattern, seed):
-    """More than a batch, with windows that begin and end anywhere; against the backend's own splitter."""
-    choose = random.Random(seed)
-    points = [chr(c) for c in (*range(0xD800), *range(0xE000, 0x110000))]
-    choose.shuffle(points)
-    between = ["слово", " и", ", ", "Wort'", " ", ".", "1", "\n"]
-    text = "".join(choose.choice(between) + point for point in points[seed::4])
-    rust = pre_tokenizers.Split(Regex(pattern), "isolated")
-    expected = Counter(piece for piece, _ in rust.pre_tokenize_str(text))
-    assert dict(count_documents([text], pattern=pattern).items()) == expected
 
 
 @examples(200)

@@ -142,12 +142,12 @@ class PortableMixin:
         except MwSError:  # the tables of the tokenizer may be others by now
             parts = None
         if parts is None:
-            _EXPLAINED[self] = evidence, tables = self._kept_evidence(backend), tracing_tables(backend)
+            _EXPLAINED[self] = evidence, tables = self._kept_evidence(), tracing_tables(backend)
             parts = traced(tables)
         found = [Explanation.of(each, evidence) for each in parts]
         return found[0] if isinstance(word, str) else found
 
-    def _kept_evidence(self, backend: Tokenizer) -> Any:
+    def _kept_evidence(self) -> Any:
         """Return the evidence of its training, or that beside it; None where there is none."""
         from mws_hf.tokenizer.opened import open_tokenizer
 
@@ -155,12 +155,12 @@ class PortableMixin:
             from mws_hf.learn.any_word import AnyWord  # inference must not load the learner
 
             return AnyWord(self.training.evidence)
-        folder = open_tokenizer(self).evidence_folder
-        if folder is None:
+        opened = open_tokenizer(self)
+        if opened.evidence_file is None:
             return None
         from mws_hf.learn.any_word import read_evidence
 
-        return read_evidence(folder, backend)
+        return read_evidence(opened)
 
     def to_backend(self) -> Tokenizer:
         """Return a tokenizer of `tokenizers` with the same ids."""

@@ -126,8 +126,7 @@ def _evidence(opened: Opened | None, counts: GroupedCounts | None) -> AnyWord | 
     from mws_hf.learn.group_evidence import find_evidence
 
     if counts is None:
-        kept = opened is not None and opened.evidence_folder
-        return read_evidence(kept, opened.backend) if opened and kept else None
+        return None if opened is None else read_evidence(opened)
     settings = _settings(opened)
     weights = {name: weight for name, weight in settings.weights.items() if name in counts}
     own = type(settings)() if settings.is_classic else settings

@@ -221,7 +221,7 @@ def evidence_of(systems: list[Opened]) -> TrainingEvidence | None:
     from mws_hf.report.entries import TrainingEvidence
 
     for opened in systems:
-        if opened.evidence_folder is not None and (kept := read_evidence(opened.evidence_folder, opened.backend)):
+        if kept := read_evidence(opened):
             return TrainingEvidence(kept, opened.spec.pattern or "", f"words of {opened.name}")
     return None
 

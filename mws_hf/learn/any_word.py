@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import io
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from tokenizers import Tokenizer
 
 from mws_hf.corpus.blocks import arrow_integers
 from mws_hf.errors import MwSError, brief
@@ -28,8 +26,10 @@ from mws_hf.learn.evidence.contexts import CONTEXT_LENGTHS, collect_contexts, tr
 from mws_hf.learn.evidence.forms import find_words, fold, inner_positions, split_graphemes
 from mws_hf.learn.evidence.posteriors import Evidence
 from mws_hf.learn.words import CodePoints, concatenated, utf8_sizes
-from mws_hf.tokenizer.layout import EVIDENCE_FILE
 from mws_hf.tokenizer.training_record import merges_digest
+
+if TYPE_CHECKING:
+    from mws_hf.tokenizer.opened import Opened
 
 MAX_TYPES = 200_000
 """Types that are kept and compared with: more add size and time, and nothing to words that are not among them."""
@@ -140,15 +140,15 @@ def evidence_bytes(table: pa.Table, merges: str) -> bytes:
     return out.getvalue()
 
 
-def read_evidence(directory: Path, backend: Tokenizer) -> AnyWord | None:
+def read_evidence(opened: Opened) -> AnyWord | None:
     """Read the evidence beside a tokenizer; None where there is none, or where it belongs to other merges."""
-    path = directory / EVIDENCE_FILE
-    if not path.is_file():
+    path = opened.evidence_file
+    if path is None:
         return None
     try:
         table = pq.read_table(path)
         metadata = table.schema.metadata or {}
-        if metadata.get(b"mws_hf.merges", b"").decode() != merges_digest(backend):
+        if metadata.get(b"mws_hf.merges", b"").decode() != merges_digest(opened.backend):
             return None
         types = CodePoints.of(table["type"].to_pylist())
         percent = np.frombuffer(b"".join(table["percent"].to_pylist()), np.uint8)

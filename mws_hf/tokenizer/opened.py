@@ -136,10 +136,10 @@ class Opened:
         return kinds_in(self._whole_record)
 
     @property
-    def evidence_folder(self) -> Path | None:
-        """The directory that keeps the evidence of its training, which `mws_hf.learn.any_word` reads; or None."""
-        folder = self._folder_with_record
-        return folder if folder is not None and (folder / EVIDENCE_FILE).is_file() else None
+    def evidence_file(self) -> Path | None:
+        """The evidence of its training, which `mws_hf.learn.any_word.read_evidence` reads; or None."""
+        file = None if self._folder_with_record is None else self._folder_with_record / EVIDENCE_FILE
+        return file if file is not None and file.is_file() else None
 
     @property
     def is_segmenter(self) -> bool:

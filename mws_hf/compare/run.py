@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, cast
 
 import mws_hf
 import mws_hf.compare.rivals as rivals
@@ -34,9 +34,6 @@ from mws_hf.text.symbols import DEFAULT_SPECIAL_TOKENS, check_special_tokens
 from mws_hf.tokenizer.file import load_json
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
 from mws_hf.trainer import MwSTrainer
-
-if TYPE_CHECKING:
-    from mws_hf.learn.evidence.posteriors import Evidence
 
 logger = logging.getLogger(__name__)
 
@@ -190,7 +187,7 @@ def compare(
     systems = default_systems(len(counts)) if systems is None else systems
     if absent := [spec.label for spec in systems if not spec.installed]:
         raise MwSError(f"{absent[0]} needs a library that is not installed; pip install sentencepiece morfessor")
-    training = TrainedSystems(counts, Path(output), special_tokens, fallback_size=max(sizes))
+    training = TrainedSystems(counts, Path(output), special_tokens)
     found = list(_measured(training, plan(systems, sizes), golds, texts, show_progress))
     if not found:
         raise MwSError("no system could be trained; the warnings say why")
@@ -214,12 +211,11 @@ def compare(
 
 @dataclass
 class TrainedSystems:
-    """The systems trained from one word list, each in a folder of its own; without a size they get `fallback_size`."""
+    """The systems trained from one word list, each in a folder of its own."""
 
     counts: WordCounts
     output: Path
     special_tokens: Sequence[str]
-    fallback_size: int
 
     def directory(self, spec: SystemSpec) -> Path:
         """Return the folder of a tokenizer."""
@@ -232,8 +228,9 @@ class TrainedSystems:
         if self._made_of.items() <= record.items():
             return dict(record)
         file.unlink(missing_ok=True)
-        n_tokens, seconds = (self._train_rival if spec.rival else self._train_mws)(spec)
-        record = {**self._made_of, "n_tokens": n_tokens, "seconds": round(seconds, 2)}
+        started = time.perf_counter()
+        n_tokens = (self._train_rival if spec.rival else self._train_mws)(spec)
+        record = {**self._made_of, "n_tokens": n_tokens, "seconds": round(time.perf_counter() - started, 2)}
         write_text(file, json.dumps(record) + "\n")
         return record
 
@@ -246,7 +243,7 @@ class TrainedSystems:
             digest.update(part.tobytes())
         return {"words": digest.hexdigest()[:16], "special_tokens": tokens, "mws_hf": mws_hf.__version__}
 
-    def _train_mws(self, spec: SystemSpec) -> tuple[int, float]:
+    def _train_mws(self, spec: SystemSpec) -> int:
         trainer = MwSTrainer(
             **MWS_SYSTEMS[spec.name],
             vocab_size=spec.vocab_size,
@@ -256,26 +253,14 @@ class TrainedSystems:
             types=spec.words == "types",
             show_progress=False,
         )
-        evidence, seconds = (None, 0.0) if trainer.is_classic else self._evidence
-        started = time.perf_counter()
-        trained = trainer.trained(self.counts, evidence=evidence)
+        trained = trainer.trained(self.counts)
         trained.save(self.directory(spec))
-        return trained.backend.get_vocab_size(), seconds + time.perf_counter() - started
+        return trained.backend.get_vocab_size()
 
-    @cached_property
-    def _evidence(self) -> tuple[Evidence, float]:
-        """The evidence, which depends on neither vocabulary size nor composition, and the seconds it took."""
-        from mws_hf.learn.group_evidence import find_evidence
-
-        started = time.perf_counter()
-        return find_evidence(self.counts, MwSTrainer(show_progress=False)), time.perf_counter() - started
-
-    def _train_rival(self, spec: SystemSpec) -> tuple[int, float]:
-        started = time.perf_counter()
+    def _train_rival(self, spec: SystemSpec) -> int:
         counts = self.counts.as_types() if spec.words == "types" else self.counts
-        size = spec.vocab_size or self.fallback_size
-        trained = rivals.train(spec.name, counts, size, self.directory(spec), special_tokens=self.special_tokens)
-        return trained.n_tokens, time.perf_counter() - started
+        made = self.directory(spec)
+        return rivals.train(spec.name, counts, spec.vocab_size or 0, made, special_tokens=self.special_tokens).n_tokens
 
 
 def _measured(

@@ -23,7 +23,6 @@ from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.segmentations import read_gold
 from mws_hf.errors import MwSError
 from mws_hf.evaluate import evaluate, score, segment_words
-from mws_hf.trainer import MwSTrainer
 from tests.in_process import mws
 from tests.small_corpus import morphs, running_text, small_counts
 
@@ -100,20 +99,6 @@ def test_scores_are_those_of_the_saved_directories(compared, gold):
         assert asdict(score(words, cuts)).items() <= row.items(), row["system"]
 
 
-def test_a_tokenizer_trained_beside_others_is_the_one_trained_alone(gold, tmp_path):
-    systems, sizes = parse_systems(["mws,mws-morphs,mws:text"]), [330, 360, 420, 600]
-    comparison = compare(small_counts(), [gold], sizes, tmp_path, systems=systems, picture=False, resamples=10)
-    for found in comparison.tokenizers:
-        name, _, words = found["system"].partition(":")
-        trainer = MwSTrainer(
-            **MWS_SYSTEMS[name], vocab_size=found["vocab_size"], types=words != "text", show_progress=False
-        )
-        trainer.train_from_counts(small_counts()).save_pretrained(tmp_path / "alone")
-        for file in ("tokenizer.json", "tokenizer_config.json"):
-            alone = (tmp_path / "alone" / file).read_bytes()
-            assert (tmp_path / found["directory"] / file).read_bytes() == alone, (found["system"], found["vocab_size"])
-
-
 def test_tables_and_plots(compared):
     folder, comparison = compared
     plain = json.loads((folder / "results.json").read_text(encoding="utf-8"))
@@ -182,7 +167,7 @@ def test_other_words_special_tokens_and_versions_are_trained_anew(tmp_path, monk
     (spec,) = plan(parse_systems(["bpe-character:types"]), [300])
 
     def trained(counts, special_tokens=("<s>",)):
-        systems = TrainedSystems(counts, tmp_path, special_tokens, 300)
+        systems = TrainedSystems(counts, tmp_path, special_tokens)
         systems.train(spec)
         return (tmp_path / "tokenizers" / spec.title / "comparison.json").stat().st_mtime_ns
 

@@ -1,6 +1,6 @@
 """The table of commands, and how a command is read: its module is imported only when it is called.
 
-The parameters of a command's function are its arguments and options; each annotation says which (`commands.options`).
+The parameters of a command's function are its arguments and options; their defaults say which (`commands.options`).
 A setting that the library refuses is named as it is typed: `vocab_size=5` is ``--vocab-size 5`` there.
 """
 
@@ -74,10 +74,9 @@ def _run(name: str, arguments: Sequence[str]) -> None:
     given = vars(parser_of(name).parse_intermixed_args(list(arguments)))
     if given.get("quiet"):  # the note on compiling kernels stays away too
         logging.getLogger("mws_hf.kernels.jit.notices").setLevel(logging.ERROR)
-    if signal.getsignal(signal.SIGINT) not in (signal.SIG_IGN, signal.SIG_DFL):
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    if signal.getsignal(signal.SIGTERM) not in (signal.SIG_IGN, signal.SIG_DFL):
-        signal.signal(signal.SIGTERM, _terminate)
+    for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, _terminate)):
+        if signal.getsignal(number) not in (signal.SIG_IGN, signal.SIG_DFL):
+            signal.signal(number, handler)
     _return_freed_memory()
     from mws_hf.commands.options import made, option_of
 

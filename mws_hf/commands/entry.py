@@ -21,10 +21,9 @@ from mws_hf.errors import INTERRUPTED, TERMINATED, MwSError, Terminated, ending,
 
 def main() -> None:
     """Run the command line; exit code 0 on success, 2 on misuse, 130 on Ctrl-C, 143 on SIGTERM."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where a shell had it ignored
-        signal.signal(signal.SIGINT, _leave)  # while libraries are loaded; `commands.app` sets the usual one
-    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, _leave)
+    for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
+        if signal.getsignal(number) is usual:  # not where a shell had it ignored
+            signal.signal(number, _leave)  # while libraries are loaded; `commands.app` sets the usual one
     gc.set_threshold(100_000)  # a tenth of the first use would go into looking for garbage that loading does not make
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's threads would spin, and no command multiplies matrices
     os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")  # no command needs PyTorch

@@ -6,11 +6,10 @@ import inspect
 import os
 import re
 from argparse import ArgumentTypeError
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar, get_type_hints
+from typing import Any, ClassVar, Literal, TypeVar
 
 from mws_hf.corpus.files import Reading
 from mws_hf.errors import MwSError
@@ -55,15 +54,11 @@ def made(target: Callable[..., T], **given: Any) -> T:
     >>> made(Read, column="text")
     Read(column='text', encoding='utf-8', errors='strict')
     """
-    parameters = inspect.signature(target, eval_str=True).parameters.values()
-    return target(
-        **{
-            each.name: given.get(each.name, each.default.default)
-            if isinstance(each.default, Option)
-            else made(each.annotation, **given)
-            for each in parameters
-        }
-    )
+    values = {}
+    for each in inspect.signature(target, eval_str=True).parameters.values():
+        is_option = isinstance(each.default, Option)
+        values[each.name] = given.get(each.name, each.default.default) if is_option else made(each.annotation, **given)
+    return target(**values)
 
 
 TITLES = ("Arguments", "Options", "How it learns", "Input", "Output")
@@ -160,29 +155,6 @@ def option_of(name: str) -> str:
     return (described and described.option) or "--" + name.replace("_", "-")
 
 
-_AS_TYPED: dict[str, Any] = {
-    **dict.fromkeys(("special_tokens", "labels", "weights"), list[str]),
-    **dict.fromkeys(("required", "keep_apart"), Path),
-    "composition": float,
-}
-"""Settings that are typed otherwise than a program gives them."""
-
-
-def takes_settings(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command an option for each setting of a training, after its own; it gets them by name."""
-    own = inspect.signature(command, eval_str=True).parameters.values()
-    parameters = [each for each in own if each.kind is not inspect.Parameter.VAR_KEYWORD]
-    hints = get_type_hints(Settings)
-    for name, described in SETTINGS.items():
-        if described.option is not None:
-            kind = _AS_TYPED.get(name, hints[name])
-            parameters.append(
-                inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=setting(name), annotation=kind)
-            )
-    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    return command
-
-
 @dataclass(frozen=True)
 class Read(Reading):
     """The way in which files are read, as options say it."""
@@ -227,11 +199,13 @@ def group_of(name: str) -> tuple[str, str]:
         raise MwSError(f"{name}: {error}{advice}") from error
 
 
-def by_group(option: str, texts: list[str], split: Callable[[str], tuple[str, T]]) -> dict[str, T]:
-    """Read the values of an option that is given for each group once."""
+def by_group(option: str, texts: Sequence[str], split: Callable[[str], tuple[str, T]]) -> dict[str, T]:
+    """Read the values of an option that is given once, or once for each group."""
     found: dict[str, T] = {}
     for text in texts:
         group, value = split(text)
+        if not group and len(texts) > 1:
+            raise MwSError(f"{option} {text}: stands beside others; give one, or one for each group (GROUP=...)")
         if group in found:
             raise MwSError(f"{option} {text}: group {group!r} has one already")
         found[group] = value

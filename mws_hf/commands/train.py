@@ -6,18 +6,16 @@ import logging
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import make_dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from mws_hf.atomic import output_lock
 from mws_hf.commands import options
 from mws_hf.commands.options import Writing
 from mws_hf.commands.outputs import claim_folder, counted, replaced, save_card, tell
 from mws_hf.commands.sources import Words, entries_in
-from mws_hf.corpus.files import Reading
-from mws_hf.errors import MwSError
-from mws_hf.learn.settings import DEFAULT_GRANULARITY
+from mws_hf.learn.settings import DEFAULT_GRANULARITY, SETTINGS, Settings
 from mws_hf.text.pattern import WORD_PATTERN, named
 
 if TYPE_CHECKING:
@@ -28,13 +26,19 @@ if TYPE_CHECKING:
 _logger = logging.getLogger(__name__)
 
 
-@options.takes_settings
-def train_command(
-    words: Words,
-    writing: Writing,
-    output: Path = options.DIRECTORY,
-    **given: Any,
-) -> None:
+_KINDS: dict[str, Any] = get_type_hints(Settings) | {
+    **dict.fromkeys(("special_tokens", "labels", "weights"), list[str]),
+    **dict.fromkeys(("required", "keep_apart"), Path),
+    "composition": float,
+}
+"""What the settings are as they are typed, where it is not what a program gives."""
+Typed: Any = make_dataclass(
+    "Typed", [(name, _KINDS[name], options.setting(name)) for name, each in SETTINGS.items() if each.option is not None]
+)
+"""A group of options: every setting that has one."""
+
+
+def train_command(*, words: Words, output: Path = options.DIRECTORY, settings: Typed, writing: Writing) -> None:
     """Learn a tokenizer, by default without labels, and save it as a stock Hugging Face directory.
 
     For example:
@@ -57,42 +61,27 @@ def train_command(
 
     With --granularity 0.05 a word may be под·вод·ник, with 0.095 под·вод·н·ик, with 0.13 под·вод·н·и·к.
     """
-    labels = [options.group_of(name)[1] for name in given["labels"]]
-    claim_folder(output, words.read, labels, given["required"], given["keep_apart"], force=writing.force)
+    labels = options.by_group("--labels", settings.labels, options.group_of)
+    claim_folder(output, words.read, [*labels.values()], settings.required, settings.keep_apart, force=writing.force)
+    from mws_hf.learn.words import Apart
     from mws_hf.trainer import MwSTrainer
 
-    trainer = MwSTrainer(**_typed_settings(given, words.reading), show_progress=not writing.quiet)
+    given = vars(settings) | {
+        "required": entries_in(settings.required, words.reading),
+        "keep_apart": entries_in(settings.keep_apart, words.reading, lambda entry: Apart.of([entry])),
+        "weights": options.by_group("--weight", settings.weights, options.weight_of),
+        "labels": labels.get("", labels),
+        "show_progress": not writing.quiet,
+    }
+    trainer = MwSTrainer(**{name: value for name, value in given.items() if value not in (None, [], {})})
     _check_groups(trainer, words)
     with output_lock(output):
-        asked = trainer.split_pattern if given["digits"] else given["pattern"]
-        result, fits = _train_and_save(trainer, words, asked, given["normalization"], output)
+        asked = trainer.split_pattern if settings.digits else settings.pattern
+        result, fits = _train_and_save(trainer, words, asked, settings.normalization, output)
     for group, fit in fits.items():
         if fit.f1 is not None and not writing.quiet:  # of labels that were not used there is a warning
             print(f"labels{f' of {group}' if group else ''}: {fit.describe()}", file=sys.stderr)
     tell(result, _summary(result), writing.as_json)
-
-
-def _typed_settings(given: Mapping[str, Any], reading: Reading) -> dict[str, Any]:
-    """Read the settings as they are typed; files are opened."""
-    from mws_hf.learn.words import Apart
-
-    typed = {name: value for name, value in given.items() if value not in (None, [])}
-    given_labels = typed.get("labels", [])
-
-    def file_of(text: str) -> tuple[str, str]:
-        group, file = options.group_of(text)
-        if not group and len(given_labels) > 1:
-            raise MwSError(f"--labels {text}: stands beside others; give one file, or a group for each (GROUP=FILE)")
-        return group, file
-
-    labels = options.by_group("--labels", given_labels, file_of)
-    return {
-        **typed,
-        "required": entries_in(given["required"], reading),
-        "keep_apart": entries_in(given["keep_apart"], reading, lambda entry: Apart.of([entry])),
-        "weights": options.by_group("--weight", typed.get("weights", []), options.weight_of),
-        "labels": labels.get("", labels or ()),
-    }
 
 
 def _train_and_save(

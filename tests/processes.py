@@ -21,6 +21,13 @@ def mws(*arguments, **options):
     return subprocess.run(command(*arguments), capture_output=True, text=True, encoding="utf-8", timeout=120, **options)
 
 
+def python(code, *arguments, adding=None, **options):
+    """Code in a Python process of its own, to whose environment these variables are added."""
+    options = {"env": {**os.environ, **(adding or {})}, **options}
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=300, **options)
+
+
 def start(*arguments, **options):
     """A command that reads from a pipe, so that the test says how far it gets."""
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import subprocess
 import sys
 import threading
 from collections import Counter
@@ -25,6 +24,7 @@ from mws_hf.errors import MwSError
 from mws_hf.text.pattern import GPT4_PATTERN
 from tests.distributed_text import LANGUAGES, ROWS, TEXTS, held_up, kill_who_works, parent
 from tests.paths import ROOT
+from tests.processes import python
 from tests.small_tokenizers import small_fast
 
 pytestmark = pytest.mark.slow
@@ -186,21 +186,17 @@ def test_mistakes_are_told_in_one_line(engine):
 
 
 @pytest.mark.parametrize(
-    ("library", "absent", "message"),
+    ("absent", "message"),
     [
-        ("spark", "pyspark", "MwSError: Spark needs pyspark 4: pip install"),
-        ("spark", "nothing", "it needs Java 17 or newer, in JAVA_HOME or on the PATH: install one"),
+        ("pyspark", "MwSError: Spark needs pyspark 4: pip install"),
+        ("nothing", "it needs Java 17 or newer, in JAVA_HOME or on the PATH: install one"),
     ],
 )
-def test_missing_parts_are_named(library, absent, message):
-    code = f"import sys; sys.modules[{absent!r}] = None; from mws_hf.distributed import {library} as found; "
+def test_missing_parts_are_named(absent, message):
+    code = f"import sys; sys.modules[{absent!r}] = None; from mws_hf.distributed import spark as found; "
     environment = {"PATH": "/nowhere", "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", code + "found.count('rows.parquet', 'text')"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = python(code + "found.count('rows.parquet', 'text')", env=environment)
     assert message in done.stderr.splitlines()[-1]
-
-
-datasets = pytest.importorskip("datasets")
 
 
 def rows(shards):
@@ -212,6 +208,7 @@ def rows(shards):
 @pytest.mark.parametrize("workers", [1, 3])
 def test_a_stream_is_counted_as_it_iterates(workers):
     """However it is cut, mixed or changed: a stream cannot be divided so that this holds."""
+    datasets = pytest.importorskip("datasets")
     stream = datasets.IterableDataset.from_generator(rows, gen_kwargs={"shards": list(range(8))})
     assert count_documents(stream, column="text", workers=workers) == count_documents(TEXTS)
     numbered = stream.map(lambda row, k: {"text": f"{k} {row['text']}"}, with_indices=True)
@@ -245,7 +242,7 @@ def test_memory_does_not_grow_with_the_stream():
     """7 MB of text and 70."""
     found = []
     for size in (1000, 10_000):
-        done = subprocess.run([sys.executable, "-c", PEAK, str(size)], capture_output=True, text=True, check=True)
+        done = python(PEAK, size, check=True)
         found.append(list(map(int, done.stdout.split())))
     assert found[1][0] == 10 * found[0][0]
     assert found[1][1] < found[0][1] + 40, found

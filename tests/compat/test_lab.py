@@ -20,6 +20,7 @@ from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import DEFAULT_PATTERN
 from tests.paths import ROOT
+from tests.processes import python
 
 MADE_UP = '''
 import os, signal, sys, types
@@ -45,8 +46,7 @@ list(measure(made_up, place, due))
 
 def made_up(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
     """Run the made-up experiment in a process of its own."""
-    command = [sys.executable, "-c", MADE_UP, str(folder), *more]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    return python(MADE_UP, folder, *more, cwd=ROOT)
 
 
 def test_a_run_that_was_killed_goes_on(tmp_path: Path):

@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 
 from mws_hf.errors import MwSError
 from tests.paths import ROOT
+from tests.processes import python
 from tests.small_language import sentences, small_run, tokenizer_dir, write_corpus
 
 
@@ -125,7 +126,6 @@ def test_without_torch_the_command_says_what_to_install():
         "u.find_spec = lambda name, *rest: None if name == 'torch' else find(name, *rest)\n"
         "sys.argv = ['lm', '--help']; runpy.run_path('lm/__main__.py', run_name='__main__')"
     )
-    command = [sys.executable, "-c", code]
-    result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT / "scripts")
+    result = python(code, cwd=ROOT / "scripts")
     assert result.returncode == 1 and "error: language models need PyTorch" in result.stderr
     assert "pip install torch accelerate" in result.stderr

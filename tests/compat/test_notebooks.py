@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.paths import ROOT
+from tests.processes import python
 
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 _BETWEEN = "<<< end of a cell >>>"
@@ -37,15 +36,7 @@ def test_a_notebook_is_one_that_colab_opens(notebook):
 def test_a_notebook_prints_what_stands_in_it(notebook, tmp_path):
     cells = code_cells(notebook)
     code = "".join("".join(cell["source"]) + f"\nprint({_BETWEEN!r})\n" for cell in cells)
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONUTF8": "1"},
-        capture_output=True,
-        encoding="utf-8",
-        timeout=300,
-        check=False,
-    )
+    done = python(code, cwd=tmp_path, adding={"PYTHONUTF8": "1"})
     assert done.returncode == 0, done.stderr
     printed = done.stdout.split(_BETWEEN + "\n")[:-1]
     shown = ["".join(line for output in cell["outputs"] for line in output["text"]) for cell in cells]

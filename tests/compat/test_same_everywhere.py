@@ -1,11 +1,10 @@
 """The same tokenizer.json for the same text, whatever the processor offers and however many threads there are."""
 
 import hashlib
-import os
-import subprocess
-import sys
 
 import pytest
+
+from tests.processes import python
 
 TRAIN = """
 import sys
@@ -40,10 +39,7 @@ def enabled_features():
 
 def digests(folder, size, **environment):
     folder.mkdir()
-    subprocess.run(
-        [sys.executable, "-c", TRAIN, str(size), str(folder)], env={**os.environ, **environment}, check=True,
-        capture_output=True,
-    )  # fmt: skip
+    python(TRAIN, size, folder, adding=environment, check=True)
     names = "contextual", "classic", "mixture"
     return [hashlib.sha256((folder / name / "tokenizer.json").read_bytes()).hexdigest() for name in names]
 

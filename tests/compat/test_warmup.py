@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.processes import python
 from tests.short_text import TEXT
 
 SCRIPT = """
@@ -46,7 +44,6 @@ def test_nothing_is_left_to_compile(tmp_path: Path):
     chance = random.Random(1)
     words = ("".join(chance.choices("eaintrslou", k=chance.randint(3, 9))) for _ in range(400_000))
     (tmp_path / "words.txt").write_text(" ".join(words), encoding="utf-8")  # long lists have kernels of their own
-    command = [sys.executable, "-c", SCRIPT, str(tmp_path / "corpus.txt"), str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ})
+    done = python(SCRIPT, tmp_path / "corpus.txt", tmp_path, check=True)
     new = json.loads(done.stdout.splitlines()[-1])
     assert len(new) > 100 and not {name for name, count in new.items() if count}

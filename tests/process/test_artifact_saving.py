@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 
 import pytest
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
@@ -13,6 +11,7 @@ from mws_hf.errors import MwSError
 from mws_hf.tokenization_mws import MwSTokenizer
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 from mws_hf.tokenizer.file import STOCK_SOURCE, portable_config
+from tests.processes import python
 from tests.small_tokenizers import small_fast, small_slow
 
 BOTH = pytest.mark.parametrize("make", [small_fast, small_slow], ids=["fast", "slow"])
@@ -171,6 +170,7 @@ def test_unwritable_targets(tmp_path, make):
 
 KILLED_AT = """
 import os, signal, sys
+from tests.processes import python
 from tests.small_tokenizers import small_fast
 place, left, arguments = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
 def count_down(event, given):
@@ -193,8 +193,7 @@ ORDER = ["old", "none", "new"]
 
 def killed_at(place, steps, *arguments):
     """Which tokenizer a save, or a command, leaves that is killed after so many replacements; whether it was killed."""
-    command = [sys.executable, "-c", KILLED_AT, *map(str, (place, steps, *arguments))]
-    done = subprocess.run(command, check=False, capture_output=True)
+    done = python(KILLED_AT, place, steps, *arguments)
     if not (place / "tokenizer.json").exists():
         return "none", bool(done.returncode)
     loaded = AutoTokenizer.from_pretrained(place)

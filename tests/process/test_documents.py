@@ -33,6 +33,7 @@ from mws_hf.learn.settings import Settings
 from mws_hf.learn.vocabulary import learn
 from tests.examples import FULL, thorough
 from tests.paths import ROOT
+from tests.processes import python
 from tests.small_corpus import morphs, running_text
 
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
@@ -284,15 +285,8 @@ def test_the_code_of_a_page_runs_from_top_to_bottom(page, tmp_path):
 
 def run_block(folder, command):
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env={**os.environ, "PATH": path},
-        capture_output=True,
-        encoding="utf-8",
-        timeout=300,
-        check=False,
-    )
+    environment = {**os.environ, "PATH": path}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, encoding="utf-8", timeout=300)
     assert done.returncode == 0, f"{command[-1]}\n{done.stderr}"
 
 
@@ -346,16 +340,7 @@ SHOWN = re.findall(r"^print\(.*\)  # (.*)$", "\n".join(BLOCKS), re.MULTILINE)
 @pytest.mark.skipif(not CARDS.is_dir(), reason="the source distribution has no tokenizers")
 def test_its_python_prints_what_it_shows(tmp_path):
     assert len(BLOCKS) >= 3 and len(SHOWN) >= 3
-    environment = {**os.environ, "PYTHONUTF8": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", "\n".join(BLOCKS)],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=300,
-        check=False,
-    )
+    done = python("\n".join(BLOCKS), cwd=tmp_path, adding={"PYTHONUTF8": "1"})
     assert done.returncode == 0, done.stderr
     printed = done.stdout.splitlines()
     if sys.version_info[:2] != (3, 11):  # the text that it trains on comes with Python, and that of 3.11 is shown

@@ -15,6 +15,7 @@ from mws_hf.tokenizer.places import is_repository
 from tests.fake_hub import running_hub
 from tests.in_process import mws
 from tests.paths import ROOT
+from tests.processes import python
 from tests.small_tokenizers import small_fast
 
 LOAD = """
@@ -32,8 +33,7 @@ for load in (MwSTokenizer.from_pretrained, MwSTokenizerFast.from_pretrained, ope
 def load(name: str, endpoint: str, home: Path) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "HF_ENDPOINT": endpoint, "HF_HOME": str(home)}
     environment = {key: value for key, value in environment.items() if "OFFLINE" not in key}
-    command = [sys.executable, "-c", LOAD, name]
-    return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=home)
+    return python(LOAD, name, env=environment, cwd=home)
 
 
 def test_names_of_repositories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -135,10 +135,7 @@ def test_the_record_of_a_tokenizer_on_the_hub_is_found_in_its_subfolder(tmp_path
     with running_hub() as hub:
         files = {f"inside/{path.name}": path.read_bytes() for path in (tmp_path / "ours").iterdir()}
         hub.repositories["user/ours"] = files
-        command = [sys.executable, "-c", EXPLAIN]
-        done = subprocess.run(
-            command, capture_output=True, text=True, env=hub.environment(tmp_path / "home"), cwd=tmp_path
-        )
+        done = python(EXPLAIN, env=hub.environment(tmp_path / "home"), cwd=tmp_path)
     assert done.returncode == 0, done.stderr[-2000:]
 
 

@@ -5,7 +5,6 @@ import json
 import os
 import pickle
 import shutil
-import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -28,8 +27,7 @@ COMPILING = "compiling kernels for this machine, once, about 15 s\n"
 
 
 def raw(cache, code=CHILD, **options):
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
-    return subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, **options)
+    return processes.python(code, adding={"NUMBA_CACHE_DIR": str(cache)}, **options)
 
 
 def run(cache, code=CHILD, **options):
@@ -139,14 +137,9 @@ def test_a_training_in_python_says_so_off_a_terminal_too(tmp_path):
 def test_kernels_need_no_home_and_say_what_stops_them(tmp_path):
     code = "import mws_hf.kernels.jit as jit, pathlib\ndef home(): raise RuntimeError\npathlib.Path.home = home\n"
     bare = {name: value for name, value in os.environ.items() if name not in ("XDG_CACHE_HOME", "NUMBA_CACHE_DIR")}
-    done = subprocess.run(
-        [sys.executable, "-c", code + "print(jit.cache_directory())"], env=bare, capture_output=True, text=True
-    )
+    done = processes.python(code + "print(jit.cache_directory())", env=bare)
     assert "mws_hf-" in done.stdout, done.stderr
-    refused = subprocess.run(
-        [sys.executable, "-c", CHILD], env={**os.environ, "NUMBA_DISABLE_JIT": "1"}, capture_output=True, text=True
-    )
-    assert "MwSError: NUMBA_DISABLE_JIT is set" in refused.stderr
+    assert "MwSError: NUMBA_DISABLE_JIT is set" in processes.python(CHILD, adding={"NUMBA_DISABLE_JIT": "1"}).stderr
 
 
 @thorough

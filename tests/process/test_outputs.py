@@ -20,7 +20,7 @@ from mws_hf.corpus.blocks import LITTLE
 from mws_hf.errors import MwSError
 from mws_hf.tokenizer.notebook import export_notebook
 from tests.in_process import mws
-from tests.processes import command, files_of, one_line, start, tree, wait_for
+from tests.processes import command, files_of, one_line, python, start, tree, wait_for
 from tests.processes import mws as process
 from tests.small_tokenizers import small_fast
 
@@ -353,8 +353,7 @@ main()
 def test_a_signal_while_libraries_are_loaded_is_one_line(module, name, home):
     (home / "much.txt").write_text(TEXT * (1 + 2 * LITTLE // len(TEXT)), encoding="utf-8")  # so that numba is loaded
     arguments = [module, "encode", "tok", "much.txt", "--output", "ids"]
-    command = [sys.executable, "-c", INTERRUPTED.format(signal=name), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=home, preexec_fn=usual_signals)
+    done = python(INTERRUPTED.format(signal=name), *arguments, cwd=home, preexec_fn=usual_signals)
     code, said = ENDS[name]
     assert (done.returncode, done.stdout) == (code, "")
     assert done.stderr.strip().startswith(said) and done.stderr.strip().count("\n") == 0

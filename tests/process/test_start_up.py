@@ -10,6 +10,7 @@ import pytest
 
 from mws_hf.commands.app import COMMANDS, parser_of
 from tests.in_process import mws
+from tests.processes import python
 from tests.short_text import TEXT
 
 HEAVY = (
@@ -36,8 +37,7 @@ MODULES_OF_A_TRAINING = 69
 def modules(code: str, *arguments: object) -> list[str]:
     """The modules that a process has loaded after running `code`, which may end with SystemExit."""
     script = f"import atexit, sys\natexit.register(lambda: print(*sys.modules, file=sys.stderr, sep=','))\n{code}"
-    command = [sys.executable, "-c", script, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=True)
+    done = python(script, *arguments, check=True)
     return done.stderr.strip().splitlines()[-1].split(",")
 
 

@@ -1,7 +1,6 @@
 """How many threads: argument, environment, affinity, cgroup quota; and memory that does not grow with them."""
 
 import os
-import subprocess
 import sys
 
 import pytest
@@ -9,6 +8,7 @@ import pytest
 from mws_hf.errors import MwSError
 from mws_hf.kernels.threads import available_processors, cgroup_quota, thread_count
 from tests.examples import thorough
+from tests.processes import python
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +37,7 @@ def test_an_impossible_number_is_named(monkeypatch, value):
 def test_a_process_bound_to_one_processor_uses_one():
     code = "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n"
     code += "from mws_hf.kernels.threads import available_processors; print(available_processors())"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "1\n"
+    assert python(code, check=True).stdout == "1\n"
 
 
 @pytest.mark.parametrize(
@@ -73,9 +73,5 @@ with open("/proc/self/status") as status:
 def test_memory_does_not_grow_with_the_number_of_threads():
     peaks = []
     for threads in ("2", "2", "32"):  # the first run may have to compile
-        environment = {**os.environ, "MWS_NUM_THREADS": threads}
-        child = subprocess.run(
-            [sys.executable, "-c", LEARN], capture_output=True, text=True, check=True, env=environment, timeout=300
-        )
-        peaks.append(int(child.stdout))
+        peaks.append(int(python(LEARN, adding={"MWS_NUM_THREADS": threads}, check=True).stdout))
     assert peaks[2] < peaks[1] + 80  # MB; counts of their own for each thread would take 24 bytes an entry: 150 MB here

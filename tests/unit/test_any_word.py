@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +17,7 @@ from mws_hf.text.symbols import BYTE_CHARACTERS
 from mws_hf.tokenizer.backend import base_vocab
 from mws_hf.tokenizer.layout import EVIDENCE_FILE
 from tests.in_process import mws
+from tests.processes import python
 from tests.short_text import ENDINGS, PREFIXES, STEMS, TEXT
 
 UNSEEN = [p + s + e for p, s, e in zip(PREFIXES[1:], STEMS, ENDINGS[5:], strict=False)]
@@ -136,7 +135,7 @@ def test_loading_and_encoding_never_read_the_evidence_and_load_no_learning_code(
         "    tokenizer('читал'); tokenizer.segment('читал')\n"
         "check(*learning)"
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    python(code, check=True)
 
 
 def test_what_people_try_first_is_at_the_top(saved: Path, tmp_path: Path):
@@ -149,7 +148,7 @@ def test_what_people_try_first_is_at_the_top(saved: Path, tmp_path: Path):
     assert extension.tokenizer.get_vocab_size() == MwSTokenizerFast.from_pretrained(saved).vocab_size + 3
     assert callable(mws_hf.import_notebook)
     code = "import sys, mws_hf; assert not {'numpy', 'tokenizers', 'transformers', 'numba'} & set(sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True)
+    python(code, check=True)
 
 
 def test_a_tokenizer_learnt_in_python_has_a_card(saved: Path, lines: list[str], tmp_path: Path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from mws_hf import MwSError, MwSTrainer, encode_corpus
 from mws_hf.compare import compare, rivals
 from mws_hf.corpus.counting import count_documents, count_files
 from tests.in_process import mws
+from tests.processes import one_line
 from tests.short_text import TEXT
 
 NAN = float("nan")
@@ -235,12 +235,11 @@ def test_commands_refuse_before_they_begin(arguments: list[str], says: str, tmp_
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_a_plot_without_matplotlib_is_refused_before_counting(tmp_path: Path):
+def test_a_plot_without_matplotlib_is_refused_before_counting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "t.txt").write_text(TEXT, encoding="utf-8")
-    hide = "import sys; sys.modules['matplotlib'] = None; from mws_hf.commands.entry import main; main()"
-    words = ["explain", "читал", "--from", str(tmp_path / "t.txt"), "--plot", str(tmp_path / "x.png")]
-    done = subprocess.run([sys.executable, "-c", hide, *words], capture_output=True, text=True, encoding="utf-8")
-    assert done.returncode == 2 and "pip install matplotlib" in done.stderr and "Traceback" not in done.stderr
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    done = mws("explain", "читал", "--from", tmp_path / "t.txt", "--plot", tmp_path / "x.png")
+    assert one_line(done) and "pip install matplotlib" in done.stderr
 
 
 @pytest.mark.parametrize(

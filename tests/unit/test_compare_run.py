@@ -24,6 +24,7 @@ from mws_hf.corpus.segmentations import read_gold
 from mws_hf.errors import MwSError
 from mws_hf.evaluate import evaluate, score, segment_words
 from tests.in_process import mws
+from tests.processes import python
 from tests.small_corpus import morphs, running_text, small_counts
 
 SYSTEMS = (
@@ -269,11 +270,10 @@ def test_a_picture_is_drawn_whatever_the_notebook_set(compared, tmp_path):
     code = "from mws_hf.compare.picture import figure_of, save; from pathlib import Path; import sys, os\n"
     code += "rows = [{'system': 'mws', 'vocab_size': 300, 'tokens_per_word': 2.0, 'f1': 0.5}]\n"
     code += "save(figure_of({'toy': rows}), Path(sys.argv[1])); print(os.environ['MPLBACKEND'])"
-    root = Path(mws_hf.__file__).parents[1]
-    environment = {**os.environ, "PYTHONPATH": str(root), "MPLBACKEND": "module://matplotlib_inline.no_such_backend"}
+    backend = "module://matplotlib_inline.no_such_backend"
     file = tmp_path / "picture.png"
-    done = subprocess.run([sys.executable, "-c", code, str(file)], env=environment, capture_output=True, text=True)
-    assert done.stdout.strip() == environment["MPLBACKEND"], done.stderr
+    done = python(code, file, adding={"MPLBACKEND": backend})
+    assert done.stdout.strip() == backend, done.stderr
     assert file.read_bytes().startswith(b"\x89PNG")
 
 

@@ -4,8 +4,6 @@ import gzip
 import io
 import json
 import random
-import subprocess
-import sys
 import tempfile
 import unicodedata
 from collections import Counter
@@ -30,7 +28,7 @@ from mws_hf.errors import MwSError
 from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, NAMED_PATTERNS, WORD_PATTERN, split
 from tests.examples import FULL, examples, thorough
 from tests.in_process import mws
-from tests.processes import one_line
+from tests.processes import one_line, python
 
 OTHER_PATTERN = r"\w+| ?\W"
 SPACES = "\t\n\v\f\r \u0085\u00a0\u1680\u2000\u200a\u2028\u2029\u202f\u205f\u3000"
@@ -398,7 +396,6 @@ def test_memory_does_not_grow_with_the_number_of_files(tmp_path):
         )
     peaks = []
     for files in (20, 60):
-        command = [sys.executable, "-c", PEAK, parts, files, tmp_path / "out.parquet"]
-        peaks.append(int(subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True).stdout))
+        peaks.append(int(python(PEAK, parts, files, tmp_path / "out.parquet", check=True).stdout))
     assert WordCounts.load(tmp_path / "out.parquet").words == [" и"]
     assert peaks[1] < peaks[0] + 60, peaks  # the words would take hundreds

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
 import time
 from fnmatch import fnmatch
@@ -22,7 +21,7 @@ from mws_hf.tokenizer.layout import CARD_FILE, FETCHED, STALE, Of, files, is_of,
 from mws_hf.tokenizer.opened import open_tokenizer
 from tests.in_process import mws
 from tests.processes import mws as mws_process
-from tests.processes import one_line
+from tests.processes import one_line, python
 from tests.small_tokenizers import sentence_piece, small_fast
 
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "0" * 64 + "\nsize 12\n"
@@ -186,24 +185,12 @@ def test_explaining_changes_no_fingerprint(trained: Path):
 
 
 def test_dropout_has_one_fingerprint_in_every_process(trained: Path):
-    import subprocess
-    import sys
-
     code = (
         "import sys; from mws_hf import MwSTokenizer; from datasets.fingerprint import Hasher\n"
         "t = MwSTokenizer.from_pretrained(sys.argv[1]); t.set_dropout(0.3, kind='morph'); print(Hasher.hash(t))"
     )
     pytest.importorskip("datasets")
-    found = {
-        subprocess.run(
-            [sys.executable, "-c", code, str(trained / "inside")],
-            env=os.environ | {"PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in ("1", "2")
-    }
+    found = {python(code, trained / "inside", adding={"PYTHONHASHSEED": seed}, check=True).stdout for seed in "12"}
     assert len(found) == 1
 
 

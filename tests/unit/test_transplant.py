@@ -5,7 +5,6 @@
 import json
 import math
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -51,6 +50,7 @@ from mws_hf.tokenizer.check import check
 from mws_hf.tokenizer.ids import SIZES as IDS_SIZES
 from mws_hf.tokenizer.model_tables import shard_of_tensors
 from tests.in_process import mws
+from tests.processes import python
 from tests.small_bases import ENGLISH, SPECIAL, llama3_like, russian, save, turkish
 from tests.small_language import sentences, small_run, tokenizer_dir, train_steps, write_corpus
 
@@ -329,8 +329,7 @@ def test_memory_holds_the_embeddings_alone(folder, tmp_path):
     AutoTokenizer.from_pretrained(folder / "base").save_pretrained(large)
     size = sum(file.stat().st_size for file in large.glob("*.safetensors"))
     assert size > 150 << 20 and len(list(large.glob("*.safetensors"))) >= 4
-    command = [sys.executable, "-c", _MEASURE, *map(str, (small, large, folder / "larger", tmp_path / "out"))]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = python(_MEASURE, small, large, folder / "larger", tmp_path / "out", check=True)
     grown = int(done.stdout.strip().splitlines()[-1]) << 10
     print(f"{size >> 20} MiB of weights, {grown >> 20} MiB more memory")
     assert grown < size / 4

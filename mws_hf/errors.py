@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from difflib import get_close_matches
 
 INTERRUPTED = 130
 """Exit code of a command that Ctrl-C ended: 128 + SIGINT."""
@@ -98,3 +100,14 @@ def refuse_pointer(head: bytes, name: object) -> None:
     if _POINTER.match(head.removeprefix(b"\xef\xbb\xbf")):
         kind, command = ("git-annex", "git annex get") if b"/annex/" in head[:20] else ("Git LFS", "git lfs pull")
         raise MwSError(f"{name}: a {kind} pointer, not the file itself; fetch it with: {command}")
+
+
+def nearest(given: str, known: Iterable[str]) -> str | None:
+    """Find the name that may have been meant: one that holds the given name, or is spelt nearly so.
+
+    >>> nearest("trian", ["train", "trim"]), nearest("vocab", ["n_merges", "vocab_size"]), nearest("serve", ["train"])
+    ('train', 'vocab_size', None)
+    """
+    names = list(known)
+    alike = [name for name in names if given and given in name] or get_close_matches(given, names, 1)
+    return alike[0] if alike else None

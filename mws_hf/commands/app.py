@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import ctypes
-import difflib
 import importlib
 import inspect
 import logging
@@ -17,14 +16,14 @@ import shutil
 import signal
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from types import FrameType, NoneType, UnionType
 from typing import Any, Literal, NoReturn, Union, get_args, get_origin
 
 import mws_hf
-from mws_hf.errors import MwSError, SettingError, Terminated, ending
+from mws_hf.errors import MwSError, SettingError, Terminated, ending, nearest
 
 COMMANDS = {
     "train": ("train", "train_command", "Learn a tokenizer without labels and save it."),
@@ -65,7 +64,7 @@ def app(arguments: Sequence[str]) -> None:
         )
         print(f"Usage: mws COMMAND ...\n\n  {_ABOUT}\n", "Commands:", *lines, f"\n{more}", sep="\n")
     elif name not in COMMANDS:
-        raise MwSError(f"{name}: no such command{_nearest(name, COMMANDS)}; `mws --help` lists all")
+        raise MwSError(f"{name}: no such command{_meant(name, COMMANDS)}; `mws --help` lists all")
     else:
         _run(name, arguments[1:])
 
@@ -108,14 +107,10 @@ def _options(target: Callable[..., Any], title: str = "Options") -> Iterator[tup
             yield from _options(each.annotation, getattr(each.annotation, "TITLE", title))
 
 
-def _nearest(given: str, known: Sequence[str] | Mapping[str, Any]) -> str:
-    """Name what may have been meant, for the middle of a message.
-
-    >>> _nearest("trian", ["train", "trim"]), _nearest("serve", ["train"])
-    (" (did you mean 'train'?)", '')
-    """
-    found = difflib.get_close_matches(given, list(known), 1)
-    return f" (did you mean {found[0]!r}?)" if found else ""
+def _meant(given: str, known: Iterable[str]) -> str:
+    """Name what may have been meant, for the middle of a message."""
+    near = nearest(given, known)
+    return f" (did you mean {near!r}?)" if near else ""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -131,7 +126,7 @@ class _Parser(argparse.ArgumentParser):
         if kind == "unrecognized arguments":
             first = rest.split()[0]
             first = first.partition("=")[0] if first.startswith("-") else first
-            alike = _nearest(first, self._option_string_actions)
+            alike = _meant(first, self._option_string_actions)
             raise MwSError(f"{first}: {self.prog} takes no such argument{alike}; `{self.prog} --help` lists all")
         message = message.replace("invalid int value", "not a whole number").replace(
             "invalid float value", "not a number"

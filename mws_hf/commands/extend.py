@@ -98,7 +98,7 @@ def _extended(asked: Extending, source: Source, output: Path, show_progress: boo
     from mws_hf.extend.extension import check_strings
     from mws_hf.extend.extension import extend as run
     from mws_hf.extend.trim import trim
-    from mws_hf.learn.words import Apart
+    from mws_hf.learn.limits import Apart
     from mws_hf.tokenizer.layout import RETIRED_FILE
 
     def used() -> Iterator[str]:

@@ -63,7 +63,7 @@ def train_command(*, words: Words, output: Path = options.DIRECTORY, settings: T
     """
     labels = options.by_group("--labels", settings.labels, options.group_of)
     claim_folder(output, words.read, [*labels.values()], settings.required, settings.keep_apart, force=writing.force)
-    from mws_hf.learn.words import Apart
+    from mws_hf.learn.limits import Apart
     from mws_hf.trainer import MwSTrainer
 
     given = vars(settings) | {

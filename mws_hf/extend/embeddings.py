@@ -20,6 +20,7 @@ from tokenizers import Tokenizer
 
 from mws_hf.errors import MwSError, SettingError
 from mws_hf.extend.base import IdMap, Spelling, raw_bytes
+from mws_hf.text.symbols import ROLES
 from mws_hf.tokenizer.ids import SIZES, Role, Successor, renumber_model
 from mws_hf.tokenizer.layout import IDS_FILE
 from mws_hf.tokenizer.model_tables import Table, Tensor, usable_tables, vocabulary_tables
@@ -35,7 +36,6 @@ logger = logging.getLogger(__name__)
 
 SPECIAL_IDS = ("bos_token_id", "eos_token_id", "pad_token_id")
 _LARGEST_MULTIPLE = 256
-_ROLES = ("bos_token", "eos_token", "pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
 
 
 @dataclass(frozen=True)
@@ -259,7 +259,7 @@ def _special_matches(old_tokenizer: Any, new_tokenizer: Any, rows: int) -> dict[
     """Match special tokens, new id -> old id with a row: by role, the old end token for one it lacks; then by name."""
     matches: dict[int, int] = {}
     end = getattr(old_tokenizer, "eos_token_id", None)
-    for role in _ROLES:
+    for role in ROLES:
         index, old = (getattr(tokenizer, f"{role}_id", None) for tokenizer in (new_tokenizer, old_tokenizer))
         source = end if old is None or old >= rows else old
         if index is not None and source is not None:

@@ -34,6 +34,7 @@ from mws_hf.kernels import Array, Doubles, Ints, Longs
 from mws_hf.learn.compositions import SCALE, check_fits, compose
 from mws_hf.learn.evidence.forms import Forms, TypeCounts, collect_forms, with_lower_case
 from mws_hf.learn.evidence.posteriors import Evidence, collect_evidence
+from mws_hf.learn.limits import LearnedMerges, MergeLimits
 from mws_hf.learn.morphs import (
     MORPH_LIMITS,
     SPACE_SHARE,
@@ -45,7 +46,7 @@ from mws_hf.learn.morphs import (
 from mws_hf.learn.pairs import INSIDE, SEPARATOR
 from mws_hf.learn.setting_rules import COUNT, Range, Setting, check_names
 from mws_hf.learn.settings import DEFAULT_COMPOSITION, Settings
-from mws_hf.learn.words import CodePoints, LearnedMerges, MergeLimits, SymbolCorpus, count_points, utf8_sizes
+from mws_hf.learn.words import CodePoints, SymbolCorpus, count_points, utf8_sizes
 from mws_hf.learn.working_corpus import WorkingCorpus, Worth
 
 CHARACTER_SHARE = 2

@@ -43,9 +43,10 @@ from mws_hf.learn.coefficient import (
     terms_of,
     to_units,
 )
+from mws_hf.learn.limits import NO_LIMIT, UNLIMITED, LearnedMerges, MergeLimits
 from mws_hf.learn.pairs import PAIRS, TOKENS, PairTable, has_room, merge_pair
 from mws_hf.learn.settings import Settings
-from mws_hf.learn.words import NO_LIMIT, UNLIMITED, LearnedMerges, MergeLimits, SymbolCorpus
+from mws_hf.learn.words import SymbolCorpus
 from mws_hf.learn.working_corpus import MERGES_A_CALL, WorkingCorpus, learnt
 
 REBUILD = 4

@@ -10,12 +10,11 @@ import inspect
 import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import MISSING, fields
-from difflib import get_close_matches
 from functools import cache
 from numbers import Integral, Real
 from typing import Any, NamedTuple, Self, TypeVar, get_type_hints
 
-from mws_hf.errors import MwSError, SettingError
+from mws_hf.errors import MwSError, SettingError, nearest
 
 T = TypeVar("T")
 
@@ -129,8 +128,8 @@ def check_names(taker: str, given: Iterable[str], known: Collection[str]) -> Non
     """
     for name in given:
         if name not in known:
-            near = [*(each for each in known if name in each), *get_close_matches(name, known, 1)]
-            advice = f"the nearest name is {near[0]!r}" if near else f"it takes {', '.join(known)}"
+            near = nearest(name, known)
+            advice = f"the nearest name is {near!r}" if near else f"it takes {', '.join(known)}"
             raise MwSError(f"{taker} takes no {name!r}; {advice}")
 
 

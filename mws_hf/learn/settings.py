@@ -43,7 +43,7 @@ from mws_hf.text.symbols import (
 )
 
 if TYPE_CHECKING:
-    from mws_hf.learn.words import Apart
+    from mws_hf.learn.limits import Apart
 
 DEFAULT_VOCAB_SIZE = 32_000
 
@@ -434,7 +434,7 @@ class Settings(Described):
     @cached_property
     def apart(self) -> Apart:
         """What `keep_apart` says, read."""
-        from mws_hf.learn.words import Apart
+        from mws_hf.learn.limits import Apart
 
         return Apart.of(self.keep_apart)
 

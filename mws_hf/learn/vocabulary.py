@@ -24,9 +24,10 @@ from mws_hf.learn.compositions import SCALE, check_fits, learn_compositions, pri
 from mws_hf.learn.evidence.forms import collect_forms
 from mws_hf.learn.evidence.posteriors import Evidence
 from mws_hf.learn.group_evidence import find_evidence
+from mws_hf.learn.limits import Apart, LearnedMerges, MergeLimits
 from mws_hf.learn.morphs import MORPH_LIMITS, learn_contextual
 from mws_hf.learn.settings import Settings
-from mws_hf.learn.words import Apart, CodePoints, LearnedMerges, MergeLimits, SymbolCorpus, count_points
+from mws_hf.learn.words import CodePoints, SymbolCorpus, count_points
 from mws_hf.text.pattern import split
 from mws_hf.text.symbols import BYTE_TOKENS, character_merges
 from mws_hf.tokenizer.backend import tokenizer_tables

@@ -35,8 +35,9 @@ from mws_hf.learn.candidates import (
     strike,
     with_room,
 )
+from mws_hf.learn.limits import NO_LIMIT, UNLIMITED, LearnedMerges, MergeLimits
 from mws_hf.learn.pairs import INSIDE, PairTable, write_cells
-from mws_hf.learn.words import NO_LIMIT, UNLIMITED, LearnedMerges, MergeLimits, SymbolCorpus
+from mws_hf.learn.words import SymbolCorpus
 
 
 @njit(nogil=True)

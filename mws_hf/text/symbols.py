@@ -228,15 +228,16 @@ SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 DEFAULT_SPECIAL_TOKENS = ("<|endoftext|>", "<|pad|>")
 
-_ROLES = {
+ROLES = {
+    "bos_token": ("<s>", "[BOS]", "<bos>", "<|begin_of_text|>", "<|startoftext|>"),
     "eos_token": ("<|endoftext|>", "</s>", "[EOS]", "<eos>", "<|end_of_text|>"),
     "pad_token": ("<|pad|>", "<pad>", "[PAD]"),
-    "bos_token": ("<s>", "[BOS]", "<bos>", "<|begin_of_text|>", "<|startoftext|>"),
     "unk_token": ("<unk>", "[UNK]", "<|unk|>"),
     "cls_token": ("[CLS]", "<cls>"),
     "sep_token": ("[SEP]", "<sep>"),
     "mask_token": ("[MASK]", "<mask>", "<|mask|>"),
 }
+"""The roles of transformers, and the customary names of the token of each."""
 
 
 def byte_of(token: str) -> int | None:
@@ -298,7 +299,7 @@ def special_roles(tokens: Iterable[str]) -> dict[str, str]:
     """
     roles: dict[str, str] = {}
     for token in tokens:
-        for role, names in _ROLES.items():
+        for role, names in ROLES.items():
             if token in names:
                 roles.setdefault(role, token)
     return roles

@@ -9,8 +9,9 @@ from collections import Counter
 from itertools import pairwise
 
 from mws_hf.learn.coefficient import PUBLISHED, UNITS, Counts, coefficient, floor, to_units
+from mws_hf.learn.limits import UNLIMITED, LearnedMerges, MergeLimits
 from mws_hf.learn.settings import Settings
-from mws_hf.learn.words import UNLIMITED, LearnedMerges, MergeLimits, SymbolCorpus
+from mws_hf.learn.words import SymbolCorpus
 
 Pair = tuple[str, str]
 

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from mws_hf.learn.words import UNLIMITED, LearnedMerges, MergeLimits, SymbolCorpus
+from mws_hf.learn.limits import UNLIMITED, LearnedMerges, MergeLimits
+from mws_hf.learn.words import SymbolCorpus
 from mws_hf.learn.working_corpus import WorkingCorpus
 
 Word = list[tuple[int, int]]

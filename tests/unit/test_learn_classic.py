@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from mws_hf.errors import MwSError
 from mws_hf.learn.classic import explain_merges, explain_pair, learn_classic
 from mws_hf.learn.coefficient import Counts, coefficient, terms_of
+from mws_hf.learn.limits import MergeLimits
 from mws_hf.learn.settings import Settings
-from mws_hf.learn.words import MergeLimits, SymbolCorpus
+from mws_hf.learn.words import SymbolCorpus
 from mws_hf.learn.working_corpus import WorkingCorpus
 from tests.examples import examples
 from tests.twins.classic import learn_classic_reference

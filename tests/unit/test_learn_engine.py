@@ -12,8 +12,9 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from mws_hf.errors import MwSError
 from mws_hf.learn import candidates
+from mws_hf.learn.limits import NO_LIMIT, MergeLimits
 from mws_hf.learn.pairs import ARENA, PAIRS, merge_pair, tidy
-from mws_hf.learn.words import NO_LIMIT, MergeLimits, SymbolCorpus
+from mws_hf.learn.words import SymbolCorpus
 from mws_hf.learn.working_corpus import WorkingCorpus
 from tests.examples import examples
 from tests.twins import engine as reference

@@ -24,13 +24,11 @@ from mws_hf.kernels import Doubles, Ints, Longs
 from mws_hf.kernels.threads import give_back
 from mws_hf.learn.evidence.forms import find_words
 from mws_hf.learn.evidence.posteriors import Evidence
+from mws_hf.learn.limits import UNLIMITED, LearnedMerges, MergeLimits
 from mws_hf.learn.settings import DEFAULT_HIDDEN_BOUNDARY_PRICE
 from mws_hf.learn.words import (
     BITS,
-    UNLIMITED,
     CodePoints,
-    LearnedMerges,
-    MergeLimits,
     SymbolCorpus,
     concatenated,
     find_among,

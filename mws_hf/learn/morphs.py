@@ -29,13 +29,11 @@ from mws_hf.kernels import Doubles, Ints, Longs
 from mws_hf.kernels.threads import give_back
 from mws_hf.learn.evidence.forms import CharacterTable, Forms, fold, split_graphemes, with_lower_case
 from mws_hf.learn.evidence.posteriors import Evidence
+from mws_hf.learn.limits import UNLIMITED, LearnedMerges, MergeLimits
 from mws_hf.learn.settings import DEFAULT_CROSSING_PENALTY
 from mws_hf.learn.words import (
     BITS,
-    UNLIMITED,
     CodePoints,
-    LearnedMerges,
-    MergeLimits,
     SymbolCorpus,
     in_alphabet,
     letters_weighed,

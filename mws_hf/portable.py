@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, overload
@@ -33,28 +32,20 @@ if TYPE_CHECKING:
 class Training:
     """Settings and figures of a training, as its record keeps them, and its boundary evidence where there is any.
 
-    `table` is that evidence as it is laid out for its file. A copied or pickled tokenizer leaves both behind.
+    A copied or pickled tokenizer leaves the evidence behind.
     """
 
     settings: dict[str, Any]
     evidence: Evidence | None = None
-    table: Future[Any] | None = None
 
     @classmethod
     def of(cls, settings: Settings, learned: LearnedVocabulary, backend: Tokenizer, groups: GroupedCounts) -> Training:
         """Put together settings, evidence, and what the tokenizer built does to the words."""
         from mws_hf.cards.training_figures import training_facts  # only now, for it imports the encoder
 
-        table = None
-        if learned.evidence is not None:
-            from mws_hf.learn.any_word import evidence_table  # inference must not load the learner
-
-            beside = ThreadPoolExecutor(1)
-            table = beside.submit(evidence_table, learned.evidence)
-            beside.shutdown(wait=False)
         sizes = {"word_types": learned.n_types, "characters": len(learned.alphabet)}
         facts = training_facts(backend, groups, settings.weights)
-        return cls(settings.record | learned.record | sizes | facts, learned.evidence, table)
+        return cls(settings.record | learned.record | sizes | facts, learned.evidence)
 
     def __reduce__(self) -> tuple[type[Training], tuple[dict[str, Any]]]:
         return Training, (self.settings,)
@@ -62,10 +53,10 @@ class Training:
     def files(self, merges: str) -> dict[str, bytes]:
         """Return the files to save beside a tokenizer with this digest of merges: record and, if known, evidence."""
         files = {RECORD_FILE: record_bytes(self.settings, merges)}
-        if self.table is not None:
-            from mws_hf.learn.any_word import evidence_bytes
+        if self.evidence is not None:
+            from mws_hf.learn.any_word import evidence_bytes  # inference must not load the learner
 
-            files[EVIDENCE_FILE] = evidence_bytes(self.table.result(), merges)
+            files[EVIDENCE_FILE] = evidence_bytes(self.evidence, merges)
         return files
 
 

@@ -104,7 +104,7 @@ def _most_frequent(evidence: Evidence) -> Evidence:
     )
 
 
-def evidence_table(evidence: Evidence) -> pa.Table:
+def _table(evidence: Evidence) -> pa.Table:
     """Lay evidence out as rows, one a type by its letters, with a byte in per cent for each place inside it.
 
     The `MAX_TYPES` most frequent types are kept.
@@ -128,14 +128,14 @@ def evidence_table(evidence: Evidence) -> pa.Table:
     return pa.table(columns)
 
 
-def evidence_bytes(table: pa.Table, merges: str) -> bytes:
-    """Write the table of `evidence_table` as a Parquet file.
+def evidence_bytes(evidence: Evidence, merges: str) -> bytes:
+    """Write evidence as a Parquet file.
 
     `merges` is the `merges_digest` of the tokenizer that was learnt from the evidence; the file serves no other.
     """
     out = io.BytesIO()
     encodings = {"type": "DELTA_BYTE_ARRAY", "percent": "DELTA_LENGTH_BYTE_ARRAY"}
-    table = table.replace_schema_metadata({"mws_hf.evidence": _FORMAT, "mws_hf.merges": merges})
+    table = _table(evidence).replace_schema_metadata({"mws_hf.evidence": _FORMAT, "mws_hf.merges": merges})
     pq.write_table(table, out, compression="zstd", use_dictionary=False, column_encoding=encodings)
     return out.getvalue()
 

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from huggingface_hub import EvalResult
+from lab.tables import tabulated
 
 from mws_hf.atomic import write_text
 from mws_hf.evaluate.evaluation import EvaluationReport
 from mws_hf.evaluate.running_text import TextScores
 from mws_hf.evaluate.score_tables import gold_table, text_table
-from mws_hf.text.markdown import markdown_table
 from mws_hf.tokenizer.places import INDEX
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -41,46 +41,35 @@ def sections(
     said.append("{:,} of {:,} lines decode to what they were.".format(*restored))
     parts = ["## Beside others", " ".join(said), *(table.to_markdown() for table in tables)]
     if groups:
-        names = list(next(iter(groups.values())))
-        header = ["group", *(f"{name}, {unit}" for unit in ("tokens per word", "bytes per token") for name in names)]
-        rows = [
-            [
-                group,
-                *(f"{scores[n].fertility:.3f}" for n in names),
-                *(f"{scores[n].bytes_per_token:.3f}" for n in names),
-            ]
+        lines = (
+            {"group": group}
+            | {f"{name}, tokens per word": f"{each.fertility:.3f}" for name, each in scores.items()}
+            | {f"{name}, bytes per token": f"{each.bytes_per_token:.3f}" for name, each in scores.items()}
             for group, scores in groups.items()
-        ]
-        parts += ["## Length by group, on held-out text", markdown_table(header, rows)]
+        )
+        parts += ["## Length by group, on held-out text", tabulated(lines)]
     return "\n\n".join(parts)
 
 
 def results(report: EvaluationReport, name: str, text: str) -> list[EvalResult]:
     """Every figure of one tokenizer."""
-    found: list[tuple[str, str, str, str, str, float]] = []
+
+    def result(task: str, task_name: str, dataset: str, kind: str, title: str, value: float) -> EvalResult:
+        return EvalResult(task, dataset, dataset, kind, round(value, 4), task_name=task_name, metric_name=title)
+
+    found = []
     for row in (row for row in report.rows if row.tokenizer == name):
         task = ("token-classification", "Morpheme segmentation", row.gold)
         for kind, title in (("f1", "F1"), ("precision", "precision"), ("recall", "recall")):
-            found.append((*task, kind, f"Boundary {title}", getattr(row.scores, kind)))
+            found.append(result(*task, kind, f"Boundary {title}", getattr(row.scores, kind)))
     scores, task = report.text[name], ("text-generation", "Tokenization", text)
-    found.append((*task, "bytes_per_token", "Bytes per token", scores.bytes_per_token))
+    found.append(result(*task, "bytes_per_token", "Bytes per token", scores.bytes_per_token))
     if scores.words:
-        found.append((*task, "tokens_per_word", "Tokens per word", scores.fertility))
+        found.append(result(*task, "tokens_per_word", "Tokens per word", scores.fertility))
     if name in report.bits:
         task = ("text-generation", "n-gram language model of the tokens", text)
-        found.append((*task, "bits_per_byte", "Bits per byte", report.bits[name].value))
-    return [
-        EvalResult(
-            task_type=task,
-            task_name=task_title,
-            dataset_type=dataset,
-            dataset_name=dataset,
-            metric_type=kind,
-            metric_name=title,
-            metric_value=round(value, 4),
-        )
-        for task, task_title, dataset, kind, title, value in found
-    ]
+        found.append(result(*task, "bits_per_byte", "Bits per byte", report.bits[name].value))
+    return found
 
 
 def index(cards: Path, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

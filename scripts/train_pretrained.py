@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 from lab.data import digest_of, reaching
 from lab.systems import UNIGRAM
+from lab.tables import tabulated
 from pretrained_card import CARDS, results, sections, write_index
 from pretrained_sources import GOLD, GOLD_SOURCES, NOVELS, WORDS, sources_of, texts_of
 
@@ -37,7 +38,7 @@ from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.corpus.word_list import lexicon_counts, lexicon_words
 from mws_hf.evaluate.evaluation import EvaluationReport, evaluate
-from mws_hf.evaluate.running_text import TextScores, score_text
+from mws_hf.evaluate.running_text import score_text
 from mws_hf.evaluate.segment import segment_words
 from mws_hf.portable import Training
 from mws_hf.text.markdown import markdown_table
@@ -54,9 +55,6 @@ RIVALS = {"BPE": ("bpe-byte", None), "Unigram": (UNIGRAM, UNIGRAM_TYPES)}
 RESULTS = Path("scripts/results/pretrained.json")
 KEPT_BPE = {"mws-eight-languages-64k": "bpe-eight-languages-64k"}
 """Tokenizers whose BPE is kept too, in a folder of this name: the page of `scripts/space` shows both."""
-
-
-Measured = tuple[EvaluationReport, dict[str, dict[str, TextScores]]]
 
 
 @dataclass(frozen=True)
@@ -122,19 +120,25 @@ def corpus(group: str, data: Path, share_alike: bool) -> Corpus:
         forms = lexicon_words("ru").to_pylist()
         return Corpus(lexicon_counts("ru"), (), tuple(f" {form}" for form in forms[::LEXICON_EVERY]), 0)
     training, held_out = texts_of(group, data, share_alike)
-    held_out = held_out[:: max(1, len(held_out) // HELD_OUT_LINES[False])][: HELD_OUT_LINES[False]]
     ordered = sorted(training, key=digest_of)
     passages = tuple(text.rstrip("\n") for text in reaching(ordered, NGRAM_BYTES))
     total = sum(len(text.encode()) for text in training) / MB
-    return Corpus(count_documents(training), passages, tuple(held_out), total)
+    return Corpus(count_documents(training), passages, spaced(held_out, HELD_OUT_LINES[False]), total)
 
 
-def held_out_of(config: Config, parts: Mapping[str, Corpus]) -> dict[str, list[str]]:
+def spaced(lines: Sequence[str], most: int) -> tuple[str, ...]:
+    """So many lines at most, taken evenly from all.
+
+    >>> spaced("abcdefg", 3)
+    ('a', 'c', 'e')
+    """
+    return tuple(lines[:: max(1, len(lines) // most)][:most])
+
+
+def held_out_of(config: Config, parts: Mapping[str, Corpus]) -> dict[str, tuple[str, ...]]:
     """Held-out lines by group."""
     most = HELD_OUT_LINES[len(parts) > 1]
-    if config.of_lexicon:
-        return {name: list(part.held_out) for name, part in parts.items()}
-    return {name: list(part.held_out[:: max(1, len(part.held_out) // most)][:most]) for name, part in parts.items()}
+    return {name: part.held_out if config.of_lexicon else spaced(part.held_out, most) for name, part in parts.items()}
 
 
 def passages_of(parts: Mapping[str, Corpus]) -> list[str]:
@@ -227,23 +231,6 @@ def limits(config: Config, rivals: Sequence[str]) -> list[str]:
     return said
 
 
-def measure(config: Config, systems: Mapping[str, Opened], parts: Mapping[str, Corpus], data: Path) -> Measured:
-    """All figures of a tokenizer and its rivals, of a mixture also by group, on the first gold of each language."""
-    held_out = held_out_of(config, parts)
-    report = evaluate(
-        systems,
-        [data / "gold" / f"{name}.tsv" for name in gold_of(config)],
-        [line for lines in held_out.values() for line in lines],
-        bits=passages_of(parts) or None,
-        baselines=False,
-    )
-    groups = {
-        group: {name: score_text(encoder, lines) for name, encoder in systems.items()}
-        for group, lines in held_out.items()
-    }
-    return report, groups if len(parts) > 1 else {}
-
-
 def make(config: Config, output: Path, data: Path, rivals: Sequence[str]) -> dict[str, Any]:
     """Train it and its rivals, measure, write the card; returns a row of the results."""
     started = time.process_time()
@@ -258,9 +245,14 @@ def make(config: Config, output: Path, data: Path, rivals: Sequence[str]) -> dic
         learnt_from = counts if most is None else most_frequent(counts, most)
         kept = output / KEPT_BPE[config.name] if title == "BPE" and config.name in KEPT_BPE else None
         systems[title] = open_tokenizer(train_rival(name, learnt_from, config.size, kept).source, by_class=True)
-    report, by_group = measure(config, systems, groups, data)
-    bits = report.bits.get(config.name)
-    back = (int(bits.restored.sum()), len(bits.nats)) if bits else restored(systems[config.name], groups)
+    held_out = held_out_of(config, groups)
+    lines = [line for own in held_out.values() for line in own]
+    gold = [data / "gold" / f"{name}.tsv" for name in gold_of(config)]
+    report = evaluate(systems, gold, lines, bits=passages_of(groups) or None, baselines=False)
+    by_group = {
+        group: {name: score_text(encoder, own) for name, encoder in systems.items()}
+        for group, own in (held_out.items() if len(groups) > 1 else ())
+    }
     words = " ".join(WORDS[language] for language in config.languages).split()
     words = words[:: max(1, len(words) // 12)]
     about = "forms of the dictionary" if config.of_lexicon else "held-out text"
@@ -270,7 +262,7 @@ def make(config: Config, output: Path, data: Path, rivals: Sequence[str]) -> dic
         settings=settings,
         vocabulary=systems[config.name].vocabulary_size,
         examples=list(zip(words, segment_words(systems[config.name], words), strict=True)),
-        measured=sections(report, by_group, about, "4 MB of its training text", back),
+        measured=sections(report, by_group, about, "4 MB of its training text", restored(systems[config.name], lines)),
         results=results(report, config.name, about),
     )
     keep_card(directory, open_tokenizer(directory).backend, card)
@@ -296,9 +288,8 @@ def most_frequent(counts: WordCounts, most: int) -> WordCounts:
     return counts.where(np.isin(np.arange(len(counts)), np.lexsort((shuffled, -counts.counts))[:most]))
 
 
-def restored(encoder: Opened, parts: Mapping[str, Corpus]) -> tuple[int, int]:
+def restored(encoder: Opened, lines: Sequence[str]) -> tuple[int, int]:
     """How many held-out lines decode to what they were, and how many there are."""
-    lines = [line for part in parts.values() for line in part.held_out]
     assert encoder.decode is not None
     decoded = encoder.decode([item.ids for item in encoder.encode(lines)])
     return sum(line == again for line, again in zip(lines, decoded, strict=True)), len(lines)
@@ -334,24 +325,22 @@ def table(rows: list[dict[str, Any]]) -> str:
         values = [system.get(key) for system in each["systems"].values()]
         return " / ".join(format(value, form) for value in values) if None not in values else ""
 
-    cells = []
-    for each in rows:
-        golds = list(each["systems"]["MwS"]["f1"])
-        first = [system["f1"][golds[0]] for system in each["systems"].values()] if golds else []
-        cells.append(
-            [
-                f"`{each['name']}`",
-                each["license"],
-                f"{each['megabytes']:.1f}",
-                " / ".join(f"{value:.3f}" for value in first),
-                three(each, ".2f", "tokens_per_word"),
-                three(each, ".2f", "bytes_per_token"),
-                three(each, ".3f", "bits_per_byte"),
-            ]
-        )
-    header = ["folder", "licence", "MB", "boundary F1", "tokens per word", "bytes per token", "n-gram bits per byte"]
+    lines = (
+        {
+            "folder": f"`{each['name']}`",
+            "licence": each["license"],
+            "MB": f"{each['megabytes']:.1f}",
+            "boundary F1": " / ".join(
+                f"{f1:.3f}" for system in each["systems"].values() for f1 in [*system["f1"].values()][:1]
+            ),
+            "tokens per word": three(each, ".2f", "tokens_per_word"),
+            "bytes per token": three(each, ".2f", "bytes_per_token"),
+            "n-gram bits per byte": three(each, ".3f", "bits_per_byte"),
+        }
+        for each in rows
+    )
     about = "Figures are MwS / BPE / Unigram of the same text; where fewer stand, the last ones are not measured yet."
-    return f"{about}\n\n{markdown_table(header, cells)}\n"
+    return f"{about}\n\n{tabulated(lines)}\n"
 
 
 def main() -> None:

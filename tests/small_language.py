@@ -58,9 +58,9 @@ def small_run(tokenizer: Path, text: Path, **changes: object) -> RunConfig:
 def train_steps(model, codec, documents: list[str], steps: int, *, context_bytes: int, rate: float) -> None:
     """Train a model for some steps of eight blocks, in their order."""
     import torch
-    from lm.data import Collator, pack
+    from lm.data import Collator, blocks_of
 
-    blocks, collate = pack(codec, documents, context_bytes), Collator(codec.padding)
+    blocks, collate = blocks_of(codec, codec.encode(documents), context_bytes), Collator(codec.padding)
     optimiser = torch.optim.AdamW(model.parameters(), lr=rate)
     model.train()
     for step in range(steps):

@@ -33,6 +33,7 @@ from mws_hf.atomic import write_text
 from mws_hf.corpus.files import expand_paths
 from mws_hf.corpus.readers import stored_lines
 from mws_hf.errors import MwSError
+from mws_hf.text.markdown import markdown_table
 from mws_hf.text.sample_texts import NATURAL, sample_texts
 
 PACKAGES = ("@huggingface/transformers@3.8.1", "@huggingface/transformers@4.3.1", "@huggingface/tokenizers@0.2.0")
@@ -129,15 +130,6 @@ def texts(names: list[str], lines: int) -> dict[str, bool]:
     return found
 
 
-def installed(client: Client, work: Path) -> Path:
-    """The python of the client's environment, made if it is absent."""
-    python = environment(work / client.environment)
-    for wanted in (["--no-deps", *client.bare] if client.bare else [], client.requirements):
-        if wanted:
-            pip(python, "install", *wanted)
-    return python
-
-
 def environment(home: Path) -> Path:
     """The python of a virtual environment, made if it is absent."""
     python = home / ("Scripts" if os.name == "nt" else "bin") / "python"
@@ -209,9 +201,12 @@ def run_child(command: list[str], folder: Path) -> dict[str, Any]:
 
 
 def python_client(client: Client, folder: Path, cases: Path, work: Path) -> dict[str, Any]:
-    """The result of a Python client."""
+    """The result of a Python client, in its environment."""
     try:
-        python = installed(client, work)
+        python = environment(work / client.environment)
+        for wanted in (("--no-deps", *client.bare) if client.bare else (), client.requirements):
+            if wanted:
+                pip(python, "install", *wanted)
         place, refusal = exported(folder, client.reads, work)
     except NotInstalledError as error:
         return {"absent": str(error)}
@@ -277,9 +272,7 @@ def report(results: dict[str, dict[str, dict[str, Any]]], wanted: dict[str, bool
         "many texts get other ids than from `tokenizers` (in brackets: of running text) / how many do not come back "
         "when its ids are decoded. `python scripts/checks/clients.py`; reasons and first texts are in clients.json.",
         "",
-        f"| client | {' | '.join(results)} |",
-        f"|---|{'---:|' * len(results)}",
-        *(f"| {name} | {' | '.join(cell(found[name]) for found in results.values())} |" for name in names),
+        markdown_table(["client", *results], ([name, *(cell(of[name]) for of in results.values())] for name in names)),
     ]
     return "\n".join(lines) + "\n"
 

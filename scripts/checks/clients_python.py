@@ -46,8 +46,12 @@ def decode_stream(place: Path) -> Reader:
 def transformers(place: Path) -> Reader:
     from transformers import AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(place)
-    return lambda text: tokenizer(text, add_special_tokens=False)["input_ids"], tokenizer.decode
+    return plain(AutoTokenizer.from_pretrained(place))
+
+
+def plain(tokenizer: Any) -> Reader:
+    """How a tokenizer of transformers reads, or one that is like those."""
+    return lambda text: tokenizer.encode(text, add_special_tokens=False), tokenizer.decode
 
 
 def convert_tokens_to_string(place: Path) -> Reader:
@@ -95,15 +99,13 @@ def llguidance(place: Path) -> Reader:
 def vllm(place: Path) -> Reader:
     from vllm.tokenizers import get_tokenizer
 
-    tokenizer = get_tokenizer(str(place))
-    return lambda text: tokenizer.encode(text, add_special_tokens=False), tokenizer.decode
+    return plain(get_tokenizer(str(place)))
 
 
 def sglang(place: Path) -> Reader:
     from sglang.srt.utils.hf_transformers.tokenizer import get_tokenizer
 
-    tokenizer = get_tokenizer(str(place))
-    return lambda text: tokenizer.encode(text, add_special_tokens=False), tokenizer.decode
+    return plain(get_tokenizer(str(place)))
 
 
 def xgrammar(place: Path) -> Reader:

@@ -52,7 +52,7 @@ def pretrain(
     named = {"tokenizer": tokenizer, "text": text or None, "train_bytes": train_bytes}
     named |= {"held_out_bytes": held_out_bytes, "seed": seed}
     values |= {key: value for key, value in named.items() if value is not None} | _assignments(set_ or [])
-    report = run(RunConfig.from_dict(values), output, resume=not fresh, show_progress=True)
+    report = run(RunConfig.from_dict(values), output, resume=not fresh)
     typer.echo(json.dumps({key: value for key, value in report.items() if key != "curve"}, indent=1))
 
 
@@ -80,16 +80,12 @@ def generate(
 ) -> None:
     """Continue a prompt greedily; a multi-token model drafts for itself and reports what was accepted."""
     from lm.evaluation import generate as continue_prompt
-    from lm.evaluation import open_run, speculative_generate
-    from lm.model import MultiTokenModel
+    from lm.evaluation import open_run
 
-    model, codec = open_run(run_dir)
-    if not isinstance(model, MultiTokenModel):
-        typer.echo(continue_prompt(model, codec, prompt, max_new_tokens))
-        return
-    text, statistics = speculative_generate(model, codec, prompt, max_new_tokens)
+    text, gain = continue_prompt(*open_run(run_dir), prompt, max_new_tokens)
     typer.echo(text)
-    typer.echo(json.dumps(statistics.to_dict()), err=True)
+    if gain is not None:
+        typer.echo(json.dumps(gain.to_dict()), err=True)
 
 
 def _assignments(pairs: list[str]) -> dict[str, Any]:

@@ -247,11 +247,6 @@ class Blocks(Dataset):
         return Blocks(self.stream, self.bounds[: n_blocks + 1], self.n_bytes[:n_blocks])
 
 
-def pack(codec: Codec, documents: Sequence[str], context_bytes: int) -> Blocks:
-    """Encode documents and cut them into blocks, as `blocks_of` does."""
-    return blocks_of(codec, codec.encode(documents), context_bytes)
-
-
 def blocks_of(codec: Codec, documents: Sequence[Longs], context_bytes: int) -> Blocks:
     """Join the ids of documents, a separator after each, and cut the stream greedily into blocks of equal bytes.
 

@@ -89,12 +89,20 @@ def evaluate_run(
     return result
 
 
-def generate(model: Any, codec: Codec, prompt: str, max_new_tokens: int = 40) -> str:
-    """Continue a prompt greedily until the document ends; return prompt and continuation."""
+def generate(model: Any, codec: Codec, prompt: str, max_new_tokens: int = 40) -> tuple[str, Speculation | None]:
+    """Continue a prompt greedily until the document ends.
+
+    Returns:
+        Prompt and continuation; and the gain of drafting, where a multi-token model drafts for itself.
+    """
     if max_new_tokens < 0:
         raise MwSError(f"max_new_tokens={max_new_tokens}: must not be negative")
-    ids = greedy(model, prompt_ids(codec, prompt), max_new_tokens, codec.separator, codec.vocabulary_size)
-    return codec.decode([np.array(ids, np.int64)])[0]
+    start, gain = prompt_ids(codec, prompt), None
+    if isinstance(model, MultiTokenModel):
+        ids, gain = speculative(model, start, max_new_tokens, codec.separator, codec.lengths)
+    else:
+        ids = greedy(model, start, max_new_tokens, codec.separator, codec.vocabulary_size)
+    return codec.decode([np.array(ids, np.int64)])[0], gain
 
 
 def prompt_ids(codec: Codec, prompt: str) -> list[int]:
@@ -146,15 +154,6 @@ class Speculation:
         sums = {"steps": self.steps, "tokens": self.tokens, "bytes": self.n_bytes, "acceptance": acceptance}
         rates = {"tokens": self.tokens, "bytes": self.n_bytes, "drafted_bytes": self.drafted_bytes}
         return {**sums, **{f"{name}_per_step": amount / steps for name, amount in rates.items()}}
-
-
-def speculative_generate(
-    model: MultiTokenModel, codec: Codec, prompt: str, max_new_tokens: int = 40
-) -> tuple[str, Speculation]:
-    """Continue a prompt greedily; return prompt and continuation, and the gain of drafting."""
-    start = prompt_ids(codec, prompt)
-    ids, statistics = speculative(model, start, max_new_tokens, codec.separator, codec.lengths)
-    return codec.decode([np.array(ids, np.int64)])[0], statistics
 
 
 def held_out_acceptance(

@@ -71,7 +71,6 @@ def pretrain(
     *,
     resume: bool = True,
     max_steps: int | None = None,
-    show_progress: bool = False,
 ) -> dict[str, Any]:
     """Train one model and save it with its tokenizer, run config and report.
 
@@ -83,7 +82,6 @@ def pretrain(
         output_dir: made if absent; ``model`` in it loads with `AutoModelForCausalLM` and `AutoTokenizer`.
         resume: False starts anew.
         max_steps: stop after that many steps, as an interruption would (the schedule stays that of the whole run).
-        show_progress: a bar on standard error, if that is a terminal.
 
     Returns:
         The report: tokens, bytes, steps, operations, parameters, seconds, and the loss curve.
@@ -105,7 +103,7 @@ def pretrain(
     steps = -(-len(blocks) // config.batch_blocks)
     trainer = ByteTrainer(
         model=model,
-        args=_arguments(config, directory, steps, show_progress),
+        args=_arguments(config, directory, steps),
         train_dataset=blocks,
         data_collator=Collator(codec.padding),
         callbacks=[_Schedule(config.multi_token, max_steps)],
@@ -155,7 +153,7 @@ def _model(config: RunConfig, codec: Codec) -> tuple[Any, Cost]:
     return model if extra is None else MultiTokenModel.around(model, extra.form, extra.horizon, extra.weight), cost
 
 
-def _arguments(config: RunConfig, directory: Path, steps: int, show_progress: bool) -> TrainingArguments:
+def _arguments(config: RunConfig, directory: Path, steps: int) -> TrainingArguments:
     return TrainingArguments(
         output_dir=str(directory / CHECKPOINTS),
         max_steps=steps,
@@ -174,7 +172,7 @@ def _arguments(config: RunConfig, directory: Path, steps: int, show_progress: bo
         seed=config.seed,
         data_seed=config.seed,
         report_to=[],
-        disable_tqdm=not (show_progress and sys.stderr.isatty()),
+        disable_tqdm=not sys.stderr.isatty(),
         dataloader_pin_memory=torch.cuda.is_available(),
         remove_unused_columns=False,
         optim="adamw_torch_fused",

@@ -14,9 +14,9 @@ from lm.data import (
     IGNORED,
     Codec,
     Collator,
+    blocks_of,
     cut_points,
     documents_of,
-    pack,
     read_split,
     shuffled,
     split_documents,
@@ -69,7 +69,7 @@ def test_lossy_tokenizers_are_found_out(codecs):
 @pytest.mark.parametrize("context", [40, 160])
 def test_packing_loses_nothing_and_keeps_to_the_context(codecs, kind, context):
     codec, documents = codecs[kind], sentences(80)
-    blocks = pack(codec, documents, context)
+    blocks = blocks_of(codec, codec.encode(documents), context)
     size = sum(len(document.encode()) for document in documents)
     assert blocks.n_bytes.sum() == size
     assert blocks.n_bytes.max() <= context
@@ -81,7 +81,7 @@ def test_packing_loses_nothing_and_keeps_to_the_context(codecs, kind, context):
 
 
 def test_every_token_is_predicted_once(codecs):
-    blocks = pack(codecs["bpe-character"], sentences(20), 60)
+    blocks = blocks_of(codecs["bpe-character"], codecs["bpe-character"].encode(sentences(20)), 60)
     batch = Collator(padding=1)(
         [{"input_ids": blocks.stream[a : b + 1]} for a, b in zip(blocks.bounds, blocks.bounds[1:], strict=False)]
     )
@@ -125,7 +125,7 @@ def test_mistakes_are_named(codecs, tmp_path):
     with pytest.raises(MwSError, match=r"no tokenizer\.json"):
         Codec.open(tmp_path)
     with pytest.raises(MwSError, match="longest token"):
-        pack(codecs["bpe-character"], sentences(3), 1)
+        blocks_of(codecs["bpe-character"], codecs["bpe-character"].encode(sentences(3)), 1)
     with pytest.raises(MwSError, match="bytes are asked for|asked for"):
         split_documents(["a"], 10, 10)
     with pytest.raises(MwSError, match="unknown key colour"):

@@ -11,12 +11,12 @@ from lm.data import IGNORED
 from lm.evaluation import (
     draft_tokens,
     evaluate_run,
+    generate,
     greedy,
     held_out_acceptance,
     open_run,
     prompt_ids,
     speculative,
-    speculative_generate,
 )
 from lm.model import MultiTokenConfig, MultiTokenModel
 from lm.training import pretrain
@@ -126,7 +126,7 @@ def test_a_trained_model_saves_passes_and_reports_it(trained):
     found = []
     for prompt in [sentence[:5] for sentence in sentences(6, seed=5)]:
         start = prompt_ids(codec, prompt)
-        text, statistics = speculative_generate(model, codec, prompt, 20)
+        text, statistics = generate(model, codec, prompt, 20)
         plain = greedy(model.lm, start, 20, codec.separator)
         assert codec.decode([torch.tensor(plain).numpy()])[0] == text
         assert statistics.tokens == len(plain) - len(start)

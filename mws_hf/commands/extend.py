@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -78,14 +77,8 @@ def extend_command(asked: Extending, writing: Writing, output: Path = options.DI
     source = Source.of_files(asked.corpus, asked.reading, also=[*asked.also, *asked.protect], twice=twice)
     with output_lock(output):
         result, left_behind = _extended(asked, source, output, not writing.quiet)
-    _tell_of_the_rest(output, left_behind)
+    tell_faults(output, left_behind)
     tell(result, f"{output}: {extension_summary(result)}", writing.as_json)
-
-
-def _tell_of_the_rest(output: Path, left_behind: list[str]) -> None:
-    tell_faults(output)
-    if left_behind:
-        print(f"not copied, for they hold the old vocabulary alone: {', '.join(left_behind)}", file=sys.stderr)
 
 
 def _extended(asked: Extending, source: Source, output: Path, show_progress: bool) -> tuple[dict[str, Any], list[str]]:
@@ -209,7 +202,7 @@ def trim_command(
             left_behind = trimming.save(stage, base, {TRIM_FILE: {"base": base, **found}})
             figures = {"base": _name_of_base(base), **found}
             save_card(stage, output.resolve().name, trimming.tokenizer, _named(text), trimmed=figures)
-    _tell_of_the_rest(output, left_behind)
+    tell_faults(output, left_behind)
     tell({"directory": str(output), **found}, f"{output}: {trim_summary(found)}", writing.as_json)
 
 

@@ -84,13 +84,15 @@ def replaced(output: Path, head: str = TOKENIZER_FILE) -> Iterator[Path]:
             tell_of_card(output)
 
 
-def tell_faults(output: Path) -> None:
-    """Write a line to stderr for each error that `mws check` finds in a directory that a command wrote."""
+def tell_faults(output: Path, left_behind: Sequence[str] = ()) -> None:
+    """Write to stderr what is left to do: errors that `mws check` finds in an output, files that were not copied."""
     from mws_hf.tokenizer.check import check
 
     for finding in check(output).findings:
         if finding.level == "error":
             sys.stderr.write(f"left to do ({finding.trap}): {finding.message}\n")
+    if left_behind:
+        print(f"not copied, for they hold the old vocabulary alone: {', '.join(left_behind)}", file=sys.stderr)
 
 
 def save_card(

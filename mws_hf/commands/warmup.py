@@ -55,12 +55,6 @@ def warm_up(*, show_progress: bool = False) -> None:
         logger.setLevel(level)
 
 
-def _learn_merges() -> None:
-    """Compile the kernels of merging alone, without counting or evidence."""
-    counts = mws_hf.WordCounts.from_mapping({f" {word}": 1 for word in set(TEXT.split())}, pattern=DEFAULT_PATTERN)
-    mws_hf.MwSTrainer(vocab_size=600, composition=1, show_progress=False).learn(counts)
-
-
 def _count(folder: Path) -> None:
     from mws_hf.corpus.word_list import lexicon_words
 
@@ -78,7 +72,7 @@ def _learn_contextual(_folder: Path) -> None:
     for types in (True, False):
         for limit in (None, 12):
             mws_hf.MwSTrainer(vocab_size=600, types=types, max_token_length=limit, show_progress=False).learn(counts)
-    _learn_merges()
+    mws_hf.MwSTrainer(vocab_size=600, composition=1, show_progress=False).learn(counts)
 
 
 def _learn_much(folder: Path) -> None:

@@ -1,59 +1,18 @@
-"""Words that two tokenizers cut differently, the measures of a text as columns, and text written safely as HTML."""
+"""Where tokenizers differ: words cut in two ways, lines of unlike length, and how unlike whole texts are."""
 
 from __future__ import annotations
 
-import unicodedata
+import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup, escape
-
 from mws_hf.evaluate.boundaries import boundaries
-from mws_hf.evaluate.measures import TEXT
 from mws_hf.evaluate.running_text import WORD, TextScores
 from mws_hf.text.pattern import compiled
 from mws_hf.tokenizer.opened import Opened
 
-_JOINERS = "\u200c\u200d"
-_SIGNS = {"\n": "↵", "\r": "␍", "\t": "⇥"}
-
-
-@cache
-def templates() -> Environment:
-    """Return the templates of the package, which escape what they show; `visible` is a filter in them."""
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["visible"] = visible
-    return environment
-
-
-def visible(text: str) -> Markup:
-    """Write text as HTML: escaped, invisible characters as their code, line breaks marked and kept."""
-    if unicodedata.category(text[:1] or " ").startswith("M"):
-        text = "\u25cc" + text  # a mark at the beginning would be drawn on whatever stands before it
-    return Markup("").join(map(_character, text))
-
-
-def _character(character: str) -> Markup:
-    if character in _SIGNS:
-        return Markup("<i>{}</i>{}").format(_SIGNS[character], character.replace("\r", ""))
-    if unicodedata.category(character) in ("Cc", "Cf", "Cn", "Co", "Zl", "Zp") and character not in _JOINERS:
-        return Markup("<i>U+{:04X}</i>").format(ord(character))
-    return escape(character)
-
-
-def well_formed(text: str) -> str:
-    """Replace lone surrogates by U+FFFD."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+_BATCH = 2000
 
 
 class Piece(NamedTuple):
@@ -109,15 +68,31 @@ def judged(pieces: Sequence[str], gold: Sequence[str] | None) -> tuple[Piece, ..
     return tuple(map(Piece, pieces, [*("hit" if end in true else "miss" for end in boundaries(pieces)), ""]))
 
 
-class Column(NamedTuple):
-    """A measure of a table: its title, its meaning, and for each tokenizer the figure and the line below it."""
+def parity(scores: Mapping[str, Mapping[str, TextScores]], parallel: bool) -> dict[str, float]:
+    """Divide the longest of several texts by the shortest, by tokenizer: in tokens if parallel, or tokens per word."""
+    if len(scores) < 2:
+        return {}
+    found = {}
+    for name in next(iter(scores.values())):
+        of_text = [float(each[name].tokens) if parallel else each[name].fertility for each in scores.values()]
+        known = [value for value in of_text if not math.isnan(value)]
+        if len(known) > 1:
+            found[name] = max(known) / min(known)
+    return found
 
-    title: str
-    about: str
-    cells: Sequence[tuple[str, str]]
+
+def most_different_lines(
+    tokenizers: Sequence[Opened], lines: Sequence[str], most: int, longest: int
+) -> list[tuple[str, tuple[int, ...]]]:
+    """Find the lines of 20 to `longest` characters whose numbers of tokens, returned too, have the largest ratios."""
+    chosen = list(dict.fromkeys(line for line in lines if 20 <= len(line) <= longest))
+    counts = [[len(ids) for ids in ids_of(opened, chosen)] for opened in tokenizers]
+    found = list(zip(chosen, zip(*counts, strict=True), strict=True))
+    return sorted(found, key=lambda each: -max(each[1]) / max(1, min(each[1])))[:most]
 
 
-def text_columns(keys: Iterable[str], scores: Sequence[TextScores | None]) -> list[Column]:
-    """Write measures of a text by several tokenizers; a dash for one that was not measured on it."""
-    chosen = [TEXT[key] for key in keys]
-    return [Column(each.name, each.about, [(each.cell(s) if s else "-", "") for s in scores]) for each in chosen]
+def ids_of(opened: Opened, lines: Sequence[str]) -> Iterator[Sequence[int]]:
+    """Yield the ids of each line, a batch of lines at a time."""
+    for start in range(0, len(lines), _BATCH):
+        for encoded in opened.encode(lines[start : start + _BATCH]):
+            yield encoded.ids

@@ -1,13 +1,12 @@
-"""Facts of a report that `mws_hf.evaluate` does not tell: by text, by token, and where texts differ most.
+"""The entries of a vocabulary: their uses, the evidence at their ends, their boundaries in gold.
 
-A vocabulary is packed for the page: compressed, as text, so that the browser unpacks it and searches in it.
+They are packed for the page: compressed, as text, so that the browser unpacks it and searches in it.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-import math
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mws_hf.corpus.segmentations import Gold
 from mws_hf.evaluate.boundaries import boundaries
-from mws_hf.evaluate.running_text import WORD, TextScores
+from mws_hf.evaluate.running_text import WORD
+from mws_hf.report.differences import ids_of
 from mws_hf.text.pattern import compiled, split
 from mws_hf.text.symbols import readable
 from mws_hf.tokenizer.opened import Opened
@@ -25,7 +25,6 @@ from mws_hf.tokenizer.opened import Opened
 if TYPE_CHECKING:
     from mws_hf.tokenizer.explain import WordEvidence
 
-_BATCH = 2000
 _MOST_WORDS = 20_000  # distinct ones, the most frequent first: more change no figure of a token that is much used
 Known = Mapping[str, tuple[int, Sequence[float]]]
 """Word -> how often it occurs, and the probability of a boundary after each of its letters."""
@@ -128,22 +127,9 @@ def packed_within(entries: Sequence[Entry], most: int) -> tuple[str, int]:
         kept = min(kept - 1, int(kept * most / len(text) * 0.98))
 
 
-def parity(scores: Mapping[str, Mapping[str, TextScores]], parallel: bool) -> dict[str, float]:
-    """Divide the longest of several texts by the shortest, by tokenizer: in tokens if parallel, or tokens per word."""
-    if len(scores) < 2:
-        return {}
-    found = {}
-    for name in next(iter(scores.values())):
-        of_text = [float(each[name].tokens) if parallel else each[name].fertility for each in scores.values()]
-        known = [value for value in of_text if not math.isnan(value)]
-        if len(known) > 1:
-            found[name] = max(known) / min(known)
-    return found
-
-
 def entries_of(opened: Opened, lines: Sequence[str], golds: Sequence[Gold], words: Known | None = None) -> list[Entry]:
     """List the vocabulary of a tokenizer, the most used first, with what texts, gold and evidence say of each token."""
-    uses = Counter(number for ids in _ids(opened, lines) for number in ids)
+    uses = Counter(number for ids in ids_of(opened, lines) for number in ids)
     edges, right = _edges(opened, golds)
     evidence = token_evidence(opened, words) if words else {}
     special = opened.backend.get_added_tokens_decoder()
@@ -171,20 +157,3 @@ def _edges(opened: Opened, golds: Sequence[Gold]) -> tuple[Counter[int], Counter
                     edges[number] += 1
                     right[number] += place in true
     return edges, right
-
-
-def most_different_lines(
-    tokenizers: Sequence[Opened], lines: Sequence[str], most: int, longest: int
-) -> list[tuple[str, tuple[int, ...]]]:
-    """Find the lines of 20 to `longest` characters whose numbers of tokens, returned too, have the largest ratios."""
-    chosen = list(dict.fromkeys(line for line in lines if 20 <= len(line) <= longest))
-    counts = [[len(ids) for ids in _ids(opened, chosen)] for opened in tokenizers]
-    found = list(zip(chosen, zip(*counts, strict=True), strict=True))
-    return sorted(found, key=lambda each: -max(each[1]) / max(1, min(each[1])))[:most]
-
-
-def _ids(opened: Opened, lines: Sequence[str]) -> Iterator[Sequence[int]]:
-    """Yield the ids of each line, a batch of lines at a time."""
-    for start in range(0, len(lines), _BATCH):
-        for encoded in opened.encode(lines[start : start + _BATCH]):
-            yield encoded.ids

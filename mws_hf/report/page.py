@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
@@ -14,8 +14,9 @@ from mws_hf.errors import MwSError
 from mws_hf.evaluate.evaluation import EvaluationReport, evaluate
 from mws_hf.evaluate.measures import BITS, GOLD, TEXT, number_cell
 from mws_hf.evaluate.running_text import TextScores, score_text
-from mws_hf.report.differences import Column, differences, templates, text_columns, well_formed
-from mws_hf.report.entries import TrainingEvidence, entries_of, known_words, most_different_lines, packed_within, parity
+from mws_hf.report.differences import differences, most_different_lines, parity
+from mws_hf.report.entries import TrainingEvidence, entries_of, known_words, packed_within
+from mws_hf.report.html import templates, well_formed
 from mws_hf.report.pictures import COLOURS, Point, bars, scatter
 from mws_hf.tokenizer.opened import Opened
 
@@ -24,6 +25,20 @@ _FOR_VOCABULARIES = 800_000
 _WORDS, _LINES, _LONGEST = 60, 12, 400
 _TEXT = ("vocabulary_size", "fertility", "bytes_per_token", "whole_words", "vocabulary_used", "byte_tokens")
 _FOLDER = Path(__file__).parent
+
+
+class Column(NamedTuple):
+    """A measure of a table: its title, its meaning, and for each tokenizer the figure and the line below it."""
+
+    title: str
+    about: str
+    cells: Sequence[tuple[str, str]]
+
+
+def text_columns(keys: Iterable[str], scores: Sequence[TextScores | None]) -> list[Column]:
+    """Write measures of a text by several tokenizers; a dash for one that was not measured on it."""
+    chosen = [TEXT[key] for key in keys]
+    return [Column(each.name, each.about, [(each.cell(s) if s else "-", "") for s in scores]) for each in chosen]
 
 
 def report_page(

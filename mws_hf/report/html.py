@@ -1,0 +1,47 @@
+"""Text written safely as HTML: the templates of the page, and characters that would not be seen."""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+_JOINERS = "\u200c\u200d"
+_SIGNS = {"\n": "↵", "\r": "␍", "\t": "⇥"}
+
+
+@cache
+def templates() -> Environment:
+    """Return the templates of the package, which escape what they show; `visible` is a filter in them."""
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["visible"] = visible
+    return environment
+
+
+def visible(text: str) -> Markup:
+    """Write text as HTML: escaped, invisible characters as their code, line breaks marked and kept."""
+    if unicodedata.category(text[:1] or " ").startswith("M"):
+        text = "\u25cc" + text  # a mark at the beginning would be drawn on whatever stands before it
+    return Markup("").join(map(_character, text))
+
+
+def _character(character: str) -> Markup:
+    if character in _SIGNS:
+        return Markup("<i>{}</i>{}").format(_SIGNS[character], character.replace("\r", ""))
+    if unicodedata.category(character) in ("Cc", "Cf", "Cn", "Co", "Zl", "Zp") and character not in _JOINERS:
+        return Markup("<i>U+{:04X}</i>").format(ord(character))
+    return escape(character)
+
+
+def well_formed(text: str) -> str:
+    """Replace lone surrogates by U+FFFD."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

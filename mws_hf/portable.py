@@ -54,7 +54,7 @@ class Training:
         """Return the files to save beside a tokenizer with this digest of merges: record and, if known, evidence."""
         files = {RECORD_FILE: record_bytes(self.settings, merges)}
         if self.evidence is not None:
-            from mws_hf.learn.any_word import evidence_bytes  # inference must not load the learner
+            from mws_hf.learn.training_evidence import evidence_bytes  # inference must not load the learner
 
             files[EVIDENCE_FILE] = evidence_bytes(self.evidence, merges)
         return files
@@ -143,13 +143,13 @@ class PortableMixin:
         from mws_hf.tokenizer.opened import open_tokenizer
 
         if self.training is not None and self.training.evidence is not None:
-            from mws_hf.learn.any_word import AnyWord  # inference must not load the learner
+            from mws_hf.learn.training_evidence import AnyWord  # inference must not load the learner
 
             return AnyWord(self.training.evidence)
         opened = open_tokenizer(self)
         if opened.evidence_file is None:
             return None
-        from mws_hf.learn.any_word import read_evidence
+        from mws_hf.learn.training_evidence import read_evidence
 
         return read_evidence(opened)
 

@@ -19,8 +19,8 @@ from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, split
 
 if TYPE_CHECKING:
     from mws_hf.corpus.groups import GroupedCounts
-    from mws_hf.learn.any_word import AnyWord
     from mws_hf.learn.settings import Settings
+    from mws_hf.learn.training_evidence import AnyWord
     from mws_hf.tokenizer.explain import Traced
     from mws_hf.tokenizer.opened import Opened
 
@@ -122,8 +122,7 @@ def _gathered(sources: Words, opened: Opened | None, default_pattern: str, show_
 
 def _evidence(opened: Opened | None, counts: GroupedCounts | None) -> AnyWord | None:
     """Compute the evidence of training words by the tokenizer's settings, or read what lies beside it, if anything."""
-    from mws_hf.learn.any_word import AnyWord, read_evidence
-    from mws_hf.learn.group_evidence import find_evidence
+    from mws_hf.learn.training_evidence import AnyWord, find_evidence, read_evidence
 
     if counts is None:
         return None if opened is None else read_evidence(opened)

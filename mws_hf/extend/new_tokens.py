@@ -4,8 +4,8 @@
    characters alone. A base with byte fallback gets such characters as symbols of their own. Characters that remain in
    pieces are left alone by all later steps, so that no new token holds part of a character and more.
 2. The space with the letter after it, so that a space is seldom a token before a letter.
-3. Morphs: pairs by their evidence, in the phase of `learn.morphs` and on its schedule of penalties.
-4. Compositions at a price for each boundary they hide, in the phase of `learn.compositions`.
+3. Morphs: pairs by their evidence, in the phase of `learn.phases` and on its schedule of penalties.
+4. Compositions at a price for each boundary they hide, in the phase of `learn.phases`.
 
 Ties: smaller id of the base, then of the new tokens in the order they were found; left before right.
 
@@ -31,19 +31,21 @@ from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
 from mws_hf.extend.base import Base, cuts
 from mws_hf.kernels import Array, Doubles, Ints, Longs
-from mws_hf.learn.compositions import SCALE, check_fits, compose
 from mws_hf.learn.evidence.forms import Forms, TypeCounts, collect_forms, with_lower_case
 from mws_hf.learn.evidence.posteriors import Evidence, collect_evidence
 from mws_hf.learn.limits import LearnedMerges, MergeLimits
-from mws_hf.learn.morphs import (
+from mws_hf.learn.pairs import INSIDE, SEPARATOR
+from mws_hf.learn.phases import (
     MORPH_LIMITS,
+    SCALE,
     SPACE_SHARE,
+    check_fits,
+    compose,
     fitting_weights,
     form_weights,
     learn_morphs,
     penalty_schedule,
 )
-from mws_hf.learn.pairs import INSIDE, SEPARATOR
 from mws_hf.learn.setting_rules import COUNT, Range, Setting, check_names
 from mws_hf.learn.settings import DEFAULT_COMPOSITION, Settings
 from mws_hf.learn.words import CodePoints, SymbolCorpus, count_points, utf8_sizes

@@ -20,13 +20,20 @@ from mws_hf.corpus.groups import UNNAMED, GroupedCounts
 from mws_hf.errors import MwSError
 from mws_hf.kernels import Ints, Longs
 from mws_hf.kernels.threads import give_back
-from mws_hf.learn.compositions import SCALE, check_fits, learn_compositions, priced_boundaries, with_capitals
 from mws_hf.learn.evidence.forms import collect_forms
 from mws_hf.learn.evidence.posteriors import Evidence
-from mws_hf.learn.group_evidence import find_evidence
 from mws_hf.learn.limits import Apart, LearnedMerges, MergeLimits
-from mws_hf.learn.morphs import MORPH_LIMITS, learn_contextual
+from mws_hf.learn.phases import (
+    MORPH_LIMITS,
+    SCALE,
+    check_fits,
+    learn_compositions,
+    learn_contextual,
+    priced_boundaries,
+    with_capitals,
+)
 from mws_hf.learn.settings import Settings
+from mws_hf.learn.training_evidence import find_evidence
 from mws_hf.learn.words import CodePoints, SymbolCorpus, count_points
 from mws_hf.text.pattern import split
 from mws_hf.text.symbols import BYTE_TOKENS, character_merges
@@ -91,7 +98,7 @@ def learn(
     Args:
         counts: words and how often each occurs in running text; by group, such as language, where groups are named.
         settings: of the training; how words are split and normalized is the counts' own.
-        evidence: boundary evidence of the same counts (`group_evidence.find_evidence`), to save computing it again.
+        evidence: boundary evidence of the same counts (`training_evidence.find_evidence`), to save computing it again.
 
     Raises:
         MwSError: there is no word to learn from, counts are too large to be weighed, a special token is a character of

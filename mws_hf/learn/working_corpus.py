@@ -118,7 +118,7 @@ Turn = tuple[int, Callable[[], Array | None]]
 """The most merges to learn by some position values, and the function that makes these values."""
 
 Worth = Callable[[Doubles, Longs], Longs]
-"""Worth of positions from the boundaries there and the weights of their words, such as `morphs.morph_worth`."""
+"""Worth of positions from the boundaries there and the weights of their words, such as `phases.morph_worth`."""
 
 _WORDS_AT_ONCE = 1 << 12
 """Words whose worth is worked out at a time, so that intermediate arrays stay small."""

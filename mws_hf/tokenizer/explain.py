@@ -24,7 +24,7 @@ Tables: TypeAlias = tuple[dict[str, int], dict[tuple[str, str], tuple[int, str]]
 
 
 class WordEvidence(Protocol):
-    """The interface of an object that tells the evidence of a pre-token, such as `mws_hf.learn.any_word.AnyWord`."""
+    """The interface of an object that tells the evidence of a pre-token, such as `AnyWord`."""
 
     def word(self, pretoken: str) -> list[float] | None:
         """Return the probability of a boundary after each character; None where the pre-token is no word."""

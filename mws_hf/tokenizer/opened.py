@@ -137,7 +137,7 @@ class Opened:
 
     @property
     def evidence_file(self) -> Path | None:
-        """The evidence of its training, which `mws_hf.learn.any_word.read_evidence` reads; or None."""
+        """The evidence of its training, which `learn.training_evidence.read_evidence` reads; or None."""
         file = None if self._folder_with_record is None else self._folder_with_record / EVIDENCE_FILE
         return file if file is not None and file.is_file() else None
 

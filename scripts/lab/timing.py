@@ -132,8 +132,8 @@ def mws_train(job: Job, clock: Clock) -> Facts:
     import mws_hf.commands.train
     import mws_hf.corpus.counting
     import mws_hf.learn.classic
-    import mws_hf.learn.compositions
     import mws_hf.learn.evidence.posteriors
+    import mws_hf.learn.phases
     import mws_hf.trainer  # noqa: F401
     from mws_hf.commands.app import app
 

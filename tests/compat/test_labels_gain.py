@@ -17,8 +17,8 @@ from mws_hf.evaluate.segment import segment_words
 from mws_hf.learn.evidence.forms import split_graphemes
 from mws_hf.learn.evidence.labels import label_targets
 from mws_hf.learn.evidence.posteriors import Evidence, calibrated_posteriors, mix_views
-from mws_hf.learn.group_evidence import find_evidence
 from mws_hf.learn.settings import Settings
+from mws_hf.learn.training_evidence import find_evidence
 from mws_hf.text.pattern import DEFAULT_PATTERN
 from tests.paths import DATA
 

@@ -11,8 +11,7 @@ import pytest
 
 import mws_hf
 from mws_hf import MwSError, MwSTokenizer, MwSTokenizerFast, MwSTrainer
-from mws_hf.learn.any_word import AnyWord
-from mws_hf.learn.group_evidence import find_evidence
+from mws_hf.learn.training_evidence import AnyWord, find_evidence
 from mws_hf.text.symbols import BYTE_CHARACTERS
 from mws_hf.tokenizer.backend import base_vocab
 from mws_hf.tokenizer.layout import EVIDENCE_FILE

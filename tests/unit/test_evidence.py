@@ -32,7 +32,7 @@ from mws_hf.learn.evidence.reranking import (
     spell_stems,
 )
 from mws_hf.learn.limits import MergeLimits
-from mws_hf.learn.morphs import MarkedLetters, find_marked_letters, grapheme_merges
+from mws_hf.learn.phases import MarkedLetters, find_marked_letters, grapheme_merges
 from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import CodePoints, SymbolCorpus, distinct, find_among
 from mws_hf.text.pattern import DEFAULT_PATTERN, split

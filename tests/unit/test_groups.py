@@ -20,8 +20,8 @@ from mws_hf.commands.scores import evidence_of
 from mws_hf.corpus.counting import count_documents, count_files, count_source
 from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.corpus.segmentations import GoldWord
-from mws_hf.learn.group_evidence import find_evidence
 from mws_hf.learn.settings import Settings
+from mws_hf.learn.training_evidence import find_evidence
 from mws_hf.learn.vocabulary import LearnedVocabulary
 from mws_hf.text.pattern import DEFAULT_PATTERN
 from mws_hf.tokenizer.opened import open_tokenizer

@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from mws_hf import MwSError
-from mws_hf.learn import compositions
-from mws_hf.learn.compositions import SCALE, composition_worth, learn_compositions
+from mws_hf.learn import phases
 from mws_hf.learn.evidence.forms import TypeCounts, collect_forms, collect_types
 from mws_hf.learn.evidence.posteriors import collect_evidence
-from mws_hf.learn.morphs import MORPH_LIMITS, learn_contextual
+from mws_hf.learn.phases import MORPH_LIMITS, SCALE, composition_worth, learn_compositions, learn_contextual
 from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import SymbolCorpus
 from mws_hf.learn.working_corpus import WorkingCorpus
@@ -249,7 +248,7 @@ def test_characters_left_out_shift_no_price_in_any_part(monkeypatch):
     def lay_out(_segmentation, values, price, *_):
         laid.append(values(partial(composition_worth, price=price * SCALE)))
 
-    monkeypatch.setattr(compositions, "compose", lay_out)
+    monkeypatch.setattr(phases, "compose", lay_out)
     learn_compositions(WORDS, COUNTS, kept, [], 5, boundaries=lambda: chances, hidden_boundary_price=2.0)
     found = laid[0]
     runs, at = [], 0  # a word falls apart where a character is left out

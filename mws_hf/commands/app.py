@@ -128,10 +128,8 @@ class _Parser(argparse.ArgumentParser):
             first = first.partition("=")[0] if first.startswith("-") else first
             alike = _meant(first, self._option_string_actions)
             raise MwSError(f"{first}: {self.prog} takes no such argument{alike}; `{self.prog} --help` lists all")
-        message = message.replace("invalid int value", "not a whole number").replace(
-            "invalid float value", "not a number"
-        )
-        raise MwSError(f"{message.removeprefix('argument ')}; see `{self.prog} --help`")
+        said = message.removeprefix("argument ").replace("invalid int value", "not a whole number")
+        raise MwSError(f"{said.replace('invalid float value', 'not a number')}; see `{self.prog} --help`")
 
 
 def parser_of(name: str) -> argparse.ArgumentParser:
@@ -181,10 +179,9 @@ def _declared(parameter: inspect.Parameter) -> tuple[list[str], dict[str, Any]]:
     if kind is bool:
         return names, found | {"action": "store_true"}
     default = None if required else option.default
-    if "[default" not in found["help"]:
-        found["help"] += (
-            "  [must be given]" if required else f"  [default: {'none' if default in (None, ()) else default}]"
-        )
+    if "[default" not in option.help:
+        standing = "none" if default in (None, ()) else default
+        found["help"] += "  [must be given]" if required else f"  [default: {standing}]"
     shown = option.metavar or "|".join(found.get("choices", ())) or _SHOWN.get(kind, "TEXT")
     found |= {"required": required, "default": default, "metavar": shown}
     if get_origin(kind) is tuple:

@@ -391,12 +391,12 @@ def _write(path: Path, content: bytes) -> None:
         raise
 
 
-def say_compiling(*, now: bool = False) -> None:
-    """Say once a process that kernels are being compiled: `now` and on a terminal at once, elsewhere after a second."""
+def say_compiling() -> None:
+    """Say once a process that kernels are being compiled: on a terminal at once, elsewhere after a second."""
     if _COMPILING in _said or sys.stderr is None or not notices.isEnabledFor(logging.WARNING):
         return
     _asked.append(time.monotonic())
-    if now or sys.stderr.isatty() or _asked[-1] - _asked[0] > 1:
+    if sys.stderr.isatty() or _asked[-1] - _asked[0] > 1:
         _said.add(_COMPILING)
         if "tqdm" in sys.modules:  # where bars may be drawn, which it leaves whole
             sys.modules["tqdm"].tqdm.write(_COMPILING, file=sys.stderr)

@@ -117,6 +117,7 @@ def test_the_list_of_commands_names_each_one():
     listed = mws("--help").stdout
     for name, (_, _, line) in COMMANDS.items():
         assert f"  {name} " in listed and line in listed
+    assert "MWS_NUM_THREADS" in listed  # no command has an option for it
 
 
 @pytest.mark.parametrize("name", COMMANDS)

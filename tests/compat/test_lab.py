@@ -1,24 +1,31 @@
-"""scripts/lab: what is due, a run that is killed and goes on, tables that the rows in git give, one experiment run."""
+"""scripts/lab: what is due, a run that goes on, tables from the rows, robustness, public test sets on made-up files."""
 
 from __future__ import annotations
 
 import gzip
 import json
+import random
 import re
 import signal
 import subprocess
 import sys
+import unicodedata
 from pathlib import Path
 
 import pytest
+from lab import made_up
 from lab.cells import RESULTS, Experiment, Place, keep, measure, names, rows_of
 from lab.data import cut, head, mixed
+from lab.experiments import blind as public_sets
 from lab.experiments.mixture import ORDER, excess, parity_bpe
 from lab.tables import mean
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
+from mws_hf import WordCounts
+from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.errors import MwSError
-from mws_hf.text.pattern import DEFAULT_PATTERN
+from mws_hf.text.pattern import DEFAULT_PATTERN, WORD_PATTERN, split
+from tests.agglutinative import make_language
 from tests.paths import ROOT
 from tests.processes import python
 
@@ -44,15 +51,15 @@ list(measure(made_up, place, due))
 '''  # fmt: skip
 
 
-def made_up(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
+def run_made_up(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
     """Run the made-up experiment in a process of its own."""
     return python(MADE_UP, folder, *more, cwd=ROOT)
 
 
 def test_a_run_that_was_killed_goes_on(tmp_path: Path):
-    assert made_up(tmp_path, "kill").returncode == -signal.SIGKILL
+    assert run_made_up(tmp_path, "kill").returncode == -signal.SIGKILL
     assert len(rows_of("made_up", tmp_path)) == 3
-    again = made_up(tmp_path)
+    again = run_made_up(tmp_path)
     assert (again.returncode, again.stdout.strip()) == (0, "1"), again.stderr
     rows = [(row["language"], row["size"], row["figure"], row["code"]) for row in rows_of("made_up", tmp_path)]
     assert rows == [("a", 1, 10, "now"), ("a", 2, 20, "now"), ("b", 1, 10, "now"), ("b", 2, 20, "now")]
@@ -166,3 +173,153 @@ def test_balanced_bpe_cuts_the_language_of_little_text_less_often():
     assert balanced.get_vocab_size() == plain.get_vocab_size() == 60
     lengths = [len(each.encode(small[0]).tokens) for each in (balanced, plain)]
     assert lengths[0] < lengths[1]
+
+
+LANGUAGES = {
+    "rus": ["tikhonov", "wiktionary-forms", "running-text-forms"],
+    "fin": ["morphochallenge2010"],
+    "eng": ["morphochallenge2010"],
+}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """A folder like ../shared/data with a small made-up language under each name."""
+    folder = tmp_path_factory.mktemp("data")
+    for name in ("text", "gold", "words"):
+        (folder / name).mkdir()
+    for seed, (language, golds) in enumerate(LANGUAGES.items()):
+        words = make_language(n_stems=60, seed=seed)
+        draw = random.Random(seed).choices
+        lines = [" ".join(draw(list(words), k=12)) + ".\n" for _ in range(2500)]
+        with gzip.open(folder / "text" / f"{language}.made.txt.gz", "wt", encoding="utf-8", newline="\n") as stream:
+            stream.writelines(lines)
+        table = "".join(f"{word}\t{' '.join(morphs)}\n" for word, morphs in words.items())
+        for gold in golds:
+            (folder / "gold" / f"{language}.{gold}.tsv").write_text(table, encoding="utf-8")
+    with gzip.open(folder / "words" / "est.made.tsv.gz", "wt", encoding="utf-8", newline="\n") as stream:
+        stream.writelines(f"{word}\t{i + 1}\n" for i, word in enumerate(words))
+    return folder
+
+
+@pytest.mark.slow
+def test_a_tiny_run_of_every_part_measures_and_writes_its_page(data, tmp_path):
+    experiment, placed = Experiment.of("robustness"), Place(data, tmp_path / "work", tmp_path / "results")
+    parts = (("growth", "rus"), ("noise", "fin"), ("seeds", "fin"), ("unseen", "est"), ("unseen", "hin"))
+    due = [
+        cell for part, name in parts for cell in experiment.due([], {"part": [part], "language": [name]}, again=False)
+    ]
+    assert len(due) == 3 + 7 + 3 + 1 + 1
+    records = {tuple(row[name] for name in experiment.axes): row for row in measure(experiment, placed, due)}
+    for record in records.values():
+        for row in record.get("rows", []):
+            assert 0 <= row["f1_low"] <= row["f1"] <= row["f1_high"] <= 1
+    assert [len(records["growth", "rus", f"{n}x"]["rows"]) for n in (1, 3, 9)] == [3, 3, 3]
+    clean = records["noise", "fin", "clean"]
+    for variant in ("foreign", "typos", "capitals", "hyphens", "numbers", "all"):
+        noisy = records["noise", "fin", variant]
+        assert noisy["types"] > 1.05 * clean["types"]
+        assert noisy["rows"][0]["delta"] == pytest.approx(noisy["rows"][0]["f1"] - clean["rows"][0]["f1"])
+    assert records["seeds", "fin", "0"]["rows"] != records["seeds", "fin", "1"]["rows"]
+    assert records["unseen", "est", ""]["not_restored"] == 0 and records["unseen", "hin", ""]["marks_torn_off"] == 0
+    page = (placed.results / "robustness.md").read_text(encoding="utf-8")
+    for text in ("| rus.tikhonov | 9x |", "| fin.morphochallenge2010 | foreign |", "| Hindi verbs", "Made up"):
+        assert text in page
+
+
+def test_noise_adds_a_tenth_and_takes_nothing_away():
+    words = [f" {word}" for word in make_language(n_stems=60)]
+    clean = WordCounts.from_mapping(dict.fromkeys(words, 20), pattern=DEFAULT_PATTERN)
+    donor = WordCounts.from_mapping(
+        {f" {w.upper()[::-1].lower()}q": 3 for w in make_language(seed=9)}, pattern=DEFAULT_PATTERN
+    )
+    for kind in made_up.KINDS:
+        noisy = made_up.polluted(clean, donor, [kind])
+        before, after = dict(clean.items()), dict(noisy.items())
+        assert all(after[word] >= n for word, n in before.items())
+        added = noisy.total - clean.total
+        forms = {"foreign": 3, "capitals": 2}.get(kind, 1)
+        assert added >= forms * round(0.1 * len(words)), kind  # a form may be several pre-tokens
+        assert made_up.polluted(clean, donor, [kind]) == noisy
+        assert all(split(word) == [word] for word in noisy.words)
+    everything = made_up.polluted(clean, donor, list(made_up.KINDS))
+    assert len(everything) > 1.35 * len(clean)
+
+
+def test_made_up_words_are_spelled_by_their_morphs_and_are_one_pretoken():
+    for name, each in made_up.made_up_lists().items():
+        assert len(each.gold) >= 400 and {"".join(morphs) for morphs in each.gold.values()} == set(each.gold)
+        for word, morphs in each.gold.items():
+            assert "".join(morphs) == word and split(" " + word, WORD_PATTERN) == [" " + word]
+            assert not any(unicodedata.combining(morph[0]) for morph in morphs), name
+        assert all(split(" " + word, WORD_PATTERN) == [" " + word] for word in each.training)
+        assert 0.5 < len(set(each.training) & set(each.gold)) / len(each.gold) < 0.7
+
+
+STEMS = [a + b + c for a in "ptkms" for b in "aeiou" for c in ("lan", "rit", "sok", "nu")]
+ENDINGS = ("ssa", "sta", "lle", "n")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    """Repositories with a few made-up words, in the places where `git clone` would leave them, and a text."""
+    folder = tmp_path / "fetched"
+    surface = [f"{stem}{end}\t{stem} @@{end}\t100" for stem in STEMS[:20] for end in ENDINGS]
+    write(folder / "2022SegmentationST/data/mon.word.test.gold.tsv", [*surface, "panu\tpan @@ua\t100"])
+    train = [f"{stem}{end}\t{stem} @@{end}\t100" for stem in STEMS for end in ENDINGS]
+    write(folder / "2022SegmentationST/data/surprise/mon.word.train.tsv", train)
+    write(folder / "morphscore/data/zulu_morph_data.csv", [",full_word,pt1,rest", f"0,{STEMS[0]}ssa,{STEMS[0]},ssa"])
+    forms = [f"{stem}\t{stem}{end}\tN;SG" for stem in STEMS[:30] for end in ENDINGS]
+    write(folder / "conll2017/all/task2/english-train-high", [*forms, "put up\tputs up\tV"])
+    (tmp_path / "text").mkdir()
+    with gzip.open(tmp_path / "text" / "eng.made-up.txt.gz", "wt", encoding="utf-8") as file:
+        file.writelines(" ".join(f"{stem}{end}" for stem in STEMS) + "\n" for end in ENDINGS * 30)
+    return Place(tmp_path, tmp_path / "out", tmp_path, {"fetched": str(folder)})
+
+
+def write(file: Path, lines: list[str]) -> None:
+    """Write lines, and the folders above."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def test_sets_are_scored_and_languages_without_words_are_named(place: Place):
+    blind = Experiment.of("blind")
+    only = {"language": ["mon", "zul"], "system": ["mws", "bpe-byte"]}
+    rows = list(measure(blind, place, blind.due([], only, again=False)))
+    scored = [row for row in rows if "left_out" not in row]
+    assert {(row["language"], row["kind"], row["vocab_size"]) for row in scored} == {("mon", "sigmorphon", 8000)}
+    assert {(row["words"], row["rows_of_set"]) for row in scored} == {(80, 81)}  # "pan ua" does not spell its word
+    assert all(row["f1_low"] <= row["f1"] <= row["f1_high"] for row in scored)
+    page = (place.results / "blind.md").read_text(encoding="utf-8")
+    assert "Left out, as there are no words to learn from: zul." in page and f"{scored[0]['f1']:.3f}" in page
+    assert not blind.due(rows, only, again=True)
+
+
+def test_forms_that_begin_with_their_lemma_make_a_set(tmp_path: Path):
+    rows = ["1\tKoirassa\tkoira\tNOUN", "2\tkoira\tkoira\tNOUN", "3\ttulee\ttulla\tVERB", "4\tNokian\tNokia\tPROPN"]
+    for part in ("dev", "test"):
+        write(tmp_path / f"UD_Finnish-FTB/fi_ftb-ud-{part}.conllu", rows)
+    found = public_sets.sets_of("fin", tmp_path)
+    assert found == {"lemma": (1, [GoldWord("koirassa", (("koira", "ssa"),))])}
+
+
+def test_no_root_is_in_two_folds(tmp_path: Path):
+    tagged = ["дом\tдом:ROOT", "домик\tдом:ROOT/ик:SUFF", "паровоз\tпар:ROOT/о:LINK/воз:ROOT", "кот\tкот:ROOT"]
+    write(tmp_path / "word2morph/datasets/rus.train", tagged)
+    roots = public_sets.roots(tmp_path)
+    assert roots == {"дом": "дом", "домик": "дом", "кот": "кот"}
+    many = roots | {f"{letter}{n}": letter for letter in "абвгдежз" for n in range(5)}
+    parts = public_sets.folds(tuple(GoldWord(word, ((word,),)) for word in [*many, "паровоз"]), many, 5)
+    assert sorted(word.word for part in parts for word in part) == sorted(many)
+    seen = [{many[word.word] for word in part} for part in parts]
+    assert sum(map(len, seen)) == len(set.union(*seen))
+
+
+def test_forms_share_their_stem(place: Place):
+    paradigms = Experiment.of("paradigms")
+    due = paradigms.due([], {"source": ["eng"], "vocab_size": ["8000"]}, again=False)
+    rows = {row["system"]: row for row in measure(paradigms, place, due)}
+    assert {(row["lexemes"], row["forms"]) for row in rows.values()} == {(30, 120)}
+    assert rows["mws-morphs"]["same_stem"] > 0.9 and rows["bpe-byte"]["shared"] < rows["mws-morphs"]["shared"]
+    assert "eng" in (place.results / "paradigms.md").read_text(encoding="utf-8")

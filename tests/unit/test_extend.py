@@ -1,4 +1,4 @@
-"""Extending a pretrained tokenizer: old ids stay, new tokens help, what cannot be extended is refused."""
+"""Extending a pretrained tokenizer: old ids stay, new tokens help, entries are there or kept apart as asked."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from functools import cache
 from itertools import product
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from mws_hf import MwSError
@@ -27,8 +29,10 @@ from mws_hf.extend.new_tokens import (
     missing_characters,
     protect,
 )
+from mws_hf.learn.vocabulary import merges_for
 from mws_hf.text.pattern import LLAMA3_PATTERN
 from mws_hf.text.symbols import BYTE_TOKENS, bytes_of
+from tests.examples import examples
 from tests.in_process import mws
 from tests.small_bases import (
     BASES,
@@ -297,6 +301,8 @@ def folder(tmp_path_factory):
     save(llama3_like(), place / "base", eos_token=SPECIAL[1])
     (place / "ru.txt").write_text("\n".join(russian() * 6), encoding="utf-8")
     (place / "en.txt").write_text("\n".join(ENGLISH), encoding="utf-8")
+    (place / "tokens.txt").write_text(" Überraschung\nHallo\n", encoding="utf-8")
+    (place / "apart.txt").write_text("т\nал\n", encoding="utf-8")
     return place
 
 
@@ -396,3 +402,75 @@ def test_whole_words_that_are_retired_are_told_of(caplog):
     retired = words_among(extension.base, extension.retired)
     assert retired and f"{len(retired)} of 20 tokens retired are whole words" in caplog.text
     assert repr(retired[-1]) in caplog.text and extension_figures(extension, {})["retired_words"] == retired
+
+
+WANTED = ["Hallo", " Überraschung", "читатель", " 漢字", " talked", "漢"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_strings_become_entries_and_words_of_one_token(kind):
+    larger = extend(BASES[kind](), counts(), 60, required=WANTED)
+    assert len(larger.ids) == 60 and larger.learned.found["required"] > 10
+    pipeline = type(larger.base).of(larger.tokenizer).pipeline()
+    for text in WANTED:
+        assert pipeline.encode(text).tokens == [larger.base.spell(text)]
+        assert larger.tokenizer.decode(larger.tokenizer.encode(text + "!").ids).endswith(text.strip() + "!")
+
+
+@examples(200)
+@given(
+    st.lists(st.text("abc", min_size=1, max_size=7), min_size=1, max_size=6, unique=True),
+    st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), max_size=4, unique=True),
+)
+def test_stock_bpe_makes_each_string_one_token(strings, merges):
+    try:
+        made = [*merges, *merges_for(strings, merges, "abc")]
+    except MwSError:
+        return
+    entries = dict.fromkeys([*"abc", *(a + b for a, b in made)])
+    assert len(entries) == 3 + len(made)  # each entry is made in one way
+    model = models.BPE({token: number for number, token in enumerate(entries)}, made)
+    for string in strings:
+        assert [token.value for token in model.tokenize(string)] == [string]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_new_merge_joins_what_is_kept_apart(kind):
+    larger = extend(BASES[kind](), counts(), 60, keep_apart=["т", "ал", "ev"])
+    texts = [larger.base.read(left + right) for left, right in larger.learned.merges]
+    whole = [text for text in texts if "\ufffd" not in text]
+    assert len(whole) > 20
+    assert not [text for text in whole if "т" in text.strip() and len(text) > 1]
+    assert not [text for text in whole if "ал" in text or "ev" in text]
+    free = extend(BASES[kind](), counts(), 60)
+    read = [free.base.read(left + right) for left, right in free.learned.merges]
+    assert any("т" in text and len(text) > 2 for text in read) and any("ал" in text for text in read)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"required": ["two words"]}, "pattern cuts it"),
+        ({"required": [""]}, "cannot become an entry"),
+        ({"required": ["".join(map(chr, range(0x4E00, 0x4E5A)))]}, "more than 60 new tokens"),
+        ({"keep_apart": ["abc"]}, "cannot be kept apart"),
+    ],
+)
+def test_what_cannot_be_is_refused(options, message):
+    with pytest.raises(MwSError, match=message):
+        extend(llama3_like(), counts(), 60, **options)
+
+
+def test_extend_takes_both_files_and_names_the_line_of_a_bad_entry(folder):
+    arguments = ["extend", folder / "base", folder / "ru.txt", "--add", 50, "-q", "--json"]
+    lists = ["--required", folder / "tokens.txt", "--keep-apart", folder / "apart.txt"]
+    done = mws(*arguments, *lists, "-o", folder / "lists")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["new_tokens"] == 50
+    made = Tokenizer.from_file(str(folder / "lists" / "tokenizer.json"))
+    assert len(made.encode(" Überraschung", add_special_tokens=False).ids) == 1
+    (folder / "bad.txt").write_text("Hallo\n\ntwo words\n", encoding="utf-8")
+    for option, message in (("--required", "bad.txt:3"), ("--keep-apart", "bad.txt:1")):
+        done = mws(*arguments, option, folder / "bad.txt", "-o", folder / "x")
+        assert done.returncode == 2 and message in done.stderr and done.stderr.count("\n") == 1, done.stderr
+        assert not (folder / "x").exists()

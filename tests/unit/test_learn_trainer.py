@@ -26,6 +26,8 @@ from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, WORD_PATTERN
 from mws_hf.text.symbols import EVERYDAY, NAMED_ALPHABETS
 from mws_hf.tokenizer.check import check
 from mws_hf.tokenizer.merging import merge, ranked
+from mws_hf.tokenizer.opened import open_tokenizer
+from mws_hf.tokenizer.training_record import read_record
 from tests.in_process import mws
 from tests.paths import DATA
 from tests.short_text import TEXT
@@ -367,3 +369,75 @@ def test_the_share_of_entries_hardly_used_is_told(tmp_path):
     words = f"{told['under_5']:.1%} fewer than 5 times, {told['unused']:.1%} never".replace("%", " %")
     assert check(out).facts["hardly_used"] == words
     assert f"| merges hardly used by its training text | {words} |" in (out / "README.md").read_text(encoding="utf-8")
+
+
+READERS = ["readers read reading 12 21 players play playing it's 1212 assess pass"] * 30
+TRAINED_WANTED = (" reading", "XQZ", " naïve")
+
+
+def of_readers(**options):
+    return MwSTrainer(vocab_size=400, show_progress=False, **options).train(READERS)
+
+
+@pytest.mark.parametrize("options", [{}, {"criterion": "classic"}, {"alphabet": "characters"}])
+def test_strings_are_entries_and_the_size_stays(options):
+    plain, asked = of_readers(**options), of_readers(required=TRAINED_WANTED, **options)
+    for string in TRAINED_WANTED:
+        assert len(asked.encode(string, add_special_tokens=False)) == 1
+        assert len(plain.encode(string, add_special_tokens=False)) > 1 or string == " reading"
+    assert len(asked) <= max(len(plain), 400)
+    assert asked.decode(asked.encode(READERS[0])) == READERS[0]
+
+
+def test_a_vocabulary_that_is_full_makes_room(tmp_path):
+    small = MwSTrainer(vocab_size=280, show_progress=False)
+    plain, asked = (
+        small.train(READERS),
+        MwSTrainer(vocab_size=280, required=["XQZ"], show_progress=False).train(READERS),
+    )
+    assert len(plain) == len(asked) == 280 and asked.tokenize("XQZ") == ["XQZ"]
+    asked.save_pretrained(tmp_path)
+    assert read_record(tmp_path, asked.backend_tokenizer)["settings"]["required"] == ["XQZ"]
+    assert open_tokenizer(tmp_path).kinds[-1] == ("required", 2)
+
+
+def test_characters_and_pairs_are_kept_apart():
+    tokenizer = of_readers(keep_apart=["'", "12", "ss"])
+    tokens = [tokenizer.decode([index]) for index in range(len(tokenizer))]
+    assert not [token for token in tokens if "'" in token and len(token) > 1]
+    assert not [token for token in tokens if "12" in token or "ss" in token]
+    assert any("21" in token for token in tokens)
+    assert tokenizer.decode(tokenizer.encode(READERS[0])) == READERS[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"required": ["two words"]}, r"the split pattern cuts it \(two\| words\)"),
+        ({"required": ["it'll"], "keep_apart": ["'"]}, "kept apart"),
+        ({"required": ["é"], "normalization": "nfd"}, "normalization makes"),
+        ({"required": "XQZ"}, "give a list"),
+        ({"keep_apart": ["abc"]}, "cannot be kept apart"),
+        (
+            {"required": ["ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"], "vocab_size": 290},
+            "ask for a larger vocabulary",
+        ),
+    ],
+)
+def test_what_training_cannot_do_is_refused(options, message):
+    with pytest.raises(MwSError, match=message):
+        MwSTrainer(**{"vocab_size": 400, "show_progress": False} | options).train(READERS)
+
+
+def test_the_command(tmp_path):
+    (tmp_path / "text.txt").write_text("\n".join(READERS))
+    (tmp_path / "tokens").write_text(" reading\nXQZ\n")
+    (tmp_path / "apart").write_text("'\nss\n")
+    lists = ("--required", tmp_path / "tokens", "--keep-apart", tmp_path / "apart")
+    done = mws("train", tmp_path / "text.txt", "--vocab-size", 400, "-o", tmp_path / "t", *lists, "--json")
+    assert done.returncode == 0, done.stderr
+    vocabulary = json.loads((tmp_path / "t" / "tokenizer.json").read_text())["model"]["vocab"]
+    assert {"Ġreading", "XQZ"} <= set(vocabulary) and not [token for token in vocabulary if "ss" in token]
+    (tmp_path / "apart").write_text("'\nabc\n")
+    done = mws("train", tmp_path / "text.txt", "-o", tmp_path / "u", *lists)
+    assert done.returncode == 2 and f"{tmp_path / 'apart'}:2" in done.stderr

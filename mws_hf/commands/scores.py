@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import logging
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -151,13 +150,10 @@ def compare_command(
 
     specs = parse_systems(systems) if systems else None
     lines, of_bits = (None if file is None else lines_of(file) for file in (text, bits))
-    drawn = importlib.util.find_spec("matplotlib") is not None
-    if gold and not drawn and not writing.quiet:
-        print("picture.png is not drawn, for matplotlib is not installed: pip install matplotlib", file=sys.stderr)
     with output_lock(output):
         counts = made(Words, files=corpus).gather(None, None, show_progress=not writing.quiet).union
         result = run_comparison(
-            counts, gold, sizes, output, systems=specs, picture=drawn, show_progress=not writing.quiet,
+            counts, gold, sizes, output, systems=specs, show_progress=not writing.quiet,
             text=lines, bits=of_bits,
         )  # fmt: skip
     record = {"output": str(output), "tokenizers": len(result.tokenizers), "rows": len(result.rows)}

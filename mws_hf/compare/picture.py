@@ -9,9 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from mws_hf.atomic import atomic_path
-from mws_hf.compare.results import Comparison
-
-logger = logging.getLogger(__name__)
 
 # distinct for people of every colour vision (Okabe and Ito; Tol); the warm ones are kept for MwS
 _OURS = ("#d55e00", "#7f4a1e", "#e6a000")
@@ -20,16 +17,6 @@ _RIVALS = (
 ).split()
 _TRIVIAL = ("characters", "words")
 _APART = 0.033  # between names, of the height of a panel
-
-
-def write_picture(comparison: Comparison, folder: Path) -> Path | None:
-    """Draw picture.png, a panel for each gold file; None, with a warning, when matplotlib is not installed."""
-    panels = {gold["name"]: comparison.rows_of(gold["name"]) for gold in comparison.golds}
-    try:
-        return save(figure_of(panels), folder / "picture.png")
-    except ImportError:
-        logger.warning("no picture: matplotlib is not installed; pip install matplotlib")
-        return None
 
 
 def _load_matplotlib() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 import logging
 import math
@@ -182,6 +183,9 @@ def compare(
         check_range("vocab_size", size, Range(1, whole=True))
     if bits is not None and text is None:
         raise MwSError("bits per byte are those of a held-out text; give that too (--text)")
+    if picture and gold_files and importlib.util.find_spec("matplotlib") is None:
+        logger.warning("picture.png is not drawn, for matplotlib is not installed: pip install matplotlib")
+        picture = False
     golds, counts, sizes = read_golds(gold_files), as_word_counts(counts), sorted(set(sizes))
     texts = None if text is None else (lines_of(text), None if bits is None else lines_of(bits))
     systems = default_systems(len(counts)) if systems is None else systems
@@ -203,9 +207,9 @@ def compare(
     )
     write_tables(comparison, Path(output))
     if picture and golds:
-        from mws_hf.compare.picture import write_picture
+        from mws_hf.compare.picture import figure_of, save
 
-        write_picture(comparison, Path(output))
+        save(figure_of({gold.name: comparison.rows_of(gold.name) for gold in golds}), Path(output) / "picture.png")
     return comparison
 
 

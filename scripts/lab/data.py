@@ -149,7 +149,7 @@ class Sentence(NamedTuple):
 
 def treebank(clone: Path, *parts: str) -> list[Sentence]:
     """The sentences of a clone of a treebank, all or those of parts ("train", "dev", "test"); none of one it lacks."""
-    if not clone.is_dir():
+    if not any(clone.glob("*-ud-*.conllu")):
         raise MwSError(f"{clone}: no such treebank; clone https://github.com/UniversalDependencies/{clone.name} there")
     files = [file for part in parts or ("*",) for file in sorted(clone.glob(f"*-ud-{part}.conllu"))]
     return [sentence for file in files for sentence in sentences(file.read_text(encoding="utf-8"))]

@@ -40,7 +40,6 @@ from mws_hf.tokenizer.spec import Spec, parts_of, without_limits
 
 logger = logging.getLogger(__name__)
 _BATCH = 1024
-_FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 
 _NO_PREFIX: dict[str, dict[str, Any]] = {
     "Metaspace": {"prepend_scheme": "never", "add_prefix_space": False},
@@ -120,7 +119,7 @@ def _counted_by_class(opened: Opened, folder: Path) -> list[dict[str, Any]]:
             "AutoTokenizer.from_pretrained(...).save_pretrained(...)"
         )
     return [
-        {"id": number, "content": token.content, **{flag: getattr(token, flag) for flag in _FLAGS}}
+        {"id": number, **token.__getstate__()}
         for number, token in sorted(counted.get_added_tokens_decoder().items())
         if token.content not in here
     ]

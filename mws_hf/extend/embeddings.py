@@ -11,7 +11,6 @@ import copy
 import dataclasses
 import json
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -34,7 +33,6 @@ _NEVER = [bytes([byte]) for byte in (0xC0, 0xC1, *range(0xF5, 0x100))]
 
 logger = logging.getLogger(__name__)
 
-SPECIAL_IDS = ("bos_token_id", "eos_token_id", "pad_token_id")
 _LARGEST_MULTIPLE = 256
 
 
@@ -122,8 +120,11 @@ def fit_settings(
     settings: dict[str, Any], name: str, old_tokenizer: Any, new_tokenizer: Any, rows: int | None = None
 ) -> None:
     """Give a config, in place, the ids of the new tokenizer and its `rows`; warn of each field that lost an id."""
-    follow, roles = _successors(old_tokenizer, new_tokenizer), _roles(old_tokenizer, new_tokenizer)
-    for field in renumber_model(settings, follow, roles, rows):
+    roles = {
+        role: Role(getattr(new_tokenizer, role, None), new=getattr(old_tokenizer, role, None) is None)
+        for role in ("bos_token_id", "eos_token_id", "pad_token_id")
+    }
+    for field in renumber_model(settings, _successors(old_tokenizer, new_tokenizer), roles, rows):
         logger.warning("%s: %s named a token that the new tokenizer lacks; the id was dropped", name, field)
 
 
@@ -182,14 +183,6 @@ def _successors(old_tokenizer: Any, new_tokenizer: Any) -> Successor:
     return successor
 
 
-def _roles(old_tokenizer: Any, new_tokenizer: Any) -> dict[str, Role]:
-    """Return the ids of a new tokenizer for the roles that a model's config names."""
-    return {
-        name: Role(getattr(new_tokenizer, name, None), new=getattr(old_tokenizer, name, None) is None)
-        for name in SPECIAL_IDS
-    }
-
-
 def kept_rows(old: Tokenizer, new: Tokenizer, ids: IdMap | None = None) -> dict[int, int]:
     """Match ids for the same token, new id -> old id, by the map in ids.json, else by strings if both decode alike.
 
@@ -199,7 +192,8 @@ def kept_rows(old: Tokenizer, new: Tokenizer, ids: IdMap | None = None) -> dict[
     if ids is not None:
         _check_map(old, new, ids, old_size)
         return {number: index for index, number in ids.items() if number is not None}
-    if _text_form(old) != _text_form(new):  # the same string may be other bytes
+    forms = [None if each.decoder is None else each.decoder.__getstate__() for each in (old, new)]
+    if forms[0] != forms[1]:  # the same string may be other bytes
         return {}
     found = {}
     for index in range(size):
@@ -220,10 +214,6 @@ def _check_map(old: Tokenizer, new: Tokenizer, ids: IdMap, old_size: int) -> Non
         if number is not None and old.id_to_token(index) != new.id_to_token(number):
             tokens = f"{index} is {old.id_to_token(index)!r}, but {number} is {new.id_to_token(number)!r}"
             raise MwSError(f"{IDS_FILE} maps id {index} to {number}, but of the tokens {tokens}: {remedy}")
-
-
-def _text_form(backend: Tokenizer) -> str:
-    return "" if backend.decoder is None else backend.decoder.__getstate__().decode()
 
 
 def row_count(rows: int, old_size: int, new_size: int, pad_to_multiple: int | None) -> int:
@@ -310,22 +300,6 @@ def hushed(mixtures: list[Mixture], old: Spelling) -> list[Mixture]:
     ]
 
 
-def mixed_rows(matrix: torch.Tensor, mixtures: Sequence[Mixture]) -> torch.Tensor:
-    """Compute weighted means of rows, (mixtures, width), in the type of `matrix`; single rows stay bit for bit."""
-    if matrix.dim() == 1:  # a bias
-        return mixed_rows(matrix[:, None], mixtures)[:, 0]
-    rows = matrix.new_empty((len(mixtures), matrix.shape[1]))
-    single = [index for index, (ids, _) in enumerate(mixtures) if len(ids) == 1]
-    rows[single] = matrix[[mixtures[index][0][0] for index in single]]
-    if len(single) == len(mixtures):
-        return rows
-    mixed = [index for index, (ids, _) in enumerate(mixtures) if len(ids) > 1]
-    rows[mixed] = _means(matrix, [mixtures[index] for index in mixed]).to(matrix.dtype)
-    empty = [index for index, (ids, _) in enumerate(mixtures) if not ids]
-    rows[empty] = matrix.mean(0, dtype=torch.float32).to(matrix.dtype)
-    return rows
-
-
 def _means(matrix: torch.Tensor, mixtures: list[Mixture]) -> torch.Tensor:
     """Compute weighted means of rows in float32, (mixtures, width); only the rows that occur are made float32."""
     flat = torch.tensor([index for ids, _ in mixtures for index in ids], device=matrix.device, dtype=torch.long)
@@ -338,12 +312,22 @@ def _means(matrix: torch.Tensor, mixtures: list[Mixture]) -> torch.Tensor:
 
 
 def new_table(old: torch.Tensor, table: Table, mixtures: list[Mixture]) -> torch.Tensor:
-    """Mix the rows of a tensor by vocabulary; an id that it has no row for reads its first row, as in Gemma."""
+    """Mix the rows of a tensor by vocabulary, in its own type; single rows stay bit for bit.
+
+    An id that it has no row for reads its first row, as in Gemma.
+    """
     if table.rows <= max((index for ids, _ in mixtures for index in ids), default=0):
         mixtures = [([index if index < table.rows else 0 for index in ids], weights) for ids, weights in mixtures]
     entries = old.movedim(table.axis, 0)
-    made = mixed_rows(entries.reshape(len(entries), -1), mixtures)
-    return made.view(len(made), *entries.shape[1:]).movedim(0, table.axis).contiguous()
+    matrix = entries.reshape(len(entries), -1)
+    rows = matrix.new_empty((len(mixtures), matrix.shape[1]))
+    single = [index for index, (ids, _) in enumerate(mixtures) if len(ids) == 1]
+    rows[single] = matrix[[mixtures[index][0][0] for index in single]]
+    if mixed := [index for index, (ids, _) in enumerate(mixtures) if len(ids) > 1]:
+        rows[mixed] = _means(matrix, [mixtures[index] for index in mixed]).to(matrix.dtype)
+    if empty := [index for index, (ids, _) in enumerate(mixtures) if not ids]:
+        rows[empty] = matrix.mean(0, dtype=torch.float32).to(matrix.dtype)
+    return rows.view(len(rows), *entries.shape[1:]).movedim(0, table.axis).contiguous()
 
 
 def _backend(tokenizer: Any) -> Tokenizer:

@@ -14,10 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.data import read
+from lab.data import GOLDS, HELD_OUT_EVERY, read, split_lines
 
-HELD_OUT_EVERY = 50
-"""One line in so many of a language is held out, and one module in a fifth of so many of the source code."""
 _ELTEC = "public domain by age; markup, not used, CC BY 4.0"
 
 
@@ -61,14 +59,7 @@ SOURCES: dict[str, tuple[Source, ...]] = {
     "en": (_eltec("eng.eltec", "English", "eng"),),
     "code": (Source("", "the standard library of CPython 3.11, modules and C headers, without tests", "PSF-2.0"),),
 }
-GOLD = {
-    "ru": ("rus.tikhonov", "rus.wiktionary-forms", "rus.running-text-forms"),
-    "fi": ("fin.morphochallenge2010",),
-    "tr": ("tur.morphochallenge2010",),
-    "hu": ("hun.sigmorphon2022",),
-    "cs": ("ces.sigmorphon2022",),
-    "en": ("eng.morphochallenge2010",),
-}
+GOLD = dict(zip(("ru", "fi", "tr", "hu", "cs", "en"), GOLDS.values(), strict=True))
 GOLD_SOURCES = {
     "tikhonov": "lemmas of Tikhonov's dictionary (AlexeySorokin/NeuralMorphemeSegmentation)",
     "wiktionary-forms": "forms of nouns of Wiktionary (slowwavesleep/NeuralMorphemeSegmenter)",
@@ -98,13 +89,12 @@ def sources_of(group: str, share_alike: bool) -> tuple[Source, ...]:
 
 
 def texts_of(group: str, data: Path, share_alike: bool) -> tuple[list[str], list[str]]:
-    """Documents to train on, and those held out: lines, of source code files and paragraphs of other modules."""
+    """Documents to train on, and those held out: lines; of source code files, and paragraphs of one module in ten."""
     if group == "code":
         return _code()
     names = [source.file for source in sources_of(group, share_alike)]
-    lines = [line for line in read(data, names) if line.strip()]
-    held_out = [line.rstrip("\n") for line in lines[::HELD_OUT_EVERY]]
-    return [line for i, line in enumerate(lines) if i % HELD_OUT_EVERY], held_out
+    training, held_out = split_lines([line for line in read(data, names) if line.strip()])
+    return training, [line.rstrip("\n") for line in held_out]
 
 
 def _code() -> tuple[list[str], list[str]]:

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from lab.data import digest_of, reaching
+from lab.data import digest_of, reaching, spaced
 from lab.systems import UNIGRAM
 from lab.tables import tabulated
 from pretrained_card import CARDS, results, sections, write_index
@@ -123,22 +123,15 @@ def corpus(group: str, data: Path, share_alike: bool) -> Corpus:
     ordered = sorted(training, key=digest_of)
     passages = tuple(text.rstrip("\n") for text in reaching(ordered, NGRAM_BYTES))
     total = sum(len(text.encode()) for text in training) / MB
-    return Corpus(count_documents(training), passages, spaced(held_out, HELD_OUT_LINES[False]), total)
+    return Corpus(count_documents(training), passages, tuple(spaced(held_out, HELD_OUT_LINES[False])), total)
 
 
-def spaced(lines: Sequence[str], most: int) -> tuple[str, ...]:
-    """So many lines at most, taken evenly from all.
-
-    >>> spaced("abcdefg", 3)
-    ('a', 'c', 'e')
-    """
-    return tuple(lines[:: max(1, len(lines) // most)][:most])
-
-
-def held_out_of(config: Config, parts: Mapping[str, Corpus]) -> dict[str, tuple[str, ...]]:
+def held_out_of(config: Config, parts: Mapping[str, Corpus]) -> dict[str, list[str]]:
     """Held-out lines by group."""
     most = HELD_OUT_LINES[len(parts) > 1]
-    return {name: part.held_out if config.of_lexicon else spaced(part.held_out, most) for name, part in parts.items()}
+    return {
+        name: list(part.held_out) if config.of_lexicon else spaced(part.held_out, most) for name, part in parts.items()
+    }
 
 
 def passages_of(parts: Mapping[str, Corpus]) -> list[str]:

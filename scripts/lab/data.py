@@ -70,8 +70,16 @@ def split_lines(lines: Sequence[str]) -> tuple[list[str], list[str]]:
 def parts_of(data: Path, language: str) -> tuple[list[str], list[str]]:
     """Training lines of text for models, in an order that depends on their content alone, and the lines held out."""
     training, held_out = split_lines([line for line in lines_of(data, language, NOT_FOR_MODELS) if line.strip()])
-    step = max(1, len(held_out) // HELD_OUT_LINES)
-    return sorted(training, key=digest_of), held_out[::step][:HELD_OUT_LINES]
+    return sorted(training, key=digest_of), spaced(held_out, HELD_OUT_LINES)
+
+
+def spaced(lines: Sequence[str], most: int) -> list[str]:
+    """So many lines at most, taken evenly from all.
+
+    >>> spaced("abcdefg", 3)
+    ['a', 'c', 'e']
+    """
+    return list(lines[:: max(1, len(lines) // most)][:most])
 
 
 def digest_of(line: str) -> bytes:

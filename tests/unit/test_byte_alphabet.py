@@ -172,15 +172,6 @@ def test_retraining_keeps_the_bytes_and_the_settings(criterion):
         old.train_new_from_iterator(LINES, 330, alphabet="characters", show_progress=False)
 
 
-def test_without_the_plug_in_retraining_stays_lossless(tmp_path):
-    """The stock class learns frequency BPE; of byte-level tokenizers it keeps all bytes, so nothing is lost."""
-    from transformers import AutoTokenizer
-
-    small_fast(alphabet="bytes").save_pretrained(tmp_path)
-    new = AutoTokenizer.from_pretrained(tmp_path).train_new_from_iterator(["кот"], 300)
-    assert new.decode(new.encode("Он 漢 😀")) == "Он 漢 😀"
-
-
 @pytest.mark.parametrize("text", ADVERSARIAL, ids=range(len(ADVERSARIAL)))
 def test_explanations_are_in_text(text):
     if "<|endoftext|>" in text:

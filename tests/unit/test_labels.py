@@ -45,6 +45,8 @@ def test_alternatives_and_all_kinds_of_sources_mean_the_same(tmp_path: Path):
     assert read_labels({"cats": ["cat", "s"], "unlocks": [["un", "lock", "s"], ["unlock", "s"]]}) == expected
     assert read_labels([("cats", "cat s"), ("unlocks", "un lock s, unlock s")]) == expected
     assert read_labels(expected) == expected
+    file.write_text("lock\tunlocks\tV;3\tun|lock|s\n", encoding="utf-8")  # the formats of gold are those of labels
+    assert [label.segmentations for label in read_labels(file)] == [(("un", "lock", "s"),)]
 
 
 @pytest.mark.parametrize(

@@ -148,16 +148,6 @@ def test_alternatives_count_the_best_one():
     assert (scores.macro_precision, scores.macro_recall) == (2 / 3, 1)
 
 
-def test_ends_of_the_scale():
-    gold = as_gold(REFERENCE)
-    every = score(gold, [tuple(entry.word) for entry in gold])
-    assert every.recall == 1 and every.under_segmented == 0
-    assert every.f1 == pytest.approx(2 * 4 / (4 + sum(len(word) - 1 for word in REFERENCE)))
-    none = score(gold, [(entry.word,) for entry in gold])
-    assert (none.precision, none.recall, none.f1, none.exact) == (1, 0, 0, 3 / 7)
-    assert none.morphscore_words == 0
-
-
 def test_words_of_one_letter_do_not_lift_the_average():
     gold = as_gold({"ab": "a b", "я": "я"})
     assert score(gold, [("ab",), ("я",)]).macro_recall == 0

@@ -140,18 +140,12 @@ class PortableMixin:
 
     def _kept_evidence(self) -> Any:
         """Return the evidence of its training, or that beside it; None where there is none."""
+        from mws_hf.learn.training_evidence import AnyWord, read_evidence  # inference must not load the learner
         from mws_hf.tokenizer.opened import open_tokenizer
 
         if self.training is not None and self.training.evidence is not None:
-            from mws_hf.learn.training_evidence import AnyWord  # inference must not load the learner
-
             return AnyWord(self.training.evidence)
-        opened = open_tokenizer(self)
-        if opened.evidence_file is None:
-            return None
-        from mws_hf.learn.training_evidence import read_evidence
-
-        return read_evidence(opened)
+        return read_evidence(open_tokenizer(self))
 
     def to_backend(self) -> Tokenizer:
         """Return a tokenizer of `tokenizers` with the same ids."""

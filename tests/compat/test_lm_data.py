@@ -13,25 +13,8 @@ torch = pytest.importorskip("torch")
 from hypothesis import given
 from hypothesis import strategies as st
 from lm.config import MultiToken, RunConfig
-from lm.data import (
-    IGNORED,
-    Codec,
-    Collator,
-    blocks_of,
-    cut_points,
-    documents_of,
-    read_split,
-    shuffled,
-    split_documents,
-)
-from lm.scoring import (
-    Window,
-    bits_per_byte,
-    passes,
-    score_groups,
-    windows_of,
-    word_forms,
-)
+from lm.data import IGNORED, Codec, Collator, blocks_of, cut_points, documents_of, read_split, shuffled, split_documents
+from lm.scoring import Window, bits_per_byte, passes, score_groups, windows_of, word_forms
 from lm.training import training_blocks
 from transformers import LlamaConfig, LlamaForCausalLM
 

@@ -237,12 +237,7 @@ def test_the_site_has_one_title_a_page_its_pictures_and_no_other_server(tmp_path
 
 SHOWN_CODE = [page for page in PAGES if re.search(r"^```(python|bash)$", page.read_text(encoding="utf-8"), re.M)]
 BLOCK = re.compile(r"^```(python|bash)\n(.*?)^```", re.DOTALL | re.MULTILINE)
-SMALL = {
-    "32_000": "400",
-    "32000": "400",
-    "64000": "600",
-    "max_steps=20": "max_steps=2",
-}
+SMALL = {"32_000": "400", "32000": "400", "64000": "600", "max_steps=20": "max_steps=2"}
 
 
 def write_sources(folder):

@@ -14,32 +14,14 @@ from tokenizers import AddedToken, Tokenizer, normalizers, pre_tokenizers
 from mws_hf.corpus.blocks import PADDING, block_of
 from mws_hf.encode.bpe_kernels import NO_RANK, SHORT, bpe_tables, merge_long, merge_short, merge_table
 from mws_hf.encode.encoder import BlockEncoder
-from mws_hf.encode.kernel import (
-    LONGEST_KEY,
-    SLOT_BYTES,
-    SLOTS_USED,
-    Worker,
-    add,
-    copy_ids,
-    empty_cache,
-    grown,
-)
+from mws_hf.encode.kernel import LONGEST_KEY, SLOT_BYTES, SLOTS_USED, Worker, add, copy_ids, empty_cache, grown
 from mws_hf.errors import MwSError
 from mws_hf.kernels.containers import INLINE_KEY, ends_at_home, find, find_pair, look_ahead
 from mws_hf.text.pattern import split
 from mws_hf.tokenizer.backend import alphabet_of, pattern_of, tables_of
 from mws_hf.tokenizer.merging import merge, ranked, symbols_of
 from mws_hf.tokenizer.spec import Spec
-from tests.encode_cases import (
-    EOS,
-    SCANNED,
-    TRICKY,
-    byte_level_backends,
-    make_backend,
-    random_merges,
-    rust_ids,
-    texts,
-)
+from tests.encode_cases import EOS, SCANNED, TRICKY, byte_level_backends, make_backend, random_merges, rust_ids, texts
 from tests.examples import examples
 
 

@@ -31,13 +31,7 @@ from mws_hf.compare.feed import Task, repeated, train_on_counts
 from mws_hf.compare.morfessor_baseline import build_morph_bpe
 from mws_hf.compare.rivals import RIVALS, saved, train
 from mws_hf.compare.unigram import build_unigram, settled
-from mws_hf.compare.word_piece import (
-    Substrings,
-    bert_words,
-    characters,
-    learn_likelihood,
-    learn_top_down,
-)
+from mws_hf.compare.word_piece import Substrings, bert_words, characters, learn_likelihood, learn_top_down
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import DEFAULT_PATTERN, split
@@ -279,9 +273,7 @@ def recount(words, weights, score, n_merges):
 
 @pytest.mark.parametrize("score", [frequency, likelihood])
 @examples(150)
-@given(
-    st.lists(st.tuples(st.text("abc", min_size=1, max_size=8), st.integers(1, 5)), min_size=1, max_size=12),
-)
+@given(st.lists(st.tuples(st.text("abc", min_size=1, max_size=8), st.integers(1, 5)), min_size=1, max_size=12))
 def test_equals_the_recount(score, counted):
     words, weights = [w for w, _ in counted], [c for _, c in counted]
     learner = PairLearner([list(w) for w in words], weights, score, str.__add__)

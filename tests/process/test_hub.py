@@ -92,6 +92,16 @@ def test_one_message_for_a_mistyped_name_in_every_command(tmp_path: Path, monkey
     assert "mistyped: no such directory" in message and "user/repo" in message
 
 
+COMMANDS = """
+import json, sys
+from mws_hf.tokenizer.opened import open_tokenizer
+from tests.in_process import mws
+assert open_tokenizer("user/small").name == "user/small"
+for line in sys.stdin:
+    print(json.dumps(mws(*json.loads(line))))
+"""
+
+
 def test_hub_names_serve_every_command(tmp_path: Path):
     small_fast().save_pretrained(tmp_path / "small")
     files = {file.name: file.read_bytes() for file in (tmp_path / "small").iterdir()}
@@ -103,11 +113,8 @@ def test_hub_names_serve_every_command(tmp_path: Path):
         both = ["evaluate", "gpt2", f"mine={tmp_path / 'small'}", "--text", str(tmp_path / "text.txt")]
         refused = [["check", "user/small", "--repair"], ["segment", "user/absent", "a"]]
         commands = [*opening, both, *refused, ["check", "user/empty"]]
-        done = subprocess.run(
-            [sys.executable, "-m", "tests.hub_commands_child"],
-            input="".join(json.dumps(command) + "\n" for command in commands),
-            **{"capture_output": True, "text": True, "env": hub.environment(tmp_path / "home"), "cwd": ROOT},
-        )
+        given = "".join(json.dumps(command) + "\n" for command in commands)
+        done = python(COMMANDS, input=given, env=hub.environment(tmp_path / "home"), cwd=ROOT)
     results = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
     assert len(results) == len(commands), done.stderr[-3000:]
     for command, (code, output, error) in zip(commands, results[: len(opening) + 1], strict=False):

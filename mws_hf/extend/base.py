@@ -16,7 +16,7 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -265,6 +265,11 @@ class Base:
         left_out = self.added if self.byte_level else self.added.union(BYTE_TOKENS)
         kept = [(number, token) for token, number in self.vocab.items() if token not in left_out]
         return {token: number for number, token in sorted(kept)}
+
+    def merges_among(self, tokens: Container[str]) -> list[Any]:
+        """List the merges whose parts and product are among these tokens, in rank order, as the file writes them."""
+        pairs = zip(self.merges, self.spec["model"]["merges"], strict=True)
+        return [written for (left, right), written in pairs if all(x in tokens for x in (left, right, left + right))]
 
     def spell(self, text: str) -> str:
         """Write a text as the symbols it starts from."""

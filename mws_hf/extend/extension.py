@@ -168,8 +168,7 @@ def append_tokens(base: Base, learned: LearnedTokens, retired: Mapping[str, int]
     vocab = {token: number for token, number in vocab.items() if token not in retired}
     if retired:
         vocab = dict(sorted(vocab.items(), key=lambda item: item[1]))
-    before, gone = base.spec["model"]["merges"], set(merges_of(base, retired))
-    kept = [written for pair, written in zip(base.merges, before, strict=True) if pair not in gone]
+    kept, before = base.merges_among(vocab), base.spec["model"]["merges"]
     as_strings = bool(before) and isinstance(before[0], str)  # as before tokenizers 0.20
     new = [" ".join(pair) if as_strings else list(pair) for pair in learned.merges]
     spec = {**base.spec, "model": {**base.spec["model"], "vocab": vocab, "merges": [*kept, *new]}}

@@ -114,11 +114,7 @@ def trim(
     ids: dict[int, int | None] = dict.fromkeys(range(base.next_id))
     ids.update({number: place for place, number in enumerate(sorted(base.vocab[token] for token in remaining))})
     spec = renumbered_tokenizer(base.spec, ids)
-    spec["model"]["merges"] = [
-        written
-        for (left, right), written in zip(base.merges, base.spec["model"]["merges"], strict=True)
-        if left in remaining and right in remaining and left + right in remaining
-    ]
+    spec["model"]["merges"] = base.merges_among(remaining)
     trimming = Trimming(base, ids, uses, *_reasons(base, uses, remaining, pinned), spec)
     trimming.check_ids({token: ids[base.vocab[token]] for token in remaining})
     return trimming

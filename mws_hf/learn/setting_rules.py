@@ -118,6 +118,10 @@ def described(documented: type[T]) -> type[T]:
     return documented
 
 
+_BEFORE = {"required": "tokens"}
+"""Names of settings in records from before 0.4."""
+
+
 def check_names(taker: str, given: Iterable[str], known: Collection[str]) -> None:
     """Refuse the name of a setting that is not known, with the nearest one that is.
 
@@ -196,7 +200,8 @@ class Described:
         500
         """
         names = cls._recorded(record.get("criterion", CONTEXTUAL))
-        return cls(**{name: record[name] for name in names if record.get(name) is not None} | others)
+        kept = {name: record.get(name, record.get(_BEFORE.get(name, ""))) for name in names}
+        return cls(**{name: value for name, value in kept.items() if value is not None} | others)
 
 
 def check_range(name: str, value: Any, takes: Range, *, optional: bool = False) -> None:

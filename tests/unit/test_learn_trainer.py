@@ -177,6 +177,12 @@ def another(name: str, criterion: str) -> Any:
     return next(each for each in fits if isinstance(each, int) or not takes.whole)
 
 
+def test_a_record_of_an_older_version_keeps_its_required_strings():
+    record = MwSTrainer(vocab_size=400, required=["мама", "раму"]).record
+    record["tokens"] = record.pop("required")
+    assert MwSTrainer.from_record(record) == MwSTrainer(vocab_size=400, required=["мама", "раму"])
+
+
 @pytest.mark.parametrize("criterion", ["contextual", "classic"])
 def test_every_setting_is_recorded_or_says_why_not(criterion: str):
     for name in (each for each in SETTINGS if each != "criterion" and SETTINGS[each].criterion in ("", criterion)):

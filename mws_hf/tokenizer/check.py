@@ -21,6 +21,7 @@ from mws_hf.text.pattern import named
 from mws_hf.text.sample_texts import sample_texts
 from mws_hf.text.symbols import Alphabet, special_roles
 from mws_hf.tokenizer.backend import alphabet_of, check_added
+from mws_hf.tokenizer.check_ids import REPAIR, Finding, named_ids
 from mws_hf.tokenizer.export import ONE_READS, TOKENIZERS_ONE, ClientFact, client_facts
 from mws_hf.tokenizer.file import (
     STOCK_CLASS,
@@ -32,7 +33,7 @@ from mws_hf.tokenizer.file import (
     uses_stock_module,
 )
 from mws_hf.tokenizer.foreign import holds_other_entries
-from mws_hf.tokenizer.ids import PER_LAYER, REPAIR, Finding, model_rows, named_ids
+from mws_hf.tokenizer.ids import PER_LAYER, model_rows
 from mws_hf.tokenizer.layout import (
     ADDED_FILE,
     CONFIG_FILE,

@@ -1,6 +1,6 @@
 """Ids in a tokenizer.json, its config, and the configs of the model beside it: the one walk over all of them.
 
-Trimming, extending, transplanting and retraining renumber by it, and `mws check` compares by it. An id without a
+Trimming, extending, transplanting and retraining renumber by it, and `check_ids` compares by it. An id without a
 successor is dropped and reported. Fields that are not known are never changed; `unknown_ids` names those that could
 hold an id.
 """
@@ -8,15 +8,7 @@ hold an id.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
-
-import regex
-from tokenizers import Tokenizer
-
-from mws_hf.tokenizer.file import chat_templates, content_of, load_settings, roles_in
-from mws_hf.tokenizer.layout import CONFIG_FILE, TOKENIZER_FILE, Of, patterns
-from mws_hf.tokenizer.spec import Spec
+from typing import Any, NamedTuple, TypeAlias
 
 Successor: TypeAlias = Callable[[int], "int | None"]
 """The new id of an old one, or None where its token is gone."""
@@ -237,78 +229,3 @@ def processor_ids(part: Mapping[str, Any] | None) -> list[tuple[str, int]]:
 
     renumbered_processor(part or {}, note)
     return found
-
-
-class Finding(NamedTuple):
-    """One thing that a user of a tokenizer directory should know: its level, a name for scripts, and the remedy.
-
-    An "error" gives wrong ids, lost text or a failed load somewhere; a "warning" may, by a user's doing.
-    """
-
-    level: Literal["error", "warning"]
-    trap: str
-    message: str
-
-
-REPAIR = "mws check --repair"
-"""The command that mends a directory, as findings name it."""
-_IN_TEMPLATES = regex.compile(r"<\|[^\s<>|]+\|>")
-"""Special tokens as chat templates write them."""
-
-
-def named_ids(directory: Path, backend: Tokenizer, spec: Spec, settings: Mapping[str, Any]) -> Iterator[Finding]:
-    """Compare all ids and special tokens that files name with the vocabulary; fields that may hold ids are reported."""
-    again = "train or save it again"
-    stated = [(TOKENIZER_FILE, "post_processor", *each, again) for each in processor_ids(spec.raw["post_processor"])]
-    if padding := spec.raw.get("padding"):
-        mended = f"{REPAIR} takes it out"
-        stated.append((TOKENIZER_FILE, "padding", padding["pad_token"], padding["pad_id"], mended))
-    for key, token in (settings.get("added_tokens_decoder") or {}).items():
-        number: Any = int(key) if key.isdecimal() else key
-        stated.append((CONFIG_FILE, "added_tokens_decoder", str(content_of(token)), number, "save it again"))
-    for file, field, token, number, advice in stated:
-        if backend.token_to_id(token) != number:
-            yield _stale(file, field, number, f"of {token!r}, whose id is another", advice)
-    for name, content in roles_in(settings).items():
-        if not isinstance(content, str):
-            message = f"{CONFIG_FILE}: {name} is {content!r}, which is no text; write the token there"
-            yield Finding("error", "token-no-text", message)
-        elif backend.token_to_id(content) is None:
-            message = f"{CONFIG_FILE}: {name} {content!r} is no token of {TOKENIZER_FILE}: it would get a new id"
-            yield Finding("error", "token-unknown", message)
-    for file in patterns(Of.MODEL):
-        yield from _model_ids(file, load_settings(directory / file), backend, spec.highest_id + 1)
-    yield from _in_template(directory, settings, backend)
-
-
-def _stale(file: str, field: str, number: Any, what: str, advice: str) -> Finding:
-    return Finding("error", "stale-id", f"{file}: {field} names id {number} {what}; {advice}")
-
-
-def _model_ids(file: str, model: dict[str, Any], backend: Tokenizer, size: int) -> Iterator[Finding]:
-    """Compare the ids in a config of the model beside the tokenizer, whose ids are below `size`."""
-    added = backend.get_added_tokens_decoder()
-    rows = max(size, model_rows(model) or 0)
-    for named in model_ids(model):
-        token = backend.id_to_token(named.number)
-        wrong = None
-        if named.token is not None and named.token != token:
-            wrong = f"for {named.token!r}, but it is {token!r}"
-        elif token is None and named.number >= rows:
-            wrong = "which is no token"
-        elif named.special and token is not None and named.number not in added:
-            wrong = f"which is {token!r}, no special token"
-        if wrong:
-            yield _stale(file, named.path, f"{named.number},", wrong, "name the id of this tokenizer there")
-    for path in unknown_ids(model, size):
-        message = f"{file}: {path} could be an id and is not known; a change of the tokenizer leaves it as it is"
-        yield Finding("warning", "maybe-id", message)
-
-
-def _in_template(directory: Path, settings: Mapping[str, Any], backend: Tokenizer) -> Iterator[Finding]:
-    """Look for special tokens of the chat templates that are not in the vocabulary."""
-    templates = chat_templates(directory, settings)
-    written = {token for template in templates.values() for token in _IN_TEMPLATES.findall(template)}
-    if absent := sorted(token for token in written if backend.token_to_id(token) is None):
-        message = f"the chat template writes {', '.join(absent[:3])}, no token here: it is cut into pieces"
-        yield Finding("warning", "template-token", message)

@@ -37,9 +37,9 @@ COMMANDS = {
     "export": ("directories", "export", "A tokenizer for llama.cpp, tiktoken or the notebook."),
     "check": ("directories", "check_command", "Where a directory can go, and what is wrong with it."),
     "pretrained": ("directories", "pretrained_command", "List this project's tokenizers, or write one."),
-    "extend": ("extend", "extend_command", "Add tokens of a corpus to a pretrained tokenizer."),
-    "trim": ("extend", "trim_command", "Drop entries that texts do not use from a pretrained tokenizer."),
-    "transplant": ("extend", "transplant_command", "Give a pretrained model another tokenizer."),
+    "extend": ("surgery", "extend_command", "Add tokens of a corpus to a pretrained tokenizer."),
+    "trim": ("surgery", "trim_command", "Drop entries that texts do not use from a pretrained tokenizer."),
+    "transplant": ("surgery", "transplant_command", "Give a pretrained model another tokenizer."),
     "warmup": ("warmup", "warmup", "Compile all kernels now, so that nothing waits later."),
 }
 """Name -> module here, function, line in the list of commands."""

@@ -161,7 +161,7 @@ def test_a_numba_whose_inner_parts_are_others_caches_by_its_own_means_where_nobo
     for mode in (0o755, 0o777):
         cache = tmp_path / oct(mode)
         cache.mkdir()
-        cache.chmod(0o555)
+        cache.chmod(mode)
         done = run(cache, code)
         assert done.stdout == "5\n", done.stderr
         assert {file.suffix for file in files_of(cache)} == ({".nbc", ".nbi"} if mode == 0o755 else set())

@@ -108,9 +108,10 @@ def _options(target: Callable[..., Any], title: str = "Options") -> Iterator[tup
 
 
 def _meant(given: str, known: Iterable[str]) -> str:
-    """Name what may have been meant, for the middle of a message."""
-    near = nearest(given, known)
-    return f" (did you mean {near!r}?)" if near else ""
+    """Name what may have been meant, for the middle of a message; the dashes of options make no likeness."""
+    names = {each.removeprefix("--"): each for each in known}
+    near = nearest(given.removeprefix("--"), names)
+    return f" (did you mean {names[near]!r}?)" if near else ""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -173,7 +174,8 @@ def _declared(parameter: inspect.Parameter) -> tuple[list[str], dict[str, Any]]:
     if isinstance(option, Argument):
         shown = option.metavar or parameter.name.upper() + "..." * many
         nargs = ("+" if required else "*") if many else (None if required else "?")
-        return [parameter.name], found | {"nargs": nargs, "metavar": shown}
+        given = {} if required else {"default": option.default}  # argparse asks for an argument without a default
+        return [parameter.name], found | given | {"nargs": nargs, "metavar": shown}
     names = option.names.split() or [option_of(parameter.name)]
     found["dest"] = parameter.name
     if kind is bool:

@@ -200,8 +200,8 @@ def pretrained_command(
         raise MwSError("--output is for one tokenizer; name it: mws pretrained NAME -o DIR")
     rows = list(ready_made().values())
     cells = [
-        [row["name"], " ".join(row["languages"]), f"{row['entries']:,}", row["f1"] or "", row["tokens_per_word"],
-         row["license"]]
+        [row["name"], " ".join(row["languages"]), f"{row['entries']:,}", f"{row['f1']:.3f}" if row["f1"] else "",
+         f"{row['tokens_per_word']:.3f}", row["license"]]
         for row in rows
     ]  # fmt: skip
     table = aligned([["name", "languages", "entries", "F1", "tokens/word", "licence"], *cells])

@@ -89,7 +89,7 @@ QUIET = option("No progress bars, no notes.", False, names="--quiet -q")
 JSON = option("The result as JSON, for programs.", False, names="--json")
 
 
-_NUMBER = re.compile(r"(\d[\d_]*\.?\d*|\.\d+)([KMGT]?)")
+_NUMBER = re.compile(r"((?:\d[\d_]*\.?\d*|\.\d+)(?:E\d\d?)?) ?([KMGT]?)")
 
 
 def _number(text: str, unit: int) -> Decimal:
@@ -113,8 +113,8 @@ def parse_size(text: str) -> int:
 def parse_bytes(text: str) -> int:
     """Read a number of bytes, plain or with K, M, G or T (of 1024).
 
-    >>> parse_bytes("2G"), parse_bytes("1.5m"), parse_bytes("64")
-    (2147483648, 1572864, 64)
+    >>> parse_bytes("2 GiB"), parse_bytes("1.5m"), parse_bytes("1e9")
+    (2147483648, 1572864, 1000000000)
     """
     size = int(_number(text.strip().upper().removesuffix("IB").removesuffix("B"), 1024))
     if size < 1:

@@ -86,6 +86,25 @@ def test_what_is_missing_or_mistyped_is_said_with_what_was_meant():
     assert "--gld: mws evaluate takes no such argument (did you mean '--gold'?)" in mws("evaluate", "x", "--gld=y")[2]
     assert "--output is missing; for example: mws count " in mws("count", "text.txt")[2]
     assert "DIR is missing; for example: mws check " in mws("check")[2]
+    assert "error: DIR is missing; for example: mws segment " in mws("segment")[2]  # words may be left out
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "train x --tokens y", "train x --seed 1", "train x --workers 2", "train x --byte-level", "train x --characters",
+        "train x --max-token-length 9", "encode x y --workers 2", "evaluate x --all",
+        "transplant x y --pad-to-multiple 8",
+    ],
+)  # fmt: skip
+def test_an_option_that_is_like_none_is_not_answered_by_another(command: str):
+    code, said, error = mws(*command.split(), "-o", "z")
+    assert (code, said) == (2, "") and "takes no such argument; `mws" in error, error
+
+
+@pytest.mark.parametrize("written", ["3e8", "300 MB", "0.3 gib", "300_000K"])
+def test_bytes_are_written_as_people_do(text: Path, tmp_path: Path, written: str):
+    assert mws("count", text, "-o", tmp_path / "c.parquet", "--memory-cap", written, "--quiet")[0] == 0
 
 
 def test_check_does_not_call_nothing_wrong_what_a_program_gets_wrong(tmp_path: Path):

@@ -2,8 +2,6 @@
 
 import io
 
-import pytest
-
 from mws_hf.text.pattern import GPT4_PATTERN, LLAMA3_PATTERN, O200K_PATTERN, WORD_PATTERN
 from mws_hf.text.sample_texts import NATURAL
 from mws_hf.tokenization_mws import MwSTokenizer
@@ -68,6 +66,8 @@ ADVERSARIAL = [
 
 def sentence_piece(kind: str, **options) -> bytes:
     """A small SentencePiece model, "unigram" or "bpe", with its own normal form and byte fallback."""
+    import pytest  # version_child.py has none
+
     made = io.BytesIO()
     pytest.importorskip("sentencepiece").SentencePieceTrainer.train(
         sentence_iterator=iter([*NATURAL, "unlock unlocks locks undo"] * 20),

@@ -118,8 +118,8 @@ def described(documented: type[T]) -> type[T]:
     return documented
 
 
-_BEFORE = {"required": "tokens"}
-"""Names of settings in records from before 0.4."""
+_NOW = {"tokens": "required"}
+"""Names that settings had before 0.4, in records and in arguments, and have now."""
 
 
 def check_names(taker: str, given: Iterable[str], known: Collection[str]) -> None:
@@ -132,7 +132,7 @@ def check_names(taker: str, given: Iterable[str], known: Collection[str]) -> Non
     """
     for name in given:
         if name not in known:
-            near = nearest(name, known)
+            near = _NOW.get(name) or nearest(name, known)
             advice = f"the nearest name is {near!r}" if near else f"it takes {', '.join(known)}"
             raise MwSError(f"{taker} takes no {name!r}; {advice}")
 
@@ -200,8 +200,8 @@ class Described:
         500
         """
         names = cls._recorded(record.get("criterion", CONTEXTUAL))
-        kept = {name: record.get(name, record.get(_BEFORE.get(name, ""))) for name in names}
-        return cls(**{name: value for name, value in kept.items() if value is not None} | others)
+        kept = {_NOW.get(name, name): value for name, value in record.items() if value is not None}
+        return cls(**{name: kept[name] for name in names if name in kept} | others)
 
 
 def check_range(name: str, value: Any, takes: Range, *, optional: bool = False) -> None:

@@ -40,6 +40,7 @@ from mws_hf.text.symbols import (
     check_alphabet_kind,
     check_order,
     check_special_tokens,
+    check_unicode,
 )
 
 if TYPE_CHECKING:
@@ -390,6 +391,7 @@ class Settings(Described):
             if isinstance(given, str) or not all(isinstance(each, str) for each in given):
                 raise MwSError(f"{name}={given!r}: give a list of strings")
             lists[name] = tuple(given)
+            check_unicode(" ".join(lists[name]), f"{name}={given!r}")
         labels = self.labels
         if isinstance(labels, Mapping | str) or labels != ():
             from mws_hf.corpus.segmentations import read_all_labels

@@ -78,7 +78,15 @@ def test_a_trainer_refuses_a_bad_argument_at_once_and_names_it(argument: str, va
     assert argument.split("_")[0] in str(caught.value)
 
 
-@pytest.mark.parametrize(("name", "nearest"), [("size", "vocab_size"), ("specialtokens", "special_tokens")])
+@pytest.mark.parametrize("name", ["required", "keep_apart"])
+def test_a_lone_surrogate_in_a_list_is_no_text(name: str):
+    with pytest.raises(MwSError, match=f"{name}=.*ab.*lone surrogate .* is not Unicode text"):
+        MwSTrainer(**{name: ["ab", "\udc00"]})
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"), [("size", "vocab_size"), ("specialtokens", "special_tokens"), ("tokens", "required")]
+)
 def test_a_wrong_name_is_refused_with_the_nearest(name: str, nearest: str):
     with pytest.raises(MwSError, match=f"no '{name}'.*'{nearest}'"):
         MwSTrainer(**{name: 3})

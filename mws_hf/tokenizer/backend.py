@@ -122,7 +122,8 @@ def _why_missing(part: str, number: int, merges: Sequence[tuple[str, str]]) -> s
 def check_texts(inputs: Any) -> None:
     """Refuse a lone surrogate in a text, or in nested lists of texts."""
     if isinstance(inputs, str):
-        check_unicode(inputs, f"text {inputs[:40]!r}")
+        if found := SURROGATE.search(inputs):
+            check_unicode(inputs, f"text {inputs[max(0, found.start() - 20) : found.end() + 20]!r}")
     elif isinstance(inputs, list | tuple):
         for each in inputs:
             check_texts(each)

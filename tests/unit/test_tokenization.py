@@ -129,6 +129,8 @@ def test_a_lone_surrogate_is_named_with_its_position_in_every_entry_point(tokeni
         tokenizer(["fine", "a\udfff"])
     with pytest.raises(MwSError, match="character 1"):
         FAST["gpt4"](["fine"], text_pair=["x\ud800"])
+    with pytest.raises(MwSError, match=r"^text '.*in the \\ud83d middle.*character 607"):
+        tokenizer("words " * 100 + "in the \ud83d middle" + " of it" * 100)
 
 
 def test_special_tokens_in_text_and_how_to_switch_them_off():

@@ -263,7 +263,7 @@ class PortableMixin:
                 (`MissingTokenizerError`, an MwSError too, where that is known without asking).
             MwSError: a local directory holds no tokenizer or a damaged one.
         """
-        from mws_hf.tokenizer.places import absent_from_hub, refuse_unreachable
+        from mws_hf.tokenizer.places import hub_is_silent, refuse_unreachable
 
         parent: Any = super()
         alone = refuse_unreachable(pretrained_model_name_or_path, ask_hub=not kwargs.get("local_files_only"))
@@ -276,12 +276,12 @@ class PortableMixin:
             return parent.from_pretrained(pretrained_model_name_or_path, *inputs, **kwargs)
         except MwSError as error:
             if alone:
-                raise absent_from_hub(pretrained_model_name_or_path) from error
+                raise hub_is_silent(pretrained_model_name_or_path) from error
             raise
         except Exception as error:  # whatever it is: name the damaged file if there is one
             if isinstance(error.__context__, MwSError) and not alone:  # some versions hide it behind a missing protobuf
                 raise error.__context__ from None
             check_directory(folder)
             if alone and isinstance(error, OSError):
-                raise absent_from_hub(pretrained_model_name_or_path) from error
+                raise hub_is_silent(pretrained_model_name_or_path) from error
             raise

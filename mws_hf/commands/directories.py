@@ -143,7 +143,7 @@ def check_command(
     folder = tokenizer_folder(tokenizer)
     done = checking.repair(folder) if repair else []
     try:
-        report = checking.check(folder)
+        report = checking.check(folder, tokenizer if is_repository(tokenizer) else None)
     except MissingTokenizerError:
         raise
     except MwSError as error:  # damaged: not a misuse of the command

@@ -186,7 +186,7 @@ def apostrophe_notice(counts: WordCounts) -> str:
     words, cut = counts.counts[begins & ~rests].sum(), counts.counts[rests].sum()
     if cut <= _TOLD_FROM * words:
         return ""
-    from mws_hf.tokenizer.export import refusing
+    from mws_hf.tokenizer.client_facts import refusing
 
     example = counts.strings[int(np.argmax(np.where(rests, counts.counts, -1)))].as_py()
     known, costs = named(counts.pattern), refusing(WORD_PATTERN)

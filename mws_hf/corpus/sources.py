@@ -72,7 +72,7 @@ class Source:
 
     Attributes:
         files: names of files of text, by group.
-        values: texts that Python holds, by group; `values.iterate_documents` has their kinds.
+        values: texts that Python holds, by group; `columns.iterate_documents` has their kinds.
         saved: names of files of counts, by group, where they are taken apart from those of text.
         how: the way in which files are read, and the column of values.
         group_column: the column in which rows of tables and datasets name their group.

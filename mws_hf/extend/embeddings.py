@@ -25,7 +25,7 @@ from mws_hf.tokenizer.layout import IDS_FILE
 from mws_hf.tokenizer.model_tables import Table, Tensor, usable_tables, vocabulary_tables
 
 Mixture: TypeAlias = tuple[list[int], list[float]]
-"""Old ids and their weights, which add up to 1; without ids, the mean of all old rows."""
+"""Old ids and their weights, which add up to 1 (one id alone is copied); without ids, the mean of all old rows."""
 
 INITS = ("mean", "quiet")
 _NEVER = [bytes([byte]) for byte in (0xC0, 0xC1, *range(0xF5, 0x100))]

@@ -32,7 +32,7 @@ from mws_hf.kernels import Array
 from mws_hf.kernels.containers import find_pair
 from mws_hf.kernels.jit import njit
 from mws_hf.learn.candidates import ASK, EXHAUSTED, REACHED, ROOM, known, make_room, open_table, remember, resized
-from mws_hf.learn.coefficient import (
+from mws_hf.learn.classic_coefficient import (
     PUBLISHED,
     UNITS,
     Counts,

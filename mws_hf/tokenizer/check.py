@@ -22,7 +22,7 @@ from mws_hf.text.sample_texts import sample_texts
 from mws_hf.text.symbols import Alphabet, special_roles
 from mws_hf.tokenizer.backend import alphabet_of, check_added
 from mws_hf.tokenizer.check_ids import REPAIR, Finding, named_ids
-from mws_hf.tokenizer.export import ONE_READS, TOKENIZERS_ONE, ClientFact, client_facts
+from mws_hf.tokenizer.client_facts import ONE_READS, TOKENIZERS_ONE, ClientFact, client_facts
 from mws_hf.tokenizer.file import (
     STOCK_CLASS,
     STOCK_SOURCE,
@@ -85,14 +85,15 @@ class _Look:
     """A directory, and what is read of it once."""
 
     directory: Path
+    name: str
 
     @cached_property
     def opened(self) -> Opened:
         if not self.directory.is_dir():
             raise MissingTokenizerError(f"{self.directory}: no such directory; give one written by save_pretrained")
         if not (self.directory / TOKENIZER_FILE).is_file():
-            refuse_empty(str(self.directory), self.directory)
-        return open_tokenizer(self.directory)
+            refuse_empty(self.name, self.directory)
+        return open_tokenizer(self.directory, name=self.name)
 
     @property
     def backend(self) -> Tokenizer:
@@ -134,9 +135,9 @@ class _Look:
         return any(ids.get(token) != number for token, number in added.items())
 
 
-def check(directory: Path) -> Report:
-    """Look at a tokenizer directory; MwSError where there is none, or a damaged one."""
-    look = _Look(directory)
+def check(directory: Path, name: str | None = None) -> Report:
+    """Look at a tokenizer directory, called by a name in messages; MwSError where there is none, or a damaged one."""
+    look = _Look(directory, name or str(directory))
     findings = [
         *_lossless(look),
         *_baked(look.backend),
@@ -350,7 +351,7 @@ def repair(directory: Path) -> list[str]:
     roles of its special tokens), the module that its auto_map names is put back, a past call's truncation and padding
     are taken out of tokenizer.json, and an added_tokens.json that contradicts tokenizer.json is removed.
     """
-    look = _Look(directory)
+    look = _Look(directory, str(directory))
     backend, settings, name = look.backend, look.settings, look.settings.get("tokenizer_class")
     if (name is not None and name not in NEUTRAL_CLASSES) or look.shape is None:
         what = f"its tokenizer_class is {name}" if name not in NEUTRAL_CLASSES else "its pre-tokenizer is of other form"

@@ -1,7 +1,4 @@
-"""Other programs: which read a tokenizer with the right ids, and the exports for those that do not read it as it is.
-
-Verdicts follow from alphabet and split pattern alone: `scripts/checks/clients.py` established each line of the tables
-(`scripts/results/clients.md`; the ways to cut numbers: `scripts/results/clients-digits.md`).
+"""Files of a tokenizer for programs that do not read it as it is.
 
 A byte-level tokenizer is made from one of characters, or from a byte-level one that splits otherwise; all ids stay. A
 rank file comes with the few lines of Python that load it. A vocabulary-only GGUF file is for llama.cpp and programs
@@ -17,17 +14,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from tokenizers import Tokenizer
 
 from mws_hf.atomic import atomic_path, staged
 from mws_hf.errors import MwSError
-from mws_hf.text.pattern import Digits, literal_pattern, named, with_digits
+from mws_hf.text.pattern import Digits, literal_pattern, with_digits
 from mws_hf.text.symbols import (
     BYTE_CHARACTERS,
     BYTE_TOKENS,
-    Alphabet,
     byte_level_merges,
     bytes_of,
     check_added_tokens,
@@ -37,121 +33,14 @@ from mws_hf.tokenizer.backend import alphabet_of, is_byte_level, pattern_of, tab
 from mws_hf.tokenizer.foreign import needed
 from mws_hf.tokenizer.spec import Spec, bpe_model, decoder, settle_leading_space, special_places, splitter
 
-Verdict = Literal["right", "export", "refuses", "wrong", "unknown"]
-_Said: TypeAlias = tuple[Verdict, str]
-_Patterns: TypeAlias = set[tuple[str, Digits]]
-
-
-class ClientFact(NamedTuple):
-    """A client's verdict on a tokenizer, with a condition or a remedy, which may be empty."""
-
-    client: str
-    verdict: Verdict
-    remark: str
-
-
-_EXPORT = "or `mws export --format byte-level --pattern llama3`"
-_TWIN = f"train with --alphabet bytes --pattern llama3, {_EXPORT}"
-_READ_WHOLE = "tokenizers 0.x, transformers, vLLM, SGLang, kitoken, fastokens, llguidance, xgrammar, OpenVINO"
-_LLAMA_CPP = "llama.cpp (Ollama, LM Studio)"
-TOKENIZERS_ONE = "tokenizers 1.0"
-
-ONE_READS = {
-    *(with_digits("llama3", digits) for digits in ("threes", "single")),
-    *(with_digits("llama3", None).replace(r"|\p{N}{1,3}|", part) for part in (r"|\p{N}{1,2}|", r"|\p{N}+|")),
-    with_digits("o200k", "threes"),
-    r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",  # GPT-2
-    with_digits("o200k", "single").replace("(?i:'s|'t|'re|'ve|'m|'ll|'d)?", ""),  # Mistral's Tekken
-}
-"""Split patterns that `tokenizers` 1.0.0rc3 was seen to run; it knows them letter for letter, and has no engine."""
-
 _BY_DIGITS: dict[Digits, str] = {"threes": "dbrx", "single": "qwen2"}
-_TWO: _Patterns = {("llama3", digits) for digits in _BY_DIGITS}
-_FOUR: _Patterns = {*_TWO, *(("gpt4", digits) for digits in _BY_DIGITS)}
-PRE_TYPES = {with_digits(name, digits): _BY_DIGITS[digits] for name, digits in _FOUR}
+PRE_TYPES = {with_digits(name, way): kind for name in ("llama3", "gpt4") for way, kind in _BY_DIGITS.items()}
 """Split pattern -> the name that llama.cpp knows it by.
 
 ``dbrx`` is Llama 3's pattern without its `ignore_merges`, ``qwen2`` the same with single digits; GPT-4's splits alike.
 There is no o200k: llama.cpp keeps no case of letters outside ASCII while it splits, and its ``gpt-4o`` no combining
 marks beside letters. Any other pattern is unknown there, and so are numbers cut from the right.
 """
-_O200K: _Patterns = {("o200k", "threes")}
-_LACKS: _Said = ("refuses", f"has no split pattern that cuts alike; train with --pattern llama3, {_EXPORT}")
-_OTHERWISE: _Said = ("wrong", f"in running text; train with --pattern llama3, {_EXPORT}")
-_GGUF: _Said = ("export", "`mws export --format gguf`; its own converter does not know the vocabulary")
-_TO_ZERO: _Said = ("right", "but a text ends at its first U+0000")
-_BY_PATTERN: dict[str, tuple[_Patterns, _Said, _Said]] = {
-    _LLAMA_CPP: (_FOUR, _GGUF, _LACKS),
-    "gigatoken": (_TWO | _O200K, ("right", ""), _LACKS),
-    "tokie": (_FOUR | _O200K, ("right", ""), _OTHERWISE),
-    "onnxruntime-extensions": (_TWO | _O200K | {("o200k", "single")}, _TO_ZERO, _LACKS),
-}
-"""Of a client and byte-level tokenizers: the split patterns that it reads, what is said of these, and of all others."""
-
-_OF_CHARACTERS = [
-    ClientFact(_LLAMA_CPP, "wrong", f"its converter says nothing; {_TWIN}"),
-    ClientFact("tiktoken", "wrong", "train with --alphabet bytes"),
-    ClientFact("gigatoken", "refuses", _TWIN),
-    ClientFact("tokie", "wrong", _TWIN),
-    ClientFact("onnxruntime-extensions", "wrong", _TWIN),
-]
-
-
-def client_facts(kind: Alphabet, pattern: str, backend: Tokenizer, *, spaced: bool) -> list[ClientFact]:
-    """List each client's verdict on a tokenizer of an alphabet and a split pattern, which may put a space first."""
-    lost = kind == "characters" and backend.token_to_id("\ufeff") is None
-    facts = [
-        ClientFact(_READ_WHOLE, "right", ""),
-        ClientFact(TOKENIZERS_ONE, "refuses", "reads no Metaspace, which add_prefix_space is")
-        if spaced
-        else _by_one(pattern),
-        ClientFact("transformers.js", "right", "but decoding loses U+FEFF, which is not in the vocabulary" * lost),
-    ]
-    if kind == "characters":
-        return facts + _OF_CHARACTERS
-    llama_cpp, *others = _by_pattern(pattern)
-    if backend.normalizer is not None:  # it was measured with few clients
-        others = [ClientFact(fact.client, "unknown", "") for fact in others]
-    tiktoken = ClientFact("tiktoken", "export", "`mws export --format tiktoken`")
-    tiktoken = _if_exported(tiktoken, lambda: _ranks(byte_tables(backend)))
-    llama_cpp = _if_exported(llama_cpp, lambda: (byte_tables(backend), tokens_around(backend)))
-    return [*facts, tiktoken, llama_cpp, *others]
-
-
-def _if_exported(fact: ClientFact, export: Callable[[], object]) -> ClientFact:
-    """Return a verdict, or the reason why the export that it names refuses the tokenizer."""
-    try:
-        export()
-    except MwSError as error:
-        return ClientFact(fact.client, "refuses", str(error))
-    return fact
-
-
-def _by_one(pattern: str) -> ClientFact:
-    if pattern in ONE_READS:
-        return ClientFact(TOKENIZERS_ONE, "right", "")
-    remark = f"loads it, then stops at the first text; train with --pattern o200k, {_EXPORT}"
-    return ClientFact(TOKENIZERS_ONE, "refuses", remark)
-
-
-def _by_pattern(pattern: str) -> list[ClientFact]:
-    """List the clients that know some split patterns only, with their verdicts on a byte-level tokenizer."""
-    known, found = named(pattern), []
-    for client, (patterns, there, elsewhere) in _BY_PATTERN.items():
-        unmeasured = known is None and client != _LLAMA_CPP
-        found.append(
-            ClientFact(client, *(("unknown", "") if unmeasured else there if known in patterns else elsewhere))
-        )
-    return found
-
-
-def refusing(pattern: str) -> dict[Verdict, list[str]]:
-    """List the clients that do not read a byte-level tokenizer with a split pattern, by what they do instead."""
-    found: dict[Verdict, list[str]] = {}
-    for fact in (_by_one(pattern), *_by_pattern(pattern)):
-        if fact.verdict not in ("right", "export"):
-            found.setdefault(fact.verdict, []).append(fact.client)
-    return found
 
 
 class ByteTables(NamedTuple):
@@ -295,7 +184,7 @@ def write_tiktoken(
     Both must agree on the texts. Returns the comparison, or None where tiktoken is not installed.
     """
     tables = byte_tables(backend)
-    ranks = _ranks(tables)
+    ranks = ranks_of(tables)
     special = {token.content: number for number, token in tables.added.items()}
     found = None
     if find_spec("tiktoken"):
@@ -312,7 +201,7 @@ def write_tiktoken(
     return found
 
 
-def _ranks(tables: ByteTables) -> dict[bytes, int]:
+def ranks_of(tables: ByteTables) -> dict[bytes, int]:
     """Return token -> id, without added tokens; tiktoken takes ids for ranks, so MwSError where the orders differ."""
     places = {token: number for number, token in enumerate(tables.tokens)}
     made = [places[left + right] for left, right in tables.merges]

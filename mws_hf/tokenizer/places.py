@@ -111,7 +111,7 @@ def refuse_unreachable(name: str | os.PathLike[str], *, ask_hub: bool = True) ->
     return not ask_hub or not answers()
 
 
-def absent_from_hub(name: str | os.PathLike[str]) -> MissingTokenizerError:
+def hub_is_silent(name: str | os.PathLike[str]) -> MissingTokenizerError:
     """Make the error for a repository that is not in the cache while the Hub does not answer."""
     from huggingface_hub import constants
 
@@ -128,9 +128,9 @@ def snapshot(name: str | os.PathLike[str], **patterns: Any) -> Path:
     from huggingface_hub.errors import GatedRepoError, LocalEntryNotFoundError, RepositoryNotFoundError
 
     try:
-        return Path(snapshot_download(os.fspath(name), local_files_only=unanswered, **patterns))
+        folder = Path(snapshot_download(os.fspath(name), local_files_only=unanswered, **patterns))
     except LocalEntryNotFoundError as error:
-        raise absent_from_hub(name) from error
+        raise hub_is_silent(name) from error
     except GatedRepoError as error:
         raise MwSError(
             f"{name}: the Hub asks to accept its terms first; do so on its page, then `hf auth login`"
@@ -142,6 +142,12 @@ def snapshot(name: str | os.PathLike[str], **patterns: Any) -> Path:
         ) from error
     except Exception as error:  # requests, httpx or the Hub's own, by version
         raise MwSError(f"{name}: cannot be downloaded ({brief(error)}); check the name or the network") from error
+    if not folder.is_dir():  # nothing there is of these patterns
+        raise MissingTokenizerError(
+            f"{name}: the repository has no file of a tokenizer; give one with a tokenizer.json or a SentencePiece "
+            ".model"
+        )
+    return folder
 
 
 def fetch_record(folder: Path) -> None:

@@ -105,14 +105,18 @@ for line in sys.stdin:
 def test_hub_names_serve_every_command(tmp_path: Path):
     small_fast().save_pretrained(tmp_path / "small")
     files = {file.name: file.read_bytes() for file in (tmp_path / "small").iterdir()}
-    (tmp_path / "text.txt").write_text("перечитать записать\n" * 3, encoding="utf-8")
+    (tmp_path / "gguf").mkdir()
+    for folder in (tmp_path, tmp_path / "gguf"):
+        (folder / "text.txt").write_text("перечитать записать\n" * 3, encoding="utf-8")
     with running_hub() as hub:
         weights = {"model.safetensors": b"never asked for"}
         hub.repositories |= {"user/small": files | weights, "gpt2": files, "user/empty": {"README.md": b"nothing"}}
+        hub.repositories["user/gguf"] = {"model.gguf": b"weights of another program"}
         opening = commands_that_open("user/small", tmp_path)
         both = ["evaluate", "gpt2", f"mine={tmp_path / 'small'}", "--text", str(tmp_path / "text.txt")]
         refused = [["check", "user/small", "--repair"], ["segment", "user/absent", "a"]]
-        commands = [*opening, both, *refused, ["check", "user/empty"]]
+        absent = [["check", "user/empty"], *commands_that_open("user/gguf", tmp_path / "gguf")]
+        commands = [*opening, both, *refused, *absent]
         given = "".join(json.dumps(command) + "\n" for command in commands)
         done = python(COMMANDS, input=given, env=hub.environment(tmp_path / "home"), cwd=ROOT)
     results = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
@@ -120,9 +124,10 @@ def test_hub_names_serve_every_command(tmp_path: Path):
     for command, (code, output, error) in zip(commands, results[: len(opening) + 1], strict=False):
         assert code == 0 and output, (command, error)
     assert "| gpt2 |" in results[len(opening)][1] and "| mine |" in results[len(opening)][1]
-    repair, absent, empty = (error for _, _, error in results[len(opening) + 1 :])
+    repair, absent, empty, *nothing = (error for _, _, error in results[len(opening) + 1 :])
     assert "hf download user/small" in repair
-    assert "no such repository" in absent and "holds no tokenizer" in empty
+    assert "no such repository" in absent and "user/empty: holds no tokenizer" in empty
+    assert all("user/gguf: the repository has no file of a tokenizer" in error for error in nothing), nothing
     assert not [request for request in hub.requests if "safetensors" in request]
 
 

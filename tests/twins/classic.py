@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from itertools import pairwise
 
-from mws_hf.learn.coefficient import PUBLISHED, UNITS, Counts, coefficient, floor, to_units
+from mws_hf.learn.classic_coefficient import PUBLISHED, UNITS, Counts, coefficient, floor, to_units
 from mws_hf.learn.limits import UNLIMITED, LearnedMerges, MergeLimits
 from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import SymbolCorpus
@@ -22,7 +22,7 @@ def learn_classic_reference(
     """Merge the adjacent pair with the highest coefficient again and again; equal to `learner.learn_classic`.
 
     It stops when the best coefficient is 0 (or not above `stop_threshold`). Pairs whose product is a token already are
-    passed over. Ties: see `mws_hf.learn.coefficient`.
+    passed over. Ties: see `mws_hf.learn.classic_coefficient`.
     """
     words = [(list(corpus.word(w)), int(corpus.weights[w])) for w in range(len(corpus))]
     ids = {character: i for i, character in enumerate(corpus.alphabet)}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mws_hf.errors import MwSError
 from mws_hf.learn.classic import explain_merges, explain_pair, learn_classic
-from mws_hf.learn.coefficient import Counts, coefficient, terms_of
+from mws_hf.learn.classic_coefficient import Counts, coefficient, terms_of
 from mws_hf.learn.limits import MergeLimits
 from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import SymbolCorpus

@@ -99,7 +99,7 @@ class Refit:
 class LabelFit:
     """Result of the labels, for records and reports; the last four as in `Refit`, None where nothing was fitted.
 
-    Of the labelled words `given`, those of letters, of 2 to `max_word_length` graphemes and at most `MAX_LABELS` are
+    Of the labelled words `given`, those of letters, of 2 to `LONGEST_WORD` graphemes and at most `MAX_LABELS` are
     `used`, none where these are fewer than `MIN_LABELS`. `in_text` are types of the corpus; the rest was added.
     """
 

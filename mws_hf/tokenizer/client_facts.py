@@ -1,0 +1,125 @@
+"""Which programs read a tokenizer with the right ids: verdicts from alphabet, split pattern, and the exports.
+
+Each line of the tables was established by `scripts/checks/clients.py` (`scripts/results/clients.md`; the ways to cut
+numbers: `scripts/results/clients-digits.md`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple, TypeAlias
+
+from tokenizers import Tokenizer
+
+from mws_hf.errors import MwSError
+from mws_hf.text.pattern import Digits, named, with_digits
+from mws_hf.text.symbols import Alphabet
+from mws_hf.tokenizer.export import PRE_TYPES, byte_tables, ranks_of, tokens_around
+
+Verdict = Literal["right", "export", "refuses", "wrong", "unknown"]
+_Said: TypeAlias = tuple[Verdict, str]
+_Patterns: TypeAlias = set[tuple[str, Digits]]
+
+
+class ClientFact(NamedTuple):
+    """A client's verdict on a tokenizer, with a condition or a remedy, which may be empty."""
+
+    client: str
+    verdict: Verdict
+    remark: str
+
+
+_EXPORT = "or `mws export --format byte-level --pattern llama3`"
+_TWIN = f"train with --alphabet bytes --pattern llama3, {_EXPORT}"
+_READ_WHOLE = "tokenizers 0.x, transformers, vLLM, SGLang, kitoken, fastokens, llguidance, xgrammar, OpenVINO"
+_LLAMA_CPP = "llama.cpp (Ollama, LM Studio)"
+TOKENIZERS_ONE = "tokenizers 1.0"
+
+ONE_READS = {
+    *(with_digits("llama3", digits) for digits in ("threes", "single")),
+    *(with_digits("llama3", None).replace(r"|\p{N}{1,3}|", part) for part in (r"|\p{N}{1,2}|", r"|\p{N}+|")),
+    with_digits("o200k", "threes"),
+    r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",  # GPT-2
+    with_digits("o200k", "single").replace("(?i:'s|'t|'re|'ve|'m|'ll|'d)?", ""),  # Mistral's Tekken
+}
+"""Split patterns that `tokenizers` 1.0.0rc3 was seen to run; it knows them letter for letter, and has no engine."""
+
+_FOUR: _Patterns = {known for pattern in PRE_TYPES if (known := named(pattern))}
+_TWO: _Patterns = {(name, digits) for name, digits in _FOUR if name == "llama3"}
+_O200K: _Patterns = {("o200k", "threes")}
+_LACKS: _Said = ("refuses", f"has no split pattern that cuts alike; train with --pattern llama3, {_EXPORT}")
+_OTHERWISE: _Said = ("wrong", f"in running text; train with --pattern llama3, {_EXPORT}")
+_GGUF: _Said = ("export", "`mws export --format gguf`; its own converter does not know the vocabulary")
+_TO_ZERO: _Said = ("right", "but a text ends at its first U+0000")
+_BY_PATTERN: dict[str, tuple[_Patterns, _Said, _Said]] = {
+    _LLAMA_CPP: (_FOUR, _GGUF, _LACKS),
+    "gigatoken": (_TWO | _O200K, ("right", ""), _LACKS),
+    "tokie": (_FOUR | _O200K, ("right", ""), _OTHERWISE),
+    "onnxruntime-extensions": (_TWO | _O200K | {("o200k", "single")}, _TO_ZERO, _LACKS),
+}
+"""Of a client and byte-level tokenizers: the split patterns that it reads, what is said of these, and of all others."""
+
+_OF_CHARACTERS = [
+    ClientFact(_LLAMA_CPP, "wrong", f"its converter says nothing; {_TWIN}"),
+    ClientFact("tiktoken", "wrong", "train with --alphabet bytes"),
+    ClientFact("gigatoken", "refuses", _TWIN),
+    ClientFact("tokie", "wrong", _TWIN),
+    ClientFact("onnxruntime-extensions", "wrong", _TWIN),
+]
+
+
+def client_facts(kind: Alphabet, pattern: str, backend: Tokenizer, *, spaced: bool) -> list[ClientFact]:
+    """List each client's verdict on a tokenizer of an alphabet and a split pattern, which may put a space first."""
+    lost = kind == "characters" and backend.token_to_id("\ufeff") is None
+    facts = [
+        ClientFact(_READ_WHOLE, "right", ""),
+        ClientFact(TOKENIZERS_ONE, "refuses", "reads no Metaspace, which add_prefix_space is")
+        if spaced
+        else _by_one(pattern),
+        ClientFact("transformers.js", "right", "but decoding loses U+FEFF, which is not in the vocabulary" * lost),
+    ]
+    if kind == "characters":
+        return facts + _OF_CHARACTERS
+    llama_cpp, *others = _by_pattern(pattern)
+    if backend.normalizer is not None:  # it was measured with few clients
+        others = [ClientFact(fact.client, "unknown", "") for fact in others]
+    tiktoken = ClientFact("tiktoken", "export", "`mws export --format tiktoken`")
+    tiktoken = _if_exported(tiktoken, lambda: ranks_of(byte_tables(backend)))
+    llama_cpp = _if_exported(llama_cpp, lambda: (byte_tables(backend), tokens_around(backend)))
+    return [*facts, tiktoken, llama_cpp, *others]
+
+
+def _if_exported(fact: ClientFact, export: Callable[[], object]) -> ClientFact:
+    """Return a verdict, or the reason why the export that it names refuses the tokenizer."""
+    try:
+        export()
+    except MwSError as error:
+        return ClientFact(fact.client, "refuses", str(error))
+    return fact
+
+
+def _by_one(pattern: str) -> ClientFact:
+    if pattern in ONE_READS:
+        return ClientFact(TOKENIZERS_ONE, "right", "")
+    remark = f"loads it, then stops at the first text; train with --pattern o200k, {_EXPORT}"
+    return ClientFact(TOKENIZERS_ONE, "refuses", remark)
+
+
+def _by_pattern(pattern: str) -> list[ClientFact]:
+    """List the clients that know some split patterns only, with their verdicts on a byte-level tokenizer."""
+    known, found = named(pattern), []
+    for client, (patterns, there, elsewhere) in _BY_PATTERN.items():
+        unmeasured = known is None and client != _LLAMA_CPP
+        found.append(
+            ClientFact(client, *(("unknown", "") if unmeasured else there if known in patterns else elsewhere))
+        )
+    return found
+
+
+def refusing(pattern: str) -> dict[Verdict, list[str]]:
+    """List the clients that do not read a byte-level tokenizer with a split pattern, by what they do instead."""
+    found: dict[Verdict, list[str]] = {}
+    for fact in (_by_one(pattern), *_by_pattern(pattern)):
+        if fact.verdict not in ("right", "export"):
+            found.setdefault(fact.verdict, []).append(fact.client)
+    return found

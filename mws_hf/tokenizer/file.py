@@ -220,7 +220,8 @@ def refuse_empty(name: str | None, place: Path | None = None) -> None:
             f"{name}: {beside} is of another program and is not read; make a tokenizer.json of it with "
             "transformers.convert_slow_tokenizer, or take one from the model's page on the Hub"
         )
-    no_other = ", and no vocabulary in another form" if place.exists() else ""  # on the Hub the others are not known
+    on_hub = name.count("/") == 1 and not place.exists()  # its other files are not known here
+    no_other = "" if on_hub else ", and no vocabulary in another form"
     raise MissingTokenizerError(
         f"{name}: holds no tokenizer.json{no_other}; give a place written by "
         "save_pretrained or `mws train`, or a SentencePiece .model (for a notebook's vocabulary.json and "

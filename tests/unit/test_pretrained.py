@@ -223,11 +223,7 @@ def test_the_command_lists_writes_and_every_command_knows_the_names(tmp_path, mo
     rows = json.loads(mws("pretrained", "--json").stdout)
     assert [row["name"] for row in rows] == list(places.ready_made())
     table = mws("pretrained").stdout
-    assert (
-        "mws-fi-16k" in table
-        and re.findall(r"\.(\d+) ", table)
-        and set(map(len, re.findall(r"\.(\d+) ", table))) == {3}
-    )
+    assert "mws-fi-16k" in table and {len(decimals) for decimals in re.findall(r"\.(\d+) ", table)} == {3}
     written = mws("pretrained", NAME)
     assert written.returncode == 0 and written.stdout.startswith(f"{NAME}: {NAME}, 8,000 entries")
     assert (tmp_path / NAME / "README.md").read_bytes() == (CARDS / NAME / "README.md").read_bytes()

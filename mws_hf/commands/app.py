@@ -16,6 +16,7 @@ import shutil
 import signal
 import sys
 import textwrap
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -43,6 +44,9 @@ COMMANDS = {
     "warmup": ("warmup", "warmup", "Compile all kernels now, so that nothing waits later."),
 }
 """Name -> module here, function, line in the list of commands."""
+
+_CALLED_BACK = ("_numba_unpickle", "_raw_object_cache_notify", "_raw_object_cache_getbuffer")
+"""What numba's and LLVM's machine code calls; an exception there is lost, or crashes Python."""
 
 RESUMED = ("compare", "encode")
 """The commands that go on where they stopped."""
@@ -73,9 +77,9 @@ def _run(name: str, arguments: Sequence[str]) -> None:
     given = vars(parser_of(name).parse_intermixed_args(list(arguments)))
     if given.get("quiet"):  # the note on compiling kernels stays away too
         logging.getLogger("mws_hf.kernels.jit.notices").setLevel(logging.ERROR)
-    for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, _terminate)):
+    for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) not in (signal.SIG_IGN, signal.SIG_DFL):
-            signal.signal(number, handler)
+            signal.signal(number, _end)
     _return_freed_memory()
     from mws_hf.commands.options import made, option_of
 
@@ -198,9 +202,16 @@ def _wrapped(text: str) -> str:
     return "\n\n".join(part if part.startswith("    ") else fill(part) for part in text.split("\n\n"))
 
 
-def _terminate(_signal: int, _frame: FrameType | None) -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # batch systems send it to a group and its leader: end once
-    raise Terminated
+def _end(number: int, frame: FrameType | None) -> None:
+    """End by an exception; within `_CALLED_BACK` at the next event that a profiler sees elsewhere."""
+    if any(each.f_code.co_name in _CALLED_BACK for each, _ in traceback.walk_stack(frame)):
+        sys.setprofile(lambda place, *_: _end(number, place))
+        return
+    sys.setprofile(None)
+    if number == signal.SIGTERM:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # batch systems send it to a group and its leader: end once
+        raise Terminated
+    raise KeyboardInterrupt
 
 
 def _return_freed_memory() -> None:

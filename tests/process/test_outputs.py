@@ -360,6 +360,31 @@ def test_a_signal_while_libraries_are_loaded_is_one_line(module, name, home):
     assert not (home / "ids").exists()
 
 
+IN_A_KERNEL = """
+import os, signal, sys
+from mws_hf.commands.entry import main
+
+def watch(frame, event, _):
+    if event == "call" and frame.f_code.co_name == "_numba_unpickle":  # a kernel's results become arrays
+        sys.setprofile(None)
+        os.kill(os.getpid(), signal.{signal})
+
+sys.setprofile(watch)
+main()
+"""
+
+
+@POSIX
+@pytest.mark.parametrize("name", ENDS)
+def test_a_signal_while_a_kernel_ends_is_one_line(name, home):
+    pytest.importorskip("pymorphy3_dicts_uk")
+    arguments = ["count", "--lexicon", "uk", "--output", "counts.parquet"]
+    done = python(IN_A_KERNEL.format(signal=name), *arguments, cwd=home, preexec_fn=usual_signals)
+    code, said = ENDS[name]
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", f"\n{said}\n")
+    assert not (home / "counts.parquet").exists()
+
+
 # Results on standard output
 
 

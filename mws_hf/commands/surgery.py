@@ -69,7 +69,7 @@ def extend_command(asked: Extending, writing: Writing, output: Path = options.DI
     read = asked.base, asked.corpus, asked.also, asked.protect, asked.required, asked.keep_apart
     claim_folder(output, *read, force=writing.force)
     from mws_hf.corpus.sources import Source
-    from mws_hf.extend.changes import extension_summary
+    from mws_hf.extend.change_report import extension_summary
     from mws_hf.extend.new_tokens import ExtensionSettings
 
     ExtensionSettings(composition=asked.composition)  # refused before anything is read
@@ -87,7 +87,7 @@ def _extended(asked: Extending, source: Source, output: Path, show_progress: boo
 
     from mws_hf.corpus.sources import read_documents
     from mws_hf.extend.base import open_base
-    from mws_hf.extend.changes import extension_figures, measure_change
+    from mws_hf.extend.change_report import extension_figures, measure_change
     from mws_hf.extend.extension import check_strings
     from mws_hf.extend.extension import extend as run
     from mws_hf.extend.trim import trim
@@ -182,7 +182,7 @@ def trim_command(
     from mws_hf.corpus.files import expand_paths
     from mws_hf.corpus.sources import Source, read_documents
     from mws_hf.extend.base import open_base
-    from mws_hf.extend.changes import measure_use, trim_figures, trim_summary
+    from mws_hf.extend.change_report import measure_use, trim_figures, trim_summary
     from mws_hf.extend.trim import named_entry
     from mws_hf.extend.trim import trim as run
     from mws_hf.tokenizer.layout import TRIM_FILE

@@ -17,7 +17,7 @@ from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.evaluate.segment import segment_words
 from mws_hf.extend.base import Base, open_base
-from mws_hf.extend.changes import extension_figures, measure_change
+from mws_hf.extend.change_report import extension_figures, measure_change
 from mws_hf.extend.extension import Extension, append_tokens, extend, words_among
 from mws_hf.extend.new_tokens import (
     ExtensionSettings,

@@ -15,7 +15,7 @@ from transformers import AutoTokenizer
 from mws_hf import MwSError
 from mws_hf.corpus.counting import count_documents
 from mws_hf.extend.base import Base, open_base, read_ids
-from mws_hf.extend.changes import measure_use
+from mws_hf.extend.change_report import measure_use
 from mws_hf.extend.extension import extend
 from mws_hf.extend.trim import count_uses, last_merges, trim
 from tests.examples import examples

@@ -34,7 +34,7 @@ from mws_hf.corpus.counting import count_documents
 from mws_hf.errors import MwSError
 from mws_hf.evaluate.evaluation import evaluate
 from mws_hf.extend.base import open_base
-from mws_hf.extend.changes import measure_change
+from mws_hf.extend.change_report import measure_change
 from mws_hf.extend.embeddings import transplant
 from mws_hf.extend.extension import Extension, append_tokens, extend
 from mws_hf.extend.trim import trim

@@ -1,12 +1,13 @@
 """Saving: whole or not at all, whatever interrupts it; loading: damage is named."""
 
+import contextlib
 import json
 import os
 
 import pytest
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-from mws_hf.atomic import write_text
+from mws_hf.atomic import staged, write_text
 from mws_hf.errors import MwSError
 from mws_hf.tokenization_mws import MwSTokenizer
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
@@ -222,6 +223,33 @@ def test_killed_in_its_save_a_training_leaves_none(tmp_path):
     small_fast().save_pretrained(tmp_path / "t")
     training = ("train", tmp_path / "text.txt", "-o", tmp_path / "t", "--force", "--n-merges", 8)
     assert killed_at(tmp_path / "t", 3, *training, "--special-token", "<new>") == ("none", True)
+
+
+def test_interrupted_between_any_two_replacements_files_are_of_one_kind_or_the_head_is_absent(tmp_path, monkeypatch):
+    names = ("a.json", "tokenizer.json", "z.json")
+    replace, ends = os.replace, []
+    for steps in range(4):
+        home = tmp_path / str(steps)
+        home.mkdir()
+        for name in names:
+            (home / name).write_text("old", encoding="utf-8")
+        left = steps
+
+        def counted(source, target):
+            nonlocal left
+            if left == 0:
+                raise KeyboardInterrupt
+            left -= 1
+            replace(source, target)
+
+        with monkeypatch.context() as patch, contextlib.suppress(KeyboardInterrupt), staged(home) as stage:
+            for name in names:
+                (stage / name).write_text("new", encoding="utf-8")
+            patch.setattr(os, "replace", counted)
+        found = {name: (home / name).read_text(encoding="utf-8") for name in names if (home / name).exists()}
+        assert "tokenizer.json" not in found or set(found.values()) == {"new"}
+        ends.append("tokenizer.json" in found)
+    assert ends == [False, False, False, True]
 
 
 def test_what_killed_savers_left_is_removed_later(tmp_path):

@@ -408,6 +408,11 @@ def test_strings_become_entries_and_words_of_one_token(kind):
         assert larger.tokenizer.decode(larger.tokenizer.encode(text + "!").ids).endswith(text.strip() + "!")
 
 
+def test_no_required_merge_makes_an_entry_a_second_time():
+    merges = [("b", "a"), ("a", "b"), ("ab", "a")]  # a, ba and c: aba is an entry already
+    assert merges_for(["abac"], merges, "abc") == [("ba", "c"), ("a", "bac")]
+
+
 @examples(200)
 @given(
     st.lists(st.text("abc", min_size=1, max_size=7), min_size=1, max_size=6, unique=True),

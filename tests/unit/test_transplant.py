@@ -51,7 +51,18 @@ from mws_hf.tokenizer.ids import SIZES as IDS_SIZES
 from mws_hf.tokenizer.model_tables import shard_of_tensors
 from tests.in_process import mws
 from tests.processes import python
-from tests.small_bases import ENGLISH, SPECIAL, llama3_like, russian, save, turkish
+from tests.small_bases import (
+    ENGLISH,
+    SPECIAL,
+    gemma_like,
+    gpt2_like,
+    llama2_like,
+    llama3_like,
+    metaspace_like,
+    russian,
+    save,
+    turkish,
+)
 from tests.small_language import sentences, small_run, tokenizer_dir, train_steps, write_corpus
 
 N_OLD, N_NEW = max(llama3_like().get_vocab().values()) + 1, 60
@@ -512,6 +523,16 @@ def test_check_tells_rows_against_ids(folder, tmp_path):
     config = json.loads((directory / "config.json").read_text("utf-8"))
     (directory / "config.json").write_text(json.dumps({**config, "vocab_size": 600}), encoding="utf-8")
     assert "rows-config" in {finding.trap for finding in check(directory).findings}
+
+
+@pytest.mark.parametrize("make", [llama3_like, gpt2_like, llama2_like, gemma_like, metaspace_like])
+@pytest.mark.parametrize("piece", [" walk", "walking", "жук", "ж", " ж", "¶¶", "ж".encode()[:1]])
+def test_pieces_spell_a_new_token_byte_for_byte(make, piece):
+    """None for what a base cannot spell; whatever is told has the very bytes, without a mark of the base's own."""
+    spelling = Spelling(make())
+    wanted = piece if isinstance(piece, bytes) else piece.encode()
+    found = spelling.spell(wanted)
+    assert found and b"".join(spelling.pieces[index] for index in found) == wanted
 
 
 def test_a_role_that_the_old_tokenizer_lacks_begins_as_its_end_token():

@@ -82,7 +82,7 @@ COLUMN = option(
     "'-' and files of unknown kinds are JSON lines [default: text].",
     None,
 )
-GOLD = option("Gold segmentations; repeat for several files.", (), names="--gold", metavar="FILE")
+GOLD = option("Gold segmentations; repeat for several files.", (), metavar="FILE")
 TEXT = option("Held-out running text, any file that is counted; by line.", None, metavar="FILE")
 BITS = option("Also n-gram bits per byte of --text, by models of this text.", None, metavar="TRAIN")
 QUIET = option("No progress bars, no notes.", False, names="--quiet -q")
@@ -140,9 +140,7 @@ def setting(name: str) -> Any:
     title = "Options" if described.first or name in ("digits", "normalization") else "How it learns"
     read = {"composition": parse_composition}.get(name, parse_size if described.metavar == "SIZE" else None)
     default = None if described.default else getattr(Settings, name, None)
-    return option(
-        described.option_help(), default, names=option_of(name), metavar=described.metavar, read=read, title=title
-    )
+    return option(described.option_help(), default, metavar=described.metavar, read=read, title=title)
 
 
 def option_of(name: str) -> str:

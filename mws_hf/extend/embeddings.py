@@ -80,12 +80,13 @@ def transplant(
         MwSError: unknown init, a slow tokenizer, an old one with more ids than rows, a tensor
             by vocabulary that cannot follow.
     """
-    changed = copy.deepcopy(model)  # with all that was made of it: frozen, tied, added parameters
-    tensors, settings = changed.state_dict(keep_vars=True), json.loads(model.config.to_json_string(use_diff=False))
-    shapes = {name: Tensor(str(tensor.dtype), tuple(tensor.shape)) for name, tensor in tensors.items()}
+    settings = json.loads(model.config.to_json_string(use_diff=False))
+    shapes = {name: Tensor(str(tensor.dtype), tuple(tensor.shape)) for name, tensor in model.state_dict().items()}
     tables = vocabulary_tables(shapes, settings)
     rows = usable_tables(tables, settings, type(model).__name__)
-    mixtures, report = mix_rows(old_tokenizer, new_tokenizer, init, rows, pad_to_multiple)
+    mixtures, report = mix_rows(old_tokenizer, new_tokenizer, init, rows, pad_to_multiple)  # whatever is refused
+    changed = copy.deepcopy(model)  # with all that was made of it: frozen, tied, added parameters
+    tensors = changed.state_dict(keep_vars=True)
     by_vocabulary = {id(tensors[table.name]): (tensors[table.name], table) for table in tables}  # tied ones once
     for tensor, table in by_vocabulary.values():
         tensor.data = new_table(tensor.detach(), table, mixtures)

@@ -8,7 +8,7 @@ from functools import cache
 from statistics import fmean, median
 from typing import Any
 
-from lab.cells import RESULTS, Row
+from lab.cells import RESULTS, Row, rows_of
 from lab.tables import where
 from lm.plan import PRESETS
 from lm.report import summary
@@ -30,8 +30,8 @@ GOLDS = {
 @cache
 def results(name: str) -> Any:
     """Read a results file: the rows of an experiment, or one document."""
-    if (RESULTS / f"{name}.jsonl").exists():
-        return [json.loads(line) for line in (RESULTS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
+    if rows := rows_of(name):
+        return rows
     found = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
     return found["rows"] if isinstance(found, dict) and "rows" in found else found
 
@@ -97,13 +97,12 @@ def models(preset: str) -> list[Row]:
     """Give the lines of a comparison of small models; those of a closed one as they were written."""
     if preset in PRESETS:
         return summary(PRESETS[preset], results(f"lm_{preset}"))
+
+    def percents(found: Row) -> list[float]:
+        return [100 * found["relative"] / found["value"] * found[each] for each in ("value", "low", "high")]
+
     lines = where(results(f"lm_{preset}"), main=True)  # beside other amounts of text
-    for line in lines:
-        line["against"] = {
-            name: [100 * found["relative"] / found["value"] * found[each] for each in ("value", "low", "high")]
-            for name, found in line["differences"].items()
-        }
-    return lines
+    return [line | {"against": {x: percents(found) for x, found in line["differences"].items()}} for line in lines]
 
 
 def difference(preset: str, system: str, rival: str, *, matched: bool = False, size: int = 8_000) -> list[float]:

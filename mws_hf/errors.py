@@ -29,16 +29,41 @@ def ending(interrupt: KeyboardInterrupt) -> tuple[str, int]:
     return ("terminated", TERMINATED) if isinstance(interrupt, Terminated) else ("interrupted", INTERRUPTED)
 
 
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def printable(value: object, keep: str = "") -> str:
+    r"""Write a value so that a terminal shows it and obeys nothing in it: control characters become ``\uXXXX``.
+
+    Everything that comes from a file or a user (names, tokens, words, templates) goes through this function before it
+    is printed: a file could otherwise move the cursor, wipe lines, or write lines that look like ours. Escaped are
+    control characters, line separators, controls of the writing direction, and lone surrogates. JSON stays the same
+    JSON.
+
+    Args:
+        value: the value, written by `str`.
+        keep: characters that stay as they are, such as the line breaks of a table.
+
+    >>> printable("a\x1b[1Ab\nc"), printable("жé\u200c"), printable("one\ntwo", keep="\n")
+    ('a\\u001b[1Ab\\u000ac', 'жé\u200c', 'one\ntwo')
+    """
+    return _UNPRINTABLE.sub(lambda found: found[0] if found[0] in keep else f"\\u{ord(found[0]):04x}", str(value))
+
+
 class MwSError(ValueError):
     """A user-facing error: the message says what was wrong, where (file:line when there is one), and what to do.
 
-    The command line prints the message and exits with code 2, without a traceback.
+    The command line prints the message and exits with code 2, without a traceback. The message is `printable`,
+    whatever names and values from files it quotes.
 
     >>> raise MwSError("words.tsv:3: count 'x' is not an integer; write word<TAB>count")
     Traceback (most recent call last):
         ...
     mws_hf.errors.MwSError: words.tsv:3: count 'x' is not an integer; write word<TAB>count
     """
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 class SettingError(MwSError):

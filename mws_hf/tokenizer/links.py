@@ -1,0 +1,72 @@
+"""The one rule for names and links inside a directory that somebody else wrote.
+
+A name in a file, such as a shard in a model's index, and a link among the files are followed only to a file inside that
+directory or inside the Hub's cache, whose folders consist of links. Anything else could copy or overwrite a file of the
+user's own.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from mws_hf.errors import MwSError, printable
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def file_inside(directory: str | os.PathLike[str], name: object) -> Path:
+    """Return the path of a file in a directory, after checking that it leads to a regular file inside.
+
+    Use it for every name that a file of the directory gives, and before the content of a file is copied.
+
+    Args:
+        directory: the folder of a tokenizer or a model, perhaps in the Hub's cache.
+        name: the path relative to the directory, which may be in a subfolder; any value that a JSON file may have.
+
+    Raises:
+        MwSError: the name is no relative path of a file inside the directory, the file is missing or no regular file,
+            or it is a link to a place that is neither inside the directory nor inside the Hub's cache.
+
+    >>> file_inside("out/model", "../mine/model.safetensors")
+    Traceback (most recent call last):
+        ...
+    mws_hf.errors.MwSError: out/model: '../mine/model.safetensors' leads out of the directory; correct the name
+    """
+    shown = f"{printable(directory)}: {printable(name)!r}"
+    if not isinstance(name, str | os.PathLike) or not os.fspath(name) or "\0" in os.fspath(name):
+        raise MwSError(f"{shown} is not the name of a file; correct the name")
+    relative = Path(name)
+    if relative.is_absolute() or relative.drive or ".." in relative.parts:
+        raise MwSError(f"{shown} leads out of the directory; correct the name")
+    file = Path(directory) / relative
+    home, target = Path(os.path.realpath(directory)), Path(os.path.realpath(file))
+    if not any(target.is_relative_to(trusted) for trusted in (home, *_repository(home))) and not _is_trusted(
+        home, target
+    ):
+        raise MwSError(
+            f"{printable(file)}: is a link to {printable(target)}, outside of the directory; if you trust it, put a "
+            "copy of that file in its place"
+        )
+    if not target.is_file():
+        kind = "is not a regular file" if target.exists() else "is missing"
+        raise MwSError(f"{printable(file)}: {kind}; fetch or save the directory again")
+    return file
+
+
+def _repository(home: Path) -> list[Path]:
+    """Return the folder of a repository in the Hub's cache, ``models--USER--NAME``, that a snapshot belongs to."""
+    return [
+        folder.parent
+        for folder in (home, *home.parents)
+        if folder.name == "snapshots" and folder.parent.name.startswith("models--")
+    ][:1]
+
+
+def _is_trusted(home: Path, target: Path) -> bool:
+    """Return whether a file lies in the Hub's cache, or belongs to this package, which some installers link."""
+    if home.is_relative_to(_PACKAGE):
+        return True
+    from huggingface_hub import constants
+
+    return target.is_relative_to(os.path.realpath(constants.HF_HUB_CACHE))

@@ -50,6 +50,7 @@ BESIDE = {
     "surgery": "extend",
     "surgery_decoder": "extend",
     **dict.fromkeys(("lm_deu-works", "lm_eng-phrases", "lm_hun-works", "lm_rus-phrases", "lm_rus-works"), "lm.compare"),
+    **dict.fromkeys(("lm_rus-5m", "lm_rus-5m-60mb", "lm_rus-16m-60mb", "lm_hun-5m"), "lm.compare"),
 }
 """Experiments that stand in the module of another, each under its name; a hyphen is an underscore there."""
 NO_FIGURE = ("commands", "distributed", "report")

@@ -121,6 +121,6 @@ def run_config(cell: Cell, preset: Preset, text: Texts, tokenizer: Path, done: l
     )
 
 
-lm_rus_works, lm_hun_works, lm_deu_works, lm_rus_phrases, lm_eng_phrases = (
-    comparison(f"lm_{name}", preset) for name, preset in PRESETS.items()
-)
+globals().update(
+    (f"lm_{name}".replace("-", "_"), comparison(f"lm_{name}", preset)) for name, preset in PRESETS.items()
+)  # the lab finds an experiment by its name, with underscores for hyphens

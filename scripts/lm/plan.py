@@ -135,6 +135,42 @@ def phrases_preset(language: str, more: Sequence[Cell] = ()) -> Preset:
     )
 
 
+LARGER_RATES = (3e-3, 6e-3, 1.5e-3)
+"""Peak rates tried by every system of a larger model with seed 0; the first is planned for all seeds."""
+
+
+def larger_preset(language: str, length: int, sizes: Sequence[int], seeds: Sequence[int], **model: int) -> Preset:
+    """The strongest baselines and MwS with default settings in models of millions of parameters.
+
+    Every system trains at the first of `LARGER_RATES` with all seeds, and at the other two with the first seed. The
+    rates are compared on the development books. At the smallest vocabulary there are also MwS at equal compute and
+    the control with shuffled boundary probabilities. What counts as a gain that holds was written down before the
+    first run (development log, 27 November 2026).
+
+    Args:
+        language: files of this language are read.
+        length: training text in bytes.
+        sizes: vocabulary sizes; the first is that of the main table.
+        seeds: seeds of the runs at the planned rate.
+        **model: settings of `RunConfig` that differ from those of the small models.
+    """
+    systems, rate = (BPE, UNIGRAM, DEFAULT), LARGER_RATES[0]
+    wanted = [
+        *runs(systems, sizes[:1], rate, seeds),
+        *(run for other in LARGER_RATES[1:] for run in runs(systems, sizes[:1], other, seeds[:1])),
+        *runs([DEFAULT], sizes[:1], rate, seeds, flop_matched=True),
+        *runs(["mws-shuffled"], sizes[:1], rate, seeds),
+        *runs(systems, sizes[1:], rate, seeds),
+    ]
+    settings = {"train_bytes": length, "held_out_bytes": MB, **SMALL_MODEL, "batch_blocks": 16, **model}
+    return Preset(language=language, settings=settings, vocabulary=sizes[0], rate=rate, runs=wanted)
+
+
+MODEL_5M = {"hidden_size": 192, "layers": 6, "heads": 6, "intermediate_size": 768}
+"""5.1 million parameters with 8,000 entries, 3.5 million besides the embedding: 21 minutes of one core for 17 MB."""
+MODEL_16M = {"hidden_size": 256, "layers": 8, "heads": 8, "intermediate_size": 1024}
+"""16.6 million parameters with 32,000 entries, 8.4 million besides the embedding."""
+
 # Finnish and Turkish have too little text for five tokens a weight: 10 and 7 MB; Hungarian has 30
 PRESETS = {
     "rus-works": works_preset(
@@ -148,4 +184,8 @@ PRESETS = {
     "deu-works": works_preset("deu", 11 * MB, 8e-3, 1.6e-2, runs(RIVALS, [8000], 8e-3, [3, 4])),
     "rus-phrases": phrases_preset("rus", finer_runs(16000, 8e-3)),
     "eng-phrases": phrases_preset("eng"),
+    "rus-5m": larger_preset("rus", 17 * MB, (8000, 32000), (0, 1, 2), **MODEL_5M),
+    "rus-5m-60mb": larger_preset("rus", 60 * MB, (8000, 32000), (0, 1), **MODEL_5M),
+    "rus-16m-60mb": larger_preset("rus", 60 * MB, (32000,), (0,), **MODEL_16M),
+    "hun-5m": larger_preset("hun", 12 * MB, (8000, 32000), (0, 1, 2), **MODEL_5M),
 }  # fmt: skip

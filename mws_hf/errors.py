@@ -3,30 +3,42 @@
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-INTERRUPTED = 130
-"""Exit code of a command that Ctrl-C ended: 128 + SIGINT."""
+STOPPING_SIGNALS = {
+    number: last_words
+    for name, last_words in (("SIGINT", "interrupted"), ("SIGTERM", "terminated"), ("SIGHUP", "terminal closed"))
+    if (number := getattr(signal, name, None)) is not None  # Windows has no SIGHUP
+}
+"""The signals that stop a command, with its last words; the exit code is 128 plus the number of the signal."""
 
-TERMINATED = 143
-"""Exit code of a command that was asked to end: 128 + SIGTERM."""
+EXIT_CODES_OF_SIGNALS = frozenset(128 + number for number in STOPPING_SIGNALS)
 
 
 class Terminated(KeyboardInterrupt):
-    """The signal SIGTERM, which `kill`, `docker stop`, systemd and batch systems send.
+    """A signal that stops a command as Ctrl-C does.
 
-    It ends a command as Ctrl-C does.
+    `kill`, `docker stop`, systemd and batch systems send SIGTERM; a terminal or connection that is closed sends SIGHUP.
+
+    Attributes:
+        number: the number of the signal.
     """
+
+    def __init__(self, number: int = signal.SIGTERM) -> None:
+        self.number = number
+        super().__init__()
 
 
 def ending(interrupt: KeyboardInterrupt) -> tuple[str, int]:
-    """Return a command's last words and its exit code when it was ended from outside.
+    """Return a command's last words and its exit code when a signal stopped it.
 
     >>> ending(KeyboardInterrupt()), ending(Terminated())
     (('interrupted', 130), ('terminated', 143))
     """
-    return ("terminated", TERMINATED) if isinstance(interrupt, Terminated) else ("interrupted", INTERRUPTED)
+    number = interrupt.number if isinstance(interrupt, Terminated) else signal.SIGINT
+    return STOPPING_SIGNALS[number], 128 + number
 
 
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")

@@ -18,13 +18,14 @@ import sys
 import textwrap
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import FrameType, NoneType, UnionType
 from typing import Any, Literal, NoReturn, Union, get_args, get_origin
 
 import mws_hf
-from mws_hf.errors import MwSError, SettingError, Terminated, ending, nearest
+from mws_hf.errors import STOPPING_SIGNALS, MwSError, SettingError, Terminated, ending, nearest
 
 COMMANDS = {
     "train": ("train", "train_command", "Learn a tokenizer without labels and save it."),
@@ -77,7 +78,7 @@ def _run(name: str, arguments: Sequence[str]) -> None:
     given = vars(parser_of(name).parse_intermixed_args(list(arguments)))
     if given.get("quiet"):  # the note on compiling kernels stays away too
         logging.getLogger("mws_hf.kernels.jit.notices").setLevel(logging.ERROR)
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in STOPPING_SIGNALS:
         if signal.getsignal(number) not in (signal.SIG_IGN, signal.SIG_DFL):
             signal.signal(number, _end)
     _return_freed_memory()
@@ -90,7 +91,9 @@ def _run(name: str, arguments: Sequence[str]) -> None:
     except KeyboardInterrupt as interrupt:
         said, code = ending(interrupt)
         again = "; the same command goes on from here" if name in RESUMED else ""
-        sys.stderr.write(f"\n{said}{again}\n")
+        with suppress(OSError):  # the terminal may be closed
+            sys.stderr.write(f"\n{said}{again}\n")
+            sys.stderr.flush()
         sys.exit(code)
 
 
@@ -208,10 +211,10 @@ def _end(number: int, frame: FrameType | None) -> None:
         sys.setprofile(lambda place, *_: _end(number, place))
         return
     sys.setprofile(None)
-    if number == signal.SIGTERM:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # batch systems send it to a group and its leader: end once
-        raise Terminated
-    raise KeyboardInterrupt
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    signal.signal(number, signal.SIG_IGN)  # batch systems and shells send it to a group and its leader: end once
+    raise Terminated(number)
 
 
 def _return_freed_memory() -> None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import shutil
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from mws_hf.commands import options
 from mws_hf.commands.options import Writing, argument, option
-from mws_hf.commands.outputs import aligned, claim_file, claim_folder, counted, replaced, tell, tell_faults
-from mws_hf.errors import MissingTokenizerError, MwSError
+from mws_hf.commands.outputs import aligned, claim_file, claim_folder, counted, note, replaced, tell, tell_faults
+from mws_hf.errors import MissingTokenizerError, MwSError, printable
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer as Backend
+
+    from mws_hf.tokenizer.check import Report
 
 Format = Literal["gguf", "tiktoken", "byte-level", "notebook"]
 
@@ -54,14 +56,14 @@ def export(
     claim = claim_file if form == "gguf" else claim_folder
     claim(output, read, force=writing.force)
     if form == "notebook":
-        size, note = _to_notebook(opened.backend, output)
+        size, remark = _to_notebook(opened.backend, output)
     elif form == "byte-level":
-        size, note = _to_byte_level(opened.backend, folder, output, pattern)
+        size, remark = _to_byte_level(opened.backend, folder, output, pattern)
     else:
-        size, note = _to_client(opened.backend, folder, output, form, Path(tokenizer).resolve().name)
-    if note and not writing.quiet:
-        print(note, file=sys.stderr)
-    result = {"output": str(output), "format": form, "tokens": size, "note": note}
+        size, remark = _to_client(opened.backend, folder, output, form, Path(tokenizer).resolve().name)
+    if remark and not writing.quiet:
+        note(remark)
+    result = {"output": str(output), "format": form, "tokens": size, "note": remark}
     tell(result, f"{output}: {counted(size, 'token')}, {form}", writing.as_json)
 
 
@@ -148,25 +150,26 @@ def check_command(
         raise
     except MwSError as error:  # damaged: not a misuse of the command
         report = checking.Report({}, [checking.Finding("error", "damaged", str(error))], [])
-    if as_json:
-        print(checking.as_json(report, done))
-    else:
-        for line in done or ["nothing to repair"] * repair:
-            print(line)
-        for name, value in report.facts.items():
-            print(f"{name.replace('_', ' '):<20}{'no' if value in (None, False) else value}")
-        if report.ok:
-            how = "comes back" if not report.facts.get("normalizer") else "comes back as normalized"
-            wrong = any(fact.verdict == "wrong" for fact in report.clients)
-            least = "" if report.findings else "; other programs, see below" if wrong else "; nothing is wrong"
-            print(f"every text of the sample {how}{least}")
-        for finding in report.findings:
-            print(f"{finding.level}: {finding.message}")
-        for fact in report.clients:
-            remark = f" ({fact.remark})" if fact.remark else ""
-            print(f"{fact.verdict:<8}{fact.client}{remark}")
+    lines = [*(done or ["nothing to repair"] * repair), *_report_lines(report)]
+    tell(checking.as_values(report, done), "\n".join(map(printable, lines)), as_json)
     if not report.ok:
         raise SystemExit(1)
+
+
+def _report_lines(report: Report) -> Iterator[str]:
+    """Yield the lines of a report for people: facts, findings, and the verdict on each program."""
+    for name, value in report.facts.items():
+        yield f"{name.replace('_', ' '):<20}{'no' if value in (None, False) else value}"
+    if report.ok:
+        how = "comes back" if not report.facts.get("normalizer") else "comes back as normalized"
+        wrong = any(fact.verdict == "wrong" for fact in report.clients)
+        least = "" if report.findings else "; other programs, see below" if wrong else "; nothing is wrong"
+        yield f"every text of the sample {how}{least}"
+    for finding in report.findings:
+        yield f"{finding.level}: {finding.message}"
+    for fact in report.clients:
+        remark = f" ({fact.remark})" if fact.remark else ""
+        yield f"{fact.verdict:<8}{fact.client}{remark}"
 
 
 def pretrained_command(

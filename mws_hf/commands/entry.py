@@ -1,4 +1,4 @@
-"""The entry of the `mws` command: Ctrl-C, SIGTERM and user errors end in one line; output is escaped."""
+"""The entry of the `mws` command: Ctrl-C, SIGTERM, SIGHUP and user errors end in one line; output is escaped."""
 
 from __future__ import annotations
 
@@ -13,16 +13,26 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import pairwise
 from types import FrameType
 
-from mws_hf.errors import INTERRUPTED, TERMINATED, MwSError, Terminated, ending, library_failure
+from mws_hf.errors import (
+    EXIT_CODES_OF_SIGNALS,
+    STOPPING_SIGNALS,
+    MwSError,
+    Terminated,
+    ending,
+    library_failure,
+    printable,
+)
 
 
 def main() -> None:
-    """Run the command line; exit code 0 on success, 2 on misuse, 130 on Ctrl-C, 143 on SIGTERM."""
-    for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
-        if signal.getsignal(number) is usual:  # not where a shell had it ignored
+    """Run the command line; exit code 0 on success, 2 on misuse, 130 on Ctrl-C, 143 on SIGTERM, 129 on SIGHUP."""
+    for number in STOPPING_SIGNALS:
+        usual = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+        if signal.getsignal(number) is usual:  # not where a shell, or nohup, had it ignored
             signal.signal(number, _leave)  # while libraries are loaded; `commands.app` sets the usual one
     gc.set_threshold(100_000)  # a tenth of the first use would go into looking for garbage that loading does not make
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's threads would spin, and no command multiplies matrices
@@ -46,7 +56,7 @@ def _end_at_once(code: object) -> None:
     """
     watched = sys.gettrace() is not None or sys.getprofile() is not None
     running = any(not each.daemon for each in threading.enumerate()[1:])
-    stopped = code in (INTERRUPTED, TERMINATED)
+    stopped = code in EXIT_CODES_OF_SIGNALS
     if not stopped and (watched or running or not (code is None or isinstance(code, int))):
         return
     try:
@@ -60,9 +70,19 @@ def _end_at_once(code: object) -> None:
     os._exit(code if isinstance(code, int) else 0)
 
 
+class PrintableLines(logging.Formatter):
+    """Writes a record of the log in one line that a terminal shows and does not obey."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        """Write the level and the message; a traceback, if there is one, follows by itself."""
+        return printable(super().formatMessage(record))
+
+
 def run(app: Callable[[list[str]], None]) -> None:
     """Run an application on the arguments of the process; a user's error is one line, and exit code 2."""
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
+    for handler in logging.getLogger().handlers:
+        handler.setFormatter(PrintableLines("%(levelname)s: %(message)s"))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a cp1252 console shows \\u0436 rather than a traceback
             stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="backslashreplace")
@@ -115,6 +135,7 @@ def _arguments() -> list[str]:
 
 def _leave(number: int, _frame: FrameType | None) -> None:
     """End at once: nothing has begun, and an exception inside another library's import may be swallowed or wrapped."""
-    said, code = ending(Terminated() if number == signal.SIGTERM else KeyboardInterrupt())
-    os.write(2, f"\n{said}\n".encode())
+    said, code = ending(KeyboardInterrupt() if number == signal.SIGINT else Terminated(number))
+    with suppress(OSError):  # the terminal may be closed
+        os.write(2, f"\n{said}\n".encode())
     os._exit(code)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -12,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mws_hf.commands import options
 from mws_hf.commands.options import Writing, argument, made, option, parse_size
-from mws_hf.commands.outputs import aligned, claim_file, tell
+from mws_hf.commands.outputs import aligned, claim_file, note, tell
 from mws_hf.commands.sources import Words
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, split
@@ -71,7 +69,7 @@ def explain(
     if opened is not None and not writing.quiet:
         shown = {name: value for name, value in (opened.record or {}).items() if isinstance(value, str | int | float)}
         said = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in shown.items() if name != "pattern")
-        print(f"{model}: {said or 'settings unknown, defaults assumed'}", file=sys.stderr)
+        note(f"{model}: {said or 'settings unknown, defaults assumed'}")
     if classic:
         rows = _classic_rows(sources, pair, merges, opened, not writing.quiet)
         tell(rows, _terms_table(rows), writing.as_json)
@@ -142,7 +140,7 @@ def _explain_words(
         said = f"{opened and opened.name}: {_NO_EVIDENCE}"
         if plot is not None:
             raise MwSError(said)
-        print(said, file=sys.stderr)
+        note(said)
     traced = _tracer(opened, counts)
     drawn = []
     for word in words:
@@ -151,13 +149,13 @@ def _explain_words(
         if as_json:
             settings = {"settings": opened.record} if opened else {}
             row = {"word": word, **told.to_dict(merges=opened is not None, evidence=evidence is not None), **settings}
-            print(json.dumps(row, ensure_ascii=False))
+            tell(row, "", as_json)
             continue
-        print(told.text())
+        tell(None, told.text(), as_json)
         for part, seen in zip(told.parts, told.seen, strict=True):
             if evidence and not seen:
                 what = "no word, so there is no evidence of morphs" if seen is None else UNSEEN
-                print(f"{part.text.strip()}: {what}", file=sys.stderr)
+                note(f"{part.text.strip()}: {what}")
     if plot is not None:
         if not drawn:
             raise MwSError("nothing to plot: none of the arguments is a word")

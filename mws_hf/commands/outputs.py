@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mws_hf.atomic import check_output, output_lock, staged
-from mws_hf.errors import MwSError
+from mws_hf.errors import MwSError, printable
 from mws_hf.tokenizer.layout import CARD_FILE, TOKENIZER_FILE, Of, matching, patterns
 
 if TYPE_CHECKING:
@@ -90,9 +90,9 @@ def tell_faults(output: Path, left_behind: Sequence[str] = ()) -> None:
 
     for finding in check(output).findings:
         if finding.level == "error":
-            sys.stderr.write(f"left to do ({finding.trap}): {finding.message}\n")
+            note(f"left to do ({finding.trap}): {finding.message}")
     if left_behind:
-        print(f"not copied, for they hold the old vocabulary alone: {', '.join(left_behind)}", file=sys.stderr)
+        note(f"not copied, for they hold the old vocabulary alone: {', '.join(left_behind)}")
 
 
 def save_card(
@@ -110,9 +110,14 @@ def _identity(path: PathLike) -> tuple[int, int]:
     return found.st_dev, found.st_ino
 
 
-def tell(result: object, text: str, as_json: bool) -> None:
-    """Print what a command found: for people, or for programs with --json."""
-    print(json.dumps(result, ensure_ascii=False) if as_json else text)
+def tell(result: object, text: str, as_json: bool, end: str = "\n") -> None:
+    """Print what a command found: for people, or for programs with --json; every name and token in it `printable`."""
+    print(printable(json.dumps(result, ensure_ascii=False) if as_json else text, keep="\n\t"), end=end)
+
+
+def note(text: str) -> None:
+    """Print a remark on standard error, in one line and `printable`."""
+    print(printable(text), file=sys.stderr)
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:

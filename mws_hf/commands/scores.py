@@ -13,7 +13,7 @@ from mws_hf.commands import options
 from mws_hf.commands.options import Writing, argument, made, option, parse_size
 from mws_hf.commands.outputs import aligned, claim_file, claim_folder, counted, tell
 from mws_hf.commands.sources import Words
-from mws_hf.errors import MissingTokenizerError, MwSError
+from mws_hf.errors import MissingTokenizerError, MwSError, printable
 
 if TYPE_CHECKING:
     from mws_hf.report.entries import TrainingEvidence
@@ -81,7 +81,7 @@ def evaluate_command(
         result = "\n".join(f"{t.title}: {t.about}\n{aligned([s.header, *s.rows])}\n" for t, s in short)
     else:
         result = report.to_markdown()
-    print(result, end="")
+    print(printable(result, keep="\n\t"), end="")
 
 
 def _check_measured(gold: Sequence[Path], texts: Iterable[Path | None], bits: Path | None, needed: str = "") -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sys
 import time
 from collections.abc import Mapping
 from dataclasses import make_dataclass, replace
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 from mws_hf.atomic import output_lock
 from mws_hf.commands import options
 from mws_hf.commands.options import Writing
-from mws_hf.commands.outputs import claim_folder, counted, replaced, save_card, tell
+from mws_hf.commands.outputs import claim_folder, counted, note, replaced, save_card, tell
 from mws_hf.commands.sources import Words, entries_in
 from mws_hf.learn.settings import DEFAULT_GRANULARITY, SETTINGS, Settings
 from mws_hf.text.pattern import WORD_PATTERN, named
@@ -80,7 +79,7 @@ def train_command(*, words: Words, output: Path = options.DIRECTORY, settings: T
         result, fits = _train_and_save(trainer, words, asked, settings.normalization, output)
     for group, fit in fits.items():
         if fit.f1 is not None and not writing.quiet:  # of labels that were not used there is a warning
-            print(f"labels{f' of {group}' if group else ''}: {fit.describe()}", file=sys.stderr)
+            note(f"labels{f' of {group}' if group else ''}: {fit.describe()}")
     tell(result, _summary(result), writing.as_json)
 
 

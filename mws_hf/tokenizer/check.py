@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -332,16 +331,15 @@ def _beside_weights(look: _Look) -> Iterator[Finding]:
             yield Finding("error", "rows-config", f"{few}but config.json vocab_size {stated:,}: {remedy}")
 
 
-def as_json(report: Report, repaired: list[str]) -> str:
+def as_values(report: Report, repaired: list[str]) -> dict[str, Any]:
     """Turn a report into plain values for scripts."""
-    parts = {
+    return {
         "ok": report.ok,
         **report.facts,
         "repaired": repaired,
         "findings": [finding._asdict() for finding in report.findings],
         "clients": [fact._asdict() for fact in report.clients],
     }
-    return json.dumps(parts, ensure_ascii=False)
 
 
 def repair(directory: Path) -> list[str]:

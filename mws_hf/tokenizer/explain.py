@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 from tokenizers import Tokenizer
 
 from mws_hf.atomic import atomic_path
-from mws_hf.errors import MwSError
+from mws_hf.errors import MwSError, printable
 from mws_hf.text.symbols import BYTE_TOKENS, bytes_of, readable
 from mws_hf.tokenizer.backend import is_byte_level, tables_of
 from mws_hf.tokenizer.merging import merge_steps, ranked, symbols_of
@@ -117,7 +117,7 @@ class Explanation:
         """Write the merges in order, then letters with the evidence under them."""
         steps = (step for part in self.parts for step in part.steps)
         merges = [f"{step.rank:>7}  {step.left!r} + {step.right!r}  ->  {'·'.join(step.tokens)}" for step in steps]
-        return "\n".join(merges + [part.lines() for part in self.spelt])
+        return printable("\n".join(merges + [part.lines() for part in self.spelt]), keep="\n")
 
     def __str__(self) -> str:
         return self.text() + f"\n({UNSEEN})" * (False in self.seen)

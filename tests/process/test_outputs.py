@@ -314,7 +314,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(home, line):
 # Interrupted
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-ENDS = {"SIGINT": (130, "interrupted"), "SIGTERM": (143, "terminated")}
+ENDS = {"SIGINT": (130, "interrupted"), "SIGTERM": (143, "terminated"), "SIGHUP": (129, "terminal closed")}
 
 
 def usual_signals():

@@ -33,7 +33,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from mws_hf.corpus.files import PLAIN, PathLike, Reading, fill, open_binary
+from mws_hf.corpus.files import PLAIN, PathLike, Reading, fill, open_binary, read_blocks
 from mws_hf.corpus.readers import decoding_error, ends_by_return, first_bytes, nul_error, text_stream, utf8_pieces
 from mws_hf.errors import MwSError, first_line
 from mws_hf.kernels.containers import WINDOW
@@ -51,6 +51,7 @@ LITTLE = 1 << 19
 """Bytes of text up to which loading a kernel takes longer than doing without."""
 _NEAR = 1 << 10
 _PIECE = 4 << 20
+_FIRST = 1 << 16  # bytes that are read before a buffer for a whole block is made
 _RETURNS = bytes.maketrans(b"\r", b"\n")
 _SPACE = rb"(?:[\t-\r ]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80)"
 _CUT = (
@@ -184,7 +185,7 @@ def text_blocks(
     bytes taken from the file as stored. Invalid UTF-8 shows later, in `Block.check` or in encoding.
     """
     strict = how.is_strict_utf8
-    line = byte = 0
+    line = byte = seen = 0
     rest, last = b"", False
     with open_binary(name, advance) as stream:
         if strict:
@@ -194,15 +195,14 @@ def text_blocks(
         by_return = lines and ends_by_return(stream.peek())
         while not last:
             room = max(size, 2 * len(rest))
-            buffer = bytearray(room + PADDING)
-            buffer[: len(rest)] = rest
-            stop = fill(stream, name, buffer, len(rest), room)
+            buffer, stop = filled(stream, name, rest, room)
             last = stop < room
-            if strict and (at := buffer.find(0, len(rest), stop)) >= 0:
+            if strict and (at := buffer.find(0, seen, stop)) >= 0:
                 raise nul_error(name, line + buffer.count(b"\n", 0, at) + 1, byte + at)
             marks = buffer.translate(_RETURNS) if by_return else buffer
             cut = stop if last else marks.rfind(b"\n", 0, room) + 1 if lines else _stream_cut(marks, room)
             rest = bytes(memoryview(buffer)[cut:stop])
+            seen = len(rest)
             end = cut or stop  # where nothing is cut, more is read, unless the block is refused
             offsets = line_offsets(marks, end) if lines else np.array([0, end], np.int64)
             start = (str(name), line, byte) if strict else None
@@ -211,6 +211,21 @@ def text_blocks(
                 yield block
                 line += len(block) if lines else _lines(block.data)
                 byte += cut
+
+
+def filled(stream: Any, name: PathLike, rest: bytes, room: int) -> tuple[bytearray, int]:
+    """Return a buffer with `rest` and what follows in the stream, up to `room` bytes, and where that text ends.
+
+    `PADDING` bytes follow the text. The end of a file gets a buffer of its own size: where files are small, clearing a
+    whole block for each would take longer than counting it.
+    """
+    first = next(read_blocks(stream, name, min(room - len(rest), _FIRST)), b"")
+    begin = len(rest) + len(first)
+    if len(first) < _FIRST and begin < room:
+        return bytearray(b"".join([rest, first, bytes(PADDING)])), begin
+    buffer = bytearray(room + PADDING)
+    buffer[:begin] = rest + first
+    return buffer, fill(stream, name, buffer, begin, room)
 
 
 def _line_name(name: PathLike, before: int, index: int) -> str:

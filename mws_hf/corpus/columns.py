@@ -24,6 +24,9 @@ from mws_hf.corpus.readers import no_place, read_header, read_rows
 from mws_hf.errors import MwSError, first_line
 from mws_hf.text.symbols import check_unicode
 
+_ROWS = 1000
+"""Rows that are taken at once from tables and values; the blocks of an encoded corpus follow from it."""
+
 
 def refuse_splits(folder: str) -> None:
     """Raise MwSError for a folder of several splits, of which one may be the test set; it names one to give."""
@@ -50,9 +53,6 @@ def load_folder(name: str) -> Any:
         raise MwSError(
             f"{name}: not a folder that `save_to_disk` wrote, or a damaged one ({first_line(error)})"
         ) from error
-
-
-_ROWS = 4096
 
 
 def read_columns(
@@ -189,7 +189,6 @@ def _csv_arrays(
 GroupBatch = tuple[str, pa.LargeStringArray]
 """A group, and texts of it."""
 BATCH = 1 << 19
-_ROWS = 1000
 _COLUMNS = ("columns", "column_names")  # attributes of what holds columns
 
 

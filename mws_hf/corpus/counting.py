@@ -195,10 +195,12 @@ def merge_files(
     return counts
 
 
-def share_out(sources: Sequence[Iterator[T]], tasks: Sequence[Callable[[T], None]]) -> None:
+def share_out(sources: Iterable[Iterator[T]], tasks: Sequence[Callable[[T], None]]) -> None:
     """Give every item of `sources` to one of `tasks`, each in a thread of its own; the first error stops all.
 
-    Each iterator is advanced by one thread at a time, different ones side by side, so reading overlaps with work.
+    Each iterator is advanced by one thread at a time, different ones side by side, so reading overlaps with work. A
+    new iterator is taken from `sources` only when no other one waits, and is forgotten after its last item: memory
+    follows what is open, whatever the number of sources.
     """
     supply = _Supply(sources)
     if len(tasks) == 1:
@@ -220,8 +222,9 @@ def share_out(sources: Sequence[Iterator[T]], tasks: Sequence[Callable[[T], None
 class _Supply(Generic[T]):
     """Items of several sources, to be taken by threads until there are none, or until the first error."""
 
-    def __init__(self, sources: Sequence[Iterator[T]]) -> None:
-        self._idle, self._busy, self._change = deque(sources), 0, threading.Condition()
+    def __init__(self, sources: Iterable[Iterator[T]]) -> None:
+        self._unopened, self._idle = iter(sources), deque[Iterator[T]]()
+        self._busy, self._change = 0, threading.Condition()
         self.error: BaseException | None = None
 
     def stop(self, error: BaseException) -> None:
@@ -245,11 +248,15 @@ class _Supply(Generic[T]):
 
     def _taken(self) -> Iterator[T] | None:
         with self._change:
-            self._change.wait_for(lambda: self._idle or self._busy == 0 or self.error)
-            if self.error or not self._idle:
-                return None
-            self._busy += 1
-            return self._idle.popleft()
+            while self.error is None:
+                source = self._idle.popleft() if self._idle else next(self._unopened, None)
+                if source is not None:
+                    self._busy += 1
+                    return source
+                if self._busy == 0:
+                    return None
+                self._change.wait()
+            return None
 
 
 class GroupTables(dict[str, TokenTable]):
@@ -277,7 +284,7 @@ class GroupTables(dict[str, TokenTable]):
 
 
 def add_up(
-    sources: Sequence[Iterator[tuple[str, T]]],
+    sources: Iterable[Iterator[tuple[str, T]]],
     add: Callable[[TokenTable, T], None],
     groups: Iterable[str],
     pattern: str,
@@ -317,7 +324,7 @@ def add_up(
         most = max(memory_cap // workers, SMALLEST_TABLE)
         threads = [GroupTables(most, spill, text_bytes // workers) for _ in range(workers)]
         share_out(sources, [partial(add_item, tables) for tables in threads])
-        if not seen and sources:
+        if not seen:
             raise MwSError("no row with text and a group; name the columns that hold them")
         found = {}
         for group in sorted(seen):

@@ -83,7 +83,8 @@ def converted(stream: io.BufferedReader, name: PathLike, how: Reading, size: int
             raise decoding_error(f"{name}:{at}: byte {byte + bad}", encoding, error.reason) from error
         lines = text.count("\n")
         if text and not started:
-            started, text = True, text.removeprefix("\ufeff")
+            started, byte_order_mark = True, text[:1] == "\ufeff"
+            text, written = text[byte_order_mark:], len(codecs.BOM_UTF8) * byte_order_mark
         piece = _without_nul(text, how, name, line, written).encode("utf-8", "replace")
         line, byte, written = line + lines, byte + len(raw), written + len(piece)
         yield piece

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from glob import escape, glob
-from itertools import chain, repeat
+from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -179,27 +179,26 @@ class Source:
         names = self.names
         return sum(map(os.path.getsize, names)) if names and all(map(os.path.isfile, names)) else None
 
-    def streams(self, *, lines: bool, advance: Advance | None = None) -> list[Iterator[GroupBlock]]:
-        """Open every file and value as blocks by group, to be read side by side in any order.
+    def streams(self, *, lines: bool, advance: Advance | None = None) -> Iterator[Iterator[GroupBlock]]:
+        """Yield the blocks by group of every file and value, to be read side by side in any order.
 
-        With `lines` each line of plain text is a document, else its file is one stream. `advance` is called with the
-        bytes taken from files as stored, where there are no files with 1 for each document.
+        A file is opened when its first block is asked for, and holds no memory after its last one. With `lines` each
+        line of plain text is a document, else its file is one stream. `advance` is called with the bytes taken from
+        files as stored, where there are no files with 1 for each document.
         """
-        streams: list[Iterator[GroupBlock]] = []
         for group, names in self.files.items():
             for name in names:
                 if self.group_column is None:
-                    streams.append(zip(repeat(group), _file_blocks(name, self.how, lines, advance)))
+                    yield _of_group(group, _file_blocks(name, self.how, lines, advance))
                 else:
-                    streams.append(_by_group(_file_groups(name, self.group_column, self.how, advance)))
+                    yield _by_group(_file_groups(name, self.group_column, self.how, advance))
         for group, held in self.values.items():
             if self.group_column is None:
                 documents = _advancing(iterate_documents(held, self.how.column), None if self.files else advance)
                 blocks = arrow_blocks(document_batches(documents, "iterator"), "iterator")
-                streams.append(zip(repeat(group), blocks))
+                yield _of_group(group, blocks)
             else:
-                streams.append(_by_group(group_batches(held, self.how.column, self.group_column)))
-        return streams
+                yield _by_group(group_batches(held, self.how.column, self.group_column))
 
     def blocks(
         self, document: str = "line", size: int = BLOCK_BYTES, advance: Advance | None = None
@@ -249,6 +248,12 @@ class Source:
 def read_documents(paths: Any, how: Reading = PLAIN) -> Iterator[str]:
     """Read the documents of files that were checked before; `Source.documents` says what they are."""
     return Source({UNNAMED: expand_paths(paths)}, how=how).documents()
+
+
+def _of_group(group: str, blocks: Iterable[Block]) -> Iterator[GroupBlock]:
+    """Pair every block with its group; unlike `zip`, nothing is held after the last one."""
+    for block in blocks:
+        yield group, block
 
 
 def _by_group(batches: Iterable[tuple[str, pa.LargeStringArray]]) -> Iterator[GroupBlock]:

@@ -45,6 +45,7 @@ RESULTS = LAB.parent / "results"
 BESIDE = {
     "blind_roots": "blind",
     "encoders": "trainers",
+    "labels_default": "labels",
     "lexicon_words": "words",
     "new_words": "dropout",
     "surgery": "extend",

@@ -15,7 +15,7 @@ across the cuts of Morfessor. No code of theirs was at hand, so it is ours, over
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,6 +56,9 @@ RIVAL = {"bpe": "bpe-character"}
 MORPH_BPE = "morph-bpe-byte"
 """BPE over bytes inside the cuts of Morfessor, at inference by its merges alone (`within_cuts`)."""
 
+MORPHS: dict[str, Any] = {"composition": 0}
+"""Settings of a training of morphs only."""
+
 SEED = 20261123
 
 NAMES = {"bpe-byte": "byte-level BPE", UNIGRAM: "SentencePiece Unigram"}
@@ -86,19 +89,44 @@ def trained(name: str, counts: WordCounts, size: int, folder: Path) -> Path:
 
 
 def labelled(
-    counts: WordCounts, pool: list[GoldWord], numbers: Sequence[int], sizes: Sequence[int]
+    counts: WordCounts,
+    pool: list[GoldWord],
+    numbers: Sequence[int],
+    sizes: Sequence[int],
+    options: Mapping[str, Any],
 ) -> Iterator[tuple[int, int, Any]]:
-    """Morphs learnt with the first so many words of a pool as labels: how many, size, tokenizer.
+    """Train with the first so many words of a pool as labels; yields the number of labels, the size and the tokenizer.
 
-    All of the pool are in the word list each time, so that tokenizers differ by the labels alone.
+    All words of the pool are in the word list each time, so that tokenizers differ only in their labels.
+
+    Args:
+        counts: words of running text.
+        pool: labeled words.
+        numbers: how many of them are labels, each in turn.
+        sizes: vocabulary sizes.
+        options: arguments of `MwSTrainer` for all trainings; a granularity in them is kept, else labels estimate it.
     """
+    settings = MwSTrainer(show_progress=False, **options)
+    for n, evidence in labeled(counts, pool, numbers, settings):
+        for size in sizes:
+            trainer = MwSTrainer(vocab_size=size, show_progress=False, **options)
+            yield n, size, trainer.backend(trainer.learn(counts, evidence=evidence))
+
+
+def labeled_evidence(counts: WordCounts, labels: list[GoldWord]) -> Evidence:
+    """Return the boundary probabilities of a training with labels and default settings."""
+    return next(labeled(counts, labels, [len(labels)], MwSTrainer(show_progress=False)))[1]
+
+
+def labeled(
+    counts: WordCounts, pool: list[GoldWord], numbers: Sequence[int], settings: Settings
+) -> Iterator[tuple[int, Evidence]]:
+    """Yield how many words of a pool are labels and the boundary probabilities that they give; views are found once."""
     from mws_hf.learn.evidence.forms import collect_forms, count_graphemes, split_graphemes
     from mws_hf.learn.evidence.labels import add_labelled, label_targets
     from mws_hf.learn.evidence.posteriors import LONGEST_WORD, Evidence, calibrated_posteriors, mix_views
-    from mws_hf.learn.settings import Settings
     from mws_hf.learn.words import CodePoints
 
-    settings = Settings()
     listed = collect_forms(CodePoints.of_counts(counts), counts.counts).types
     lengths = count_graphemes(listed)
     chosen = np.nonzero((lengths > 1) & (lengths <= LONGEST_WORD))[0][: settings.max_types]
@@ -106,12 +134,10 @@ def labelled(
     graphemes = split_graphemes(types)
     mixture = mix_views(graphemes.corpus, settings, keep=True)
     for n in numbers:
-        labels = label_targets(types, pool[:n], graphemes.last) if n else None
+        targets = label_targets(types, pool[:n], graphemes.last) if n else None
         found = np.zeros(len(graphemes.last))
-        found[graphemes.last] = calibrated_posteriors(mixture, graphemes.corpus, settings, labelled=labels)[0]
-        for size in sizes:
-            trainer = MwSTrainer(vocab_size=size, composition=0, show_progress=False)
-            yield n, size, trainer.backend(trainer.learn(counts, evidence=Evidence(types, found, settings)))
+        found[graphemes.last] = calibrated_posteriors(mixture, graphemes.corpus, settings, labelled=targets)[0]
+        yield n, Evidence(types, found, settings)
 
 
 def learnt(counts: WordCounts, **options: Any) -> Any:

@@ -24,6 +24,7 @@ from lab.tables import where
 from lm.config import RunConfig
 from lm.data import documents_of, read_split
 from lm.evaluation import evaluate_run
+from lm.ladder import write_ladder
 from lm.plan import DEFAULT, FINER, PRESETS, Preset
 from lm.report import table, write_picture
 from lm.texts import Texts, texts_of
@@ -57,8 +58,14 @@ def comparison(name: str, preset: Preset) -> Any:
         exists=preset.runs.__contains__,
         measure=measure,
         table=lambda rows: table(preset, rows),
-        draw=lambda rows, results: write_picture(results),
+        draw=draw,
     )
+
+
+def draw(rows: list[Row], results: Path) -> None:
+    """Write the pictures that several presets share: the seeds of each system, and the gain by size of the model."""
+    write_picture(results)
+    write_ladder(results)
 
 
 def measured(cell: Cell, preset: Preset, text: Texts, work: Path, done: list[Row]) -> Row:

@@ -1,10 +1,12 @@
 """Counts of text equal those of `split` on the whole text, however it is stored, cut up, shared out or spilled."""
 
+import gc
 import gzip
 import io
 import json
 import random
 import tempfile
+import tracemalloc
 import unicodedata
 from collections import Counter
 from itertools import product
@@ -399,3 +401,31 @@ def test_memory_does_not_grow_with_the_number_of_files(tmp_path):
         peaks.append(int(python(PEAK, parts, files, tmp_path / "out.parquet", check=True).stdout))
     assert WordCounts.load(tmp_path / "out.parquet").words == [" и"]
     assert peaks[1] < peaks[0] + 60, peaks  # the words would take hundreds
+
+
+def peak_of(use):
+    """Bytes that a call holds at its peak."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        use()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("pattern", ["gpt4", r"\w+|\W"], ids=["scanner", "regex"])
+@pytest.mark.parametrize("ending", [".txt.gz", ".md", ".csv"])
+def test_memory_follows_what_is_open_whatever_the_number_of_files(tmp_path, ending, pattern):
+    content = b"text\nsome words\n"
+    for k in range(300):
+        (tmp_path / f"{k:03}{ending}").write_bytes(gzip.compress(content) if ending.endswith(".gz") else content)
+
+    def count(files):
+        groups = {name: [str(tmp_path / f"{k:03}{ending}") for k in range(k, files, 3)] for k, name in enumerate("abc")}
+        found = count_source(groups, pattern=pattern, workers=2)
+        assert found.union.total == files * count_source(str(tmp_path / f"000{ending}"), pattern=pattern).union.total
+
+    count(3)
+    few, many = (peak_of(lambda files=files: count(files)) for files in (3, 300))
+    assert many < few + (4 << 20)  # a block of each file would be 150 MB

@@ -391,6 +391,14 @@ def test_a_nul_far_into_a_file_and_what_errors_make_of_it(tmp_path):
     assert count_documents(["а\0б"]).total  # texts that Python holds are its user's
 
 
+@pytest.mark.parametrize("text", ["а\0б\n", "\0ab\n", "ab\0", "\ufeff\0ab", "\ufeffa\0b\n"])
+@pytest.mark.parametrize("ending", ["", ".gz"])
+def test_a_nul_among_the_first_bytes(text, ending, tmp_path):
+    path = written(tmp_path / f"a.log{ending}", text)
+    for read in (count_files, documents):
+        refused(rf"a\.log{ending}:1: byte {len(text[: text.index(chr(0))].encode())} is NUL", read, path)
+
+
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"4d" * 32 + b"\nsize 12345\n"
 POINTERS = {"lf": POINTER, "crlf": POINTER.replace(b"\n", b"\r\n"), "annex": b"/annex/objects/SHA256E-s12--ab.txt\n"}
 

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from lab.cells import Cell, Found, Page, Place, Row, beside
 from lab.data import MB, first, gold_of, order_of, parts_of, treebank
-from lab.systems import UNIGRAM, cut_words, judged, labelled, trained
+from lab.systems import MORPHS, UNIGRAM, cut_words, judged, labelled, trained
 from lab.tables import groups, tabulated, where
 from mws_hf import WordCounts
 from mws_hf.compare import rivals
@@ -229,7 +229,7 @@ def labelled_roots(place: Place, cells: list[Cell]) -> Found:
     for number, own in groups(cells, "fold"):
         pool = sorted((w for n, part in enumerate(parts) if n != number for w in part), key=lambda w: order_of(w.word))
         rest = parts[number]
-        for n, _, backend in labelled(counts, pool[:1000], [cell["labels"] for cell in own], [SIZE]):
+        for n, _, backend in labelled(counts, pool[:1000], [cell["labels"] for cell in own], [SIZE], MORPHS):
             yield {"labels": n, "fold": number}, {"vocab_size": SIZE, **judged(backend, rest), "words": len(rest)}
 
 

@@ -8,11 +8,17 @@ within .01, as measured before this table: a rule by language that needs no gold
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
 from lab.cells import Cell, Found, Page, Place, Row
 from lab.data import gold_of, head, read
 from lab.systems import judged, learnt
 from lab.tables import groups, tabulated
+from mws_hf import WordCounts
 from mws_hf.corpus.counting import count_documents
+from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.evaluate import score_text
 from mws_hf.evaluate.ngram_bits import ngram_bits
 
@@ -30,22 +36,44 @@ SHARED = 1
 HELD_OUT_EVERY, BYTES, TRAINING, HELD_OUT = 20, 12e6, 6e6, 6e5
 
 
+@dataclass(frozen=True)
+class Sample:
+    """The text of a language, split for one experiment, and its reference segmentations.
+
+    Attributes:
+        counts: words of the training lines, which tokenizers learn from.
+        of_bits: training lines that the n-gram model learns from.
+        held_out: lines that neither has seen.
+        gold: the development set of reference segmentations.
+    """
+
+    counts: WordCounts
+    of_bits: list[str]
+    held_out: list[str]
+    gold: tuple[GoldWord, ...]
+
+    @classmethod
+    def of(cls, data: Path, language: str) -> Sample:
+        """Read the first 12 MB of a language and hold every 20th line out."""
+        lines = head(read(data, SOURCES[language]), BYTES)
+        training = [line for n, line in enumerate(lines, 1) if n % HELD_OUT_EVERY]
+        held_out = head(lines[HELD_OUT_EVERY - 1 :: HELD_OUT_EVERY], HELD_OUT)
+        return cls(count_documents(training), head(training, TRAINING), held_out, gold_of(data, language))
+
+    def figures(self, backend: Any) -> Row:
+        """Return the n-gram bits per byte, tokens per word and boundary scores of a tokenizer."""
+        bits = ngram_bits(backend, self.of_bits, self.held_out).value
+        length = score_text(backend, [line.rstrip("\n") for line in self.held_out]).fertility
+        scores = {name: round(value, 5) for name, value in judged(backend, self.gold).items()}
+        return {"bits": round(bits, 5), "tokens_per_word": round(length, 4), **scores, "words": len(self.gold)}
+
+
 def measure(place: Place, cells: list[Cell]) -> Found:
     """Train a tokenizer for each cell and score it; one evidence serves all of a granularity."""
-    lines = head(read(place.data, SOURCES[cells[0]["language"]]), BYTES)
-    training = [line for n, line in enumerate(lines, 1) if n % HELD_OUT_EVERY]
-    held_out = head(lines[HELD_OUT_EVERY - 1 :: HELD_OUT_EVERY], HELD_OUT)
-    counts, of_bits, gold = (
-        count_documents(training),
-        head(training, TRAINING),
-        gold_of(place.data, cells[0]["language"]),
-    )
+    sample = Sample.of(place.data, cells[0]["language"])
     for cell in cells:
-        backend = learnt(counts, vocab_size=cell["size"], granularity=cell["granularity"], composition=cell["share"])
-        bits = ngram_bits(backend, of_bits, held_out).value
-        length = score_text(backend, [line.rstrip("\n") for line in held_out]).fertility
-        scores = {name: round(value, 5) for name, value in judged(backend, gold).items()}
-        yield cell, {"bits": round(bits, 5), "tokens_per_word": round(length, 4), **scores, "words": len(gold)}
+        settings = {"vocab_size": cell["size"], "granularity": cell["granularity"], "composition": cell["share"]}
+        yield cell, sample.figures(learnt(sample.counts, **settings))
 
 
 def table(rows: list[Row]) -> Page:

@@ -1,0 +1,119 @@
+"""The gain of MwS by the size of the language model: a table and a picture over all presets of a language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from lab.cells import RESULTS, Row, rows_of
+from lab.systems import NAMES
+from lab.tables import tabulated, where
+
+from lm.plan import DEFAULT, MB, PRESETS
+from lm.report import LANGUAGES, summary
+from mws_hf.compare.picture import save
+
+LADDERS = {"rus": ("rus-works", "rus-5m", "rus-5m-60mb", "rus-16m-60mb"), "hun": ("hun-works", "hun-5m")}
+"""Presets of each language, smallest models first. They hold the same books out."""
+COLORS = {"bpe-byte": "#117733", "sentencepiece-unigram-identity": "#0072b2", "mws-shuffled": "#999999"}
+MARKS = {8000: "o", 32000: "s"}
+
+
+class Step(NamedTuple):
+    """One comparison of MwS with a baseline, in models of one size.
+
+    Attributes:
+        language: ISO 639-3 code.
+        preset: name of the preset.
+        parameters: parameters of the model, its embedding included.
+        vocabulary: vocabulary size.
+        text: training text in bytes.
+        seeds: number of seeds of MwS.
+        baseline: system that MwS is compared with.
+        difference: difference of bits per byte, and the ends of its 95 % interval, in percent of the baseline.
+    """
+
+    language: str
+    preset: str
+    parameters: int
+    vocabulary: int
+    text: int
+    seeds: int
+    baseline: str
+    difference: list[float]
+
+
+def steps(language: str, results: Path = RESULTS) -> Iterator[Step]:
+    """Yield every comparison of MwS with default settings that has rows, smallest models first."""
+    for name in LADDERS[language]:
+        preset = PRESETS[name]
+        lines = summary(preset, rows_of(f"lm_{name}", results))
+        for line in where(lines, system=DEFAULT, flop_matched=False):
+            if line["vocabulary"] not in MARKS:
+                continue
+            training = line["runs"][0]["training"]
+            size = training["non_embedding_parameters"] + training["embedding_parameters"]
+            for baseline, difference in line["against"].items():
+                if baseline in COLORS:
+                    seeds, text = len(line["runs"]), preset.settings["train_bytes"]
+                    yield Step(language, name, size, line["vocabulary"], text, seeds, baseline, list(difference))
+
+
+def ladder_table(language: str, results: Path = RESULTS) -> str:
+    """Return the ladder as a table in Markdown: a line per model and vocabulary size, a column per baseline."""
+    lines: dict[tuple[object, ...], Row] = {}
+    for step in steps(language, results):
+        value, low, high = step.difference
+        line = lines.setdefault(
+            (step.preset, step.vocabulary),
+            {
+                "parameters": f"{step.parameters / 1e6:.1f} million",
+                "vocabulary size": f"{step.vocabulary:,}",
+                "text": f"{step.text / MB:.0f} MB",
+                "seeds": str(step.seeds),
+            },
+        )
+        line[f"against {named(step.baseline)}"] = f"{value:+.2f} % ({low:+.2f} to {high:+.2f})"
+    return tabulated(lines.values())
+
+
+def named(baseline: str) -> str:
+    """Return the name of a baseline that people read."""
+    return NAMES.get(baseline, "shuffled boundary probabilities")
+
+
+def write_ladder(results: Path = RESULTS) -> None:
+    """Write lm_ladder.png: a panel per language, parameters on the x axis, the difference in bits on the y axis."""
+    shown = {language: found for language in LADDERS if (found := list(steps(language, results)))}
+    if not shown:
+        return
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(1, len(shown), figsize=(5.2 * len(shown), 4), squeeze=False, sharey=True)
+    for axis, (language, found) in zip(axes.flat, shown.items(), strict=True):
+        for number, baseline in enumerate(COLORS):
+            for vocabulary, mark in MARKS.items():
+                here = [step for step in found if (step.baseline, step.vocabulary) == (baseline, vocabulary)]
+                if not here:
+                    continue
+                x = [step.parameters * (1 + 0.03 * number) for step in here]  # so that intervals do not overlap
+                y = [step.difference[0] for step in here]
+                errors = [[step.difference[0] - step.difference[1] for step in here],
+                          [step.difference[2] - step.difference[0] for step in here]]  # fmt: skip
+                axis.errorbar(
+                    x, y, errors, fmt=f"{mark}-" if vocabulary == min(MARKS) else f"{mark}--", color=COLORS[baseline],
+                    capsize=3, markersize=5, label=f"against {named(baseline)}, {vocabulary // 1000}k",
+                )  # fmt: skip
+        axis.axhline(0, color="black", linewidth=0.8)
+        axis.set_xscale("log")
+        axis.set(title=LANGUAGES[language], xlabel="parameters of the language model (log scale)")
+        axis.grid(alpha=0.3)
+        axis.legend(fontsize=7)
+    axes[0, 0].set_ylabel("bits per byte of MwS, difference in %\n(below 0: MwS is better)")
+    figure.tight_layout()
+    save(figure, results / "lm_ladder.png")
+    pyplot.close(figure)

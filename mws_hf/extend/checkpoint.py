@@ -22,6 +22,7 @@ from mws_hf.extend.base import read_ids, write_json
 from mws_hf.extend.embeddings import TransplantReport, fit_settings, mix_rows, new_table
 from mws_hf.tokenizer.file import load_json, load_settings
 from mws_hf.tokenizer.layout import IDS_FILE, INDEX, MODEL_FILE, Of, files, is_of, patterns
+from mws_hf.tokenizer.links import copy_inside
 from mws_hf.tokenizer.model_tables import (
     read_tensor_header,
     shard_of_tensors,
@@ -137,9 +138,7 @@ def _copy_others(source: Path, target: Path, stage: Path) -> None:
     for path in sorted(source.iterdir()):
         left = is_of(path.name, *_OF_OLD) or path.name.startswith(".") or (stage / path.name).exists()
         if path.is_file() and not left and not is_untouched(path):  # such as a card by hand; a generated one stays
-            shutil.copyfile(path, stage / path.name)
-    for name in files(target, Of.TOKENIZER, Of.SETTINGS, Of.RECORD):
-        (stage / name).parent.mkdir(exist_ok=True)
-        shutil.copyfile(target / name, stage / name)
-    for path in sorted(target.glob("*.py")):
-        shutil.copyfile(path, stage / path.name)
+            copy_inside(source, path.name, stage)
+    modules = [path.name for path in sorted(target.glob("*.py"))]
+    for name in (*files(target, Of.TOKENIZER, Of.SETTINGS, Of.RECORD), *modules):
+        copy_inside(target, name, stage)

@@ -1,6 +1,6 @@
 """Give a model on disk another tokenizer: shards are streamed, so that only its embeddings are ever in memory.
 
-Tensors that stay are copied in pieces from file to file; for the format see `mws_hf.tokenizer.model_tables`.
+Tensors that stay are copied in pieces from file to file; for the format see `mws_hf.surgery.model_tables`.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from safetensors import SafetensorError, safe_open
 from mws_hf.atomic import staged
 from mws_hf.cards.card import is_untouched
 from mws_hf.errors import MwSError
-from mws_hf.extend.base import read_ids, write_json
-from mws_hf.extend.embeddings import TransplantReport, fit_settings, mix_rows, new_table
-from mws_hf.tokenizer.file import load_json, load_settings
-from mws_hf.tokenizer.layout import IDS_FILE, INDEX, MODEL_FILE, Of, files, is_of, patterns
-from mws_hf.tokenizer.model_tables import (
+from mws_hf.surgery.base import read_ids, write_json
+from mws_hf.surgery.embeddings import TransplantReport, fit_settings, mix_rows, new_table
+from mws_hf.surgery.model_tables import (
     read_tensor_header,
     shard_of_tensors,
     stored_tensors,
     usable_tables,
     vocabulary_tables,
 )
+from mws_hf.tokenizer.file import load_json, load_settings
+from mws_hf.tokenizer.layout import IDS_FILE, INDEX, MODEL_FILE, Of, files, is_of, patterns
 from mws_hf.tokenizer.opened import open_tokenizer
-from mws_hf.tokenizer.places import snapshot, tokenizer_folder
+from mws_hf.tokenizer.places import model_folder, tokenizer_folder
 
 _PIECE = 16 << 20
 _OF_OLD = (Of.TOKENIZER, Of.SETTINGS, Of.FOREIGN, Of.RECORD, Of.CHANGE, Of.MODEL, Of.WEIGHTS)
@@ -57,7 +57,7 @@ def transplant_directory(
         MwSError: unknown init, no such model or tokenizer, no .safetensors weights, a tensor
             by vocabulary that cannot follow, a slow tokenizer, an ids.json of another base, fewer rows than ids.
     """
-    source, target = _local(model), tokenizer_folder(tokenizer)
+    source, target = model_folder(model), tokenizer_folder(tokenizer)
     old_tokenizer, new_tokenizer = (open_tokenizer(each, by_class=True).of_transformers for each in (source, target))
     shards, settings = shard_of_tensors(source), load_settings(source / MODEL_FILE)
     tables = vocabulary_tables(stored_tensors(source), settings)
@@ -143,9 +143,3 @@ def _copy_others(source: Path, target: Path, stage: Path) -> None:
         shutil.copyfile(target / name, stage / name)
     for path in sorted(target.glob("*.py")):
         shutil.copyfile(path, stage / path.name)
-
-
-def _local(name: str | os.PathLike[str]) -> Path:
-    """Return a directory itself, or the Hub's copy of it in the cache."""
-    ignored = [name for name in patterns(Of.WEIGHTS) if "safetensors" not in name]
-    return Path(name) if Path(name).is_dir() else snapshot(name, ignore_patterns=ignored)

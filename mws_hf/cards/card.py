@@ -38,7 +38,7 @@ class CardFacts:
 
     `data`: what it was learnt from, extended with or trimmed to, in words. `words` are shown cut, `notes` are put after
     the head, `limits` beside those of every card. `extended` and `trimmed`: figures of `mws extend`
-    (`mws_hf.extend.change_report.extension_figures`) and of `mws trim` (`mws_hf.extend.change_report.trim_figures`).
+    (`mws_hf.surgery.change_report.extension_figures`) and of `mws trim` (`mws_hf.surgery.change_report.trim_figures`).
     """
 
     name: str = ""

@@ -15,7 +15,7 @@ from mws_hf.errors import MissingTokenizerError, MwSError, printable
 if TYPE_CHECKING:
     from tokenizers import Tokenizer as Backend
 
-    from mws_hf.tokenizer.check import Report
+    from mws_hf.check import Report
 
 Format = Literal["gguf", "tiktoken", "byte-level", "notebook"]
 
@@ -136,7 +136,7 @@ def check_command(
 
         mws check checkpoints/last --repair
     """
-    from mws_hf.tokenizer import check as checking
+    from mws_hf import check as checking
     from mws_hf.tokenizer.places import is_repository, tokenizer_folder
 
     if repair and is_repository(tokenizer):

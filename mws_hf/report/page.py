@@ -11,13 +11,13 @@ from markupsafe import Markup
 
 import mws_hf
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.evaluation import EvaluationReport, evaluate
-from mws_hf.evaluate.measures import BITS, GOLD, TEXT, number_cell
-from mws_hf.evaluate.running_text import TextScores, score_text
 from mws_hf.report.differences import differences, most_different_lines, parity
 from mws_hf.report.entries import TrainingEvidence, entries_of, known_words, packed_within
 from mws_hf.report.html import packaged, templates, well_formed
 from mws_hf.report.pictures import COLOURS, Point, bars, scatter
+from mws_hf.scoring.evaluation import EvaluationReport, evaluate
+from mws_hf.scoring.measures import BITS, GOLD, TEXT, number_cell
+from mws_hf.scoring.running_text import TextScores, score_text
 from mws_hf.tokenizer.opened import Opened
 
 MOST_BYTES = 1_000_000  # the page is smaller

@@ -28,10 +28,10 @@ from tokenizers import Tokenizer
 from mws_hf.atomic import staged
 from mws_hf.errors import MwSError
 from mws_hf.kernels import Longs
+from mws_hf.surgery.ids import renumbered_config
 from mws_hf.text.symbols import BYTE_TOKENS, bytes_of, to_byte_level
 from mws_hf.tokenizer.backend import check_added
 from mws_hf.tokenizer.file import content_of, load_json, load_settings, read_spec, roles_in
-from mws_hf.tokenizer.ids import renumbered_config
 from mws_hf.tokenizer.layout import CONFIG_FILE, IDS_FILE, TOKENIZER_FILE, Of, files, patterns
 from mws_hf.tokenizer.links import copy_inside
 from mws_hf.tokenizer.opened import Opened, open_tokenizer

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import regex
 
 from mws_hf.errors import MwSError
+from mws_hf.surgery.ids import PER_LAYER, SIZES, is_id_field, model_rows, parts_of_model
 from mws_hf.tokenizer.file import load_json
-from mws_hf.tokenizer.ids import PER_LAYER, SIZES, is_id_field, model_rows, parts_of_model
 from mws_hf.tokenizer.layout import INDEX, SINGLE
 
 _KNOWN = frozenset(

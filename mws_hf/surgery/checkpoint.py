@@ -1,6 +1,6 @@
 """Give a model on disk another tokenizer: shards are streamed, so that only its embeddings are ever in memory.
 
-Tensors that stay are copied in pieces from file to file; for the format see `mws_hf.tokenizer.model_tables`.
+Tensors that stay are copied in pieces from file to file; for the format see `mws_hf.surgery.model_tables`.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from safetensors import SafetensorError, safe_open
 from mws_hf.atomic import staged
 from mws_hf.cards.card import is_untouched
 from mws_hf.errors import MwSError
-from mws_hf.extend.base import read_ids, write_json
-from mws_hf.extend.embeddings import TransplantReport, fit_settings, mix_rows, new_table
-from mws_hf.tokenizer.file import load_json, load_settings
-from mws_hf.tokenizer.layout import IDS_FILE, INDEX, MODEL_FILE, Of, files, is_of, patterns
-from mws_hf.tokenizer.links import copy_inside
-from mws_hf.tokenizer.model_tables import (
+from mws_hf.surgery.base import read_ids, write_json
+from mws_hf.surgery.embeddings import TransplantReport, fit_settings, mix_rows, new_table
+from mws_hf.surgery.model_tables import (
     read_tensor_header,
     shard_of_tensors,
     stored_tensors,
     usable_tables,
     vocabulary_tables,
 )
+from mws_hf.tokenizer.file import load_json, load_settings
+from mws_hf.tokenizer.layout import IDS_FILE, INDEX, MODEL_FILE, Of, files, is_of, patterns
+from mws_hf.tokenizer.links import copy_inside
 from mws_hf.tokenizer.opened import open_tokenizer
 from mws_hf.tokenizer.places import model_folder, tokenizer_folder
 

@@ -62,6 +62,18 @@ def printable(value: object, keep: str = "") -> str:
     return _UNPRINTABLE.sub(lambda found: found[0] if found[0] in keep else f"\\u{ord(found[0]):04x}", str(value))
 
 
+def quoted(value: object, most: int = 60) -> str:
+    """Write a value as Python writes it, with at most so many of its characters, for the middle of a message.
+
+    >>> quoted("a short text"), quoted("a text that goes on and on", 12), quoted([1, 2, 3], 6)
+    ("'a short text'", "'a text that…'", '[1, 2…')
+    """
+    if isinstance(value, str):
+        return repr(value if len(value) <= most else f"{value[:most].rstrip()}…")
+    text = repr(value)
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+
+
 class MwSError(ValueError):
     """A user-facing error: the message says what was wrong, where (file:line when there is one), and what to do.
 

@@ -18,7 +18,9 @@ _HOME = {
     "count_files": "mws_hf.corpus.counting",
     "import_notebook": "mws_hf.tokenization_mws_fast",
     "encode_corpus": "mws_hf.encode.bulk",
-    "trim": "mws_hf.extend.trim",
+    "evaluate": "mws_hf.scoring.evaluation",
+    "extend": "mws_hf.surgery.extension",
+    "trim": "mws_hf.surgery.trim",
     "MwSError": "mws_hf.errors",
     "MwSTokenizer": "mws_hf.tokenization_mws",
     "MwSTokenizerFast": "mws_hf.tokenization_mws_fast",
@@ -28,15 +30,10 @@ _HOME = {
     "pretrained_folder": "mws_hf.tokenizer.places",
 }
 
-_ROOMS = ("evaluate", "extend")
-"""Packages that are called like the function of their name in them: `mws_hf.evaluate(...)`, `mws_hf.extend(...)`."""
-
-__all__ = sorted((*_HOME, *_ROOMS, "__version__"))
+__all__ = sorted((*_HOME, "__version__"))
 
 
 def __getattr__(name: str) -> Any:
-    if name in _ROOMS:
-        return importlib.import_module(f"mws_hf.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'mws_hf' has no attribute {name!r}; public names: {', '.join(__all__)}")
     return getattr(importlib.import_module(_HOME[name]), name)

@@ -254,20 +254,23 @@ class PortableMixin:
 
     @classmethod
     def from_pretrained(cls, pretrained_model_name_or_path: str | os.PathLike[str], *inputs: Any, **kwargs: Any) -> Any:
-        """Load a directory or a Hub repository, as in transformers.
+        """Load a directory or a Hub repository, as in transformers, or a pretrained tokenizer of this project.
 
-        The Hub is asked only for names of the form ``user/repo``, and only while it answers.
+        The name of a pretrained tokenizer, such as "mws-hu-32k", loads what `mws_hf.pretrained` loads. The Hub is
+        asked only for names of the form ``user/repo``, and only while it answers.
 
         Raises:
             OSError: there is no such local directory and no such Hub repository, or neither cache nor Hub have it
                 (`MissingTokenizerError`, an MwSError too, where that is known without asking).
             MwSError: a local directory holds no tokenizer or a damaged one.
         """
-        from mws_hf.tokenizer.places import hub_is_silent, refuse_unreachable
+        from mws_hf.tokenizer.places import hub_trouble, local_name, not_in_cache, refuse_unknown, trouble_in
 
         parent: Any = super()
-        alone = refuse_unreachable(pretrained_model_name_or_path, ask_hub=not kwargs.get("local_files_only"))
-        if alone:
+        pretrained_model_name_or_path = local_name(pretrained_model_name_or_path)
+        refuse_unknown(pretrained_model_name_or_path)
+        trouble = hub_trouble(pretrained_model_name_or_path, kwargs)
+        if trouble:
             kwargs["local_files_only"] = True
         folder = Path(pretrained_model_name_or_path, kwargs.get("subfolder") or "")
         if (file := folder / TOKENIZER_FILE).is_file():
@@ -275,13 +278,15 @@ class PortableMixin:
         try:
             return parent.from_pretrained(pretrained_model_name_or_path, *inputs, **kwargs)
         except MwSError as error:
-            if alone:
-                raise hub_is_silent(pretrained_model_name_or_path) from error
+            if trouble:
+                raise not_in_cache(pretrained_model_name_or_path, trouble, kwargs.get("cache_dir")) from error
             raise
         except Exception as error:  # whatever it is: name the damaged file if there is one
-            if isinstance(error.__context__, MwSError) and not alone:  # some versions hide it behind a missing protobuf
-                raise error.__context__ from None
+            hidden = error.__context__  # where some versions hide our own error behind a missing protobuf
+            if isinstance(hidden, MwSError) and not trouble:
+                raise hidden from None
             check_directory(folder)
-            if alone and isinstance(error, OSError):
-                raise hub_is_silent(pretrained_model_name_or_path) from error
+            trouble = trouble or trouble_in(error)
+            if trouble and isinstance(error, OSError):
+                raise not_in_cache(pretrained_model_name_or_path, trouble, kwargs.get("cache_dir")) from error
             raise

@@ -257,7 +257,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         plain = [token for token in self.added_tokens_decoder.values() if not token.special]
         new.add_tokens([token for token in plain if token.content not in new.get_vocab()])
         if (processor := Spec.of(self.backend_tokenizer).raw["post_processor"]) is not None:
-            from mws_hf.tokenizer.ids import renumbered_processor  # retraining alone needs it
+            from mws_hf.surgery.ids import renumbered_processor  # retraining alone needs it
 
             placed = renumbered_processor(processor, lambda token, _: _known_id(new.backend_tokenizer, token), names)
             set_part(new.backend_tokenizer, "post_processor", placed)

@@ -16,9 +16,9 @@ from huggingface_hub import EvalResult
 from lab.tables import tabulated
 
 from mws_hf.atomic import write_text
-from mws_hf.evaluate.evaluation import EvaluationReport
-from mws_hf.evaluate.running_text import TextScores
-from mws_hf.evaluate.score_tables import gold_table, text_table
+from mws_hf.scoring.evaluation import EvaluationReport
+from mws_hf.scoring.running_text import TextScores
+from mws_hf.scoring.score_tables import gold_table, text_table
 from mws_hf.tokenizer.places import INDEX
 
 ROOT = Path(__file__).resolve().parent.parent

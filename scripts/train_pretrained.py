@@ -37,13 +37,12 @@ from mws_hf.compare.rivals import train as train_rival
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.corpus.word_list import lexicon_counts, lexicon_words
-from mws_hf.evaluate.evaluation import EvaluationReport, evaluate
-from mws_hf.evaluate.running_text import score_text
-from mws_hf.evaluate.segment import segment_words
 from mws_hf.portable import Training
+from mws_hf.scoring.evaluation import EvaluationReport, evaluate
+from mws_hf.scoring.running_text import score_text
 from mws_hf.text.markdown import markdown_table
 from mws_hf.text.symbols import EVERYDAY
-from mws_hf.tokenizer.opened import Opened, open_tokenizer
+from mws_hf.tokenizer.opened import Opened, open_tokenizer, segment_words
 
 MB = 1_000_000
 HELD_OUT_LINES = {False: 1500, True: 500}  # of a language; of each group of a mixture

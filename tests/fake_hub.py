@@ -16,7 +16,8 @@ class FakeHub(ThreadingHTTPServer):
     """Repositories by name, each a mapping from path to content; other branches are called ``user/repo@branch``.
 
     A commit with create_pr goes to the branch ``refs/pr/1``. Files in `broken` are answered with
-    status 403, which nobody asks again.
+    status 403, which nobody asks again. Where `always` is set, every request is answered with that status, and with
+    the page of a login where it is 200.
     """
 
     def __init__(self) -> None:
@@ -25,6 +26,7 @@ class FakeHub(ThreadingHTTPServer):
         self.messages: list[str] = []
         self.requests: list[str] = []
         self.broken: set[str] = set()
+        self.always: int | None = None
 
     def environment(self, home: Path) -> dict[str, str]:
         """The environment of a process for which this is the Hub, and `home` the cache."""
@@ -79,6 +81,8 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         path = unquote(urlsplit(self.path).path)
         self.server.requests.append(f"{self.command} {path}")
+        if self.server.always is not None:
+            return self.answer(self.server.always, b"<html><form>Log in</form></html>", Content_Type="text/html")
         parts = path.strip("/").split("/")
         for at in (0, 2):  # an old repository without a user's name
             if parts[at : at + 1] and parts[at] in self.server.repositories:

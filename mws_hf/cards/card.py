@@ -12,6 +12,7 @@ import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +38,7 @@ class CardFacts:
 
     `data`: what it was learnt from, extended with or trimmed to, in words. `words` are shown cut, `notes` are put after
     the head, `limits` beside those of every card. `extended` and `trimmed`: figures of `mws extend`
-    (`mws_hf.extend.change_report.extension_figures`) and of `mws trim` (`mws_hf.extend.change_report.trim_figures`).
+    (`mws_hf.surgery.change_report.extension_figures`) and of `mws trim` (`mws_hf.surgery.change_report.trim_figures`).
     """
 
     name: str = ""
@@ -164,7 +165,7 @@ class Card:
         """Write the card's text."""
         from jinja2 import Template  # not huggingface_hub.ModelCard, whose import takes 0.3 s of every training
 
-        template = Template(Path(__file__).with_name("card.md").read_text(encoding="utf-8"))
+        template = Template(files("mws_hf.cards").joinpath("card.md").read_text(encoding="utf-8"))
         text: str = template.render(card_data=metadata(self).to_yaml(), **vars(self), **_for_template(self.settings))
         return f"{text.strip()}\n"
 

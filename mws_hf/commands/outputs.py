@@ -86,7 +86,7 @@ def replaced(output: Path, head: str = TOKENIZER_FILE) -> Iterator[Path]:
 
 def tell_faults(output: Path, left_behind: Sequence[str] = ()) -> None:
     """Write to stderr what is left to do: errors that `mws check` finds in an output, files that were not copied."""
-    from mws_hf.tokenizer.check import check
+    from mws_hf.check import check
 
     for finding in check(output).findings:
         if finding.level == "error":

@@ -65,8 +65,8 @@ def evaluate_command(
     sources = named_sources(directories)
     _check_measured(gold, [text], bits, needed="score on")
     named = {name: open_tokenizer(source, by_class=True) for name, source in sources.items()}
-    from mws_hf.evaluate.evaluation import evaluate as run_evaluation
-    from mws_hf.evaluate.evaluation import json_text
+    from mws_hf.scoring.evaluation import evaluate as run_evaluation
+    from mws_hf.scoring.evaluation import json_text
 
     report = run_evaluation(named, gold, text, bits=bits, column=column)
     for entry in [] if quiet else report.golds:
@@ -146,7 +146,7 @@ def compare_command(
     from mws_hf.compare import compare as run_comparison
     from mws_hf.compare import parse_systems
     from mws_hf.compare.results import summary
-    from mws_hf.evaluate.running_text import lines_of
+    from mws_hf.scoring.running_text import lines_of
 
     specs = parse_systems(systems) if systems else None
     lines, of_bits = (None if file is None else lines_of(file) for file in (text, bits))
@@ -195,8 +195,8 @@ def report(
     files = {name: Path(file) for name, file in named_sources(text).items()}
     _check_measured(gold, files.values(), bits)
     claim_file(output, gold, bits, [*files.values()], force=writing.force)
-    from mws_hf.evaluate.running_text import lines_of
     from mws_hf.report.page import report_page
+    from mws_hf.scoring.running_text import lines_of
     from mws_hf.text.sample_texts import NATURAL
     from mws_hf.tokenizer.opened import open_tokenizer
 

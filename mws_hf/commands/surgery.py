@@ -69,8 +69,8 @@ def extend_command(asked: Extending, writing: Writing, output: Path = options.DI
     read = asked.base, asked.corpus, asked.also, asked.protect, asked.required, asked.keep_apart
     claim_folder(output, *read, force=writing.force)
     from mws_hf.corpus.sources import Source
-    from mws_hf.extend.change_report import extension_summary
-    from mws_hf.extend.new_tokens import ExtensionSettings
+    from mws_hf.surgery.change_report import extension_summary
+    from mws_hf.surgery.new_tokens import ExtensionSettings
 
     ExtensionSettings(composition=asked.composition)  # refused before anything is read
     twice = "--replace" if asked.replace else "--trim-to" if asked.trim_to is not None else None
@@ -86,12 +86,12 @@ def _extended(asked: Extending, source: Source, output: Path, show_progress: boo
     from tokenizers import Tokenizer
 
     from mws_hf.corpus.sources import read_documents
-    from mws_hf.extend.base import open_base
-    from mws_hf.extend.change_report import extension_figures, measure_change
-    from mws_hf.extend.extension import check_strings
-    from mws_hf.extend.extension import extend as run
-    from mws_hf.extend.trim import trim
     from mws_hf.learn.limits import Apart
+    from mws_hf.surgery.base import open_base
+    from mws_hf.surgery.change_report import extension_figures, measure_change
+    from mws_hf.surgery.extension import check_strings
+    from mws_hf.surgery.extension import extend as run
+    from mws_hf.surgery.trim import trim
     from mws_hf.tokenizer.layout import RETIRED_FILE
 
     def used() -> Iterator[str]:
@@ -181,10 +181,10 @@ def trim_command(
     claim_folder(output, base, text, keep, force=writing.force)
     from mws_hf.corpus.files import expand_paths
     from mws_hf.corpus.sources import Source, read_documents
-    from mws_hf.extend.base import open_base
-    from mws_hf.extend.change_report import measure_use, trim_figures, trim_summary
-    from mws_hf.extend.trim import named_entry
-    from mws_hf.extend.trim import trim as run
+    from mws_hf.surgery.base import open_base
+    from mws_hf.surgery.change_report import measure_use, trim_figures, trim_summary
+    from mws_hf.surgery.trim import named_entry
+    from mws_hf.surgery.trim import trim as run
     from mws_hf.tokenizer.layout import TRIM_FILE
 
     Source.of_files(text, reading, twice="mws trim")
@@ -229,6 +229,8 @@ def transplant_command(
     """Give a pretrained model another tokenizer, such as its own trimmed or extended; nothing is trained.
 
     Rows of old tokens stay bit for bit: ids.json beside the tokenizer says which. Only embeddings are held in memory.
+    Files and folders of the model are copied, except another tokenizer and weights in another form, which a warning
+    names. A LoRA adapter beside the weights must be merged into them first.
 
     For example:
 
@@ -241,7 +243,7 @@ def transplant_command(
         import torch  # noqa: F401
     except ImportError as error:
         raise MwSError("models need torch: pip install torch accelerate") from error
-    from mws_hf.extend.checkpoint import transplant_directory
+    from mws_hf.surgery.checkpoint import transplant_directory
 
     report = asdict(transplant_directory(model, tokenizer, output, init))
     tell_faults(output)

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from mws_hf.atomic import write_text
-from mws_hf.evaluate.evaluation import json_text
-from mws_hf.evaluate.measures import BITS, GOLD, TEXT, Measure
+from mws_hf.scoring.evaluation import json_text
+from mws_hf.scoring.measures import BITS, GOLD, TEXT, Measure
 from mws_hf.text.markdown import markdown_table
 
 _MARK = " (loses text)"

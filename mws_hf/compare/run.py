@@ -26,11 +26,11 @@ from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.segmentations import Gold, read_golds
 from mws_hf.corpus.word_list import as_word_counts
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.boundaries import summarize, word_table
-from mws_hf.evaluate.ngram_bits import ngram_bits
-from mws_hf.evaluate.running_text import lines_of, score_text
-from mws_hf.evaluate.significance import bootstrap_f1, difference, interval
 from mws_hf.learn.setting_rules import Range, check_range
+from mws_hf.scoring.boundaries import summarize, word_table
+from mws_hf.scoring.ngram_model import ngram_bits
+from mws_hf.scoring.running_text import lines_of, score_text
+from mws_hf.scoring.significance import bootstrap_f1, difference, interval
 from mws_hf.text.symbols import DEFAULT_SPECIAL_TOKENS, check_special_tokens
 from mws_hf.tokenizer.file import load_json
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
@@ -162,7 +162,7 @@ def compare(
     Args:
         counts: running-text counts, in any form that `corpus.word_list.as_word_counts` takes; systems marked "types"
             see each form once.
-        gold_files: files that `mws_hf.evaluate.read_gold` understands, for scoring alone; may be empty with `text`.
+        gold_files: files that `mws_hf.scoring.read_gold` understands, for scoring alone; may be empty with `text`.
         sizes: vocabulary sizes.
         output: folder that gets results.json, results.md, picture.png and the tokenizers.
         systems: systems to compare; None: `DEFAULT_SYSTEMS` as far as their libraries are installed.

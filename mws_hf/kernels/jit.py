@@ -36,6 +36,8 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -44,7 +46,6 @@ import numpy as np
 
 from mws_hf.errors import MwSError
 
-_PACKAGE = Path(__file__).resolve().parent.parent
 _SIGNS = (b"njit", b"numba")
 """What only files that hold kernels, or what kernels are made of, say; in which folder they lie is no matter."""
 
@@ -55,11 +56,19 @@ def cache_directory() -> Path:
     import numba
 
     digest = hashlib.sha256(numba.__version__.encode())
-    for file in sorted(_PACKAGE.rglob("*.py")):
-        source = file.read_bytes()
+    for source in _sources(files("mws_hf")):
         if any(sign in source for sign in _SIGNS):
             digest.update(source)
     return Path(os.environ.get("NUMBA_CACHE_DIR") or user_cache() / "numba") / digest.hexdigest()[:16]
+
+
+def _sources(package: Traversable) -> Iterator[bytes]:
+    """Yield the sources of a package in the order of their names; the package may lie in a zip."""
+    for each in sorted(package.iterdir(), key=lambda each: each.name):
+        if each.is_dir():
+            yield from _sources(each)
+        elif each.name.endswith(".py"):
+            yield each.read_bytes()
 
 
 def user_cache() -> Path:

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from mws_hf.evaluate.boundaries import boundaries
-from mws_hf.evaluate.running_text import WORD, TextScores
+from mws_hf.scoring.boundaries import boundaries
+from mws_hf.scoring.running_text import WORD, TextScores
 from mws_hf.text.pattern import compiled
 from mws_hf.tokenizer.opened import Opened
 

@@ -15,9 +15,9 @@ from operator import methodcaller
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mws_hf.corpus.segmentations import Gold
-from mws_hf.evaluate.boundaries import boundaries
-from mws_hf.evaluate.running_text import WORD
 from mws_hf.report.differences import ids_of
+from mws_hf.scoring.boundaries import boundaries
+from mws_hf.scoring.running_text import WORD
 from mws_hf.text.pattern import compiled, split
 from mws_hf.text.symbols import readable
 from mws_hf.tokenizer.opened import Opened

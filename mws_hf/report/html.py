@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import unicodedata
 from functools import cache
-from pathlib import Path
+from importlib.resources import files
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 _JOINERS = "\u200c\u200d"
 _SIGNS = {"\n": "↵", "\r": "␍", "\t": "⇥"}
 
 
+def packaged(name: str) -> str:
+    """Read a file that lies beside this module, also where the package lies in a zip."""
+    return files("mws_hf.report").joinpath(name).read_text(encoding="utf-8")
+
+
 @cache
 def templates() -> Environment:
     """Return the templates of the package, which escape what they show; `visible` is a filter in them."""
     environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
+        loader=FunctionLoader(packaged),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

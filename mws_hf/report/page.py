@@ -11,20 +11,19 @@ from markupsafe import Markup
 
 import mws_hf
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.evaluation import EvaluationReport, evaluate
-from mws_hf.evaluate.measures import BITS, GOLD, TEXT, number_cell
-from mws_hf.evaluate.running_text import TextScores, score_text
 from mws_hf.report.differences import differences, most_different_lines, parity
 from mws_hf.report.entries import TrainingEvidence, entries_of, known_words, packed_within
-from mws_hf.report.html import templates, well_formed
+from mws_hf.report.html import packaged, templates, well_formed
 from mws_hf.report.pictures import COLOURS, Point, bars, scatter
+from mws_hf.scoring.evaluation import EvaluationReport, evaluate
+from mws_hf.scoring.measures import BITS, GOLD, TEXT, number_cell
+from mws_hf.scoring.running_text import TextScores, score_text
 from mws_hf.tokenizer.opened import Opened
 
 MOST_BYTES = 1_000_000  # the page is smaller
 _FOR_VOCABULARIES = 800_000
 _WORDS, _LINES, _LONGEST = 60, 12, 400
 _TEXT = ("vocabulary_size", "fertility", "bytes_per_token", "whole_words", "vocabulary_used", "byte_tokens")
-_FOLDER = Path(__file__).parent
 
 
 class Column(NamedTuple):
@@ -157,7 +156,7 @@ def _measured_on(report: EvaluationReport, texts: Mapping[str, Sequence[str]], b
 
 
 def _filled_page(**values: Any) -> str:
-    style, script = (Markup((_FOLDER / name).read_text(encoding="utf-8")) for name in ("page.css", "page.js"))
+    style, script = (Markup(packaged(name)) for name in ("page.css", "page.js"))
     page = well_formed(templates().get_template("page.html").render(style=style, script=script, **values))
     if len(page.encode()) >= MOST_BYTES:
         raise MwSError(f"the page would have {len(page.encode()):,} bytes; give fewer tokenizers or texts")

@@ -295,6 +295,11 @@ def open_tokenizer(source: Any, *, by_class: bool = False, name: str | None = No
     raise MwSError(f"a {called} is no tokenizer; give a directory, a tokenizer.json or an object")
 
 
+def segment_words(source: Any, words: Sequence[str], *, isolated: Isolated = "space") -> list[tuple[str, ...]]:
+    """Segment each word with any tokenizer or segmenter that `open_tokenizer` opens; see `Opened.cut`."""
+    return open_tokenizer(source, by_class=True).cut(words, isolated)
+
+
 def _of_directory(place: Path, name: str, by_class: bool) -> Opened:
     file, config = place / TOKENIZER_FILE, place / CONFIG_FILE
     if file.is_file():

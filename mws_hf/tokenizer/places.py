@@ -1,34 +1,39 @@
-"""Where a name leads: to a path, to one of this project's own tokenizers, or to a copy of one on the Hub."""
+"""Where a name leads: to a path, to a pretrained tokenizer of this project, or to a copy of a repository on the Hub."""
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import re
-from collections.abc import Iterable
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
+from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from mws_hf.errors import MissingTokenizerError, MwSError, brief
-from mws_hf.tokenizer.layout import FETCHED, TOKENIZER_FILE, Of, patterns
+from mws_hf.errors import MissingTokenizerError, MwSError, nearest
+from mws_hf.tokenizer.layout import FETCHED, TOKENIZER_FILE, Of, is_of, patterns
 
 _REPOSITORY = re.compile(
     r"[A-Za-z0-9][\w.-]*/[\w.-]+|(albert-|bert-|camembert-|ctrl|distil(bert-|gpt2|roberta-)|gpt2|openai-gpt|roberta-|t5-"
     r"|transfo-xl-|xlm-roberta-|xlnet-)[\w-]*"
 )
 """``user/repo``, or as old repositories without a user begin: any other mistyped directory is never asked for there."""
-_PATIENCE = 5.0
-"""Seconds that the Hub has for its first answer; transformers itself tries six times for each of its files."""
+_ANSWER_TIMEOUT_SECONDS = 5.0
+"""The time in which the Hub must answer first; transformers itself tries six times for each of its files."""
 
-INDEX = Path(__file__).with_name("ready_made.json")
-"""The trained tokenizers of this project with their figures: system ("MwS", or "BPE" to compare with), languages,
+INDEX = resources.files("mws_hf.tokenizer") / "ready_made.json"
+"""The pretrained tokenizers of this project with their figures: system ("MwS", or "BPE" to compare with), languages,
 entries, licence, boundary F1 (`f1`) on the gold set `gold`, tokens and bytes counted on held-out text."""
 
-_PLACES = [Path(__file__).parents[up] / "model_cards" for up in (1, 2)]
+_PLACES: list[Traversable] = [resources.files("mws_hf") / "model_cards", Path(__file__).parents[2] / "model_cards"]
 BESIDE = next((folder for folder in _PLACES if folder.is_dir()), _PLACES[0])
-"""The folders of these tokenizers: inside the package where a wheel was installed, or in the checkout."""
+"""The folders of these tokenizers: inside the package where a wheel was installed or zipped, or in the checkout."""
 
 
 def is_repository(name: str) -> bool:
@@ -47,32 +52,75 @@ def ready_made() -> dict[str, dict[str, Any]]:
 
 
 def pretrained_folder(name: str) -> Path:
-    """Return the folder of a trained tokenizer of this project, such as "mws-ru-32k".
+    """Return the folder of a pretrained tokenizer of this project, such as "mws-ru-32k".
+
+    From a package in a zip the folder is unpacked into a temporary one, which goes when the process ends.
 
     Raises:
         MwSError: there is no such tokenizer, or the installation lacks its files.
     """
     if name not in ready_made():
-        raise MwSError(f"{name}: no tokenizer of this project has that name; choose one of {', '.join(ready_made())}")
-    file = BESIDE / name / TOKENIZER_FILE
-    if not file.is_file():
-        raise MwSError(f"{file}: is missing; install mws_hf from its wheel or from a whole checkout")
-    return file.parent
+        raise MwSError(
+            f"{name}: no tokenizer of this project has that name{_did_you_mean(name)}; choose one of "
+            f"{', '.join(ready_made())}"
+        )
+    folder = BESIDE / name
+    if not (folder / TOKENIZER_FILE).is_file():
+        raise MwSError(f"{folder / TOKENIZER_FILE}: is missing; install mws_hf from its wheel or from a whole checkout")
+    return folder if isinstance(folder, Path) else _unpacked(name)
+
+
+@cache
+def _unpacked(name: str) -> Path:
+    """Write the files of a pretrained tokenizer that lies in a zip into a folder of this process."""
+    folder = Path(tempfile.mkdtemp(prefix="mws_hf-")) / name
+    atexit.register(shutil.rmtree, folder.parent, ignore_errors=True)
+    folder.mkdir()
+    for file in (BESIDE / name).iterdir():
+        (folder / file.name).write_bytes(file.read_bytes())
+    return folder
+
+
+def _did_you_mean(name: str) -> str:
+    """Name the pretrained tokenizer that may have been meant, for the middle of a message."""
+    last = Path(name).name.lower()
+    near = nearest(last, ready_made()) if len(last) > 3 else None
+    return f" (did you mean {near!r}?)" if near else ""
+
+
+def local_name(source: str | os.PathLike[str]) -> str | os.PathLike[str]:
+    """Return the folder of a pretrained tokenizer of this project; any other name or path is returned unchanged."""
+    is_pretrained = not Path(source).exists() and os.fspath(source) in ready_made()
+    return pretrained_folder(os.fspath(source)) if is_pretrained else source
 
 
 def tokenizer_place(source: str | os.PathLike[str]) -> Path:
-    """Return the local path of a tokenizer: `source` itself, or the folder of a ready-made one or of the Hub's copy."""
-    if Path(source).exists():
-        return Path(source)
-    if os.fspath(source) in ready_made():
-        return pretrained_folder(os.fspath(source))
-    return snapshot(source, allow_patterns=list(FETCHED))
+    """Return the local path of a tokenizer: `source` itself, or the folder of a pretrained one or of the Hub's copy."""
+    place = Path(local_name(source))
+    return place if place.exists() else snapshot(source, allow_patterns=list(FETCHED))
 
 
 def tokenizer_folder(source: str | os.PathLike[str]) -> Path:
     """Return `tokenizer_place`, or the folder that holds it where that is a file."""
     place = tokenizer_place(source)
     return place.parent if place.is_file() else place
+
+
+def model_folder(source: str | os.PathLike[str]) -> Path:
+    """Return the directory of a model: `source` itself, or the Hub's copy, with weights in safetensors only.
+
+    Raises:
+        MwSError: there is no such directory or repository, or the name is of a tokenizer.
+    """
+    if Path(source).is_dir():
+        return Path(source)
+    if os.fspath(source) in ready_made():
+        raise MwSError(
+            f"{source}: is a pretrained tokenizer of this project and not a model; give the model first, then the "
+            f"tokenizer: mws transplant MODEL {source} -o DIR"
+        )
+    ignored = [name for name in patterns(Of.WEIGHTS) if "safetensors" not in name]
+    return snapshot(source, ignore_patterns=ignored)
 
 
 def named_sources(given: Iterable[str | os.PathLike[str]]) -> dict[str, str]:
@@ -95,59 +143,185 @@ def named_sources(given: Iterable[str | os.PathLike[str]]) -> dict[str, str]:
     return named
 
 
-def refuse_unreachable(name: str | os.PathLike[str], *, ask_hub: bool = True) -> bool:
-    """Say at once that a tokenizer cannot be found, before transformers begins to try.
+class Trouble(NamedTuple):
+    """The reason why the Hub cannot be used now, and what a user can do."""
 
-    Returns whether the Hub must be left alone, because it does not answer or is not to be asked (`ask_hub`).
-    """
-    if Path(name).exists():
-        return False
-    if not is_repository(str(name)):
-        ours = f"; tokenizers of this project: {', '.join(ready_made())}" if str(name).startswith("mws-") else ""
-        raise MissingTokenizerError(
-            f"{name}: no such directory; give one written by save_pretrained or `mws train`, or a Hub name of the form "
-            f"user/repo{ours}"
-        )
-    return not ask_hub or not answers()
+    reason: str
+    remedy: str
 
 
-def hub_is_silent(name: str | os.PathLike[str]) -> MissingTokenizerError:
-    """Make the error for a repository that is not in the cache while the Hub does not answer."""
-    from huggingface_hub import constants
-
-    return MissingTokenizerError(
-        f"{name}: no such directory, and as a Hub name it is not in the cache while {constants.ENDPOINT} does not "
-        "answer; check the path or the network"
+def refuse_unknown(name: str | os.PathLike[str]) -> None:
+    """Raise MissingTokenizerError for a name that is no path and that the Hub is never asked for."""
+    if Path(name).exists() or is_repository(str(name)):
+        return
+    ours = f"; tokenizers of this project: {', '.join(ready_made())}" if str(name).startswith("mws-") else ""
+    raise MissingTokenizerError(
+        f"{name}: no such directory{_did_you_mean(str(name))}; give one written by save_pretrained or `mws train`, or "
+        f"a Hub name of the form user/repo{ours}"
     )
 
 
+def hub_trouble(name: str | os.PathLike[str], options: Mapping[str, Any]) -> Trouble | None:
+    """Return why only the cache can be used for a repository: the Hub is silent, fails, or is not to be asked.
+
+    One request finds this out before other libraries begin to try again and again. None is returned where the Hub can
+    be asked, for a repository that it does not have, too; and for a local path.
+
+    Args:
+        name: the name of a repository or a path.
+        options: those of `from_pretrained`; ``revision``, ``subfolder``, ``token`` and ``local_files_only`` are read.
+    """
+    if Path(name).exists():
+        return None
+    from huggingface_hub import constants, get_hf_file_metadata, hf_hub_url
+    from huggingface_hub.errors import (
+        EntryNotFoundError,
+        GatedRepoError,
+        RepositoryNotFoundError,
+        RevisionNotFoundError,
+    )
+
+    if options.get("local_files_only"):
+        return Trouble("local_files_only=True keeps the Hub from being asked", "leave that out once")
+    if constants.HF_HUB_OFFLINE:
+        return Trouble("HF_HUB_OFFLINE keeps the Hub from being asked", "check the path, or unset that variable once")
+    try:
+        url = hf_hub_url(
+            os.fspath(name), TOKENIZER_FILE, subfolder=options.get("subfolder"), revision=options.get("revision")
+        )
+        found = get_hf_file_metadata(url, timeout=_ANSWER_TIMEOUT_SECONDS, token=options.get("token"))
+    except (EntryNotFoundError, GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError):
+        return None  # the Hub itself says so, and it is reported when the files are fetched
+    except Exception as error:  # requests, httpx or the Hub's own, by version
+        return trouble_in(error) or _trouble_of(None)
+    return None if found.commit_hash else _not_the_hub()
+
+
+def _not_the_hub() -> Trouble:
+    from huggingface_hub import constants
+
+    return Trouble(
+        f"{constants.ENDPOINT} answers with a page that is not the Hub's, such as the login page of a network",
+        "log in to the network, or check HF_ENDPOINT and the proxy",
+    )
+
+
+def trouble_in(error: BaseException) -> Trouble | None:
+    """Return what an error of another library says of the Hub; None where the Hub has answered as it should."""
+    from huggingface_hub.errors import (
+        EntryNotFoundError,
+        FileMetadataError,
+        GatedRepoError,
+        LocalEntryNotFoundError,
+        RepositoryNotFoundError,
+        RevisionNotFoundError,
+    )
+
+    chain = [each for each in _causes(error) if not isinstance(each, LocalEntryNotFoundError)]
+    told = (EntryNotFoundError, GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError)
+    if any(isinstance(each, told) for each in chain):
+        return None
+    if any(isinstance(each, FileMetadataError | json.JSONDecodeError) for each in chain):
+        return _not_the_hub()
+    response = next((found for each in chain if (found := getattr(each, "response", None)) is not None), None)
+    return _trouble_of(getattr(response, "status_code", None)) if response is not None else None
+
+
+def _trouble_of(status: int | None) -> Trouble:
+    """Say what a status of HTTP means; None stands for no answer."""
+    from huggingface_hub import constants
+
+    if status is None:
+        return Trouble(f"{constants.ENDPOINT} does not answer", "check the path or the network")
+    said = f"HTTP status {status}"
+    if status == 401:
+        return Trouble(f"{constants.ENDPOINT} refuses your token ({said})", "log in again with `hf auth login`")
+    if status == 403:
+        return Trouble(
+            f"{constants.ENDPOINT} refuses access ({said})",
+            "check that your token may read the repository (`hf auth whoami`), and that no firewall blocks the Hub",
+        )
+    if status == 429:
+        return Trouble(
+            f"{constants.ENDPOINT} has had too many requests from here ({said})",
+            "wait some minutes, or log in with `hf auth login` for a higher limit",
+        )
+    return Trouble(f"{constants.ENDPOINT} fails at the moment ({said})", "try again later, or check HF_ENDPOINT")
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error and those that it was raised from, the last one first."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def not_in_cache(
+    name: str | os.PathLike[str], trouble: Trouble, cache: str | os.PathLike[str] | None = None
+) -> MissingTokenizerError:
+    """Make the error for a tokenizer that is not in the cache while the Hub cannot be used."""
+    from huggingface_hub import constants
+
+    copies = Path(cache or constants.HF_HUB_CACHE, "--".join(["models", *os.fspath(name).split("/")]), "snapshots")
+    there = any(copies.glob("*/*"))
+    found = "the cache has files of this repository and no tokenizer" if there else (
+        "no such directory, and as a Hub name it is not in the cache"
+    )  # fmt: skip
+    return MissingTokenizerError(f"{name}: {found}, while {trouble.reason}; {trouble.remedy}")
+
+
 def snapshot(name: str | os.PathLike[str], **patterns: Any) -> Path:
-    """Return the local copy of a Hub repository, or of the files that patterns of `snapshot_download` name."""
-    unanswered = refuse_unreachable(name)
+    """Return the local copy of a Hub repository, or of the files that patterns of `snapshot_download` name.
+
+    Where the Hub cannot be used, the copy in the cache serves.
+
+    Raises:
+        MissingTokenizerError: there is no such repository, it has no files of these patterns, or the cache has no
+            tokenizer of it while the Hub cannot be used.
+        MwSError: the Hub asks to accept terms first.
+    """
+    refuse_unknown(name)
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import GatedRepoError, LocalEntryNotFoundError, RepositoryNotFoundError
 
+    trouble = hub_trouble(name, patterns)
+    folder = None
     try:
-        folder = Path(snapshot_download(os.fspath(name), local_files_only=unanswered, **patterns))
-    except LocalEntryNotFoundError as error:
-        raise hub_is_silent(name) from error
+        folder = None if trouble else Path(snapshot_download(os.fspath(name), **patterns))
     except GatedRepoError as error:
         raise MwSError(
             f"{name}: the Hub asks to accept its terms first; do so on its page, then `hf auth login`"
         ) from error
     except RepositoryNotFoundError as error:
         raise MissingTokenizerError(
-            f"{name}: no such directory, and the Hub finds no such repository, or hides it from you; check the name, "
-            "or log in with `hf auth login`"
+            f"{name}: no such directory{_did_you_mean(str(name))}, and the Hub finds no such repository, or hides it "
+            "from you; check the name, or log in with `hf auth login`"
         ) from error
     except Exception as error:  # requests, httpx or the Hub's own, by version
-        raise MwSError(f"{name}: cannot be downloaded ({brief(error)}); check the name or the network") from error
-    if not folder.is_dir():  # nothing there is of these patterns
+        trouble = trouble_in(error) or _trouble_of(None)
+    if trouble:
+        try:
+            folder = Path(snapshot_download(os.fspath(name), local_files_only=True, **patterns))
+        except LocalEntryNotFoundError as error:
+            raise not_in_cache(name, trouble) from error
+        if not _may_hold_a_tokenizer(folder):
+            raise not_in_cache(name, trouble)
+    if folder is None or not folder.is_dir():  # nothing there is of these patterns
         raise MissingTokenizerError(
             f"{name}: the repository has no file of a tokenizer; give one with a tokenizer.json or a SentencePiece "
             ".model"
         )
     return folder
+
+
+def _may_hold_a_tokenizer(folder: Path) -> bool:
+    """Return whether a folder has files besides settings, cards, code and weights."""
+    names = [path.name for path in folder.rglob("*") if path.is_file()]
+    return any(
+        not is_of(name, Of.SETTINGS, Of.CARD, Of.MODEL, Of.WEIGHTS) and not name.endswith(".py") for name in names
+    )
 
 
 def fetch_record(folder: Path) -> None:
@@ -160,17 +334,3 @@ def fetch_record(folder: Path) -> None:
     wanted = [f"{below}/{each}".lstrip("/") for each in patterns(Of.RECORD)]
     with suppress(MwSError):  # while the Hub does not answer there is no record
         snapshot("/".join(name), revision=revision, allow_patterns=wanted)
-
-
-def answers() -> bool:
-    """Return whether the Hub answers at all; it is not asked while HF_HUB_OFFLINE is set."""
-    from huggingface_hub import constants
-    from huggingface_hub.utils import get_session
-
-    if constants.HF_HUB_OFFLINE:
-        return False
-    try:
-        get_session().head(constants.ENDPOINT, timeout=_PATIENCE)
-    except Exception:  # requests or httpx, by version; whatever it is, there is no answer
-        return False
-    return True

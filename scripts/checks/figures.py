@@ -30,7 +30,7 @@ from lab.systems import MORPH_BPE, UNIGRAM
 from lab.tables import groups, span, tabulated, where
 from lm.plan import BPE
 
-from mws_hf.evaluate.measures import GOLD, TEXT
+from mws_hf.scoring.measures import GOLD, TEXT
 from mws_hf.text.markdown import markdown_table
 
 SHUFFLED = "mws-shuffled"

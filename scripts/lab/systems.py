@@ -29,8 +29,8 @@ from mws_hf.compare import rivals
 from mws_hf.compare.feed import Task
 from mws_hf.compare.morfessor_baseline import build_frequent, within_cuts
 from mws_hf.corpus.segmentations import GoldWord
-from mws_hf.evaluate import segment_words
-from mws_hf.evaluate.boundaries import WordTable, summarize, word_table
+from mws_hf.scoring import segment_words
+from mws_hf.scoring.boundaries import WordTable, summarize, word_table
 
 if TYPE_CHECKING:
     from mws_hf.learn.evidence.posteriors import Evidence

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from lab.cells import Row
-from mws_hf.evaluate.significance import PairedDifference
+from mws_hf.scoring.significance import PairedDifference
 from mws_hf.text.markdown import markdown_table
 
 

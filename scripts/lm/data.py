@@ -26,9 +26,9 @@ from torch.utils.data import Dataset
 from lm.config import RunConfig
 from mws_hf.encode.bulk import encode_corpus
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.running_text import read_lines
-from mws_hf.extend.base import raw_bytes
 from mws_hf.kernels import Longs, Mask
+from mws_hf.scoring.running_text import read_lines
+from mws_hf.surgery.base import raw_bytes
 from mws_hf.tokenizer.file import load_settings, roles_in
 from mws_hf.tokenizer.layout import CONFIG_FILE
 from mws_hf.tokenizer.merging import Dropout

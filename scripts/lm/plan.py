@@ -142,6 +142,7 @@ LARGER_RATES = (3e-3, 6e-3, 1.5e-3)
 def larger_preset(language: str, length: int, sizes: Sequence[int], seeds: Sequence[int], **model: int) -> Preset:
     """The strongest baselines and MwS with default settings in models of millions of parameters.
 
+    Matrix products are in bfloat16 under autocast; parameters and optimizer are float32, as all of the small models is.
     Every system trains at the first of `LARGER_RATES` with all seeds, and at the other two with the first seed. The
     rates are compared on the development books. At the smallest vocabulary there are also MwS at equal compute and
     the control with shuffled boundary probabilities. What counts as a gain that holds was written down before the
@@ -162,12 +163,14 @@ def larger_preset(language: str, length: int, sizes: Sequence[int], seeds: Seque
         *runs(["mws-shuffled"], sizes[:1], rate, seeds),
         *runs(systems, sizes[1:], rate, seeds),
     ]
-    settings = {"train_bytes": length, "held_out_bytes": MB, **SMALL_MODEL, "batch_blocks": 16, **model}
+    larger = {"batch_blocks": 16, "precision": "bf16", **model}
+    settings = {"train_bytes": length, "held_out_bytes": MB, **SMALL_MODEL, **larger}
     return Preset(language=language, settings=settings, vocabulary=sizes[0], rate=rate, runs=wanted)
 
 
 MODEL_5M = {"hidden_size": 192, "layers": 6, "heads": 6, "intermediate_size": 768}
-"""5.1 million parameters with 8,000 entries, 3.5 million besides the embedding: 21 minutes of one core for 17 MB."""
+"""5.1 million parameters with 8,000 entries, 3.5 million besides the embedding. Training on 17 MB takes 16 minutes on
+one core that multiplies bfloat16 (AVX512-BF16), and 30 minutes in float32 on the same core."""
 MODEL_16M = {"hidden_size": 256, "layers": 8, "heads": 8, "intermediate_size": 1024}
 """16.6 million parameters with 32,000 entries, 8.4 million besides the embedding."""
 

@@ -22,8 +22,8 @@ from torch.nn.utils.rnn import pad_sequence
 
 from lm.data import Codec, cut_points
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.running_text import WORD
 from mws_hf.kernels import Doubles, Longs, Mask
+from mws_hf.scoring.running_text import WORD
 from mws_hf.text.pattern import compiled
 
 _MOST_SCORES = 1 << 26

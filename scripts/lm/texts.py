@@ -14,7 +14,7 @@ from lab.data import NOT_FOR_MODELS
 from lm.plan import Preset
 from mws_hf.atomic import write_text
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.running_text import read_lines
+from mws_hf.scoring.running_text import read_lines
 
 MOST = 12
 """A work gives at most one part in so many of the text held out, its first lines; the rest of it is left out."""

@@ -12,14 +12,14 @@ from pymorphy3 import MorphAnalyzer
 
 from mws_hf import MwSTrainer, WordCounts
 from mws_hf.corpus.segmentations import GoldWord
-from mws_hf.evaluate import score
-from mws_hf.evaluate.segment import segment_words
 from mws_hf.learn.evidence.forms import split_graphemes
 from mws_hf.learn.evidence.labels import label_targets
 from mws_hf.learn.evidence.posteriors import Evidence, calibrated_posteriors, mix_views
 from mws_hf.learn.settings import Settings
 from mws_hf.learn.training_evidence import find_evidence
+from mws_hf.scoring import score
 from mws_hf.text.pattern import DEFAULT_PATTERN
+from mws_hf.tokenizer.opened import segment_words
 from tests.paths import DATA
 
 FORMS = (DATA / "russian_forms.txt").read_text(encoding="utf-8").split()

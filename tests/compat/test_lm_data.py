@@ -19,7 +19,7 @@ from lm.training import training_blocks
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.significance import paired_bootstrap
+from mws_hf.scoring.significance import paired_bootstrap
 from mws_hf.tokenizer.merging import Dropout
 from tests.examples import examples
 from tests.small_language import sentences, tokenizer_dir

@@ -25,7 +25,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from typer.testing import CliRunner
 
 from mws_hf.errors import MwSError
-from mws_hf.extend.base import raw_bytes
+from mws_hf.surgery.base import raw_bytes
 from tests.paths import ROOT
 from tests.processes import python
 from tests.small_language import sentences, small_run, tokenizer_dir, write_corpus

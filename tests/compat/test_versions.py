@@ -17,7 +17,7 @@ from tokenizers import Tokenizer
 from transformers import AutoTokenizer
 
 from mws_hf import MwSTrainer
-from mws_hf.extend.extension import extend
+from mws_hf.surgery.extension import extend
 from mws_hf.text.pattern import with_digits
 from mws_hf.text.sample_texts import sample_texts
 from tests.paths import ROOT

@@ -131,6 +131,77 @@ def test_hub_names_serve_every_command(tmp_path: Path):
     assert not [request for request in hub.requests if "safetensors" in request]
 
 
+TRY_BOTH = """
+import sys
+from mws_hf import MwSError, MwSTokenizerFast
+from mws_hf.tokenizer.opened import open_tokenizer
+for load in (MwSTokenizerFast.from_pretrained, open_tokenizer):
+    for name in sys.argv[1:]:
+        try:
+            load(name)
+            print("loaded")
+        except MwSError as error:
+            print(error)
+"""
+ANSWERS = {
+    401: "refuses your token (HTTP status 401); log in again",
+    403: "refuses access (HTTP status 403); check that your token may read",
+    429: "has had too many requests from here (HTTP status 429); wait some minutes",
+    500: "fails at the moment (HTTP status 500); try again later",
+    503: "fails at the moment (HTTP status 503); try again later",
+    200: "answers with a page that is not the Hub's, such as the login page of a network; log in to the network",
+}
+
+
+@pytest.fixture(scope="module")
+def filled_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache that has all files of user/whole and only the configuration of user/half."""
+    home = tmp_path_factory.mktemp("cache")
+    small_fast().save_pretrained(home / "small")
+    files = {file.name: file.read_bytes() for file in (home / "small").iterdir()}
+    with running_hub() as hub:
+        hub.repositories |= {"user/whole": files, "user/half": {"config.json": b"{}", "README.md": b""}}
+        fetch = "from huggingface_hub import snapshot_download as get; get('user/whole'); get('user/half')"
+        done = python(fetch, env=hub.environment(home / "home"), cwd=home)
+        assert done.returncode == 0, done.stderr
+    return home / "home"
+
+
+@pytest.mark.parametrize("status", ANSWERS)
+def test_what_the_hub_answers_is_said_and_the_cache_serves(status: int, filled_cache: Path, tmp_path: Path):
+    with running_hub() as hub:
+        hub.always = status
+        names = ("user/whole", "user/half", "user/absent")
+        done = python(TRY_BOTH, *names, env=hub.environment(filled_cache), cwd=tmp_path)
+        requests = len(hub.requests)
+    lines = [line for line in done.stdout.splitlines() if line]
+    assert lines[0] == lines[3] == "loaded", done
+    for line in (lines[1], lines[4]):
+        assert line.startswith("user/half: the cache has files of this repository and no tokenizer, while"), line
+    for line in (lines[2], lines[5]):
+        assert line.startswith("user/absent: no such directory, and as a Hub name it is not in the cache"), line
+    assert all(ANSWERS[status] in line for line in lines if line != "loaded"), lines
+    assert requests <= 6, "each name is asked for once"
+
+
+def test_offline_the_variable_is_named_and_not_the_network(filled_cache: Path, tmp_path: Path):
+    environment = {**os.environ, "HF_HOME": str(filled_cache), "HF_HUB_OFFLINE": "1"}
+    done = python(TRY_BOTH, "user/whole", "user/half", "user/absent", env=environment, cwd=tmp_path)
+    lines = done.stdout.splitlines()
+    assert [line == "loaded" for line in lines] == [True, False, False] * 2, done
+    assert all("HF_HUB_OFFLINE" in line for line in lines if line != "loaded")
+    assert "the cache has files of this repository and no tokenizer" in lines[1] and lines[1] == lines[4]
+
+
+def test_a_hub_that_fails_in_the_middle_of_a_download(tmp_path: Path):
+    with running_hub() as hub:
+        small_fast().save_pretrained(tmp_path / "small")
+        hub.repositories["user/part"] = {file.name: file.read_bytes() for file in (tmp_path / "small").iterdir()}
+        hub.broken.add("user/part/tokenizer_config.json")
+        done = python(TRY_BOTH, "user/part", env=hub.environment(tmp_path / "home"), cwd=tmp_path)
+    assert "refuses access (HTTP status 403)" in done.stdout.splitlines()[-1], done
+
+
 EXPLAIN = """
 import sys
 from mws_hf import MwSTokenizer, MwSTokenizerFast

@@ -14,7 +14,7 @@ from mws_hf import MwSError, MwSTrainer, encode_corpus
 from mws_hf.cards.card import CardFacts, trained_card
 from mws_hf.compare import compare, rivals
 from mws_hf.corpus.counting import count_documents, count_files
-from mws_hf.extend.extension import extend
+from mws_hf.surgery.extension import extend
 from mws_hf.text.pattern import LLAMA3_PATTERN, compiled
 from tests.in_process import mws
 from tests.processes import one_line

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, decoders, pre_tokenizers
 
 from mws_hf import MwSTokenizer, MwSTokenizerFast, MwSTrainer
+from mws_hf.check import check
 from mws_hf.encode.encoder import BlockEncoder
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.running_text import score_text
-from mws_hf.evaluate.segment import segment_words
-from mws_hf.extend.base import open_base, raw_bytes
+from mws_hf.scoring.running_text import score_text
+from mws_hf.surgery.base import open_base, raw_bytes
 from mws_hf.text.pattern import NAMED_PATTERNS
 from mws_hf.text.symbols import (
     BYTE_CHARACTERS,
@@ -26,9 +26,8 @@ from mws_hf.text.symbols import (
     to_byte_level,
 )
 from mws_hf.tokenizer.backend import base_vocab, build_backend, is_byte_level, pattern_of, tables_of, tokenizer_tables
-from mws_hf.tokenizer.check import check
 from mws_hf.tokenizer.explain import trace
-from mws_hf.tokenizer.opened import cuts_within, open_tokenizer
+from mws_hf.tokenizer.opened import cuts_within, open_tokenizer, segment_words
 from tests.examples import examples
 from tests.small_tokenizers import ADVERSARIAL, small_fast, small_slow
 

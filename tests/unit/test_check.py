@@ -11,11 +11,11 @@ import transformers
 from tokenizers import Regex, Tokenizer, decoders, pre_tokenizers
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
+from mws_hf.check import check, repair
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import LLAMA3_PATTERN, with_digits
 from mws_hf.text.sample_texts import NATURAL
 from mws_hf.text.symbols import bytes_of
-from mws_hf.tokenizer.check import check, repair
 from tests.in_process import mws
 from tests.small_tokenizers import ADVERSARIAL, small_fast
 

@@ -22,7 +22,7 @@ from mws_hf.compare.run import MWS_SYSTEMS, TrainedSystems, default_systems, pla
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.segmentations import read_gold
 from mws_hf.errors import MwSError
-from mws_hf.evaluate import evaluate, score, segment_words
+from mws_hf.scoring import evaluate, score, segment_words
 from tests.in_process import mws
 from tests.processes import python
 from tests.small_corpus import morphs, running_text, small_counts

@@ -20,7 +20,7 @@ from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.counts_file import fingerprint, is_counts_file
 from mws_hf.corpus.word_list import count_mapping, read_word_list
 from mws_hf.errors import MwSError
-from mws_hf.extend.extension import extend
+from mws_hf.surgery.extension import extend
 from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, WORD_PATTERN
 from tests.examples import examples
 from tests.in_process import mws

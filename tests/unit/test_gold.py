@@ -19,7 +19,7 @@ from mws_hf.corpus import word_list as lexicon
 from mws_hf.corpus.segmentations import FORMATS, GoldWord, detect_format, read_gold
 from mws_hf.corpus.word_list import lexicon_counts, lexicon_words
 from mws_hf.errors import MwSError
-from mws_hf.evaluate import evaluate, score_text, segment_words
+from mws_hf.scoring import evaluate, score_text, segment_words
 from mws_hf.text.pattern import GPT4_PATTERN, compiled
 from mws_hf.text.sample_texts import NATURAL
 from mws_hf.tokenizer.opened import open_tokenizer

@@ -9,13 +9,13 @@ import pytest
 import transformers
 from tokenizers import AddedToken, Tokenizer, processors
 
+from mws_hf.check import check
 from mws_hf.errors import MwSError
-from mws_hf.extend.extension import extend
+from mws_hf.surgery.extension import extend
+from mws_hf.surgery.ids import Role, model_ids, renumber_model, unknown_ids
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 from mws_hf.tokenizer.backend import build_backend, tokenizer_tables
-from mws_hf.tokenizer.check import check
 from mws_hf.tokenizer.export import tokens_around
-from mws_hf.tokenizer.ids import Role, model_ids, renumber_model, unknown_ids
 from tests.in_process import mws
 from tests.small_bases import BASES, ENGLISH, LLAMA3, llama3_like, russian, save
 from tests.small_tokenizers import ALPHABET, MERGES

@@ -11,11 +11,11 @@ import pytest
 
 from mws_hf import MwSError, MwSTokenizerFast, MwSTrainer, WordCounts
 from mws_hf.corpus.segmentations import GoldWord, read_labels
-from mws_hf.evaluate import evaluate, read_gold
 from mws_hf.learn.evidence import labels
 from mws_hf.learn.evidence.forms import split_graphemes
 from mws_hf.learn.evidence.labels import label_targets
 from mws_hf.learn.words import CodePoints
+from mws_hf.scoring import evaluate, read_gold
 from mws_hf.text.pattern import DEFAULT_PATTERN
 from tests.agglutinative import make_language
 from tests.examples import thorough

@@ -14,9 +14,9 @@ import pytest
 from tokenizers import Tokenizer
 
 from mws_hf import MwSError, MwSTokenizerFast, MwSTrainer, WordCounts
+from mws_hf.check import check
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.word_list import count_mapping
-from mws_hf.evaluate.segment import segment_words
 from mws_hf.learn.setting_rules import FLAG, Range
 from mws_hf.learn.settings import SETTINGS, Settings
 from mws_hf.learn.training_evidence import find_evidence
@@ -24,9 +24,8 @@ from mws_hf.learn.vocabulary import choose_alphabet, learn
 from mws_hf.learn.words import CodePoints
 from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, WORD_PATTERN
 from mws_hf.text.symbols import EVERYDAY, NAMED_ALPHABETS
-from mws_hf.tokenizer.check import check
 from mws_hf.tokenizer.merging import merge, ranked
-from mws_hf.tokenizer.opened import open_tokenizer
+from mws_hf.tokenizer.opened import open_tokenizer, segment_words
 from mws_hf.tokenizer.training_record import read_record
 from tests.in_process import mws
 from tests.paths import DATA

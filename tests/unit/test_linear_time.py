@@ -19,7 +19,7 @@ from mws_hf.corpus.blocks import block_of
 from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.encode.encoder import AddedTexts, BlockEncoder
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.boundaries import consistency, emma2
+from mws_hf.scoring.boundaries import consistency, emma2
 from mws_hf.text.symbols import byte_level_merges, check_special_tokens
 from mws_hf.tokenization_mws import MwSTokenizer
 from mws_hf.tokenization_mws_fast import import_notebook

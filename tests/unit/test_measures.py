@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.boundaries import (
+from mws_hf.scoring.boundaries import (
     best_alternative,
     consistency,
     edit_distance,
@@ -23,8 +23,8 @@ from mws_hf.evaluate.boundaries import (
     summarize,
     word_table,
 )
-from mws_hf.evaluate.evaluation import TRIVIAL_CUTS
-from mws_hf.evaluate.significance import bootstrap_f1, difference, interval, stable_samples, wilcoxon
+from mws_hf.scoring.evaluation import TRIVIAL_CUTS
+from mws_hf.scoring.significance import bootstrap_f1, difference, interval, stable_samples, wilcoxon
 from mws_hf.tokenizer.opened import pieces_of
 from tests.agglutinative import make_language
 from tests.examples import examples

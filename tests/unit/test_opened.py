@@ -14,7 +14,7 @@ import pytest
 
 from mws_hf import MwSTokenizer, MwSTokenizerFast, MwSTrainer
 from mws_hf.errors import MissingTokenizerError, MwSError
-from mws_hf.evaluate import score_text
+from mws_hf.scoring import score_text
 from mws_hf.text.sample_texts import NATURAL
 from mws_hf.tokenizer.backend import base_vocab, build_backend
 from mws_hf.tokenizer.layout import CARD_FILE, FETCHED, STALE, Of, files, is_of, patterns

@@ -20,13 +20,12 @@ from transformers import AutoTokenizer
 
 import mws_hf
 from mws_hf.cards.card import is_untouched
+from mws_hf.check import check
 from mws_hf.corpus.word_list import lexicon_words
 from mws_hf.errors import MwSError
-from mws_hf.evaluate import evaluate
-from mws_hf.evaluate.segment import segment_words
+from mws_hf.scoring import evaluate
 from mws_hf.tokenizer import places
-from mws_hf.tokenizer.check import check
-from mws_hf.tokenizer.opened import open_tokenizer
+from mws_hf.tokenizer.opened import open_tokenizer, segment_words
 from tests.examples import FULL
 from tests.in_process import mws
 from tests.paths import ROOT

@@ -33,7 +33,7 @@ from mws_hf.corpus.sources import Source, read_documents
 from mws_hf.corpus.word_list import count_mapping, read_word_list
 from mws_hf.distributed.partitions import Counting, partial_counts
 from mws_hf.errors import MwSError
-from mws_hf.evaluate import read_lines
+from mws_hf.scoring import read_lines
 from tests.encode_cases import EOS, make_backend, random_merges, rust_ids, save_directory
 from tests.in_process import mws
 from tests.processes import mws as mws_process

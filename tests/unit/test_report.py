@@ -20,12 +20,12 @@ from tokenizers import Tokenizer
 
 from mws_hf.compare import rivals
 from mws_hf.corpus.counting import count_documents
-from mws_hf.evaluate import evaluate, read_gold
 from mws_hf.report.differences import differences
 from mws_hf.report.entries import Entry, packed, packed_within
 from mws_hf.report.html import visible
 from mws_hf.report.page import MOST_BYTES
 from mws_hf.report.pictures import Point, _ticks, bars, scatter
+from mws_hf.scoring import evaluate, read_gold
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 from mws_hf.tokenizer.backend import base_vocab, build_backend
 from mws_hf.tokenizer.opened import Opened, open_tokenizer

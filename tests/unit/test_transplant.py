@@ -39,16 +39,16 @@ from transformers import (
 )
 
 from mws_hf import MwSError
+from mws_hf.check import check
 from mws_hf.corpus.counting import count_documents
-from mws_hf.extend.base import Spelling, open_base, read_ids
-from mws_hf.extend.checkpoint import transplant_directory
-from mws_hf.extend.embeddings import INITS, hushed, mix_rows, transplant
-from mws_hf.extend.extension import extend
-from mws_hf.extend.trim import trim
+from mws_hf.surgery.base import Spelling, open_base, read_ids
+from mws_hf.surgery.checkpoint import transplant_directory
+from mws_hf.surgery.embeddings import INITS, hushed, mix_rows, transplant
+from mws_hf.surgery.extension import extend
+from mws_hf.surgery.ids import SIZES as IDS_SIZES
+from mws_hf.surgery.model_tables import shard_of_tensors
+from mws_hf.surgery.trim import trim
 from mws_hf.text.symbols import BYTE_CHARACTERS
-from mws_hf.tokenizer.check import check
-from mws_hf.tokenizer.ids import SIZES as IDS_SIZES
-from mws_hf.tokenizer.model_tables import shard_of_tensors
 from tests.in_process import mws
 from tests.processes import python
 from tests.small_bases import (
@@ -316,7 +316,7 @@ def measured(model, codec, documents):
 _MEASURE = """
 import resource, sys
 from pathlib import Path
-from mws_hf.extend.checkpoint import transplant_directory
+from mws_hf.surgery.checkpoint import transplant_directory
 small, large, tokenizer, out = map(Path, sys.argv[1:])
 transplant_directory(small, tokenizer, out / "small")
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -14,10 +14,10 @@ from transformers import AutoTokenizer
 
 from mws_hf import MwSError
 from mws_hf.corpus.counting import count_documents
-from mws_hf.extend.base import Base, open_base, read_ids
-from mws_hf.extend.change_report import measure_use
-from mws_hf.extend.extension import extend
-from mws_hf.extend.trim import count_uses, last_merges, trim
+from mws_hf.surgery.base import Base, open_base, read_ids
+from mws_hf.surgery.change_report import measure_use
+from mws_hf.surgery.extension import extend
+from mws_hf.surgery.trim import count_uses, last_merges, trim
 from tests.examples import examples
 from tests.in_process import mws
 from tests.small_bases import BASES, ENGLISH, SPECIAL, every_split, llama3_like, russian, save, turkish

@@ -29,8 +29,8 @@ from mws_hf.compare import rivals
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.segmentations import GoldWord, read_gold
 from mws_hf.corpus.word_list import count_mapping, read_word_list
-from mws_hf.evaluate.boundaries import summarize
-from mws_hf.evaluate.significance import bootstrap_f1, interval
+from mws_hf.scoring.boundaries import summarize
+from mws_hf.scoring.significance import bootstrap_f1, interval
 from mws_hf.tokenizer.opened import open_tokenizer
 
 TEXTS = ("rus", "fin", "tur", "hun", "ces", "eng", "ukr")

@@ -32,12 +32,12 @@ from lab.systems import tokens
 from lab.tables import as_they_are
 from mws_hf.corpus.counting import count_documents
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.evaluation import evaluate
-from mws_hf.extend.base import open_base
-from mws_hf.extend.change_report import measure_change
-from mws_hf.extend.embeddings import transplant
-from mws_hf.extend.extension import Extension, append_tokens, extend
-from mws_hf.extend.trim import trim
+from mws_hf.scoring.evaluation import evaluate
+from mws_hf.surgery.base import open_base
+from mws_hf.surgery.change_report import measure_change
+from mws_hf.surgery.embeddings import transplant
+from mws_hf.surgery.extension import Extension, append_tokens, extend
+from mws_hf.surgery.trim import trim
 
 BY_FREQUENCY = {"composition": 1, "hidden_boundary_price": 0}
 SYSTEMS = {"ours": {}, "ours, morphs only": {"composition": 0}, "frequency": BY_FREQUENCY}

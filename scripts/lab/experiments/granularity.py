@@ -19,8 +19,8 @@ from lab.tables import groups, tabulated
 from mws_hf import WordCounts
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.segmentations import GoldWord
-from mws_hf.evaluate import score_text
-from mws_hf.evaluate.ngram_bits import ngram_bits
+from mws_hf.scoring import score_text
+from mws_hf.scoring.ngram_model import ngram_bits
 
 SOURCES = {
     "rus": ("rus.novels",), "fin": ("fin.fincore", "fin.msdocs"), "tur": ("tur.blog", "tur.msdocs-ht", "tur.ud-boun"),

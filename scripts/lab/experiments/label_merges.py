@@ -30,9 +30,9 @@ from lab.systems import labeled_evidence
 from lab.tables import groups, tabulated, where
 from mws_hf import MwSTrainer, WordCounts
 from mws_hf.corpus.segmentations import GoldWord
-from mws_hf.extend.base import raw_bytes
 from mws_hf.learn import vocabulary
 from mws_hf.learn.evidence.posteriors import Evidence
+from mws_hf.surgery.base import raw_bytes
 
 TODAY = "labels as today"
 

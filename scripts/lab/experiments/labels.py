@@ -11,8 +11,8 @@ from lab.cells import Cell, Found, Page, Place, Row, beside
 from lab.data import GOLD, counts_of, gold_of, lines_of, shuffled, spaced
 from lab.systems import MORPHS, judged, labelled
 from lab.tables import groups, mean, tabulated, where
-from mws_hf.evaluate import score_text
 from mws_hf.learn.settings import DEFAULT_GRANULARITY
+from mws_hf.scoring import score_text
 
 LABELS = (0, 20, 50, 100, 300, 1000)
 AXES = {"sample": range(5), "language": list(GOLD), "labels": LABELS, "vocab_size": (8_000, 32_000)}

@@ -24,7 +24,7 @@ from mws_hf import WordCounts
 from mws_hf.compare import rivals
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.groups import GroupedCounts
-from mws_hf.evaluate import score_text
+from mws_hf.scoring import score_text
 from mws_hf.text.pattern import DEFAULT_PATTERN
 from mws_hf.tokenizer.opened import open_tokenizer
 

@@ -1,7 +1,7 @@
 """N-gram bits per byte: MwS, its rivals, and MwS with one thing taken away, by language and vocabulary size.
 
 Every tokenizer learns from all training lines of its language (Russian without the sentences of RuBLiMP, which are
-another benchmark's, and without novels that are there twice); the n-gram model (`mws_hf.evaluate.ngram_bits`) learns
+another benchmark's, and without novels that are there twice); the n-gram model (`mws_hf.scoring.ngram_model`) learns
 from the first 4 MB of the same lines in shuffled order, of Finnish and Turkish from all of them. Every 50th line is
 held out, 4,000 lines at most; a line is a document. `lab/systems.py` says what is taken away.
 """
@@ -13,7 +13,7 @@ from lab.data import GOLD, MB, first, parts_of
 from lab.systems import UNIGRAM, trained
 from lab.tables import groups, percents, span, tabulated
 from mws_hf.corpus.counting import count_documents
-from mws_hf.evaluate.ngram_bits import bits_differences, ngram_bits
+from mws_hf.scoring.ngram_model import bits_differences, ngram_bits
 
 ABLATIONS = {
     "mws-shuffled": "shuffled evidence",

@@ -1,6 +1,6 @@
 """Tokenizers on text of another kind than they learnt from: n-gram bits per byte and tokens a word.
 
-A tokenizer and its n-gram model (`mws_hf.evaluate.ngram_bits`, 4 MB) learn from one kind of text; both then read lines
+A tokenizer and its n-gram model (`mws_hf.scoring.ngram_model`, 4 MB) learn from one kind of text; both then read lines
 of that kind that were held out, and lines of another kind (`PAIRS`). `--with treebanks=FOLDER` holds a git clone of
 each treebank of Universal Dependencies that `PAIRS` names, such as UD_Hungarian-Szeged (a sentence is a line).
 Lines are the units of the intervals.
@@ -15,9 +15,9 @@ from lab.data import HELD_OUT_LINES, MB, digest_of, first, read, split_lines, tr
 from lab.systems import NAMES, UNIGRAM, trained
 from lab.tables import groups, percents, span, tabulated, where
 from mws_hf.corpus.counting import count_documents
-from mws_hf.evaluate.ngram_bits import NgramBits, ngram_bits
-from mws_hf.evaluate.running_text import score_text
-from mws_hf.evaluate.significance import paired_bootstrap
+from mws_hf.scoring.ngram_model import NgramBits, ngram_bits
+from mws_hf.scoring.running_text import score_text
+from mws_hf.scoring.significance import paired_bootstrap
 
 SYSTEMS = ("mws", "bpe-byte", UNIGRAM)
 RUSSIAN = (("rus.novels", "rus.drama"), "novels, plays")

@@ -28,9 +28,9 @@ from mws_hf.corpus.sources import Source
 from mws_hf.corpus.word_list import count_mapping
 from mws_hf.encode.bulk import BLOCK_BYTES
 from mws_hf.encode.encoder import BlockEncoder
-from mws_hf.evaluate import score_text
-from mws_hf.evaluate.ngram_bits import bits_differences, ngram_bits
-from mws_hf.evaluate.running_text import TextScores
+from mws_hf.scoring import score_text
+from mws_hf.scoring.ngram_model import bits_differences, ngram_bits
+from mws_hf.scoring.running_text import TextScores
 
 PATTERNS, SIZES, MADE_UP = ("words", "o200k", "llama3"), (8000, 32_000), ("ukr-apostrophe", "hin", "fin-nfd")
 AXES = {"language": (*LANGUAGES, *MADE_UP), "pattern": PATTERNS}

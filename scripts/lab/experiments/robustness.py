@@ -24,9 +24,9 @@ from mws_hf import WordCounts
 from mws_hf.corpus.counting import count_documents, count_files
 from mws_hf.corpus.segmentations import GoldWord, read_gold
 from mws_hf.corpus.word_list import read_word_list
-from mws_hf.evaluate import segment_words
-from mws_hf.evaluate.boundaries import summarize
-from mws_hf.evaluate.significance import bootstrap_f1, difference, interval
+from mws_hf.scoring import segment_words
+from mws_hf.scoring.boundaries import summarize
+from mws_hf.scoring.significance import bootstrap_f1, difference, interval
 from mws_hf.tokenizer.opened import open_tokenizer
 
 DONORS = {"rus": "ukr", "fin": "eng", "tur": "eng", "eng": "fin", "hun": "ces", "ces": "hun"}

@@ -19,7 +19,7 @@ from mws_hf import WordCounts
 from mws_hf.compare import rivals
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.word_list import lexicon_counts
-from mws_hf.evaluate.segment import segment_words
+from mws_hf.tokenizer.opened import segment_words
 
 LANGUAGES = {"en": "English", "fi": "Finnish", "tr": "Turkish", "ru": "Russian"}
 SHOWN = {language: WORDS[language].split()[:3] for language in LANGUAGES}

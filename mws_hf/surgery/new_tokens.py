@@ -29,7 +29,6 @@ from tokenizers import Tokenizer
 
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
-from mws_hf.extend.base import Base, cuts
 from mws_hf.kernels import Array, Doubles, Ints, Longs
 from mws_hf.learn.evidence.forms import Forms, TypeCounts, collect_forms, with_lower_case
 from mws_hf.learn.evidence.posteriors import Evidence, collect_evidence
@@ -50,6 +49,7 @@ from mws_hf.learn.setting_rules import COUNT, Range, Setting, check_names
 from mws_hf.learn.settings import DEFAULT_COMPOSITION, Settings
 from mws_hf.learn.words import CodePoints, SymbolCorpus, count_points, utf8_sizes
 from mws_hf.learn.working_corpus import WorkingCorpus, Worth
+from mws_hf.surgery.base import Base, cuts
 
 CHARACTER_SHARE = 2
 """At most 1 / CHARACTER_SHARE of the new tokens are characters."""

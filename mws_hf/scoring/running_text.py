@@ -15,8 +15,8 @@ import numpy as np
 from mws_hf.corpus.files import PLAIN, Reading
 from mws_hf.corpus.sources import read_documents
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.boundaries import boundaries
 from mws_hf.kernels import Ints, Longs
+from mws_hf.scoring.boundaries import boundaries
 from mws_hf.text.pattern import compiled
 from mws_hf.text.symbols import byte_of
 from mws_hf.tokenizer.opened import Encoded, Opened, Span, open_tokenizer, token_cuts

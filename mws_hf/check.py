@@ -16,11 +16,13 @@ from tokenizers import Tokenizer
 
 from mws_hf.atomic import staged
 from mws_hf.errors import MissingTokenizerError, MwSError, brief
+from mws_hf.surgery.check_ids import REPAIR, Finding, named_ids
+from mws_hf.surgery.ids import PER_LAYER, model_rows
+from mws_hf.surgery.model_tables import stored_tensors, vocabulary_tables
 from mws_hf.text.pattern import named
 from mws_hf.text.sample_texts import sample_texts
 from mws_hf.text.symbols import Alphabet, special_roles
 from mws_hf.tokenizer.backend import alphabet_of, check_added
-from mws_hf.tokenizer.check_ids import REPAIR, Finding, named_ids
 from mws_hf.tokenizer.client_facts import ONE_READS, TOKENIZERS_ONE, ClientFact, client_facts
 from mws_hf.tokenizer.file import (
     STOCK_CLASS,
@@ -32,7 +34,6 @@ from mws_hf.tokenizer.file import (
     uses_stock_module,
 )
 from mws_hf.tokenizer.foreign import holds_other_entries
-from mws_hf.tokenizer.ids import PER_LAYER, model_rows
 from mws_hf.tokenizer.layout import (
     ADDED_FILE,
     CONFIG_FILE,
@@ -44,7 +45,6 @@ from mws_hf.tokenizer.layout import (
     Of,
     files,
 )
-from mws_hf.tokenizer.model_tables import stored_tensors, vocabulary_tables
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
 from mws_hf.tokenizer.spec import Spec, has_leading_space, parts_of, split_of, without_limits
 from mws_hf.tokenizer.training_record import rare_entries_said, read_record

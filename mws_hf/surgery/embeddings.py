@@ -2,7 +2,7 @@
 
 Tokens are matched by their raw bytes, so byte-level, metaspace and character-level tokenizers meet; of an extended or
 trimmed tokenizer (`mws_hf.extend`) every old token keeps its row bit for bit. Every new row is a weighted mean of old
-rows, in all tensors by vocabulary the same. Models on disk: `extend.checkpoint`.
+rows, in all tensors by vocabulary the same. Models on disk: `surgery.checkpoint`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ import torch
 from tokenizers import Tokenizer
 
 from mws_hf.errors import MwSError, SettingError
-from mws_hf.extend.base import IdMap, Spelling, raw_bytes
+from mws_hf.surgery.base import IdMap, Spelling, raw_bytes
+from mws_hf.surgery.companions import refuse_token_adapter
+from mws_hf.surgery.ids import SIZES, Role, Successor, renumber_model
+from mws_hf.surgery.model_tables import Table, Tensor, usable_tables, vocabulary_tables
 from mws_hf.text.symbols import ROLES
-from mws_hf.tokenizer.ids import SIZES, Role, Successor, renumber_model
 from mws_hf.tokenizer.layout import IDS_FILE
-from mws_hf.tokenizer.model_tables import Table, Tensor, usable_tables, vocabulary_tables
 
 Mixture: TypeAlias = tuple[list[int], list[float]]
 """Old ids and their weights, which add up to 1 (one id alone is copied); without ids, the mean of all old rows."""
@@ -78,8 +79,9 @@ def transplant(
 
     Raises:
         MwSError: unknown init, a slow tokenizer, an old one with more ids than rows, a tensor
-            by vocabulary that cannot follow.
+            by vocabulary that cannot follow, an adapter that trains single tokens.
     """
+    refuse_token_adapter(model)
     settings = json.loads(model.config.to_json_string(use_diff=False))
     shapes = {name: Tensor(str(tensor.dtype), tuple(tensor.shape)) for name, tensor in model.state_dict().items()}
     tables = vocabulary_tables(shapes, settings)

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from mws_hf.errors import MwSError
-from mws_hf.evaluate import bits_differences, evaluate, ngram_bits
-from mws_hf.evaluate.ngram_bits import score_orders, stream_of
+from mws_hf.scoring import bits_differences, evaluate, ngram_bits
+from mws_hf.scoring.ngram_model import score_orders, stream_of
 from tests.examples import examples
 from tests.in_process import mws
 from tests.processes import one_line

@@ -16,12 +16,12 @@ from tokenizers import Tokenizer
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.word_list import as_word_counts
 from mws_hf.errors import MwSError
-from mws_hf.extend.base import Base, IdMap, Rewritten, open_base
-from mws_hf.extend.new_tokens import ExtensionSettings, LearnedTokens, learn_tokens, pre_tokens, protect
-from mws_hf.extend.trim import count_uses, last_merges, prune
 from mws_hf.kernels import Longs
 from mws_hf.learn.setting_rules import Range, check_range
 from mws_hf.learn.vocabulary import merges_for
+from mws_hf.surgery.base import Base, IdMap, Rewritten, open_base
+from mws_hf.surgery.new_tokens import ExtensionSettings, LearnedTokens, learn_tokens, pre_tokens, protect
+from mws_hf.surgery.trim import count_uses, last_merges, prune
 from mws_hf.text.symbols import BYTE_TOKENS, check_order
 from mws_hf.tokenizer.layout import RECORD_FILE
 from mws_hf.tokenizer.training_record import added_record

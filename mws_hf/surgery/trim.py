@@ -20,11 +20,11 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from mws_hf.errors import MwSError, SettingError
-from mws_hf.extend.base import Base, IdMap, Rewritten, count_ids, open_base
 from mws_hf.kernels import Longs
 from mws_hf.learn.setting_rules import Range, check_range
+from mws_hf.surgery.base import Base, IdMap, Rewritten, count_ids, open_base
+from mws_hf.surgery.ids import renumbered_tokenizer
 from mws_hf.text.symbols import BYTE_CHARACTERS, BYTE_TOKENS
-from mws_hf.tokenizer.ids import renumbered_tokenizer
 from mws_hf.tokenizer.merging import merge_steps, ranked
 
 Reason = Literal["added", "bytes", "named", "used", "part", "unused", "rare"]
@@ -86,7 +86,7 @@ def trim(
     and bytes always stay. A text that the base cuts into kept entries alone is cut as before.
 
     Args:
-        tokenizer: any tokenizer that `mws_hf.extend.extend` takes.
+        tokenizer: any tokenizer that `mws_hf.extend` takes.
         texts: texts that the tokenizer must be good at, or `count_uses` of them.
         keep_size: number of entries that stay, added ones included.
         min_count: the least number of uses with which an entry stays; give this or `keep_size`.

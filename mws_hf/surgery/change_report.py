@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
-from mws_hf.evaluate.running_text import WORD, score_text
-from mws_hf.extend.base import Base
-from mws_hf.extend.extension import Extension, merges_of, words_among
-from mws_hf.extend.trim import Trimming, count_uses
 from mws_hf.kernels import Longs
+from mws_hf.scoring.running_text import WORD, score_text
+from mws_hf.surgery.base import Base
+from mws_hf.surgery.extension import Extension, merges_of, words_among
+from mws_hf.surgery.trim import Trimming, count_uses
 from mws_hf.text.pattern import compiled
 
 

@@ -11,10 +11,9 @@ from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_toke
 from transformers import PreTrainedTokenizerFast
 
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.segment import segment_words
 from mws_hf.tokenizer.foreign import align, token_bytes
 from mws_hf.tokenizer.merging import merge, ranked
-from mws_hf.tokenizer.opened import cuts_within, open_tokenizer
+from mws_hf.tokenizer.opened import cuts_within, open_tokenizer, segment_words
 from tests.examples import examples
 
 TEXT = ["читать читаю читал перечитать unlocked locks locking unlock книга книги книгой"] * 3

@@ -9,8 +9,8 @@ from typing import Any, Literal, NamedTuple
 import regex
 from tokenizers import Tokenizer
 
+from mws_hf.surgery.ids import model_ids, model_rows, processor_ids, unknown_ids
 from mws_hf.tokenizer.file import chat_templates, content_of, load_settings, roles_in
-from mws_hf.tokenizer.ids import model_ids, model_rows, processor_ids, unknown_ids
 from mws_hf.tokenizer.layout import CONFIG_FILE, TOKENIZER_FILE, Of, patterns
 from mws_hf.tokenizer.spec import Spec
 

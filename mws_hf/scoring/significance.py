@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.boundaries import WordTable, f1, macro_scores, summarize
 from mws_hf.kernels import Doubles, Longs, Mask
+from mws_hf.scoring.boundaries import WordTable, f1, macro_scores, summarize
 
 
 @dataclass(frozen=True)

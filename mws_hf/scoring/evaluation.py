@@ -13,11 +13,11 @@ from mws_hf.corpus.files import Reading
 from mws_hf.corpus.segmentations import Gold, read_golds
 from mws_hf.corpus.sources import Source
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.boundaries import consistency, emma2, summarize, word_table
-from mws_hf.evaluate.ngram_bits import NgramBits, bits_differences, ngram_bits
-from mws_hf.evaluate.running_text import TextScores, lines_of, score_text
-from mws_hf.evaluate.score_tables import GoldRow, Table, gold_table, text_table
-from mws_hf.evaluate.significance import PairedDifference, bootstrap_f1, difference, interval
+from mws_hf.scoring.boundaries import consistency, emma2, summarize, word_table
+from mws_hf.scoring.ngram_model import NgramBits, bits_differences, ngram_bits
+from mws_hf.scoring.running_text import TextScores, lines_of, score_text
+from mws_hf.scoring.score_tables import GoldRow, Table, gold_table, text_table
+from mws_hf.scoring.significance import PairedDifference, bootstrap_f1, difference, interval
 from mws_hf.tokenizer.opened import Isolated, Opened, open_tokenizer
 from mws_hf.tokenizer.places import named_sources
 from mws_hf.tokenizer.training_record import labelled_words

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.running_text import WORD, read_lines, renyi_efficiency, residues, score_text
-from mws_hf.evaluate.score_tables import text_table
-from mws_hf.evaluate.segment import segment_words
+from mws_hf.scoring.running_text import WORD, read_lines, renyi_efficiency, residues, score_text
+from mws_hf.scoring.score_tables import text_table
 from mws_hf.tokenizer.explain import trace
-from mws_hf.tokenizer.opened import cuts_within, open_tokenizer
+from mws_hf.tokenizer.opened import cuts_within, open_tokenizer, segment_words
 from tests.examples import examples
 
 

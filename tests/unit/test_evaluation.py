@@ -8,9 +8,9 @@ import pytest
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 
 from mws_hf.errors import MwSError
-from mws_hf.evaluate import evaluate, score
-from mws_hf.evaluate.measures import BITS, TEXT
-from mws_hf.evaluate.score_tables import GOLD_COLUMNS
+from mws_hf.scoring import evaluate, score
+from mws_hf.scoring.measures import BITS, TEXT
+from mws_hf.scoring.score_tables import GOLD_COLUMNS
 from tests.in_process import mws
 from tests.paths import ROOT
 from tests.processes import command, on_a_terminal

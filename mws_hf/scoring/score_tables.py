@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from mws_hf.corpus.segmentations import Gold
-from mws_hf.evaluate.boundaries import BoundaryScores, Consistency, Emma2
-from mws_hf.evaluate.measures import BITS, GOLD, TEXT, Measure, number_cell
-from mws_hf.evaluate.significance import Difference, PairedDifference
+from mws_hf.scoring.boundaries import BoundaryScores, Consistency, Emma2
+from mws_hf.scoring.measures import BITS, GOLD, TEXT, Measure, number_cell
+from mws_hf.scoring.significance import Difference, PairedDifference
 from mws_hf.text.markdown import markdown_table
 
 if TYPE_CHECKING:  # cards import this module, and a tokenizer does not depend on how it is measured
-    from mws_hf.evaluate.ngram_bits import NgramBits
-    from mws_hf.evaluate.running_text import TextScores
+    from mws_hf.scoring.ngram_model import NgramBits
+    from mws_hf.scoring.running_text import TextScores
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mws_hf.errors import MwSError
-from mws_hf.evaluate.significance import PairedDifference, paired_bootstrap
 from mws_hf.kernels import Doubles, Longs, Mask
+from mws_hf.scoring.significance import PairedDifference, paired_bootstrap
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
 
 Discounts: TypeAlias = tuple[float, float, float]

@@ -1,0 +1,31 @@
+"""Measure how well a tokenizer cuts: scores against gold, and measures on running text; `evaluate` does it all."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_HOME = {
+    "BoundaryScores": "mws_hf.scoring.boundaries",
+    "EvaluationReport": "mws_hf.scoring.evaluation",
+    "Gold": "mws_hf.corpus.segmentations",
+    "GoldWord": "mws_hf.corpus.segmentations",
+    "NgramBits": "mws_hf.scoring.ngram_model",
+    "TextScores": "mws_hf.scoring.running_text",
+    "bits_differences": "mws_hf.scoring.ngram_model",
+    "evaluate": "mws_hf.scoring.evaluation",
+    "ngram_bits": "mws_hf.scoring.ngram_model",
+    "read_gold": "mws_hf.corpus.segmentations",
+    "read_lines": "mws_hf.scoring.running_text",
+    "score": "mws_hf.scoring.boundaries",
+    "score_text": "mws_hf.scoring.running_text",
+    "segment_words": "mws_hf.tokenizer.opened",
+}
+"""Where each public name is: imported on first use, so that `mws segment` loads neither numpy nor pyarrow."""
+__all__ = [*_HOME]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; public names: {', '.join(__all__)}")
+    return getattr(import_module(_HOME[name]), name)

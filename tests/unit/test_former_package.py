@@ -1,0 +1,32 @@
+"""Former packages `mws_hf.evaluate`, `mws_hf.extend` (`former_package.py`): imports work, warn, and break nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+IMPORTS = {
+    "from mws_hf.evaluate import score, read_gold": "assert score is mws_hf.scoring.score",
+    "import mws_hf.evaluate": "assert mws_hf.evaluate.score_text is mws_hf.scoring.score_text",
+    "from mws_hf.evaluate.ngram_bits import ngram_bits": "assert ngram_bits is mws_hf.scoring.ngram_bits",
+    "from mws_hf.evaluate.boundaries import summarize": "assert summarize is mws_hf.scoring.boundaries.summarize",
+    "from mws_hf.extend.extension import extend": "assert extend is mws_hf.extend",
+    "import mws_hf.extend.trim as trimming": "assert trimming.trim is mws_hf.trim",
+}
+
+
+@pytest.mark.parametrize("line", IMPORTS)
+def test_a_former_import_warns_once_and_the_name_remains_a_function(line):
+    code = f"{line}\nimport mws_hf, mws_hf.scoring, mws_hf.scoring.boundaries\n{IMPORTS[line]}\n"
+    code += "import types\nassert type(mws_hf.evaluate) is type(mws_hf.extend) is types.FunctionType\n"
+    done = subprocess.run([sys.executable, "-W", "always", "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("DeprecationWarning") == 1
+    assert "import names and modules from mws_hf.s" in done.stderr
+
+
+def test_the_functions_themselves_give_no_warning():
+    code = "from mws_hf import evaluate, extend\nimport mws_hf\nassert mws_hf.evaluate is evaluate"
+    subprocess.run([sys.executable, "-W", "error::DeprecationWarning:mws_hf", "-c", code], check=True)

@@ -1,0 +1,58 @@
+"""`tokenizer/places.py`: which names are taken, and what is said of names that are not."""
+
+from __future__ import annotations
+
+import pytest
+
+import mws_hf
+from mws_hf import MwSError, MwSTokenizer, MwSTokenizerFast
+from mws_hf.tokenizer import places
+from mws_hf.tokenizer.opened import open_tokenizer
+from tests.in_process import mws
+from tests.paths import ROOT
+from tests.small_tokenizers import small_fast
+
+needs_cards = pytest.mark.skipif(
+    not (ROOT / "model_cards").is_dir(), reason="model_cards/ is not in the source distribution"
+)
+
+
+@needs_cards
+@pytest.mark.parametrize("kind", [MwSTokenizerFast, MwSTokenizer])
+def test_the_classes_take_the_name_of_a_pretrained_tokenizer(kind):
+    loaded = kind.from_pretrained("mws-fi-16k")
+    text = "taloissammekin on hiljaista"
+    assert loaded.encode(text) == mws_hf.pretrained("mws-fi-16k").encode(text)
+    assert open_tokenizer(loaded).record == open_tokenizer("mws-fi-16k").record
+
+
+def test_a_folder_of_that_name_comes_first(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    small_fast().save_pretrained("mws-fi-16k")
+    assert len(MwSTokenizerFast.from_pretrained("mws-fi-16k")) == len(small_fast())
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"), [("mws-tr-32", "mws-tr-32k"), ("mws_fi_16k", "mws-fi-16k"), ("MWS-HU-32K", "mws-hu-32k")]
+)
+def test_a_mistyped_name_is_answered_with_the_nearest(given, meant):
+    hint = f"did you mean '{meant}'?"
+    for load in (MwSTokenizerFast.from_pretrained, open_tokenizer, mws_hf.pretrained):
+        with pytest.raises(MwSError) as caught:
+            load(given)
+        assert hint in str(caught.value)
+    for command in (["segment", given, "a"], ["check", given], ["transplant", given, "mws-fi-16k", "-o", "out"]):
+        assert hint in mws(*command).stderr
+
+
+@pytest.mark.parametrize("given", ["tok", "k", "out/russian", "./mistyped"])
+def test_no_name_is_proposed_where_none_is_near(given):
+    assert "did you mean" not in mws("check", given).stderr
+
+
+def test_a_pretrained_tokenizer_is_no_model(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    name = next(iter(places.ready_made()))
+    done = mws("transplant", name, "mws-fi-16k", "-o", "out")
+    assert done.returncode == 2
+    assert f"{name}: is a pretrained tokenizer of this project and not a model" in done.stderr, done.stderr

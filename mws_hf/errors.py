@@ -138,17 +138,16 @@ _POINTER = re.compile(
 )
 
 
-def refuse_pointer(head: bytes, name: object) -> None:
-    r"""Raise MwSError if a file's first bytes (1024 suffice) are a pointer of Git LFS or git-annex, not its content.
+def pointer_problem(head: bytes) -> str | None:
+    r"""Return what is wrong if a file's first bytes (1024 suffice) are a pointer of Git LFS or git-annex, else None.
 
-    >>> refuse_pointer(b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0" * 64 + b"\n", "a.txt")
-    Traceback (most recent call last):
-        ...
-    mws_hf.errors.MwSError: a.txt: a Git LFS pointer, not the file itself; fetch it with: git lfs pull
+    >>> pointer_problem(b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0" * 64 + b"\n")
+    'a Git LFS pointer, not the file itself; fetch it with: git lfs pull'
     """
-    if _POINTER.match(head.removeprefix(b"\xef\xbb\xbf")):
-        kind, command = ("git-annex", "git annex get") if b"/annex/" in head[:20] else ("Git LFS", "git lfs pull")
-        raise MwSError(f"{name}: a {kind} pointer, not the file itself; fetch it with: {command}")
+    if not _POINTER.match(head.removeprefix(b"\xef\xbb\xbf")):
+        return None
+    kind, command = ("git-annex", "git annex get") if b"/annex/" in head[:20] else ("Git LFS", "git lfs pull")
+    return f"a {kind} pointer, not the file itself; fetch it with: {command}"
 
 
 def nearest(given: str, known: Iterable[str]) -> str | None:

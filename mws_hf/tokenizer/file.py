@@ -17,7 +17,7 @@ from typing import Any
 from tokenizers import Tokenizer
 
 from mws_hf.atomic import staged
-from mws_hf.errors import MissingTokenizerError, MwSError, first_line, library_failure, refuse_pointer
+from mws_hf.errors import MissingTokenizerError, MwSError, first_line, library_failure, pointer_problem
 from mws_hf.text.pattern import check_backtracking
 from mws_hf.text.symbols import BYTE_TOKENS
 from mws_hf.tokenizer.backend import HIGHEST_ID, check_ids
@@ -138,7 +138,8 @@ def load_json(path: Path) -> Any:
         content = path.read_bytes()
     except OSError as error:
         raise MwSError(f"{path}: cannot be read ({error.strerror}); check the path") from error
-    refuse_pointer(content[:1024], path)
+    if problem := pointer_problem(content[:1024]):
+        raise MwSError(f"{path}: {problem}")
     try:
         return json.loads(content.decode("utf-8"))
     except json.JSONDecodeError as error:

@@ -57,7 +57,8 @@ def evaluate_command(
 
         mws evaluate my-tokenizer --gold rus.tsv --json > scores.json
 
-    A terminal shows five columns, `| cat` all. docs/score.md says what each one means.
+    The table has the five columns that are read first, in Markdown if the output is not a terminal. `--json` has all
+    figures, such as EMMA-2. docs/score.md defines each one.
     """
     from mws_hf.tokenizer.opened import open_tokenizer
     from mws_hf.tokenizer.places import named_sources
@@ -76,11 +77,12 @@ def evaluate_command(
             _logger.warning("left out: %s", problem)
     if as_json:
         result = json_text(report.to_dict(), indent=2)
-    elif sys.stdout.isatty():
-        short = ((table, table.short()) for table in report.tables())
-        result = "\n".join(f"{t.title}: {t.about}\n{aligned([s.header, *s.rows])}\n" for t, s in short)
     else:
-        result = report.to_markdown()
+        tables = [table.short() for table in report.tables()]
+        if sys.stdout.isatty():
+            result = "\n".join(f"{each.title}: {each.about}\n{aligned([each.header, *each.rows])}\n" for each in tables)
+        else:
+            result = "\n\n".join(each.to_markdown() for each in tables) + "\n"
     print(printable(result, keep="\n\t"), end="")
 
 

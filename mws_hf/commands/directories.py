@@ -137,17 +137,17 @@ def check_command(
         mws check checkpoints/last --repair
     """
     from mws_hf import check as checking
-    from mws_hf.tokenizer.places import is_repository, tokenizer_folder
+    from mws_hf.tokenizer.places import is_repository, tokenizer_place
 
     if repair and is_repository(tokenizer):
         raise MwSError(
             f"{tokenizer}: lies on the Hub, where nothing can be repaired; fetch it with `hf download {tokenizer} "
             f"--local-dir DIR`, run `mws check DIR --repair`, and upload it with `hf upload {tokenizer} DIR`"
         )
-    folder = tokenizer_folder(tokenizer)
-    done = checking.repair(folder) if repair else []
+    place = tokenizer_place(tokenizer)
+    done = checking.repair(place.parent if place.is_file() else place) if repair else []
     try:
-        report = checking.check(folder, tokenizer if is_repository(tokenizer) else None)
+        report = checking.check(place, tokenizer if is_repository(tokenizer) else None)
     except MissingTokenizerError:
         raise
     except MwSError as error:  # damaged: not a misuse of the command

@@ -83,10 +83,12 @@ def _to_byte_level(old: Backend, directory: Path, output: Path, pattern: str | N
     from mws_hf.tokenizer.export import compare_ids, to_byte_level_backend
     from mws_hf.tokenizer.file import chat_templates, load_settings, save_backend
     from mws_hf.tokenizer.layout import CONFIG_FILE
+    from mws_hf.tokenizer.links import file_inside
 
     new = to_byte_level_backend(old, pattern)
     found = compare_ids(old, sample_texts(), lambda text: new.encode(text, add_special_tokens=False).ids)
-    settings = load_settings(directory / CONFIG_FILE)
+    config = directory / CONFIG_FILE
+    settings = load_settings(file_inside(directory, CONFIG_FILE)) if config.is_file() else {}  # they are copied
     if templates := chat_templates(directory, settings):
         named = [{"name": name, "template": text} for name, text in templates.items()]
         settings["chat_template"] = templates["default"] if templates.keys() == {"default"} else named

@@ -229,6 +229,8 @@ def transplant_command(
     """Give a pretrained model another tokenizer, such as its own trimmed or extended; nothing is trained.
 
     Rows of old tokens stay bit for bit: ids.json beside the tokenizer says which. Only embeddings are held in memory.
+    Files and folders of the model are copied, except another tokenizer and weights in another form, which a warning
+    names. A LoRA adapter beside the weights must be merged into them first.
 
     For example:
 

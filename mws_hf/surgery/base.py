@@ -15,7 +15,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import shutil
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,6 +33,7 @@ from mws_hf.text.symbols import BYTE_TOKENS, bytes_of, to_byte_level
 from mws_hf.tokenizer.backend import check_added
 from mws_hf.tokenizer.file import content_of, load_json, load_settings, read_spec, roles_in
 from mws_hf.tokenizer.layout import CONFIG_FILE, IDS_FILE, TOKENIZER_FILE, Of, files, patterns
+from mws_hf.tokenizer.links import copy_inside
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
 from mws_hf.tokenizer.places import tokenizer_folder
 from mws_hf.tokenizer.spec import Spec, parts_of, without_limits
@@ -174,8 +174,7 @@ class Rewritten:
             named = config.read_text(encoding="utf-8") if config.is_file() else ""
             modules = [Path(file.name) for file in home.glob("*.py") if file.stem in named]  # copied, never run
             for file in (*files(home, Of.SETTINGS), *modules):
-                (stage / file).parent.mkdir(exist_ok=True)
-                shutil.copyfile(home / file, stage / file)
+                copy_inside(home, file, stage)
             if (changed := renumbered_config(settings, self.old_ids)) != settings:
                 write_json(stage / CONFIG_FILE, changed)
         return [str(name) for name in files(home, Of.FOREIGN)]

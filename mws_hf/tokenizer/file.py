@@ -30,7 +30,9 @@ from mws_hf.tokenizer.layout import (
     TOKENIZER_FILE,
     Of,
     files,
+    matching,
 )
+from mws_hf.tokenizer.links import file_inside
 from mws_hf.tokenizer.spec import PARTS, parts_of
 
 LONGEST = 1 << 20
@@ -147,6 +149,14 @@ def load_json(path: Path) -> Any:
         raise MwSError(f"{path}: not UTF-8 at byte {error.start}; save it again") from error
     except ValueError as error:  # a number of more digits than Python reads
         raise MwSError(f"{path}: a number that cannot be read ({first_line(error)}); save it again") from error
+
+
+def _text_of(file: Path) -> str:
+    """Read a text file; the MwSError of one that is not UTF-8 names the byte."""
+    try:
+        return file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise MwSError(f"{file}: not UTF-8 at byte {error.start}; save it again") from error
 
 
 def load_settings(path: Path) -> dict[str, Any]:
@@ -327,12 +337,15 @@ def save_backend(
 
 
 def chat_templates(folder: Path, settings: Mapping[str, Any]) -> dict[str, str]:
-    """Read the chat templates of a directory by name, the main one as "default"; files stand before the config."""
-    main, listed = folder / "chat_template.jinja", settings.get("chat_template")
-    files = {"default": main} if main.is_file() else {}
-    files |= {file.stem: file for file in sorted(folder.glob("additional_chat_templates/*.jinja"))}
-    if files:
-        return {name: file.read_text(encoding="utf-8") for name, file in files.items()}
+    """Read the chat templates of a directory by name, the main one as "default"; files stand before the config.
+
+    A link among the files is followed only where `links.file_inside` allows it.
+    """
+    listed = settings.get("chat_template")
+    if found_files := matching(folder, ("chat_template.jinja", "additional_chat_templates/*.jinja")):
+        return {
+            file.stem if len(file.parts) > 1 else "default": _text_of(file_inside(folder, file)) for file in found_files
+        }
     if isinstance(listed, list):
         listed = {each.get("name"): each.get("template") for each in listed if isinstance(each, Mapping)}
     found = listed if isinstance(listed, Mapping) else {"default": listed}

@@ -8,6 +8,7 @@ user's own.
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 from mws_hf.errors import MwSError, printable
@@ -52,6 +53,14 @@ def file_inside(directory: str | os.PathLike[str], name: object) -> Path:
         kind = "is not a regular file" if target.exists() else "is missing"
         raise MwSError(f"{printable(file)}: {kind}; fetch or save the directory again")
     return file
+
+
+def copy_inside(directory: str | os.PathLike[str], name: object, output: Path) -> None:
+    """Copy a file of a directory, if `file_inside` allows it, to the same place in another directory."""
+    source = file_inside(directory, name)
+    target = output / source.relative_to(directory)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, target)
 
 
 def _repository(home: Path) -> list[Path]:

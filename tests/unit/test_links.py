@@ -8,6 +8,9 @@ import pytest
 
 from mws_hf.errors import MwSError
 from mws_hf.tokenizer.links import file_inside
+from tests.in_process import mws
+from tests.small_bases import gpt2_like, save
+from tests.small_tokenizers import small_fast
 
 
 @pytest.fixture
@@ -89,3 +92,54 @@ def test_what_is_no_regular_file_is_named(model, kind):
     (model / "folder").mkdir()
     with pytest.raises(MwSError, match=f"{kind}: is (missing|not a regular file)"):
         file_inside(model, kind)
+
+
+LINKED = [
+    "chat_template.jinja",
+    "special_tokens_map.json",
+    "tokenizer_config.json",
+    "additional_chat_templates/tool.jinja",
+]
+
+
+def commands_that_copy(base: Path, folder: Path) -> dict[str, list[object]]:
+    """Every command that copies files beside a tokenizer into its output."""
+    return {
+        "extend": ["extend", base, folder / "text.txt", "--add", 3, "-q", "-o", folder / "out"],
+        "trim": ["trim", base, "--text", folder / "text.txt", "--keep-size", 300, "-q", "-o", folder / "out"],
+        "export": ["export", base, "--format", "byte-level", "-o", folder / "out"],
+    }
+
+
+@pytest.mark.parametrize("name", LINKED)
+@pytest.mark.parametrize("command", ["extend", "trim", "export"])
+def test_no_output_holds_the_content_of_a_file_outside(command, name, tmp_path):
+    base = save(small_fast().to_backend() if command == "export" else gpt2_like(), tmp_path / "base")
+    (tmp_path / "text.txt").write_text("перечитать записать переписать\n" * 20, encoding="utf-8")
+    (tmp_path / "secret").write_text('{"key": "do not copy"}')
+    file = base / name
+    file.parent.mkdir(exist_ok=True)
+    file.unlink(missing_ok=True)
+    file.symlink_to(tmp_path / "secret")
+    done = mws(*commands_that_copy(base, tmp_path)[command])
+    copied = [path for path in (tmp_path / "out").rglob("*") if path.is_file() and b"do not copy" in path.read_bytes()]
+    assert not copied
+    if command != "export" or name != "special_tokens_map.json":  # which it does not copy
+        assert done.returncode == 2 and f"{name}: is a link to" in done.stderr and not (tmp_path / "out").exists()
+
+
+def test_transplant_copies_no_file_from_outside(tmp_path):
+    transformers = pytest.importorskip("transformers")
+    pytest.importorskip("torch")
+    base, new = save(gpt2_like(), tmp_path / "model"), save(gpt2_like(), tmp_path / "new")
+    config = transformers.GPT2Config(vocab_size=gpt2_like().get_vocab_size(), n_embd=8, n_layer=1, n_head=1)
+    transformers.GPT2LMHeadModel(config).save_pretrained(base)
+    (tmp_path / "secret").write_text("do not copy")
+    for place in (base / "NOTES", new / "chat_template.jinja"):
+        place.symlink_to(tmp_path / "secret")
+        done = mws("transplant", base, new, "-o", tmp_path / "out")
+        assert done.returncode == 2 and f"{place.name}: is a link to" in done.stderr, done
+        assert not (tmp_path / "out").exists()
+        place.unlink()
+    (base / "NOTES").symlink_to("config.json")
+    assert mws("transplant", base, new, "-o", tmp_path / "out").returncode == 0

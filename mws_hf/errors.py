@@ -62,6 +62,18 @@ def printable(value: object, keep: str = "") -> str:
     return _UNPRINTABLE.sub(lambda found: found[0] if found[0] in keep else f"\\u{ord(found[0]):04x}", str(value))
 
 
+def quoted(value: object, most: int = 60) -> str:
+    """Write a value as Python writes it, with at most so many of its characters, for the middle of a message.
+
+    >>> quoted("a short text"), quoted("a text that goes on and on", 12), quoted([1, 2, 3], 6)
+    ("'a short text'", "'a text that…'", '[1, 2…')
+    """
+    if isinstance(value, str):
+        return repr(value if len(value) <= most else f"{value[:most].rstrip()}…")
+    text = repr(value)
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+
+
 class MwSError(ValueError):
     """A user-facing error: the message says what was wrong, where (file:line when there is one), and what to do.
 
@@ -126,17 +138,16 @@ _POINTER = re.compile(
 )
 
 
-def refuse_pointer(head: bytes, name: object) -> None:
-    r"""Raise MwSError if a file's first bytes (1024 suffice) are a pointer of Git LFS or git-annex, not its content.
+def pointer_problem(head: bytes) -> str | None:
+    r"""Return what is wrong if a file's first bytes (1024 suffice) are a pointer of Git LFS or git-annex, else None.
 
-    >>> refuse_pointer(b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0" * 64 + b"\n", "a.txt")
-    Traceback (most recent call last):
-        ...
-    mws_hf.errors.MwSError: a.txt: a Git LFS pointer, not the file itself; fetch it with: git lfs pull
+    >>> pointer_problem(b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0" * 64 + b"\n")
+    'a Git LFS pointer, not the file itself; fetch it with: git lfs pull'
     """
-    if _POINTER.match(head.removeprefix(b"\xef\xbb\xbf")):
-        kind, command = ("git-annex", "git annex get") if b"/annex/" in head[:20] else ("Git LFS", "git lfs pull")
-        raise MwSError(f"{name}: a {kind} pointer, not the file itself; fetch it with: {command}")
+    if not _POINTER.match(head.removeprefix(b"\xef\xbb\xbf")):
+        return None
+    kind, command = ("git-annex", "git annex get") if b"/annex/" in head[:20] else ("Git LFS", "git lfs pull")
+    return f"a {kind} pointer, not the file itself; fetch it with: {command}"
 
 
 def nearest(given: str, known: Iterable[str]) -> str | None:

@@ -15,7 +15,7 @@ from tokenizers import Tokenizer
 from mws_hf.atomic import staged
 from mws_hf.errors import MwSError
 from mws_hf.text.symbols import check_added_tokens
-from mws_hf.tokenizer.file import check_directory, load_json, read_spec, write_files
+from mws_hf.tokenizer.file import check_directory, check_settings, load_json, read_spec, write_files
 from mws_hf.tokenizer.layout import ADDED_FILE, CONFIG_FILE, EVIDENCE_FILE, RECORD_FILE, STALE, TOKENIZER_FILE
 from mws_hf.tokenizer.spec import without_limits
 from mws_hf.tokenizer.training_record import merges_digest, record_bytes
@@ -275,6 +275,7 @@ class PortableMixin:
         folder = Path(pretrained_model_name_or_path, kwargs.get("subfolder") or "")
         if (file := folder / TOKENIZER_FILE).is_file():
             read_spec(file)  # for the library may come down with it
+            check_settings(folder)  # for transformers raises whatever a value of another type leads to
         try:
             return parent.from_pretrained(pretrained_model_name_or_path, *inputs, **kwargs)
         except MwSError as error:

@@ -87,7 +87,7 @@ class MwSTrainer(Settings):
         code, gets boundary evidence of its own, and the merges are learnt together (see `weights`).
 
         Args:
-            source: see above; `corpus.files.file_kind` has the kinds of files.
+            source: see above; `corpus.kinds` has the kinds of files.
             column: the text column of tables and datasets, or field of records, in files or not; None: ``text``.
             group_column: the column of tables and datasets that holds the group of each row.
             **reader_options: further options of `corpus.counting.count_files` (`encoding`, `errors`, `workers`,

@@ -40,7 +40,7 @@ def add_options(parser: Parser) -> None:
 def run(given: Namespace) -> None:
     """Print the report; exit with 1 if something is wrong."""
     from mws_hf import check as checking
-    from mws_hf.tokenizer.places import is_repository, tokenizer_folder
+    from mws_hf.tokenizer.places import is_repository, tokenizer_place
 
     tokenizer, repair = given.tokenizer, given.repair
     if repair and is_repository(tokenizer):
@@ -48,10 +48,10 @@ def run(given: Namespace) -> None:
             f"{tokenizer}: lies on the Hub, where nothing can be repaired; fetch it with `hf download {tokenizer} "
             f"--local-dir DIR`, run `mws check DIR --repair`, and upload it with `hf upload {tokenizer} DIR`"
         )
-    folder = tokenizer_folder(tokenizer)
-    done = checking.repair(folder) if repair else []
+    place = tokenizer_place(tokenizer)
+    done = checking.repair(place.parent if place.is_file() else place) if repair else []
     try:
-        report = checking.check(folder, tokenizer if is_repository(tokenizer) else None)
+        report = checking.check(place, tokenizer if is_repository(tokenizer) else None)
     except MissingTokenizerError:
         raise
     except MwSError as error:  # damaged: not a misuse of the command

@@ -56,11 +56,9 @@ def _stdin_lines() -> Iterator[str]:
     """Read lines of standard input, which is UTF-8 whatever the locale."""
     if sys.stdin is None:
         raise MwSError("standard input is closed; give words, or send text to it")
-    for number, line in enumerate(sys.stdin.buffer, start=1):
-        try:
-            yield line.decode("utf-8").rstrip("\r\n")
-        except UnicodeDecodeError as error:
-            raise MwSError(
-                f"-:{number}: byte {error.start} of the line is not UTF-8; convert it first, for example with: "
-                "iconv -f cp1251 -t utf-8"
-            ) from error
+    from mws_hf.corpus.octets import decoded_lines
+    from mws_hf.corpus.place import about
+
+    with about("-"):
+        for line in decoded_lines(sys.stdin.buffer):
+            yield line.rstrip("\r\n")

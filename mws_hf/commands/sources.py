@@ -171,7 +171,7 @@ def entries_in(file: Path | None, reading: Reading = PLAIN, check: Callable[[str
     `check` is called with each entry, and raises MwSError for what is none.
     """
     from mws_hf.corpus.files import expand_paths
-    from mws_hf.corpus.readers import stored_lines
+    from mws_hf.corpus.octets import stored_lines
 
     if file is None:
         return []

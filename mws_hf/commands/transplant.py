@@ -14,7 +14,8 @@ HELP = """
 Give a pretrained model another tokenizer, for example its own after `mws trim` or `mws extend`. Nothing is trained.
 
 The embeddings of old tokens are copied bit for bit; ids.json beside the tokenizer says which they are. Only embeddings
-are in memory, so this works for models of any size.
+are in memory, so this works for models of any size. Files and folders of the model are copied, except another tokenizer
+and weights in another form, which a warning names. If a LoRA adapter lies beside the weights, merge it into them first.
 
 For example:
 

@@ -101,9 +101,11 @@ def _learn_classic(_folder: Path) -> None:
     from mws_hf.learn.words import SymbolCorpus
 
     counts = mws_hf.count_documents([TEXT], pattern=GPT4_PATTERN)
-    settings = {"criterion": "classic", "vocab_size": 800, "composition": "fill", "show_progress": False}
     for types in (True, False):
-        mws_hf.MwSTrainer(**settings, types=types).learn(counts)
+        trainer = mws_hf.MwSTrainer(
+            criterion="classic", vocab_size=800, composition="fill", types=types, show_progress=False
+        )
+        trainer.learn(counts)
     explain_merges(SymbolCorpus.from_words(counts.words), 3)
 
 

@@ -33,13 +33,25 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from mws_hf.corpus.files import PLAIN, PathLike, Reading, fill, open_binary, read_blocks
-from mws_hf.corpus.readers import decoding_error, ends_by_return, first_bytes, nul_error, text_stream, utf8_pieces
+from mws_hf.corpus.files import PLAIN, PathLike, Reading
+from mws_hf.corpus.octets import (
+    Advance,
+    check_mark,
+    ends_by_return,
+    fill,
+    first_bytes,
+    not_text,
+    nul_fault,
+    open_binary,
+    read_blocks,
+    text_stream,
+    utf8_pieces,
+)
+from mws_hf.corpus.place import Fault
 from mws_hf.errors import MwSError, first_line
 from mws_hf.kernels.containers import WINDOW
 from mws_hf.kernels.scanner import is_utf8
 
-Advance = Callable[[int], None]
 Columns: TypeAlias = tuple[Any, npt.NDArray[np.int64]]
 """Distinct words, an Arrow array of large strings, and how often each occurs."""
 BLOCK_BYTES = 1 << 19
@@ -120,25 +132,24 @@ class Block:
     def document(self, index: int) -> str:
         """Return one document as str; raises MwSError where it is not UTF-8."""
         start, end = self.offsets[index : index + 2]
+        data = self.text[start:end].tobytes()
         try:
-            return self.text[start:end].tobytes().decode("utf-8")
+            return data.decode("utf-8")
         except UnicodeDecodeError as error:
-            raise self.not_utf8(index) from error
-
-    def not_utf8(self, index: int) -> MwSError:
-        """Make the error for a document that is not UTF-8."""
-        return decoding_error(f"{self.where(index)}: the text", "utf-8", "invalid bytes")
+            fault = not_text(data, error.start, error.start, None, "utf-8", error.reason)
+            raise Fault(fault.said, inside=": the text").at(self.where(index)) from error
 
     def check(self) -> None:
         """Raise MwSError, naming file, line and byte, unless the bytes are valid UTF-8."""
         if self.start is None or is_utf8(self.data):
             return
         name, lines, before = self.start
+        data = self.data.tobytes()
         try:
-            self.data.tobytes().decode("utf-8")
+            data.decode("utf-8")
         except UnicodeDecodeError as error:
-            line = lines + _lines(self.data[: error.start]) + 1
-            raise decoding_error(f"{name}:{line}: byte {before + error.start}", "utf-8", error.reason) from error
+            at, line = error.start, lines + _lines(self.data[: error.start]) + 1
+            raise not_text(data, at, before + at, line, "utf-8", error.reason).at(name) from error
 
 
 GroupBlock = tuple[str, Block]
@@ -189,16 +200,17 @@ def text_blocks(
     rest, last = b"", False
     with open_binary(name, advance) as stream:
         if strict:
-            rest, byte = first_bytes(stream, name)
+            check_mark(stream, how)
+            rest, byte = first_bytes(stream)
         else:
-            stream = text_stream(stream, name, how)
+            stream = text_stream(stream, how)
         by_return = lines and ends_by_return(stream.peek())
         while not last:
             room = max(size, 2 * len(rest))
-            buffer, stop = filled(stream, name, rest, room)
+            buffer, stop = _filled(stream, rest, room)
             last = stop < room
             if strict and (at := buffer.find(0, seen, stop)) >= 0:
-                raise nul_error(name, line + buffer.count(b"\n", 0, at) + 1, byte + at)
+                raise nul_fault(bytes(buffer[-byte % 4 : stop]), line + buffer.count(b"\n", 0, at) + 1, byte + at)
             marks = buffer.translate(_RETURNS) if by_return else buffer
             cut = stop if last else marks.rfind(b"\n", 0, room) + 1 if lines else _stream_cut(marks, room)
             rest = bytes(memoryview(buffer)[cut:stop])
@@ -213,19 +225,19 @@ def text_blocks(
                 byte += cut
 
 
-def filled(stream: Any, name: PathLike, rest: bytes, room: int) -> tuple[bytearray, int]:
+def _filled(stream: Any, rest: bytes, room: int) -> tuple[bytearray, int]:
     """Return a buffer with `rest` and what follows in the stream, up to `room` bytes, and where that text ends.
 
     `PADDING` bytes follow the text. The end of a file gets a buffer of its own size: where files are small, clearing a
     whole block for each would take longer than counting it.
     """
-    first = next(read_blocks(stream, name, min(room - len(rest), _FIRST)), b"")
+    first = next(read_blocks(stream, min(room - len(rest), _FIRST)), b"")
     begin = len(rest) + len(first)
     if len(first) < _FIRST and begin < room:
         return bytearray(b"".join([rest, first, bytes(PADDING)])), begin
     buffer = bytearray(room + PADDING)
     buffer[:begin] = rest + first
-    return buffer, fill(stream, name, buffer, begin, room)
+    return buffer, fill(stream, buffer, begin, room)
 
 
 def _line_name(name: PathLike, before: int, index: int) -> str:
@@ -243,7 +255,7 @@ def whole_files(
     first, waiting = 0, list[bytes]()
     for name in names:
         with open_binary(name, advance) as stream:
-            waiting.append(b"".join(utf8_pieces(stream, name, how, _PIECE)))
+            waiting.append(b"".join(utf8_pieces(stream, how, _PIECE)))
         if sum(map(len, waiting)) >= size:
             yield block_of(waiting, names[first:].__getitem__)
             first, waiting = first + len(waiting), []
@@ -318,10 +330,10 @@ def is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
-def valid_strings(array: pa.Array, where: str, first: int = 1, errors: str = "strict") -> pa.LargeStringArray:
+def valid_strings(array: pa.Array, first: int = 1, errors: str = "strict") -> pa.LargeStringArray:
     """Turn an array of text, whatever its bytes and offsets are, into valid large strings; nulls stay.
 
-    `where` and `first`, the number of its first row, name places in errors.
+    A `Fault` names the row; `first` is the number of the first one.
     """
     try:
         array.validate(full=True)
@@ -330,8 +342,8 @@ def valid_strings(array: pa.Array, where: str, first: int = 1, errors: str = "st
             raw = _as_bytes(array)
             raw.validate(full=True)
         except pa.ArrowException:
-            raise MwSError(f"{where}: the data is damaged ({first_line(error)})") from error
-        array = pa.array([_decoded(row, where, first + k, errors) for k, row in enumerate(raw.to_pylist())])
+            raise Fault(f"the data is damaged ({first_line(error)})") from error
+        array = pa.array([_decoded(row, first + k, errors) for k, row in enumerate(raw.to_pylist())])
     return array.cast(pa.large_string())
 
 
@@ -345,11 +357,12 @@ def _as_bytes(array: pa.Array) -> pa.Array:
     return array.view(pa.large_binary() if pa.types.is_large_string(array.type) else pa.binary())
 
 
-def _decoded(row: bytes | None, where: str, number: int, errors: str) -> str | None:
+def _decoded(row: bytes | None, number: int, errors: str) -> str | None:
     try:
         return None if row is None else row.decode("utf-8", errors)
     except UnicodeDecodeError as error:
-        raise decoding_error(f"{where}, row {number}: byte {error.start}", "utf-8", error.reason) from error
+        fault = not_text(row or b"", error.start, error.start, None, "utf-8", error.reason)
+        raise Fault(fault.said, inside=f", row {number}") from error
 
 
 def arrow_strings(texts: Sequence[str]) -> pa.LargeStringArray:

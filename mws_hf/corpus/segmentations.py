@@ -27,8 +27,8 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from mws_hf.corpus.files import COMPRESSED, open_binary, read_blocks
-from mws_hf.corpus.readers import ends_by_return
+from mws_hf.corpus.files import COMPRESSED
+from mws_hf.corpus.octets import stored_lines
 from mws_hf.errors import MwSError
 
 Morphs: TypeAlias = tuple[str, ...]
@@ -203,14 +203,7 @@ def _vote(line: str) -> str:
 
 def _numbered_lines(file: Path) -> list[tuple[int, str]]:
     """Read the lines that hold data, each with its number."""
-    with open_binary(file) as stream:
-        raw = b"".join(read_blocks(stream, file, 1 << 20))
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise MwSError(f"{file}: byte {error.start} is not UTF-8; convert: iconv -f latin1 -t utf-8 {file}") from error
-    lines = (text.replace("\r", "\n") if ends_by_return(raw) else text).split("\n")
-    numbered = ((number, line.rstrip("\r")) for number, line in enumerate(lines, start=1))
+    numbered = ((number, line.rstrip("\r\n")) for number, line in enumerate(stored_lines(file), start=1))
     return [(k, line) for k, line in numbered if line.strip() and not (line.startswith("#") and "\t" not in line)]
 
 

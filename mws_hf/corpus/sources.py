@@ -10,58 +10,29 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from glob import escape, glob
+from functools import cached_property
 from itertools import chain
-from operator import attrgetter
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from mws_hf.corpus.blocks import (
-    BLOCK_BYTES,
-    Advance,
-    Block,
-    GroupBlock,
-    arrow_block,
-    arrow_blocks,
-    padded,
-    text_blocks,
-    whole_files,
-)
-from mws_hf.corpus.columns import (
-    by_group,
-    check_columns,
-    document_batches,
-    group_batches,
-    iterate_documents,
-    load_folder,
-    read_columns,
-    refuse_splits,
-)
+from mws_hf.corpus.blocks import BLOCK_BYTES, Block, GroupBlock, arrow_block, padded, whole_files
 from mws_hf.corpus.counts_file import CountsFile, is_counts_file
-from mws_hf.corpus.files import (
-    COMPRESSED,
-    KINDS,
-    PLAIN,
-    STDIN,
-    TEXT,
-    Reading,
-    expand_paths,
-    names_file,
-    open_binary,
-    read_blocks,
-)
+from mws_hf.corpus.files import PLAIN, STDIN, Reading, expand_paths, names_file
 from mws_hf.corpus.groups import UNNAMED, check_group_name
-from mws_hf.corpus.readers import read_jsonl, stored_lines
+from mws_hf.corpus.kinds import InMemory, Kind, has_known_suffix, kind_of
+from mws_hf.corpus.octets import Advance, stored_head
 from mws_hf.errors import MwSError, SettingError
 
 _LOOKED_AT = 100  # elements of a list that say whether it names files
 _SHOWN = 60
-_HEAD = 1 << 16  # bytes by which two files are known for one text
+_UNSPACED = re.compile("[\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]{2}")
+"""Letters of scripts in which texts have no spaces: Thai, Lao, Tibetan, Burmese, Khmer, Japanese and Chinese."""
+_NO_COLUMNS = "nothing is given that has columns"
 _MOST = 5  # warnings of texts that are used twice
 _logger = logging.getLogger(__name__)
 
@@ -97,14 +68,17 @@ class Source:
         """Take files or texts, or a dict from group to files or texts, and check them.
 
         A str or path is a file, glob or "-". A list or tuple of paths, or of strings of which one of the first hundred
-        names a file, is files, and all must exist. A list of strings is texts if one of them has a space and none looks
-        like a file name. Everything else (iterators, datasets, tables, lists of lists) is texts.
+        names a file, is files, and all must exist. A list of strings is texts if one of them has a space, or letters of
+        a script without spaces such as Thai or Chinese, and none looks like a file name. Everything else (iterators,
+        datasets, tables, lists of lists) is texts.
 
         Without `groups` a dict is one of splits. `call` is the call that takes texts beyond doubt, for the error where
         strings could be files or texts.
         """
         files, values = dict[str, list[str]](), dict[str, Any]()
         by_name = groups and _names_groups(given) and group_column is None
+        if by_name and not given:
+            raise MwSError("no groups of words; give at least one, such as {'fin': files}")
         for group, part in (given if by_name else {UNNAMED: given}).items():
             if by_name:
                 _check_part(group, part)
@@ -147,21 +121,26 @@ class Source:
         return source
 
     def check(self, also: Sequence[str] = (), lists: Sequence[str] = ()) -> None:
-        """Find faults before any work; of JSON lines the first record is read, of tables the header."""
-        if self.values and (self.how.encoding, self.how.errors) != (PLAIN.encoding, PLAIN.errors):
-            held = type(next(iter(self.values.values()))).__name__
-            raise MwSError(f"encoding and errors are for files, but {held} holds texts")
-        names = self.names
-        if self.how.column is not None and self.group_column is None and not self.values:
-            kinds = {self.how.kind(name) for name in [*names, *also]}  # each is asked, for some names are refused
-            if kinds <= {"text"}:
-                what = f"{names[0]}: plain text, which has no columns" if names else "nothing is given that has columns"
+        """Find faults before any work; of records the first one is read, of tables the header."""
+        kinds = [kind for _, kind in self.kinds]
+        others = [kind_of(name, self.how) for name in also]
+        if self.how.column is not None and self.group_column is None:
+            if not any(kind.has_columns for kind in [*kinds, *others]):
+                what = f"{kinds[0].place}: plain text, which has no columns" if kinds else _NO_COLUMNS
                 raise MwSError(f"{what}; leave --column {self.how.column} out")
-        for name in names:
-            _check_file(name, self.how, self.group_column)
-        for name in also:
-            _check_file(name, self.how, None)
-        _warn_of_repeated([*lists, *chain.from_iterable(self.saved.values()), *names])
+        for kind in kinds:
+            _check(kind, self.group_column)
+        for kind in others:
+            _check(kind, None)
+        _warn_of_repeated([*lists, *chain.from_iterable(self.saved.values()), *self.names], self.how)
+
+    @cached_property
+    def kinds(self) -> list[tuple[str, Kind]]:
+        """Everything that is read, of its kind, with its group."""
+        found: list[tuple[str, Kind]] = []
+        for group, names in self.files.items():
+            found += [(group, kind_of(name, self.how)) for name in names]
+        return found + [(group, InMemory(held, self.how)) for group, held in self.values.items()]
 
     @property
     def names(self) -> list[str]:
@@ -184,21 +163,14 @@ class Source:
 
         A file is opened when its first block is asked for, and holds no memory after its last one. With `lines` each
         line of plain text is a document, else its file is one stream. `advance` is called with the bytes taken from
-        files as stored, where there are no files with 1 for each document.
+        files as stored; where there are no files, with 1 for each document.
         """
-        for group, names in self.files.items():
-            for name in names:
-                if self.group_column is None:
-                    yield _of_group(group, _file_blocks(name, self.how, lines, advance))
-                else:
-                    yield _by_group(_file_groups(name, self.group_column, self.how, advance))
-        for group, held in self.values.items():
+        for group, kind in self.kinds:
+            told = advance if kind.is_stored or not self.files else None
             if self.group_column is None:
-                documents = _advancing(iterate_documents(held, self.how.column), None if self.files else advance)
-                blocks = arrow_blocks(document_batches(documents, "iterator"), "iterator")
-                yield _of_group(group, blocks)
+                yield _of_group(group, kind.blocks(lines=lines, advance=told))
             else:
-                yield _by_group(group_batches(held, self.how.column, self.group_column))
+                yield _by_group(kind.groups(self.group_column, told))
 
     def blocks(
         self, document: str = "line", size: int = BLOCK_BYTES, advance: Advance | None = None
@@ -210,39 +182,29 @@ class Source:
         """
         if document not in ("line", "file"):
             raise SettingError("document", document, "is unknown; in a text file a document is a 'line' or a 'file'")
-        names = self.names
         if document == "file" and not self.values:
-            for name in names:
-                if (kind := self.how.kind(name)) != "text":
-                    said = f"is for text files; each record of {name}, a {kind} file, is a document"
+            for _, kind in self.kinds:
+                if not kind.is_text:
+                    said = f"is for text files; each record of {kind.place}, a {kind.title} file, is a document"
                     raise SettingError("document", document, said)
-            return whole_files(names, size, advance, self.how)
+            return whole_files(self.names, size, advance, self.how)
 
-        def read(name: str) -> Iterator[Block]:
-            found = map(padded, _file_blocks(name, self.how, True, advance, size))
-            # the files of a dataset are not read here
-            return _advancing(found, advance, attrgetter("size")) if self.how.kind(name) == "dataset" else found
+        def read(kind: Kind) -> Iterator[Block]:
+            for block in map(padded, kind.blocks(lines=True, advance=advance if kind.is_stored else None, size=size)):
+                yield block
+                if advance is not None and not kind.is_stored:
+                    advance(block.size)
 
-        def hold(values: Any) -> Iterator[Block]:
-            documents = document_batches(iterate_documents(values, self.how.column), "iterator", size)
-            return _advancing(map(padded, arrow_blocks(documents, "iterator")), advance, attrgetter("size"))
-
-        return chain(chain.from_iterable(map(read, names)), chain.from_iterable(map(hold, self.values.values())))
+        return chain.from_iterable(read(kind) for _, kind in self.kinds)
 
     def documents(self) -> Iterator[str]:
         """Read documents in order: lines of text files, each with its line end, records, rows or elements."""
-        for name in self.names:
-            if self.how.kind(name) == "text":
-                yield from stored_lines(name, self.how)
-            else:
-                yield from chain.from_iterable(batch.to_pylist() for batch in _strings(name, self.how))
-        for held in self.values.values():
-            yield from iterate_documents(held, self.how.column)
+        return chain.from_iterable(kind.texts() for _, kind in self.kinds)
 
     def marks(self, lists: Sequence[str] = ()) -> list[str]:
         """Return the marks of the files, and of lists of words, sorted: what their counts are saved with."""
         names = [*lists, *self.names, *chain.from_iterable(self.saved.values())]
-        return sorted({mark for name in names for mark in _marks(name)})
+        return sorted({mark for name in names for mark in _marks(name, self.how)})
 
 
 def read_documents(paths: Any, how: Reading = PLAIN) -> Iterator[str]:
@@ -259,15 +221,6 @@ def _of_group(group: str, blocks: Iterable[Block]) -> Iterator[GroupBlock]:
 def _by_group(batches: Iterable[tuple[str, pa.LargeStringArray]]) -> Iterator[GroupBlock]:
     for group, texts in batches:
         yield group, arrow_block(texts, lambda _, group=group: f"a text of group {group!r}")  # type: ignore[misc]
-
-
-def _advancing(
-    items: Iterator[Any], advance: Advance | None, size: Callable[[Any], int] = lambda _: 1
-) -> Iterator[Any]:
-    for item in items:
-        yield item
-        if advance is not None:
-            advance(size(item))
 
 
 def _names_groups(source: Any) -> bool:
@@ -303,7 +256,7 @@ def _named_files(source: Any, call: str) -> list[str] | None:
         if strange := next((item for item in source if not isinstance(item, (str, os.PathLike))), None):
             raise MwSError(f"a list of files with {type(strange).__name__} in it; give names alone")
         return expand_paths(source)
-    if any(map(_like_a_path, first)) or not any(len(item.split()) > 1 for item in first):
+    if any(map(_like_a_path, first)) or not any(len(item.split()) > 1 or _UNSPACED.search(item) for item in first):
         raise MwSError(
             f"a list of strings such as {_short(first[0])}: no file, and not surely texts; check the names, "
             f"or for texts call {call}"
@@ -314,47 +267,36 @@ def _named_files(source: Any, call: str) -> list[str] | None:
 def _like_a_path(name: str) -> bool:
     if "\n" in name:
         return False
-    known = Path(name).suffix.lower() in (*TEXT, *KINDS, *COMPRESSED)
-    return known or (os.sep in name and len(name.split()) == 1)
+    return has_known_suffix(name) or (os.sep in name and len(name.split()) == 1)
 
 
 def _short(text: str) -> str:
     return repr(text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…")
 
 
-def _check_file(name: str, how: Reading, group_column: str | None) -> None:
-    kind = how.kind(name)
-    if group_column is not None and (name == STDIN or kind in ("text", "jsonl")):
+def _check(kind: Kind, group_column: str | None) -> None:
+    if group_column is not None and (kind.place == STDIN or not kind.has_groups):
         raise MwSError(
-            f"{name}: a column of groups is for tables (.csv, .tsv, .parquet, .arrow) and datasets; give other "
+            f"{kind.place}: a column of groups is for tables (.csv, .tsv, .parquet, .arrow) and datasets; give other "
             "files by group (group=FILE)"
         )
-    if kind == "dataset":
-        refuse_splits(name)
-    if not os.path.isfile(name):
-        return
-    if not os.access(name, os.R_OK):
-        raise MwSError(f"{name}: cannot be read (Permission denied)")
-    if kind == "text":
-        with open_binary(name):  # where its first bytes are looked at
-            pass
-    elif kind == "jsonl":
-        next(read_jsonl(name, how), None)
-    else:
-        check_columns(name, [how.column] if group_column is None else [how.column, group_column], how)
+    if not kind.is_stored or os.path.isfile(kind.place):  # standard input and pipes are read but once
+        kind.check([kind.how.column] if group_column is None else [kind.how.column, group_column])
 
 
-def _warn_of_repeated(names: Iterable[str]) -> None:
-    """Warn of files that hold one text; such a text is used as often as it is given.
+def _warn_of_repeated(names: Iterable[str], how: Reading) -> None:
+    """Warn of files that hold one text; such a text is used as often as it is given. Warn of empty files, too.
 
     Two files hold one text if their unpacked content begins with the same 64 KiB, or if one holds counts that
     `mws count` made from the other. Standard input and pipes are not looked at.
     """
-    found, seen = [], dict[str, str]()
-    for name, times in Counter(map(os.path.normpath, names)).items():
+    found, seen = list[str](), dict[str, str]()
+    for name, times in Counter(os.path.normpath(name) for name in names if name != STDIN).items():
         if times > 1:
             found.append(f"{name}: given {times} times, so its words count as often")
-        marks = _marks(name)
+        if os.path.isfile(name) and not os.path.getsize(name):
+            found.append(f"{name}: is empty")
+        marks = _marks(name, how)
         other = next((seen[mark] for mark in marks if mark in seen), None)
         if other is not None:
             found.append(f"{name}, {other}: begin alike or hold counts of one text, whose words then count twice")
@@ -363,64 +305,21 @@ def _warn_of_repeated(names: Iterable[str]) -> None:
     for message in found[:_MOST]:
         _logger.warning("%s", message)
     if len(found) > _MOST:
-        _logger.warning("%d more files are given twice or hold a text that another one holds", len(found) - _MOST)
+        _logger.warning(
+            "%d more files are empty, given twice or hold a text that another one holds", len(found) - _MOST
+        )
 
 
-def _marks(name: str) -> list[str]:
+def _marks(name: str, how: Reading) -> list[str]:
     """Return the mark of the content of a file, and for saved counts also the marks of the texts counted.
 
     An empty file, and all that cannot be read twice or at all, has none.
     """
-    if os.path.isdir(name):  # of `save_to_disk`
-        return [mark for file in sorted(glob(os.path.join(escape(name), "*.arrow")))[:1] for mark in _marks(file)]
-    if not os.path.isfile(name):
+    if not os.path.exists(name) or not (os.path.isfile(name) or os.path.isdir(name)):
         return []
     try:
         counted = CountsFile.open(name).texts if is_counts_file(name) else None
-        with open(name, "rb") if counted is not None else open_binary(name) as stream:
-            head = next(read_blocks(stream, name, _HEAD), b"")
+        head = stored_head(name) if counted is not None else kind_of(name, how).head()
     except (MwSError, OSError):
         return []
     return [hashlib.blake2b(head, digest_size=8).hexdigest(), *(counted or [])] if head else []
-
-
-def _file_blocks(
-    name: str, how: Reading, lines: bool, advance: Advance | None, size: int = BLOCK_BYTES
-) -> Iterator[Block]:
-    """Read the documents of one file as blocks; `blocks.text_blocks` describes the arguments."""
-    if how.kind(name) == "text":
-        return text_blocks(name, lines=lines, how=how, advance=advance, size=size)
-    return arrow_blocks(_strings(name, how, advance, size), name)
-
-
-def _strings(
-    name: str, how: Reading, advance: Advance | None = None, size: int = BLOCK_BYTES
-) -> Iterator[pa.LargeStringArray]:
-    """Read the documents of a file of any kind but plain text: JSON-lines records, rows of tables and datasets.
-
-    Where documents come one by one, an array has `size` characters at least.
-    """
-    kind = how.kind(name)
-    if kind == "jsonl":
-        yield from document_batches(read_jsonl(name, how, advance), name, size)
-    elif kind == "dataset":
-        try:
-            yield from document_batches(iterate_documents(load_folder(name), how.column), name, size)
-        except MwSError as error:
-            raise error if str(error).startswith(name) else MwSError(f"{name}: {error}") from error
-    else:
-        for (array,) in read_columns(name, [how.column], how, advance):
-            yield array.fill_null("")
-
-
-def _file_groups(
-    name: str, group_column: str, how: Reading, advance: Advance | None
-) -> Iterator[tuple[str, pa.LargeStringArray]]:
-    """Read documents of a table (CSV, Parquet, Arrow) or of a `save_to_disk` folder, by group in each batch of rows."""
-    if how.kind(name) == "dataset":
-        yield from group_batches(load_folder(name), how.column, group_column, where=name)
-        return
-    first = 1
-    for texts, groups in read_columns(name, [how.column, group_column], how, advance):
-        yield from by_group(texts, groups, f"{name}, column {group_column!r}", first)
-        first += len(texts)

@@ -12,6 +12,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +24,11 @@ import pyarrow.compute as pc
 from mws_hf.corpus.blocks import GroupBlock, arrow_block
 from mws_hf.corpus.counting import add_up, block_counter, normalizer
 from mws_hf.corpus.counts import WordCounts
-from mws_hf.corpus.files import PLAIN, PathLike, Reading, expand_paths, file_kind, progress_bar
+from mws_hf.corpus.files import PathLike, Reading, expand_paths, progress_bar
 from mws_hf.corpus.groups import UNNAMED, GroupedCounts
-from mws_hf.corpus.readers import stored_lines
+from mws_hf.corpus.kinds import kind_of
+from mws_hf.corpus.octets import stored_lines
+from mws_hf.corpus.place import Fault, about
 from mws_hf.corpus.token_table import MEMORY_CAP
 from mws_hf.errors import MwSError
 from mws_hf.kernels.jit import njit
@@ -53,30 +56,42 @@ def read_word_list(
     ``"-кто"``, gives its count to each of its pre-tokens. A line without a tab is a word counted once.
     """
     how = Reading(encoding=encoding, errors=errors)
-    forms = (_parse(line, where) for where, line in list_lines(paths, how))
-    return _counted(forms, pattern, normalization)
+    return _counted(chain.from_iterable(_listed(name, how) for name in check_list(paths)), pattern, normalization)
 
 
 def check_list(paths: PathLike | Sequence[PathLike]) -> list[str]:
     """Return the names of plain lists; raises MwSError for a missing file, and for a table or records by its name."""
     names = expand_paths(paths)
     for name in names:
-        kind = file_kind(name)
-        if kind != "text" and not (kind == "csv" and ".tsv" in os.path.basename(name).lower()):
+        kind = kind_of(name)
+        if not kind.is_word_list:
             raise MwSError(
-                f"{name}: not a list of words, one a line with an optional tab and count, but a {kind} file by its "
-                "name; convert it, or give it as text with --column"
+                f"{name}: not a list of words, one per line with an optional tab and count, but a {kind.title} file by "
+                "its name; convert it, or give it as text with --column"
             )
     return names
 
 
-def list_lines(paths: PathLike | Sequence[PathLike], how: Reading = PLAIN) -> Iterator[tuple[str, str]]:
-    """Yield the lines of word lists without their line ends, and the place of each (file:line)."""
-    for name in check_list(paths):
+def _listed(name: str, how: Reading) -> Iterator[tuple[str, int]]:
+    """Read the words of one list and their counts."""
+    with about(name):
         for number, line in enumerate(stored_lines(name, how), start=1):
             if _RECORD.fullmatch(line):
-                raise MwSError(f"{name}:{number}: a JSON record, not a word; a list of words has word<TAB>count a line")
-            yield f"{name}:{number}", line.rstrip("\r\n")
+                raise Fault("a JSON record, not a word; a list of words has word<TAB>count on each line", number)
+            form, tab, count = line.rstrip("\r\n").partition("\t")
+            if not tab and _SPACED.fullmatch(form):
+                raise Fault(f"{form!r} has no tab between word and count; write word<TAB>count", number)
+            times = _number(count) if tab else 1
+            if times < 1:
+                raise Fault(f"count {count!r} is not a positive integer; write word<TAB>count", number)
+            yield form, times
+
+
+def _number(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        return 0
 
 
 def as_word_counts(counts: Any, *, pattern: str = DEFAULT_PATTERN, normalization: str | None = None) -> WordCounts:
@@ -152,21 +167,6 @@ def _counted(forms: Iterable[tuple[str, int]], pattern: str, normalization: str 
         for piece in split(form, pattern):
             totals[piece] += count
     return WordCounts.from_mapping(totals, pattern=pattern, normalization=normalization)
-
-
-def _parse(line: str, where: str) -> tuple[str, int]:
-    form, tab, number = line.partition("\t")
-    if not tab:
-        if _SPACED.fullmatch(form):
-            raise MwSError(f"{where}: {form!r} has no tab between word and count; write word<TAB>count")
-        return form, 1
-    try:
-        count = int(number)
-    except ValueError:
-        count = 0
-    if count < 1:
-        raise MwSError(f"{where}: count {number!r} is not a positive integer; write word<TAB>count")
-    return form, count
 
 
 def check_lexicon(language: str) -> None:

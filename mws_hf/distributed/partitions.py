@@ -25,6 +25,7 @@ from mws_hf.corpus.counting import GroupTables, block_counter
 from mws_hf.corpus.counts import WordCounts, check_normalization
 from mws_hf.corpus.counts_file import count_column
 from mws_hf.corpus.groups import UNNAMED, GroupedCounts
+from mws_hf.corpus.place import Fault, about
 from mws_hf.encode.bulk import BLOCK_BYTES, SHARD_BYTES, gathered_shards, new_manifest, separator_token
 from mws_hf.encode.corpus import EncodedCorpus, Shard, shard_name, write_shard
 from mws_hf.encode.encoder import BlockEncoder
@@ -94,17 +95,18 @@ def partial_counts(batches: Batches, how: Counting) -> Iterator[pa.RecordBatch]:
     >>> [batch.to_pydict() for batch in partial_counts([rows], Counting("text"))]
     [{'word': ['кот', ' и', ' кот'], 'count': [1, 2, 1]}]
     """
-    count_block, where = block_counter(how.pattern, how.normalization), f"column {how.column!r}"
+    count_block, column = block_counter(how.pattern, how.normalization), f"column {how.column!r}"
     full: list[tuple[str, Any, Any]] = []
     tables = GroupTables(how.memory_cap, lambda group, table: full.append((group, *table.entries())))
     for batch in batches:
-        texts = valid_strings(batch.column(0), where)
-        parts: Iterable[tuple[str, pa.LargeStringArray]] = [(UNNAMED, texts.drop_null())]
+        with about(column):
+            texts = valid_strings(batch.column(0))
+        parts = [(UNNAMED, texts.drop_null())]
         if how.group_column is not None:
-            named = f"column {how.group_column!r}"
-            parts = by_group(texts, valid_strings(batch.column(1), named), named, 1)
+            with about(f"column {how.group_column!r}"):
+                parts = list(by_group(texts, valid_strings(batch.column(1))))
         for group, part in parts:
-            count_block(tables.table(group), arrow_block(part, lambda _: where))
+            count_block(tables.table(group), arrow_block(part, lambda _: column))
         while full:
             yield from _partial_batches(*full.pop(0), how)
     for group, table in tables.items():
@@ -122,12 +124,11 @@ def _partial_batches(group: str, words: Any, counts: Any, how: Counting) -> Iter
         yield pa.RecordBatch.from_arrays(columns, schema=how.schema)
 
 
-def check_columns(found: Mapping[str, bool], wanted: Sequence[str], source: str) -> None:
-    """Raise MwSError unless all columns wanted are among those found, with True for text; errors name `source`."""
-    check_names(source, wanted, list(found), "column=")
-    for name in wanted:
-        if not found[name]:
-            raise MwSError(f"{source}: column {name!r} holds no text; cast it to a string")
+def check_columns(found: Sequence[tuple[str, bool]], wanted: Sequence[str]) -> None:
+    """Raise `Fault` unless all columns wanted are among those found, each once, with True for text."""
+    for name, place in zip(wanted, check_names(wanted, [name for name, _ in found], "column="), strict=True):
+        if not found[place][1]:
+            raise Fault(f"column {name!r} holds no text; cast it to a string")
 
 
 def total_counts(table: pa.Table, how: Counting, min_count: int) -> WordCounts | GroupedCounts:
@@ -172,7 +173,8 @@ class EncodingTask:
         `columns` are those of the source, with True for text; `tokenizer` is any that `encode_corpus` takes.
         """
         new = more.get("ids_column")
-        check_columns(columns, [column], source)
+        with about(source):
+            check_columns(list(columns.items()), [column])
         if new in columns:
             raise MwSError(f"{source}: has a column {new!r} already; give another ids_column")
         place = 0 if new is None else list(columns).index(column)
@@ -203,13 +205,14 @@ def encoded_batches(batches: Batches, how: EncodingTask) -> Iterator[pa.RecordBa
 
 def _blocks(batches: Batches, how: EncodingTask) -> Iterator[tuple[pa.RecordBatch, Block]]:
     """Yield the same rows, a block of text at a time but for longer rows, and that block."""
-    where, size = f"column {how.column!r}", min(BLOCK_BYTES, how.shard_size)
+    column, size = f"column {how.column!r}", min(BLOCK_BYTES, how.shard_size)
     for batch in batches:
-        texts = valid_strings(batch.column(how.place), where).fill_null("")
+        with about(column):
+            texts = valid_strings(batch.column(how.place)).fill_null("")
         ends, start = flat_utf8(texts)[1], 0
         while start < len(batch):
             stop = max(start + 1, int(np.searchsorted(ends, ends[start] + size, side="right")) - 1)
-            block = padded(arrow_block(texts.slice(start, stop - start), lambda _: where))
+            block = padded(arrow_block(texts.slice(start, stop - start), lambda _: column))
             yield batch.slice(start, stop - start), block
             start = stop
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from mws_hf.corpus.files import DEFAULT_COLUMN, PathLike
+from mws_hf.corpus.place import about
 from mws_hf.distributed.partitions import (
     SHARD,
     Counting,
@@ -59,7 +60,7 @@ def count(
     df = _frame(source)
     from pyspark.sql import functions
 
-    check_columns(_columns(df), how.inputs, "DataFrame")
+    _checked(df, how.inputs)
     parts = _plain(df, how.inputs).mapInArrow(partial(partial_counts, how=how), _ddl(how.schema))
     sums = parts.groupBy(*how.keys).agg(functions.sum("count").alias("count"))
     if min_count > 1 and how.group_column is None:
@@ -88,7 +89,7 @@ def encode(
     """
     from pyspark.sql import types
 
-    how = EncodingTask.of(_columns(df), "DataFrame", tokenizer, column, separator, ids_column=ids_column)
+    how = EncodingTask.of(_checked(df, [column]), "DataFrame", tokenizer, column, separator, ids_column=ids_column)
     if dotted := [name for name in df.columns if "." in name or "`" in name]:
         raise MwSError(f"DataFrame: mapInArrow cannot hand on a column named {dotted[0]!r}; rename it")
     ids = types.StructField(ids_column, types.ArrayType(types.IntegerType(), containsNull=True))
@@ -118,7 +119,7 @@ def write_corpus(
         separator: as for `encode`.
         shard_size: bytes of text per shard, at least; a partition has shards of its own.
     """
-    how = EncodingTask.of(_columns(df), "DataFrame", tokenizer, column, separator, shard_size=shard_size)
+    how = EncodingTask.of(_checked(df, [column]), "DataFrame", tokenizer, column, separator, shard_size=shard_size)
 
     def write(folder: str) -> pa.Table:
         rows = _plain(df, [column]).mapInArrow(partial(write_shards, how=how, folder=folder), _ddl(SHARD))
@@ -155,8 +156,13 @@ def _frame(source: Any) -> DataFrame:
         return reader.parquet(*map(os.fspath, names))
 
 
-def _columns(df: DataFrame) -> dict[str, bool]:
-    return {field.name: field.dataType.typeName() in ("string", "varchar", "char") for field in df.schema.fields}
+def _checked(df: DataFrame, wanted: Sequence[str]) -> dict[str, bool]:
+    """Check that some columns are there, each once, and hold text; return which of all columns do."""
+    texts = "string", "varchar", "char"
+    found = [(field.name, field.dataType.typeName() in texts) for field in df.schema.fields]
+    with about("DataFrame"):
+        check_columns(found, wanted)
+    return dict(found)
 
 
 def _plain(df: DataFrame, names: Sequence[str]) -> DataFrame:
@@ -182,5 +188,5 @@ def _spark_errors(what: str) -> Iterator[None]:
     try:
         yield
     except PySparkException as error:
-        said = re.search(r"mws_hf\.errors\.MwSError: (.*)", str(error))
+        said = re.search(r"mws_hf\.(?:errors\.MwSError|corpus\.place\.Fault): (.*)", str(error))
         raise MwSError(said.group(1) if said else f"Spark: {what} failed ({first_line(error)})") from error

@@ -208,7 +208,7 @@ class BlockEncoder:
         ids, ends, bad = worker.encode(block.text, block.offsets[1:], self.separator_id)
         self._workers.put(worker)
         if bad >= 0:
-            raise block.not_utf8(bad)
+            block.document(bad)  # raises the error that names it
         return ids, ends
 
     def _encode_dropped(self, block: Block, separator: int) -> tuple[Array, Longs]:
@@ -216,7 +216,7 @@ class BlockEncoder:
         out = np.empty(block.size + len(block) + 3, self.dtype)
         bad = encode_dropped(block.text, block.offsets[1:], self.tables, self._failing, separator, out, out_ends)
         if bad >= 0:
-            raise block.not_utf8(bad)
+            block.document(bad)  # raises the error that names it
         return out[: out_ends[-1] if len(block) else 0], out_ends
 
     def _dropped_around_added(self, text: str) -> list[int]:

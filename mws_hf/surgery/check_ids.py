@@ -10,6 +10,7 @@ import regex
 from tokenizers import Tokenizer
 
 from mws_hf.surgery.ids import model_ids, model_rows, processor_ids, unknown_ids
+from mws_hf.tokenizer.backend import HIGHEST_ID
 from mws_hf.tokenizer.file import chat_templates, content_of, load_settings, roles_in
 from mws_hf.tokenizer.layout import CONFIG_FILE, TOKENIZER_FILE, Of, patterns
 from mws_hf.tokenizer.spec import Spec
@@ -66,7 +67,7 @@ def _model_ids(file: str, model: dict[str, Any], backend: Tokenizer, size: int) 
     added = backend.get_added_tokens_decoder()
     rows = max(size, model_rows(model) or 0)
     for named in model_ids(model):
-        token = backend.id_to_token(named.number)
+        token = backend.id_to_token(named.number) if 0 <= named.number <= HIGHEST_ID else None
         wrong = None
         if named.token is not None and named.token != token:
             wrong = f"for {named.token!r}, but it is {token!r}"

@@ -6,9 +6,10 @@ Tensors that stay are copied in pieces from file to file; for the format see `mw
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -16,11 +17,12 @@ import torch
 from safetensors import SafetensorError, safe_open
 
 from mws_hf.atomic import staged
-from mws_hf.cards.card import is_untouched
 from mws_hf.errors import MwSError
 from mws_hf.surgery.base import read_ids, write_json
+from mws_hf.surgery.companions import copy_companions, refuse_adapter
 from mws_hf.surgery.embeddings import TransplantReport, fit_settings, mix_rows, new_table
 from mws_hf.surgery.model_tables import (
+    Table,
     read_tensor_header,
     shard_of_tensors,
     stored_tensors,
@@ -28,11 +30,12 @@ from mws_hf.surgery.model_tables import (
     vocabulary_tables,
 )
 from mws_hf.tokenizer.file import load_json, load_settings
-from mws_hf.tokenizer.layout import IDS_FILE, INDEX, MODEL_FILE, Of, files, is_of, patterns
-from mws_hf.tokenizer.links import copy_inside
+from mws_hf.tokenizer.layout import IDS_FILE, INDEX, MODEL_FILE, Of, files, patterns
+from mws_hf.tokenizer.links import copy_inside, file_inside
 from mws_hf.tokenizer.opened import open_tokenizer
 from mws_hf.tokenizer.places import model_folder, tokenizer_folder
 
+logger = logging.getLogger(__name__)
 _PIECE = 16 << 20
 _OF_OLD = (Of.TOKENIZER, Of.SETTINGS, Of.FOREIGN, Of.RECORD, Of.CHANGE, Of.MODEL, Of.WEIGHTS)
 """What beside a model is its old tokenizer or its weights, or speaks of these; settings of the model aside."""
@@ -54,11 +57,17 @@ def transplant_directory(
         init: "mean" or "quiet", see `embeddings.transplant`.
         pad_to_multiple: rows are filled up to a multiple of this; None does as the model's embeddings have it.
 
+    All files and folders of the model are copied, such as the modules of sentence-transformers, except those that have
+    the old vocabulary in them: another tokenizer, or weights in another form. A warning names those.
+
     Raises:
-        MwSError: unknown init, no such model or tokenizer, no .safetensors weights, a tensor
-            by vocabulary that cannot follow, a slow tokenizer, an ids.json of another base, fewer rows than ids.
+        MwSError: unknown init, no such model or tokenizer, no .safetensors weights, an index that names files outside
+            of the directory, a tensor by vocabulary that cannot follow, a module of sentence-transformers that has the
+            old vocabulary in it, a LoRA adapter beside the weights, a slow tokenizer, an ids.json of another base,
+            fewer rows than ids.
     """
     source, target = model_folder(model), tokenizer_folder(tokenizer)
+    refuse_adapter(source)
     old_tokenizer, new_tokenizer = (open_tokenizer(each, by_class=True).of_transformers for each in (source, target))
     shards, settings = shard_of_tensors(source), load_settings(source / MODEL_FILE)
     tables = vocabulary_tables(stored_tensors(source), settings)
@@ -70,21 +79,40 @@ def transplant_directory(
         for table in tables
     }
     with staged(Path(output), patterns(*_OF_OLD), head=MODEL_FILE) as stage:
+        left = copy_companions(source, stage, {*shards.values(), INDEX})
         size = 0
         for file in sorted(set(shards.values())):
+            (stage / file).parent.mkdir(parents=True, exist_ok=True)
             inside = {name: rows for name, rows in changed.items() if shards[name] == file}
             size += rewrite_shard(source / file, stage / file, inside)
         if (source / INDEX).is_file():
-            index = load_json(source / INDEX)
-            metadata = {**index.get("metadata", {}), "total_size": size}
-            write_json(stage / INDEX, {**index, "metadata": metadata})
-        _copy_others(source, target, stage)
+            write_json(stage / INDEX, _resized_index(load_json(source / INDEX), size, tables, changed))
         for name in patterns(Of.MODEL):
             if (source / name).is_file():
-                settings = load_json(source / name)
+                settings = load_settings(file_inside(source, name))
                 fit_settings(settings, name, old_tokenizer, new_tokenizer, len(mixtures))
                 write_json(stage / name, settings)
+        modules = [path.name for path in sorted(target.glob("*.py"))]
+        for each in (*files(target, Of.TOKENIZER, Of.SETTINGS, Of.RECORD), *modules):
+            copy_inside(target, each, stage)
+    if left:
+        logger.warning(
+            "left behind, because they may have the old vocabulary in them: %s; copy those that have not",
+            ", ".join(left),
+        )
     return report
+
+
+def _resized_index(
+    index: dict[str, Any], size: int, tables: Iterable[Table], changed: Mapping[str, torch.Tensor]
+) -> dict[str, Any]:
+    """Return the index of the shards with their new size in bytes and, if it has that, their number of parameters."""
+    metadata = {**(index.get("metadata") or {}), "total_size": size}
+    if isinstance(metadata.get("total_parameters"), int):
+        new = {table: changed[table.name] for table in tables}
+        grown = (each.numel() - each.numel() // each.shape[table.axis] * table.rows for table, each in new.items())
+        metadata["total_parameters"] += sum(grown)
+    return {**index, "metadata": metadata}
 
 
 def rewrite_shard(source: Path, target: Path, changed: Mapping[str, torch.Tensor]) -> int:
@@ -131,14 +159,3 @@ def _read_tensor(file: Path, name: str) -> torch.Tensor:
             return tensors.get_tensor(name)
     except (OSError, SafetensorError) as error:
         raise MwSError(f"{file}: not a readable .safetensors file ({error}); download it again") from error
-
-
-def _copy_others(source: Path, target: Path, stage: Path) -> None:
-    """Copy the files beside the weights, and the files of the new tokenizer in place of the old one's."""
-    for path in sorted(source.iterdir()):
-        left = is_of(path.name, *_OF_OLD) or path.name.startswith(".") or (stage / path.name).exists()
-        if path.is_file() and not left and not is_untouched(path):  # such as a card by hand; a generated one stays
-            copy_inside(source, path.name, stage)
-    modules = [path.name for path in sorted(target.glob("*.py"))]
-    for name in (*files(target, Of.TOKENIZER, Of.SETTINGS, Of.RECORD), *modules):
-        copy_inside(target, name, stage)

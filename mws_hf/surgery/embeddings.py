@@ -19,6 +19,7 @@ from tokenizers import Tokenizer
 
 from mws_hf.errors import MwSError, SettingError
 from mws_hf.surgery.base import IdMap, Spelling, raw_bytes
+from mws_hf.surgery.companions import refuse_token_adapter
 from mws_hf.surgery.ids import SIZES, Role, Successor, renumber_model
 from mws_hf.surgery.model_tables import Table, Tensor, usable_tables, vocabulary_tables
 from mws_hf.text.symbols import ROLES
@@ -78,8 +79,9 @@ def transplant(
 
     Raises:
         MwSError: unknown init, a slow tokenizer, an old one with more ids than rows, a tensor
-            by vocabulary that cannot follow.
+            by vocabulary that cannot follow, an adapter that trains single tokens.
     """
+    refuse_token_adapter(model)
     settings = json.loads(model.config.to_json_string(use_diff=False))
     shapes = {name: Tensor(str(tensor.dtype), tuple(tensor.shape)) for name, tensor in model.state_dict().items()}
     tables = vocabulary_tables(shapes, settings)

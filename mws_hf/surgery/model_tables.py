@@ -15,16 +15,19 @@ from typing import Any, NamedTuple
 
 import regex
 
-from mws_hf.errors import MwSError
+from mws_hf.errors import MwSError, first_line
 from mws_hf.surgery.ids import PER_LAYER, SIZES, is_id_field, model_rows, parts_of_model
 from mws_hf.tokenizer.file import load_json
 from mws_hf.tokenizer.layout import INDEX, SINGLE
+from mws_hf.tokenizer.links import file_inside
 
 _KNOWN = frozenset(
     ("embed_tokens", "embed_tokens_per_layer", "wte", "embed_in", "word_embeddings", "tok_embeddings", "shared")
     + ("lm_head", "embed_out")
 )
 """Modules that have rows by vocabulary whatever their number, which may contradict the config."""
+_LONGEST_HEADER = 100_000_000
+"""Bytes of the longest header that the format of .safetensors allows."""
 _PLACES = regex.compile(r"(^|_)(pos|positions?|positional|wpe|patch|relative\w*)(_|$)")
 _VOCABULARY = regex.compile(
     r"emb|head|logit|vocab|token|word|wte|lexic|predict|unembed|^output(_projection)?$|^decoder$|^proj_out$"
@@ -163,21 +166,58 @@ def usable_tables(tables: list[Table], settings: Mapping[str, Any], where: objec
 
 
 def shard_of_tensors(directory: Path) -> dict[str, str]:
-    """Find the file of each tensor of a model's weights; raises MwSError where there are no .safetensors weights."""
-    if (directory / INDEX).is_file():
-        return dict(load_json(directory / INDEX)["weight_map"])
-    if not (directory / SINGLE).is_file():
-        raise MwSError(f"{directory}: no {SINGLE} and no {INDEX}; save the model with save_pretrained first")
-    return dict.fromkeys((name for name in read_tensor_header(directory / SINGLE) if name != "__metadata__"), SINGLE)
+    """Find the file of each tensor of a model's weights, by its path in the directory, which may be in a subfolder.
+
+    Raises:
+        MwSError: there are no .safetensors weights, the index is damaged, or it names a file outside of the directory.
+    """
+    if not (directory / INDEX).is_file():
+        if not (directory / SINGLE).is_file():
+            raise MwSError(f"{directory}: no {SINGLE} and no {INDEX}; save the model with save_pretrained first")
+        return dict.fromkeys(tensors_of(file_inside(directory, SINGLE)), SINGLE)
+    index = load_json(file_inside(directory, INDEX))
+    shards = index.get("weight_map") if isinstance(index, dict) else None
+    if not isinstance(shards, dict) or not shards or not isinstance(index.get("metadata", {}), dict | None):
+        raise MwSError(f"{directory / INDEX}: has no weight_map of tensors and files; download it again")
+    names = {name for name in shards.values() if isinstance(name, str)}
+    places = {name: str(file_inside(directory, name).relative_to(directory)) for name in names}
+    if unnamed := next((tensor for tensor, name in shards.items() if name not in names), None):
+        raise MwSError(f"{directory / INDEX}: {unnamed!r} has no file name; download it again")
+    return {tensor: places[name] for tensor, name in shards.items()}
 
 
 def read_tensor_header(file: Path) -> dict[str, Any]:
-    """Read the header of a .safetensors file; raises MwSError if it is damaged."""
+    """Read and check the header of a .safetensors file: tensor -> dtype, shape, data_offsets; and __metadata__.
+
+    Raises:
+        MwSError: the file is damaged, or its header is longer than the format allows.
+    """
     try:
         with file.open("rb") as stream:
-            return dict(json.loads(stream.read(int.from_bytes(stream.read(8), "little"))))
-    except (OSError, ValueError, MemoryError) as error:
-        raise MwSError(f"{file}: not a readable .safetensors file ({error}); download it again") from error
+            length = int.from_bytes(stream.read(8), "little")
+            rest = file.stat().st_size - 8 - length
+            if length > _LONGEST_HEADER or rest < 0:
+                raise ValueError(f"a header of {length:,} bytes")
+            header = json.loads(stream.read(length))
+        metadata = header.pop("__metadata__", None)
+        for name, tensor in header.items():
+            begin, end = tensor["data_offsets"]
+            sizes = [begin, end, *tensor["shape"]]
+            if not all(type(size) is int for size in sizes) or not 0 <= begin <= end <= rest or min(sizes) < 0:
+                raise ValueError(f"tensor {name!r} has a shape or offsets that cannot be")
+            if not isinstance(tensor["dtype"], str):
+                raise ValueError(f"tensor {name!r} has no type")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        reason = first_line(error) or type(error).__name__
+        raise MwSError(f"{file}: not a readable .safetensors file ({reason}); download it again") from error
+    return dict(header) if metadata is None else {"__metadata__": metadata, **header}
+
+
+def tensors_of(file: Path) -> dict[str, Tensor]:
+    """Read type and shape of each tensor in a .safetensors file."""
+    header = read_tensor_header(file)
+    header.pop("__metadata__", None)
+    return {name: Tensor(tensor["dtype"], tuple(tensor["shape"])) for name, tensor in header.items()}
 
 
 def stored_tensors(directory: Path) -> dict[str, Tensor]:
@@ -185,10 +225,8 @@ def stored_tensors(directory: Path) -> dict[str, Tensor]:
     if not any((directory / name).is_file() for name in (INDEX, SINGLE)):
         return {}
     shards = shard_of_tensors(directory)
-    headers = {file: read_tensor_header(directory / file) for file in sorted(set(shards.values()))}
-    found = {}
+    tensors = {file: tensors_of(directory / file) for file in sorted(set(shards.values()))}
     for name, file in shards.items():
-        if name not in headers[file]:
+        if name not in tensors[file]:
             raise MwSError(f"{directory / file}: lacks {name}, which {INDEX} names there; download it again")
-        found[name] = Tensor(headers[file][name]["dtype"], tuple(headers[file][name]["shape"]))
-    return found
+    return {name: tensors[file][name] for name, file in shards.items()}

@@ -48,15 +48,22 @@ EVERYDAY = ("ascii", "latin-1", "punctuation", "currency", "arrows")
 """What texts in any language of Europe have, beside its letters."""
 
 
-def check_unicode(text: str, where: str) -> None:
-    """Raise MwSError if a str holds a lone surrogate, which no UTF-8 text can."""
+def surrogate_problem(text: str) -> str | None:
+    """Say where a str holds a lone surrogate, which no UTF-8 text can; None where it holds none."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise MwSError(
-            f"{where}: the lone surrogate {text[error.start]!r} at character {error.start} is not Unicode text; "
+        return (
+            f"the lone surrogate {text[error.start]!r} at character {error.start} is not Unicode text; "
             "clean it with text.encode('utf-8', 'replace').decode()"
-        ) from error
+        )
+    return None
+
+
+def check_unicode(text: str, where: str) -> None:
+    """Raise MwSError if a str holds a lone surrogate; `where` names the text."""
+    if problem := surrogate_problem(text):
+        raise MwSError(f"{where}: {problem}")
 
 
 def characters_of(given: Iterable[str]) -> list[str]:

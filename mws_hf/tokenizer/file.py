@@ -17,13 +17,14 @@ from typing import Any
 from tokenizers import Tokenizer
 
 from mws_hf.atomic import staged
-from mws_hf.errors import MissingTokenizerError, MwSError, first_line, library_failure, refuse_pointer
+from mws_hf.errors import MissingTokenizerError, MwSError, first_line, library_failure, pointer_problem
 from mws_hf.text.pattern import check_backtracking
 from mws_hf.text.symbols import BYTE_TOKENS
 from mws_hf.tokenizer.backend import HIGHEST_ID, check_ids
 from mws_hf.tokenizer.layout import (
     ADDED_FILE,
     CONFIG_FILE,
+    MODEL_FILE,
     NOTEBOOK_FILES,
     STALE,
     STOCK_FILE,
@@ -33,6 +34,7 @@ from mws_hf.tokenizer.layout import (
     matching,
 )
 from mws_hf.tokenizer.links import file_inside
+from mws_hf.tokenizer.shapes import SHAPES, check_shape
 from mws_hf.tokenizer.spec import PARTS, parts_of
 
 LONGEST = 1 << 20
@@ -136,7 +138,8 @@ def load_json(path: Path) -> Any:
         content = path.read_bytes()
     except OSError as error:
         raise MwSError(f"{path}: cannot be read ({error.strerror}); check the path") from error
-    refuse_pointer(content[:1024], path)
+    if problem := pointer_problem(content[:1024]):
+        raise MwSError(f"{path}: {problem}")
     try:
         return json.loads(content.decode("utf-8"))
     except json.JSONDecodeError as error:
@@ -160,11 +163,22 @@ def _text_of(file: Path) -> str:
 
 
 def load_settings(path: Path) -> dict[str, Any]:
-    """Read a tokenizer_config.json; empty when there is none."""
+    """Read a file of settings, such as tokenizer_config.json, with values of the types in `shapes.SHAPES`.
+
+    The settings are empty when there is no such file.
+    """
     settings = load_json(path) if path.is_file() else {}
     if not isinstance(settings, dict):
         raise MwSError(f"{path}: not a JSON object of settings; save the tokenizer again")
+    check_shape(settings, SHAPES.get(path.name, {}), str(path))
     return settings
+
+
+def check_settings(directory: Path) -> None:
+    """Raise the MwSError of the first file of settings in a directory that is damaged or has values of other types."""
+    for name in SHAPES:
+        if name != MODEL_FILE:
+            load_settings(directory / name)
 
 
 def read_spec(file: str | os.PathLike[str]) -> dict[str, Any]:
@@ -208,9 +222,7 @@ def check_directory(name: str | os.PathLike[str]) -> None:
     if not path.exists():
         return
     directory = path if path.is_dir() else path.parent
-    for each in files(directory, Of.TOKENIZER, Of.SETTINGS):
-        if each.suffix == ".json":
-            load_settings(directory / each)
+    check_settings(directory)
     if not (directory / TOKENIZER_FILE).is_file():
         refuse_empty(str(directory))
     open_file(directory / TOKENIZER_FILE)

@@ -46,7 +46,7 @@ def first_bytes(file: Path) -> bytes:
         raise MwSError(f"{file}: cannot be read ({first_line(error)}); check the file") from error
     if head.startswith(PICKLES):
         return head
-    from mws_hf.corpus.files import open_binary  # only now: a tokenizer.json is opened without it
+    from mws_hf.corpus.octets import open_binary  # only now: a tokenizer.json is opened without it
 
     with open_binary(file) as stream:
         return stream.read(_HEAD)

@@ -47,7 +47,7 @@ LAYOUT = {
     Of.RECORD: (RECORD_FILE, EVIDENCE_FILE),
     Of.CHANGE: (IDS_FILE, RETIRED_FILE, TRIM_FILE),
     Of.CARD: (CARD_FILE,),
-    Of.MODEL: (MODEL_FILE, "generation_config.json"),
+    Of.MODEL: (MODEL_FILE, "generation_config.json", "params.json"),  # the last one of Mistral's and Meta's own loaders
     Of.WEIGHTS: (
         *(INDEX, SINGLE, "*.safetensors", "*.safetensors.index.json", "*.bin", "*.bin.index.json", "*.pt", "*.pth"),
         *("*.h5", "*.msgpack", "*.gguf", "*.onnx"),

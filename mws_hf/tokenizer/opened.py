@@ -100,11 +100,7 @@ class Opened:
         if not isinstance(self.live, Tokenizer):
             return getattr(self.live, "eos_token", None)
         config = None if self.folder is None else self.folder / CONFIG_FILE
-        token = self.ends if config is None else roles_in(load_settings(config)).get("eos_token", self.ends)
-        if token is not None and not isinstance(token, str):
-            kind = type(token).__name__
-            raise MwSError(f"{config}: its eos_token is {kind}, not a token; save the tokenizer again")
-        return token
+        return self.ends if config is None else roles_in(load_settings(config)).get("eos_token", self.ends)
 
     @cached_property
     def _whole_record(self) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from mws_hf.atomic import write_text
 from mws_hf.tokenizer.backend import tables_of
 from mws_hf.tokenizer.file import json_text, load_json
 from mws_hf.tokenizer.layout import RECORD_FILE as FILE
+from mws_hf.tokenizer.shapes import RECORD, check_shape
 
 KINDS = ("morph", "composition", "required")
 """Of merges, in the order in which a tokenizer has them: by evidence, by frequency at a price, asked for by name."""
@@ -40,9 +41,16 @@ def write_part(directory: Path, backend: Tokenizer, name: str, part: Mapping[str
 
 
 def read_record(directory: Path, backend: Tokenizer) -> dict[str, Any]:
-    """Read the record of the tokenizer in a directory; empty where there is none, or another tokenizer's."""
+    """Read the record of the tokenizer in a directory; empty where there is none, or another tokenizer's.
+
+    Raises:
+        MwSError: a value has another type than `shapes.RECORD` gives.
+    """
     record = load_json(directory / FILE) if (directory / FILE).is_file() else None
-    return record if isinstance(record, dict) and record.get("merges") == merges_digest(backend) else {}
+    if not isinstance(record, dict) or record.get("merges") != merges_digest(backend):
+        return {}
+    check_shape(record, RECORD, str(directory / FILE))
+    return record
 
 
 def added_record(backend: Tokenizer, merges: int, found: Mapping[str, int]) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from tokenizers import Tokenizer
 import mws_hf
 from mws_hf.atomic import write_text
 from mws_hf.corpus.files import expand_paths
-from mws_hf.corpus.readers import stored_lines
+from mws_hf.corpus.octets import stored_lines
 from mws_hf.errors import MwSError
 from mws_hf.text.markdown import markdown_table
 from mws_hf.text.sample_texts import NATURAL, sample_texts

@@ -12,7 +12,8 @@ from typing import NamedTuple
 from mws_hf import WordCounts
 from mws_hf.atomic import atomic_path, write_text
 from mws_hf.corpus.counting import count_documents
-from mws_hf.corpus.files import expand_paths, open_binary
+from mws_hf.corpus.files import expand_paths
+from mws_hf.corpus.octets import open_binary
 from mws_hf.corpus.segmentations import GoldWord, read_gold
 from mws_hf.errors import MwSError
 

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mws_hf.corpus.columns import read_columns
 from mws_hf.corpus.counting import count_files
 from mws_hf.corpus.files import Reading
+from mws_hf.corpus.kinds import Parquet
 from mws_hf.corpus.sources import Source
 from tests.in_process import mws
 from tests.processes import command, on_a_terminal
@@ -43,7 +43,7 @@ def test_bytes_taken_add_up_to_the_file_and_come_in_steps(name: str, inputs: dic
 
 def test_parquet_rows_share_out_the_file(inputs: dict[str, Path]):
     taken: list[int] = []
-    batches = list(read_columns(inputs["a.parquet"], ["text"], Reading(), taken.append))
+    batches = list(Parquet(inputs["a.parquet"], Reading()).columns(["text"], taken.append))
     assert len(taken) == len(batches) > 1 and min(taken) > 0
     assert sum(taken) == inputs["a.parquet"].stat().st_size
 

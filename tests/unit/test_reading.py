@@ -364,7 +364,7 @@ def test_random_bytes_of_a_table_do_not_crash_the_command(tmp_path):
 @pytest.mark.parametrize("offsets", [[0, 999_999_999, 4], [3, 1, 4]], ids=["beyond", "backwards"])
 def test_offsets_that_point_nowhere(tmp_path, offsets):
     array = pa.StringArray.from_buffers(2, pa.array(offsets, pa.int32()).buffers()[1], pa.py_buffer(b"abcd"))
-    refused("damaged", valid_strings, array, "x")
+    refused("damaged", valid_strings, array)
     (tmp_path / "x.arrow").write_bytes(as_ipc([b"ab", b"cd"], held=array))
     refused(r"x\.arrow", count_files, tmp_path / "x.arrow", column="text")
 
@@ -542,6 +542,9 @@ def test_one_string_a_list_of_words_and_a_column_of_one_column_are_refused(backe
     series = frame(TEXTS)["text"]
     refused("a single column", trained, series, column="text")
     assert not Source.of(["what is that?", "[a] b*"]).files  # the marks of globs do not make files
+    for texts in (["我喜欢吃苹果。", "好"], ["私はりんごが好きです"], ["ผมชอบแอปเปิล"], ["ខ្ញុំចូលចិត្ត"]):
+        assert not Source.of(texts).files
+        refused("not surely texts", Source.of, [*texts, "苹果.txt"])
 
 
 def test_a_column_that_is_there_twice_is_refused():

@@ -1,0 +1,170 @@
+"""Guess the encoding of bytes that are not UTF-8, and notice text that was decoded with the wrong encoding.
+
+Both look at letters. Bytes fit an encoding if the letters that they stand for are those of one language, uppercase
+letters do not follow lowercase ones, and (for alphabets that are not Latin) frequent letters are frequent.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import NamedTuple
+
+_SAMPLE = 1 << 14
+_MOST = 3  # encodings that are proposed
+_INSIDE = 0.95  # share of the characters beyond ASCII that must be letters of one language
+_NEAR_BEST = 0.8  # of the score of the best encoding, below which others are not proposed
+_ODD_WORDS = 0.1  # share of words of mixed scripts from which a text was decoded with the wrong encoding
+_FEWEST_ODD_WORDS = 3
+_RUSSIAN, _GREEK = "абвгдеёжзийклмнопрстуфхцчшщъыьэюя", "αβγδεζηθικλμνξοπρσςτυφχψωάέήίόύώϊϋΐΰ"
+_HEBREW, _ARABIC = "".join(map(chr, range(0x5D0, 0x5EB))), "".join(map(chr, range(0x621, 0x653))) + "پچژگکی"
+_THAI = "".join(map(chr, [*range(0xE01, 0xE3B), *range(0xE40, 0xE5A)]))
+_WESTERN = "àâæçéèêëîïôœùûüÿ|äöüß|áéíñóúü|áâãàçéêíóôõúü|àèéìîòù|åäöé|åæøéò|éëïóöü|àçèéíïòóúü|äõöüšž"
+_LANGUAGES = (
+    (("cp1252",), _WESTERN, ""),
+    (("cp1250", "iso8859-2"), "áéíóöőúüű|áčďéěíňóřšťúůýž|áäčďéíĺľňóôŕšťúýž|ąćęłńóśźż|čćđšž|ăâîşţ", ""),
+    (("cp1254", "iso8859-9"), "çğıi̇öşüâîû", ""),
+    (("cp1252",), "áéíóúýþæðö", "áéíóúýþæö"),  # Icelandic, which Turkish in cp1254 resembles
+    (("cp1257",), "ąčęėįšųūž|āčēģīķļņšūž|äõöüšž", ""),
+    (("cp1251", "koi8-r", "cp866", "iso8859-5"), _RUSSIAN, "оеаинтсрвл"),
+    (("cp1251", "koi8-u", "iso8859-5"), "абвгґдеєжзиіїйклмнопрстуфхцчшщьюя", "оаинтвреіл"),
+    (("cp1251", "iso8859-5"), "абвгдеёжзійклмнопрстуўфхцчшыьэюя|абвгдђежзијклљмнњопрстћуфхцчџш", "аоеинтсрјі"),
+    (("cp1253", "iso8859-7"), _GREEK, "αοιετσνηρκ"),
+    (("cp1255", "iso8859-8"), _HEBREW, "יוהלארתבמש"),
+    (("cp1256", "iso8859-6"), _ARABIC, "الينمروتبد"),
+    (("cp874",), _THAI, "านรอกเงมยล"),
+)
+"""Encodings, alphabets of the languages that they are used for, and the frequent letters where all are beyond ASCII."""
+_NEUTRAL = frozenset("«»„“”‘’‚‹›–—…·•°§№€£©®™±×÷¿¡\xa0\xad´¨`²³½¼¹ªº")
+_SCRIPTS = ("LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "HEBREW", "ARABIC", "GEORGIAN", "THAI")
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+class Candidate(NamedTuple):
+    """Encodings that fit some bytes and decode them alike, and a word that the bytes spell in them."""
+
+    names: list[str]
+    word: str
+
+
+def candidates(data: bytes, at: int) -> list[Candidate]:
+    r"""List the encodings that fit the bytes around position `at`, the best first; none where none fits.
+
+    >>> candidates("Az őrült kutyája elszökött.".encode("iso8859-2"), 3)
+    [Candidate(names=['cp1250', 'iso8859-2'], word='elszökött')]
+    >>> candidates("кот и пёс".encode("koi8-r"), 0)
+    [Candidate(names=['koi8-r'], word='кот')]
+    """
+    start = data.rfind(b"\n", max(0, at - _SAMPLE), at) + 1 or max(0, at - _SAMPLE)
+    sample = data[start : at + _SAMPLE]
+    if len(data) > at + _SAMPLE:
+        sample = sample[: max(sample.rfind(b"\n"), sample.rfind(b" ")) + 1 or len(sample)]
+    scored = sorted(_single_byte(sample), key=lambda found: -found[0])
+    if not scored:
+        scored = [(1.0, name, text) for name, text in _multi_byte(sample)][:1]
+    texts: dict[str, list[str]] = {}
+    for score, name, text in scored:
+        if score >= _NEAR_BEST * scored[0][0] and name not in texts.setdefault(text, []):
+            texts[text].append(name)
+    words = zip(*map(_words_beyond_ascii, texts), strict=False)  # the same word as each encoding spells it
+    best = max(words, key=lambda spelled: (len({*spelled}), len(spelled[0])), default=[text[:20] for text in texts])
+    return [Candidate(names, word[:20]) for names, word in zip(texts.values(), best, strict=True)][:_MOST]
+
+
+def is_mostly_utf8(data: bytes) -> bool:
+    r"""Return whether most characters beyond ASCII are valid UTF-8, so that the others are damaged.
+
+    >>> is_mostly_utf8("не".encode() + b"\xff"), is_mostly_utf8(b"caf\xe9")
+    (True, False)
+    """
+    text = data.decode("utf-8", "replace")
+    bad = text.count("\ufffd")
+    return sum(not character.isascii() for character in text) - bad > bad
+
+
+def wide_encoding(data: bytes) -> str | None:
+    r"""Name the encoding of two or four bytes per character that data is in, from its even start; None if in none.
+
+    >>> wide_encoding("кот и кит".encode("utf-16-le")), wide_encoding(b"a\0\xff\xd8\0")
+    ('utf-16-le', None)
+    """
+    found = []
+    for name in ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"):
+        text = data[: min(len(data) // 4 * 4, _SAMPLE)].decode(name, "replace")
+        usual = sum(each.isascii() and (each.isprintable() or each.isspace()) for each in text)
+        letters = sum(each.isalpha() for each in text)
+        if not {"\0", "\ufffd"} & {*text} and usual and usual + letters > len(text) / 2:
+            found.append((usual, name))
+    return max(found)[1] if found else None
+
+
+def garbled_word(text: str) -> str | None:
+    """Return a word of mixed scripts if a tenth of the words beyond ASCII are such; None of other text.
+
+    >>> garbled_word("Az őrült kutyája elszökött, ő meg fölment.".encode("cp1250").decode("cp1251"))
+    'хrьlt'
+    """
+    words = _words_beyond_ascii(text)
+    odd = [word for word in words if len(_scripts(word)) > 1 or _case_is_odd(word)]
+    return odd[0] if len(odd) >= max(_FEWEST_ODD_WORDS, _ODD_WORDS * len(words)) else None
+
+
+def _scripts(word: str) -> set[str]:
+    names = {unicodedata.name(letter, "").partition(" ")[0] for letter in word}
+    return names & {*_SCRIPTS}
+
+
+def _case_is_odd(word: str) -> bool:
+    """Return whether a word beyond ASCII begins with a small letter and goes on in capitals, as KOI8 read as cp1251."""
+    return len(word) > 2 and word[0].islower() and word[1:].isupper()
+
+
+def _single_byte(sample: bytes) -> Iterator[tuple[float, str, str]]:
+    """Yield the score, the name and the text of each encoding of one byte per character that fits."""
+    for encodings, alphabets, frequent in _LANGUAGES:
+        for name in encodings:
+            try:
+                text = sample.decode(name)
+            except UnicodeDecodeError:
+                continue
+            beyond = [each for each in text.lower() if not each.isascii() and each not in _NEUTRAL]
+            score = max(sum(each in alphabet for each in beyond) for alphabet in alphabets.split("|"))
+            if score < _INSIDE * len(beyond):
+                continue
+            words = _words_beyond_ascii(text)
+            if 5 * sum(any(map(_rises, word, word[1:])) for word in words) > len(words):
+                continue
+            common = sum(each in frequent for each in beyond) if frequent else len(beyond)
+            capitals = sum(each.isupper() and not each.isascii() for each in text)  # lowercase in another encoding?
+            yield (common * (1 - capitals / len(beyond) / 2) / len(beyond) if beyond else 0.0), name, text
+
+
+def _rises(first: str, second: str) -> bool:
+    return first.islower() and second.isupper()
+
+
+def _multi_byte(sample: bytes) -> Iterator[tuple[str, str]]:
+    """Yield the name and the text of each encoding of Chinese, Japanese and Korean that fits."""
+    for name, script, least in (
+        ("shift_jis", r"[\u3040-\u30ff]", 0.2),
+        ("euc_jp", r"[\u3040-\u30ff]", 0.2),
+        ("euc_kr", r"[\uac00-\ud7a3]", 0.8),
+        ("gb18030", r"[\u4e00-\u9fff]", 0.6),
+        ("big5", r"[\u4e00-\u9fff]", 0.6),
+    ):
+        try:
+            text = sample.decode(name)
+        except UnicodeDecodeError:
+            continue
+        beyond = [each for each in text if not each.isascii()]
+        rare = 0
+        if name in ("gb18030", "big5"):  # which give a meaning to nearly all bytes: frequent characters come first
+            first, last = (0xB0, 0xD7) if name == "gb18030" else (0xA4, 0xC6)
+            rare = sum(not first <= each.encode(name)[0] <= last for each in beyond if each.isalpha())
+        if len(re.findall(script, text)) >= least * len(beyond) and 5 * rare <= len(beyond):
+            yield name, text
+
+
+def _words_beyond_ascii(text: str) -> list[str]:
+    return [word for word in _WORD.findall(text) if not word.isascii()]

@@ -1,0 +1,419 @@
+"""The kinds of input, one class each: how a file of the kind is checked, and how its documents are read.
+
+`kind_of` is the one place that decides what kind a file is. A new kind is one class here, named in `KINDS`, and one row
+of the table of kinds in ``tests/unit/test_kinds.py``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from glob import escape, glob
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from mws_hf.corpus.base_kind import Kind
+from mws_hf.corpus.blocks import BLOCK_BYTES, Block, arrow_strings, is_text, text_blocks, valid_strings
+from mws_hf.corpus.columns import (
+    ROWS,
+    GroupBatch,
+    by_group,
+    check_names,
+    document_batches,
+    documents_of,
+    group_batches,
+    iterate_documents,
+    no_column,
+)
+from mws_hf.corpus.files import COMPRESSED, DEFAULT_COLUMN, PLAIN, STDIN, PathLike, Reading, is_dataset_folder
+from mws_hf.corpus.octets import (
+    Advance,
+    examine,
+    packing_of,
+    stored_head,
+    stored_lines,
+)
+from mws_hf.corpus.place import Fault, about, within
+from mws_hf.corpus.rows import is_tsv, read_header, read_rows
+from mws_hf.errors import MwSError, first_line
+from mws_hf.text.symbols import surrogate_problem
+
+
+class Text(Kind):
+    """Plain text; each line, or the whole file, is a document."""
+
+    title = "text"
+    suffixes = (".txt", ".text", ".md", ".rst")
+    has_columns = has_groups = False
+    is_text = True
+
+    def check(self, columns: Sequence[str | None]) -> None:
+        """Examine the first bytes."""
+        examine(self.place, self.how)
+
+    def arrays(self, advance: Advance | None, size: int) -> Iterator[pa.LargeStringArray]:
+        """Read lines."""
+        return document_batches(stored_lines(self.place, self.how, advance), size)
+
+    def texts(self) -> Iterator[str]:
+        """Read the lines, each with its line end."""
+        return stored_lines(self.place, self.how)
+
+    def blocks(self, *, lines: bool, advance: Advance | None = None, size: int = BLOCK_BYTES) -> Iterator[Block]:
+        """Read the bytes; lines never become str."""
+        return text_blocks(self.place, lines=lines, how=self.how, advance=advance, size=size)
+
+
+class JsonLines(Kind):
+    """JSON lines: each record is a document."""
+
+    title = "jsonl"
+    suffixes = (".jsonl", ".jsonlines", ".ndjson")
+    has_groups = False
+
+    def check(self, columns: Sequence[str | None]) -> None:
+        """Read the first record."""
+        examine(self.place, self.how)
+        next(self.texts(), None)
+
+    def arrays(self, advance: Advance | None, size: int) -> Iterator[pa.LargeStringArray]:
+        """Read records."""
+        with about(self.place):
+            yield from document_batches(self._texts(advance), size)
+
+    def texts(self) -> Iterator[str]:
+        """Read the text of each record."""
+        return self._texts(None)
+
+    def _texts(self, advance: Advance | None) -> Iterator[str]:
+        """Read the string under the column in each line; blank lines are passed over.
+
+        A null value is an empty text, so that documents keep the order and number of records.
+        """
+        field = self.how.column or DEFAULT_COLUMN
+        with about(self.place):
+            for number, line in enumerate(stored_lines(self.place, self.how, advance), start=1):
+                if not line.strip():
+                    continue
+                record = _record(line, number)
+                if field not in record:
+                    raise Fault(no_column("field", self.how.column, record, "--column"), number)
+                text = record[field]
+                if text is None:
+                    text = ""
+                if not isinstance(text, str):
+                    raise Fault(f"field {field!r} holds {type(text).__name__}, not text", number)
+                # an escape is the one way into JSON for what UTF-8 cannot hold
+                if "\\u" in line and (problem := surrogate_problem(text)):
+                    raise Fault(f"field {field!r}: {problem}", number)
+                yield text
+
+
+def _record(line: str, number: int) -> dict[str, object]:
+    try:
+        record = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise Fault(f"not JSON ({error.msg} at column {error.colno})", number) from error
+    except RecursionError as error:
+        raise Fault("JSON nested too deeply to be read; leave the record out", number) from error
+    except ValueError as error:  # a number of more digits than Python reads
+        raise Fault(f"JSON that cannot be read ({error})", number) from error
+    if not isinstance(record, dict):
+        raise Fault(f"a JSON {type(record).__name__}, not an object with a text field", number)
+    return record
+
+
+class _Columns(Kind):
+    """A table on disk: each row is a document, and a missing text an empty one."""
+
+    @abstractmethod
+    def _columns(self, columns: Sequence[str | None], advance: Advance | None) -> Iterator[tuple[pa.Array, ...]]:
+        """Read text columns row by row, missing values included, at most `ROWS` rows at a time."""
+
+    def columns(
+        self, columns: Sequence[str | None], advance: Advance | None = None
+    ) -> Iterator[tuple[pa.LargeStringArray, ...]]:
+        """Read text columns row by row as valid strings, missing values included; the first row is 1 in errors."""
+        first = 1
+        with about(self.place):
+            for arrays in self._columns(columns, advance):
+                strings = []
+                for array, column in zip(arrays, columns, strict=True):
+                    with within(f", column {column or DEFAULT_COLUMN!r}"):
+                        strings.append(valid_strings(array, first, self.how.errors))
+                yield tuple(strings)
+                first += len(arrays[0])
+
+    def arrays(self, advance: Advance | None, size: int) -> Iterator[pa.LargeStringArray]:
+        """Read the column of text."""
+        for (array,) in self.columns([self.how.column], advance):
+            yield array.fill_null("")
+
+    def groups(self, group_column: str, advance: Advance | None) -> Iterator[GroupBatch]:
+        """Read the documents by group; a row without a text is left out."""
+        first = 1
+        for texts, groups in self.columns([self.how.column, group_column], advance):
+            with about(self.place), within(f", column {group_column!r}"):
+                batches = list(by_group(texts, groups, first))
+            yield from batches
+            first += len(texts)
+
+
+class Rows(_Columns):
+    """A table as text: .csv or .tsv."""
+
+    title = "csv"
+    suffixes = (".csv", ".tsv")
+
+    @property
+    def is_word_list(self) -> bool:
+        """Whether tabs divide its columns, as they do in word lists."""
+        return is_tsv(self.place)
+
+    def check(self, columns: Sequence[str | None]) -> None:
+        """Read the names of the columns."""
+        examine(self.place, self.how)
+        with about(self.place):
+            check_names(columns, read_header(self.place, self.how))
+
+    def _columns(self, columns: Sequence[str | None], advance: Advance | None) -> Iterator[tuple[pa.Array, ...]]:
+        rows = read_rows(self.place, self.how, advance)  # opened once, since it may be a pipe
+        places = check_names(columns, next(rows, []))
+        while batch := list(islice(rows, ROWS)):
+            yield tuple(arrow_strings([row[place] for row in batch]) for place in places)
+
+
+class _Table(_Columns):
+    """A table of Arrow types on disk."""
+
+    is_packable = False
+
+    @abstractmethod
+    def _schema(self) -> pa.Schema:
+        """Read the names and types of the columns."""
+
+    @abstractmethod
+    def _batches(self, columns: Sequence[str], reach: Callable[[int], None]) -> Iterator[tuple[pa.Array, ...]]:
+        """Read columns; `reach` is called with the bytes of the file that are done."""
+
+    def check(self, columns: Sequence[str | None]) -> None:
+        """Check the names and types of the columns; no row is read."""
+        with about(self.place):
+            if not os.path.isfile(self.place):
+                raise Fault("a pipe, which is read once, but a table is read in several places; give a file")
+            head = stored_head(self.place)
+            if (packing := packing_of(head)) is not None:
+                raise Fault(f"a table compressed as a whole by {packing}; unpack it first")
+            self._check_head(head)
+            try:
+                schema = self._schema()
+            except (OSError, pa.ArrowException) as error:
+                raise self._unreadable(error) from error
+            if None in columns and b"mws_hf.word_counts" in (schema.metadata or {}):
+                raise Fault("saved word counts, not text; they are for `mws train` and train_from_counts(path)")
+            for place, column in zip(check_names(columns, schema.names), columns, strict=True):
+                if not is_text(schema.field(place).type):
+                    raise Fault(f"column {column or DEFAULT_COLUMN!r} holds {schema.field(place).type}, not text")
+
+    def _check_head(self, head: bytes) -> None:
+        """Raise `Fault` for a table of a format that is not read."""
+
+    def _columns(self, columns: Sequence[str | None], advance: Advance | None) -> Iterator[tuple[pa.Array, ...]]:
+        self.check(columns)
+        done = 0
+
+        def reach(place: int) -> None:
+            nonlocal done
+            if advance is not None and place > done:
+                advance(place - done)
+                done = place
+
+        try:
+            for arrays in self._batches([column or DEFAULT_COLUMN for column in columns], reach):
+                for start in range(0, len(arrays[0]), ROWS):
+                    yield tuple(array.slice(start, ROWS) for array in arrays)
+        except (OSError, pa.ArrowException) as error:
+            raise self._unreadable(error) from error
+        reach(os.path.getsize(self.place))
+
+    def _unreadable(self, error: Exception) -> Fault:
+        return Fault(f"not a readable {self.title.capitalize()} file ({first_line(error)})")
+
+    def head(self) -> bytes:
+        """Read the first bytes as stored."""
+        return stored_head(self.place)
+
+
+class Parquet(_Table):
+    """A Parquet table."""
+
+    title = "parquet"
+    suffixes = (".parquet",)
+
+    def _schema(self) -> pa.Schema:
+        from pyarrow import parquet as pq  # here and below, because few need it
+
+        return pq.read_schema(self.place)
+
+    def _batches(self, columns: Sequence[str], reach: Callable[[int], None]) -> Iterator[tuple[pa.Array, ...]]:
+        from pyarrow import parquet as pq
+
+        with pq.ParquetFile(self.place) as file:
+            size, rows = os.path.getsize(self.place), 0
+            for batch in file.iter_batches(ROWS, columns=list(columns)):
+                yield tuple(batch.column(column) for column in columns)
+                rows += len(batch)
+                reach(size * rows // max(1, file.metadata.num_rows))  # a row's share, for columns lie apart
+
+
+class Arrow(_Table):
+    """An Arrow table, in the file format or in the stream format, which `datasets` writes."""
+
+    title = "arrow"
+    suffixes = (".arrow", ".feather")
+
+    def _check_head(self, head: bytes) -> None:
+        if head.startswith(b"FEA1"):
+            raise Fault("a Feather table of version 1; write version 2 with pyarrow.feather.write_feather")
+
+    def _schema(self) -> pa.Schema:
+        with pa.OSFile(self.place) as file:
+            return _ipc_reader(file).schema
+
+    def _batches(self, columns: Sequence[str], reach: Callable[[int], None]) -> Iterator[tuple[pa.Array, ...]]:
+        with pa.OSFile(self.place) as file:
+            reader = _ipc_reader(file)
+            places = [reader.schema.get_field_index(column) for column in columns]
+            is_file = isinstance(reader, pa.ipc.RecordBatchFileReader)
+            for batch in map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader:
+                yield tuple(batch.column(place) for place in places)
+                reach(file.tell())
+
+
+def _ipc_reader(file: pa.NativeFile) -> Any:
+    is_file = file.read(6) == b"ARROW1"
+    file.seek(0)
+    return pa.ipc.open_file(file) if is_file else pa.ipc.open_stream(file)
+
+
+class Saved(Kind):
+    """A folder that `save_to_disk` of the `datasets` library wrote; each row is a document."""
+
+    title = "dataset"
+    is_stored = False
+
+    def check(self, columns: Sequence[str | None]) -> None:
+        """Raise MwSError for a folder of several splits, of which one may be the test set; it names one to give."""
+        file = Path(self.place, "dataset_dict.json")
+        try:
+            names = json.loads(file.read_text(encoding="utf-8"))["splits"] if file.is_file() else []
+        except (OSError, ValueError, KeyError, TypeError):
+            return  # the `datasets` library says what is wrong with it
+        if len(names) > 1:
+            one, all_names = os.path.join(self.place, str(names[0])), ", ".join(map(str, names))
+            raise MwSError(f"{self.place}: a dataset of {len(names)} splits ({all_names}); give one: {one}")
+
+    def _load(self) -> Any:
+        self.check([self.how.column])
+        try:
+            from datasets import load_from_disk
+        except ImportError as error:
+            raise Fault("folders of datasets need: pip install datasets") from error
+        try:
+            return load_from_disk(self.place)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise Fault(f"not a folder that `save_to_disk` wrote, or a damaged one ({first_line(error)})") from error
+
+    def arrays(self, advance: Advance | None, size: int) -> Iterator[pa.LargeStringArray]:
+        """Read the column of text."""
+        with about(self.place):
+            yield from document_batches(documents_of(self._load(), self.how.column), size)
+
+    def groups(self, group_column: str, advance: Advance | None) -> Iterator[GroupBatch]:
+        """Read the documents by group."""
+        with about(self.place):
+            yield from group_batches(self._load(), self.how.column, group_column)
+
+    def head(self) -> bytes:
+        """Read the first bytes of the first of its tables."""
+        return next(map(stored_head, sorted(glob(os.path.join(escape(self.place), "*.arrow")))), b"")
+
+
+class InMemory(Kind):
+    """Texts that Python holds; `columns.iterate_documents` has their types."""
+
+    title = "texts"
+    is_stored = False
+
+    def __init__(self, held: Any, how: Reading) -> None:
+        super().__init__("iterator", how)
+        self._held = held
+
+    def check(self, columns: Sequence[str | None]) -> None:
+        """Refuse the options of files."""
+        if (self.how.encoding, self.how.errors) != (PLAIN.encoding, PLAIN.errors):
+            raise MwSError(f"encoding and errors are for files, but {type(self._held).__name__} holds texts")
+
+    def arrays(self, advance: Advance | None, size: int) -> Iterator[pa.LargeStringArray]:
+        """Read the documents; `advance` is called with 1 for each."""
+        with about(self.place):
+            yield from document_batches(_advancing(self.texts(), advance), size)
+
+    def groups(self, group_column: str, advance: Advance | None) -> Iterator[GroupBatch]:
+        """Read the documents by group."""
+        with about(type(self._held).__name__):
+            yield from group_batches(self._held, self.how.column, group_column)
+
+    def texts(self) -> Iterator[str]:
+        """Read the documents in order."""
+        return iterate_documents(self._held, self.how.column)
+
+
+def _advancing(documents: Iterable[str], advance: Advance | None) -> Iterator[str]:
+    for document in documents:
+        yield document
+        if advance is not None:
+            advance(1)
+
+
+KINDS: tuple[type[Kind], ...] = (Text, JsonLines, Rows, Parquet, Arrow)
+"""The kinds of files that their names tell."""
+_UNPACK = "an archive is not read; unpack it and name the files in it"
+_NOT_READ = {
+    ".json": "JSON in one piece is not read; write one record per line, for example with: jq -c '.[]' x.json > x.jsonl",
+    **dict.fromkeys((".tar", ".tgz", ".zip", ".7z", ".rar"), _UNPACK),
+    **dict.fromkeys((".pdf", ".doc", ".docx", ".odt", ".epub", ".xls", ".xlsx"), "not text; convert it to .txt first"),
+}
+
+
+def kind_of(name: PathLike, how: Reading = PLAIN) -> Kind:
+    """Return the kind of a file, which its name tells; a folder is a dataset.
+
+    A file of another name is plain text, but JSON lines if a column is named.
+    """
+    place = os.fspath(name)
+    if is_dataset_folder(place):
+        return Saved(place, how)
+    last, packing = _endings(place)
+    if last in _NOT_READ:
+        raise MwSError(f"{place}: {_NOT_READ[last]}")
+    kind = next((kind for kind in KINDS if last in kind.suffixes), Text if how.column is None else JsonLines)
+    if packing and not kind.is_packable:
+        raise MwSError(f"{place}: {last} files are not read through {packing}; unpack it first")
+    return kind(place, how)
+
+
+def _endings(name: str) -> tuple[str, str]:
+    """Return the suffix of a name before one that says how it is compressed, and the latter; each "" where absent."""
+    *_, before, last = ["", "", *(suffix.lower() for suffix in Path(name).suffixes)]
+    return ("" if name == STDIN else before, last) if last in COMPRESSED else (last, "")
+
+
+def has_known_suffix(name: str) -> bool:
+    """Return whether a name ends as those of files of a known kind do."""
+    return any(Path(name).suffix.lower() in suffixes for suffixes in (COMPRESSED, *(each.suffixes for each in KINDS)))

@@ -1,0 +1,368 @@
+"""A file as UTF-8 bytes: opened, unpacked, decoded from any encoding; what is not text is rejected here.
+
+`open_binary` opens a file or standard input, undoes its compression, and names the file in every fault that is found
+while it is open. `utf8_pieces`, `text_stream` and `stored_lines` read text: strict UTF-8 as it is, other encodings
+converted. Line ends stay as they are, because they are part of what will be encoded. A byte order mark at the start is
+not text and is left out. A NUL is not text either: it occurs in binary files and in UTF-16 that is read with another
+encoding. It is an error, or with ``errors`` "replace" and "ignore" treated like a byte that is not text.
+"""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import gzip
+import importlib
+import io
+import logging
+import sys
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from mws_hf.corpus.files import COMPRESSED, PLAIN, STDIN, PathLike, Reading
+from mws_hf.corpus.place import Fault, about
+from mws_hf.errors import MwSError, first_line, pointer_problem
+
+Advance = Callable[[int], None]
+"""Called with the number of bytes that were taken from a file as stored."""
+
+HEAD_BYTES = 1 << 16
+"""Bytes at the start of a file that are examined before it is read."""
+_PIECE_BYTES = 1 << 20
+_EXAMINED_CHARACTERS = 20_000
+_BAD_BYTES = "say what to do with bad bytes (--errors replace or ignore)"
+_WIDE_MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+_PACKED = {
+    b"\x1f\x8b": "gzip",
+    **{b"BZh%d%s" % (level, mark): "bz2" for level in range(1, 10) for mark in (b"1AY&SY", b"\x17rE8P\x90")},
+    b"\xfd7zXZ\0": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    **{bytes([0x50 + number]) + b"\x2a\x4d\x18": "zstd" for number in range(16)},  # frames to be skipped come first
+}
+"""The first bytes of compressed files, which are unpacked whatever their names, and the library for each."""
+_NOT_TEXT = {
+    b"PK\x03\x04": "a zip archive",
+    b"7z\xbc\xaf\x27\x1c": "a 7z archive",
+    b"Rar!\x1a\x07": "a rar archive",
+    b"%PDF-": "a PDF",
+    b"\x04\x22\x4d\x18": "compressed by lz4",
+    b"\x1f\x9d": "compressed by compress",
+    b"LZIP\x01": "compressed by lzip",
+    b"\x5d\0\0": "compressed by lzma, the predecessor of xz",
+    b"PAR1\x15": "a Parquet table; end its name in .parquet",
+    b"ARROW1\0\0": "an Arrow table; end its name in .arrow",
+}
+_logger = logging.getLogger(__name__)
+
+
+class _Stored(io.RawIOBase):
+    """A file as stored, from its start although its first bytes have been examined; it reports the bytes taken."""
+
+    def __init__(self, raw: Any, advance: Advance | None) -> None:
+        self._raw, self._advance = raw, advance
+        self.head = self._rest = b""
+        while len(self.head) < HEAD_BYTES and (more := raw.read(HEAD_BYTES - len(self.head))):
+            self.head += more
+        self._rest = self.head
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if self._rest:
+            taken = min(len(buffer), len(self._rest))
+            buffer[:taken], self._rest = self._rest[:taken], self._rest[taken:]
+        else:
+            taken = self._raw.readinto(buffer) or 0
+        if self._advance is not None:
+            self._advance(taken)
+        return taken
+
+
+@contextlib.contextmanager
+def open_binary(name: PathLike, advance: Advance | None = None) -> Iterator[io.BufferedReader]:
+    """Open a file or standard input ("-") as bytes, unpacked where its first bytes say that it is compressed.
+
+    A `Fault` inside the ``with``, and a file that cannot be read to its end, become errors that name the file.
+    """
+    with about(name), _readable(), contextlib.ExitStack() as stack:
+        if name == STDIN and sys.stdin is None:
+            raise MwSError("standard input is closed; name a file, or send text to it")
+        stored = stack.enter_context(_stored(name, advance))
+        packing = _packing_of_text(stored.head)
+        stream: Any = io.BufferedReader(stored, 1 << 18)
+        if packing is not None:
+            unpacked = _Stored(stack.enter_context(_unpacked(stream, packing)), None)
+            if _packing_of_text(unpacked.head) is not None:
+                raise Fault("compressed twice; unpack it once")
+            stream = io.BufferedReader(unpacked, 1 << 18)
+        elif stored.head and name != STDIN and Path(name).suffix.lower() in COMPRESSED:
+            raise Fault("cannot be unpacked, since it is not compressed; end its name in another way")
+        yield stream
+
+
+def stored_head(name: PathLike) -> bytes:
+    """Read the first bytes of a file as stored; raises `Fault` for a pointer that stands in for the file."""
+    with about(name), _stored(name, None) as stored:
+        if problem := pointer_problem(stored.head):
+            raise Fault(problem)
+        return stored.head
+
+
+@contextlib.contextmanager
+def _stored(name: PathLike, advance: Advance | None) -> Iterator[_Stored]:
+    with contextlib.ExitStack() as stack:
+        try:
+            raw = sys.stdin.buffer if name == STDIN else stack.enter_context(io.FileIO(name, "rb"))
+            stored = _Stored(raw, advance)
+        except OSError as error:
+            raise Fault(f"cannot be read ({error.strerror})") from error
+        yield stored
+
+
+def packing_of(head: bytes) -> str | None:
+    """Return how a file that begins so is compressed, None if it is not."""
+    return next((packing for mark, packing in _PACKED.items() if head.startswith(mark)), None)
+
+
+def _packing_of_text(head: bytes) -> str | None:
+    """Return `packing_of` a file that should hold text; raises `Fault` where it begins as no text does."""
+    if problem := pointer_problem(head):
+        raise Fault(problem)
+    other = next((what for mark, what in _NOT_TEXT.items() if head.startswith(mark)), None)
+    if other is None and head[257:262] == b"ustar":
+        other = "a tar archive"
+    if other is not None:
+        raise Fault(f"{other}{'' if ';' in other else '; unpack or convert it, and name files of text'}")
+    return packing_of(head)
+
+
+def _unpacked(raw: Any, packing: str) -> Any:
+    if packing == "gzip":
+        return gzip.GzipFile(fileobj=raw)
+    if packing == "zstd":
+        import pyarrow as pa  # here, because few need it
+
+        if not pa.Codec.is_available("zstd"):
+            raise Fault("the installed pyarrow was built without zstd; unpack it first, with: zstd -d")
+        return pa.CompressedInputStream(pa.PythonFile(raw, "r"), "zstd")
+    module, opener = {"bz2": ("bz2", "BZ2File"), "xz": ("lzma", "LZMAFile")}[packing]
+    try:  # Python can be built without either
+        return getattr(importlib.import_module(module), opener)(raw)
+    except ImportError as error:
+        raise Fault(f"this Python was built without {module}; unpack the file first") from error
+
+
+@contextlib.contextmanager
+def _readable() -> Iterator[None]:
+    """Turn the error of a file that is damaged, or cannot be read, into a `Fault`."""
+    try:
+        yield
+    except Exception as error:
+        unpacking = type(error).__name__ == "LZMAError" or type(error).__module__ == "pyarrow.lib"  # seldom imported
+        if not unpacking and not isinstance(error, (EOFError, OSError, zlib.error)):
+            raise
+        if "too much memory" in str(error):
+            raise Fault("packed by zstd --long; unpack it first, with: zstd -d --long=31") from error
+        raise Fault(f"cannot be read to its end ({first_line(error)}); is it damaged or cut off?") from error
+
+
+def read_blocks(stream: io.BufferedReader, size: int) -> Iterator[bytes]:
+    """Read a stream in blocks of at most `size` bytes."""
+    return iter(lambda: stream.read(size), b"")
+
+
+def fill(stream: Any, buffer: bytearray, start: int, stop: int) -> int:
+    """Read into ``buffer[start:stop]`` until it is full or the file ends; return the place after the bytes read."""
+    with memoryview(buffer) as view:
+        while start < stop and (size := stream.readinto(view[start:stop])):
+            start += size
+    return start
+
+
+def not_text(data: bytes, at: int, byte: int, line: int | None, encoding: str, reason: str) -> Fault:
+    """Make the fault for the bytes from ``data[at]`` on, which are not text in an encoding.
+
+    It proposes the encodings that the bytes around fit, and the options that read them. `byte` and `line` are those
+    that it names.
+    """
+    from mws_hf.corpus.encodings import candidates, is_mostly_utf8  # here, because few need it
+
+    said = f"byte {byte} is not {encoding} ({reason})"
+    near = data[max(0, at - HEAD_BYTES) : at + HEAD_BYTES]
+    if encoding == "utf-8" and is_mostly_utf8(near):
+        return Fault(f"{said}; the text around it is UTF-8, so repair these bytes, or {_BAD_BYTES}", line)
+    found = candidates(data, at)
+    if not found:
+        return Fault(
+            f"{said}, and fits none of the usual encodings; leave out what is not text, name the encoding "
+            f"(--encoding NAME), or {_BAD_BYTES}",
+            line,
+        )
+    spelled = ", ".join(f"{word!r} in {' or '.join(names[:3])}" for names, word in found)
+    named = found[0].names[0]
+    return Fault(
+        f"{said}; the bytes spell {spelled}: where a corpus is read, name the right encoding (--encoding {named}) or "
+        f"{_BAD_BYTES}; else convert the file to UTF-8 (iconv -f {named} -t utf-8)",
+        line,
+    )
+
+
+def nul_fault(data: bytes, line: int, byte: int) -> Fault:
+    """Make the fault for a NUL in a text, at its line and byte; `data` is text around it, from a fourth byte on."""
+    from mws_hf.corpus.encodings import wide_encoding
+
+    wide = wide_encoding(data)
+    hint = f"name the encoding (--encoding {wide})" if wide else "leave out what is not text"
+    return Fault(f"byte {byte} is NUL, which is not text; {hint}, or {_BAD_BYTES}", line)
+
+
+def first_bytes(stream: io.BufferedReader) -> tuple[bytes, int]:
+    """Return the first bytes of UTF-8 text without a byte order mark, and the bytes that mark took (0 or 3)."""
+    head = next(read_blocks(stream, len(codecs.BOM_UTF8)), b"")
+    return (b"", len(head)) if head == codecs.BOM_UTF8 else (head, 0)
+
+
+def check_mark(stream: io.BufferedReader, how: Reading) -> None:
+    """Raise `Fault` where a text begins with a byte order mark of UTF-16 or UTF-32 that its encoding does not read."""
+    head = stream.peek(4)[:4]
+    found = next((name for mark, name in _WIDE_MARKS.items() if head.startswith(mark)), None)
+    if found is not None and not codecs.lookup(how.encoding).name.startswith(found):
+        raise Fault(f"begins with the byte order mark of {found.upper()}; name the encoding (--encoding {found})", 1)
+
+
+def _converted(stream: io.BufferedReader, how: Reading, size: int) -> Iterator[bytes]:
+    """Convert text to valid UTF-8, in pieces of whole characters made of `size` bytes each."""
+    encoding = how.encoding
+    decoder = codecs.getincrementaldecoder(encoding)(how.errors)
+    line = byte = written = 0
+    started = False
+    for raw in chain(read_blocks(stream, size), [b""]):
+        try:
+            text = decoder.decode(raw, final=not raw)
+        except UnicodeDecodeError as error:
+            data, at = bytes(error.object), error.start
+            bad = byte + at - (len(data) - len(raw))  # bytes held back from the block before are negative
+            number = line + data[:at].decode(encoding, "replace").count("\n") + 1
+            raise not_text(data, at, bad, number, encoding, error.reason) from error
+        except UnicodeError as error:  # of codecs that say no place
+            raise not_text(raw, 0, byte, line + 1, encoding, first_line(error)) from error
+        lines = text.count("\n")
+        if text and not started:
+            started, marked = True, text[:1] == "\ufeff"
+            text, written = text[marked:], len(codecs.BOM_UTF8) * marked
+        piece = _without_nul(text, how, line, written).encode("utf-8", "replace")
+        line, byte, written = line + lines, byte + len(raw), written + len(piece)
+        yield piece
+
+
+def _without_nul(text: str, how: Reading, line: int, byte: int) -> str:
+    """Treat each NUL of a text as `how.errors` says; `line` and `byte` are those before the text."""
+    at = text.find("\0")
+    if at < 0:
+        return text
+    if how.errors == "strict":
+        data = text[:HEAD_BYTES].encode(how.encoding, "replace")
+        raise nul_fault(data, line + text.count("\n", 0, at) + 1, byte + len(text[:at].encode()))
+    return text.replace("\0", "\ufffd" if how.errors == "replace" else "")
+
+
+def utf8_pieces(stream: io.BufferedReader, how: Reading, size: int = _PIECE_BYTES) -> Iterator[bytes]:
+    """Read text as UTF-8 in pieces; strict UTF-8 is searched for NUL, but not checked to be valid."""
+    check_mark(stream, how)
+    if not how.is_strict_utf8:
+        yield from _converted(stream, how, size)
+        return
+    head, byte = first_bytes(stream)
+    line = 0
+    for piece in chain([head] if head else [], read_blocks(stream, size)):
+        if (at := piece.find(b"\0")) >= 0:
+            data = piece[-byte % 4 :] if len(piece) > HEAD_BYTES else piece + stream.peek()
+            raise nul_fault(data, line + piece.count(b"\n", 0, at) + 1, byte + at)
+        line, byte = line + piece.count(b"\n"), byte + len(piece)
+        yield piece
+
+
+class _Pieces(io.RawIOBase):
+    """An iterator of bytes as a file."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces, self._rest = pieces, memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._rest:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return 0
+            self._rest = memoryview(piece)
+        size = min(len(buffer), len(self._rest))
+        buffer[:size], self._rest = self._rest[:size], self._rest[size:]
+        return size
+
+
+def text_stream(stream: io.BufferedReader, how: Reading) -> io.BufferedReader:
+    """Open a text as a file of UTF-8 bytes, which `utf8_pieces` reads."""
+    return io.BufferedReader(_Pieces(utf8_pieces(stream, how)), HEAD_BYTES)
+
+
+def stored_lines(name: PathLike, how: Reading = PLAIN, advance: Advance | None = None) -> Iterator[str]:
+    r"""Read the lines of a text file, each with its line end (``\n``, ``\r\n``) as stored; see `ends_by_return`."""
+    rest, by_return = list[str](), None
+    with open_binary(name, advance) as stream:
+        check_mark(stream, how)
+        for piece in _converted(stream, how, _PIECE_BYTES):
+            text = piece.decode()
+            if by_return is None and text:
+                by_return = ends_by_return(text.encode())
+            if end := max(text.rfind("\n"), text.rfind("\r", 0, -1) if by_return else -1) + 1:
+                yield from io.StringIO("".join([*rest, text[:end]]), newline="" if by_return else "\n")
+                rest = []
+            rest.append(text[end:])
+    yield from io.StringIO("".join(rest), newline="" if by_return else "\n")
+
+
+def decoded_lines(lines: Iterable[bytes]) -> Iterator[str]:
+    """Decode lines of UTF-8 that arrive one by one, such as those of a terminal."""
+    for number, line in enumerate(lines, start=1):
+        try:
+            yield line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise not_text(line, error.start, error.start, number, "utf-8", error.reason) from error
+
+
+def ends_by_return(start: bytes) -> bool:
+    """Return whether carriage returns end the lines of a file: its first 64 KiB hold some, and no line feed."""
+    head = start[:HEAD_BYTES]
+    return b"\r" in head and b"\n" not in head
+
+
+def examine(name: PathLike, how: Reading) -> bytes:
+    """Open a text and return its first bytes as UTF-8, those that can be decoded.
+
+    Raises `MwSError` where it begins as no text does. Warns where a named encoding makes words of mixed scripts.
+    """
+    with open_binary(name) as stream:
+        check_mark(stream, how)
+        head = next(read_blocks(stream, HEAD_BYTES), b"")
+    if codecs.lookup(how.encoding).name == "utf-8":
+        return head
+    from mws_hf.corpus.encodings import garbled_word
+
+    text = codecs.getincrementaldecoder(how.encoding)("ignore").decode(head)
+    if word := garbled_word(text[:_EXAMINED_CHARACTERS]):
+        _logger.warning(
+            "%s: read as %s many words mix scripts or cases, such as %r: is it in another encoding?",
+            name, how.encoding, word,
+        )  # fmt: skip
+    return head

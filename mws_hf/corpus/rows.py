@@ -1,0 +1,107 @@
+"""Parse .csv and .tsv into rows, by a quoting rule that never loses text silently.
+
+In .csv a field that begins with a quotation mark ends at the next mark that is not doubled (RFC 4180); elsewhere a mark
+is text. In .tsv marks are read so only if that fits the whole file: every quoted field ends before a tab or a line end,
+every row has as many fields as the first, and no field goes over lines that would be rows by themselves. Else every
+mark is text and every line is a row; names in the first line may be quoted in either case.
+
+A field that is never closed, text after a closing mark, and a row with another number of fields are errors with file
+and line. Fields that go over several lines are reported, as a pair of stray marks makes one.
+"""
+
+from __future__ import annotations
+
+import csv
+import logging
+import os
+import re
+from collections.abc import Iterable, Iterator
+
+from mws_hf.corpus.files import PathLike, Reading
+from mws_hf.corpus.octets import Advance, stored_lines
+from mws_hf.corpus.place import Fault
+from mws_hf.errors import MwSError
+
+_LONGEST_FIELD = 16 << 20  # characters of a field of .csv, after which a mark that is never closed is noticed
+_SEPARATOR_LINE = re.compile(r"sep=.")
+_logger = logging.getLogger(__name__)
+
+
+def read_header(name: PathLike, how: Reading) -> list[str]:
+    """Read the names of the columns; there are none where the file is empty."""
+    header = next(_parsed(stored_lines(name, how), is_tsv(name), csv.QUOTE_MINIMAL), ([], 0))[0]
+    if _SEPARATOR_LINE.fullmatch(",".join(header)):
+        raise Fault("begins with a line for Excel that names the separator; remove this line", 1)
+    return header
+
+
+def read_rows(name: PathLike, how: Reading, advance: Advance | None = None) -> Iterator[list[str]]:
+    """Read the rows, the header first; lines without any character are passed over."""
+    tabs = is_tsv(name)
+    quoting = csv.QUOTE_MINIMAL if not tabs or _quotes_fit(name, how) else csv.QUOTE_NONE
+    over, first, last = 0, (0, 0), -1
+    for row, line in _parsed(stored_lines(name, how, advance), tabs, quoting):
+        if line - last > 1 and last >= 0 and any("\n" in field for field in row):
+            first = first if over else (last + 1, line)
+            over += 1
+        last = line
+        yield row
+    if over:
+        _logger.warning(
+            "%s: rows that go over several lines: %d, the first in lines %d to %d; if rows are missing, a quotation "
+            "mark stands open there",
+            name, over, *first,
+        )  # fmt: skip
+
+
+def is_tsv(name: PathLike) -> bool:
+    """Return whether tabs divide the fields of a table, by its name."""
+    return ".tsv" in os.path.basename(name).lower()
+
+
+def _parsed(lines: Iterable[str], tabs: bool, quoting: int) -> Iterator[tuple[list[str], int]]:
+    """Yield rows, each with the number of its last line."""
+    csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_FIELD))
+    reader = csv.reader(lines, delimiter="\t" if tabs else ",", quoting=quoting, strict=True)  # type: ignore[arg-type]
+    width = 0
+    while True:
+        line = reader.line_num + 1
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            raise Fault(_explained(str(error), reader.line_num), line) from error
+        if row is None:
+            return
+        if row:
+            width = width or len(row)
+            if len(row) != width:
+                raise Fault(f"not a readable CSV row: {len(row)} fields, but the header has {width}", line)
+            yield row, reader.line_num
+
+
+def _explained(error: str, line: int) -> str:
+    if "unexpected end" in error or "field larger" in error:
+        return "a quotation mark opens a field here and none closes it; double a mark that is text, and quote its field"
+    if "expected after" in error:
+        return (
+            f"text follows the quotation mark that closes a field in line {line}; double a mark that is text, and "
+            "quote its field"
+        )
+    return error
+
+
+def _quotes_fit(name: PathLike, how: Reading) -> bool:
+    """Return whether quotation marks can be read as quoting in the whole of a .tsv file."""
+    if not os.path.isfile(name):  # a pipe is read but once
+        return False
+    try:
+        rows = _parsed(stored_lines(name, how), True, csv.QUOTE_MINIMAL)
+        return not any(_holds_rows(row) for row, _ in rows)
+    except MwSError:
+        return False
+
+
+def _holds_rows(row: list[str]) -> bool:
+    """Return whether every line of a row over several lines has as many tabs as a row of its own would have."""
+    lines = "\t".join(row).removesuffix("\n").split("\n") if len(row) > 1 else []
+    return len(lines) > 1 and all(line.count("\t") == len(row) - 1 for line in lines)

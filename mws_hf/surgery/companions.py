@@ -1,0 +1,117 @@
+"""The files and folders beside a model's weights: those that a transplant copies, leaves behind, or refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from mws_hf.cards.card import is_untouched
+from mws_hf.errors import MwSError
+from mws_hf.surgery.model_tables import tensors_of, vocabulary_tables
+from mws_hf.tokenizer.file import load_json, load_settings
+from mws_hf.tokenizer.layout import MODEL_FILE, Of, files, is_of
+from mws_hf.tokenizer.links import copy_inside, file_inside
+
+ADAPTER_FILE = "adapter_config.json"
+_MERGE = "merge it first: peft.PeftModel.from_pretrained(...).merge_and_unload().save_pretrained(DIR)"
+_REPLACED = (Of.TOKENIZER, Of.SETTINGS, Of.FOREIGN, Of.RECORD, Of.CHANGE, Of.MODEL)
+"""The old tokenizer, which the new one replaces, and the settings of the model, which are written anew."""
+
+
+def refuse_adapter(model: Path) -> None:
+    """Raise MwSError for a model that has a LoRA adapter beside it, since transformers loads both together."""
+    if (model / ADAPTER_FILE).is_file():
+        raise MwSError(f"{model / ADAPTER_FILE}: an adapter is read together with these weights; {_MERGE}")
+
+
+def refuse_token_adapter(model: Any) -> None:
+    """Raise MwSError for a model in memory with an adapter that trains single tokens, which it names by old ids."""
+    adapters = getattr(model, "peft_config", None)
+    for name, settings in adapters.items() if isinstance(adapters, Mapping) else ():
+        if getattr(settings, "trainable_token_indices", None):
+            raise MwSError(
+                f"{type(model).__name__}: its adapter {name!r} has trainable_token_indices, which are ids of the old "
+                "tokenizer; merge it first: model.merge_and_unload()"
+            )
+
+
+def copy_companions(model: Path, stage: Path, written: Collection[str]) -> list[str]:
+    """Copy all that belongs to a model besides its weights and its old tokenizer; return the names of the rest.
+
+    Files and whole folders are copied, except those that have the old vocabulary in them: another tokenizer, weights
+    with a row for each entry, or weights in a form that is not read here. They are left behind.
+
+    Args:
+        model: the directory of the model.
+        stage: where the copies go.
+        written: files of the model that are there already, such as the shards of its weights.
+
+    Raises:
+        MwSError: a folder without which the model does not load has the old vocabulary in it.
+    """
+    parts, settings = _required_folders(model), load_settings(model / MODEL_FILE)
+    replaced = {*map(Path, written), *files(model, *_REPLACED)}
+    left = []
+    for path in sorted(model.iterdir()):
+        names = [name for name in _names_below(path, model) if name not in replaced]
+        bound = ((name, _old_vocabulary(model, name, settings, parts)) for name in names)
+        name, reason = next(((name, reason) for name, reason in bound if reason), (None, None))
+        if name is None:
+            for each in names:
+                copy_inside(model, each, stage)
+        elif path.name in parts:
+            raise MwSError(f"{model / name}: {reason}, and modules.json needs it; this model cannot be transplanted")
+        else:
+            left.append(f"{path.name}/" if path.is_dir() else path.name)
+    return left
+
+
+def _names_below(path: Path, model: Path) -> list[Path]:
+    """List a file, or the files in a folder, by their paths in the model's directory, without hidden ones.
+
+    A card that this package wrote is left out: it describes the old tokenizer.
+    """
+    found = sorted(path.rglob("*")) if path.is_dir() else [path]
+    names = [each.relative_to(model) for each in found if each.is_file() or each.is_symlink()]
+    return [
+        name
+        for name in names
+        if not any(part.startswith(".") for part in name.parts) and not (len(name.parts) == 1 and is_untouched(path))
+    ]
+
+
+def _old_vocabulary(model: Path, name: Path, settings: Mapping[str, Any], parts: Collection[str]) -> str | None:
+    """Return how a file depends on the old vocabulary, for a message; None if it does not."""
+    if is_of(name.name, Of.TOKENIZER, Of.FOREIGN):
+        return "belongs to another tokenizer"
+    if name.name == ADAPTER_FILE and load_settings(file_inside(model, name)).get("trainable_token_indices"):
+        return "has ids of the old tokenizer (trainable_token_indices)"
+    if not is_of(name.name, Of.WEIGHTS):
+        return None
+    if len(name.parts) > 1 and name.suffix == ".safetensors":
+        tables = vocabulary_tables(tensors_of(file_inside(model, name)), settings)
+        return f"has a row for each entry of the vocabulary ({tables[0].name})" if tables else None
+    return None if name.parts[0] in parts else "has weights beside those that are loaded"
+
+
+def _required_folders(model: Path) -> set[str]:
+    """Return the folders that sentence-transformers reads with a model: modules.json and router_config.json name them.
+
+    >>> import json, tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "modules.json").write_text(json.dumps([{"path": ""}, {"path": "1_Pooling"}]), encoding="utf-8")
+    >>> _required_folders(folder)
+    {'1_Pooling'}
+    """
+    contents = [load_json(file) for name in ("modules.json", "router_config.json") if (file := model / name).is_file()]
+    return {Path(text).parts[0] for content in contents for text in _strings(content) if Path(text).parts}
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Yield all strings in a JSON value, the keys of objects included."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list):
+        for each in [*value, *(value.values() if isinstance(value, Mapping) else ())]:
+            yield from _strings(each)

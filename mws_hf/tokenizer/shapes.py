@@ -1,0 +1,167 @@
+"""The types of the values in JSON files beside a tokenizer, checked in one place before anything uses them.
+
+A shape is written with Python's own types:
+
+* ``str``, ``bool``, ``int``, ``float`` (any finite number), ``list`` and ``None`` stand for themselves. A ``bool`` is
+  not a number, and an ``int`` has at most 64 bits.
+* a tuple stands for any of its shapes,
+* a dict for an object; its keys may be there or not, and all other keys are free; `With` lists keys that must be there,
+* `Each` for a list, or for an object with any keys, whose values all have one shape.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mws_hf.errors import MwSError, quoted
+from mws_hf.tokenizer.layout import ADDED_FILE, CONFIG_FILE, MODEL_FILE
+
+_NAMES: dict[Any, str] = {
+    str: "a text", bool: "true or false", int: "a whole number", float: "a number", None: "null", dict: "an object",
+    list: "a list",
+}  # fmt: skip
+
+
+_ABSENT = object()
+
+
+@dataclass(frozen=True)
+class Each:
+    """The shape of all values of a list, or of an object with any keys."""
+
+    kind: type
+    shape: Any
+
+
+@dataclass(frozen=True)
+class With:
+    """The shape of an object in which some keys must be there."""
+
+    keys: tuple[str, ...]
+    shape: Mapping[str, Any]
+
+
+_FLAGS = ("lstrip", "rstrip", "normalized", "single_word", "special")
+_TOKEN: Any = (str, None, With(("content",), {"content": str, **dict.fromkeys(_FLAGS, bool)}))
+_NAMED_TOKENS = ("unk_token", "bos_token", "eos_token", "pad_token", "sep_token", "cls_token", "mask_token")
+_TOKENS = {
+    **dict.fromkeys(_NAMED_TOKENS, _TOKEN),
+    "additional_special_tokens": (None, Each(list, _TOKEN), Each(dict, _TOKEN)),
+}
+_NAMED_TEMPLATE = With(("name", "template"), {"name": str, "template": str})
+SHAPES: dict[str, Any] = {
+    CONFIG_FILE: {
+        **_TOKENS,
+        "extra_special_tokens": (None, Each(list, _TOKEN), Each(dict, _TOKEN)),
+        "added_tokens_decoder": (None, Each(dict, _TOKEN)),
+        "auto_map": (None, str, Each(list, (str, None)), Each(dict, (str, None, Each(list, (str, None))))),
+        "chat_template": (
+            None,
+            str,
+            Each(dict, str),
+            Each(list, _NAMED_TEMPLATE),
+        ),
+        "clean_up_tokenization_spaces": (None, bool),
+        "model_input_names": (None, Each(list, str)),
+        "model_max_length": (None, float),
+        "tokenizer_class": (None, str),
+        **dict.fromkeys(("add_prefix_space", "add_bos_token", "add_eos_token", "split_special_tokens"), (None, bool)),
+    },
+    "special_tokens_map.json": _TOKENS,
+    ADDED_FILE: Each(dict, int),
+    MODEL_FILE: {"model_type": (None, str)},
+}
+"""The shapes of the files of settings, by name; values that nothing here reads are free."""
+
+_COUNTED, _FITTED = ("given", "used", "in_text"), ("f1", "f1_without", "granularity", "ridge")
+_FIT = With(_COUNTED, {**dict.fromkeys(_COUNTED, int), **dict.fromkeys(_FITTED, (None, float))})
+_WORDS = (None, Each(list, str))
+_LABELS = Each(dict, Each(list, Each(list, str)))
+RECORD = {
+    "merges": str,
+    "added": Each(dict, int),
+    "settings": {
+        **dict.fromkeys(("alphabet", "criterion"), str),
+        **dict.fromkeys(("pattern", "normalization"), (None, str)),
+        **dict.fromkeys(("bytes_per_token", "places_cut"), (None, float)),
+        **dict.fromkeys(("characters", "word_types", "min_count", "max_types"), (None, int)),
+        **dict.fromkeys(("sample_words", "special_tokens", "initial_alphabet", "required"), _WORDS),
+        "keep_apart": (None, str, Each(list, str)),
+        "weights": (None, Each(dict, float)),
+        "merges": (None, Each(dict, int)),
+        "rare_entries": (None, Each(dict, float)),
+        "groups": (None, Each(dict, Each(dict, float))),
+        "label_fit": (None, _FIT, Each(dict, _FIT)),
+        "labels": (None, list, _LABELS, Each(dict, _LABELS)),
+    },
+}
+"""The shape of mws_training.json; the ranges of settings are checked where a training is made of them."""
+
+
+def check_shape(value: object, shape: Any, place: str) -> None:
+    """Check a value of a JSON file against a shape.
+
+    Args:
+        value: what the file has.
+        shape: see the head of this module.
+        place: the file, and the keys that lead to the value, for the message.
+
+    Raises:
+        MwSError: the first value of another type, with its place.
+
+    >>> check_shape({"a": [1, "x"]}, {"a": Each(list, int)}, "some.json")
+    Traceback (most recent call last):
+        ...
+    mws_hf.errors.MwSError: some.json: a[1] is 'x', but must be a whole number; save the tokenizer again
+    """
+    if (wrong := _first_wrong(value, shape, "")) is not None:
+        keys, found, expected = wrong
+        shown = quoted(found) if isinstance(found, str | int | float | None) else _NAMES.get(type(found), "missing")
+        what = f"{keys.removeprefix('.')} is {shown}" if keys else f"holds {shown}"
+        raise MwSError(f"{place}: {what}, but must be {expected}; save the tokenizer again")
+
+
+def _first_wrong(value: Any, shape: Any, keys: str) -> tuple[str, object, str] | None:
+    """Return the keys of the first value of another type, the value, and the words for what it should be."""
+    if isinstance(shape, tuple):
+        found = [_first_wrong(value, each, keys) for each in shape]
+        if None in found:
+            return None
+        deepest = max(
+            (each for each in found if each is not None), key=lambda each: each[0].count(".") + each[0].count("[")
+        )
+        names = dict.fromkeys(_NAMES[_kind_of(each)] for each in shape)
+        return deepest if deepest[0] != keys else (keys, value, " or ".join(names))
+    kind = _kind_of(shape)
+    if not _is_of(value, kind):
+        return keys, value, _NAMES[kind]
+    if isinstance(shape, With):
+        if absent := [key for key in shape.keys if key not in value]:
+            return f"{keys}.{absent[0]}", _ABSENT, _NAMES[_kind_of(shape.shape[absent[0]])]
+        shape = shape.shape
+    if isinstance(shape, Each):
+        named = value.items() if kind is dict else enumerate(value)
+        inner = ((f"{keys}.{key}" if kind is dict else f"{keys}[{key}]", each, shape.shape) for key, each in named)
+    elif isinstance(shape, Mapping):
+        inner = ((f"{keys}.{key}", value[key], each) for key, each in shape.items() if key in value)
+    else:
+        return None
+    return next((wrong for at, each, own in inner if (wrong := _first_wrong(each, own, at)) is not None), None)
+
+
+def _is_of(value: object, kind: type | None) -> bool:
+    if kind is None:
+        return value is None
+    if kind is float:
+        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if kind is int:
+        return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 63
+    return isinstance(value, kind)
+
+
+def _kind_of(shape: Any) -> Any:
+    """Return the type of the values that have a shape."""
+    return shape.kind if isinstance(shape, Each) else dict if isinstance(shape, With | Mapping) else shape

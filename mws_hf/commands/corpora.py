@@ -53,17 +53,15 @@ def count_command(
     claim_file(output, words.read, force=writing.force)
     if digits:
         pattern = with_digits(pattern or DEFAULT_PATTERN, digits)
-    saved = words.saved_alone if pattern is None and normalization is None else []
+    saved = words.source.saved_alone if pattern is None and normalization is None else []
     if saved:
         from mws_hf.corpus.counting import merge_files
 
         counts = merge_files(saved, output, memory_cap=memory_cap, min_count=min_count)
     else:
-        from mws_hf.corpus.files import expand_paths
-
-        counts = words.gather(pattern, normalization, memory_cap=memory_cap, show_progress=not writing.quiet)
-        counts = counts.at_least(min_count)
-        counts.save(output, words.source.marks(expand_paths(words.word_list) if words.word_list else []))
+        splitter = words.splitter(pattern, normalization)
+        counts = words.count(splitter, memory_cap=memory_cap, show_progress=not writing.quiet).at_least(min_count)
+        counts.save(output, words.source.marks())
     sizes = {name: {"types": len(part), "tokens": part.total} for name, part in counts.items()}
     result = {"file": str(output), "types": len(counts.union), "tokens": counts.total}
     lines = [

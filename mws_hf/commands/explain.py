@@ -13,7 +13,7 @@ from mws_hf.commands.options import Writing, argument, made, option, parse_size
 from mws_hf.commands.outputs import aligned, claim_file, note, tell
 from mws_hf.commands.sources import Words
 from mws_hf.errors import MwSError
-from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, split
+from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN
 
 if TYPE_CHECKING:
     from mws_hf.corpus.groups import GroupedCounts
@@ -112,9 +112,10 @@ def _gathered(sources: Words, opened: Opened | None, default_pattern: str, show_
     pattern = None if opened is None else pattern_of(opened.backend)
     normalization = None if opened is None else opened.spec.normalization
     settings = _settings(opened)
-    counts = sources.gather(
-        pattern, normalization, default_pattern, settings.special_tokens, show_progress=show_progress
-    )
+    if opened is None and sources.source.saved_splitter is None:
+        pattern = default_pattern
+    splitter = sources.splitter(pattern, normalization, special_tokens=settings.special_tokens)
+    counts = sources.count(splitter, show_progress=show_progress)
     return words_learnt_from(counts, settings)
 
 
@@ -169,10 +170,7 @@ def _tracer(opened: Opened | None, counts: GroupedCounts | None) -> Callable[[st
     if opened is not None:
         return partial(trace, opened.backend, tables=tracing_tables(opened.backend))
     assert counts is not None
-    from mws_hf.corpus.counting import normalizer
-
-    normalize, pattern = normalizer(counts.normalization), counts.pattern
-    return lambda text: [Traced(part, (part,), (), (part,)) for part in split(normalize(text), pattern)]
+    return lambda text: [Traced(part, (part,), (), (part,)) for part in counts.splitter.split(text)]
 
 
 def _classic_rows(

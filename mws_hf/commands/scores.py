@@ -151,7 +151,8 @@ def compare_command(
     specs = parse_systems(systems) if systems else None
     lines, of_bits = (None if file is None else lines_of(file) for file in (text, bits))
     with output_lock(output):
-        counts = made(Words, files=corpus).gather(None, None, show_progress=not writing.quiet).union
+        words = made(Words, files=corpus)
+        counts = words.count(words.splitter(), show_progress=not writing.quiet).union
         result = run_comparison(
             counts, gold, sizes, output, systems=specs, show_progress=not writing.quiet,
             text=lines, bits=of_bits,

@@ -74,7 +74,7 @@ def extend_command(asked: Extending, writing: Writing, output: Path = options.DI
 
     ExtensionSettings(composition=asked.composition)  # refused before anything is read
     twice = "--replace" if asked.replace else "--trim-to" if asked.trim_to is not None else None
-    source = Source.of_files(asked.corpus, asked.reading, also=[*asked.also, *asked.protect], twice=twice)
+    source = Source.of_options(asked.corpus, asked.reading, also=[*asked.also, *asked.protect], twice=twice)
     with output_lock(output):
         result, left_behind = _extended(asked, source, output, not writing.quiet)
     tell_faults(output, left_behind)
@@ -187,7 +187,7 @@ def trim_command(
     from mws_hf.surgery.trim import trim as run
     from mws_hf.tokenizer.layout import TRIM_FILE
 
-    Source.of_files(text, reading, twice="mws trim")
+    Source.of_options(text, reading, twice="mws trim")
     opened = open_base(base)
     named = entries_in(keep, reading, partial(named_entry, opened))
     with output_lock(output):

@@ -30,7 +30,7 @@ SELDOM = tuple(
 """Modules of the package that a training of text has no use for."""
 
 
-MODULES_OF_A_TRAINING = 72
+MODULES_OF_A_TRAINING = 76
 """Modules of the package that a training of text imports, at most."""
 
 

@@ -1,4 +1,4 @@
-"""Tokenizers that cut words where language does: morphemic BPE merges from raw text, as a stock tokenizer.json.
+"""Tokenizers that split words at morpheme boundaries: BPE merges learned from raw text, as a standard tokenizer.json.
 
 Public names are imported on first use, so that `import mws_hf` loads neither the learner nor transformers.
 """
@@ -6,7 +6,24 @@ Public names are imported on first use, so that `import mws_hf` loads neither th
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mws_hf.corpus.counting import count_documents, count_files
+    from mws_hf.corpus.counts import WordCounts
+    from mws_hf.corpus.groups import GroupedCounts
+    from mws_hf.encode.bulk import encode_corpus
+    from mws_hf.encode.corpus import EncodedCorpus
+    from mws_hf.encode.torch_blocks import BlockDataset
+    from mws_hf.errors import MwSError
+    from mws_hf.scoring.evaluation import evaluate
+    from mws_hf.surgery.extension import extend
+    from mws_hf.surgery.trim import trim
+    from mws_hf.tokenization_mws import MwSTokenizer
+    from mws_hf.tokenization_mws_fast import MwSTokenizerFast, import_notebook, pretrained
+    from mws_hf.tokenizer.places import pretrained_folder
+    from mws_hf.trainer import MwSTrainer
 
 __version__ = "0.4.0"
 
@@ -29,14 +46,44 @@ _HOME = {
     "pretrained": "mws_hf.tokenization_mws_fast",
     "pretrained_folder": "mws_hf.tokenizer.places",
 }
+"""The module of each public name."""
+_NEEDS = {"BlockDataset": "torch"}
+"""Public names that need a library which is not a dependency; without it they are not among the public names."""
 
-__all__ = sorted((*_HOME, "__version__"))
+__all__ = [
+    "BlockDataset",
+    "EncodedCorpus",
+    "GroupedCounts",
+    "MwSError",
+    "MwSTokenizer",
+    "MwSTokenizerFast",
+    "MwSTrainer",
+    "WordCounts",
+    "__version__",
+    "count_documents",
+    "count_files",
+    "encode_corpus",
+    "evaluate",
+    "extend",
+    "import_notebook",
+    "pretrained",
+    "pretrained_folder",
+    "trim",
+]
+if not TYPE_CHECKING:
+    __all__ = [name for name in __all__ if name not in _NEEDS or find_spec(_NEEDS[name]) is not None]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'mws_hf' has no attribute {name!r}; public names: {', '.join(__all__)}")
-    return getattr(importlib.import_module(_HOME[name]), name)
+if not TYPE_CHECKING:  # a type checker would take any name for a public one
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOME:
+            raise AttributeError(f"module 'mws_hf' has no attribute {name!r}; public names: {', '.join(__all__)}")
+        if name in _NEEDS and find_spec(_NEEDS[name]) is None:
+            raise AttributeError(
+                f"mws_hf.{name} needs {_NEEDS[name]}, which is not installed: pip install {_NEEDS[name]}"
+            )
+        return getattr(importlib.import_module(_HOME[name]), name)
 
 
 def __dir__() -> list[str]:

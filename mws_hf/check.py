@@ -30,7 +30,6 @@ from mws_hf.tokenizer.file import (
     json_text,
     load_settings,
     portable_config,
-    refuse_empty,
     uses_stock_module,
 )
 from mws_hf.tokenizer.foreign import holds_other_entries
@@ -83,16 +82,25 @@ class Report(NamedTuple):
 class _Look:
     """A directory, and what is read of it once."""
 
-    directory: Path
+    place: Path
     name: str
+
+    @property
+    def directory(self) -> Path:
+        return self.place.parent if self.place.is_file() else self.place
+
+    @property
+    def has_own_file(self) -> bool:
+        """Whether it is the tokenizer.json of its directory, and not a file of another program or another name."""
+        return self.place in (self.directory, self.directory / TOKENIZER_FILE) and (
+            (self.directory / TOKENIZER_FILE).is_file()
+        )
 
     @cached_property
     def opened(self) -> Opened:
-        if not self.directory.is_dir():
-            raise MissingTokenizerError(f"{self.directory}: no such directory; give one written by save_pretrained")
-        if not (self.directory / TOKENIZER_FILE).is_file():
-            refuse_empty(self.name, self.directory)
-        return open_tokenizer(self.directory, name=self.name)
+        if not self.place.exists():
+            raise MissingTokenizerError(f"{self.place}: no such directory; give one written by save_pretrained")
+        return open_tokenizer(self.directory if self.has_own_file else self.place, name=self.name)
 
     @property
     def backend(self) -> Tokenizer:
@@ -134,19 +142,28 @@ class _Look:
         return any(ids.get(token) != number for token, number in added.items())
 
 
-def check(directory: Path, name: str | None = None) -> Report:
-    """Look at a tokenizer directory, called by a name in messages; MwSError where there is none, or a damaged one."""
-    look = _Look(directory, name or str(directory))
-    findings = [
-        *_lossless(look),
-        *_baked(look.backend),
-        *_split(look),
-        *_configured(look),
-        *named_ids(directory, look.backend, look.spec, look.settings),
-        *_of_others(look),
-        *_beside_a_model(look),
-        *_beside_weights(look),
-    ]
+def check(place: Path, name: str | None = None) -> Report:
+    """Check a tokenizer directory, or any file that `open_tokenizer` opens as a tokenizer.
+
+    Args:
+        place: the directory or file.
+        name: what messages call it; by default the path.
+
+    Raises:
+        MwSError: there is no tokenizer, or a damaged one.
+    """
+    look = _Look(place, name or str(place))
+    findings = [*_lossless(look), *_baked(look.backend), *_split(look)]
+    if look.has_own_file:
+        findings += [
+            *_configured(look),
+            *named_ids(look.directory, look.backend, look.spec, look.settings),
+            *_of_others(look),
+            *_beside_a_model(look),
+            *_beside_weights(look),
+        ]
+    else:
+        findings += _without_own_file(look)
     findings.sort(key=lambda finding: finding.level)
     clients = [] if look.shape is None else client_facts(*look.shape, look.backend, spaced=look.spaced)
     return Report(_facts(look), findings, clients)
@@ -221,6 +238,15 @@ def _split(look: _Look) -> Iterator[Finding]:
             )
             yield Finding("warning", "tokenizers-1.0", message)
             return
+
+
+def _without_own_file(look: _Look) -> Iterator[Finding]:
+    """Report that a tokenizer was read from a file in another form, which AutoTokenizer may not load."""
+    message = (
+        f"{look.opened.place or look.place} is not a {TOKENIZER_FILE}, and programs that read only such a file cannot "
+        f"load it; write one with mws_hf.tokenizer.opened.open_tokenizer({str(look.place)!r}).backend.save(FILE)"
+    )
+    yield Finding("error", "no-tokenizer-json", message)
 
 
 def _configured(look: _Look) -> Iterator[Finding]:

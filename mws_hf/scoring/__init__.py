@@ -1,9 +1,17 @@
-"""Measure how well a tokenizer cuts: scores against gold, and measures on running text; `evaluate` does it all."""
+"""Score tokenizers against reference segmentations and on running text; `evaluate` does both."""
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mws_hf.corpus.segmentations import Gold, GoldWord, read_gold
+    from mws_hf.scoring.boundaries import BoundaryScores, score
+    from mws_hf.scoring.evaluation import EvaluationReport, evaluate
+    from mws_hf.scoring.ngram_model import NgramBits, bits_differences, ngram_bits
+    from mws_hf.scoring.running_text import TextScores, read_lines, score_text
+    from mws_hf.tokenizer.opened import segment_words
 
 _HOME = {
     "BoundaryScores": "mws_hf.scoring.boundaries",
@@ -22,10 +30,27 @@ _HOME = {
     "segment_words": "mws_hf.tokenizer.opened",
 }
 """Where each public name is: imported on first use, so that `mws segment` loads neither numpy nor pyarrow."""
-__all__ = [*_HOME]
+__all__ = [
+    "BoundaryScores",
+    "EvaluationReport",
+    "Gold",
+    "GoldWord",
+    "NgramBits",
+    "TextScores",
+    "bits_differences",
+    "evaluate",
+    "ngram_bits",
+    "read_gold",
+    "read_lines",
+    "score",
+    "score_text",
+    "segment_words",
+]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; public names: {', '.join(__all__)}")
-    return getattr(import_module(_HOME[name]), name)
+if not TYPE_CHECKING:  # a type checker would take any name for a public one
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOME:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}; public names: {', '.join(__all__)}")
+        return getattr(import_module(_HOME[name]), name)

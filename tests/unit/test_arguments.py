@@ -279,15 +279,6 @@ def test_a_wrong_keyword_is_refused_in_the_name_of_the_method_that_was_called():
         trainer.train_from_iterator(iter(["читать читал"]), vocab_size=300)
 
 
-def test_the_public_names_are_all_that_dir_shows():
-    pytest.importorskip("torch", reason="one of the names needs it")
-    import mws_hf
-    import mws_hf.atomic  # a module that is loaded would show otherwise
-
-    assert sorted(dir(mws_hf)) == sorted(mws_hf.__all__)
-    assert all(hasattr(mws_hf, name) for name in dir(mws_hf))
-
-
 LETTERS = str.maketrans("0123456789", "абвгдежзик")
 READING = "читать читали читал писать писали писал\n" * 40
 

@@ -17,7 +17,7 @@ from mws_hf.text.pattern import LLAMA3_PATTERN, with_digits
 from mws_hf.text.sample_texts import NATURAL
 from mws_hf.text.symbols import bytes_of
 from tests.in_process import mws
-from tests.small_tokenizers import ADVERSARIAL, small_fast
+from tests.small_tokenizers import ADVERSARIAL, sentence_piece, small_fast
 
 ALPHABETS = pytest.mark.parametrize("alphabet", ["characters", "bytes"])
 
@@ -301,9 +301,25 @@ def test_beside_a_model_of_every_type_ids_are_equal_or_check_says_what_happens(b
     assert len(unread) < 10 and (by_stock_class or not differing)
 
 
-@pytest.mark.parametrize("name", ["absent", "a.json"])
-def test_what_is_no_directory_is_not_called_an_empty_one(name, tmp_path):
+@pytest.mark.parametrize(("name", "message"), [("absent", "no such directory"), ("a.json", "not a tokenizer.json")])
+def test_what_is_no_directory_is_not_called_an_empty_one(name, message, tmp_path):
     (tmp_path / "a.json").write_text("{}")
     for look in (check, repair):
-        with pytest.raises(MwSError, match=f"{name}: no such directory"):
+        with pytest.raises(MwSError, match=f"{name}: {message}"):
             look(tmp_path / name)
+
+
+def test_what_other_commands_open_is_checked_too(tmp_path):
+    """A SentencePiece model alone, by its folder or its file, and a tokenizer.json under another name."""
+    (tmp_path / "sp").mkdir()
+    (tmp_path / "sp/spiece.model").write_bytes(sentence_piece("bpe"))
+    small_fast().save_pretrained(tmp_path / "tok")
+    shutil.copy(tmp_path / "tok/tokenizer.json", tmp_path / "other.json")
+    for place in ("sp", "sp/spiece.model", "other.json"):
+        assert mws("segment", tmp_path / place, "перечитать").returncode == 0
+        found = json.loads(mws("check", tmp_path / place, "--json").stdout)
+        assert found["tokens"] > 10 and "no-tokenizer-json" in {finding["trap"] for finding in found["findings"]}
+    assert mws("check", tmp_path / "tok/tokenizer.json").returncode == 0
+    (tmp_path / "cuts.tsv").write_text("перечитать\tпере чит ать\n", encoding="utf-8")
+    done = mws("check", tmp_path / "cuts.tsv")
+    assert done.returncode == 1 and "cuts words alone" in done.stdout, done

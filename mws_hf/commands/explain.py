@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from mws_hf.corpus.groups import GroupedCounts
     from mws_hf.learn.settings import Settings
     from mws_hf.learn.training_evidence import AnyWord
-    from mws_hf.tokenizer.explain import Traced
+    from mws_hf.tokenizer.explain import Explanation
     from mws_hf.tokenizer.opened import Opened
 
 _NO_EVIDENCE = (
@@ -133,7 +132,7 @@ def _evidence(opened: Opened | None, counts: GroupedCounts | None) -> AnyWord | 
 def _explain_words(
     words: list[str], opened: Opened | None, counts: GroupedCounts | None, plot: Path | None, as_json: bool
 ) -> None:
-    from mws_hf.tokenizer.explain import UNSEEN, Explanation, plot_evidence
+    from mws_hf.tokenizer.explain import UNSEEN, plot_evidence
 
     evidence = _evidence(opened, counts)
     if evidence is None:
@@ -141,10 +140,10 @@ def _explain_words(
         if plot is not None:
             raise MwSError(said)
         note(said)
-    traced = _tracer(opened, counts)
+    explained = _explaining(opened, counts, evidence)
     drawn = []
     for word in words:
-        told = Explanation.of(traced(" " + word), evidence)
+        told = explained(word)
         drawn += told.spelt
         if as_json:
             settings = {"settings": opened.record} if opened else {}
@@ -162,17 +161,24 @@ def _explain_words(
         plot_evidence(plot, drawn)
 
 
-def _tracer(opened: Opened | None, counts: GroupedCounts | None) -> Callable[[str], list[Traced]]:
-    """Return the function that replays the merges of a text; without a tokenizer its pre-tokens stay whole."""
-    from mws_hf.tokenizer.explain import Traced, trace, tracing_tables
+def _explaining(
+    opened: Opened | None, counts: GroupedCounts | None, evidence: AnyWord | None
+) -> Callable[[str], Explanation]:
+    """Return the function that explains a word; without a tokenizer its pre-tokens stay whole."""
+    from mws_hf.tokenizer.explain import Explanation, Traced
 
     if opened is not None:
-        return partial(trace, opened.backend, tables=tracing_tables(opened.backend))
+        return lambda word: opened.explain([word], evidence)[0]
     assert counts is not None
     from mws_hf.corpus.counting import normalizer
 
     normalize, pattern = normalizer(counts.normalization), counts.pattern
-    return lambda text: [Traced(part, (part,), (), (part,)) for part in split(normalize(text), pattern)]
+
+    def explained(word: str) -> Explanation:
+        parts = [Traced(part, (part,), (), (part,)) for part in split(normalize(f" {word}"), pattern)]
+        return Explanation.of(parts, evidence)
+
+    return explained
 
 
 def _classic_rows(

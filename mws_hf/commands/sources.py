@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-from mws_hf.commands import options
-from mws_hf.commands.options import argument, group_of, option
+from mws_hf.commands.options import INPUTS, add_lexicon, add_reading, group_of, reading_of
+from mws_hf.commands.parser import Parser
 from mws_hf.corpus.files import PLAIN, Reading
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import DEFAULT_PATTERN, compiled, cut_by, literal_pattern
@@ -24,19 +25,37 @@ if TYPE_CHECKING:
 class Words:
     """Where the words of a training come from: text and saved counts by group, lists of words, lexicons."""
 
-    TITLE: ClassVar = "Input"
-    files: Sequence[str] = argument(
-        f"{options.INPUTS}, or counts from `mws count`. For several languages GROUP=FILE, such as "
-        "'ru=ru/*.gz' (a file whose name holds = is given as ./NAME).",
-        (),
-        metavar="FILES...",
-    )
-    lexicon: str | None = options.LEXICON
-    word_list: Sequence[Path] = option(
-        "A word<TAB>count list, plain or compressed; repeat for more.", (), metavar="FILE"
-    )
-    group_column: str | None = option("The column of tables and datasets that holds the group of each row.", None)
-    reading: options.Read
+    files: Sequence[str] = ()
+    lexicon: str | None = None
+    word_list: Sequence[Path] = ()
+    group_column: str | None = None
+    reading: Reading = PLAIN
+
+    @staticmethod
+    def add_options(parser: Parser) -> None:
+        """Add the arguments and options that name the words."""
+        files = (
+            f"{INPUTS}, or counts from `mws count`. For several languages give GROUP=FILE, such as 'ru=ru/*.gz' (a "
+            "file whose name contains = is given as ./NAME)."
+        )
+        parser.add_argument("files", nargs="*", default=[], metavar="FILES...", help=files)
+        add_lexicon(parser.input)
+        add = parser.input.add_argument
+        lists = "A list of word<TAB>count, plain or compressed; repeat the option for more."
+        add("--word-list", action="append", default=[], type=Path, metavar="FILE", help=lists)
+        add("--group-column", help="The column of tables and datasets that contains the group of each row.")
+        add_reading(parser)
+
+    @classmethod
+    def of(cls, given: Namespace) -> Words:
+        """Return the words that the options name."""
+        return cls(
+            files=given.files,
+            lexicon=given.lexicon,
+            word_list=given.word_list,
+            group_column=given.group_column,
+            reading=reading_of(given),
+        )
 
     @property
     def read(self) -> list[str | Path]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-import json
 import logging
 import math
 import os
@@ -18,7 +17,7 @@ from typing import Any, Literal, cast
 
 import mws_hf
 import mws_hf.compare.rivals as rivals
-from mws_hf.atomic import write_text
+from mws_hf.atomic import write_json
 from mws_hf.compare.morfessor_baseline import MAX_TYPES
 from mws_hf.compare.results import Comparison, Row, flat_row, write_tables
 from mws_hf.compare.rivals import RIVALS, System
@@ -235,7 +234,7 @@ class TrainedSystems:
         started = time.perf_counter()
         n_tokens = (self._train_rival if spec.rival else self._train_mws)(spec)
         record = {**self._made_of, "n_tokens": n_tokens, "seconds": round(time.perf_counter() - started, 2)}
-        write_text(file, json.dumps(record) + "\n")
+        write_json(file, record, indent=None)
         return record
 
     @cached_property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -187,13 +186,3 @@ def _gold_rows(
         )
         for name in tables
     ]
-
-
-def json_text(value: Any, indent: int = 1) -> str:
-    r"""Write JSON with null for NaN, which JSON does not have, and a line break at the end.
-
-    >>> json_text({"a": [float("nan"), 1]}, indent=0)
-    '{\n"a": [\nnull,\n1\n]\n}\n'
-    """
-    plain = json.loads(json.dumps(value), parse_constant=lambda _: None)
-    return json.dumps(plain, ensure_ascii=False, indent=indent) + "\n"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from mws_hf.corpus.groups import GroupedCounts
     from mws_hf.learn.settings import Settings
     from mws_hf.learn.training_evidence import AnyWord
-    from mws_hf.tokenizer.explain import Traced
+    from mws_hf.tokenizer.explain import Explanation
     from mws_hf.tokenizer.opened import Opened
 
 HELP = """
@@ -138,7 +137,7 @@ def _evidence(opened: Opened | None, counts: GroupedCounts | None) -> AnyWord | 
 
 
 def _explain_words(given: Namespace, opened: Opened | None, counts: GroupedCounts | None) -> None:
-    from mws_hf.tokenizer.explain import UNSEEN, Explanation, plot_evidence
+    from mws_hf.tokenizer.explain import UNSEEN, plot_evidence
 
     evidence = _evidence(opened, counts)
     if evidence is None:
@@ -146,10 +145,10 @@ def _explain_words(given: Namespace, opened: Opened | None, counts: GroupedCount
         if given.plot is not None:
             raise MwSError(said)
         note(said)
-    traced = _tracer(opened, counts)
+    explained = _explaining(opened, counts, evidence)
     drawn = []
     for word in given.words:
-        told = Explanation.of(traced(" " + word), evidence)
+        told = explained(word)
         drawn += told.spelt
         if given.as_json:
             settings = {"settings": opened.record} if opened else {}
@@ -167,14 +166,22 @@ def _explain_words(given: Namespace, opened: Opened | None, counts: GroupedCount
         plot_evidence(given.plot, drawn)
 
 
-def _tracer(opened: Opened | None, counts: GroupedCounts | None) -> Callable[[str], list[Traced]]:
-    """Return the function that replays the merges of a text; without a tokenizer its pre-tokens stay whole."""
-    from mws_hf.tokenizer.explain import Traced, trace, tracing_tables
+def _explaining(
+    opened: Opened | None, counts: GroupedCounts | None, evidence: AnyWord | None
+) -> Callable[[str], Explanation]:
+    """Return the function that explains a word; without a tokenizer its pre-tokens stay whole."""
+    from mws_hf.tokenizer.explain import Explanation, Traced
 
     if opened is not None:
-        return partial(trace, opened.backend, tables=tracing_tables(opened.backend))
+        return lambda word: opened.explain([word], evidence)[0]
     assert counts is not None
-    return lambda text: [Traced(part, (part,), (), (part,)) for part in counts.splitter.split(text)]
+    splitter = counts.splitter
+
+    def explained(word: str) -> Explanation:
+        parts = [Traced(part, (part,), (), (part,)) for part in splitter.split(f" {word}")]
+        return Explanation.of(parts, evidence)
+
+    return explained
 
 
 def _classic_rows(

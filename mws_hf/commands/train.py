@@ -6,7 +6,6 @@ import logging
 import time
 from argparse import Namespace
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,30 +75,29 @@ def run(given: Namespace) -> None:
         "labels": labels.get("", labels),
         "show_progress": not given.quiet,
     }
+    if (saved := words.source.saved_splitter) is not None:  # what is not asked for is as in the counts
+        settings["pattern"] = given.pattern or (None if given.digits else saved.pattern)
+        settings["normalization"] = given.normalization or saved.normalization
     trainer = MwSTrainer(**{name: value for name, value in settings.items() if value not in (None, [], {})})
     _check_groups(trainer, words)
     with output_lock(output):
-        asked = trainer.split_pattern if given.digits else given.pattern
-        result, fits = _train_and_save(trainer, words, asked, given.normalization, output)
+        result, fits = _train_and_save(trainer, words, output)
     for group, fit in fits.items():
         if fit.f1 is not None:  # of labels that were not used there is a warning
             note(f"labels{f' of {group}' if group else ''}: {fit.describe()}")
     show_written(result, _summary(result), given)
 
 
-def _train_and_save(
-    trainer: MwSTrainer, sources: Words, pattern: str | None, normalization: str | None, output: Path
-) -> tuple[dict[str, Any], Mapping[str, LabelFit]]:
+def _train_and_save(trainer: MwSTrainer, sources: Words, output: Path) -> tuple[dict[str, Any], Mapping[str, LabelFit]]:
     """Count, learn, save the tokenizer and its card; returns the facts that the command prints and what labels did."""
     started = time.perf_counter()
-    cut = pattern, normalization, trainer.split_pattern, trainer.special_tokens
-    counts = sources.gather(*cut, show_progress=trainer.show_progress)
+    splitter = sources.splitter(trainer.split_pattern, trainer.normalization, special_tokens=trainer.special_tokens)
+    counts = sources.count(splitter, show_progress=trainer.show_progress)
     if notice := apostrophe_notice(counts.union):
         _logger.warning("%s", notice)
     words = counts.union.counts
     if trainer.composition is None and trainer.criterion == "contextual" and len(words) > 999 and words.max() == 1:
         _logger.warning("each word occurs once, so frequent words are not known: --composition 0 learns morphs alone")
-    trainer = replace(trainer, pattern=counts.pattern, normalization=counts.normalization)
     trained = trainer.trained(counts)
     backend, settings, merges = trained.backend, trained.training.settings, trained.training.settings["merges"]
     with replaced(output) as stage:

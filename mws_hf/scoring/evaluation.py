@@ -19,8 +19,9 @@ from mws_hf.scoring.ngram_model import NgramBits, bits_differences, ngram_bits
 from mws_hf.scoring.running_text import TextScores, lines_of, score_text
 from mws_hf.scoring.score_tables import RUNNING_TEXT, GoldRow, Table, gold_table, text_table
 from mws_hf.scoring.significance import PairedDifference, bootstrap_f1, difference, interval
-from mws_hf.tokenizer.opened import Isolated, Opened, open_tokenizer
+from mws_hf.tokenizer.opened import Opened, open_tokenizer
 from mws_hf.tokenizer.places import named_sources
+from mws_hf.tokenizer.segmenting import Isolated
 from mws_hf.tokenizer.training_record import labelled_words
 
 logger = logging.getLogger(__name__)

@@ -19,7 +19,8 @@ from mws_hf.kernels import Ints, Longs
 from mws_hf.scoring.boundaries import boundaries
 from mws_hf.text.pattern import compiled
 from mws_hf.text.symbols import byte_of
-from mws_hf.tokenizer.opened import Encoded, Opened, Span, open_tokenizer, token_cuts
+from mws_hf.tokenizer.opened import Opened, open_tokenizer
+from mws_hf.tokenizer.segmenting import Encoded, Span, token_cuts
 
 WORD = r"\p{L}[\p{L}\p{M}]*(?:['’]\p{L}[\p{L}\p{M}]*)*"
 """A word of running text: the letters of a word pre-token of `mws_hf.text.pattern.WORD_PATTERN`."""

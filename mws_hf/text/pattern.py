@@ -121,15 +121,6 @@ def pattern_name(pattern: str) -> str:
     return known[0] if known[1] == "threes" else f"{known[0]}, digits {known[1]}"
 
 
-def cut_by(pattern: str, normalization: str | None) -> str:
-    """Say for a message how words were cut.
-
-    >>> cut_by(literal_pattern("o200k"), None)
-    'pattern o200k and normalization None'
-    """
-    return f"pattern {pattern_name(pattern)} and normalization {normalization}"
-
-
 def with_digits(pattern: str, digits: Digits | None) -> str:
     """Return a pattern, or the one that a name stands for, with numbers cut in another way; None changes nothing.
 

@@ -27,7 +27,7 @@ from mws_hf.scoring.boundaries import (
 )
 from mws_hf.scoring.evaluation import TRIVIAL_CUTS
 from mws_hf.scoring.significance import bootstrap_f1, difference, interval, stable_samples, wilcoxon
-from mws_hf.tokenizer.opened import pieces_of
+from mws_hf.tokenizer.segmenting import pieces_of
 from tests.agglutinative import make_language
 from tests.examples import examples
 

@@ -10,6 +10,7 @@ import errno
 import filecmp
 import glob
 import hashlib
+import json
 import os
 import secrets
 import shutil
@@ -17,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Collection, Iterator
 from pathlib import Path
+from typing import Any
 
 from filelock import BaseFileLock, FileLock, SoftFileLock, Timeout
 
@@ -93,6 +95,24 @@ def check_output(path: str | os.PathLike[str], *, folder: bool) -> None:
             pass
     except OSError as error:
         raise MwSError(f"{target}: cannot be written ({error.strerror}); choose a folder you may write to") from error
+
+
+def json_text(value: Any, indent: int | None = None) -> str:
+    """Return JSON with null for NaN and infinity, which JSON does not have, and with characters as they are.
+
+    >>> json_text({"\u0436": [float("nan"), 1]})
+    '{"ж": [null, 1]}'
+    """
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    if "NaN" in text or "Infinity" in text:
+        plain = json.loads(json.dumps(value), parse_constant=lambda _: None)
+        text = json.dumps(plain, ensure_ascii=False, indent=indent)
+    return text
+
+
+def write_json(path: str | os.PathLike[str], value: Any, indent: int | None = 1) -> None:
+    """Write a value as JSON and a line end, atomically."""
+    write_text(path, json_text(value, indent) + "\n")
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

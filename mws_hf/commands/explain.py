@@ -1,26 +1,40 @@
-"""`mws explain`: why a word is cut as it is, or why a pair was merged, with every number that decided it."""
+"""`mws explain`: why a word is split as it is, or why a pair was merged, with every number that decided it."""
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mws_hf.commands import options
-from mws_hf.commands.options import Writing, argument, made, option, parse_size
-from mws_hf.commands.outputs import aligned, claim_file, note, tell
+from mws_hf.commands.options import add_lexicon, add_writing, parse_size
+from mws_hf.commands.outputs import aligned, claim_file, note, show
+from mws_hf.commands.parser import Parser
 from mws_hf.commands.sources import Words
 from mws_hf.errors import MwSError
-from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, split
+from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN
 
 if TYPE_CHECKING:
     from mws_hf.corpus.groups import GroupedCounts
     from mws_hf.learn.settings import Settings
     from mws_hf.learn.training_evidence import AnyWord
-    from mws_hf.tokenizer.explain import Traced
+    from mws_hf.tokenizer.explain import Explanation
     from mws_hf.tokenizer.opened import Opened
+
+HELP = """
+Show the merges that split a word and the boundary probabilities under its letters, or the terms of a classic merge.
+
+For example:
+
+    mws explain taloissammekin --model mws-fi-32k
+
+    mws explain unpacking --model my-tokenizer --from 'corpus/*.txt.gz' --plot evidence.png
+
+    mws explain --pair чи т --lexicon ru
+
+    mws explain --merges 20 --from counts.parquet
+"""
 
 _NO_EVIDENCE = (
     "no evidence is kept beside the tokenizer (older trainings, others' criteria and compositions alone keep none); "
@@ -28,36 +42,27 @@ _NO_EVIDENCE = (
 )
 
 
-def explain(
-    words: list[str] | None = argument("Words to explain.", None),
-    *,
-    model: str | None = option("The tokenizer whose merges to show, also a Hub name.", None, metavar="DIR"),
-    pair: tuple[str, str] | None = option("Show every term of a pair's coefficient.", None, metavar="LEFT RIGHT"),
-    merges: int | None = option(
-        "Show every term of the first N merges of a classic run.", None, metavar="N", read=parse_size
-    ),
-    source: list[str] | None = option(
-        "Training words: text, globs, or counts of `mws count`; repeat.", None, names="--from", metavar="FILE"
-    ),
-    lexicon: str | None = options.LEXICON,
-    plot: Path | None = option("Draw the evidence (.png, .svg, .pdf).", None, metavar="FILE"),
-    writing: Writing,
-) -> None:
-    """Show the merges that cut a word, the boundary evidence under its letters, or the terms of a classic merge.
+def add_options(parser: Parser) -> None:
+    """Add the arguments and options of the command."""
+    parser.add_argument("words", nargs="*", default=[], metavar="WORDS...", help="Words to explain.")
+    add = parser.add_argument
+    add("--model", metavar="TOKENIZER", help="The tokenizer whose merges to show: a folder, or a name on the Hub.")
+    add("--pair", nargs=2, metavar=("LEFT", "RIGHT"), help="Show every term of the classic coefficient of this pair.")
+    merges = "Show every term of the first N merges that the classic criterion makes."
+    add("--merges", metavar="N", type=parse_size, help=merges)
+    source = "Training words: text, globs, or counts of `mws count`; repeat the option for more."
+    add("--from", dest="source", action="append", default=[], metavar="FILE", help=source)
+    add_lexicon(parser)
+    add("--plot", type=Path, metavar="FILE", help="Draw the boundary probabilities (.png, .svg, .pdf).")
+    add_writing(parser)
 
-    For example:
 
-        mws explain переписывающаяся --model out/russian
-
-        mws explain переписывающаяся --model out/russian --lexicon ru --plot evidence.png
-
-        mws explain --pair чи т --lexicon ru
-
-        mws explain --merges 20 --from counts.parquet
-    """
+def run(given: Namespace) -> None:
+    """Print the explanation, and draw it."""
+    words, model, pair, merges, plot = given.words, given.model, given.pair, given.merges, given.plot
     if plot is not None:
-        claim_file(plot, source, force=writing.force)
-    sources = made(Words, files=source or (), lexicon=lexicon)
+        claim_file(plot, given.source, force=given.force)
+    sources = Words(files=given.source, lexicon=given.lexicon)
     classic = pair is not None or merges is not None
     if not classic:
         _check_asked(words, model, plot, sources)
@@ -66,16 +71,16 @@ def explain(
     from mws_hf.tokenizer.opened import open_tokenizer
 
     opened = None if model is None else open_tokenizer(model)
-    if opened is not None and not writing.quiet:
+    if opened is not None:
         shown = {name: value for name, value in (opened.record or {}).items() if isinstance(value, str | int | float)}
         said = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in shown.items() if name != "pattern")
         note(f"{model}: {said or 'settings unknown, defaults assumed'}")
     if classic:
-        rows = _classic_rows(sources, pair, merges, opened, not writing.quiet)
-        tell(rows, _terms_table(rows), writing.as_json)
+        rows = _classic_rows(sources, pair, merges, opened, not given.quiet)
+        show(rows, _terms_table(rows), given)
         return
-    counts = None if sources.is_empty else _gathered(sources, opened, DEFAULT_PATTERN, not writing.quiet)
-    _explain_words(words or [], opened, counts, plot, writing.as_json)
+    counts = None if sources.is_empty else _gathered(sources, opened, DEFAULT_PATTERN, not given.quiet)
+    _explain_words(given, opened, counts)
 
 
 def _check_asked(words: list[str] | None, model: str | None, plot: Path | None, sources: Words) -> None:
@@ -112,9 +117,10 @@ def _gathered(sources: Words, opened: Opened | None, default_pattern: str, show_
     pattern = None if opened is None else pattern_of(opened.backend)
     normalization = None if opened is None else opened.spec.normalization
     settings = _settings(opened)
-    counts = sources.gather(
-        pattern, normalization, default_pattern, settings.special_tokens, show_progress=show_progress
-    )
+    if opened is None and sources.source.saved_splitter is None:
+        pattern = default_pattern
+    splitter = sources.splitter(pattern, normalization, special_tokens=settings.special_tokens)
+    counts = sources.count(splitter, show_progress=show_progress)
     return words_learnt_from(counts, settings)
 
 
@@ -130,49 +136,52 @@ def _evidence(opened: Opened | None, counts: GroupedCounts | None) -> AnyWord | 
     return AnyWord(find_evidence(counts, replace(own, weights=weights)))
 
 
-def _explain_words(
-    words: list[str], opened: Opened | None, counts: GroupedCounts | None, plot: Path | None, as_json: bool
-) -> None:
-    from mws_hf.tokenizer.explain import UNSEEN, Explanation, plot_evidence
+def _explain_words(given: Namespace, opened: Opened | None, counts: GroupedCounts | None) -> None:
+    from mws_hf.tokenizer.explain import UNSEEN, plot_evidence
 
     evidence = _evidence(opened, counts)
     if evidence is None:
         said = f"{opened and opened.name}: {_NO_EVIDENCE}"
-        if plot is not None:
+        if given.plot is not None:
             raise MwSError(said)
         note(said)
-    traced = _tracer(opened, counts)
+    explained = _explaining(opened, counts, evidence)
     drawn = []
-    for word in words:
-        told = Explanation.of(traced(" " + word), evidence)
+    for word in given.words:
+        told = explained(word)
         drawn += told.spelt
-        if as_json:
+        if given.as_json:
             settings = {"settings": opened.record} if opened else {}
             row = {"word": word, **told.to_dict(merges=opened is not None, evidence=evidence is not None), **settings}
-            tell(row, "", as_json)
+            show(row, "", given)
             continue
-        tell(None, told.text(), as_json)
+        show(None, told.text(), given)
         for part, seen in zip(told.parts, told.seen, strict=True):
             if evidence and not seen:
                 what = "no word, so there is no evidence of morphs" if seen is None else UNSEEN
                 note(f"{part.text.strip()}: {what}")
-    if plot is not None:
+    if given.plot is not None:
         if not drawn:
             raise MwSError("nothing to plot: none of the arguments is a word")
-        plot_evidence(plot, drawn)
+        plot_evidence(given.plot, drawn)
 
 
-def _tracer(opened: Opened | None, counts: GroupedCounts | None) -> Callable[[str], list[Traced]]:
-    """Return the function that replays the merges of a text; without a tokenizer its pre-tokens stay whole."""
-    from mws_hf.tokenizer.explain import Traced, trace, tracing_tables
+def _explaining(
+    opened: Opened | None, counts: GroupedCounts | None, evidence: AnyWord | None
+) -> Callable[[str], Explanation]:
+    """Return the function that explains a word; without a tokenizer its pre-tokens stay whole."""
+    from mws_hf.tokenizer.explain import Explanation, Traced
 
     if opened is not None:
-        return partial(trace, opened.backend, tables=tracing_tables(opened.backend))
+        return lambda word: opened.explain([word], evidence)[0]
     assert counts is not None
-    from mws_hf.corpus.counting import normalizer
+    splitter = counts.splitter
 
-    normalize, pattern = normalizer(counts.normalization), counts.pattern
-    return lambda text: [Traced(part, (part,), (), (part,)) for part in split(normalize(text), pattern)]
+    def explained(word: str) -> Explanation:
+        parts = [Traced(part, (part,), (), (part,)) for part in splitter.split(f" {word}")]
+        return Explanation.of(parts, evidence)
+
+    return explained
 
 
 def _classic_rows(

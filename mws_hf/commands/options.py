@@ -1,92 +1,112 @@
-"""Options that several commands have, and what their values mean: GROUP=FILE, ru=2, 2G. No file is opened here."""
+"""Options that several commands share, and readers of their values: GROUP=FILE, ru=2, 2G. No file is opened here."""
 
 from __future__ import annotations
 
-import inspect
 import os
 import re
-from argparse import ArgumentTypeError
+from argparse import ArgumentTypeError, Namespace, _ActionsContainer
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, ClassVar, Literal, TypeVar
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_args
 
+from mws_hf.commands.parser import Parser
 from mws_hf.corpus.files import Reading
 from mws_hf.errors import MwSError
+from mws_hf.learn.setting_rules import CLASSIC, CONTEXTUAL, Range
 from mws_hf.learn.settings import SETTINGS, Settings
+from mws_hf.text.pattern import Digits
+from mws_hf.text.symbols import Alphabet
 
 T = TypeVar("T")
 
-
-@dataclass(frozen=True)
-class Option:
-    """What a parameter of a command, or a field of a group of options, has as its default: how it is given.
-
-    `names` as they are typed, by default that of the parameter; `read` reads a value, by default the parameter's type;
-    `title` is its heading in the help where that is not the one of its group. `default` is ... where it must be given.
-    """
-
-    help: str
-    default: Any = ...
-    names: str = ""
-    metavar: str | None = None
-    read: Callable[[str], Any] | None = None
-    title: str = ""
-
-
-class Argument(Option):
-    """What is given without the name of an option."""
-
-
-def option(help: str, default: Any = ..., **more: Any) -> Any:
-    """Declare an option; a type checker takes it for a value of the parameter."""
-    return Option(help, default, **more)
-
-
-def argument(help: str, default: Any = ..., metavar: str | None = None) -> Any:
-    """Declare an argument."""
-    return Argument(help, default, metavar=metavar, title="Arguments")
-
-
-def made(target: Callable[..., T], **given: Any) -> T:
-    """Call a command, or make a group of options, with what was given, else with the defaults.
-
-    >>> made(Read, column="text")
-    Read(column='text', encoding='utf-8', errors='strict')
-    """
-    values = {}
-    for each in inspect.signature(target, eval_str=True).parameters.values():
-        is_option = isinstance(each.default, Option)
-        values[each.name] = given.get(each.name, each.default.default) if is_option else made(each.annotation, **given)
-    return target(**values)
-
-
-TITLES = ("Arguments", "Options", "How it learns", "Input", "Output")
-"""Headings of a help; a group of options, which is a dataclass, has one of these as its TITLE."""
-
 INPUTS = (
     "Text (.txt, .jsonl, .csv, .tsv; each also .gz, .bz2, .xz, .zst), .parquet, .arrow, save_to_disk folders, globs, "
-    "'-' for stdin"
+    "or '-' for standard input"
 )
-TOKENIZER = argument("A tokenizer directory, a tokenizer.json, or a Hub name such as user/repo.", metavar="DIR")
-TOKENIZERS = argument(
-    "Tokenizers: a directory, Hub name, tokenizer.json, SentencePiece .model, Morfessor model as text, or a file of "
-    "word<TAB>pieces; NAME=DIR names one in the table.",
-    metavar="DIR...",
-)
-BASE = argument("A directory with a BPE tokenizer.json, or a Hub name.")
-DIRECTORY = option("The tokenizer directory to write.", names="--output -o")
-LEXICON = option("All word forms of a pymorphy3 dictionary: 'ru' (3.05 million) or 'uk'.", None, metavar="ru|uk")
-COLUMN = option(
-    "What holds the text: the field of .jsonl records, the column of .csv, .tsv, .parquet, .arrow, datasets. With it, "
-    "'-' and files of unknown kinds are JSON lines [default: text].",
-    None,
-)
-GOLD = option("Gold segmentations; repeat for several files.", (), metavar="FILE")
-TEXT = option("Held-out running text, any file that is counted; by line.", None, metavar="FILE")
-BITS = option("Also n-gram bits per byte of --text, by models of this text.", None, metavar="TRAIN")
-QUIET = option("No progress bars, no notes.", False, names="--quiet -q")
-JSON = option("The result as JSON, for programs.", False, names="--json")
+BASE = "A folder with a BPE tokenizer.json, or a name on the Hub."
+
+
+def add_tokenizer(parser: Parser) -> None:
+    """Add the argument that names a tokenizer."""
+    text = "A folder with a tokenizer, a tokenizer.json, a pretrained name, or a name on the Hub such as user/repo."
+    parser.add_argument("tokenizer", metavar="TOKENIZER", help=text)
+
+
+def add_tokenizers(parser: Parser) -> None:
+    """Add the argument that names tokenizers of several kinds."""
+    text = (
+        "Tokenizers: a folder, tokenizer.json, pretrained name, Hub name, SentencePiece .model, Morfessor model as "
+        "text, or a file of word<TAB>tokens. NAME=TOKENIZER gives one a name in the table."
+    )
+    parser.add_argument("tokenizers", nargs="+", metavar="TOKENIZER...", help=text)
+
+
+def add_output(parser: Parser, text: str) -> None:
+    """Add the option for what is written."""
+    parser.add_argument("--output", "-o", required=True, type=Path, help=text)
+
+
+def add_lexicon(parser: _ActionsContainer) -> None:
+    """Add the option for a dictionary of pymorphy3."""
+    text = "Train on all word forms of a pymorphy3 dictionary: 'ru' (3.05 million) or 'uk'."
+    parser.add_argument("--lexicon", metavar="ru|uk", help=text)
+
+
+def add_column(parser: _ActionsContainer) -> None:
+    """Add the option for the column that holds the text."""
+    text = (
+        "Where the text is: the field of .jsonl records, or the column of .csv, .tsv, .parquet, .arrow and datasets. "
+        "If you give it, '-' and files of unknown kinds are read as JSON lines [default: text]."
+    )
+    parser.add_argument("--column", help=text)
+
+
+def add_reading(parser: Parser) -> None:
+    """Add the options for how files are read."""
+    add_column(parser.input)
+    add = parser.input.add_argument
+    add("--encoding", default="utf-8", help="Character encoding of text, .jsonl, .csv and word lists.")
+    add("--errors", default="strict", help="What to do with undecodable bytes: strict, replace or ignore.")
+
+
+def reading_of(given: Namespace) -> Reading:
+    """Return how files are read."""
+    return Reading(given.column, given.encoding, given.errors)
+
+
+def add_scoring(parser: Parser) -> None:
+    """Add the options for reference segmentations, and for n-gram models of a text."""
+    gold = "A file of reference segmentations; repeat the option for more."
+    bits = "A text to train n-gram models on, which give the bits per byte of --text."
+    parser.add_argument("--gold", action="append", default=[], type=Path, metavar="FILE", help=gold)
+    parser.add_argument("--bits", type=Path, metavar="TRAIN", help=bits)
+
+
+def add_text(parser: Parser) -> None:
+    """Add the option for held-out running text."""
+    parser.add_argument("--text", type=Path, metavar="FILE", help="Held-out running text, read line by line.")
+
+
+def add_json(parser: _ActionsContainer) -> None:
+    """Add --json."""
+    parser.add_argument("--json", action="store_true", dest="as_json", help="Print the result as JSON, for programs.")
+
+
+def add_quiet(parser: _ActionsContainer) -> None:
+    """Add --quiet."""
+    text = (
+        "Print errors only, and the result if it was asked for on the terminal: no progress bars, warnings or notes, "
+        "and no summary of what was written."
+    )
+    parser.add_argument("--quiet", "-q", action="store_true", help=text)
+
+
+def add_writing(parser: Parser) -> None:
+    """Add the options of every command that writes."""
+    parser.output.add_argument("--force", action="store_true", help="Replace a finished output.")
+    add_quiet(parser.output)
+    add_json(parser.output)
 
 
 _NUMBER = re.compile(r"((?:\d[\d_]*\.?\d*|\.\d+)(?:E\d\d?)?) ?([KMGT]?)")
@@ -134,13 +154,31 @@ def parse_composition(text: str) -> float | Literal["fill"]:
         raise ArgumentTypeError(f"{text!r}: give a share from 0 to 1, or 'fill'") from None
 
 
-def setting(name: str) -> Any:
-    """Declare the option of a setting of a training from its description (`mws_hf.learn.settings`)."""
+_CHOICES = {"alphabet": get_args(Alphabet), "digits": get_args(Digits), "criterion": (CONTEXTUAL, CLASSIC)}
+_REPEATED = ("special_tokens", "labels", "weights")
+
+
+def add_setting(parser: Parser, name: str) -> None:
+    """Add the option of a setting of a training, as it is described in `mws_hf.learn.settings`."""
     described = SETTINGS[name]
-    title = "Options" if described.first or name in ("digits", "normalization") else "How it learns"
-    read = {"composition": parse_composition}.get(name, parse_size if described.metavar == "SIZE" else None)
+    first = described.first or name in ("digits", "normalization")
     default = None if described.default else getattr(Settings, name, None)
-    return option(described.option_help(), default, metavar=described.metavar, read=read, title=title)
+    more: dict[str, Any] = {"default": default, "metavar": described.metavar}
+    if name in _CHOICES:
+        more["choices"] = _CHOICES[name]
+    elif name in _REPEATED:
+        more |= {"action": "append", "default": []}
+    elif described.metavar == "FILE":
+        more["type"] = Path
+    elif described.metavar == "SIZE":
+        more["type"] = parse_size
+    elif isinstance(described.takes, Range) and described.takes.word:
+        more |= {"type": parse_composition, "metavar": "NUMBER"}
+    elif isinstance(described.takes, Range):
+        more["type"] = int if described.takes.whole else float
+    (parser if first else parser.learning).add_argument(
+        option_of(name), dest=name, help=described.option_help().replace("%", "%%"), **more
+    )
 
 
 def option_of(name: str) -> str:
@@ -151,26 +189,6 @@ def option_of(name: str) -> str:
     """
     described = SETTINGS.get(name)
     return (described and described.option) or "--" + name.replace("_", "-")
-
-
-@dataclass(frozen=True)
-class Read(Reading):
-    """The way in which files are read, as options say it."""
-
-    TITLE: ClassVar = "Input"
-    column: str | None = COLUMN
-    encoding: str = option("Character encoding of text, .jsonl, .csv and word lists.", "utf-8")
-    errors: str = option("What to do with undecodable bytes: strict, replace or ignore.", "strict")
-
-
-@dataclass(frozen=True)
-class Writing:
-    """The options of every command that writes."""
-
-    TITLE: ClassVar = "Output"
-    force: bool = option("Replace a finished output.", False)
-    quiet: bool = QUIET
-    as_json: bool = JSON
 
 
 def group_of(name: str) -> tuple[str, str]:

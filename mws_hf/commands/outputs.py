@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import glob
-import json
+import logging
 import os
 import shlex
 import sys
+from argparse import Namespace
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mws_hf.atomic import check_output, output_lock, staged
+from mws_hf.atomic import check_output, json_text, output_lock, staged
 from mws_hf.errors import MwSError, printable
 from mws_hf.tokenizer.layout import CARD_FILE, TOKENIZER_FILE, Of, matching, patterns
 
@@ -84,15 +85,15 @@ def replaced(output: Path, head: str = TOKENIZER_FILE) -> Iterator[Path]:
             tell_of_card(output)
 
 
-def tell_faults(output: Path, left_behind: Sequence[str] = ()) -> None:
+def show_faults(output: Path, left_behind: Sequence[str] = ()) -> None:
     """Write to stderr what is left to do: errors that `mws check` finds in an output, files that were not copied."""
     from mws_hf.check import check
 
     for finding in check(output).findings:
         if finding.level == "error":
-            note(f"left to do ({finding.trap}): {finding.message}")
+            print(printable(f"left to do ({finding.trap}): {finding.message}"), file=sys.stderr)
     if left_behind:
-        note(f"not copied, for they hold the old vocabulary alone: {', '.join(left_behind)}")
+        note(f"not copied, because they contain only the old vocabulary: {', '.join(left_behind)}")
 
 
 def save_card(
@@ -105,19 +106,36 @@ def save_card(
     keep_card(stage, backend, trained_card(name, backend, facts, settings or {}))
 
 
+def file_names(texts: Sequence[str]) -> str:
+    """Return the names of files without their folders, as cards have them."""
+    return ", ".join(Path(name).name for name in texts)
+
+
+def name_of_base(base: str) -> str:
+    """Return the name of a base as cards have it: the name of its folder, or its name on the Hub."""
+    return Path(base).resolve().name if Path(base).exists() else base
+
+
 def _identity(path: PathLike) -> tuple[int, int]:
     found = os.stat(path)
     return found.st_dev, found.st_ino
 
 
-def tell(result: object, text: str, as_json: bool, end: str = "\n") -> None:
-    """Print what a command found: for people, or for programs with --json; every name and token in it `printable`."""
-    print(printable(json.dumps(result, ensure_ascii=False) if as_json else text, keep="\n\t"), end=end)
+def show(result: object, text: str, given: Namespace, end: str = "\n") -> None:
+    """Print the result of a command as text, or as JSON with --json; every name and token in it is `printable`."""
+    print(printable(json_text(result) if given.as_json else text, keep="\n\t"), end=end)
+
+
+def show_written(result: object, text: str, given: Namespace) -> None:
+    """Print what a command wrote, unless --quiet asks for nothing; --json is always answered."""
+    if given.as_json or not given.quiet:
+        show(result, text, given)
 
 
 def note(text: str) -> None:
-    """Print a remark on standard error, in one line and `printable`."""
-    print(printable(text), file=sys.stderr)
+    """Print a remark on standard error, in one `printable` line, unless --quiet asks for nothing."""
+    if logging.getLogger("mws_hf").isEnabledFor(logging.WARNING):
+        print(printable(text), file=sys.stderr)
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:

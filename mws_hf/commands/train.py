@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import logging
 import time
+from argparse import Namespace
 from collections.abc import Mapping
-from dataclasses import make_dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Any
 
 from mws_hf.atomic import output_lock
-from mws_hf.commands import options
 from mws_hf.commands.apostrophes import apostrophe_notice
-from mws_hf.commands.options import Writing
-from mws_hf.commands.outputs import claim_folder, counted, note, replaced, save_card, tell
+from mws_hf.commands.options import add_output, add_setting, add_writing, by_group, group_of, weight_of
+from mws_hf.commands.outputs import claim_folder, counted, note, replaced, save_card, show_written
+from mws_hf.commands.parser import Parser
 from mws_hf.commands.sources import Words, entries_in
-from mws_hf.learn.settings import DEFAULT_GRANULARITY, SETTINGS, Settings
+from mws_hf.learn.settings import DEFAULT_GRANULARITY, SETTINGS
 
 if TYPE_CHECKING:
     from mws_hf.learn.evidence.labels import LabelFit
@@ -23,78 +23,80 @@ if TYPE_CHECKING:
 
 _logger = logging.getLogger(__name__)
 
+HELP = """
+Train a tokenizer on text without labels, and save it as a standard Hugging Face folder with a tokenizer.json.
 
-_KINDS: dict[str, Any] = get_type_hints(Settings) | {
-    **dict.fromkeys(("special_tokens", "labels", "weights"), list[str]),
-    **dict.fromkeys(("required", "keep_apart"), Path),
-    "composition": float,
-}
-"""What the settings are as they are typed, where it is not what a program gives."""
-Typed: Any = make_dataclass(
-    "Typed", [(name, _KINDS[name], options.setting(name)) for name, each in SETTINGS.items() if each.option is not None]
-)
-"""A group of options: every setting that has one."""
+For example:
+
+    mws train 'corpus/*.txt.gz' --vocab-size 32k --output my-tokenizer
+
+    mws train 'corpus/*.txt.gz' --pattern llama3 --output for-llama.cpp
+
+    mws train reviews.jsonl --composition 0 --output morphs-only
+
+    mws train ru='ru/*.gz' en='en/*.gz' --weight ru=2 --labels ru=ru.tsv --vocab-size 64000 --output multilingual
+
+    mws train en='en/*.gz' code='src/*.py' --digits right --output coder
+
+    zcat dump.gz | mws train - --criterion classic --output classic
+
+    mws train --lexicon ru --vocab-size 8k --composition 0 --output from-a-dictionary
+
+In a group named code, a capital letter always begins a new morph: get·User·Name, HTTP·Server.
+
+A higher granularity splits words more finely. For example, with --granularity 0.05 a Russian word may be под·вод·ник
+(diver), with 0.095 под·вод·н·ик, and with 0.13 под·вод·н·и·к.
+"""
 
 
-def train_command(*, words: Words, output: Path = options.DIRECTORY, settings: Typed, writing: Writing) -> None:
-    """Learn a tokenizer, by default without labels, and save it as a stock Hugging Face directory.
+def add_options(parser: Parser) -> None:
+    """Add the arguments and options of the command."""
+    Words.add_options(parser)
+    add_output(parser, "The folder of the tokenizer to write.")
+    for name, setting in SETTINGS.items():
+        if setting.option is not None:
+            add_setting(parser, name)
+    add_writing(parser)
 
-    For example:
 
-        mws train --lexicon ru --vocab-size 8k --composition 0 --output out/russian
-
-        mws train 'corpus/*.txt.gz' --vocab-size 32k --output out/mine
-
-        mws train 'corpus/*.txt.gz' --pattern llama3 --output out/mine
-
-        mws train reviews.jsonl --composition 0 --output out/morphs
-
-        mws train ru='ru/*.gz' en='en/*.gz' --weight ru=2 --labels ru=ru.tsv --vocab-size 64000 --output out/mixture
-
-        mws train en='en/*.gz' code='src/*.py' --digits right --output out/coder
-
-        zcat dump.gz | mws train - --criterion classic --output out/classic
-
-    The words of a group named code are cut at their capitals for sure: get·User·Name, HTTP·Server.
-
-    With --granularity 0.05 a word may be под·вод·ник, with 0.095 под·вод·н·ик, with 0.13 под·вод·н·и·к.
-    """
-    labels = options.by_group("--labels", settings.labels, options.group_of)
-    claim_folder(output, words.read, [*labels.values()], settings.required, settings.keep_apart, force=writing.force)
+def run(given: Namespace) -> None:
+    """Train, and write the folder."""
+    words, output = Words.of(given), given.output
+    labels = by_group("--labels", given.labels, group_of)
+    claim_folder(output, words.read, [*labels.values()], given.required, given.keep_apart, force=given.force)
     from mws_hf.learn.limits import Apart
     from mws_hf.trainer import MwSTrainer
 
-    given = vars(settings) | {
-        "required": entries_in(settings.required, words.reading),
-        "keep_apart": entries_in(settings.keep_apart, words.reading, lambda entry: Apart.of([entry])),
-        "weights": options.by_group("--weight", settings.weights, options.weight_of),
+    settings = {name: getattr(given, name) for name, each in SETTINGS.items() if each.option is not None} | {
+        "required": entries_in(given.required, words.reading),
+        "keep_apart": entries_in(given.keep_apart, words.reading, lambda entry: Apart.of([entry])),
+        "weights": by_group("--weight", given.weights, weight_of),
         "labels": labels.get("", labels),
-        "show_progress": not writing.quiet,
+        "show_progress": not given.quiet,
     }
-    trainer = MwSTrainer(**{name: value for name, value in given.items() if value not in (None, [], {})})
+    if (saved := words.source.saved_splitter) is not None:  # what is not asked for is as in the counts
+        settings["pattern"] = given.pattern or (None if given.digits else saved.pattern)
+        settings["normalization"] = given.normalization or saved.normalization
+    trainer = MwSTrainer(**{name: value for name, value in settings.items() if value not in (None, [], {})})
     _check_groups(trainer, words)
     with output_lock(output):
-        asked = trainer.split_pattern if settings.digits else settings.pattern
-        result, fits = _train_and_save(trainer, words, asked, settings.normalization, output)
+        result, fits = _train_and_save(trainer, words, output)
     for group, fit in fits.items():
-        if fit.f1 is not None and not writing.quiet:  # of labels that were not used there is a warning
+        if fit.f1 is not None:  # of labels that were not used there is a warning
             note(f"labels{f' of {group}' if group else ''}: {fit.describe()}")
-    tell(result, _summary(result), writing.as_json)
+    show_written(result, _summary(result), given)
 
 
-def _train_and_save(
-    trainer: MwSTrainer, sources: Words, pattern: str | None, normalization: str | None, output: Path
-) -> tuple[dict[str, Any], Mapping[str, LabelFit]]:
+def _train_and_save(trainer: MwSTrainer, sources: Words, output: Path) -> tuple[dict[str, Any], Mapping[str, LabelFit]]:
     """Count, learn, save the tokenizer and its card; returns the facts that the command prints and what labels did."""
     started = time.perf_counter()
-    cut = pattern, normalization, trainer.split_pattern, trainer.special_tokens
-    counts = sources.gather(*cut, show_progress=trainer.show_progress)
+    splitter = sources.splitter(trainer.split_pattern, trainer.normalization, special_tokens=trainer.special_tokens)
+    counts = sources.count(splitter, show_progress=trainer.show_progress)
     if notice := apostrophe_notice(counts.union):
         _logger.warning("%s", notice)
     words = counts.union.counts
     if trainer.composition is None and trainer.criterion == "contextual" and len(words) > 999 and words.max() == 1:
         _logger.warning("each word occurs once, so frequent words are not known: --composition 0 learns morphs alone")
-    trainer = replace(trainer, pattern=counts.pattern, normalization=counts.normalization)
     trained = trainer.trained(counts)
     backend, settings, merges = trained.backend, trained.training.settings, trained.training.settings["merges"]
     with replaced(output) as stage:

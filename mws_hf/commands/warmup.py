@@ -6,11 +6,13 @@ import logging
 import random
 import tempfile
 import time
+from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 
 import mws_hf
-from mws_hf.commands.options import QUIET
+from mws_hf.commands.options import add_quiet
+from mws_hf.commands.parser import Parser
 from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, WORD_PATTERN
 
 _STEMS = "чит пис рис каш вод лес дом стол рук ног слов дел игр свет мор и\u0306г walk talk look".split()
@@ -25,18 +27,29 @@ LETTERS, MANY = "оеаинтсрвлкмдпуяыьгзбчйхжшюцщэф�
 """Made-up words of these letters, so many that lists are long and tables are filled side by side."""
 
 
-def warmup(quiet: bool = QUIET) -> None:
-    """Compile all kernels into the cache, once for each version of mws_hf and each kind of machine.
+HELP = """
+Compile all kernels now and keep them on disk, so that no later command waits for it. This is needed once for each
+version of mws_hf and each kind of processor, and takes one to two minutes.
 
-    For example, while an image is built:
+For example, while you build an image of a machine:
 
-        pip install mws_hf-*.whl && mws warmup --quiet
-    """
+    pip install mws_hf-*.whl && mws warmup --quiet
+"""
+
+
+def add_options(parser: Parser) -> None:
+    """Add the arguments and options of the command."""
+    add_quiet(parser)
+
+
+def run(given: Namespace) -> None:
+    """Compile, and print where the kernels are kept."""
     from mws_hf.kernels.jit import cache_directory
 
     began = time.perf_counter()
-    warm_up(show_progress=not quiet)
-    print(f"{cache_directory()}: ready in {time.perf_counter() - began:.1f} s")
+    warm_up(show_progress=not given.quiet)
+    if not given.quiet:
+        print(f"{cache_directory()}: ready in {time.perf_counter() - began:.1f} s")
 
 
 def warm_up(*, show_progress: bool = False) -> None:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from mws_hf.atomic import write_text
-from mws_hf.scoring.evaluation import json_text
+from mws_hf.atomic import write_json, write_text
 from mws_hf.scoring.measures import BITS, GOLD, TEXT, Measure
 from mws_hf.text.markdown import markdown_table
 
@@ -67,7 +66,7 @@ def _loses_text(row: Row) -> bool:
 
 def write_tables(comparison: Comparison, folder: Path) -> None:
     """Write results.json and results.md, each atomically."""
-    write_text(folder / "results.json", json_text(vars(comparison)))
+    write_json(folder / "results.json", vars(comparison))
     write_text(folder / "results.md", markdown(comparison))
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast, overload
 import numpy as np
 import pyarrow as pa
 
-from mws_hf.atomic import atomic_path, write_text
+from mws_hf.atomic import atomic_path, write_json
 from mws_hf.corpus.blocks import arrow_integers
 from mws_hf.errors import MwSError
 
@@ -125,7 +125,7 @@ def write_dataset_files(directory: Path, shards: Sequence[Shard], dtype: str, fi
         "_split": None,
     }
     for name, content in zip(DATASET_FILES, (info, state), strict=True):
-        write_text(directory / name, json.dumps(content, indent=1))
+        write_json(directory / name, content)
 
 
 def read_manifest(directory: Path) -> dict[str, Any] | None:

@@ -6,14 +6,13 @@ Planning only reads. Files are removed by the names this package gives them, nev
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mws_hf.atomic import write_text
+from mws_hf.atomic import write_json
 from mws_hf.encode.corpus import DATASET_FILES, MANIFEST, Shard, read_manifest, shard_problem, write_dataset_files
 from mws_hf.errors import MwSError
 
@@ -96,7 +95,7 @@ def write_manifest(work: Path, manifest: dict[str, Any]) -> None:
         "bytes": sum(shard.bytes for shard in shards),
     }
     rows = {**manifest, **totals, "shards": [shard._asdict() for shard in shards]}
-    write_text(work / MANIFEST, json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
+    write_json(work / MANIFEST, rows)
 
 
 def finish(work: Path, directory: Path, manifest: dict[str, Any]) -> None:

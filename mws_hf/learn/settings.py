@@ -381,8 +381,8 @@ class Settings(Described):
 
     def _read(self) -> dict[str, Any]:
         """Read what has several forms."""
-        from mws_hf.corpus.counts import check_normalization  # it needs numpy
         from mws_hf.corpus.groups import check_weights
+        from mws_hf.corpus.splitter import check_normalization  # it needs numpy
 
         lists = {}
         for name in ("required", "keep_apart"):

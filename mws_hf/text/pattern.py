@@ -141,15 +141,6 @@ def pattern_name(pattern: str) -> str:
     return name if NAMED_PATTERNS[name] == pattern else f"{name}, digits {digits}"
 
 
-def cut_by(pattern: str, normalization: str | None) -> str:
-    """Say for a message how words were cut.
-
-    >>> cut_by(literal_pattern("o200k"), None)
-    'pattern o200k and normalization None'
-    """
-    return f"pattern {pattern_name(pattern)} and normalization {normalization}"
-
-
 def with_digits(pattern: str, digits: Digits | None) -> str:
     """Return a pattern, or the one that a name stands for, with numbers cut in another way; None changes nothing.
 

@@ -349,7 +349,7 @@ main()
 
 @POSIX
 @pytest.mark.parametrize("name", ENDS)
-@pytest.mark.parametrize("module", ["mws_hf.commands.corpora", "numba", "pyarrow", "tokenizers"])
+@pytest.mark.parametrize("module", ["mws_hf.commands.encode", "numba", "pyarrow", "tokenizers"])
 def test_a_signal_while_libraries_are_loaded_is_one_line(module, name, home):
     (home / "much.txt").write_text(TEXT * (1 + 2 * LITTLE // len(TEXT)), encoding="utf-8")  # so that numba is loaded
     arguments = [module, "encode", "tok", "much.txt", "--output", "ids"]

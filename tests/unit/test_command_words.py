@@ -85,8 +85,8 @@ def test_what_is_missing_or_mistyped_is_said_with_what_was_meant():
     assert "(did you mean 'evaluate'?)" in mws("evalute", "x")[2]
     assert "--gld: mws evaluate takes no such argument (did you mean '--gold'?)" in mws("evaluate", "x", "--gld=y")[2]
     assert "--output is missing; for example: mws count " in mws("count", "text.txt")[2]
-    assert "DIR is missing; for example: mws check " in mws("check")[2]
-    assert "error: DIR is missing; for example: mws segment " in mws("segment")[2]  # words may be left out
+    assert "TOKENIZER is missing; for example: mws check " in mws("check")[2]
+    assert "error: TOKENIZER is missing; for example: mws segment " in mws("segment")[2]  # words may be left out
 
 
 @pytest.mark.parametrize(
@@ -127,6 +127,34 @@ def test_commands_list_their_options_once():
     assert all((said := mws(name, "--help")[1]).count("--help") == said.count("\nOptions:") == 1 for name in COMMANDS)
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_h_is_short_for_help_and_the_help_names_no_file_of_a_checkout(name: str):
+    assert mws(name, "-h") == mws(name, "--help")
+    assert not re.search(r"docs/|scripts/|README|CHANGELOG", mws(name, "-h")[1])
+
+
+def test_the_example_of_an_error_is_for_everyday_use():
+    assert "for example: mws train 'corpus/*.txt.gz' --vocab-size 32k --output" in mws("train", "text.txt")[2]
+    assert "for example: mws export my-tokenizer --format gguf" in mws("export", "x")[2]
+
+
+def test_quiet_prints_nothing_of_what_was_written_and_no_warnings(text: Path, tmp_path: Path):
+    few = tmp_path / "few.txt"
+    few.write_text("п'ять слів п'ять\n", encoding="utf-8")  # has an inner apostrophe, and too few merges
+    commands = [
+        ("train", few, "-o", tmp_path / "t"),
+        ("count", text, "-o", tmp_path / "c"),
+        ("encode", tmp_path / "t", text, "-o", tmp_path / "ids"),
+        ("export", tmp_path / "t", "--format", "byte-level", "--pattern", "llama3", "-o", tmp_path / "bytes"),
+    ]
+    for command in commands:
+        assert mws(*command, "--quiet") == (0, "", ""), command
+        assert mws(*command, "--force").stdout, command
+    assert json.loads(mws(*commands[1], "-q", "--json", "--force").stdout)["types"] > 10
+    assert mws("explain", "слів", "--model", tmp_path / "t", "-q").stdout
+    assert mws("train", few, "-o", tmp_path / "t", "-q")[::2] == (2, mws("train", few, "-o", tmp_path / "t")[2])
+
+
 def test_every_command_that_writes_has_the_same_options_for_it():
     for name in COMMANDS:
         options = set(parser_of(name)._option_string_actions)
@@ -157,7 +185,7 @@ def test_each_setting_is_described_once_and_as_the_library_has_it():
 
 def test_a_finished_corpus_is_said_to_be_there(text: Path, tmp_path: Path):
     small_fast().save_pretrained(tmp_path / "t")
-    command = ("encode", tmp_path / "t", text, "-o", tmp_path / "ids", "--quiet")
+    command = ("encode", tmp_path / "t", text, "-o", tmp_path / "ids")
     first, second = mws(*command)[1], mws(*command)[1]
     assert "already there" not in first and "MB/s" in first
     assert "already there" in second and "MB/s" not in second
@@ -200,7 +228,7 @@ def warned(tmp_path, caplog, text, *arguments):
     """The lines about patterns that the command logs, which go to stderr."""
     caplog.clear()
     (tmp_path / "a.txt").write_text(text, encoding="utf-8")
-    done = mws("train", tmp_path / "a.txt", "--vocab-size", 300, "-o", tmp_path / "out", "-q", "--force", *arguments)
+    done = mws("train", tmp_path / "a.txt", "--vocab-size", 300, "-o", tmp_path / "out", "--force", *arguments)
     assert done.returncode == 0, done.stderr
     return [record.getMessage() for record in caplog.records if "pattern" in record.getMessage()]
 

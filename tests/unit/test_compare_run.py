@@ -216,7 +216,7 @@ def test_without_gold_it_compares_length_and_bits(tmp_path):
     text, held_out = tmp_path / "text.txt", tmp_path / "held_out.txt"
     text.write_text("\n".join(running_text() * 3), encoding="utf-8")
     held_out.write_text("\n".join(" ".join(reversed(line.split())) for line in running_text()), encoding="utf-8")
-    options = ["--systems", "bpe-character:text,mws", "-o", str(tmp_path / "out"), "--quiet"]
+    options = ["--systems", "bpe-character:text,mws", "-o", str(tmp_path / "out")]
     options += ["--text", str(held_out), "--bits", str(text)]
     result = mws("compare", text, "--vocab-size", "0.35k,370", *options)
     assert result.returncode == 0, result.stderr

@@ -298,8 +298,8 @@ def folder(tmp_path_factory):
 
 
 def test_the_command_writes_a_directory_and_reports(folder):
-    arguments = ["extend", folder / "base", folder / "ru.txt", "--add", 50, "--also", folder / "en.txt", "--quiet"]
-    done = mws(*arguments, "--json", "-o", folder / "out")
+    arguments = ["extend", folder / "base", folder / "ru.txt", "--add", 50, "--also", folder / "en.txt"]
+    done = mws(*arguments, "--quiet", "--json", "-o", folder / "out")
     assert done.returncode == 0 and done.stderr == "", done.stderr
     told = json.loads(done.stdout)
     assert told["new_tokens"] == 50 and told["vocabulary"] == open_base(folder / "out").next_id
@@ -316,7 +316,7 @@ def test_the_command_writes_a_directory_and_reports(folder):
 
 def test_the_command_takes_saved_counts_and_replaces(folder):
     assert mws("count", folder / "ru.txt", "-o", folder / "ru.parquet", "--quiet").returncode == 0
-    done = mws("extend", folder / "base", folder / "ru.parquet", "--add", 20, "--quiet", "-o", folder / "counted")
+    done = mws("extend", folder / "base", folder / "ru.parquet", "--add", 20, "-o", folder / "counted")
     assert done.returncode == 0 and "20 new tokens" in done.stdout, done.stderr
     refused = mws("extend", folder / "base", folder / "ru.parquet", "--add", 20, "--replace", "-o", folder / "no")
     assert refused.returncode == 2 and "--replace" in refused.stderr and not (folder / "no").exists()

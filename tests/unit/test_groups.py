@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
 from mws_hf import MwSError, MwSTrainer, WordCounts
-from mws_hf.commands.scores import evidence_of
+from mws_hf.commands.report import evidence_of
 from mws_hf.corpus.counting import count_documents, count_files, count_source
 from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.corpus.segmentations import GoldWord

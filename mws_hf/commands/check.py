@@ -1,0 +1,78 @@
+"""`mws check`: where a tokenizer loads correctly, and what is wrong with it."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from mws_hf.commands.options import add_json, add_tokenizer
+from mws_hf.commands.outputs import show
+from mws_hf.commands.parser import Parser
+from mws_hf.errors import MissingTokenizerError, MwSError, printable
+
+if TYPE_CHECKING:
+    from mws_hf.check import Report
+
+HELP = """
+Check whether a tokenizer loses text or has other faults, and list the libraries that read it correctly.
+
+The exit code is 0 if nothing is wrong, and 1 if something gives wrong ids, loses text or fails to load somewhere.
+
+For example:
+
+    mws check my-tokenizer
+
+    mws check Qwen/Qwen3-0.6B --json
+
+    mws check checkpoints/last --repair
+"""
+
+
+def add_options(parser: Parser) -> None:
+    """Add the arguments and options of the command."""
+    add_tokenizer(parser)
+    repair = "First repair what a standard class saved wrongly or lost. Ids never change."
+    parser.add_argument("--repair", action="store_true", help=repair)
+    add_json(parser)
+
+
+def run(given: Namespace) -> None:
+    """Print the report; exit with 1 if something is wrong."""
+    from mws_hf import check as checking
+    from mws_hf.tokenizer.places import is_repository, tokenizer_place
+
+    tokenizer, repair = given.tokenizer, given.repair
+    if repair and is_repository(tokenizer):
+        raise MwSError(
+            f"{tokenizer}: lies on the Hub, where nothing can be repaired; fetch it with `hf download {tokenizer} "
+            f"--local-dir DIR`, run `mws check DIR --repair`, and upload it with `hf upload {tokenizer} DIR`"
+        )
+    place = tokenizer_place(tokenizer)
+    done = checking.repair(place.parent if place.is_file() else place) if repair else []
+    try:
+        report = checking.check(place, tokenizer if is_repository(tokenizer) else None)
+    except MissingTokenizerError:
+        raise
+    except MwSError as error:  # damaged: not a misuse of the command
+        report = checking.Report({}, [checking.Finding("error", "damaged", str(error))], [])
+    lines = [*(done or ["nothing to repair"] * repair), *_report_lines(report)]
+    show(checking.as_values(report, done), "\n".join(map(printable, lines)), given)
+    if not report.ok:
+        raise SystemExit(1)
+
+
+def _report_lines(report: Report) -> Iterator[str]:
+    """Yield the lines of a report for people: facts, findings, and the verdict on each program."""
+    for name, value in report.facts.items():
+        yield f"{name.replace('_', ' '):<20}{'no' if value in (None, False) else value}"
+    if report.ok:
+        how = "comes back" if not report.facts.get("normalizer") else "comes back as normalized"
+        wrong = any(fact.verdict == "wrong" for fact in report.clients)
+        least = "" if report.findings else "; other programs, see below" if wrong else "; nothing is wrong"
+        yield f"every text of the sample {how}{least}"
+    for finding in report.findings:
+        yield f"{finding.level}: {finding.message}"
+    for fact in report.clients:
+        remark = f" ({fact.remark})" if fact.remark else ""
+        yield f"{fact.verdict:<8}{fact.client}{remark}"

@@ -1,0 +1,85 @@
+"""`mws compare`: train MwS and other tokenizers on the same words, and score all of them."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from mws_hf.atomic import output_lock
+from mws_hf.commands.evaluate import check_measured
+from mws_hf.commands.options import INPUTS, add_output, add_scoring, add_text, add_writing, parse_size
+from mws_hf.commands.outputs import aligned, claim_folder, counted, show_written
+from mws_hf.commands.parser import Parser
+from mws_hf.commands.sources import Words
+
+HELP = """
+Train MwS, BPE, WordPiece, Unigram, SentencePiece and Morfessor on the same words, and score all of them.
+
+Give --gold to compare where they split words, --text to compare how many tokens a text has, and --bits to compare the
+n-gram bits per byte of that text. Files of --gold are used for scoring only. The command prints the table of the
+largest size; results.md has all tables. Each tokenizer gets a folder in OUTPUT/tokenizers. If you run the command
+again, those that were trained on the same words are kept. All systems and the picture need
+`pip install sentencepiece morfessor matplotlib`.
+
+Systems: mws is what `mws train` makes, mws-morphs the same with --composition 0, mws-classic the same with --criterion
+classic. Baselines: bpe (or bpe-byte: byte-level BPE), bpe-character, bpe-end-of-word, bpe-low-line, morph-bpe,
+wordpiece, wordpiece-likelihood, wordpiece-top-down, unigram, sentencepiece-bpe, sentencepiece-unigram,
+sentencepiece-unigram-identity, morfessor, morfessor-frequent, characters, words. NAME:text learns words by how often
+they occur, NAME:types learns each distinct word once. Without either, mws and morfessor learn types, and all others
+text.
+
+For example:
+
+    mws compare corpus.txt --gold rus.tsv --vocab-size 1k,2k,4k,8k --output out/rus
+
+    mws compare 'corpus/*.gz' --gold a.tsv --gold b.tsv --vocab-size 8k,32k --text heldout.txt --output out/both
+
+    mws compare corpus.txt --text heldout.txt --bits corpus.txt --vocab-size 32k --output out/length
+
+    mws compare counts.parquet --gold rus.tsv --vocab-size 8000 --systems mws,bpe,unigram:types --output out/types
+"""
+
+
+def add_options(parser: Parser) -> None:
+    """Add the arguments and options of the command."""
+    add = parser.add_argument
+    add("corpus", nargs="+", metavar="CORPUS...", help=f"{INPUTS}, or counts from `mws count`.")
+    add_output(parser, "The folder for results, the picture and the tokenizers.")
+    size = "Vocabulary sizes: 8k,32k, or repeat the option."
+    add("--vocab-size", required=True, action="append", default=[], type=_sizes, metavar="SIZES", help=size)
+    add_text(parser)
+    add_scoring(parser)
+    systems = (
+        "Systems to compare, from the list above, separated by commas [default: most of them; morfessor up to 30,000 "
+        "distinct words]."
+    )
+    add("--systems", action="append", default=[], metavar="NAMES", help=systems)
+    add_writing(parser)
+
+
+def _sizes(text: str) -> list[int]:
+    return [parse_size(each) for each in text.split(",") if each.strip()]
+
+
+def run(given: Namespace) -> None:
+    """Train and score the systems, and write the folder."""
+    gold, text, bits, output = given.gold, given.text, given.bits, given.output
+    check_measured(gold, [text], bits, needed="compare by")
+    sizes = sorted({size for sizes in given.vocab_size for size in sizes})
+    claim_folder(output, given.corpus, gold, text, bits, force=given.force, own=("results.*", "picture.png"))
+    from mws_hf.compare import compare as run_comparison
+    from mws_hf.compare import parse_systems
+    from mws_hf.compare.results import summary
+    from mws_hf.scoring.running_text import lines_of
+
+    specs = parse_systems(given.systems) if given.systems else None
+    lines, of_bits = (None if file is None else lines_of(file) for file in (text, bits))
+    with output_lock(output):
+        words = Words(files=given.corpus)
+        counts = words.count(words.splitter(), show_progress=not given.quiet).union
+        result = run_comparison(
+            counts, gold, sizes, output, systems=specs, show_progress=not given.quiet,
+            text=lines, bits=of_bits,
+        )  # fmt: skip
+    record = {"output": str(output), "tokenizers": len(result.tokenizers), "rows": len(result.rows)}
+    where = f"{output / 'results.md'}: {counted(len(result.systems), 'system')}, {counted(len(result.sizes), 'size')}"
+    show_written(record, f"{aligned(summary(result))}\n\n{where}", given)

@@ -1,0 +1,174 @@
+"""`mws extend`: a pretrained tokenizer with more tokens."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mws_hf.atomic import output_lock
+from mws_hf.commands.options import (
+    BASE,
+    INPUTS,
+    add_output,
+    add_reading,
+    add_setting,
+    add_writing,
+    parse_size,
+    reading_of,
+)
+from mws_hf.commands.outputs import (
+    claim_folder,
+    file_names,
+    name_of_base,
+    replaced,
+    save_card,
+    show_faults,
+    show_written,
+)
+from mws_hf.commands.parser import Parser
+from mws_hf.commands.sources import entries_in
+from mws_hf.errors import MwSError
+
+if TYPE_CHECKING:
+    from mws_hf.corpus.counts import WordCounts
+    from mws_hf.corpus.sources import Source
+
+HELD_OUT_EVERY, MOST_HELD_OUT = 50, 2000
+"""Each 50th line, up to 2,000 of them, is not learned from, so that the change can be measured on it."""
+
+HELP = """
+Add tokens for a corpus to a pretrained tokenizer. Every old id and merge stays.
+
+For example:
+
+    mws extend Qwen/Qwen3-0.6B 'russian/*.txt.gz' --add 16000 --also english.txt -o out/qwen-ru
+
+    mws extend models/llama corpus.jsonl --add 8000 --composition 0.7 -o out/llama-fi
+
+    mws extend Qwen/Qwen3-0.6B turkish.txt --add 8000 --protect 'english/*.txt' -o out/qwen-tr
+
+    mws extend Qwen/Qwen3-0.6B russian.txt --also english.txt --trim-to 90000 --add 16000 -o out/qwen-ru-small
+"""
+
+
+def add_options(parser: Parser) -> None:
+    """Add the arguments and options of the command."""
+    add = parser.add_argument
+    add("base", metavar="BASE", help=BASE)
+    add("corpus", nargs="+", metavar="CORPUS...", help=f"{INPUTS}, or counts from `mws count`.")
+    add("--add", required=True, metavar="SIZE", type=parse_size, help="How many tokens to add, such as 4k.")
+    add_output(parser, "The folder of the new tokenizer.")
+    also = "Other text to report the change of, such as English; repeat the option for more."
+    add("--also", action="append", default=[], metavar="FILE", help=also)
+    share = "Share of the new tokens that are frequent stems and words; the others are morphs."
+    add("--composition", default=0.5, type=float, help=share)
+    replace = "Give new tokens the ids of old ones that the corpus and --also never use."
+    add("--replace", action="store_true", help=replace)
+    protect = (
+        "Text that the model knows, such as English, which no new merge may change. One line in fifty is held out to "
+        "measure how similar text changes. Repeat the option for more."
+    )
+    add("--protect", action="append", default=[], metavar="FILE", help=protect)
+    add_setting(parser, "required")
+    add_setting(parser, "keep_apart")
+    trim = "First remove the tokens that the corpus and --also use least, until this many are left."
+    add("--trim-to", metavar="SIZE", type=parse_size, help=trim)
+    add_reading(parser)
+    add_writing(parser)
+
+
+def run(given: Namespace) -> None:
+    """Learn new merges and write the folder."""
+    if given.replace and given.trim_to is not None:
+        raise MwSError("--replace and --trim-to both make room for new tokens; give one of them")
+    read = given.base, given.corpus, given.also, given.protect, given.required, given.keep_apart
+    output = given.output
+    claim_folder(output, *read, force=given.force)
+    from mws_hf.corpus.sources import Source
+    from mws_hf.surgery.change_report import extension_summary
+    from mws_hf.surgery.new_tokens import ExtensionSettings
+
+    ExtensionSettings(composition=given.composition)  # refused before anything is read
+    twice = "--replace" if given.replace else "--trim-to" if given.trim_to is not None else None
+    source = Source.of_options(given.corpus, reading_of(given), also=[*given.also, *given.protect], twice=twice)
+    with output_lock(output):
+        result, left_behind = _extended(given, source, output)
+    show_faults(output, left_behind)
+    show_written(result, f"{output}: {extension_summary(result)}", given)
+
+
+def _extended(given: Namespace, source: Source, output: Path) -> tuple[dict[str, Any], list[str]]:
+    """Read, trim, learn and write; returns the report and the names of files left behind."""
+    from tokenizers import Tokenizer
+
+    from mws_hf.corpus.sources import read_documents
+    from mws_hf.learn.limits import Apart
+    from mws_hf.surgery.base import open_base
+    from mws_hf.surgery.change_report import extension_figures, measure_change
+    from mws_hf.surgery.extension import check_strings, extend
+    from mws_hf.surgery.trim import trim
+    from mws_hf.tokenizer.layout import RETIRED_FILE
+
+    reading, show_progress = reading_of(given), not given.quiet
+
+    def used() -> Iterator[str]:
+        return read_documents([*given.corpus, *given.also, *given.protect], reading)
+
+    original = open_base(given.base)  # whatever is wrong with it is reported before anything is counted
+    required = entries_in(given.required, reading, lambda entry: check_strings(original, [entry]))
+    apart = entries_in(given.keep_apart, reading, lambda entry: Apart.of([entry]))
+    trimmed = None if given.trim_to is None else trim(original, used(), keep_size=given.trim_to)
+    held_out, unseen = list[str](), list[str]()
+    extension = extend(
+        original if trimmed is None else trimmed.trimmed_base,
+        _count_corpus(source, held_out, sorted(original.added), show_progress),
+        given.add,
+        replace=used() if given.replace else None,
+        protected=_held_back(read_documents(given.protect, reading), unseen) if given.protect else (),
+        composition=given.composition,
+        required=required,
+        keep_apart=apart,
+        show_progress=show_progress,
+    )
+    texts = {"held out": held_out, "protected, held out": unseen}
+    for name in given.also:
+        texts[name] = list(islice((each for each in read_documents([name], reading) if each.strip()), MOST_HELD_OUT))
+    before = Tokenizer.from_str(json.dumps(original.spec))
+    changes = {name: measure_change(before, extension.tokenizer, lines) for name, lines in texts.items() if lines}
+    result = {"directory": str(output), **extension_figures(extension, changes, trimmed)}
+    retired = {name: result[name] for name in ("retired_words", "retired_tokens", "dropped_merges")}
+    figures = {
+        "base": name_of_base(given.base),
+        **{name: result[name] for name in ("new_tokens", "vocabulary", "word_types", "texts")},
+        **{name: len(result[name]) for name in ("retired_tokens", "retired_words")},
+        "dropped_before": sum((result["trimmed"] or {}).get("dropped", {}).values()),
+    }
+    with replaced(output) as stage:
+        left_behind = extension.save(stage, given.base, {RETIRED_FILE: retired} if given.replace else {})
+        save_card(stage, output.resolve().name, extension.tokenizer, file_names(given.corpus), extended=figures)
+    return result, left_behind
+
+
+def _count_corpus(source: Source, held_out: list[str], added: list[str], show_progress: bool) -> WordCounts:
+    """Count the words of the corpus, split at added tokens; the lines held out go to `held_out`."""
+    from mws_hf.corpus.counting import count_documents
+    from mws_hf.corpus.counts import WordCounts
+
+    parts = [WordCounts.load(name) for names in source.saved.values() for name in names]
+    if source.files:
+        lines = _held_back(source.documents(), held_out)
+        parts.append(count_documents(lines, special_tokens=added, show_progress=show_progress))
+    return parts[0].merge(*parts[1:])
+
+
+def _held_back(documents: Iterator[str], held_out: list[str]) -> Iterator[str]:
+    """Yield the documents but those held out: each `HELD_OUT_EVERY`th one with text, up to `MOST_HELD_OUT`."""
+    for number, document in enumerate(documents, start=1):
+        if number % HELD_OUT_EVERY == 0 and len(held_out) < MOST_HELD_OUT and document.strip():
+            held_out.append(document)
+        else:
+            yield document

@@ -1,0 +1,60 @@
+"""`mws pretrained`: the tokenizers that come with the package."""
+
+from __future__ import annotations
+
+import shutil
+from argparse import Namespace
+from pathlib import Path
+
+from mws_hf.commands.options import add_writing
+from mws_hf.commands.outputs import aligned, claim_folder, replaced, show, show_written
+from mws_hf.commands.parser import Parser
+from mws_hf.errors import MwSError
+
+HELP = """
+List the pretrained tokenizers of this package, or write one of them to a folder.
+
+Every command takes their names, so you need to write one only if another program should load it.
+
+For example:
+
+    mws pretrained
+
+    mws pretrained mws-ru-32k -o out/russian
+    out/russian: mws-ru-32k, 32,000 tokens, CC-BY-SA-4.0
+"""
+
+
+def add_options(parser: Parser) -> None:
+    """Add the arguments and options of the command."""
+    parser.add_argument("name", nargs="?", metavar="NAME", help="The tokenizer to write [default: list all].")
+    output = "The folder to write [default: NAME, in this folder]."
+    parser.add_argument("--output", "-o", type=Path, help=output)
+    add_writing(parser)
+
+
+def run(given: Namespace) -> None:
+    """Print the list, or write a tokenizer."""
+    from mws_hf.tokenizer.places import pretrained_folder, ready_made
+
+    name, output = given.name, given.output
+    if name is not None:
+        target = output or Path(name)
+        folder, entry = pretrained_folder(name), ready_made()[name]
+        claim_folder(target, folder, force=given.force)
+        with replaced(target) as stage:
+            shutil.copytree(folder, stage, dirs_exist_ok=True)
+        found = {"directory": str(target), "license": entry["license"]}
+        show_written(found, f"{target}: {name}, {entry['entries']:,} tokens, {entry['license']}", given)
+        return
+    if output is not None:
+        raise MwSError("--output is for one tokenizer; name it: mws pretrained NAME -o DIR")
+    rows = list(ready_made().values())
+    cells = [
+        [row["name"], " ".join(row["languages"]), f"{row['entries']:,}", f"{row['f1']:.3f}" if row["f1"] else "",
+         f"{row['tokens_per_word']:.3f}", row["license"]]
+        for row in rows
+    ]  # fmt: skip
+    table = aligned([["name", "languages", "tokens", "F1", "tokens/word", "license"], *cells])
+    about = "F1: morpheme boundaries in reference segmentations; tokens/word: in text that it was not trained on"
+    show(rows, f"{table}\n{about}", given)

@@ -1,0 +1,64 @@
+"""`mws segment`: words split into morphs, on the terminal."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Iterator
+from pathlib import Path
+
+from mws_hf.commands.options import add_json, add_tokenizer
+from mws_hf.commands.outputs import show
+from mws_hf.commands.parser import Parser
+from mws_hf.errors import MissingTokenizerError, MwSError
+
+HELP = """
+Print words split into the tokens of a tokenizer. Each word is split as it would be inside a sentence.
+
+For example:
+
+    mws segment mws-fi-32k taloissammekin
+    talo·issa·mme·kin
+
+    cat text.txt | mws segment my-tokenizer --separator ' '
+"""
+
+
+def add_options(parser: Parser) -> None:
+    """Add the arguments and options of the command."""
+    add_tokenizer(parser)
+    words = "Words or text. Without them, or with -, standard input is read."
+    parser.add_argument("words", nargs="*", default=[], metavar="WORDS...", help=words)
+    parser.add_argument("--separator", default="·", help="What to print between tokens.")
+    add_json(parser)
+
+
+def run(given: Namespace) -> None:
+    """Print each line, split."""
+    from mws_hf.text.symbols import SURROGATE
+    from mws_hf.tokenizer.opened import open_tokenizer
+
+    tokenizer, words = given.tokenizer, given.words
+    try:
+        opened = open_tokenizer(tokenizer, by_class=True)
+    except MissingTokenizerError as error:
+        if words or Path(tokenizer).exists():
+            raise
+        raise MwSError(f"{error}; the first word names the tokenizer: mws segment DIR {tokenizer}") from error
+    for line in words if [*words] not in ([], ["-"]) else _stdin_lines():
+        if SURROGATE.search(line):
+            raise MwSError(f"argument {line!r} is not valid text in this locale; give it in UTF-8, or on stdin")
+        pieces = opened.cut(line.split())
+        show({"text": line, "words": pieces}, " ".join(given.separator.join(word) for word in pieces), given)
+
+
+def _stdin_lines() -> Iterator[str]:
+    """Read lines of standard input, which is UTF-8 whatever the locale."""
+    if sys.stdin is None:
+        raise MwSError("standard input is closed; give words, or send text to it")
+    from mws_hf.corpus.octets import decoded_lines
+    from mws_hf.corpus.place import about
+
+    with about("-"):
+        for line in decoded_lines(sys.stdin.buffer):
+            yield line.rstrip("\r\n")

@@ -1,0 +1,55 @@
+"""`mws transplant`: a pretrained model with another tokenizer."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from dataclasses import asdict
+
+from mws_hf.commands.options import add_output, add_writing
+from mws_hf.commands.outputs import claim_folder, show_faults, show_written
+from mws_hf.commands.parser import Parser
+from mws_hf.errors import MwSError
+
+HELP = """
+Give a pretrained model another tokenizer, for example its own after `mws trim` or `mws extend`. Nothing is trained.
+
+The embeddings of old tokens are copied bit for bit; ids.json beside the tokenizer says which they are. Only embeddings
+are in memory, so this works for models of any size. Files and folders of the model are copied, except another tokenizer
+and weights in another form, which a warning names. If a LoRA adapter lies beside the weights, merge it into them first.
+
+For example:
+
+    mws transplant Qwen/Qwen3-0.6B out/qwen-ru -o out/qwen-ru-model
+
+    mws transplant Qwen/Qwen3-0.6B out/qwen-ru --init quiet -o out/qwen-ru-model
+"""
+
+
+def add_options(parser: Parser) -> None:
+    """Add the arguments and options of the command."""
+    add = parser.add_argument
+    add("model", metavar="MODEL", help="A folder with a causal language model and its tokenizer, or a name on the Hub.")
+    add("tokenizer", metavar="TOKENIZER", help="A folder with the new tokenizer, or a name on the Hub.")
+    add_output(parser, "The folder of the new model.")
+    init = (
+        "Initial embedding of a new token. mean: the mean of the embeddings of its old tokens. quiet: half of it, plus "
+        "half of the embeddings of bytes that no text has."
+    )
+    add("--init", default="mean", choices=("mean", "quiet"), help=init)
+    add_writing(parser)
+
+
+def run(given: Namespace) -> None:
+    """Map the embeddings and write the model."""
+    model, tokenizer, output = given.model, given.tokenizer, given.output
+    claim_folder(output, model, tokenizer, force=given.force)
+    try:
+        import torch  # noqa: F401
+    except ImportError as error:
+        raise MwSError("models need torch: pip install torch accelerate") from error
+    from mws_hf.surgery.checkpoint import transplant_directory
+
+    report = asdict(transplant_directory(model, tokenizer, output, given.init))
+    show_faults(output)
+    line = ", ".join(f"{number:,} {name}" for name, number in report.items())
+    show_written({"directory": str(output), **report}, f"{output}: embeddings {line}", given)

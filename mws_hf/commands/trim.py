@@ -1,0 +1,84 @@
+"""`mws trim`: a pretrained tokenizer without the tokens that texts do not use."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from mws_hf.atomic import output_lock
+from mws_hf.commands.options import BASE, INPUTS, add_output, add_reading, add_writing, parse_size, reading_of
+from mws_hf.commands.outputs import (
+    claim_folder,
+    file_names,
+    name_of_base,
+    replaced,
+    save_card,
+    show_faults,
+    show_written,
+)
+from mws_hf.commands.parser import Parser
+from mws_hf.commands.sources import entries_in
+from mws_hf.errors import MwSError
+
+HELP = """
+Remove tokens that your texts do not use from a pretrained tokenizer. Text that needs only the tokens that are left is
+split as before.
+
+Added tokens and bytes are kept. The new id of each old one is in ids.json, which `mws transplant` reads.
+
+For example:
+
+    mws trim meta-llama/Llama-3.2-1B --text 'english/*.txt.gz' --text code.txt --keep-size 64000 -o out/smaller
+
+    mws trim Qwen/Qwen3-0.6B --text corpus.jsonl --min-count 20 --keep words.txt -o out/smaller
+"""
+
+
+def add_options(parser: Parser) -> None:
+    """Add the arguments and options of the command."""
+    add = parser.add_argument
+    add("base", metavar="BASE", help=BASE)
+    text = f"Text that it must stay good at; repeat the option for more. {INPUTS.partition(', or')[0]}."
+    add("--text", required=True, action="append", default=[], metavar="FILE", help=text)
+    add_output(parser, "The folder of the new tokenizer.")
+    size = "How many tokens to keep, such as 64k. Give this or --min-count."
+    add("--keep-size", metavar="SIZE", type=parse_size, help=size)
+    add("--min-count", metavar="NUMBER", type=parse_size, help="Keep tokens that the texts use at least this often.")
+    add("--keep", type=Path, metavar="FILE", help="Tokens to keep in any case, one per line.")
+    add_reading(parser)
+    add_writing(parser)
+
+
+def run(given: Namespace) -> None:
+    """Count the use of each token, remove tokens and write the folder."""
+    base, text, keep, output = given.base, given.text, given.keep, given.output
+    keep_size, min_count, reading = given.keep_size, given.min_count, reading_of(given)
+    if (keep_size is None) == (min_count is None):
+        raise MwSError("give one of --keep-size (how many entries stay) and --min-count (the least uses)")
+    claim_folder(output, base, text, keep, force=given.force)
+    from mws_hf.corpus.files import expand_paths
+    from mws_hf.corpus.sources import Source, read_documents
+    from mws_hf.surgery.base import open_base
+    from mws_hf.surgery.change_report import measure_use, trim_figures, trim_summary
+    from mws_hf.surgery.trim import named_entry, trim
+    from mws_hf.tokenizer.layout import TRIM_FILE
+
+    Source.of_options(text, reading, twice="mws trim")
+    opened = open_base(base)
+    named = entries_in(keep, reading, partial(named_entry, opened))
+    with output_lock(output):
+        before: dict[str, Any] = {
+            name: measure_use(opened, read_documents([name], reading)) for name in expand_paths(text)
+        }
+        uses = sum(use.uses for use in before.values())
+        trimming = trim(opened, uses, keep_size=keep_size, min_count=min_count, keep=named)
+        after = {name: measure_use(trimming.trimmed_base, read_documents([name], reading)) for name in before}
+        found = trim_figures(trimming, before, after)
+        with replaced(output) as stage:
+            left_behind = trimming.save(stage, base, {TRIM_FILE: {"base": base, **found}})
+            figures = {"base": name_of_base(base), **found}
+            save_card(stage, output.resolve().name, trimming.tokenizer, file_names(text), trimmed=figures)
+    show_faults(output, left_behind)
+    show_written({"directory": str(output), **found}, f"{output}: {trim_summary(found)}", given)

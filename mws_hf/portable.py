@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +24,8 @@ if TYPE_CHECKING:
     from mws_hf.learn.evidence.posteriors import Evidence
     from mws_hf.learn.settings import Settings
     from mws_hf.learn.vocabulary import LearnedVocabulary
-    from mws_hf.tokenizer.explain import Explanation
+    from mws_hf.tokenizer.explain import Explanation, WordEvidence
+    from mws_hf.tokenizer.opened import Opened
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,14 +60,16 @@ class Training:
         return files
 
 
-_EXPLAINED: WeakKeyDictionary[Any, tuple[Any, Any]] = WeakKeyDictionary()
-"""Evidence and tables of a tokenizer that explained a word, read once; no part of its copies or its fingerprint."""
+_EXPLAINED: WeakKeyDictionary[Any, tuple[int, Opened, WordEvidence | None]] = WeakKeyDictionary()
+"""For a tokenizer that has explained a word: its number of tokens, its backend opened, and its evidence, read once.
+
+They are no part of its copies or its fingerprint, and are made again when the backend no longer fits them.
+"""
 DEFAULTS = {
     **dict.fromkeys(("unk_token", "bos_token", "eos_token", "pad_token")),
     "clean_up_tokenization_spaces": False,
 }
 """What both classes give to transformers where a user gives nothing; all of it is saved."""
-_WORDS = re.compile(r"(\s*)(\S+)")
 
 
 def home_of(tokenizer_file: str | os.PathLike[str] | None) -> str | None:
@@ -97,13 +99,7 @@ class PortableMixin:
         """
         from mws_hf.tokenizer.opened import open_tokenizer
 
-        texts = [text] if isinstance(text, str) else list(text)
-        gaps = [_WORDS.findall(each.strip()) for each in texts]
-        cut = iter(open_tokenizer(self).cut([word for words in gaps for _, word in words]))
-        found = [
-            [space + piece if i == 0 else piece for space, _ in words for i, piece in enumerate(next(cut))]
-            for words in gaps
-        ]
+        found = open_tokenizer(self).segment([text] if isinstance(text, str) else list(text))
         return found[0] if isinstance(text, str) else found
 
     @overload
@@ -119,26 +115,22 @@ class PortableMixin:
         Raises:
             MwSError: the word holds an added token, or the evidence that is kept is damaged.
         """
-        from mws_hf.tokenizer.explain import Explanation, trace, tracing_tables
-
-        backend = self.to_backend()
         words = [word] if isinstance(word, str) else list(word)
-
-        def traced(tables: Any) -> list[Any]:
-            return [trace(backend, " " + each, tables) for each in words]
-
-        evidence, tables = _EXPLAINED.get(self, (None, None))
+        own: Any = self
+        kept = _EXPLAINED.get(self)
         try:
-            parts = traced(tables) if tables is not None else None
-        except MwSError:  # the tables of the tokenizer may be others by now
-            parts = None
-        if parts is None:
-            _EXPLAINED[self] = evidence, tables = self._kept_evidence(), tracing_tables(backend)
-            parts = traced(tables)
-        found = [Explanation.of(each, evidence) for each in parts]
+            found = kept[1].explain(words, kept[2]) if kept is not None and kept[0] == len(own) else None
+        except MwSError:  # the merges may be others by now
+            found = None
+        if found is None:
+            from mws_hf.tokenizer.opened import open_tokenizer
+
+            opened, evidence = open_tokenizer(self.to_backend()), self._kept_evidence()
+            _EXPLAINED[self] = len(own), opened, evidence
+            found = opened.explain(words, evidence)
         return found[0] if isinstance(word, str) else found
 
-    def _kept_evidence(self) -> Any:
+    def _kept_evidence(self) -> WordEvidence | None:
         """Return the evidence of its training, or that beside it; None where there is none."""
         from mws_hf.learn.training_evidence import AnyWord, read_evidence  # inference must not load the learner
         from mws_hf.tokenizer.opened import open_tokenizer

@@ -42,8 +42,8 @@ For example:
 
     mws evaluate my-tokenizer --gold rus.tsv --json > scores.json
 
-A terminal shows the five most important columns; `mws evaluate ... | cat` shows all of them, as Markdown tables that
-describe each column.
+The tables have the five most important columns, and are written as Markdown if the output is not a terminal. `--json`
+has all figures, such as EMMA-2; docs/score.md defines each one.
 """
 
 
@@ -74,11 +74,11 @@ def run(given: Namespace) -> None:
             _logger.warning("%s: %d of %s left out", entry.name, len(entry.problems), counted(entry.lines, "line"))
         for problem in entry.problems[:5]:
             _logger.warning("left out: %s", problem)
-    if given.as_json or not sys.stdout.isatty():
-        text = report.to_markdown()
+    tables = [table.short() for table in report.tables()]
+    if sys.stdout.isatty():
+        text = "\n".join(f"{each.title}: {each.about}\n{aligned([each.header, *each.rows])}\n" for each in tables)
     else:
-        short = ((table, table.short()) for table in report.tables())
-        text = "\n".join(f"{t.title}: {t.about}\n{aligned([s.header, *s.rows])}\n" for t, s in short)
+        text = "\n\n".join(each.to_markdown() for each in tables)
     show(report.to_dict(), text.removesuffix("\n"), given)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +13,13 @@ from mws_hf.commands.outputs import aligned, claim_file, note, show
 from mws_hf.commands.parser import Parser
 from mws_hf.commands.sources import Words
 from mws_hf.errors import MwSError
-from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, split
+from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN
 
 if TYPE_CHECKING:
     from mws_hf.corpus.groups import GroupedCounts
     from mws_hf.learn.settings import Settings
     from mws_hf.learn.training_evidence import AnyWord
-    from mws_hf.tokenizer.explain import Traced
+    from mws_hf.tokenizer.explain import Explanation
     from mws_hf.tokenizer.opened import Opened
 
 HELP = """
@@ -54,7 +53,7 @@ def add_options(parser: Parser) -> None:
     source = "Training words: text, globs, or counts of `mws count`; repeat the option for more."
     add("--from", dest="source", action="append", default=[], metavar="FILE", help=source)
     add_lexicon(parser)
-    add("--plot", type=Path, metavar="FILE", help="Draw the boundary probabilities (.png, .svg, .pdf).")
+    add("--plot", type=Path, metavar="FILE", help="Draw the boundary probabilities in per cent (.png, .svg, .pdf).")
     add_writing(parser)
 
 
@@ -118,9 +117,10 @@ def _gathered(sources: Words, opened: Opened | None, default_pattern: str, show_
     pattern = None if opened is None else pattern_of(opened.backend)
     normalization = None if opened is None else opened.spec.normalization
     settings = _settings(opened)
-    counts = sources.gather(
-        pattern, normalization, default_pattern, settings.special_tokens, show_progress=show_progress
-    )
+    if opened is None and sources.source.saved_splitter is None:
+        pattern = default_pattern
+    splitter = sources.splitter(pattern, normalization, special_tokens=settings.special_tokens)
+    counts = sources.count(splitter, show_progress=show_progress)
     return words_learnt_from(counts, settings)
 
 
@@ -137,7 +137,7 @@ def _evidence(opened: Opened | None, counts: GroupedCounts | None) -> AnyWord | 
 
 
 def _explain_words(given: Namespace, opened: Opened | None, counts: GroupedCounts | None) -> None:
-    from mws_hf.tokenizer.explain import UNSEEN, Explanation, plot_evidence
+    from mws_hf.tokenizer.explain import UNSEEN
 
     evidence = _evidence(opened, counts)
     if evidence is None:
@@ -145,10 +145,10 @@ def _explain_words(given: Namespace, opened: Opened | None, counts: GroupedCount
         if given.plot is not None:
             raise MwSError(said)
         note(said)
-    traced = _tracer(opened, counts)
+    explained = _explaining(opened, counts, evidence)
     drawn = []
     for word in given.words:
-        told = Explanation.of(traced(" " + word), evidence)
+        told = explained(word)
         drawn += told.spelt
         if given.as_json:
             settings = {"settings": opened.record} if opened else {}
@@ -163,20 +163,27 @@ def _explain_words(given: Namespace, opened: Opened | None, counts: GroupedCount
     if given.plot is not None:
         if not drawn:
             raise MwSError("nothing to plot: none of the arguments is a word")
+        from mws_hf.tokenizer.plotting import plot_evidence
+
         plot_evidence(given.plot, drawn)
 
 
-def _tracer(opened: Opened | None, counts: GroupedCounts | None) -> Callable[[str], list[Traced]]:
-    """Return the function that replays the merges of a text; without a tokenizer its pre-tokens stay whole."""
-    from mws_hf.tokenizer.explain import Traced, trace, tracing_tables
+def _explaining(
+    opened: Opened | None, counts: GroupedCounts | None, evidence: AnyWord | None
+) -> Callable[[str], Explanation]:
+    """Return the function that explains a word; without a tokenizer its pre-tokens stay whole."""
+    from mws_hf.tokenizer.explain import Explanation, Traced
 
     if opened is not None:
-        return partial(trace, opened.backend, tables=tracing_tables(opened.backend))
+        return lambda word: opened.explain([word], evidence)[0]
     assert counts is not None
-    from mws_hf.corpus.counting import normalizer
+    splitter = counts.splitter
 
-    normalize, pattern = normalizer(counts.normalization), counts.pattern
-    return lambda text: [Traced(part, (part,), (), (part,)) for part in split(normalize(text), pattern)]
+    def explained(word: str) -> Explanation:
+        parts = [Traced(part, (part,), (), (part,)) for part in splitter.split(f" {word}")]
+        return Explanation.of(parts, evidence)
+
+    return explained
 
 
 def _classic_rows(

@@ -22,7 +22,7 @@ from mws_hf.compare.morfessor_baseline import MAX_TYPES
 from mws_hf.compare.results import Comparison, Row, flat_row, write_tables
 from mws_hf.compare.rivals import RIVALS, System
 from mws_hf.corpus.counts import WordCounts
-from mws_hf.corpus.segmentations import Gold, read_golds
+from mws_hf.corpus.segmentations import Gold, GoldFiles, read_golds
 from mws_hf.corpus.word_list import as_word_counts
 from mws_hf.errors import MwSError
 from mws_hf.learn.setting_rules import Range, check_range
@@ -141,7 +141,7 @@ def plan(specs: Sequence[SystemSpec], sizes: Sequence[int]) -> list[SystemSpec]:
 
 def compare(
     counts: WordCounts | Mapping[str, int],
-    gold_files: Sequence[str | os.PathLike[str]],
+    gold_files: GoldFiles,
     sizes: Sequence[int],
     output: str | os.PathLike[str],
     *,
@@ -161,7 +161,8 @@ def compare(
     Args:
         counts: running-text counts, in any form that `corpus.word_list.as_word_counts` takes; systems marked "types"
             see each form once.
-        gold_files: files that `mws_hf.scoring.read_gold` understands, for scoring alone; may be empty with `text`.
+        gold_files: a file that `mws_hf.scoring.read_gold` understands, or a list of them, only for scoring; may be an
+            empty list with `text`.
         sizes: vocabulary sizes.
         output: folder that gets results.json, results.md, picture.png and the tokenizers.
         systems: systems to compare; None: `DEFAULT_SYSTEMS` as far as their libraries are installed.
@@ -176,16 +177,17 @@ def compare(
         MwSError: there are no sizes, neither gold nor text, unreadable files, a library that an asked-for system needs
             is absent, a tokenizer of an earlier run is damaged.
     """
-    if not sizes or not (gold_files or text is not None):
+    golds = read_golds(gold_files)
+    if not sizes or not (golds or text is not None):
         raise MwSError("nothing to compare; give at least one vocabulary size, and gold segmentations or a text")
     for size in sizes:
         check_range("vocab_size", size, Range(1, whole=True))
     if bits is not None and text is None:
         raise MwSError("bits per byte are those of a held-out text; give that too (--text)")
-    if picture and gold_files and importlib.util.find_spec("matplotlib") is None:
+    if picture and golds and importlib.util.find_spec("matplotlib") is None:
         logger.warning("picture.png is not drawn, for matplotlib is not installed: pip install matplotlib")
         picture = False
-    golds, counts, sizes = read_golds(gold_files), as_word_counts(counts), sorted(set(sizes))
+    counts, sizes = as_word_counts(counts), sorted(set(sizes))
     texts = None if text is None else (lines_of(text), None if bits is None else lines_of(bits))
     systems = default_systems(len(counts)) if systems is None else systems
     if absent := [spec.label for spec in systems if not spec.installed]:

@@ -139,6 +139,10 @@ class Block:
             fault = not_text(data, error.start, error.start, None, "utf-8", error.reason)
             raise Fault(fault.said, inside=": the text").at(self.where(index)) from error
 
+    def documents(self) -> Iterator[str]:
+        """Yield the documents as str."""
+        return map(self.document, range(len(self)))
+
     def check(self) -> None:
         """Raise MwSError, naming file, line and byte, unless the bytes are valid UTF-8."""
         if self.start is None or is_utf8(self.data):

@@ -21,7 +21,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial as bound
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -36,6 +36,8 @@ Rows: TypeAlias = tuple[tuple[int, str, tuple[Morphs, ...]], ...]
 _Parsed: TypeAlias = tuple[str, list[list[str]]]
 
 FORMATS = ("words", "sigmorphon2022", "morphochallenge", "neural", "morphscore", "morphynet")
+CANONICAL = ("sigmorphon2022", "morphynet")
+"""Formats whose morphs are in a base form, which often does not spell the word."""
 _SHOWN = 5  # problems of labels that are named one by one
 _CSV_COLUMNS = (("wordform", "preceding_part", "stem", "following_part"), ("full_word", "pt1", "rest"))
 _NEURAL = re.compile(r"[^:/\s]+:[A-Z]+(/[^:/\s]+:[A-Z]+)*|[^:/\s]+(/[^:/\s]+)+")
@@ -77,12 +79,12 @@ class Gold:
 
     name: str
     format: str
-    words: tuple[GoldWord, ...]
-    problems: tuple[str, ...]
+    words: tuple[GoldWord, ...] = field(repr=False)
+    problems: tuple[str, ...] = field(repr=False)
     lines: int
     partial: bool
     labelled: int = 0
-    rows: Rows = ()
+    rows: Rows = field(default=(), repr=False)
 
     def without(self, words: frozenset[str]) -> Gold:
         """Return the gold less some words, given casefolded; raises MwSError where no word is left."""
@@ -92,6 +94,10 @@ class Gold:
         return replace(self, words=kept, labelled=self.labelled + len(self.words) - len(kept))
 
 
+GoldFiles: TypeAlias = str | os.PathLike[str] | Gold | Iterable[str | os.PathLike[str] | Gold]
+"""A gold file, or several; each a path, or the result of `read_gold`."""
+
+
 def read_gold(path: str | os.PathLike[str], format: str | None = None) -> Gold:
     r"""Read a file of segmentations (UTF-8, also compressed); its format, of `FORMATS`, is found if not given.
 
@@ -99,7 +105,8 @@ def read_gold(path: str | os.PathLike[str], format: str | None = None) -> Gold:
     the word's letters.
 
     Raises:
-        MwSError: unreadable file, unknown format, or no usable line at all.
+        MwSError: unreadable file, unknown format, or more than half of the lines cannot be used; in a format that is
+            `CANONICAL`, more than nine of ten.
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "toy.tsv"
@@ -129,9 +136,10 @@ def read_gold(path: str | os.PathLike[str], format: str | None = None) -> Gold:
             rows.append((number, word, spelled(word, alternatives)))
         except MwSError as reason:
             problems.append(f"{file}:{number}: {reason}")
-    if not rows:
+    if not rows or len(problems) > (0.9 if format in CANONICAL else 0.5) * len(numbered):
         first = "; ".join(problems[:3]) or "the file is empty"
-        raise MwSError(f"{file}: no usable line as format {format!r} ({first}); other formats: {', '.join(FORMATS)}")
+        usable = f"only {len(rows):,} of {len(numbered):,} lines are usable" if rows else "no usable line"
+        raise MwSError(f"{file}: {usable} as format {format!r} ({first}); other formats: {', '.join(FORMATS)}")
     partial = format == "morphscore" or (format == "morphynet" and numbered[0][1].count("\t") == 5)
     words = merge_alternatives((word, alternatives) for _, word, alternatives in rows)
     return Gold(_short_name(file), format, words, tuple(problems), len(numbered), partial, rows=tuple(rows))
@@ -168,9 +176,14 @@ def merge_alternatives(rows: Iterable[tuple[str, tuple[Morphs, ...]]]) -> tuple[
     return tuple(GoldWord(word, tuple(alternatives)) for word, alternatives in found.items())
 
 
-def read_golds(paths: Iterable[str | os.PathLike[str]]) -> list[Gold]:
-    """Read several gold files, each by `read_gold`; raises MwSError where two share a name."""
-    golds = [read_gold(path) for path in paths]
+def read_golds(given: GoldFiles) -> list[Gold]:
+    """Read one gold file or several, each by `read_gold`; raises MwSError if two share a name."""
+    several: list[Any] = (
+        [given] if isinstance(given, str | os.PathLike | Gold) or not isinstance(given, Iterable) else [*given]
+    )
+    if wrong := [type(each).__name__ for each in several if not isinstance(each, str | os.PathLike | Gold)]:
+        raise MwSError(f"gold: {wrong[0]} is not a file; give a path, or a list of paths")
+    golds = [each if isinstance(each, Gold) else read_gold(each) for each in several]
     if len({gold.name for gold in golds}) < len(golds):
         raise MwSError(f"two gold files share a name: {', '.join(gold.name for gold in golds)}; rename one")
     return golds

@@ -6,9 +6,11 @@ place many boundaries well and still give a model no shared token to learn from.
 
 from __future__ import annotations
 
+import math
+import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
 
 import numpy as np
@@ -26,7 +28,7 @@ class WordTable:
     `recall` each to their own best, as Morfessor's evaluation does.
     """
 
-    words: tuple[str, ...]
+    words: tuple[str, ...] = field(repr=False)
     hits: Longs  # boundaries both predicted and gold
     predicted: Longs  # boundaries
     gold: Longs  # boundaries
@@ -47,7 +49,7 @@ class BoundaryScores:
     f1: float
     macro_precision: float  # mean over words, each to its best alternative: BPR of Virpioja et al. 2011
     macro_recall: float
-    macro_f1: float
+    macro_f1: float  # of macro precision and macro recall
     morph_precision: float  # predicted pieces that are gold morphs at their place
     morph_recall: float
     morph_f1: float
@@ -123,11 +125,11 @@ def summarize(table: WordTable) -> BoundaryScores:
 
 def macro_scores(table: WordTable, chosen: Longs) -> tuple[float, float]:
     """Compute mean precision and recall over some of a table's words, words of one character skipped; 1 if all are."""
-    weight = table.scored[chosen]
-    scored = int(weight.sum())
-    if not scored:
+    kept = chosen[table.scored[chosen] > 0]
+    if not len(kept):
         return 1.0, 1.0
-    return float(table.precision[chosen] @ weight) / scored, float(table.recall[chosen] @ weight) / scored
+    # exact sums, which no order of addition changes: a library of linear algebra adds in the order of its threads
+    return math.fsum(table.precision[kept]) / len(kept), math.fsum(table.recall[kept]) / len(kept)
 
 
 def score(gold: Sequence[GoldWord], predicted: Sequence[Sequence[str]]) -> BoundaryScores:
@@ -200,28 +202,57 @@ def _assigned_share(rows: list[Counter[str]], others: list[Counter[str]]) -> flo
     return sum(shares) / len(shares) if shares else 1.0
 
 
+CONSISTENCY_WORDS = 10_000
+"""Most words whose pairs are compared. All pairs of 10,000 words take about a second; the time grows as the square."""
+
+
 @dataclass(frozen=True)
 class Consistency:
-    """The measures mu_c and mu_e of MorphBPE (Asgari et al. 2025), after their description: details may differ."""
+    """The measures mu_c and mu_e of MorphBPE (Asgari et al. 2025), after their description: details may differ.
 
-    precision: float  # share of the pairs of words with a common token that share a morph; 1 where there are none
-    recall: float  # share of the pairs with a common morph that share a token; 1 where there are none
-    f1: float  # mu_c
-    edit_distance: float  # mean Levenshtein distance from the morphs of a word to its tokens, each one symbol: mu_e
+    Attributes:
+        precision: share of the pairs of words with a common token that also share a morph; 1 without such pairs.
+        recall: share of the pairs of words with a common morph that also share a token; 1 without such pairs.
+        f1: mu_c, the harmonic mean of both.
+        edit_distance: mu_e, the mean Levenshtein distance from the morphs of a word to its tokens, each one symbol.
+        compared_words: words whose pairs were compared: all, or a sample of `CONSISTENCY_WORDS`.
+    """
+
+    precision: float
+    recall: float
+    f1: float
+    edit_distance: float
+    compared_words: int
 
 
-def consistency(gold: Sequence[GoldWord], predicted: Sequence[Sequence[str]]) -> Consistency:
-    """Compare pairs of words that share tokens with pairs that share morphs; the nearest gold segmentation counts."""
+def consistency(
+    gold: Sequence[GoldWord], predicted: Sequence[Sequence[str]], most_words: int = CONSISTENCY_WORDS
+) -> Consistency:
+    """Compare pairs of words that share tokens with pairs that share morphs.
+
+    Of more than `most_words` words, the pairs within a random sample of that many words are compared. The sample
+    depends only on the words, so that all tokenizers are measured on the same pairs. The gold segmentation nearest in
+    boundaries counts.
+    """
     true = [best_alternative(entry, pieces) for entry, pieces in zip(gold, predicted, strict=True)]
+    chosen = _sample([entry.word for entry in gold], most_words)
     both = token_pairs = morph_pairs = 0
-    for tokens, morphs in zip(_sharers(predicted), _sharers(true), strict=True):
+    for tokens, morphs in zip(*(_sharers([rows[k] for k in chosen]) for rows in (predicted, true)), strict=True):
         both += int((tokens & morphs).sum())
         token_pairs += int(tokens.sum())
         morph_pairs += int(morphs.sum())
     precision = both / token_pairs if token_pairs else 1.0
     recall = both / morph_pairs if morph_pairs else 1.0
     steps = sum(edit_distance(morphs, pieces) for morphs, pieces in zip(true, predicted, strict=True))
-    return Consistency(precision, recall, f1(precision, recall), steps / len(true) if true else 0.0)
+    mean_steps = steps / len(true) if true else 0.0
+    return Consistency(precision, recall, f1(precision, recall), mean_steps, len(chosen))
+
+
+def _sample(words: Sequence[str], size: int) -> list[int]:
+    """Choose the indices of at most `size` words at random, by the words and not by their order in the file."""
+    if len(words) <= size:
+        return list(range(len(words)))
+    return random.Random(0).sample(sorted(range(len(words)), key=words.__getitem__), size)
 
 
 def _sharers(rows: Sequence[Sequence[str]]) -> Iterator[Mask]:

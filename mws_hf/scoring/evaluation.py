@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 from mws_hf.corpus.files import Reading
-from mws_hf.corpus.segmentations import Gold, read_golds
+from mws_hf.corpus.segmentations import Gold, GoldFiles, read_golds
 from mws_hf.corpus.sources import Source
 from mws_hf.errors import MwSError
 from mws_hf.scoring.boundaries import consistency, emma2, summarize, word_table
 from mws_hf.scoring.ngram_model import NgramBits, bits_differences, ngram_bits
 from mws_hf.scoring.running_text import TextScores, lines_of, score_text
-from mws_hf.scoring.score_tables import GoldRow, Table, gold_table, text_table
+from mws_hf.scoring.score_tables import RUNNING_TEXT, GoldRow, Table, gold_table, text_table
 from mws_hf.scoring.significance import PairedDifference, bootstrap_f1, difference, interval
-from mws_hf.tokenizer.opened import Isolated, Opened, open_tokenizer
+from mws_hf.tokenizer.opened import Opened, open_tokenizer
 from mws_hf.tokenizer.places import named_sources
+from mws_hf.tokenizer.segmenting import Isolated
 from mws_hf.tokenizer.training_record import labelled_words
 
 logger = logging.getLogger(__name__)
@@ -29,7 +32,7 @@ TRIVIAL_CUTS: dict[str, Callable[[str], tuple[str, ...]]] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class EvaluationReport:
     """All results of `evaluate`.
 
@@ -57,6 +60,34 @@ class EvaluationReport:
             return ""
         share = 100 / next(iter(self.bits.values())).value
         return f"{share * found.value:+.2f} % ({share * found.low:+.2f} to {share * found.high:+.2f})"
+
+    def __repr__(self) -> str:
+        """Name what was measured on what; the figures are in `figures`, the tables in `to_markdown`."""
+        tokenizers = ", ".join(dict.fromkeys([*self.text, *(row.tokenizer for row in self.rows)]))
+        golds = [f"gold {gold.name} ({len(gold.words):,} words)" for gold in self.golds]
+        texts = [f"text ({scores.words:,} words)" for scores in [*self.text.values()][:1]]
+        return f"EvaluationReport({tokenizers}; {', '.join(golds + texts)})"
+
+    def _repr_markdown_(self) -> str:
+        """Return the tables, as a notebook shows them."""
+        return self.to_markdown()
+
+    @property
+    def figures(self) -> dict[str, dict[str, dict[str, Any]]]:
+        """The figures by name: tokenizer -> name of the gold, or "running text" -> measure -> figure.
+
+        The names of measures are those of `to_dict`, such as ``f1``, ``fertility`` and ``bits_per_byte``.
+        """
+        whole = self.to_dict()
+        found: dict[str, dict[str, dict[str, Any]]] = {}
+        for row in whole["rows"]:
+            found.setdefault(row["tokenizer"], {})[row["gold"]] = {
+                name: value for name, value in row.items() if name not in ("tokenizer", "gold")
+            }
+        for part in ("text", "bits"):
+            for tokenizer, measured in whole[part].items():
+                found.setdefault(tokenizer, {}).setdefault(RUNNING_TEXT, {}).update(measured)
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
@@ -103,8 +134,8 @@ class EvaluationReport:
 
 
 def evaluate(
-    tokenizers: Mapping[str, Any] | Sequence[str | os.PathLike[str]],
-    gold_files: Sequence[str | os.PathLike[str]] = (),
+    tokenizers: Any,
+    gold: GoldFiles = (),
     text: str | os.PathLike[str] | Iterable[str] | None = None,
     *,
     bits: str | os.PathLike[str] | Iterable[str] | None = None,
@@ -112,35 +143,41 @@ def evaluate(
     isolated: Isolated = "space",
     baselines: bool = True,
     resamples: int = 1000,
+    gold_files: GoldFiles | None = None,
 ) -> EvaluationReport:
     """Score tokenizers on gold segmentations and running text.
 
     Args:
-        tokenizers: name -> anything `segment_words` takes (directory, Hub name, tokenizer object, function
-            ``word -> pieces``), or a list of directories and Hub names, named by their last part.
-        gold_files: files in a format that `read_gold` understands.
-        text: a file of any kind that is counted, or lines; plain functions are left out of it.
+        tokenizers: one tokenizer, a list of them, or a dict name -> tokenizer. Each is anything that `segment_words`
+            takes: a directory, a file, a Hub name, a tokenizer object, or a function ``word -> pieces``. In a list a
+            path is named by its last part, an object by where it was loaded from or by its class.
+        gold: a file in a format that `read_gold` understands, or a list of them.
+        text: a file of any kind that is counted, or a list of lines; plain functions are left out of it.
         bits: text to train n-gram models on, a file or lines; gives n-gram bits per byte of `text`, a line a document.
         column: the field or column of those files that holds the text; None: ``text`` where there is one.
         isolated: "space" (as after a space inside a sentence) or "none".
         baselines: add the rows that cut everywhere and nowhere.
         resamples: bootstrap resamples for the 95 % intervals.
+        gold_files: the former name of `gold`, with a DeprecationWarning.
 
     Raises:
         MwSError: there is nothing to score, `bits` without `text` or too few lines for it, unreadable files, two
-            tokenizers or two gold files of one name.
+            tokenizers or two gold files of one name, a gold file of which most lines cannot be used.
     """
-    named = tokenizers if isinstance(tokenizers, Mapping) else named_sources(tokenizers)
+    if gold_files is not None:
+        warnings.warn("evaluate(gold_files=...) is now evaluate(gold=...)", DeprecationWarning, stacklevel=2)
+        gold = gold_files
+    named, golds = named_tokenizers(tokenizers), tuple(read_golds(gold))
     how = Reading(column)
     Source(files={"": [str(each) for each in (text, bits) if isinstance(each, str | os.PathLike)]}, how=how).check()
     if bits is not None and text is None:
         raise MwSError("bits per byte need text to train on and other text to measure; give the latter too (--text)")
-    if not named or not (gold_files or text is not None):
+    if not named or not (golds or text is not None):
         raise MwSError("nothing to evaluate; give at least one tokenizer, and a gold file or a text")
     sources = {name: open_tokenizer(source, by_class=True) for name, source in named.items()}
     learnt_from = frozenset[str]().union(*(labelled_words(source.record) for source in sources.values()))
-    golds = tuple(gold.without(learnt_from) for gold in read_golds(gold_files))
-    rows = [row for gold in golds for row in _gold_rows(sources, gold, isolated, baselines, resamples)]
+    golds = tuple(each.without(learnt_from) for each in golds)
+    rows = [row for each in golds for row in _gold_rows(sources, each, isolated, baselines, resamples)]
     encoders = {name: source for name, source in sources.items() if not source.is_segmenter}
     if text is not None and (segmenters := [name for name in sources if name not in encoders]):
         logger.warning("%s: cut words alone, so text is not measured for them", ", ".join(segmenters))
@@ -154,6 +191,42 @@ def evaluate(
         measured = {name: ngram_bits(encoder, train, held_out) for name, encoder in encoders.items()}
     differences = bits_differences(measured, resamples=resamples)
     return EvaluationReport(isolated, golds, tuple(rows), text_scores, measured, differences)
+
+
+def named_tokenizers(given: Any) -> dict[str, Any]:
+    """Give names to one tokenizer, a list of them, or a dict name -> tokenizer; see `evaluate`.
+
+    Raises:
+        MwSError: two paths have the same last part.
+
+    >>> named_tokenizers("out/one"), [*named_tokenizers(["out/one", list, list])]
+    ({'one': 'out/one'}, ['one', 'list', 'list 2'])
+    """
+    if isinstance(given, Mapping):
+        return {str(name): source for name, source in given.items()}
+    if isinstance(given, str | os.PathLike) or not isinstance(given, Iterable):
+        given = [given]
+    several = list(given)
+    found: dict[str, Any] = {**named_sources(each for each in several if isinstance(each, str | os.PathLike))}
+    ordered: dict[str, Any] = {}
+    for source in several:
+        if isinstance(source, str | os.PathLike):
+            name = next(iter(named_sources([source])))
+            ordered[name] = found[name]
+            continue
+        name = first = _name_of(source)
+        number = 1
+        while name in found:
+            number += 1
+            name = f"{first} {number}"
+        found[name] = ordered[name] = source
+    return ordered
+
+
+def _name_of(source: Any) -> str:
+    """Name a tokenizer object by the last part of where it was loaded from, or a function or an object by its type."""
+    place = getattr(source, "name_or_path", "") or getattr(source, "name", "")
+    return Path(str(place)).name or str(getattr(source, "__name__", type(source).__name__))
 
 
 def _gold_rows(

@@ -51,7 +51,7 @@ GOLD = _by_key(
     Measure("f1", "F1", "F1", "boundary F1 over all words together", "up"),
     Measure("precision", "precision", "precision", "share of the cuts that are boundaries", "up"),
     Measure("recall", "recall", "recall", "share of the boundaries that are cut", "up"),
-    Measure("macro_f1", "macro F1", "macro F1", "mean of F1 by word", "up"),
+    Measure("macro_f1", "macro F1", "macro F1", "F1 of precision and recall averaged over words", "up"),
     Measure("morph_f1", "morph F1", "morph F1", "F1 of whole morphs", "up"),
     Measure("exact", "words exact", "exact", "words cut as in the gold", "up", ".1%"),
     Measure("morphscore", "MorphScore", "MorphScore", "recall of the one boundary that the gold marks", "up"),

@@ -12,7 +12,8 @@ a training id) does not grow with the order.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -21,6 +22,7 @@ import numpy.typing as npt
 
 from mws_hf.errors import MwSError
 from mws_hf.kernels import Doubles, Longs, Mask
+from mws_hf.scoring.running_text import lines_of
 from mws_hf.scoring.significance import PairedDifference, paired_bootstrap
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
 
@@ -207,7 +209,11 @@ class NgramBits:
 
 
 def ngram_bits(
-    source: Any, train: Sequence[str], held_out: Sequence[str], *, orders: Sequence[int] = ORDERS
+    source: Any,
+    train: str | os.PathLike[str] | Iterable[str],
+    held_out: str | os.PathLike[str] | Iterable[str],
+    *,
+    orders: Sequence[int] = ORDERS,
 ) -> NgramBits:
     """Train an interpolated modified Kneser-Ney model on a tokenizer's tokens and measure held-out documents with it.
 
@@ -220,8 +226,8 @@ def ngram_bits(
 
     Args:
         source: any tokenizer that `mws_hf.tokenizer.opened.open_tokenizer` opens.
-        train: documents to train on, at least two besides the held-out ones.
-        held_out: documents to measure, none empty.
+        train: documents to train on, at least two besides the held-out ones; a list, or a file with one on each line.
+        held_out: documents to measure, none empty; a list or a file.
         orders: lengths of n-grams to choose from.
 
     Raises:
@@ -234,7 +240,7 @@ def ngram_bits(
     >>> bits.order, round(bits.value, 3), bits.to_dict()["restored"]
     (2, 0.888, 1)
     """
-    opened = open_tokenizer(source, by_class=True)
+    opened, train, held_out = open_tokenizer(source, by_class=True), lines_of(train), lines_of(held_out)
     unseen = set(held_out)
     kept = [document for document in train if document not in unseen]
     if not held_out or not all(held_out) or len(kept) < 2:

@@ -19,10 +19,14 @@ from mws_hf.kernels import Ints, Longs
 from mws_hf.scoring.boundaries import boundaries
 from mws_hf.text.pattern import compiled
 from mws_hf.text.symbols import byte_of
-from mws_hf.tokenizer.opened import Encoded, Opened, Span, open_tokenizer, token_cuts
+from mws_hf.tokenizer.opened import Opened, open_tokenizer
+from mws_hf.tokenizer.segmenting import Encoded, Span, token_cuts
 
 WORD = r"\p{L}[\p{L}\p{M}]*(?:['’]\p{L}[\p{L}\p{M}]*)*"
 """A word of running text: the letters of a word pre-token of `mws_hf.text.pattern.WORD_PATTERN`."""
+
+_UNSPACED = compiled(r"[\p{Thai}\p{Lao}\p{Tibetan}\p{Myanmar}\p{Khmer}\p{Han}\p{Hiragana}\p{Katakana}]")
+"""A letter of a script whose texts have no spaces between words."""
 
 _BATCH = 1000
 
@@ -46,6 +50,7 @@ class TextScores:
     byte_tokens: float  # share of tokens that hold less than a character (``<0xD0>`` and parts of characters)
     unknown_tokens: float  # share of tokens
     context_agreement: float  # share of running words cut as they are when isolated (after a space)
+    unspaced: float  # share of the letters of words that are of scripts without spaces
     unaligned_lines: int  # count for lengths only: the tokenizer has no offsets and does not spell them
 
 
@@ -65,11 +70,11 @@ class _Tally:
     unaligned: int = 0
 
 
-def score_text(source: Any, lines: Iterable[str]) -> TextScores:
-    """Measure a tokenizer (what `open_tokenizer` opens) on lines of text, each encoded on its own."""
+def score_text(source: Any, text: str | os.PathLike[str] | Iterable[str]) -> TextScores:
+    """Measure a tokenizer (what `open_tokenizer` opens) on a file or on lines of text, each encoded on its own."""
     opened = open_tokenizer(source, by_class=True)
     tally = _Tally()
-    iterator = iter(lines)
+    iterator = read_lines(text) if isinstance(text, str | os.PathLike) else iter(text)
     while batch := list(islice(iterator, _BATCH)):
         _score_batch(tally, batch, opened.encode(batch))
     tokens = tally.ids.total()
@@ -96,6 +101,7 @@ def score_text(source: Any, lines: Iterable[str]) -> TextScores:
         byte_tokens=(fallbacks + tally.shared) / tokens,
         unknown_tokens=0.0 if opened.unknown_id is None else tally.ids[opened.unknown_id] / tokens,
         context_agreement=_agreement(opened, tally.cut_words) / words,
+        unspaced=_unspaced(tally.cut_words),
         unaligned_lines=tally.unaligned,
     )
 
@@ -234,6 +240,13 @@ def _tokens_sharing_a_character(strings: list[str], starts: Longs, ends: Longs) 
     real = np.array([string not in apart for string in strings], dtype=np.bool_)
     overlap = (ends[:-1] > starts[1:]) & real[:-1] & real[1:]
     return int((np.append(overlap, False) | np.append(False, overlap)).sum())
+
+
+def _unspaced(cut_words: Counter[tuple[str, tuple[int, ...]]]) -> float:
+    """Compute the share of the letters of words that are of scripts without spaces; NaN without words."""
+    letters = sum(count * len(word) for (word, _), count in cut_words.items())
+    found = sum(count * len(_UNSPACED.findall(word)) for (word, _), count in cut_words.items())
+    return found / letters if letters else math.nan
 
 
 def _agreement(opened: Opened, cut_words: Counter[tuple[str, tuple[int, ...]]]) -> int:

@@ -17,6 +17,10 @@ if TYPE_CHECKING:  # cards import this module, and a tokenizer does not depend o
     from mws_hf.scoring.running_text import TextScores
 
 
+RUNNING_TEXT = "running text"
+"""Title of the table of running text."""
+
+
 @dataclass(frozen=True)
 class GoldRow:
     """The scores of one tokenizer on one gold file."""
@@ -83,6 +87,8 @@ def gold_table(gold: Gold, rows: Sequence[GoldRow]) -> Table:
         about += f"; {len(gold.problems)} of {gold.lines} lines left out, the first: {gold.problems[0]}"
     if gold.labelled:
         about += f"; {gold.labelled} more left out: a tokenizer was trained on their labels"
+    if rows and rows[0].consistency.compared_words < len(gold.words):
+        about += f"; μc compares the words of a random sample of {rows[0].consistency.compared_words:,}"
     if gold.partial:
         about += "; **marks only one or two boundaries of a word: read MorphScore, not F1**"
     return Table(gold.name, about, list(GOLD_COLUMNS), [[cell(row) for cell in GOLD_COLUMNS.values()] for row in rows])
@@ -96,6 +102,11 @@ def text_table(
     """Make the table of running text: a row for each tokenizer; with `bits`, two more columns and remarks on them."""
     first = next(iter(text.values()))
     about = f"{first.words} words, {first.bytes} bytes"
+    if first.unspaced > 0.1:
+        about += (
+            f"; {first.unspaced:.0%} of the letters are of scripts without spaces, where a word is all text up to the "
+            "next space or punctuation mark: compare bytes per token and not tokens per word"
+        )
     for name, scores in text.items():
         if scores.unaligned_lines:
             about += f"; {name}: {scores.unaligned_lines} lines without offsets count for lengths only"
@@ -110,7 +121,7 @@ def text_table(
                 form.format(differences[row[0]]) if differences[row[0]] else "",
             ]
         about += "\n\n" + _about_bits(bits)
-    return Table("running text", about, header, rows)
+    return Table(RUNNING_TEXT, about, header, rows)
 
 
 def _about_bits(bits: Mapping[str, NgramBits]) -> str:

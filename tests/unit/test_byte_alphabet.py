@@ -27,7 +27,8 @@ from mws_hf.text.symbols import (
 )
 from mws_hf.tokenizer.backend import base_vocab, build_backend, is_byte_level, pattern_of, tables_of, tokenizer_tables
 from mws_hf.tokenizer.explain import trace
-from mws_hf.tokenizer.opened import cuts_within, open_tokenizer, segment_words
+from mws_hf.tokenizer.opened import open_tokenizer, segment_words
+from mws_hf.tokenizer.segmenting import cuts_within
 from tests.examples import examples
 from tests.small_tokenizers import ADVERSARIAL, small_fast, small_slow
 

@@ -6,11 +6,13 @@ import json
 
 import pytest
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
+from transformers import PreTrainedTokenizerFast
 
 from mws_hf.errors import MwSError
-from mws_hf.scoring import evaluate, score
+from mws_hf.scoring import evaluate, read_gold, score, score_text
 from mws_hf.scoring.measures import BITS, TEXT
 from mws_hf.scoring.score_tables import GOLD_COLUMNS
+from mws_hf.tokenizer.opened import open_tokenizer
 from tests.in_process import mws
 from tests.paths import ROOT
 from tests.processes import command, on_a_terminal
@@ -89,7 +91,7 @@ def test_json_is_strict_and_complete(files, run):
     assert run(files / "good", "--text", files / "text.txt", "--json").returncode == 0
 
 
-def test_a_terminal_gets_five_columns_and_a_pipe_all(files, run):
+def test_a_terminal_and_a_pipe_get_the_same_columns(files, run):
     arguments = (files / "good", files / "poor", "--gold", files / "toy.tsv", "--text", files / "text.txt", "--quiet")
     short = on_a_terminal(command("evaluate", *arguments), "stdout")
     gold, text = [block.splitlines()[1:] for block in short.split("\n\n")[:2]]
@@ -99,7 +101,74 @@ def test_a_terminal_gets_five_columns_and_a_pipe_all(files, run):
     ]  # fmt: skip
     assert len([*filter(None, text[0].split("  "))]) == 6 and "|" not in short
     assert len({len(line.split()[0]) + line.index(line.split()[-1]) for line in gold[1:3]}) == 1  # aligned
-    assert "μc" in run(*arguments).stdout and "Rényi" in run(*arguments).stdout
+    piped = [line for line in run(*arguments).stdout.splitlines() if line.startswith("| tokenizer")]
+    titles = [[title.strip() for title in line.strip("|").split("|")] for line in piped]
+    assert titles == [[*filter(None, (title.strip() for title in block[0].split("  ")))] for block in (gold, text)]
+
+
+def test_one_tokenizer_and_one_gold_file_as_people_call_it(files):
+    """A path or an object, alone, in a list or by name; a gold file as str, as a path or in a list."""
+    good, toy = files / "good", files / "toy.tsv"
+    expected = evaluate({"x": good}, [toy], baselines=False).rows[0].scores
+    live = Tokenizer.from_file(str(good / "tokenizer.json"))
+    cases = [
+        (str(good), ["good"]),
+        (good, ["good"]),
+        ((str(good),), ["good"]),
+        (live, ["Tokenizer"]),
+        (open_tokenizer(good), ["good"]),
+        ([live, live], ["Tokenizer", "Tokenizer 2"]),
+        (iter([good, live]), ["good", "Tokenizer"]),
+        ({"a": live, "b": str(good)}, ["a", "b"]),
+    ]
+    for given, names in cases:
+        report = evaluate(given, str(toy), baselines=False)
+        assert [row.tokenizer for row in report.rows] == names
+        assert all(row.scores == expected for row in report.rows)
+    for gold in (toy, (toy,), iter([str(toy)]), read_gold(toy), [read_gold(toy)]):
+        assert evaluate(good, gold, baselines=False).rows[0].scores == expected
+    text = ["unlocked locks unlock.", "lock"]
+    assert evaluate(live, text=str(files / "text.txt")).text["Tokenizer"] == score_text(live, text)
+    assert score_text(live, str(files / "text.txt")) == score_text(live, text)
+
+
+def test_a_model_loaded_from_a_folder_has_its_name(files):
+    loaded = PreTrainedTokenizerFast(tokenizer_file=str(files / "good" / "tokenizer.json"), name_or_path="me/mine")
+    assert list(evaluate([loaded, loaded], text=["unlock"]).text) == ["mine", "mine 2"]
+
+
+def test_the_former_name_of_the_gold_files_warns(files):
+    with pytest.warns(DeprecationWarning, match="gold="):
+        report = evaluate(files / "good", gold_files=[files / "toy.tsv"])
+    assert report.golds[0].name == "toy"
+
+
+@pytest.mark.parametrize("gold", [5, [None], {"a": {}}.values(), [["toy.tsv"]]])
+def test_gold_of_another_type_is_named(files, gold):
+    with pytest.raises(MwSError, match="is not a file; give a path, or a list of paths"):
+        evaluate(files / "good", gold)
+
+
+def test_a_report_is_short_and_has_its_figures_by_name(files):
+    (files / "long.tsv").write_text(
+        "".join(f"lock{'s' * k}\tlock {'s' * k}\n" for k in range(1, 400)), encoding="utf-8"
+    )
+    report = evaluate(files / "good", files / "long.tsv", files / "text.txt", bits=["unlock it", "locks", "lo"])
+    assert len(repr(report)) < 200 and "long (399 words)" in repr(report) and len(repr(report.golds)) < 300
+    assert report._repr_markdown_() == report.to_markdown() and "### long" in report.to_markdown()
+    figures = report.figures["good"]
+    assert figures["long"]["f1"] == report.rows[0].scores.f1
+    assert figures["long"]["emma2_f1"] == report.rows[0].emma2.f1
+    assert figures["running text"]["fertility"] == report.text["good"].fertility
+    assert figures["running text"]["bits_per_byte"] == report.bits["good"].value
+    assert [*report.figures] == ["good", "(every character)", "(no cut)"]
+
+
+def test_thai_and_chinese_get_a_note_on_tokens_per_word(files, run):
+    for name, line in (("tha", "ฉันกินข้าวกับปลาทุกวัน"), ("zho", "我每天都吃米饭和鱼。"), ("rus", "Я ем рыбу каждый день")):
+        (files / f"{name}.txt").write_text(f"{line}\n" * 3, encoding="utf-8")
+        said = run("mws-ru-morphs-8k", "--text", files / f"{name}.txt").stdout
+        assert ("compare bytes per token and not tokens per word" in said) == (name != "rus")
 
 
 def test_every_column_is_defined_in_the_document():

@@ -13,7 +13,8 @@ from transformers import PreTrainedTokenizerFast
 from mws_hf.errors import MwSError
 from mws_hf.tokenizer.foreign import align, token_bytes
 from mws_hf.tokenizer.merging import merge, ranked
-from mws_hf.tokenizer.opened import cuts_within, open_tokenizer, segment_words
+from mws_hf.tokenizer.opened import open_tokenizer, segment_words
+from mws_hf.tokenizer.segmenting import cuts_within
 from tests.examples import examples
 
 TEXT = ["читать читаю читал перечитать unlocked locks locking unlock книга книги книгой"] * 3

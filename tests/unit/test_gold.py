@@ -109,6 +109,27 @@ def test_lines_that_do_not_spell_the_word_are_reported_with_their_line(tmp_path)
     assert "'fél ez ned' do not spell 'felezned'" in gold.problems[0]
 
 
+@pytest.mark.parametrize(
+    ("good", "bad", "line", "refused"),
+    [
+        (100, 99, "wrong\tx y\n", False),
+        (99, 101, "wrong\tx y\n", True),
+        (2, 198, "no tab\n", True),
+        (20, 178, "wrong\twr @@x\n", False),  # canonical morphs
+        (20, 182, "wrong\twr @@x\n", True),
+    ],
+)
+def test_a_file_of_which_most_lines_cannot_be_used_is_an_error(tmp_path, good, bad, line, refused):
+    mark = "@@" if "@@" in line else ""
+    text = "".join(f"cat{'s' * k}\tcat {mark}{'s' * k}\n" for k in range(1, good + 1)) + line * bad
+    if refused:
+        with pytest.raises(MwSError, match=rf"only {good} of {good + bad} lines are usable as format .*gold.tsv:"):
+            read(tmp_path, text)
+        assert mws("evaluate", "mws-ru-morphs-8k", "--gold", tmp_path / "gold.tsv")[0] == 2
+    else:
+        assert len(read(tmp_path, text).problems) == bad
+
+
 def test_letter_case_alone_may_differ_and_the_word_wins(tmp_path):
     assert read(tmp_path, "Straße\tstraß e\n").words == (GoldWord("Straße", (("Straß", "e"),)),)
 

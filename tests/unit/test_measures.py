@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import random
+from dataclasses import replace
 from functools import cache
 from itertools import permutations
 
@@ -25,7 +27,7 @@ from mws_hf.scoring.boundaries import (
 )
 from mws_hf.scoring.evaluation import TRIVIAL_CUTS
 from mws_hf.scoring.significance import bootstrap_f1, difference, interval, stable_samples, wilcoxon
-from mws_hf.tokenizer.opened import pieces_of
+from mws_hf.tokenizer.segmenting import pieces_of
 from tests.agglutinative import make_language
 from tests.examples import examples
 
@@ -232,6 +234,33 @@ def test_consistency_is_a_count_over_all_pairs(rows: list[tuple[list[str], int]]
     assert found.edit_distance == pytest.approx(
         sum(distance(tuple(m), tuple(c)) for (m, _), c in zip(rows, cut, strict=True)) / len(rows)
     )
+
+
+def test_pairs_of_many_words_are_a_sample_that_the_order_of_the_file_does_not_change():
+    chance = random.Random(3)
+    stems = [f"{a}{b}" for a in "bcdfgklmn" for b in "aeiou"]
+    rows = [(stem, chance.choice(stems), end) for stem in stems for end in ("s", "ing", "ed", "er")]
+    gold = [GoldWord("".join(row) + str(k), ((*row, str(k)),)) for k, row in enumerate(rows)]
+    cut = [(entry.word[:2], entry.word[2:5], entry.word[5:]) for entry in gold]
+    whole = consistency(gold, cut)
+    assert whole.compared_words == len(gold) == 180
+    found = consistency(gold, cut, 90)
+    assert found.compared_words == 90 and found.f1 == pytest.approx(whole.f1, abs=0.1)
+    assert found.edit_distance == whole.edit_distance
+    mixed = chance.sample(range(180), 180)
+    again = consistency([gold[k] for k in mixed], [cut[k] for k in mixed], 90)
+    assert (again.precision, again.recall) == (found.precision, found.recall)
+
+
+def test_averages_over_words_do_not_depend_on_the_order_of_addition():
+    chance = random.Random(4)
+    rows = [(chance.random(), chance.random()) for _ in range(5000)]
+    gold = [GoldWord("abcdefgh", (("abc", "de", "fgh"),))] * len(rows)
+    table = word_table(gold, [["abcdefgh"]] * len(rows))
+    table = replace(table, precision=np.array([p for p, _ in rows]), recall=np.array([r for _, r in rows]))
+    order = np.array(chance.sample(range(len(rows)), len(rows)))
+    assert macro_scores(table, np.arange(len(rows))) == macro_scores(table, order)
+    assert macro_scores(table, order)[0] == math.fsum(p for p, _ in rows) / len(rows)
 
 
 def test_gold_itself_is_perfect():

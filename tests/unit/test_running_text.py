@@ -15,7 +15,8 @@ from mws_hf.errors import MwSError
 from mws_hf.scoring.running_text import WORD, read_lines, renyi_efficiency, residues, score_text
 from mws_hf.scoring.score_tables import text_table
 from mws_hf.tokenizer.explain import trace
-from mws_hf.tokenizer.opened import cuts_within, open_tokenizer, segment_words
+from mws_hf.tokenizer.opened import open_tokenizer, segment_words
+from mws_hf.tokenizer.segmenting import cuts_within
 from tests.examples import examples
 
 

@@ -14,7 +14,6 @@ from mws_hf.errors import MwSError
 from mws_hf.learn.setting_rules import described
 from mws_hf.learn.settings import Settings
 from mws_hf.portable import Training
-from mws_hf.text.pattern import cut_by
 from mws_hf.text.symbols import special_settings
 from mws_hf.tokenizer.backend import build_backend, tokenizer_tables
 from mws_hf.tokenizer.file import save_backend
@@ -192,16 +191,17 @@ class MwSTrainer(Settings):
     def _words_of(self, counts: Any) -> GroupedCounts:
         """Read the counts that a user gives; MwSError where their pattern or normalization differ from those here."""
         from mws_hf.corpus.groups import GroupedCounts  # `mws train --help` needs no numpy
+        from mws_hf.corpus.splitter import Splitter
 
-        pattern, normalization, groups = self.split_pattern, self.normalization, counts
+        groups, splitter = counts, Splitter(self.split_pattern, self.normalization, self.special_tokens)
         if not isinstance(groups, GroupedCounts):
             from mws_hf.corpus.word_list import as_grouped_counts
 
-            groups = as_grouped_counts(counts, pattern=pattern, normalization=normalization)
-        if groups.pattern != pattern or groups.normalization != normalization:
+            groups = as_grouped_counts(counts, splitter)
+        if not groups.splitter.agrees(splitter):
             raise MwSError(
-                f"the counts were made with {cut_by(groups.pattern, groups.normalization)}, but training asks for "
-                f"{cut_by(pattern, normalization)}; count again, or pass pattern= and normalization= of the counts"
+                f"the counts were made with {groups.splitter}, but training asks for {splitter}; count again, or pass "
+                "pattern= and normalization= of the counts"
             )
         return groups
 

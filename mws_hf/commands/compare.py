@@ -74,7 +74,8 @@ def run(given: Namespace) -> None:
     specs = parse_systems(given.systems) if given.systems else None
     lines, of_bits = (None if file is None else lines_of(file) for file in (text, bits))
     with output_lock(output):
-        counts = Words(files=given.corpus).gather(None, None, show_progress=not given.quiet).union
+        words = Words(files=given.corpus)
+        counts = words.count(words.splitter(), show_progress=not given.quiet).union
         result = run_comparison(
             counts, gold, sizes, output, systems=specs, show_progress=not given.quiet,
             text=lines, bits=of_bits,

@@ -67,18 +67,16 @@ def run(given: Namespace) -> None:
     claim_file(output, words.read, force=given.force)
     if given.digits:
         pattern = with_digits(pattern or DEFAULT_PATTERN, given.digits)
-    saved = words.saved_alone if pattern is None and given.normalization is None else []
+    saved = words.source.saved_alone if pattern is None and given.normalization is None else []
     if saved:
         from mws_hf.corpus.counting import merge_files
 
         counts = merge_files(saved, output, memory_cap=given.memory_cap, min_count=min_count)
     else:
-        from mws_hf.corpus.files import expand_paths
-
-        counts = words.gather(
-            pattern, given.normalization, memory_cap=given.memory_cap, show_progress=not given.quiet
-        ).at_least(min_count)
-        counts.save(output, words.source.marks(expand_paths(words.word_list) if words.word_list else []))
+        splitter = words.splitter(pattern, given.normalization)
+        counts = words.count(splitter, memory_cap=given.memory_cap, show_progress=not given.quiet)
+        counts = counts.at_least(min_count)
+        counts.save(output, words.source.marks())
     sizes = {name: {"types": len(part), "tokens": part.total} for name, part in counts.items()}
     result = {"file": str(output), "types": len(counts.union), "tokens": counts.total}
     lines = [

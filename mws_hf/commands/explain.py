@@ -13,7 +13,7 @@ from mws_hf.commands.outputs import aligned, claim_file, note, show
 from mws_hf.commands.parser import Parser
 from mws_hf.commands.sources import Words
 from mws_hf.errors import MwSError
-from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, split
+from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN
 
 if TYPE_CHECKING:
     from mws_hf.corpus.groups import GroupedCounts
@@ -53,7 +53,7 @@ def add_options(parser: Parser) -> None:
     source = "Training words: text, globs, or counts of `mws count`; repeat the option for more."
     add("--from", dest="source", action="append", default=[], metavar="FILE", help=source)
     add_lexicon(parser)
-    add("--plot", type=Path, metavar="FILE", help="Draw the boundary probabilities (.png, .svg, .pdf).")
+    add("--plot", type=Path, metavar="FILE", help="Draw the boundary probabilities in per cent (.png, .svg, .pdf).")
     add_writing(parser)
 
 
@@ -117,9 +117,10 @@ def _gathered(sources: Words, opened: Opened | None, default_pattern: str, show_
     pattern = None if opened is None else pattern_of(opened.backend)
     normalization = None if opened is None else opened.spec.normalization
     settings = _settings(opened)
-    counts = sources.gather(
-        pattern, normalization, default_pattern, settings.special_tokens, show_progress=show_progress
-    )
+    if opened is None and sources.source.saved_splitter is None:
+        pattern = default_pattern
+    splitter = sources.splitter(pattern, normalization, special_tokens=settings.special_tokens)
+    counts = sources.count(splitter, show_progress=show_progress)
     return words_learnt_from(counts, settings)
 
 
@@ -136,7 +137,7 @@ def _evidence(opened: Opened | None, counts: GroupedCounts | None) -> AnyWord | 
 
 
 def _explain_words(given: Namespace, opened: Opened | None, counts: GroupedCounts | None) -> None:
-    from mws_hf.tokenizer.explain import UNSEEN, plot_evidence
+    from mws_hf.tokenizer.explain import UNSEEN
 
     evidence = _evidence(opened, counts)
     if evidence is None:
@@ -162,6 +163,8 @@ def _explain_words(given: Namespace, opened: Opened | None, counts: GroupedCount
     if given.plot is not None:
         if not drawn:
             raise MwSError("nothing to plot: none of the arguments is a word")
+        from mws_hf.tokenizer.plotting import plot_evidence
+
         plot_evidence(given.plot, drawn)
 
 
@@ -174,12 +177,10 @@ def _explaining(
     if opened is not None:
         return lambda word: opened.explain([word], evidence)[0]
     assert counts is not None
-    from mws_hf.corpus.counting import normalizer
-
-    normalize, pattern = normalizer(counts.normalization), counts.pattern
+    splitter = counts.splitter
 
     def explained(word: str) -> Explanation:
-        parts = [Traced(part, (part,), (), (part,)) for part in split(normalize(f" {word}"), pattern)]
+        parts = [Traced(part, (part,), (), (part,)) for part in splitter.split(f" {word}")]
         return Explanation.of(parts, evidence)
 
     return explained

@@ -94,7 +94,7 @@ def run(given: Namespace) -> None:
 
     ExtensionSettings(composition=given.composition)  # refused before anything is read
     twice = "--replace" if given.replace else "--trim-to" if given.trim_to is not None else None
-    source = Source.of_files(given.corpus, reading_of(given), also=[*given.also, *given.protect], twice=twice)
+    source = Source.of_options(given.corpus, reading_of(given), also=[*given.also, *given.protect], twice=twice)
     with output_lock(output):
         result, left_behind = _extended(given, source, output)
     show_faults(output, left_behind)

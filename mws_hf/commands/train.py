@@ -6,20 +6,18 @@ import logging
 import time
 from argparse import Namespace
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mws_hf.atomic import output_lock
+from mws_hf.commands.apostrophes import apostrophe_notice
 from mws_hf.commands.options import add_output, add_setting, add_writing, by_group, group_of, weight_of
 from mws_hf.commands.outputs import claim_folder, counted, note, replaced, save_card, show_written
 from mws_hf.commands.parser import Parser
 from mws_hf.commands.sources import Words, entries_in
 from mws_hf.learn.settings import DEFAULT_GRANULARITY, SETTINGS
-from mws_hf.text.pattern import WORD_PATTERN, named
 
 if TYPE_CHECKING:
-    from mws_hf.corpus.counts import WordCounts
     from mws_hf.learn.evidence.labels import LabelFit
     from mws_hf.trainer import MwSTrainer
 
@@ -76,30 +74,29 @@ def run(given: Namespace) -> None:
         "labels": labels.get("", labels),
         "show_progress": not given.quiet,
     }
+    if (saved := words.source.saved_splitter) is not None:  # what is not asked for is as in the counts
+        settings["pattern"] = given.pattern or (None if given.digits else saved.pattern)
+        settings["normalization"] = given.normalization or saved.normalization
     trainer = MwSTrainer(**{name: value for name, value in settings.items() if value not in (None, [], {})})
     _check_groups(trainer, words)
     with output_lock(output):
-        asked = trainer.split_pattern if given.digits else given.pattern
-        result, fits = _train_and_save(trainer, words, asked, given.normalization, output)
+        result, fits = _train_and_save(trainer, words, output)
     for group, fit in fits.items():
         if fit.f1 is not None:  # of labels that were not used there is a warning
             note(f"labels{f' of {group}' if group else ''}: {fit.describe()}")
     show_written(result, _summary(result), given)
 
 
-def _train_and_save(
-    trainer: MwSTrainer, sources: Words, pattern: str | None, normalization: str | None, output: Path
-) -> tuple[dict[str, Any], Mapping[str, LabelFit]]:
+def _train_and_save(trainer: MwSTrainer, sources: Words, output: Path) -> tuple[dict[str, Any], Mapping[str, LabelFit]]:
     """Count, learn, save the tokenizer and its card; returns the facts that the command prints and what labels did."""
     started = time.perf_counter()
-    cut = pattern, normalization, trainer.split_pattern, trainer.special_tokens
-    counts = sources.gather(*cut, show_progress=trainer.show_progress)
+    splitter = sources.splitter(trainer.split_pattern, trainer.normalization, special_tokens=trainer.special_tokens)
+    counts = sources.count(splitter, show_progress=trainer.show_progress)
     if notice := apostrophe_notice(counts.union):
         _logger.warning("%s", notice)
     words = counts.union.counts
     if trainer.composition is None and trainer.criterion == "contextual" and len(words) > 999 and words.max() == 1:
         _logger.warning("each word occurs once, so frequent words are not known: --composition 0 learns morphs alone")
-    trainer = replace(trainer, pattern=counts.pattern, normalization=counts.normalization)
     trained = trainer.trained(counts)
     backend, settings, merges = trained.backend, trained.training.settings, trained.training.settings["merges"]
     with replaced(output) as stage:
@@ -165,37 +162,3 @@ def _summary(result: dict[str, Any]) -> str:
             "than none (--granularity), at the others no merge was worth its price"
         )
     return "\n".join(lines)
-
-
-_TOLD_FROM = 0.002
-"""Share of the words with a cut inner apostrophe from which it is reported."""
-
-
-def apostrophe_notice(counts: WordCounts) -> str:
-    """Say what share of the running words the pattern of the counts cuts at an inner apostrophe; "" where it is small.
-
-    An apostrophe directly before a letter begins a pre-token only after a letter or digit, or at the start of a line.
-    The share is a lower bound: GPT-4o's pattern cuts some words after an apparent English ending, ``Ankara'd|a``.
-    """
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    from mws_hf.corpus.blocks import integers
-
-    expressions = r"^[^\r\n\p{L}\p{N}]?\p{L}", r"^['’]\p{L}"
-    found = (pc.cast(pc.match_substring_regex(counts.strings, each), pa.uint8()) for each in expressions)
-    begins, rests = (integers(each).astype(bool) for each in found)
-    words, cut = counts.counts[begins & ~rests].sum(), counts.counts[rests].sum()
-    if cut <= _TOLD_FROM * words:
-        return ""
-    from mws_hf.tokenizer.client_facts import refusing
-
-    example = counts.strings[int(np.argmax(np.where(rests, counts.counts, -1)))].as_py()
-    known, costs = named(counts.pattern), refusing(WORD_PATTERN)
-    name = "this split pattern" if known is None else f"split pattern {known[0]}"
-    return (
-        f"at least {100 * cut / words:.1f} % of the words have an inner apostrophe, and {name} cuts them there "
-        f"(…{example}); --pattern words keeps them whole, but {', '.join(costs['refuses'])} refuse it and "
-        f"{', '.join(costs['wrong'])} cuts it otherwise"
-    )

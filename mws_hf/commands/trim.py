@@ -65,7 +65,7 @@ def run(given: Namespace) -> None:
     from mws_hf.surgery.trim import named_entry, trim
     from mws_hf.tokenizer.layout import TRIM_FILE
 
-    Source.of_files(text, reading, twice="mws trim")
+    Source.of_options(text, reading, twice="mws trim")
     opened = open_base(base)
     named = entries_in(keep, reading, partial(named_entry, opened))
     with output_lock(output):

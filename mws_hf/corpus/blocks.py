@@ -139,6 +139,10 @@ class Block:
             fault = not_text(data, error.start, error.start, None, "utf-8", error.reason)
             raise Fault(fault.said, inside=": the text").at(self.where(index)) from error
 
+    def documents(self) -> Iterator[str]:
+        """Yield the documents as str."""
+        return map(self.document, range(len(self)))
+
     def check(self) -> None:
         """Raise MwSError, naming file, line and byte, unless the bytes are valid UTF-8."""
         if self.start is None or is_utf8(self.data):
@@ -275,7 +279,7 @@ def cut_at(block: Block, tokens: Sequence[bytes]) -> Block:
     text = block.data[block.offsets[0] :].tobytes()
     if not tokens or _shared(tokens) not in text:
         return block
-    mark = _finder(tuple(tokens))
+    mark = finder(tuple(tokens))
     if not mark.search(text):
         return block
     ends = (block.offsets - block.offsets[0]).tolist()
@@ -288,7 +292,7 @@ def _shared(tokens: Sequence[bytes]) -> bytes:
 
 
 @lru_cache(maxsize=4)
-def _finder(tokens: tuple[bytes, ...]) -> re.Pattern[bytes]:
+def finder(tokens: tuple[bytes, ...]) -> re.Pattern[bytes]:
     """Compile the search for the longest of some tokens; beginnings are shared, so many cost little."""
 
     def longest(tokens: list[bytes]) -> bytes:

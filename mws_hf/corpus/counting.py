@@ -10,29 +10,26 @@ from __future__ import annotations
 
 import os
 import threading
-import unicodedata
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, nullcontext
 from functools import partial
 from numbers import Integral
-from typing import Any, Generic, Literal, TypedDict, TypeVar, Unpack, cast
+from typing import Any, Generic, TypedDict, TypeVar, Unpack
 
 import numpy as np
 import pyarrow as pa
 
-from mws_hf.corpus.blocks import Block, Columns, arrow_block, arrow_strings, cut_at, flat_utf8
-from mws_hf.corpus.counts import WordCounts, check_normalization
+from mws_hf.corpus.blocks import Block, Columns, arrow_strings, flat_utf8
+from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.counts_file import CountsFile, check_total
 from mws_hf.corpus.files import PathLike, Reading, expand_paths, progress_bar
 from mws_hf.corpus.groups import MOST_GROUPS, UNNAMED, GroupedCounts
 from mws_hf.corpus.sources import Source
+from mws_hf.corpus.splitter import Splitter
 from mws_hf.corpus.token_table import MEMORY_CAP, SMALLEST_TABLE, Shards, TokenTable, merge_tables
 from mws_hf.errors import MwSError, SettingError
 from mws_hf.kernels.threads import thread_count
-from mws_hf.text.pattern import DEFAULT_PATTERN, compiled, cut_by, split
-from mws_hf.text.scanner_classes import classes_of, scanner_kind
-from mws_hf.text.symbols import DEFAULT_SPECIAL_TOKENS
 
 T = TypeVar("T")
 _ROWS = 1 << 15  # of a batch that is read from a file of counts
@@ -85,7 +82,7 @@ def count_files(
     Raises:
         MwSError: an input is missing, unreadable or of the wrong kind, by file and line.
     """
-    return count(Source.of(expand_paths(paths), Reading(column, encoding, errors)), **options).union
+    return _counted(Source.of(expand_paths(paths), Reading(column, encoding, errors)), **options).union
 
 
 def count_documents(
@@ -106,7 +103,7 @@ def count_documents(
     >>> list(count_documents(["кот и кот", [" и"]]).items())
     [(' и', 2), (' кот', 1), ('кот', 1)]
     """
-    return count(Source(values={UNNAMED: documents}, how=Reading(column)), length=length, **options).union
+    return _counted(Source(values={UNNAMED: documents}, how=Reading(column)), length=length, **options).union
 
 
 def count_source(
@@ -124,27 +121,41 @@ def count_source(
     >>> {name: counts.total for name, counts in found.items()}
     {'eng': 4, 'fin': 3}
     """
-    return count(Source.of(given, Reading(column, encoding, errors), group_column), **options)
+    return _counted(Source.of(given, Reading(column, encoding, errors), group_column), **options)
+
+
+def _counted(source: Source, **options: Any) -> GroupedCounts:
+    """Count a source with the options of `CountOptions`, those of the splitter among them."""
+    names = ("pattern", "normalization", "special_tokens")
+    return count(source, Splitter(**{name: options.pop(name) for name in names if name in options}), **options)
 
 
 def count(
     source: Source,
+    splitter: Splitter,
     *,
-    pattern: str = DEFAULT_PATTERN,
-    normalization: str | None = None,
-    special_tokens: Sequence[str] = DEFAULT_SPECIAL_TOKENS,
     length: int | None = None,
     workers: int | None = None,
     memory_cap: int = MEMORY_CAP,
     show_progress: bool = False,
 ) -> GroupedCounts:
     """Count the pre-tokens of a source by group; `CountOptions` are described there, `length` in `count_documents`."""
-    add = block_counter(pattern, normalization, special_tokens)
-    known = scanner_kind(pattern) is not None
+    count_block = splitter.counter()
+    source.check_splitter(splitter)
+    if (single := source.single_counts) is not None:
+        counts = GroupedCounts.load(single[1])
+        return GroupedCounts({single[0]: counts.union}) if single[0] else counts
     shown: dict[str, Any] = {"total": length, "unit": " documents"}
     if source.files:
         shown = {"total": source.size, "unit": "B", "unit_scale": True}
     lock = threading.Lock()
+
+    def add(table: TokenTable, item: Block | Columns) -> None:
+        if isinstance(item, Block):
+            count_block(table, item)
+        else:
+            table.count_words(*flat_utf8(item[0]), item[1])
+
     with progress_bar(show_progress, desc="counting words", **shown) as bar:
 
         def advance(taken: int) -> None:
@@ -152,8 +163,8 @@ def count(
                 bar.update(taken)
 
         found = add_up(
-            source.streams(lines=not known, advance=advance), add, source.groups, pattern, normalization,
-            workers if known else 1,  # building str objects holds the GIL: threads would only wait for each other
+            source.streams(splitter, advance), add, source.groups, splitter,
+            workers if splitter.is_scanned else 1,  # building str objects holds the GIL: threads would only wait
             memory_cap, source.size or 0,
         )  # fmt: skip
     pa.default_memory_pool().release_unused()
@@ -175,10 +186,10 @@ def merge_files(
     files = [CountsFile.open(path) for path in paths]
     first = files[0]
     for file in files:
-        if (file.pattern, file.normalization) != (first.pattern, first.normalization):
+        if not file.splitter.agrees(first.splitter):
             raise MwSError(
-                f"{file.path}: counted with {cut_by(file.pattern, file.normalization)}, but {first.path} with "
-                f"{cut_by(first.pattern, first.normalization)}; count again with one setting"
+                f"{file.path}: counted with {file.splitter}, but {first.path} with {first.splitter}; count again with "
+                "one setting"
             )
         if (UNNAMED in file.totals) != (UNNAMED in first.totals):
             raise MwSError(f"{file.path}, {first.path}: only one of them names groups of words; count the other so too")
@@ -189,7 +200,7 @@ def merge_files(
 
     counts = add_up(
         [file.batches(_ROWS) for file in files], add, {name for file in files for name in file.totals},
-        first.pattern, first.normalization, None, memory_cap, min_count=min_count,
+        first.splitter, None, memory_cap, min_count=min_count,
     ).at_least(min_count)  # fmt: skip
     counts.save(output, sorted({mark for file in files for mark in file.texts}))
     return counts
@@ -287,8 +298,7 @@ def add_up(
     sources: Iterable[Iterator[tuple[str, T]]],
     add: Callable[[TokenTable, T], None],
     groups: Iterable[str],
-    pattern: str,
-    normalization: str | None,
+    splitter: Splitter,
     workers: int | None,
     memory_cap: int,
     text_bytes: int = 0,
@@ -317,6 +327,11 @@ def add_up(
         def add_item(tables: GroupTables, item: tuple[str, T]) -> None:
             group, part = item
             seen.add(group)
+            if UNNAMED in seen and len(seen) > 1:
+                raise MwSError(
+                    f"some words belong to a group ({', '.join(sorted(filter(None, seen)))}) and some to none; name a "
+                    "group for every source (group=FILE), or for none"
+                )
             if len(seen) > MOST_GROUPS:
                 raise MwSError(f"more than {MOST_GROUPS} groups, {group!r} among them; is that a column of groups?")
             add(tables.table(group), part)
@@ -330,9 +345,7 @@ def add_up(
         for group in sorted(seen):
             tables = [each.pop(group) for each in threads if group in each]
             words, counts = _gathered(tables, shards.get(group), memory_cap, min_count if len(seen) == 1 else 1)
-            found[group] = WordCounts.from_arrays(
-                words, counts, pattern=pattern, normalization=normalization, checked=True
-            )
+            found[group] = WordCounts.of(words, counts, splitter)
     return GroupedCounts(found)
 
 
@@ -346,43 +359,3 @@ def _gathered(tables: list[TokenTable], shards: Shards | None, memory_cap: int, 
         while tables:
             spilled.add(tables.pop())
         return spilled.merged(max(memory_cap // 4, SMALLEST_TABLE), min_count)
-
-
-def normalizer(normalization: str | None) -> Callable[[str], str]:
-    """Make the function that brings text to a Unicode normalization form; identity for None."""
-    if check_normalization(normalization) is None:
-        return lambda text: text
-    form = cast(Literal["NFC", "NFD", "NFKC", "NFKD"], str(normalization).upper())
-    return lambda text: unicodedata.normalize(form, text)
-
-
-def block_counter(
-    pattern: str, normalization: str | None, special_tokens: Sequence[str] = DEFAULT_SPECIAL_TOKENS
-) -> Callable[[TokenTable, Block], None]:
-    """Make the function that adds the pre-tokens of a block to a table; texts are cut at special tokens."""
-    normalize, tokens = normalizer(normalization), [token.encode() for token in special_tokens]
-    kind = scanner_kind(pattern)
-    if kind is None:
-        compiled(pattern)  # a bad pattern is reported before anything is read
-    else:
-        classes_of(kind)  # made before the threads start, or each would make its own
-
-    def add(table: TokenTable, block: Block) -> None:
-        block.check()
-        block = cut_at(block, tokens)
-        if kind is None:
-            totals: Counter[str] = Counter()
-            for text in _texts(block):
-                totals.update(split(normalize(text), pattern))
-            words = arrow_strings(list(totals))
-            table.count_words(*flat_utf8(words), np.fromiter(totals.values(), np.int64, len(totals)))
-            return
-        if normalization is not None:
-            block = arrow_block(arrow_strings([normalize(text) for text in _texts(block)]), block.where)
-        table.count_texts(block.data, block.offsets, kind)
-
-    return add
-
-
-def _texts(block: Block) -> Iterator[str]:
-    return map(block.document, range(len(block)))

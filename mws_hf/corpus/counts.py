@@ -22,24 +22,14 @@ from mws_hf.corpus.counts_file import (
     check_total,
     check_utf8,
     exact_sum,
-    fingerprint,
     write_columns,
 )
+from mws_hf.corpus.place import Fault, about
+from mws_hf.corpus.splitter import Splitter
 from mws_hf.corpus.token_table import hash_words, summed
 from mws_hf.errors import MwSError
 from mws_hf.kernels.scanner import write_code_points
 from mws_hf.kernels.threads import in_parts
-from mws_hf.text.pattern import NORMALIZATIONS, cut_by, literal_pattern
-
-
-def check_normalization(normalization: str | None) -> str | None:
-    """Return `normalization` in lower case; raises MwSError unless it is None or one of `NORMALIZATIONS`."""
-    if normalization is None:
-        return None
-    known = str(normalization).lower()
-    if known not in NORMALIZATIONS:
-        raise MwSError(f"unknown normalization {normalization!r}; choose one of {', '.join(NORMALIZATIONS)}, or none")
-    return known
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +41,7 @@ class WordCounts:
     Attributes:
         strings: the distinct pre-tokens as an Arrow large_string array (a tenth of the memory of a list of str).
         counts: int64, shape (n_words,), positive, read-only.
-        pattern: the split pattern that made the pre-tokens.
-        normalization: the Unicode normalization done before splitting, None or one of `NORMALIZATIONS`.
+        splitter: what made the pre-tokens: the split pattern and the Unicode normalization before it.
 
     >>> counts = WordCounts.from_mapping({" дом": 3, "дом": 1, " кот": 3}, pattern="...")
     >>> counts.words, counts.counts.tolist(), counts.total
@@ -63,8 +52,7 @@ class WordCounts:
 
     strings: pa.LargeStringArray
     counts: npt.NDArray[np.int64]
-    pattern: str
-    normalization: str | None = None
+    splitter: Splitter
 
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, int], *, pattern: str, normalization: str | None = None) -> WordCounts:
@@ -85,37 +73,41 @@ class WordCounts:
 
     @classmethod
     def from_arrays(
-        cls,
-        strings: Any,
-        counts: npt.NDArray[np.int64],
-        *,
-        pattern: str,
-        normalization: str | None = None,
-        checked: bool = False,
+        cls, strings: Any, counts: npt.NDArray[np.int64], *, pattern: str, normalization: str | None = None
     ) -> WordCounts:
         """Build from distinct words and their counts, in any order.
-
-        With `checked` the words are known to be valid UTF-8.
 
         Raises:
             MwSError: a word that is empty or not UTF-8, a count below 1, an unknown normalization, a total over 2**63.
         """
-        if not checked:
-            check_utf8(strings, "word counts")
-        normalization = check_normalization(normalization)
+        with about("word counts"):
+            check_utf8(strings)
+        return cls.of(strings, counts, Splitter(pattern, normalization))
+
+    @classmethod
+    def of(cls, strings: Any, counts: npt.NDArray[np.int64], splitter: Splitter) -> WordCounts:
+        """Build from distinct words that are valid UTF-8 and their counts, in any order; checks as `from_arrays`."""
         counts = np.ascontiguousarray(counts, np.int64)
         shortest = pc.min(pc.binary_length(strings)).as_py()
         if len(counts) and (int(counts.min()) < 1 or shortest == 0 or strings.null_count):
             raise MwSError("word counts: every word must be non-empty and every count positive")
         check_total(exact_sum(counts))
-        return cls._frozen(*in_order(strings, counts), literal_pattern(pattern), normalization)
+        return cls._frozen(*in_order(strings, counts), splitter)
 
     @classmethod
-    def _frozen(
-        cls, strings: Any, counts: npt.NDArray[np.int64], pattern: str, normalization: str | None
-    ) -> WordCounts:
+    def _frozen(cls, strings: Any, counts: npt.NDArray[np.int64], splitter: Splitter) -> WordCounts:
         counts.flags.writeable = False
-        return cls(_flat(strings), counts, pattern, normalization)
+        return cls(_flat(strings), counts, splitter)
+
+    @property
+    def pattern(self) -> str:
+        """The split pattern that made the pre-tokens."""
+        return self.splitter.pattern
+
+    @property
+    def normalization(self) -> str | None:
+        """The Unicode normalization before splitting, None or one of `NORMALIZATIONS`."""
+        return self.splitter.normalization
 
     @cached_property
     def words(self) -> list[str]:
@@ -130,7 +122,7 @@ class WordCounts:
     @property
     def fingerprint(self) -> str:
         """SHA-256 of pattern and normalization in hexadecimal."""
-        return fingerprint(self.pattern, self.normalization)
+        return self.splitter.fingerprint
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -167,7 +159,7 @@ class WordCounts:
 
     def as_types(self) -> WordCounts:
         """Return the same words in the same order, every count 1: each form once, the good-dataset principle."""
-        return self._frozen(self.strings, np.ones(len(self), np.int64), self.pattern, self.normalization)
+        return self._frozen(self.strings, np.ones(len(self), np.int64), self.splitter)
 
     def at_least(self, min_frequency: int) -> WordCounts:
         """Return the words that occur at least `min_frequency` times."""
@@ -175,7 +167,7 @@ class WordCounts:
 
     def where(self, mask: npt.NDArray[np.bool_]) -> WordCounts:
         """Return the words for which a mask is true."""
-        return self._frozen(self.strings.filter(pa.array(mask)), self.counts[mask], self.pattern, self.normalization)
+        return self._frozen(self.strings.filter(pa.array(mask)), self.counts[mask], self.splitter)
 
     def merge(self, *others: WordCounts) -> WordCounts:
         """Add up counts; the order and grouping of the operands do not matter.
@@ -184,20 +176,19 @@ class WordCounts:
             MwSError: an operand was made with another pattern or normalization, or the total exceeds 64 bits.
         """
         for other in others:
-            if other.fingerprint != self.fingerprint:
+            if not other.splitter.agrees(self.splitter):
                 raise MwSError(
                     "word counts made with different settings cannot be merged: "
-                    f"{cut_by(self.pattern, self.normalization)} against "
-                    f"{cut_by(other.pattern, other.normalization)}; count again with one setting"
+                    f"{self.splitter} against {other.splitter}; count again with one setting"
                 )
         parts = [self, *others]
         check_total(sum(exact_sum(part.counts) for part in parts))
         strings, counts = summed((part.strings, part.counts) for part in parts)
-        return self.from_arrays(strings, counts, pattern=self.pattern, normalization=self.normalization, checked=True)
+        return self.of(strings, counts, self.splitter)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a Parquet file with columns word, count and the fingerprint in its metadata, atomically."""
-        write_columns(path, {"": (self.strings, self.counts)}, self.pattern, self.normalization)
+        write_columns(path, {"": (self.strings, self.counts)}, self.splitter)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> WordCounts:
@@ -218,7 +209,6 @@ class WordCounts:
     def load_groups(cls, path: str | os.PathLike[str]) -> dict[str, WordCounts]:
         """Read a file of counts, each group on its own; "" is the name of words of no group."""
         file = CountsFile.open(path)
-        normalization = check_normalization(file.normalization)
         parts: dict[str, list[Columns]] = {name: [] for name in file.totals}
         for name, columns in file.batches(ROW_GROUP):
             parts[name].append(columns)
@@ -227,15 +217,16 @@ class WordCounts:
             pieces = parts.pop(name)
             words = pa.chunked_array([words for words, _ in pieces], pa.large_string())
             counts = np.concatenate([np.zeros(0, np.int64), *(counts for _, counts in pieces)])
-            found[name] = cls._frozen(*_as_written(path, words, counts, first), file.pattern, normalization)
+            with about(path):
+                found[name] = cls._frozen(*_as_written(words, counts, first), file.splitter)
             first += len(counts)
         return found
 
 
 def _as_written(
-    path: str | os.PathLike[str], strings: Any, counts: npt.NDArray[np.int64], first: int
+    strings: Any, counts: npt.NDArray[np.int64], first: int
 ) -> tuple[pa.LargeStringArray, npt.NDArray[np.int64]]:
-    """Put the words of a file in canonical order where a count rises; raises MwSError where one stands in two rows.
+    """Put the words of a file in canonical order where a count rises; raises `Fault` where one stands in two rows.
 
     `first` is the number of their first row.
     """
@@ -244,9 +235,7 @@ def _as_written(
         rows: dict[str, int] = {}
         for row, word in enumerate(words.to_pylist(), start=first):
             if (before := rows.setdefault(word, row)) != row:
-                raise MwSError(
-                    f"{path}: row {row}: {word!r} stands in row {before} too; add them up with `mws count {path}`"
-                )
+                raise Fault(f"row {row}: {word!r} stands in row {before} too; add them up with `mws count` of the file")
     ordered = bool((counts[1:] <= counts[:-1]).all())  # types, each once, stay in the order of their text
     return (words, counts) if ordered else in_order(words, counts)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +16,8 @@ import pyarrow.compute as pc
 
 from mws_hf.atomic import atomic_path
 from mws_hf.corpus.blocks import Columns, arrow_integers, arrow_strings, integers, is_text
+from mws_hf.corpus.place import Fault, about
+from mws_hf.corpus.splitter import Splitter, fingerprint
 from mws_hf.errors import MwSError, brief, first_line
 from mws_hf.text.pattern import compiled
 
@@ -27,23 +28,16 @@ FORMAT_VERSION, GROUPS_VERSION = "1", "2"
 """Of files without and with a column of groups."""
 _KEY, _MAGIC = b"mws_hf.word_counts", b"PAR1"
 
+_ALTERED = "its counts do not match its own metadata; the file was altered, count again"
+
 ROW_GROUP = 2**20
 MAX_TOTAL = 2**63 - 1
-
-
-def fingerprint(pattern: str, normalization: str | None, groups: Sequence[str] = ()) -> str:
-    """Return the hexadecimal SHA-256 of a split pattern, a normalization and names of groups.
-
-    Counts with unequal fingerprints are never added up.
-    """
-    return hashlib.sha256("\0".join([pattern, normalization or "", *groups]).encode()).hexdigest()
 
 
 def write_columns(
     path: str | os.PathLike[str],
     groups: Mapping[str, Columns],
-    pattern: str,
-    normalization: str | None,
+    splitter: Splitter,
     texts: Sequence[str] = (),
 ) -> None:
     """Write counts of named groups, or counts of no group under the name "", as Parquet, atomically.
@@ -62,9 +56,9 @@ def write_columns(
     totals = {name: int(part.sum()) for name, (_, part) in groups.items()}
     settings: dict[str | bytes, str] = {
         _KEY: GROUPS_VERSION if named else FORMAT_VERSION,
-        "pattern": pattern,
-        "normalization": normalization or "",
-        "fingerprint": fingerprint(pattern, normalization, sorted(totals) if named else ()),
+        "pattern": splitter.pattern,
+        "normalization": splitter.normalization or "",
+        "fingerprint": fingerprint(splitter.pattern, splitter.normalization, sorted(totals) if named else ()),
         "total": str(sum(totals.values())),
         **({"texts": json.dumps(list(texts))} if texts else {}),
         **({"groups": json.dumps(totals, ensure_ascii=False)} if named else {}),
@@ -84,71 +78,80 @@ class CountsFile(NamedTuple):
     """
 
     path: Path
-    pattern: str
-    normalization: str | None
+    splitter: Splitter
     totals: dict[str, int]
     texts: list[str]
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> CountsFile:
         """Read the metadata of a file of counts, and check it as far as possible without reading the words."""
-        with _parquet(Path(path)) as file:
-            schema = file.schema_arrow
-        settings = {
-            k.decode("utf-8", "replace"): v.decode("utf-8", "replace") for k, v in (schema.metadata or {}).items()
-        }
-        named = _checked_version(schema, settings, str(path))
-        try:
-            totals = json.loads(settings["groups"]) if named else {"": int(settings["total"])}
-            if not isinstance(totals, dict) or not all(type(total) is int and total >= 0 for total in totals.values()):
-                raise ValueError("no total of each group")
-            whole = fingerprint(settings["pattern"], settings["normalization"], sorted(totals) if named else ())
-            good = settings["fingerprint"] == whole and settings["total"] == str(sum(totals.values()))
-            texts = [str(mark) for mark in json.loads(settings.get("texts", "[]"))]
-        except (KeyError, TypeError, ValueError, RecursionError) as error:
-            raise MwSError(f"{path}: its metadata cannot be read ({brief(error)}); count again") from error
-        if not good:
-            raise MwSError(f"{path}: its counts do not match its own metadata; the file was altered, count again")
-        try:
-            check_total(sum(totals.values()))
-            compiled(settings["pattern"])
-        except MwSError as error:
-            raise MwSError(f"{path}: {error}") from error
-        return cls(Path(path), settings["pattern"], settings["normalization"] or None, totals, texts)
+        with about(path):
+            with _parquet(Path(path)) as file:
+                schema = file.schema_arrow
+            settings = {
+                k.decode("utf-8", "replace"): v.decode("utf-8", "replace") for k, v in (schema.metadata or {}).items()
+            }
+            named = _checked_version(schema, settings)
+            try:
+                totals = _checked_totals(settings, named)
+                texts = [str(mark) for mark in json.loads(settings.get("texts", "[]"))]
+            except (KeyError, TypeError, ValueError, RecursionError) as error:
+                if isinstance(error, MwSError):
+                    raise
+                raise Fault(f"its metadata cannot be read ({brief(error)}); count again") from error
+            try:
+                compiled(settings["pattern"])
+                splitter = Splitter(settings["pattern"], settings["normalization"] or None)
+            except MwSError as error:
+                raise Fault(str(error)) from error
+        return cls(Path(path), splitter, totals, texts)
 
     def batches(self, rows: int) -> Iterator[tuple[str, Columns]]:
         """Yield the words and counts of a group, so many rows at a time, in the order of the file."""
-        rest, first, path = dict(self.totals), 1, str(self.path)
-        with _parquet(self.path) as file:
-            for batch in file.iter_batches(rows, use_threads=False):
-                table = pa.Table.from_batches([batch])
-                check_utf8(table["word"], path)
-                _check_rows(table, path, first)
-                first += len(table)
-                for name, part in _rows_by_group(table, list(self.totals), path).items():
-                    if len(part):
-                        numbers = count_column(part)
-                        rest[name] -= exact_sum(numbers)
-                        yield name, (part["word"].combine_chunks(), numbers)
-        if any(rest.values()):
-            raise MwSError(f"{path}: its counts do not match its own metadata; the file was altered, count again")
+        rest, first = dict(self.totals), 1
+        with about(self.path):
+            with _parquet(self.path) as file:
+                for batch in file.iter_batches(rows, use_threads=False):
+                    table = pa.Table.from_batches([batch])
+                    check_utf8(table["word"])
+                    _check_rows(table, first)
+                    first += len(table)
+                    for name, part in _rows_by_group(table, list(self.totals)).items():
+                        if len(part):
+                            numbers = count_column(part)
+                            rest[name] -= exact_sum(numbers)
+                            yield name, (part["word"].combine_chunks(), numbers)
+            if any(rest.values()):
+                raise Fault(_ALTERED)
 
 
-def _check_rows(table: pa.Table, path: str, first: int) -> None:
-    """Raise MwSError for a row without a word or a count; `first` is the number of the first row."""
+def _checked_totals(settings: Mapping[str, str], named: bool) -> dict[str, int]:
+    """Return the total of each group, after checking it against the fingerprint."""
+    totals = json.loads(settings["groups"]) if named else {"": int(settings["total"])}
+    if not isinstance(totals, dict) or not all(type(total) is int and total >= 0 for total in totals.values()):
+        raise ValueError("no total of each group")
+    whole = fingerprint(settings["pattern"], settings["normalization"], sorted(totals) if named else ())
+    if settings["fingerprint"] != whole or settings["total"] != str(sum(totals.values())):
+        raise Fault(_ALTERED)
+    check_total(sum(totals.values()))
+    return totals
+
+
+def _check_rows(table: pa.Table, first: int) -> None:
+    """Raise `Fault` for a row without a word or a count; `first` is the number of the first row."""
     for what, column in (
         ("its word is missing or empty", pc.binary_length(table["word"])),
         ("its count is missing or below 1", table["count"]),
     ):
         if column.null_count or (len(column) and pc.min_max(column)["min"].as_py() < 1):
             row = first + next(i for i, value in enumerate(column.to_pylist()) if value is None or value < 1)
-            raise MwSError(f"{path}: row {row}: {what}; the file was altered, count again")
+            raise Fault(f"row {row}: {what}; the file was altered, count again")
 
 
 def check_total(total: int) -> int:
     """Return the number of words in all; raises MwSError where it takes more than 64 bits."""
     if total > MAX_TOTAL:
-        raise MwSError(f"word counts add up to {total}, more than 64 bits hold ({MAX_TOTAL})")
+        raise Fault(f"word counts add up to {total}, more than 64 bits hold ({MAX_TOTAL})")
     return total
 
 
@@ -162,50 +165,49 @@ def count_column(rows: pa.Table) -> npt.NDArray[np.int64]:
     return integers(pc.cast(rows["count"], pa.int64()).combine_chunks())
 
 
-def _checked_version(schema: pa.Schema, settings: Mapping[str, str], path: str) -> bool:
+def _checked_version(schema: pa.Schema, settings: Mapping[str, str]) -> bool:
     """Return whether a file of counts names groups, after checking that it is one."""
     version = settings.get(_KEY.decode())
     if version not in (None, FORMAT_VERSION, GROUPS_VERSION):
-        raise MwSError(
-            f"{path}: word counts of format {version}, this version reads {FORMAT_VERSION} and {GROUPS_VERSION}; "
-            "update mws-hf"
+        raise Fault(
+            f"word counts of format {version}, this version reads {FORMAT_VERSION} and {GROUPS_VERSION}; update mws-hf"
         )
     named = version == GROUPS_VERSION
     if version is None or schema.names != ["word", "count", *(["group"] if named else [])]:
-        raise MwSError(
-            f"{path}: a Parquet file, but not of word counts (columns: {', '.join(schema.names)}); "
+        raise Fault(
+            f"a Parquet file, but not of word counts (columns: {', '.join(schema.names)}); "
             "make word counts with `mws count`"
         )
     kinds = dict(zip(schema.names, schema.types, strict=True))
     for name, kind in kinds.items():
         if not (pa.types.is_integer(kind) if name == "count" else is_text(kind)):
-            raise MwSError(f"{path}: its column {name!r} holds {kind}; the file was altered, count again")
+            raise Fault(f"its column {name!r} holds {kind}; the file was altered, count again")
     return named
 
 
-def _rows_by_group(table: pa.Table, names: list[str], path: str) -> dict[str, pa.Table]:
+def _rows_by_group(table: pa.Table, names: list[str]) -> dict[str, pa.Table]:
     """Return the rows of each group, which follow each other in the order of the metadata."""
     if "group" not in table.column_names:
         return {"": table}
     try:
         of = pc.index_in(pc.cast(table["group"], pa.large_string()), value_set=arrow_strings(names)).combine_chunks()
     except pa.ArrowException as error:
-        raise MwSError(f"{path}: groups of words that cannot be read ({first_line(error)}); count again") from error
+        raise Fault(f"groups of words that cannot be read ({first_line(error)}); count again") from error
     if of.null_count:
-        raise MwSError(f"{path}: its groups do not match its own metadata; the file was altered, count again")
+        raise Fault("its groups do not match its own metadata; the file was altered, count again")
     numbers = integers(of)
     edges = np.searchsorted(numbers, np.arange(len(names) + 1)).tolist()
     if (np.diff(numbers) < 0).any():
-        raise MwSError(f"{path}: its groups are out of order; the file was altered, count again")
+        raise Fault("its groups are out of order; the file was altered, count again")
     return {name: table.slice(edges[k], edges[k + 1] - edges[k]) for k, name in enumerate(names)}
 
 
-def check_utf8(strings: Any, name: str) -> None:
-    """Raise MwSError unless every word is valid UTF-8: the kernels that read the words rely on it."""
+def check_utf8(strings: Any) -> None:
+    """Raise `Fault` unless every word is valid UTF-8: the kernels that read the words rely on it."""
     try:
         strings.validate(full=True)
     except pa.ArrowException as error:
-        raise MwSError(f"{name}: words that are not UTF-8 ({first_line(error)}); count again") from error
+        raise Fault(f"words that are not UTF-8 ({first_line(error)}); count again") from error
 
 
 def is_counts_file(path: str | os.PathLike[str]) -> bool:
@@ -229,8 +231,6 @@ def _parquet(path: Path) -> Iterator[pq.ParquetFile]:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:  # `read_table` imports pandas: 50 MB
             yield file
     except FileNotFoundError as error:
-        raise MwSError(f"{path}: no such file of word counts") from error
+        raise Fault("no such file of word counts") from error
     except (OSError, pa.ArrowException) as error:
-        raise MwSError(
-            f"{path}: not a readable Parquet file of word counts ({first_line(error)}); count again"
-        ) from error
+        raise Fault(f"not a readable Parquet file of word counts ({first_line(error)}); count again") from error

@@ -20,8 +20,8 @@ import pyarrow.compute as pc
 
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.counts_file import check_total, write_columns
+from mws_hf.corpus.splitter import Splitter
 from mws_hf.errors import MwSError
-from mws_hf.text.pattern import cut_by
 
 UNNAMED = ""
 """The name of the one group where nobody named any."""
@@ -64,10 +64,10 @@ class GroupedCounts(Mapping[str, WordCounts]):
         ordered = {name: self.groups[name] for name in sorted(self.groups)}
         first = next(iter(ordered.values()))
         for name, counts in ordered.items():
-            if counts.fingerprint != first.fingerprint:
+            if not counts.splitter.agrees(first.splitter):
                 raise MwSError(
-                    f"group {name!r} was counted with {cut_by(counts.pattern, counts.normalization)}, another with "
-                    f"{cut_by(first.pattern, first.normalization)}; count again with one setting"
+                    f"group {name!r} was counted with {counts.splitter}, another with {first.splitter}; count again "
+                    "with one setting"
                 )
         object.__setattr__(self, "groups", ordered)
 
@@ -95,14 +95,19 @@ class GroupedCounts(Mapping[str, WordCounts]):
         return UNNAMED not in self.groups
 
     @property
+    def splitter(self) -> Splitter:
+        """What made the pre-tokens of all groups."""
+        return next(iter(self.groups.values())).splitter
+
+    @property
     def pattern(self) -> str:
         """The split pattern of all groups."""
-        return next(iter(self.groups.values())).pattern
+        return self.splitter.pattern
 
     @property
     def normalization(self) -> str | None:
         """The Unicode normalization of all groups."""
-        return next(iter(self.groups.values())).normalization
+        return self.splitter.normalization
 
     @property
     def total(self) -> int:
@@ -151,9 +156,8 @@ class GroupedCounts(Mapping[str, WordCounts]):
             return self.union
         check_total(math.ceil(sum(counts.total * max(1.0, factors[name]) for name, counts in self.groups.items())))
         scaled = [
-            WordCounts.from_arrays(
-                counts.strings, np.rint(counts.counts * max(1.0, factors[name])).astype(np.int64),
-                pattern=self.pattern, normalization=self.normalization, checked=True,
+            WordCounts.of(
+                counts.strings, np.rint(counts.counts * max(1.0, factors[name])).astype(np.int64), self.splitter
             )
             for name, counts in self.groups.items()
         ]  # fmt: skip
@@ -183,7 +187,7 @@ class GroupedCounts(Mapping[str, WordCounts]):
         `texts` are the marks of the texts counted, by which a text given beside its counts is noticed.
         """
         columns = {name: (counts.strings, counts.counts) for name, counts in self.groups.items()}
-        write_columns(path, columns, self.pattern, self.normalization, texts)
+        write_columns(path, columns, self.splitter, texts)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> GroupedCounts:

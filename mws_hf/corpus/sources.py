@@ -16,16 +16,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from mws_hf.corpus.blocks import BLOCK_BYTES, Block, GroupBlock, arrow_block, padded, whole_files
+from mws_hf.corpus.blocks import BLOCK_BYTES, Block, Columns, GroupBlock, arrow_block, padded, whole_files
+from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.counts_file import CountsFile, is_counts_file
 from mws_hf.corpus.files import PLAIN, STDIN, Reading, expand_paths, names_file
 from mws_hf.corpus.groups import UNNAMED, check_group_name
 from mws_hf.corpus.kinds import InMemory, Kind, has_known_suffix, kind_of
 from mws_hf.corpus.octets import Advance, stored_head
+from mws_hf.corpus.splitter import Splitter
 from mws_hf.errors import MwSError, SettingError
 
 _LOOKED_AT = 100  # elements of a list that say whether it names files
@@ -45,6 +48,8 @@ class Source:
         files: names of files of text, by group.
         values: texts that Python holds, by group; `columns.iterate_documents` has their kinds.
         saved: names of files of counts, by group, where they are taken apart from those of text.
+        lists: names of lists of words.
+        lexicon: the language of a lexicon whose words are counted.
         how: the way in which files are read, and the column of values.
         group_column: the column in which rows of tables and datasets name their group.
     """
@@ -52,6 +57,8 @@ class Source:
     files: dict[str, list[str]] = field(default_factory=dict)
     values: dict[str, Any] = field(default_factory=dict)
     saved: dict[str, list[str]] = field(default_factory=dict)
+    lists: list[str] = field(default_factory=list)
+    lexicon: str | None = None
     how: Reading = PLAIN
     group_column: str | None = None
 
@@ -87,25 +94,26 @@ class Source:
                 values[group] = part
             else:
                 files[group] = names
-        source = cls(files, values, {}, how, group_column)
+        source = cls(files, values, how=how, group_column=group_column)
         source.check()
         return source
 
     @classmethod
-    def of_files(
+    def of_options(
         cls,
         names: Mapping[str, Sequence[str]] | Sequence[str],
         how: Reading = PLAIN,
         group_column: str | None = None,
         *,
-        also: Sequence[str] = (),
         lists: Sequence[str] = (),
+        lexicon: str | None = None,
+        also: Sequence[str] = (),
         twice: str | None = None,
     ) -> Source:
-        """Take the files that a command names, those of counts apart from those of text, and check them.
+        """Take what the options of a command name, counts apart from text, and check it.
 
-        `also` are files that are read in the same way for something else, `lists` lists of words. `twice` says who
-        reads the texts a second time, which neither counts nor standard input allow.
+        `also` are files that are read in the same way for something else. `twice` is the name of a command that reads
+        the texts a second time, which neither counts nor standard input allow.
         """
         files, saved = dict[str, list[str]](), dict[str, list[str]]()
         also = expand_paths(also) if also else []
@@ -116,12 +124,27 @@ class Source:
         once = [*chain.from_iterable(saved.values()), *(n for n in [*chain(*files.values()), *also] if n == STDIN)]
         if twice is not None and once:
             raise MwSError(f"{twice} reads the texts twice to see which tokens they use; {once[0]}: give files of text")
-        source = cls(files, {}, saved, how, group_column)
-        source.check(also, lists)
+        named = sorted(group for group in (*files, *saved) if group)
+        unnamed = [*files.get(UNNAMED, []), *saved.get(UNNAMED, []), *lists, *filter(None, [lexicon])]
+        if named and unnamed:
+            raise MwSError(
+                f"{unnamed[0]}: belongs to no group, while other sources do ({', '.join(named)}); name a group "
+                "for every source (GROUP=FILE), or for none"
+            )
+        if group_column is not None and (named or lists or lexicon):
+            raise MwSError("--group-column names groups within tables; give no other groups, word lists or lexicons")
+        source = cls(files, {}, saved, list(lists), lexicon, how, group_column)
+        source.check(also)
         return source
 
-    def check(self, also: Sequence[str] = (), lists: Sequence[str] = ()) -> None:
+    def check(self, also: Sequence[str] = ()) -> None:
         """Find faults before any work; of records the first one is read, of tables the header."""
+        if self.lists or self.lexicon:
+            from mws_hf.corpus.word_list import check_lexicon, check_list
+
+            if self.lexicon:
+                check_lexicon(self.lexicon)
+            check_list(self.lists)
         kinds = [kind for _, kind in self.kinds]
         others = [kind_of(name, self.how) for name in also]
         if self.how.column is not None and self.group_column is None:
@@ -132,7 +155,7 @@ class Source:
             _check(kind, self.group_column)
         for kind in others:
             _check(kind, None)
-        _warn_of_repeated([*lists, *chain.from_iterable(self.saved.values()), *self.names], self.how)
+        _warn_of_repeated(self.all_names, self.how)
 
     @cached_property
     def kinds(self) -> list[tuple[str, Kind]]:
@@ -148,9 +171,32 @@ class Source:
         return [*chain.from_iterable(self.files.values())]
 
     @property
+    def all_names(self) -> list[str]:
+        """All files: lists of words, counts, text."""
+        return [*self.lists, *chain.from_iterable(self.saved.values()), *self.names]
+
+    @property
     def groups(self) -> list[str]:
         """The names of groups that are given; none where rows name theirs."""
-        return [] if self.group_column is not None else [*self.files, *self.values]
+        listed = [UNNAMED] if self.lists or self.lexicon else []
+        saved = [group or own for group, file in self._counts for own in file.totals]
+        return [*listed, *saved, *([] if self.group_column is not None else [*self.files, *self.values])]
+
+    @property
+    def saved_alone(self) -> list[str]:
+        """The files of counts of no group, if there is nothing else to count; else none."""
+        others = self.files or self.values or self.lists or self.lexicon or self.group_column
+        return [] if others else self.saved.get(UNNAMED, [])
+
+    @cached_property
+    def _counts(self) -> list[tuple[str, CountsFile]]:
+        """The metadata of saved counts, each with its group."""
+        return [(group, CountsFile.open(name)) for group, names in self.saved.items() for name in names]
+
+    @property
+    def saved_splitter(self) -> Splitter | None:
+        """What made the first of the saved counts; None where there are none."""
+        return self._counts[0][1].splitter if self._counts else None
 
     @property
     def size(self) -> int | None:
@@ -158,19 +204,49 @@ class Source:
         names = self.names
         return sum(map(os.path.getsize, names)) if names and all(map(os.path.isfile, names)) else None
 
-    def streams(self, *, lines: bool, advance: Advance | None = None) -> Iterator[Iterator[GroupBlock]]:
-        """Yield the blocks by group of every file and value, to be read side by side in any order.
+    def streams(
+        self, splitter: Splitter, advance: Advance | None = None
+    ) -> Iterator[Iterator[tuple[str, Block | Columns]]]:
+        """Yield the blocks of every file and value by group, or the counts of it, to be read side by side in any order.
 
-        A file is opened when its first block is asked for, and holds no memory after its last one. With `lines` each
-        line of plain text is a document, else its file is one stream. `advance` is called with the bytes taken from
-        files as stored; where there are no files, with 1 for each document.
+        A file is opened when its first block is asked for, and holds no memory after its last one. Lines of plain text
+        are documents if the splitter does not scan blocks, else a file is one stream. `advance` is called with the
+        bytes taken from files as stored; where there are no files, with 1 for each document.
         """
+        for group, file in self._counts:
+            yield _loaded(group, file)
         for group, kind in self.kinds:
             told = advance if kind.is_stored or not self.files else None
             if self.group_column is None:
-                yield _of_group(group, kind.blocks(lines=lines, advance=told))
+                yield _of_group(group, kind.blocks(lines=not splitter.is_scanned, advance=told))
             else:
                 yield _by_group(kind.groups(self.group_column, told))
+        if self.lists or self.lexicon:
+            yield self._listed(splitter)
+
+    def check_splitter(self, splitter: Splitter) -> None:
+        """Raise MwSError where saved counts were made with another pattern or normalization."""
+        for _, file in self._counts:
+            if not file.splitter.agrees(splitter):
+                raise MwSError(
+                    f"{file.path}: counted with {file.splitter}, not {splitter}; count the text again, or leave "
+                    "--pattern and --normalization out"
+                )
+
+    @property
+    def single_counts(self) -> tuple[str, Path] | None:
+        """The group and the name of a file of counts, if there is one and nothing to add to it."""
+        others = self.files or self.values or self.lists or self.lexicon or self.group_column
+        return None if others or len(self._counts) != 1 else (self._counts[0][0], self._counts[0][1].path)
+
+    def _listed(self, splitter: Splitter) -> Iterator[tuple[str, Columns]]:
+        """Count word lists and the lexicon."""
+        from mws_hf.corpus.word_list import lexicon_words_counted, words_listed
+
+        for name in self.lists:
+            yield UNNAMED, words_listed(name, self.how, splitter)
+        if self.lexicon:
+            yield UNNAMED, lexicon_words_counted(self.lexicon, splitter)
 
     def blocks(
         self, document: str = "line", size: int = BLOCK_BYTES, advance: Advance | None = None
@@ -201,15 +277,20 @@ class Source:
         """Read documents in order: lines of text files, each with its line end, records, rows or elements."""
         return chain.from_iterable(kind.texts() for _, kind in self.kinds)
 
-    def marks(self, lists: Sequence[str] = ()) -> list[str]:
-        """Return the marks of the files, and of lists of words, sorted: what their counts are saved with."""
-        names = [*lists, *self.names, *chain.from_iterable(self.saved.values())]
-        return sorted({mark for name in names for mark in _marks(name, self.how)})
+    def marks(self) -> list[str]:
+        """Return the marks of all files, sorted: what their counts are saved with."""
+        return sorted({mark for name in self.all_names for mark in _marks(name, self.how)})
 
 
 def read_documents(paths: Any, how: Reading = PLAIN) -> Iterator[str]:
     """Read the documents of files that were checked before; `Source.documents` says what they are."""
     return Source({UNNAMED: expand_paths(paths)}, how=how).documents()
+
+
+def _loaded(group: str, file: CountsFile) -> Iterator[tuple[str, Columns]]:
+    """Load saved counts, of the groups that the file names unless one is given."""
+    for own, counts in WordCounts.load_groups(file.path).items():
+        yield group or own, (counts.strings, counts.counts)
 
 
 def _of_group(group: str, blocks: Iterable[Block]) -> Iterator[GroupBlock]:

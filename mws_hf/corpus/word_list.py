@@ -21,15 +21,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mws_hf.corpus.blocks import GroupBlock, arrow_block
-from mws_hf.corpus.counting import add_up, block_counter, normalizer
+from mws_hf.corpus.blocks import Columns, arrow_block
 from mws_hf.corpus.counts import WordCounts
-from mws_hf.corpus.files import PathLike, Reading, expand_paths, progress_bar
-from mws_hf.corpus.groups import UNNAMED, GroupedCounts
+from mws_hf.corpus.files import PathLike, Reading, expand_paths
+from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.corpus.kinds import kind_of
 from mws_hf.corpus.octets import stored_lines
 from mws_hf.corpus.place import Fault, about
-from mws_hf.corpus.token_table import MEMORY_CAP
+from mws_hf.corpus.splitter import Splitter
+from mws_hf.corpus.token_table import TokenTable
 from mws_hf.errors import MwSError
 from mws_hf.kernels.jit import njit
 from mws_hf.text.pattern import DEFAULT_PATTERN, split
@@ -51,17 +51,22 @@ def read_word_list(
 ) -> WordCounts:
     """Read files of `word<TAB>count` lines, plain or compressed; the counts of equal words add up.
 
-    A list of bare words stands for words inside sentences, so each form is cut into pre-tokens as ``" " + form``,
+    A list of bare words stands for words inside sentences, so each form is split into pre-tokens as ``" " + form``,
     unless it starts with a space already. A form that the pattern splits, such as ``кое-кто`` into ``" кое"`` and
     ``"-кто"``, gives its count to each of its pre-tokens. A line without a tab is a word counted once.
     """
-    how = Reading(encoding=encoding, errors=errors)
-    return _counted(chain.from_iterable(_listed(name, how) for name in check_list(paths)), pattern, normalization)
+    how, splitter = Reading(encoding=encoding, errors=errors), Splitter(pattern, normalization)
+    return _counted(chain.from_iterable(_listed(name, how) for name in check_list(expand_paths(paths))), splitter)
 
 
-def check_list(paths: PathLike | Sequence[PathLike]) -> list[str]:
-    """Return the names of plain lists; raises MwSError for a missing file, and for a table or records by its name."""
-    names = expand_paths(paths)
+def words_listed(name: str, how: Reading, splitter: Splitter) -> Columns:
+    """Return the pre-tokens of one list and their counts, as `read_word_list` does."""
+    counts = _counted(_listed(name, how), splitter)
+    return counts.strings, counts.counts
+
+
+def check_list(names: Sequence[str]) -> Sequence[str]:
+    """Return the names of lists; raises MwSError for a table or records by its name."""
     for name in names:
         kind = kind_of(name)
         if not kind.is_word_list:
@@ -94,7 +99,7 @@ def _number(text: str) -> int:
         return 0
 
 
-def as_word_counts(counts: Any, *, pattern: str = DEFAULT_PATTERN, normalization: str | None = None) -> WordCounts:
+def as_word_counts(counts: Any, splitter: Splitter | None = None) -> WordCounts:
     """Turn a Python user's counts into `WordCounts`: a file of them, a dict or Counter, `value_counts` of pandas."""
     if isinstance(counts, WordCounts):
         return counts
@@ -107,22 +112,19 @@ def as_word_counts(counts: Any, *, pattern: str = DEFAULT_PATTERN, normalization
             f"{type(counts).__name__}: not counts of words; give a WordCounts, a dict or Counter, or the name of a "
             "file from `mws count`; for texts call train_from_iterator(texts), for files train(files)"
         )
-    return count_mapping(counts, pattern=pattern, normalization=normalization)
+    return _of_mapping(counts, splitter or Splitter())
 
 
-def as_grouped_counts(
-    counts: Any, *, pattern: str = DEFAULT_PATTERN, normalization: str | None = None
-) -> GroupedCounts:
+def as_grouped_counts(counts: Any, splitter: Splitter) -> GroupedCounts:
     """Turn a Python user's counts, or a dict from group to such counts, into `GroupedCounts`."""
     if isinstance(counts, GroupedCounts):
         return counts
     counts_of = (WordCounts, Mapping, str, os.PathLike)
     if isinstance(counts, Mapping) and any(isinstance(p, counts_of) or hasattr(p, "to_dict") for p in counts.values()):
-        cut: dict[str, Any] = {"pattern": pattern, "normalization": normalization}
-        return GroupedCounts({name: as_word_counts(part, **cut) for name, part in counts.items()})
+        return GroupedCounts({name: as_word_counts(part, splitter) for name, part in counts.items()})
     if isinstance(counts, (str, os.PathLike)):
         return GroupedCounts.load(counts)
-    return GroupedCounts.of(as_word_counts(counts, pattern=pattern, normalization=normalization))
+    return GroupedCounts.of(as_word_counts(counts, splitter))
 
 
 def count_mapping(
@@ -134,6 +136,10 @@ def count_mapping(
     space already, as most pre-tokens do, that is the same. Keys of both kinds are pre-tokens, such as those of
     ``dict(counts.items())``, or words written in two ways: as nobody can tell, they are refused.
     """
+    return _of_mapping(mapping, Splitter(pattern, normalization))
+
+
+def _of_mapping(mapping: Mapping[str, int], splitter: Splitter) -> WordCounts:
     bare = next((word for word in mapping if isinstance(word, str) and word and not word[0].isspace()), None)
     spaced = next((word for word in mapping if isinstance(word, str) and word and word[0].isspace()), None)
     if bare is not None and spaced is not None:
@@ -142,7 +148,7 @@ def count_mapping(
             "train_from_counts({word.strip(): count, ...}) does, for pre-tokens call "
             "WordCounts.from_mapping(mapping, pattern=...)"
         )
-    return _counted(map(_checked, mapping.items()), pattern, normalization)
+    return _counted(map(_checked, mapping.items()), splitter)
 
 
 def _checked(item: tuple[object, object]) -> tuple[str, int]:
@@ -157,16 +163,15 @@ def _checked(item: tuple[object, object]) -> tuple[str, int]:
     return word, int(count)
 
 
-def _counted(forms: Iterable[tuple[str, int]], pattern: str, normalization: str | None) -> WordCounts:
-    normalize = normalizer(normalization)
+def _counted(forms: Iterable[tuple[str, int]], splitter: Splitter) -> WordCounts:
     totals: Counter[str] = Counter()
     for form, count in forms:
-        form = normalize(form)
+        form = splitter.normalize(form)
         if form and not form[0].isspace():
             form = " " + form
-        for piece in split(form, pattern):
+        for piece in split(form, splitter.pattern):
             totals[piece] += count
-    return WordCounts.from_mapping(totals, pattern=pattern, normalization=normalization)
+    return WordCounts.from_mapping(totals, pattern=splitter.pattern, normalization=splitter.normalization)
 
 
 def check_lexicon(language: str) -> None:
@@ -195,27 +200,24 @@ def lexicon_words(language: str) -> pa.LargeStringArray:
     return distinct.take(pc.sort_indices(distinct))
 
 
-def lexicon_counts(
-    language: str, *, pattern: str = DEFAULT_PATTERN, normalization: str | None = None, show_progress: bool = False
-) -> WordCounts:
-    """Count the pre-tokens of a lexicon, each once: every form is cut by `pattern` after a leading space.
+def lexicon_counts(language: str, *, pattern: str = DEFAULT_PATTERN, normalization: str | None = None) -> WordCounts:
+    """Count the pre-tokens of a lexicon, each once: every form is split after a leading space.
 
     A form that the pattern splits (``кое-кто``) gives each of its pre-tokens (``" кое"``, ``"-кто"``).
     """
+    splitter = Splitter(pattern, normalization)
+    return WordCounts.of(*lexicon_words_counted(language, splitter), splitter)
+
+
+def lexicon_words_counted(language: str, splitter: Splitter) -> Columns:
+    """Return the pre-tokens of a lexicon, each with a count of 1."""
     empty, space = pa.scalar("", pa.large_string()), pa.scalar(" ", pa.large_string())
     spaced = pc.binary_join_element_wise(empty, lexicon_words(language), space)
-    shown: dict[str, Any] = {"desc": "counting the lexicon", "unit": " forms", "unit_scale": True}
-    with progress_bar(show_progress, total=len(spaced), **shown) as bar:
-
-        def blocks() -> Iterator[GroupBlock]:
-            for start in range(0, len(spaced), _ROWS):
-                yield UNNAMED, arrow_block(spaced.slice(start, _ROWS))
-                bar.update(min(_ROWS, len(spaced) - start))
-
-        add = block_counter(pattern, normalization)
-        words = add_up([blocks()], add, [UNNAMED], pattern, normalization, 1, MEMORY_CAP).union.strings
-    ones = np.ones(len(words), np.int64)
-    return WordCounts.from_arrays(words, ones, pattern=pattern, normalization=normalization, checked=True)
+    table, add = TokenTable(), splitter.counter()
+    for start in range(0, len(spaced), _ROWS):
+        add(table, arrow_block(spaced.slice(start, _ROWS)))
+    words, _ = table.entries()
+    return words, np.ones(len(words), np.int64)
 
 
 @njit(allocates=True)

@@ -21,11 +21,12 @@ from tokenizers import Tokenizer
 from mws_hf.atomic import staged
 from mws_hf.corpus.blocks import Block, arrow_block, arrow_integers, flat_utf8, padded, valid_strings
 from mws_hf.corpus.columns import by_group, check_names
-from mws_hf.corpus.counting import GroupTables, block_counter
-from mws_hf.corpus.counts import WordCounts, check_normalization
-from mws_hf.corpus.counts_file import count_column
+from mws_hf.corpus.counting import GroupTables
+from mws_hf.corpus.counts import WordCounts
+from mws_hf.corpus.counts_file import check_utf8, count_column
 from mws_hf.corpus.groups import UNNAMED, GroupedCounts
 from mws_hf.corpus.place import Fault, about
+from mws_hf.corpus.splitter import Splitter
 from mws_hf.encode.bulk import BLOCK_BYTES, SHARD_BYTES, gathered_shards, new_manifest, separator_token
 from mws_hf.encode.corpus import EncodedCorpus, Shard, shard_name, write_shard
 from mws_hf.encode.encoder import BlockEncoder
@@ -64,11 +65,16 @@ class Counting:
     memory_cap: int = 256 << 20
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "normalization", check_normalization(self.normalization))
+        object.__setattr__(self, "normalization", self.splitter.normalization)
         compiled(self.pattern)
         for name in ("partial_min_count", "memory_cap"):
             if getattr(self, name) < 1:
                 raise MwSError(f"{name}={getattr(self, name)}: must be at least 1")
+
+    @property
+    def splitter(self) -> Splitter:
+        """The way from text to pre-tokens."""
+        return Splitter(self.pattern, self.normalization)
 
     @property
     def inputs(self) -> list[str]:
@@ -95,7 +101,7 @@ def partial_counts(batches: Batches, how: Counting) -> Iterator[pa.RecordBatch]:
     >>> [batch.to_pydict() for batch in partial_counts([rows], Counting("text"))]
     [{'word': ['кот', ' и', ' кот'], 'count': [1, 2, 1]}]
     """
-    count_block, column = block_counter(how.pattern, how.normalization), f"column {how.column!r}"
+    count_block, column = how.splitter.counter(), f"column {how.column!r}"
     full: list[tuple[str, Any, Any]] = []
     tables = GroupTables(how.memory_cap, lambda group, table: full.append((group, *table.entries())))
     for batch in batches:
@@ -139,8 +145,9 @@ def total_counts(table: pa.Table, how: Counting, min_count: int) -> WordCounts |
     """
 
     def counts(rows: pa.Table) -> WordCounts:
-        cut: dict[str, Any] = {"pattern": how.pattern, "normalization": how.normalization}
-        return WordCounts.from_arrays(rows["word"], count_column(rows), **cut)
+        with about("word counts"):
+            check_utf8(rows["word"])
+        return WordCounts.of(rows["word"], count_column(rows), how.splitter)
 
     if how.group_column is None:
         return counts(table)

@@ -133,6 +133,4 @@ class Apart:
         table = TokenTable()
         table.count_words(data, ends[cuts], counts.counts[owner])
         strings, numbers = table.entries()
-        return counts.from_arrays(
-            strings, numbers, pattern=counts.pattern, normalization=counts.normalization, checked=True
-        )
+        return counts.of(strings, numbers, counts.splitter)

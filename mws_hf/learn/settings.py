@@ -321,7 +321,7 @@ class Settings(Described):
     pattern: Annotated[
         str | None,
         Setting(
-            "Split pattern: a regular expression, or the name of one (words, gpt4, llama3, o200k).",
+            "Split pattern: a regular expression, or the name of one (words, gpt4, llama3, o200k, tekken).",
             "o200k; gpt4 with the classic criterion; that of saved counts",
             metavar="NAME|REGEX",
             shown="o200k, or that of the criterion or of saved counts",
@@ -381,8 +381,8 @@ class Settings(Described):
 
     def _read(self) -> dict[str, Any]:
         """Read what has several forms."""
-        from mws_hf.corpus.counts import check_normalization  # it needs numpy
         from mws_hf.corpus.groups import check_weights
+        from mws_hf.corpus.splitter import check_normalization  # it needs numpy
 
         lists = {}
         for name in ("required", "keep_apart"):

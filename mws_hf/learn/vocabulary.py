@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from mws_hf.corpus.counting import normalizer
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.groups import UNNAMED, GroupedCounts
 from mws_hf.errors import MwSError
@@ -192,7 +191,7 @@ def _check_words(groups: GroupedCounts, least: int) -> None:
 
 def _check_required(required: Sequence[str], counts: WordCounts, apart: Apart) -> None:
     """Refuse strings that no merge could make: normalization changes them, or a cut runs through them."""
-    normalize = normalizer(counts.normalization)
+    normalize = counts.splitter.normalize
     for token in required:
         if normalize(token) != token:
             raise MwSError(f"{token!r} cannot become an entry: normalization makes {normalize(token)!r} of it")

@@ -31,7 +31,7 @@ SELDOM = tuple(
 """Modules of the package that a training of text has no use for."""
 
 
-MODULES_OF_A_TRAINING = 76
+MODULES_OF_A_TRAINING = 79
 """Modules of the package that a training of text imports, at most."""
 
 

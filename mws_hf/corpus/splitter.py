@@ -1,0 +1,123 @@
+"""How text is split into pre-tokens: one value, so that pattern, normalization and special tokens travel together."""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, cast
+
+import numpy as np
+
+from mws_hf.corpus.blocks import Block, arrow_block, arrow_strings, cut_at, flat_utf8
+from mws_hf.errors import MwSError
+from mws_hf.text.pattern import DEFAULT_PATTERN, NORMALIZATIONS, compiled, literal_pattern, pattern_name, split
+from mws_hf.text.scanner_classes import classes_of, scanner_kind
+from mws_hf.text.symbols import DEFAULT_SPECIAL_TOKENS
+
+if TYPE_CHECKING:
+    from mws_hf.corpus.token_table import TokenTable
+
+
+def check_normalization(normalization: str | None) -> str | None:
+    """Return `normalization` in lower case; raises MwSError unless it is None or one of `NORMALIZATIONS`."""
+    if normalization is None:
+        return None
+    known = str(normalization).lower()
+    if known not in NORMALIZATIONS:
+        raise MwSError(f"unknown normalization {normalization!r}; choose one of {', '.join(NORMALIZATIONS)}, or none")
+    return known
+
+
+def fingerprint(pattern: str, normalization: str | None, groups: Sequence[str] = ()) -> str:
+    """Return the hexadecimal SHA-256 of a split pattern, a normalization and names of groups.
+
+    Counts with unequal fingerprints are never added up.
+    """
+    return hashlib.sha256("\0".join([pattern, normalization or "", *groups]).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Splitter:
+    """The way from text to pre-tokens: normalize, cut at special tokens, split by the pattern.
+
+    Attributes:
+        pattern: the split pattern; the name of one becomes the pattern it stands for.
+        normalization: Unicode normalization before splitting: None, "nfc", "nfd", "nfkc" or "nfkd".
+        special_tokens: texts are cut at these tokens, so that no part of one is counted. Counts do not record them.
+
+    Raises:
+        MwSError: the normalization is unknown.
+
+    >>> splitter = Splitter("gpt4", "NFC")
+    >>> splitter.split("кот и пёс"), str(splitter)
+    (['кот', ' и', ' пёс'], 'pattern gpt4 and normalization nfc')
+    """
+
+    pattern: str = DEFAULT_PATTERN
+    normalization: str | None = None
+    special_tokens: Sequence[str] = DEFAULT_SPECIAL_TOKENS
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "pattern", literal_pattern(self.pattern))
+        object.__setattr__(self, "normalization", check_normalization(self.normalization))
+
+    def __str__(self) -> str:
+        return f"pattern {pattern_name(self.pattern)} and normalization {self.normalization}"
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of pattern and normalization in hexadecimal."""
+        return fingerprint(self.pattern, self.normalization)
+
+    def agrees(self, other: Splitter) -> bool:
+        """Return whether counts made with both can be added up."""
+        return (self.pattern, self.normalization) == (other.pattern, other.normalization)
+
+    @cached_property
+    def normalize(self) -> Callable[[str], str]:
+        """Bring text to the Unicode normalization form."""
+        if self.normalization is None:
+            return lambda text: text
+        form = cast(Literal["NFC", "NFD", "NFKC", "NFKD"], self.normalization.upper())
+        return lambda text: unicodedata.normalize(form, text)
+
+    def split(self, text: str) -> list[str]:
+        """Split a text that holds no special token into pre-tokens."""
+        return split(self.normalize(text), self.pattern)
+
+    @cached_property
+    def is_scanned(self) -> bool:
+        """Whether the compiled scanner knows the pattern; other patterns are ten times slower, in one thread."""
+        return scanner_kind(self.pattern) is not None
+
+    def counter(self) -> Callable[[TokenTable, Block], None]:
+        """Make the function that adds the pre-tokens of a block to a table.
+
+        Raises:
+            MwSError: the pattern is not a regular expression, before anything is read.
+        """
+        tokens, kind = [token.encode() for token in self.special_tokens], scanner_kind(self.pattern)
+        if kind is None:
+            compiled(self.pattern)
+        else:
+            classes_of(kind)  # made before the threads start, or each would make its own
+
+        def add(table: TokenTable, block: Block) -> None:
+            block.check()
+            block = cut_at(block, tokens)
+            if kind is None:
+                totals: Counter[str] = Counter()
+                for text in block.documents():
+                    totals.update(self.split(text))
+                words = arrow_strings(list(totals))
+                table.count_words(*flat_utf8(words), np.fromiter(totals.values(), np.int64, len(totals)))
+                return
+            if self.normalization is not None:
+                block = arrow_block(arrow_strings([self.normalize(text) for text in block.documents()]), block.where)
+            table.count_texts(block.data, block.offsets, kind)
+
+        return add

@@ -155,7 +155,8 @@ def train(config: Config, parts: Mapping[str, Corpus], directory: Path) -> dict[
     counts = GroupedCounts.of({name: part.counts for name, part in parts.items()})
     given = counts if len(parts) > 1 else counts.union
     alphabet = (*EVERYDAY, *(LETTERS[each] for each in config.languages if each in LETTERS))
-    trainer = MwSTrainer(vocab_size=config.size, initial_alphabet=alphabet, show_progress=False, **config.options)
+    options = {"pattern": config.pattern, "initial_alphabet": alphabet, "show_progress": False, **config.options}
+    trainer = MwSTrainer(vocab_size=config.size, **options)
     trained = trainer.trained(given)
     replace(trained, training=Training(trained.training.settings)).save(directory)
     return trained.training.settings

@@ -56,6 +56,10 @@ KEPT_BPE = {"mws-eight-languages-64k": "bpe-eight-languages-64k"}
 """Tokenizers whose BPE is kept too, in a folder of this name: the page of `scripts/space` shows both."""
 
 
+TURKISH = "tekken"
+"""Mistral's split pattern: GPT-4o's without English contractions, and with single digits."""
+
+
 @dataclass(frozen=True)
 class Config:
     """A tokenizer to train: the groups of its words, the entries, and what it is allowed."""
@@ -75,6 +79,11 @@ class Config:
     def languages(self) -> list[str]:
         """Codes for the Hub."""
         return ["ru"] if self.of_lexicon else list(self.groups)
+
+    @property
+    def pattern(self) -> str:
+        """The split pattern: `TURKISH` keeps every Turkish suffix whole, which GPT-4o's default splits like English."""
+        return TURKISH if "tr" in self.groups else "o200k"
 
     @property
     def license(self) -> str:
@@ -113,8 +122,8 @@ class Corpus:
 
 
 @cache
-def corpus(group: str, data: Path, share_alike: bool) -> Corpus:
-    """Read and count a group once a run."""
+def corpus(group: str, data: Path, share_alike: bool, pattern: str) -> Corpus:
+    """Read and count a group once per run and split pattern."""
     if group == "lexicon":
         forms = lexicon_words("ru").to_pylist()
         return Corpus(lexicon_counts("ru"), (), tuple(f" {form}" for form in forms[::LEXICON_EVERY]), 0)
@@ -122,7 +131,9 @@ def corpus(group: str, data: Path, share_alike: bool) -> Corpus:
     ordered = sorted(training, key=digest_of)
     passages = tuple(text.rstrip("\n") for text in reaching(ordered, NGRAM_BYTES))
     total = sum(len(text.encode()) for text in training) / MB
-    return Corpus(count_documents(training), passages, tuple(spaced(held_out, HELD_OUT_LINES[False])), total)
+    return Corpus(
+        count_documents(training, pattern=pattern), passages, tuple(spaced(held_out, HELD_OUT_LINES[False])), total
+    )
 
 
 def held_out_of(config: Config, parts: Mapping[str, Corpus]) -> dict[str, list[str]]:
@@ -144,7 +155,8 @@ def train(config: Config, parts: Mapping[str, Corpus], directory: Path) -> dict[
     counts = GroupedCounts.of({name: part.counts for name, part in parts.items()})
     given = counts if len(parts) > 1 else counts.union
     alphabet = (*EVERYDAY, *(LETTERS[each] for each in config.languages if each in LETTERS))
-    trainer = MwSTrainer(vocab_size=config.size, initial_alphabet=alphabet, show_progress=False, **config.options)
+    options = {"pattern": config.pattern, "initial_alphabet": alphabet, "show_progress": False, **config.options}
+    trainer = MwSTrainer(vocab_size=config.size, **options)
     trained = trainer.trained(given)
     replace(trained, training=Training(trained.training.settings)).save(directory)
     return trained.training.settings
@@ -226,7 +238,7 @@ def limits(config: Config, rivals: Sequence[str]) -> list[str]:
 def make(config: Config, output: Path, data: Path, rivals: Sequence[str]) -> dict[str, Any]:
     """Train it and its rivals, measure, write the card; returns a row of the results."""
     started = time.process_time()
-    groups = {group: corpus(group, data, config.share_alike) for group in config.groups}
+    groups = {group: corpus(group, data, config.share_alike, config.pattern) for group in config.groups}
     directory = output / config.name
     settings = train(config, groups, directory)
     seconds = time.process_time() - started

@@ -53,7 +53,7 @@ def add_options(parser: Parser) -> None:
     source = "Training words: text, globs, or counts of `mws count`; repeat the option for more."
     add("--from", dest="source", action="append", default=[], metavar="FILE", help=source)
     add_lexicon(parser)
-    add("--plot", type=Path, metavar="FILE", help="Draw the boundary probabilities (.png, .svg, .pdf).")
+    add("--plot", type=Path, metavar="FILE", help="Draw the boundary probabilities in per cent (.png, .svg, .pdf).")
     add_writing(parser)
 
 
@@ -137,7 +137,7 @@ def _evidence(opened: Opened | None, counts: GroupedCounts | None) -> AnyWord | 
 
 
 def _explain_words(given: Namespace, opened: Opened | None, counts: GroupedCounts | None) -> None:
-    from mws_hf.tokenizer.explain import UNSEEN, plot_evidence
+    from mws_hf.tokenizer.explain import UNSEEN
 
     evidence = _evidence(opened, counts)
     if evidence is None:
@@ -163,6 +163,8 @@ def _explain_words(given: Namespace, opened: Opened | None, counts: GroupedCount
     if given.plot is not None:
         if not drawn:
             raise MwSError("nothing to plot: none of the arguments is a word")
+        from mws_hf.tokenizer.plotting import plot_evidence
+
         plot_evidence(given.plot, drawn)
 
 

@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mws_hf.atomic import output_lock
+from mws_hf.commands.apostrophes import apostrophe_notice
 from mws_hf.commands.options import add_output, add_setting, add_writing, by_group, group_of, weight_of
 from mws_hf.commands.outputs import claim_folder, counted, note, replaced, save_card, show_written
 from mws_hf.commands.parser import Parser
 from mws_hf.commands.sources import Words, entries_in
 from mws_hf.learn.settings import DEFAULT_GRANULARITY, SETTINGS
-from mws_hf.text.pattern import WORD_PATTERN, named
 
 if TYPE_CHECKING:
-    from mws_hf.corpus.counts import WordCounts
     from mws_hf.learn.evidence.labels import LabelFit
     from mws_hf.trainer import MwSTrainer
 
@@ -163,37 +162,3 @@ def _summary(result: dict[str, Any]) -> str:
             "than none (--granularity), at the others no merge was worth its price"
         )
     return "\n".join(lines)
-
-
-_TOLD_FROM = 0.002
-"""Share of the words with a cut inner apostrophe from which it is reported."""
-
-
-def apostrophe_notice(counts: WordCounts) -> str:
-    """Say what share of the running words the pattern of the counts cuts at an inner apostrophe; "" where it is small.
-
-    An apostrophe directly before a letter begins a pre-token only after a letter or digit, or at the start of a line.
-    The share is a lower bound: GPT-4o's pattern cuts some words after an apparent English ending, ``Ankara'd|a``.
-    """
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    from mws_hf.corpus.blocks import integers
-
-    expressions = r"^[^\r\n\p{L}\p{N}]?\p{L}", r"^['’]\p{L}"
-    found = (pc.cast(pc.match_substring_regex(counts.strings, each), pa.uint8()) for each in expressions)
-    begins, rests = (integers(each).astype(bool) for each in found)
-    words, cut = counts.counts[begins & ~rests].sum(), counts.counts[rests].sum()
-    if cut <= _TOLD_FROM * words:
-        return ""
-    from mws_hf.tokenizer.client_facts import refusing
-
-    example = counts.strings[int(np.argmax(np.where(rests, counts.counts, -1)))].as_py()
-    known, costs = named(counts.pattern), refusing(WORD_PATTERN)
-    name = "this split pattern" if known is None else f"split pattern {known[0]}"
-    return (
-        f"at least {100 * cut / words:.1f} % of the words have an inner apostrophe, and {name} cuts them there "
-        f"(…{example}); --pattern words keeps them whole, but {', '.join(costs['refuses'])} refuse it and "
-        f"{', '.join(costs['wrong'])} cuts it otherwise"
-    )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mws_hf.atomic import atomic_path
+from mws_hf.tokenizer.plotting import labels_of
 
 # distinct for people of every colour vision (Okabe and Ito; Tol); the warm ones are kept for MwS
 _OURS = ("#d55e00", "#7f4a1e", "#e6a000")
@@ -37,6 +38,7 @@ def figure_of(panels: Mapping[str, Sequence[Mapping[str, Any]]]) -> Any:
     Trivial systems are left out; the name of each other stands beside its point on the right, in its colour.
     """
     _load_matplotlib()
+    from matplotlib import rcParams
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -49,7 +51,9 @@ def figure_of(panels: Mapping[str, Sequence[Mapping[str, Any]]]) -> Any:
         drawn = [row for row in drawn if row.get(length)]
         sizes = sorted({row["vocab_size"] for row in drawn if row["vocab_size"]})
         note = f"\nmark size: {' < '.join(f'{size:,}' for size in sizes)} entries" if len(sizes) > 1 else ""
-        axes.set_title(f"{title}: boundaries found, and length{note}", fontsize=11, loc="left")
+        labels, font = labels_of(title)
+        said = f"{''.join(labels)}: boundaries found, and length{note}"
+        axes.set_title(said, fontsize=11, loc="left", family=[font, *rcParams["font.family"]])
         axes.set_xlabel(f"tokens per word of {'new text' if of_text else 'the gold file'}: ← shorter")
         axes.set_ylabel("F1 of morpheme boundaries: ↑ truer")
         axes.grid(alpha=0.25)

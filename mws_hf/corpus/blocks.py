@@ -279,7 +279,7 @@ def cut_at(block: Block, tokens: Sequence[bytes]) -> Block:
     text = block.data[block.offsets[0] :].tobytes()
     if not tokens or _shared(tokens) not in text:
         return block
-    mark = _finder(tuple(tokens))
+    mark = finder(tuple(tokens))
     if not mark.search(text):
         return block
     ends = (block.offsets - block.offsets[0]).tolist()
@@ -292,7 +292,7 @@ def _shared(tokens: Sequence[bytes]) -> bytes:
 
 
 @lru_cache(maxsize=4)
-def _finder(tokens: tuple[bytes, ...]) -> re.Pattern[bytes]:
+def finder(tokens: tuple[bytes, ...]) -> re.Pattern[bytes]:
     """Compile the search for the longest of some tokens; beginnings are shared, so many cost little."""
 
     def longest(tokens: list[bytes]) -> bytes:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
+import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from mws_hf.atomic import output_lock
 from mws_hf.corpus.blocks import LITTLE, Block
@@ -20,15 +19,14 @@ from mws_hf.encode.corpus import DATASET_FILES, EncodedCorpus, Shard, shard_name
 from mws_hf.encode.encoder import BlockEncoder, EncodedBlock
 from mws_hf.encode.plan import Plan, finish, prepare, write_manifest
 from mws_hf.errors import MwSError, SettingError
-from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import thread_count
 from mws_hf.tokenizer.merging import Dropout
 from mws_hf.tokenizer.opened import open_tokenizer
 
 SHARD_BYTES = 64 << 20
 BLOCK_BYTES = 4 << 20
-_U: Any = np.uint64
-_PRIME = np.uint64(0x9E3779B97F4A7C15)
+CHECKSUM_DIGITS = 8
+"""Hexadecimal digits of the checksum of a shard; until mws_hf 0.4.0 they were 16."""
 
 
 def encode_corpus(
@@ -152,10 +150,14 @@ def _skip_finished(blocks: Iterator[Block], plan: Plan) -> None:
     """Pass over the blocks of finished shards after checking that the shards were encoded from them."""
     advice = "--force replaces the finished corpus" if plan.finished else f"remove {plan.work}"
     for shard in plan.shards:
+        if len(shard.checksum) != CHECKSUM_DIGITS:
+            what = f"{shard.file} has the checksum of an earlier mws_hf, so it cannot be compared with the text"
+            use = "read it as it is with mws_hf.EncodedCorpus, " if plan.finished else ""
+            raise MwSError(f"{plan.work}: {what}; {use}choose another output, or {advice}")
         check = 0
         for block in islice(blocks, shard.blocks):
             check = checksum(block, check)
-        if f"{check:016x}" != shard.checksum:
+        if f"{check:08x}" != shard.checksum:
             what = f"{shard.file} comes from another corpus, field or column"
             raise MwSError(f"{plan.work}: {what}; choose another output, or {advice}")
     if plan.finished and next(blocks, None) is not None:
@@ -192,43 +194,12 @@ def gathered_shards(
         size += block.size
         check = checksum(block, check)
         if size >= shard_size:
-            yield parts, f"{check:016x}"
+            yield parts, f"{check:08x}"
             parts, size, check = [], 0, 0
     if parts:
-        yield parts, f"{check:016x}"
-
-
-@njit(nogil=True)
-def _fold(words: np.ndarray, size: int, ends: np.ndarray, seed: int) -> int:
-    folded = np.uint64(seed)
-    for at in range(0, size - 7, 8):
-        folded = (folded ^ words[at >> 3]) * _PRIME
-        folded ^= folded >> np.uint64(32)
-    if size & 7:
-        rest = words[size >> 3] & ((np.uint64(1) << np.uint64(8 * (size & 7))) - np.uint64(1))
-        folded = (folded ^ rest) * _PRIME
-    for k in range(ends.shape[0]):
-        folded = (folded ^ np.uint64(ends[k])) * _PRIME
-        folded ^= folded >> np.uint64(32)
-    return _U(folded)
+        yield parts, f"{check:08x}"
 
 
 def checksum(block: Block, seed: int = 0) -> int:
-    """Compute a 64-bit checksum of the documents and their ends, continued from `seed`; it finds accidents alone."""
-    words = np.frombuffer(block.buffer, np.uint64, len(block.buffer) >> 3)
-    fold = _fold_little if block.size <= LITTLE else _fold
-    return int(fold(words, block.size, block.offsets[1:], np.uint64(seed)))
-
-
-def _fold_little(words: np.ndarray, size: int, ends: np.ndarray, seed: Any) -> int:
-    """Compute what `_fold` does, in Python."""
-    folded, prime, most = int(seed), int(_PRIME), (1 << 64) - 1
-    for word in words[: size >> 3].tolist():
-        folded = (folded ^ word) * prime & most
-        folded ^= folded >> 32
-    if size & 7:
-        folded = (folded ^ int(words[size >> 3]) & (1 << 8 * (size & 7)) - 1) * prime & most
-    for end in ends.tolist():
-        folded = (folded ^ end) * prime & most
-        folded ^= folded >> 32
-    return folded
+    """Compute the CRC-32 of the documents of a block and of their ends, continued from `seed`."""
+    return zlib.crc32(block.offsets[1:].tobytes(), zlib.crc32(memoryview(block.buffer)[: block.size], seed))

@@ -1,8 +1,9 @@
-"""Any `tokenizers` backend as an encoder of blocks: the fast kernel where it is exact, the Rust code everywhere else.
+"""Encode blocks of documents with any tokenizer of `tokenizers`, by the fast kernel if it gives the same ids.
 
 Ids equal ``backend.encode(document, add_special_tokens=False)``; with dropout `mws_hf.tokenizer.merging` defines them.
 
-Documents that hold the text of an added token go to the Rust code, which alone cuts it out exactly.
+Documents are split at added tokens first, and the kernel encodes the stretches between them. The library encodes the
+documents of other tokenizers, little texts, and documents with added tokens that take white space along.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import hashlib
 import json
 import queue
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -19,89 +20,15 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from mws_hf.corpus.blocks import Block, block_of
+from mws_hf.encode.added_tokens import AddedTokens
 from mws_hf.encode.bpe_kernels import BpeTables, bpe_tables, is_served
 from mws_hf.encode.kernel import CACHE_LIMIT, Failing, Worker, encode_dropped
 from mws_hf.errors import MwSError
-from mws_hf.kernels import Array, Bytes, Longs
-from mws_hf.kernels.jit import njit
-from mws_hf.kernels.scanner import find_short
+from mws_hf.kernels import Array, Longs
 from mws_hf.text.symbols import built_first
 from mws_hf.tokenizer.backend import check_added
 from mws_hf.tokenizer.merging import Dropout
 from mws_hf.tokenizer.spec import Spec, without_limits
-
-_PREFIX = 3
-_FEW = 16
-"""So many beginnings are searched for one by one, which takes next to no time where there are none."""
-
-
-class AddedTexts:
-    """The texts of added tokens, sorted, so that a document is read once however many there are."""
-
-    def __init__(self, texts: Iterable[str]) -> None:
-        literals = sorted({text.encode() for text in texts} - {b""})
-        self._bytes = np.frombuffer(b"".join(literals), np.uint8)
-        self._starts = np.cumsum([0, *map(len, literals)])
-        firsts = np.array([literal[0] for literal in literals], np.int64)
-        self._begins = np.searchsorted(firsts, np.arange(257))
-        beginnings = {literal[:_PREFIX] for literal in literals}
-        self._beginnings = [np.frombuffer(each, np.uint8) for each in sorted(beginnings)]
-
-    def documents(self, block: Block) -> set[int]:
-        """List the numbers of the documents of a padded block that hold at least one of the texts."""
-        first = self._first_beginning(block)
-        if first < 0:
-            return set()
-        found = np.zeros(len(block), np.uint8)
-        _mark_documents(block.text, block.offsets, first, self._bytes, self._starts, self._begins, found)
-        return set(np.flatnonzero(found).tolist())
-
-    def _first_beginning(self, block: Block) -> int:
-        """Find a place before which no text starts; -1 where no text starts at all."""
-        if len(self._beginnings) > _FEW:
-            return 0
-        places = [find_short(block.text, block.size, beginning) for beginning in self._beginnings]
-        return min((place for place in places if place >= 0), default=-1)
-
-
-@njit(inner=True)
-def _at_least(texts: Bytes, starts: Longs, low: int, high: int, depth: int, byte: int) -> int:
-    """Find the first of the sorted texts `low` to `high` whose byte number `depth` is at least `byte`; else `high`."""
-    while low < high:
-        middle = (low + high) >> 1
-        if texts[starts[middle] + depth] < byte:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@njit(nogil=True)
-def _mark_documents(
-    block: Bytes, offsets: Longs, first: int, texts: Bytes, starts: Longs, begins: Longs, found: Bytes
-) -> None:
-    """Mark in `found` the documents that hold a text, which starts at byte `first` of the block or later.
-
-    At each byte the range of sorted texts that agree with the document so far is narrowed, byte by byte; of texts that
-    begin alike the shortest is the first. ``begins[b]`` is the first text that starts with byte b or a higher one.
-    """
-    for document in range(len(found)):
-        stop = offsets[document + 1]
-        at = max(offsets[document], first)
-        while at < stop and found[document] == 0:
-            low, high = begins[block[at]], begins[np.int64(block[at]) + 1]
-            depth = 1
-            while low < high:
-                if starts[low] + depth == starts[low + 1]:
-                    found[document] = 1
-                    break
-                if at + depth >= stop:
-                    break
-                byte = np.int64(block[at + depth])
-                low = _at_least(texts, starts, low, high, depth, byte)
-                high = _at_least(texts, starts, low, high, depth, byte + 1)
-                depth += 1
-            at += 1
 
 
 class EncodedBlock(NamedTuple):
@@ -142,7 +69,7 @@ class BlockEncoder:
         self._failing = None if dropout is None else self._failing_merges(dropout, kinds, spec.merges)
         self._cache_limit = cache_limit
         self._workers: queue.SimpleQueue[Worker] = queue.SimpleQueue()
-        self._added = self._added_texts()
+        self._added = AddedTokens(self.backend)
 
     def _separator_id(self) -> int:
         if self.separator is None:
@@ -157,16 +84,10 @@ class BlockEncoder:
     def _failing_merges(self, dropout: Dropout, kinds: Sequence[tuple[str, int]], merges: list[tuple[str, str]]) -> Any:
         if not self.is_fast:
             raise MwSError(
-                "dropout: this tokenizer is no BPE with byte fallback or of bytes after a split pattern that mws_hf "
+                "dropout: this tokenizer is not BPE with byte fallback or over bytes after a split pattern that mws_hf "
                 "knows; leave --dropout out, or train with a named pattern such as o200k"
             )
         return Failing.of(dropout, dropout.may_fail(len(merges), built_first(merges)[1], kinds))
-
-    def _added_texts(self) -> AddedTexts:
-        """List added tokens, raw and normalized: texts that hold none of them cannot be cut by any."""
-        contents = [token.content for token in self.backend.get_added_tokens_decoder().values()]
-        normalizer = self.backend.normalizer
-        return AddedTexts(contents + ([] if normalizer is None else list(map(normalizer.normalize_str, contents))))
 
     @cached_property
     def tables(self) -> BpeTables | None:
@@ -175,84 +96,75 @@ class BlockEncoder:
             return self.__dict__.get("tables") or bpe_tables(self.spec)
 
     def encode_little(self, block: Block) -> EncodedBlock:
-        """Return the ids of a little text as `encode` does, by the Rust code, which needs neither tables nor numba."""
+        """Return the ids of a little text as `encode` does, by the library, which needs neither tables nor numba."""
         if self._failing is not None:
             return self.encode(block)
+        found = self._by_the_library([block.document(k) for k in range(len(block))])
         n_bytes = np.diff(block.offsets)
         nothing = np.empty(0, self.dtype), np.zeros(len(n_bytes), np.int64)
-        return EncodedBlock(*self._stitch(*nothing, block, range(len(n_bytes))), n_bytes)
+        return EncodedBlock(*self._stitch(*nothing, dict(enumerate(found))), n_bytes)
 
     def encode(self, block: Block) -> EncodedBlock:
         """Return the ids of the documents of a padded block; raise MwSError for a document that is not UTF-8."""
         if not self.is_fast:
             return self.encode_little(block)
-        routed = self._added.documents(block)
+        with_added = self._added.in_raw.documents(block)
         plain = block
         if self.backend.normalizer is not None:
             plain = self._normalized(block)
-            routed |= self._added.documents(plain)
-        ids, ends = self._encode_plain(plain)
-        if routed:
-            ids, ends = self._stitch(ids, ends, block, sorted(routed))
+        with_added |= self._added.in_normalized.documents(plain)
+        ids, ends = self._by_the_kernel(plain, self.separator_id)
+        if with_added:
+            numbers = sorted(with_added)
+            found = self._around_added([block.document(k) for k in numbers])
+            ids, ends = self._stitch(ids, ends, dict(zip(numbers, found, strict=True)))
         return EncodedBlock(ids, ends, np.diff(block.offsets))
 
-    def _encode_plain(self, block: Block) -> tuple[Array, Longs]:
-        """Return ids and ends of documents that hold no added token."""
+    def _by_the_library(self, texts: list[str]) -> list[list[int]]:
+        return [item.ids for item in self.backend.encode_batch_fast(texts, add_special_tokens=False)]
+
+    def _by_the_kernel(self, block: Block, separator: int) -> tuple[Array, Longs]:
+        """Return ids and ends of documents that contain no added token; a separator of -1 is left out."""
         assert self.tables is not None
         if self._failing is not None:
-            return self._encode_dropped(block, self.separator_id)
-        try:
-            worker = self._workers.get_nowait()
-        except queue.Empty:
-            worker = Worker(self.tables, self.dtype, self._cache_limit)
-        ids, ends, bad = worker.encode(block.text, block.offsets[1:], self.separator_id)
-        self._workers.put(worker)
+            ends = np.empty(len(block), np.int64)
+            ids = np.empty(block.size + len(block) + 3, self.dtype)
+            bad = encode_dropped(block.text, block.offsets[1:], self.tables, self._failing, separator, ids, ends)
+            ids = ids[: ends[-1] if len(block) else 0]
+        else:
+            try:
+                worker = self._workers.get_nowait()
+            except queue.Empty:
+                worker = Worker(self.tables, self.dtype, self._cache_limit)
+            ids, ends, bad = worker.encode(block.text, block.offsets[1:], separator)
+            self._workers.put(worker)
         if bad >= 0:
             block.document(bad)  # raises the error that names it
         return ids, ends
 
-    def _encode_dropped(self, block: Block, separator: int) -> tuple[Array, Longs]:
-        out_ends = np.empty(len(block), np.int64)
-        out = np.empty(block.size + len(block) + 3, self.dtype)
-        bad = encode_dropped(block.text, block.offsets[1:], self.tables, self._failing, separator, out, out_ends)
-        if bad >= 0:
-            block.document(bad)  # raises the error that names it
-        return out[: out_ends[-1] if len(block) else 0], out_ends
-
-    def _dropped_around_added(self, text: str) -> list[int]:
-        """Encode a document that holds added tokens with dropout: each stretch between two is a text of its own."""
-        added = self.backend.get_added_tokens_decoder()
-        encoding = self.backend.encode(text, add_special_tokens=False)
-        pieces, found, at = list[str](), list[int](), 0
-        for index, (begin, end) in zip(encoding.ids, encoding.offsets, strict=True):
-            if index in added:
-                pieces.append(text[at:begin])
-                found.append(index)
-                at = end
-        block = block_of([piece.encode() for piece in [*pieces, text[at:]]], str)
-        if self.backend.normalizer is not None:
-            block = self._normalized(block)
-        ids, ends = self._encode_dropped(block, -1)
-        joined, *rest = (part.tolist() for part in np.split(ids, ends[:-1]))
-        for index, part in zip(found, rest, strict=True):
-            joined += [index, *part]
-        return list(joined)
+    def _around_added(self, texts: list[str]) -> list[list[int]]:
+        """Return the ids of documents that contain added tokens, without separators; a stretch is a text of its own."""
+        if self._added.take_space and self._failing is None:
+            return self._by_the_library(texts)
+        parts = [self._added.split(text) for text in texts]
+        stretches = [part.encode() for each in parts for part in each if isinstance(part, str)]
+        ids, ends = self._by_the_kernel(block_of(stretches, str), -1)
+        encoded = iter(np.split(ids, ends[:-1]))
+        return [
+            [index for part in each for index in (next(encoded).tolist() if isinstance(part, str) else [part])]
+            for each in parts
+        ]
 
     def _normalized(self, block: Block) -> Block:
         normalize = self.backend.normalizer.normalize_str
         return block_of([normalize(block.document(k)).encode() for k in range(len(block))], block.where)
 
-    def _stitch(self, ids: Array, ends: Longs, block: Block, routed: range | list[int]) -> tuple[Array, Longs]:
-        """Replace the ids of the `routed` documents (ascending), which the kernel alone does not serve."""
-        texts = [block.document(k) for k in routed]
-        if self._failing is None:
-            found = [item.ids for item in self.backend.encode_batch_fast(texts, add_special_tokens=False)]
-        else:
-            found = [self._dropped_around_added(text) for text in texts]
+    def _stitch(self, ids: Array, ends: Longs, found: Mapping[int, list[int]]) -> tuple[Array, Longs]:
+        """Replace the ids of the documents whose ascending numbers are the keys of `found`, and add separators."""
         tail = [self.separator_id] if self.separator is not None else []
         starts, sizes = np.concatenate(([0], ends[:-1])), np.diff(ends, prepend=0)
         pieces, done = [], 0
-        for k, others in zip(routed, found, strict=True):
+        for k, others in found.items():
             pieces += [ids[done : starts[k]], np.array(others + tail, ids.dtype)]
             sizes[k], done = len(pieces[-1]), ends[k]
         return np.concatenate([*pieces, ids[done:]]), np.cumsum(sizes)

@@ -321,7 +321,7 @@ class Settings(Described):
     pattern: Annotated[
         str | None,
         Setting(
-            "Split pattern: a regular expression, or the name of one (words, gpt4, llama3, o200k).",
+            "Split pattern: a regular expression, or the name of one (words, gpt4, llama3, o200k, tekken).",
             "o200k; gpt4 with the classic criterion; that of saved counts",
             metavar="NAME|REGEX",
             shown="o200k, or that of the criterion or of saved counts",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 from mws_hf.scoring.boundaries import boundaries
@@ -32,27 +33,48 @@ class WordDifference(NamedTuple):
     gold: tuple[str, ...] = ()
 
 
-def differences(
-    first: Opened, second: Opened, text: str, gold: Mapping[str, Sequence[str]] | None = None
-) -> list[WordDifference]:
-    """List the words that two tokenizers cut differently after a space, the most frequent first, then by letters.
+class Comparison(NamedTuple):
+    """Two tokenizers, the share of running words that they split differently, and these words."""
+
+    first: str
+    second: str
+    share: float
+    words: list[WordDifference]
+
+
+def comparisons(
+    tokenizers: Sequence[Opened], text: str, gold: Mapping[str, Sequence[str]] | None = None
+) -> list[Comparison]:
+    """Compare how tokenizers split the words of a text, each as it stands after a space.
 
     Args:
-        first: a tokenizer.
-        second: another one.
-        text: whose words are looked at.
-        gold: word -> its morphs; a cut of a word that is there is a hit or a miss.
+        tokenizers: at least two.
+        text: the text whose words are compared.
+        gold: word -> its morphs; a split point of a word that is there is a hit or a miss.
+
+    Returns:
+        The two tokenizers that differ most, then the first tokenizer with each other one. The words of a comparison
+        come with the most frequent first, then by letters.
     """
     counts = Counter(match.group() for match in compiled(WORD).finditer(text))
     words = sorted(counts, key=lambda word: (-counts[word], word))
-    cuts = [opened.cut(words) for opened in (first, second)]
+    split = {opened.name: opened.cut(words) for opened in tokenizers}
     gold = gold or {}
-    return [
-        WordDifference(
-            word, counts[word], judged(one, gold.get(word)), judged(other, gold.get(word)), tuple(gold.get(word, ()))
-        )
-        for word, one, other in zip(words, *cuts, strict=True)
-        if one != other
+
+    def compared(first: str, second: str) -> Comparison:
+        rows = [
+            WordDifference(
+                word, counts[word], judged(a, gold.get(word)), judged(b, gold.get(word)), tuple(gold.get(word, ()))
+            )
+            for word, a, b in zip(words, split[first], split[second], strict=True)
+            if a != b
+        ]
+        return Comparison(first, second, sum(row.times for row in rows) / max(1, counts.total()), rows)
+
+    found = [compared(first, second) for first, second in combinations(split, 2)]
+    most = max(found, key=lambda each: each.share, default=None)
+    return [each for each in found if each is most] + [
+        each for each in found if each is not most and each.first == tokenizers[0].name
     ]
 
 

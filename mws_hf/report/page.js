@@ -32,6 +32,10 @@ const wanted = {
   hides: (v, i) => v.inside[i] > 50,
 };
 
+function markScrolling() {
+  for (const each of document.querySelectorAll(".wide")) each.classList.toggle("scrolls", each.scrollWidth > each.clientWidth + 1);
+}
+
 let latest = 0;
 async function show() {
   const mine = ++latest, number = Number(at("which").value), query = at("query").value.toLowerCase();
@@ -47,10 +51,15 @@ async function show() {
     if (hasGold) cells.push(v.edges[i] ? `${v.right[i]} of ${v.edges[i]}` : "");
     if (hasEvidence) cells.push(...[v.ends[i], v.inside[i]].map((each) => each === null ? "" : `${each} %`));
     const row = document.createElement("tr");
-    for (const cell of cells) row.insertCell().textContent = cell;
+    cells.forEach((cell, at) => {
+      const made = row.insertCell();
+      made.textContent = cell;
+      if (at > 0 && at !== 3) made.className = "figure";
+    });
     rows.push(row);
   }
   at("tokens").replaceChildren(...rows);
+  markScrolling();
   const all = Number(packed[number].dataset.all), kept = Number(packed[number].dataset.kept);
   const missing = kept < all ? ` The page holds the ${kept.toLocaleString("en")} most used of ${all.toLocaleString("en")} entries.` : "";
   const first = found > MOST ? `, the first ${MOST} are shown` : "";
@@ -60,4 +69,7 @@ async function show() {
 for (const name of ["which", "filter"]) at(name).addEventListener("change", show);
 at("query").addEventListener("input", show);
 at("search").addEventListener("submit", (event) => event.preventDefault());
+addEventListener("resize", markScrolling);
+for (const each of document.querySelectorAll("details")) each.addEventListener("toggle", markScrolling);
+markScrolling();
 show();

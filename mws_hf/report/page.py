@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 import mws_hf
 from mws_hf.errors import MwSError
-from mws_hf.report.differences import differences, most_different_lines, parity
+from mws_hf.report.differences import comparisons, most_different_lines, parity
 from mws_hf.report.entries import TrainingEvidence, entries_of, known_words, packed_within
 from mws_hf.report.html import packaged, templates, well_formed
 from mws_hf.report.pictures import COLOURS, Point, bars, scatter
@@ -26,18 +26,80 @@ _WORDS, _LINES, _LONGEST = 60, 12, 400
 _TEXT = ("vocabulary_size", "fertility", "bytes_per_token", "whole_words", "vocabulary_used", "byte_tokens")
 
 
+class Cell(NamedTuple):
+    """A figure of a tokenizer, the line below it, and whether no other tokenizer has a better figure."""
+
+    figure: str
+    below: str = ""
+    is_best: bool = False
+
+
 class Column(NamedTuple):
-    """A measure of a table: its title, its meaning, and for each tokenizer the figure and the line below it."""
+    """A measure of a table: its title, its meaning, and the cells of all tokenizers."""
 
     title: str
     about: str
-    cells: Sequence[tuple[str, str]]
+    cells: Sequence[Cell]
+
+
+def marked(figures: Sequence[str], below: Sequence[str], better: str) -> list[Cell]:
+    """Make the cells of a measure and mark the best ones, unless all are equal as they are written.
+
+    Args:
+        figures: the written figures; a dash for a tokenizer that was not measured.
+        below: the lines below them.
+        better: "up" or "down"; "" where no figure is better than another, so that none is marked.
+
+    >>> [cell.is_best for cell in marked(["0.50", "-", "0.70", "0.70"], [""] * 4, "up")]
+    [False, False, True, True]
+    """
+    values = [None if each in ("", "-") else float(each.replace(",", "").replace("%", "")) for each in figures]
+    known = {value for value in values if value is not None}
+    best = (max(known) if better == "up" else min(known)) if better and len(known) > 1 else None
+    return [
+        Cell(figure, line, value is not None and value == best)
+        for figure, line, value in zip(figures, below, values, strict=True)
+    ]
 
 
 def text_columns(keys: Iterable[str], scores: Sequence[TextScores | None]) -> list[Column]:
     """Write measures of a text by several tokenizers; a dash for one that was not measured on it."""
-    chosen = [TEXT[key] for key in keys]
-    return [Column(each.name, each.about, [(each.cell(s) if s else "-", "") for s in scores]) for each in chosen]
+    return [
+        Column(measure.name, measure.about, marked(figures, [""] * len(figures), measure.better))
+        for measure in (TEXT[key] for key in keys)
+        for figures in [[measure.cell(each) if each else "-" for each in scores]]
+    ]
+
+
+def outcome(report: EvaluationReport, names: Sequence[str]) -> list[str]:
+    """Say in a sentence for each other tokenizer, and each gold, what the first one gains over it and what it costs.
+
+    The texts are compared by all their tokens. If the 95 % intervals of F1 overlap, the sentence says so.
+    """
+    first, *others = names
+    found = []
+    for other in others:
+        length = _longer(report, first, other)
+        rows = [{row.tokenizer: row for row in report.rows if row.gold == gold.name} for gold in report.golds]
+        for gold, by_name in zip(report.golds, rows, strict=True):
+            one, two = by_name[first], by_name[other]
+            gain = one.scores.f1 - two.scores.f1
+            of = f" on {gold.name}" if len(report.golds) > 1 else ""
+            how = f"{gain:+.3f} F1 over {other}" if gain >= 0 else f"{-gain:.3f} F1 below {other}"
+            overlap = one.interval[0] <= two.interval[1] and two.interval[0] <= one.interval[1]
+            remark = " (their 95 % intervals overlap)" if overlap else ""
+            found.append(f"{first}: {how}{of}{remark}{f' for {length}' if length else ''}.")
+        if not rows and length:
+            found.append(f"{first} needs {length.replace('tokens', f'tokens than {other}')}.")
+    return found
+
+
+def _longer(report: EvaluationReport, first: str, other: str) -> str:
+    """Write how many more tokens a text has by one tokenizer than by another; "" where they were not measured."""
+    if first not in report.text or other not in report.text or not report.text[other].tokens:
+        return ""
+    share = 100 * (report.text[first].tokens / report.text[other].tokens - 1)
+    return f"{abs(share):.1f} % {'more' if share >= 0 else 'fewer'} tokens"
 
 
 def report_page(
@@ -48,7 +110,7 @@ def report_page(
     parallel: bool = False,
     evidence: TrainingEvidence | None = None,
 ) -> str:
-    """Write the HTML of a report; the first tokenizer is compared with each other one.
+    """Write the HTML of a report; the first tokenizer is compared with each other one, and the two that differ most.
 
     Segmenters among the `systems` are scored on gold alone; `bits` is text to train n-gram models on. Tokens are judged
     by the `evidence` in the words of the texts, or else of the gold.
@@ -90,7 +152,11 @@ def report_page(
             ]
             for name, row in scores.items()
         },
-        words={other.name: differences(tokenizers[0], other, text, gold)[:_WORDS] for other in tokenizers[1:]},
+        outcome=outcome(report, names),
+        compared=[
+            each._replace(words=each.words[:_WORDS])
+            for each in (comparisons(tokenizers, text, gold) if len(tokenizers) > 1 else ())
+        ],
         lines=most_different_lines(tokenizers, lines, _LINES, _LONGEST) if len(tokenizers) > 1 else [],
         vocabularies=vocabularies,
         has_gold=bool(report.golds),
@@ -106,23 +172,22 @@ def columns(
     found = []
     for gold in report.golds:
         rows = {row.tokenizer: row for row in report.rows if row.gold == gold.name}
-        cells = [
-            (GOLD["f1"].cell(rows[n].scores), f"{rows[n].interval[0]:.3f} to {rows[n].interval[1]:.3f}") for n in names
-        ]
+        figures = [GOLD["f1"].cell(rows[n].scores) for n in names]
+        below = [f"{rows[n].interval[0]:.3f} to {rows[n].interval[1]:.3f}" for n in names]
         about = f"{GOLD['f1'].about}, {len(gold.words):,} of them, with its 95 % interval; higher is better"
-        found.append(Column(f"{GOLD['f1'].name}, {gold.name}", about, cells))
+        found.append(Column(f"{GOLD['f1'].name}, {gold.name}", about, marked(figures, below, "up")))
     found += text_columns(_TEXT, [report.text.get(name) for name in names]) if report.text else []
     if report.bits:
         bits = report.bits
-        cells = [
-            (number_cell(bits[n].value, BITS.form), report.more_bits(n)) if n in bits else ("-", "") for n in names
-        ]
+        figures = [number_cell(bits[n].value, BITS.form) if n in bits else "-" for n in names]
+        below = [report.more_bits(n) if n in bits else "" for n in names]
         about = f"{BITS.about}; fewer is better; below it against the first, with 95 % interval"
-        found.append(Column(BITS.name, about, cells))
+        found.append(Column(BITS.name, about, marked(figures, below, "down")))
     if uneven:
         by = "tokens" if parallel else "tokens per word"
         about = f"how unevenly the texts are treated: the most {by} of a text over the fewest; 1 would be even"
-        found.append(Column("parity", about, [(f"{uneven[n]:.2f}" if n in uneven else "-", "") for n in names]))
+        figures = [f"{uneven[n]:.2f}" if n in uneven else "-" for n in names]
+        found.append(Column("parity", about, marked(figures, [""] * len(names), "down")))
     return found
 
 
@@ -138,13 +203,11 @@ def pictures(report: EvaluationReport, scores: Mapping[str, Mapping[str, TextSco
             and not math.isnan(report.text[row.tokenizer].fertility)
         ]
         if points:
-            svg = scatter(points, "tokens per word of the text: fewer is shorter", f"boundary F1, {gold.name}")
+            svg = scatter(points, "tokens per word of the text (fewer is shorter)", "boundary F1")
             found.append((f"Boundary F1 on {gold.name}, and length of the text: upper left is best", svg))
     if scores:
         lengths = {text: {name: each.bytes_per_token for name, each in row.items()} for text, row in scores.items()}
-        found.append(
-            ("Bytes per token, by text: longer bars are shorter texts", bars(lengths, "bytes per token by text"))
-        )
+        found.append(("Bytes per token, by text: a longer bar is a shorter text", bars(lengths, "bytes per token")))
     return found
 
 

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 # told apart by people of every colour vision (Okabe and Ito; Tol)
 COLOURS = ("#d55e00", "#0072b2", "#117733", "#aa4499", "#777777", "#332288", "#999933", "#44aa99")
-_WIDTH, _HEIGHT, _LEFT, _BOTTOM = 560, 320, 52, 46
+_WIDTH, _HEIGHT, _LEFT, _BOTTOM = 560, 320, 76, 46
 
 
 class Point(NamedTuple):
@@ -53,12 +53,17 @@ def scatter(points: Sequence[Point], x_title: str, y_title: str) -> Markup:
         )
     parts.append(
         f'<text x="{(_LEFT + _WIDTH) / 2}" y="{_HEIGHT - 8}" text-anchor="middle">{html.escape(x_title)}</text>'
+        f'<text transform="translate(16 {(_HEIGHT - _BOTTOM) / 2}) rotate(-90)" text-anchor="middle">'
+        f"{html.escape(y_title)}</text>"
     )
     return _svg(_HEIGHT, f"{y_title} over {x_title}", "".join(parts))
 
 
 def bars(values: Mapping[str, Mapping[str, float]], title: str) -> Markup:
-    """Draw horizontal bars: a group for each text, a bar for each tokenizer."""
+    """Draw horizontal bars from a common zero line: a group for each text, a bar for each tokenizer.
+
+    The title names the figures, below the axis and for people who cannot see the picture.
+    """
     most = max(value for group in values.values() for value in group.values()) or 1
     parts, y = [], 4.0
     for text, group in values.items():
@@ -73,11 +78,15 @@ def bars(values: Mapping[str, Mapping[str, float]], title: str) -> Markup:
             )
             y += 19
         y += 8
-    return _svg(round(y), title, "".join(parts))
+    parts.append(
+        f'<line class="axis" x1="188" x2="188" y1="18" y2="{y:.0f}"/>'
+        f'<text x="{(188 + _WIDTH) / 2:.0f}" y="{y + 16:.0f}" text-anchor="middle">{html.escape(title)}</text>'
+    )
+    return _svg(round(y + 22), f"{title}, by text", "".join(parts))
 
 
 def _fitting_name(name: str) -> str:
-    """Cut the middle of a long name: beginnings and ends tell tokenizers apart."""
+    """Leave out the middle of a long name, because beginnings and ends tell tokenizers apart."""
     return name if len(name) <= 17 else f"{name[:8]}…{name[-8:]}"
 
 

@@ -49,7 +49,24 @@ The contextual default. Combining marks stay with their letters, a word is cut b
 letter, and an English ending such as ``'s`` stays with its word.
 """
 
-NAMED_PATTERNS = {"words": WORD_PATTERN, "gpt4": GPT4_PATTERN, "llama3": LLAMA3_PATTERN, "o200k": O200K_PATTERN}
+TEKKEN_PATTERN = (
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
+    r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
+    r"|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+"""Mistral's pattern, verbatim that of ``tekken.json``: GPT-4o's without English contractions, and with single digits.
+
+Every apostrophe word is split before its apostrophe and nowhere else: Turkish ``Ankara|'da``, English ``don|'t``. With
+English contractions GPT-4o's pattern splits inside Turkish suffixes that begin like one: ``Ankara'd|a``.
+"""
+
+NAMED_PATTERNS = {
+    "words": WORD_PATTERN,
+    "gpt4": GPT4_PATTERN,
+    "llama3": LLAMA3_PATTERN,
+    "o200k": O200K_PATTERN,
+    "tekken": TEKKEN_PATTERN,
+}
 """The names that stand for patterns wherever one is asked for; what is saved always holds the pattern itself."""
 
 NORMALIZATIONS = ("nfc", "nfd", "nfkc", "nfkd")
@@ -65,7 +82,7 @@ DIGIT_PARTS: dict[Digits, str] = {
 """How a pattern cuts numbers; every named one has exactly one of these parts.
 
 ``threes``: from the left, ``123|456|7``, as GPT-4 and Llama 3 do. ``single``: each digit for itself; with `llama3` this
-is Qwen 2's pattern. ``right``: threes as thousands are written, ``1|234|567``, so that a
+is Qwen 2's pattern, and `tekken` has it by itself. ``right``: threes as thousands are written, ``1|234|567``, so that a
 token's place in the number does not depend on the number's length. It looks ahead 101 digits at most, or long runs
 would take quadratic time; what is longer begins with threes from the left. None of them needs more than what Oniguruma,
 `regex` and JavaScript share.
@@ -114,11 +131,14 @@ def pattern_name(pattern: str) -> str:
 
     >>> pattern_name(with_digits("llama3", "single")), pattern_name(literal_pattern("o200k")), pattern_name("[a-z]+|.")
     ('llama3, digits single', 'o200k', "'[a-z]+|.'")
+    >>> pattern_name(literal_pattern("tekken")), pattern_name(with_digits("tekken", "threes"))
+    ('tekken', 'tekken, digits threes')
     """
     known = named(pattern)
     if known is None:
         return repr(pattern if len(pattern) <= 40 else pattern[:37] + "...")
-    return known[0] if known[1] == "threes" else f"{known[0]}, digits {known[1]}"
+    name, digits = known
+    return name if NAMED_PATTERNS[name] == pattern else f"{name}, digits {digits}"
 
 
 def with_digits(pattern: str, digits: Digits | None) -> str:
@@ -158,7 +178,7 @@ def compiled(pattern: str) -> regex.Pattern[str]:
     >>> compiled("lama3")
     Traceback (most recent call last):
         ...
-    mws_hf.errors.MwSError: split pattern 'lama3' is none of words, gpt4, llama3, o200k; as a regular expression it ...
+    mws_hf.errors.MwSError: split pattern 'lama3' is none of words, gpt4, llama3, o200k, tekken; as a regular ...
     """
     if pattern not in NAMED_PATTERNS and regex.fullmatch(r"[\w -]+", pattern):
         raise MwSError(

@@ -37,14 +37,16 @@ from mws_hf.kernels.scanner import (
     RIGHT,
     SINGLE,
     SPACE,
+    TEKKEN_KIND,
     UPPER,
     WORD_KIND,
 )
-from mws_hf.text.pattern import NAMED_PATTERNS, Digits, digits_of, with_digits
+from mws_hf.text.pattern import Digits, digits_of, with_digits
 
 _DIGITS: dict[Digits, int] = {"threes": 0, "single": SINGLE, "right": RIGHT}
-_NAMED = {"words": WORD_KIND, "gpt4": GPT4_KIND, "llama3": GPT4_KIND, "o200k": O200K_KIND}  # llama3 splits as gpt4
-_KINDS = {NAMED_PATTERNS[name]: kind for name, kind in _NAMED.items()}
+_NAMED = {"words": WORD_KIND, "gpt4": GPT4_KIND, "llama3": GPT4_KIND, "o200k": O200K_KIND, "tekken": TEKKEN_KIND}
+"""The scanner's kind of each named pattern; llama3 splits as gpt4 does."""
+_KINDS = {with_digits(name, "threes"): kind for name, kind in _NAMED.items()}
 _PROBED = {LETTER: r"\p{L}", NUMBER: r"\p{N}", MARK: r"\p{M}", BLANK: r"\s"}
 _CASES = {UPPER: r"\p{Lu}\p{Lt}", LOWER: r"\p{Ll}"}
 
@@ -60,7 +62,7 @@ def scanner_kind(pattern: str) -> int | None:
 
 def classes_of(kind: int) -> Bytes:
     """Return the `character_classes` that the scanner wants for its kind of pattern."""
-    return character_classes(cased=kind % N_KINDS == O200K_KIND)
+    return character_classes(cased=kind % N_KINDS >= O200K_KIND)
 
 
 @lru_cache(maxsize=2)

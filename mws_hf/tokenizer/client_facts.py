@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from tokenizers import Tokenizer
 
 from mws_hf.errors import MwSError
-from mws_hf.text.pattern import Digits, named, with_digits
+from mws_hf.text.pattern import Digits, literal_pattern, named, with_digits
 from mws_hf.text.symbols import Alphabet
 from mws_hf.tokenizer.export import PRE_TYPES, byte_tables, ranks_of, tokens_around
 
@@ -40,7 +40,7 @@ ONE_READS = {
     *(with_digits("llama3", None).replace(r"|\p{N}{1,3}|", part) for part in (r"|\p{N}{1,2}|", r"|\p{N}+|")),
     with_digits("o200k", "threes"),
     r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",  # GPT-2
-    with_digits("o200k", "single").replace("(?i:'s|'t|'re|'ve|'m|'ll|'d)?", ""),  # Mistral's Tekken
+    literal_pattern("tekken"),
 }
 """Split patterns that `tokenizers` 1.0.0rc3 was seen to run; it knows them letter for letter, and has no engine."""
 
@@ -109,7 +109,7 @@ def _by_pattern(pattern: str) -> list[ClientFact]:
     """List the clients that know some split patterns only, with their verdicts on a byte-level tokenizer."""
     known, found = named(pattern), []
     for client, (patterns, there, elsewhere) in _BY_PATTERN.items():
-        unmeasured = known is None and client != _LLAMA_CPP
+        unmeasured = (known is None or known[0] == "tekken") and client != _LLAMA_CPP
         found.append(
             ClientFact(client, *(("unknown", "") if unmeasured else there if known in patterns else elsewhere))
         )

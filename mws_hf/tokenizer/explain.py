@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from tokenizers import Tokenizer
 
-from mws_hf.atomic import atomic_path
 from mws_hf.errors import MwSError, printable
 from mws_hf.text.symbols import BYTE_TOKENS, bytes_of, readable
 from mws_hf.tokenizer.backend import is_byte_level, tables_of
@@ -59,16 +57,16 @@ class Spelt(NamedTuple):
     cuts: list[int]
 
     def lines(self) -> str:
-        """Write two aligned lines: letters with the cuts, and under each P(boundary after it) in per cent.
+        """Write two aligned lines: letters with the splits, and under each the probability of a boundary after it.
 
         >>> print(Spelt("читал", [0.01, 0.2, 0.93, 0.4, 0.0], [3]).lines())
         ч   и   т | а   л
-          1  20  93  40
+          1  20  93  40 %
         """
         inner = range(1, len(self.letters))
         first = "".join(self.letters[place - 1] + (" | " if place in self.cuts else "   ") for place in inner)
         second = "".join(f"{round(100 * self.boundaries[place - 1]):>{3 if place == 1 else 4}}" for place in inner)
-        return f"{first}{self.letters[-1]}\n{second}"
+        return f"{first}{self.letters[-1]}\n{second}{' %' * bool(second)}"
 
 
 @dataclass(frozen=True)
@@ -202,20 +200,3 @@ def _pieces(text: bytes, sizes: Iterable[int]) -> tuple[str, ...]:
     cuts = [0, *accumulate(sizes)]
     whole = [cut for cut in cuts if cut == len(text) or text[cut] & 0xC0 != 0x80]  # not within a character
     return tuple(text[begin:end].decode() for begin, end in pairwise(whole))
-
-
-def plot_evidence(path: Path, words: Sequence[Spelt]) -> None:
-    """Draw the evidence of words, one panel a word: bars between letters, a line where the tokenizer cuts."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8, 1.6 * len(words) + 0.4), layout="constrained")
-    panels = figure.subplots(len(words), 1, squeeze=False)[:, 0]
-    for panel, (letters, values, cuts) in zip(panels, words, strict=True):
-        inner = range(len(letters) - 1)
-        panel.bar([place + 0.5 for place in inner], [values[place] for place in inner], width=0.5, color="#4a7ebb")
-        for cut in cuts:
-            panel.axvline(cut - 0.5, color="#c0392b", linewidth=1.5)
-        panel.set_xticks(range(len(letters)), list(letters))
-        panel.set(ylim=(0, 1), xlim=(-0.5, len(letters) - 0.5), ylabel="P(boundary)")
-    with atomic_path(path) as temporary:
-        figure.savefig(temporary, format=path.suffix.lstrip(".") or "png", dpi=150)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from functools import cache
-from statistics import fmean, median
+from statistics import fmean
 from typing import Any
 
 from lab.cells import RESULTS, Row, rows_of
+from lab.experiments.trainers import scaled_seconds
 from lab.tables import where
 from lm.plan import PRESETS
 from lm.report import summary
@@ -112,12 +113,16 @@ def difference(preset: str, system: str, rival: str, *, matched: bool = False, s
 
 
 def medians(name: str) -> dict[str, dict[str, float]]:
-    """Give the median seconds of each program, by text."""
-    times: dict[str, dict[str, list[float]]] = {}
+    """Give the median seconds of each program, by text; of one timed later scaled to the first one's."""
+    of_text: dict[str, dict[str, list[Row]]] = {}
     for row in results(name):
         text = row.get("text") or f"{row['megabytes']} MB"
-        times.setdefault(text, {}).setdefault(row["program"], []).append(row["seconds"])
-    return {text: {program: median(each) for program, each in of.items()} for text, of in times.items()}
+        of_text.setdefault(text, {}).setdefault(row["program"], []).append(row)
+    found: dict[str, dict[str, float]] = {}
+    for text, programs in of_text.items():
+        first = scaled_seconds(next(iter(programs.values())), 0.0)
+        found[text] = {program: scaled_seconds(rows, first) for program, rows in programs.items()}
+    return found
 
 
 def cards() -> dict[str, dict[str, Any]]:

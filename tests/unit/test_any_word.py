@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 from pathlib import Path
 
 import numpy as np
@@ -69,8 +70,8 @@ def test_words_outside_of_the_training_are_cut_where_their_parts_meet(saved: Pat
 def test_explain_needs_no_training_words(saved: Path):
     known, other = (mws("explain", w, "--model", saved) for w in ("читал", UNSEEN[0]))
     assert known.returncode == other.returncode == 0
-    assert known.stdout.splitlines()[-1].replace(" ", "").isdigit() and "not among" not in known.stderr
-    assert other.stdout.splitlines()[-1].replace(" ", "").isdigit() and "not among the training words" in other.stderr
+    assert all(re.fullmatch(r"[ \d]+ %", each.stdout.splitlines()[-1]) for each in (known, other))
+    assert "not among" not in known.stderr and "not among the training words" in other.stderr
 
 
 def test_where_no_evidence_is_kept_merges_are_shown_and_it_is_said(saved: Path, tmp_path: Path):

@@ -17,6 +17,7 @@ from mws_hf import EncodedCorpus, encode_corpus
 from mws_hf.corpus.blocks import PADDING, block_of, line_offsets
 from mws_hf.encode import bulk
 from mws_hf.encode.bulk import checksum
+from mws_hf.encode.corpus import MANIFEST
 from mws_hf.errors import MwSError
 from tests.encode_cases import EOS, TRICKY, make_backend, random_merges, rust_ids, save_directory
 from tests.examples import examples
@@ -40,7 +41,6 @@ def test_a_little_text_is_encoded_without_kernels_to_the_same_files(backend, tmp
     path.write_bytes("\n".join([*TRICKY, f"а{EOS}б", *LINES]).replace("\0", "").encode())
     encode_corpus(directory, path, tmp_path / "kernels", separator=separator)
     monkeypatch.setattr(bulk, "LITTLE", path.stat().st_size)
-    monkeypatch.setattr(bulk, "_fold", None)  # no kernel is called
     encode_corpus(directory, path, tmp_path / "little", separator=separator)
     files = sorted(file.name for file in (tmp_path / "kernels").iterdir())
     assert files == sorted(file.name for file in (tmp_path / "little").iterdir())
@@ -172,13 +172,27 @@ def test_line_offsets(pieces):
     )
 
 
-@pytest.mark.parametrize("little", [-1, 1 << 20])
-def test_checksum_sees_text_and_boundaries(monkeypatch, little):
-    monkeypatch.setattr(bulk, "LITTLE", little)
+def test_checksum_sees_text_and_boundaries():
     variants = [[b"ab", b"c"], [b"a", b"bc"], [b"abc"], [b"ab", b"d"], [b"ab", b"c", b""], [b"c", b"ab"]]
     assert len({checksum(block_of(documents, str)) for documents in variants}) == len(variants)
     block = block_of([b"12345678", b"123"], str)
     assert checksum(block) == checksum(replace(block, buffer=block.buffer[:11] + b"\xff" * 45))
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_a_corpus_of_an_earlier_version_is_read_and_not_compared(backend, corpus_file, tmp_path, complete):
+    first = encode_corpus(backend, corpus_file, tmp_path / "ids", separator=None)
+    manifest = json.loads((tmp_path / "ids" / MANIFEST).read_text(encoding="utf-8"))
+    manifest["complete"] = complete
+    for shard in manifest["shards"]:
+        shard["checksum"] *= 2  # 16 digits, as they were
+    (tmp_path / "ids" / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+    if complete:
+        assert EncodedCorpus.open(tmp_path / "ids").n_tokens == first.n_tokens
+    with pytest.raises(MwSError, match="has the checksum of an earlier mws_hf.*; .*choose another output"):
+        encode_corpus(backend, corpus_file, tmp_path / "ids", separator=None)
+    again = encode_corpus(backend, corpus_file, tmp_path / "ids", separator=None, resume=False, force=True)
+    assert again.n_tokens == first.n_tokens
 
 
 def test_command(backend, corpus_file, tmp_path):

@@ -106,7 +106,7 @@ BAD = [b"\xff", b"ab\xd0", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"
 def test_bytes_that_are_not_utf8_are_named(bad):
     encoder = BlockEncoder(make_backend(random_merges(1)))
     for before in (b"", "абв ".encode()):
-        with pytest.raises(MwSError, match="doc 1: the text is not utf-8"):
+        with pytest.raises(MwSError, match=r"doc 1: the text: byte \d+ is not utf-8"):
             encoder.encode(block_of([b"ab", before + bad, b"\x80\x80 cd"], "doc {}".format))
 
 
@@ -129,9 +129,10 @@ def test_validation_agrees_with_python(data):
 def test_added_tokens_in_the_text(flags, split):
     backend = make_backend(random_merges(4, 100))
     backend.add_tokens([AddedToken("аб", **flags), AddedToken("<|x", **flags)])
+    backend.add_tokens([AddedToken("<|xy", normalized=flags.get("normalized", False)), AddedToken("ба")])
     backend.encode_special_tokens = split
     encoder = BlockEncoder(backend, EOS)
-    documents = [f"a{EOS}б", "вабв аб а б", "", "<|x <|xy", "гд", f"{EOS}{EOS}", "абв"]
+    documents = [f"a{EOS}б", "вабв аб а б", "", "<|x <|xy", "гд", f"{EOS}{EOS}", "абв", "абаба <|xyба<|x", f"  {EOS}  "]
     expected = [ids + [backend.token_to_id(EOS)] for ids in rust_ids(backend, documents)]
     assert ids_of(encoder, documents) == expected
 
@@ -144,11 +145,25 @@ def test_normalizers(normalizer):
     backend.normalizer = normalizer
     backend.add_tokens([AddedToken("Éб", normalized=True), AddedToken("ДД", normalized=False)])
     backend.add_tokens([AddedToken("ab", normalized=True)])
-    only_when_normalized = ["aвабc ａｂ", "ÉБ", "É", "AB", "e\u0301б"]
+    only_when_normalized = ["aвабc ａｂ", "ÉБ", "É", "AB", "e\u0301б", f"e{EOS}\u0301б ДДａｂ\u0301{EOS}ÉБ", "ab\u0301"]
     documents = [*TRICKY, "e\u0301 \u00e9 ﬁ АБВ", "дд ДД éб Éб", *only_when_normalized]
     encoder = BlockEncoder(backend)
     assert encoder.is_fast
     assert ids_of(encoder, documents) == rust_ids(backend, documents)
+
+
+@examples(60)
+@given(
+    st.lists(st.tuples(st.text("abé\u0301<|", min_size=1, max_size=3), st.booleans()), max_size=5),
+    st.lists(st.text("abéAÉe\u0301<| я", max_size=14), min_size=1, max_size=4),
+    st.sampled_from([None, normalizers.NFC(), normalizers.NFKD(), normalizers.Lowercase()]),
+)
+def test_texts_around_any_added_tokens_equal_those_of_tokenizers(added, documents, normalizer):
+    backend = make_backend(random_merges(4, 100))
+    if normalizer is not None:
+        backend.normalizer = normalizer
+    backend.add_tokens([AddedToken(text, normalized=normalized) for text, normalized in added])
+    assert ids_of(BlockEncoder(backend), documents) == rust_ids(backend, documents)
 
 
 def other_backends():

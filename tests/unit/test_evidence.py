@@ -114,7 +114,8 @@ def test_evidence_equals_the_readable_twin_from_end_to_end(granularity, constant
         ("don't", "don't"), (" п’ять", "п’ять"), (" ANKARA'DA", "ankara'da"), (" l'", None), ("a''b", None),
         ("12", None), ("a1", None), ("1a", None), ("...", None), (" ", None), ("\n", None), ("", None), ("((a", None),
         (" नमस्ते", "नमस्ते"), (" शब्दों", "शब्दों"), (" ქართული", "ქართული"), (" Հայերեն", "հայերեն"), (" 한국어", "한국어"),
-        (" العَرَبِيَّة", "العَرَبِيَّة"), ("漢字", "漢字"), (" İzmir", "İzmir"), (" STRASSE", "strasse"), (" ẞ", "ß"),
+        (" العَرَبِيَّة", "العَرَبِيَّة"), ("漢字", "漢字"), (" İzmir", "izmir"), (" STRASSE", "strasse"), (" ẞ", "ß"),
+            (" Işıltı", "ışıltı"), (" SICAĞı", "sıcağı"), (" Ice", "ice"),
     ],
 )  # fmt: skip
 def test_words_and_their_types(pretoken, lower):

@@ -17,7 +17,8 @@ from tokenizers import AddedToken
 
 from mws_hf.corpus.blocks import block_of
 from mws_hf.corpus.segmentations import GoldWord
-from mws_hf.encode.encoder import AddedTexts, BlockEncoder
+from mws_hf.encode.added_tokens import AddedTexts
+from mws_hf.encode.encoder import BlockEncoder
 from mws_hf.errors import MwSError
 from mws_hf.scoring.boundaries import consistency, emma2
 from mws_hf.text.symbols import byte_level_merges, check_special_tokens
@@ -64,7 +65,8 @@ def test_twenty_thousand_added_tokens_in_bulk(name: str):
 )
 def test_documents_that_hold_an_added_text(texts: list[str], documents: list[str]):
     expected = {k for k, document in enumerate(documents) if any(text in document for text in texts)}
-    assert AddedTexts(texts).documents(block_of([each.encode() for each in documents], str)) == expected
+    block = block_of([each.encode() for each in documents], str)
+    assert AddedTexts(text.encode() for text in texts).documents(block) == expected
 
 
 def test_one_long_word_is_scored():

@@ -20,7 +20,7 @@ from tokenizers import Tokenizer
 
 from mws_hf.compare import rivals
 from mws_hf.corpus.counting import count_documents
-from mws_hf.report.differences import differences
+from mws_hf.report.differences import comparisons
 from mws_hf.report.entries import Entry, packed, packed_within
 from mws_hf.report.html import visible
 from mws_hf.report.page import MOST_BYTES
@@ -252,6 +252,65 @@ def test_bars_are_as_long_as_their_values():
     assert widths[1] == pytest.approx(4 * widths[0], abs=0.5)
 
 
+def marked_cells(text):
+    """The figures that are marked as the best, by the title of their row."""
+    rows = re.findall(r'<tr><th scope="row">(.*?)<small>.*?</th>(.*?)</tr>', text)
+    return {title: re.findall(r'class="figure best"[^>]*>([^<]+)', cells) for title, cells in rows}
+
+
+def test_the_best_figure_of_each_row_is_marked_and_none_where_all_are_equal(folder, tmp_path):
+    lines = [*_lines(folder / "one.txt"), *_lines(folder / "two.txt")]
+    named = {"ours": folder / "mws", "bpe": folder / "bpe"}
+    found = evaluate(named, [folder / "gold.tsv"], lines, bits=folder / "train.txt", baselines=False)
+    marks = marked_cells((folder / "report.html").read_text(encoding="utf-8"))
+    for title, figures, best in (
+        ("F1, gold", [f"{row.scores.f1:.3f}" for row in found.rows], max),
+        ("tokens per word", [f"{each.fertility:.3f}" for each in found.text.values()], min),
+        ("bytes per token", [f"{each.bytes_per_token:.3f}" for each in found.text.values()], max),
+        ("n-gram bits per byte", [f"{each.value:.4f}" for each in found.bits.values()], min),
+    ):
+        assert marks[title] == ([best(figures, key=float)] if len(set(figures)) > 1 else []), title
+    assert marks["entries"] == [] and sum(map(len, marks.values())) > 1
+    twins = [f"a={folder / 'mws'}", f"b={folder / 'mws'}"]
+    assert mws("report", *twins, "--text", folder / "one.txt", "-o", tmp_path / "twins.html").returncode == 0
+    page = (tmp_path / "twins.html").read_text(encoding="utf-8")
+    assert not any(marked_cells(page).values())
+    assert "a needs 0.0 % more tokens than b." in page and "Both tokenizers split every word in the same way" in page
+
+
+def test_a_sentence_says_what_came_out(folder):
+    lines = [*_lines(folder / "one.txt"), *_lines(folder / "two.txt")]
+    named = {"ours": folder / "mws", "bpe": folder / "bpe"}
+    found = evaluate(named, [folder / "gold.tsv"], lines, baselines=False)
+    one, two = found.rows
+    gain, more = one.scores.f1 - two.scores.f1, 100 * (found.text["ours"].tokens / found.text["bpe"].tokens - 1)
+    (said,) = re.findall(r'<p class="outcome">(.*?)</p>', (folder / "report.html").read_text(encoding="utf-8"))
+    assert said.startswith(f"ours: {gain:+.3f} F1 over bpe" if gain >= 0 else f"ours: {-gain:.3f} F1 below bpe")
+    assert said.endswith(f"for {abs(more):.1f} % {'more' if more >= 0 else 'fewer'} tokens.")
+
+
+def test_the_two_tokenizers_that_differ_most_come_first(folder):
+    systems = [open_tokenizer(folder / "mws", name=name) for name in ("ours", "twin")]
+    letters = Opened("letters", live=build_backend(base_vocab((), "".join(GOLD), []), []))
+    found = comparisons([*systems, letters], "перечитать читали", {})
+    assert [(each.first, each.second) for each in found][0] in {("ours", "letters"), ("twin", "letters")}
+    assert found[0].share == 1 and {each.share for each in found if each.second == "twin"} == {0}
+    assert all("ours" in each[:2] for each in found[1:])
+
+
+def test_right_and_wrong_boundaries_have_shapes_of_their_own(folder, tmp_path):
+    assert mws("report", f"ours={folder / 'mws'}", f"bpe={folder / 'bpe'}", "--gold", folder / "gold.tsv",
+               "-o", tmp_path / "r.html").returncode == 0  # fmt: skip
+    shapes = set(re.findall(r'<b class="(hit|miss)?">(.)</b>', (tmp_path / "r.html").read_text(encoding="utf-8")))
+    assert {("hit", "·"), ("miss", "×")} <= shapes and ("miss", "·") not in shapes
+
+
+def test_both_axes_of_a_picture_have_titles():
+    svg = scatter([Point("a", 1, 0.5, 0.4, 0.6)], "tokens per word", "boundary F1")
+    assert ">tokens per word</text>" in svg and ">boundary F1</text>" in svg
+    assert ">bytes per token</text>" in bars({"text": {"a": 1.0}}, "bytes per token")
+
+
 def test_misuse_is_told_in_a_line(folder, tmp_path):
     for arguments, says in (
         (["--text", tmp_path / "absent.txt"], "absent.txt"),
@@ -326,7 +385,8 @@ def test_cuts_of_gold_words_are_marked_as_hits_and_misses(folder):
     gold = {entry.word: entry.segmentations[0] for entry in read_gold(folder / "gold.tsv").words}
     first = open_tokenizer(folder / "mws", by_class=True)
     second = Opened("letters", live=build_backend(base_vocab((), "".join(gold), []), []))
-    found = differences(first, second, "\n".join(gold), gold)
+    (compared,) = comparisons([first, second], "\n".join(gold), gold)
+    found = compared.words
     assert found and all(each.gold == tuple(gold[each.word]) for each in found)
     for pieces in [each.first for each in found] + [each.second for each in found]:
         word = "".join(piece.text for piece in pieces)

@@ -36,13 +36,26 @@ from mws_hf.text.pattern import compiled
 _CLASSES = (r"\p{L}", r"\p{M}", r"\p{N}", "['’]")
 
 
-def fold(text: str) -> str:
-    """Convert to lower case, character by character; characters whose lower case is longer stay as they are.
+DOTTED, DOTLESS = "İ", "ı"
+"""The two letters of Turkish and Azerbaijani that other Latin alphabets lack: uppercase i, and lowercase I."""
 
-    >>> fold("ЁЛКА"), fold("İğne")
-    ('ёлка', 'İğne')
+
+def fold(word: str) -> str:
+    """Convert a word to lowercase, character by character; characters whose lowercase is longer stay as they are.
+
+    İ becomes i. In a word with ı or İ, which no other language writes, I becomes ı.
+
+    >>> fold("ЁЛКА"), fold("İstanbul"), fold("Işık"), fold("In")
+    ('ёлка', 'istanbul', 'ışık', 'in')
     """
-    return "".join(low if len(low := c.lower()) == 1 else c for c in text)
+    is_turkic = DOTTED in word or DOTLESS in word
+    return "".join(map(_lowercase, word.replace("I", DOTLESS) if is_turkic else word))
+
+
+def _lowercase(character: str) -> str:
+    """Return the lowercase of a character, or the character where its lowercase is longer."""
+    low = "i" if character == DOTTED else character.lower()
+    return low if len(low) == 1 else character
 
 
 class CharacterTable(NamedTuple):
@@ -60,15 +73,21 @@ class CharacterTable(NamedTuple):
         found = distinct_points(points)
         characters = list(map(chr, found))
         lower = np.arange(N_POINTS, dtype=np.int32)
-        lower[found] = [ord(fold(c)) for c in characters]
+        lower[found] = [ord(_lowercase(c)) for c in characters]
         classes = np.zeros((len(_CLASSES), N_POINTS), bool)
         for members, pattern in zip(classes, _CLASSES, strict=True):
             match = compiled(pattern).match
             members[found] = [match(c) is not None for c in characters]
         return cls(lower, *classes)
 
-    def write_lower(self, points: Ints) -> None:
-        """Convert code points to lower case, in place."""
+    def write_lower(self, words: CodePoints) -> None:
+        """Convert words to lowercase as `fold` does, in place."""
+        points = words.points
+        turkic = np.nonzero((points == ord(DOTTED)) | (points == ord(DOTLESS)))[0]
+        if len(turkic):
+            capitals = np.nonzero(points == ord("I"))[0]
+            word_of_turkic, word_of_capital = (np.searchsorted(words.starts, at, "right") for at in (turkic, capitals))
+            points[capitals[np.isin(word_of_capital, word_of_turkic)]] = ord(DOTLESS)
         in_parts(lambda a, b: _replace_each(points[a:b], self.lower), len(points))
 
 
@@ -95,7 +114,7 @@ class WordPlaces:
     def types(self, words: Longs) -> CodePoints:
         """Return the lower-cased letters of words by number."""
         letters = cut_out(self.text.points, self.begins[words], self.text.starts[words + 1])
-        self.table.write_lower(letters.points)
+        self.table.write_lower(letters)
         return letters
 
 
@@ -216,7 +235,7 @@ def with_lower_case(forms: Forms) -> Forms:
     """
     words = forms.words
     lower = CodePoints(words.points.copy(), words.starts)
-    CharacterTable.of(words.points).write_lower(lower.points)
+    CharacterTable.of(words.points).write_lower(lower)
     absent = np.nonzero(find_among(lower, words) < 0)[0]
     twins = lower.take(absent)
     twin = distinct(twins)

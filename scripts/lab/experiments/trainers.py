@@ -1,13 +1,17 @@
 """Trainers of BPE side by side: the same text file to a file on disk, each in a process of its own, in turn.
 
-`--with python=VENV/bin/python` has rustbpe, ffbpe, gigatoken, sentencepiece and tokenizers 0.x by pip; what it lacks is
-named. The text is the Russian of the shared data, all of it and its first 3 MB. Ours is `mws train`, contextual and
-with `--composition 1 --hidden-boundary-price 0`; its kernels are compiled before. `encoders`, below, does the same for
-encoders: one text file to token ids on disk. Classic, and BPE over characters, are timed by `benchmark`.
+`--with python=VENV/bin/python` has rustbpe, ffbpe, gigatoken, gigabpe, sentencepiece and tokenizers 0.x by pip; what it
+lacks is named. The text is the Russian of the shared data, all of it and its first 3 MB. Ours is `mws train`,
+contextual and with `--composition 1 --hidden-boundary-price 0`; its kernels are compiled before. A trainer of `LATER`
+joined when the rows of the others were there: `mws train` is timed again directly before each of its rounds, and its
+seconds in the table are scaled by that. `encoders`, below, does the same for encoders: one text file to token ids on
+disk. Classic, and BPE over characters, are timed by `benchmark`.
 """
 
 from __future__ import annotations
 
+import json
+import os
 import statistics
 import sys
 from collections.abc import Iterable
@@ -16,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 import tokenizers
+from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from lab.cells import Cell, Found, Page, Place, Row, beside
 from lab.data import cut, mixed
@@ -32,6 +37,7 @@ SENTENCE_PIECE = """
 import sentencepiece
 sentencepiece.SentencePieceTrainer.train(input=text, model_prefix=out, vocab_size=size, model_type="{}",
     character_coverage=1.0, max_sentence_length=1 << 20, minloglevel=2)"""
+GIGABPE = "gigabpe (GPT-2's pattern)"
 THEIRS = {
     "tokenizers BpeTrainer, bytes": """
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
@@ -54,6 +60,9 @@ with open(text, encoding="utf-8") as lines:
     "gigatoken train_bpe (GPT-2's pattern)": """
 import gigatoken, pickle
 pickle.dump(gigatoken.train_bpe(gigatoken.TextFileSource([text]), size, []), open(out, "wb"))""",
+    GIGABPE: """
+import gigabpe
+gigabpe.train_tokenizer([text], vocab_size=size, output=out, pretokenizer="bytelevel")""",
     "SentencePiece BPE (its own rules)": SENTENCE_PIECE.format("bpe"),
     "SentencePiece Unigram (its own rules)": SENTENCE_PIECE.format("unigram"),
 }
@@ -62,37 +71,84 @@ TEXTS = {"93.3 MB, 32,000 entries": (93.3, 32_000), "3.0 MB, 8,000 entries": (3.
 COMMAND = (sys.executable, "-m", "mws_hf")
 AXES = {"text": list(TEXTS), "round": range(3), "program": (*OURS, *THEIRS)}
 SHARED = 1
+LATER = (GIGABPE,)
 
 
 def race(rows: list[Row], what: str, ours: str) -> str:
     """Markdown: a row a program, the median seconds of its rounds, and how that compares with the first one's."""
     lines, first = [], 0.0
     for program, here in groups(rows, "program"):
-        seconds = [row["seconds"] for row in here if "seconds" in row]
-        middle = statistics.median(seconds) if seconds else 0.0
-        first = first or middle
-        told = (f"{middle:.1f}", f"{middle / first:.2f}") if seconds else (here[0]["failed"], "")
+        if not (measured := [row for row in here if "seconds" in row]):
+            told = here[0]["failed"], ""
+        else:
+            middle = scaled_seconds(measured, first)
+            first = first or middle
+            told = f"{middle:.1f}", f"{middle / first:.2f}"
         lines.append(dict(zip((what, "seconds", f"times `{ours}`"), (program, *told), strict=True)))
     rounds = max(row["round"] for row in rows) + 1
     return f"Medians of {rounds} rounds, whole processes.\n\n{tabulated(lines)}"
+
+
+def scaled_seconds(rows: list[Row], ours: float) -> float:
+    """Median seconds of a program; of one of `LATER` scaled as if `mws train` beside it had taken `ours` seconds."""
+    middle = statistics.median(row["seconds"] for row in rows)
+    if "ours_seconds" not in rows[0]:
+        return middle
+    return middle / statistics.median(row["ours_seconds"] for row in rows) * ours
 
 
 def measure(place: Place, cells: list[Cell]) -> Found:
     megabytes, size = TEXTS[cells[0]["text"]]
     text = str(cut(mixed(place.data, "rus.*.txt.gz", place.work), megabytes))
     theirs = str(place.path("python", "a Python that has the rivals"))
+    out = str(place.work / "trainers")
+    ours = [*COMMAND, "train", text, "--vocab-size", str(size), "-q", "-o", out, "--force"]
     for cell in cells:
-        name, out = cell["program"], str(place.work / "trainers")
+        name = cell["program"]
         command = [theirs, "-c", HEAD + THEIRS.get(name, ""), text, f"{out}-theirs", str(size), DEFAULT_PATTERN]
         if name in OURS:
-            command = [*COMMAND, "train", text, "--vocab-size", str(size), "-q", "-o", out, "--force", *OURS[name]]
-        yield cell, timed(command)
+            command = [*ours, *OURS[name]]
+        more: Row = {}
+        if name in LATER:
+            more = {f"ours_{figure}": value for figure, value in timed(ours).items()} | {"load": os.getloadavg()[0]}
+        found = timed(command) | more
+        if name == GIGABPE and cell["round"] == 0 and "failed" not in found:
+            found |= {"same_merges": same_merges(text, Path(f"{out}-theirs")), "tokenizers": tokenizers.__version__}
+        yield cell, found
+
+
+def same_merges(text: str, file: Path) -> bool:
+    """Whether `tokenizers` learns the merges in a tokenizer.json, in their order, by its own byte-level BPE."""
+    found = json.loads(file.read_text(encoding="utf-8"))["model"]
+    own = Tokenizer(models.BPE())
+    own.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    own.train([text], trainers.BpeTrainer(vocab_size=len(found["vocab"]), show_progress=False))
+    merges = [pair.split(" ") if isinstance(pair, str) else pair for pair in found["merges"]]
+    return merges == json.loads(own.to_str())["model"]["merges"]
 
 
 def table(rows: list[Row]) -> Page:
     for text, here in groups(rows, "text"):
         yield f"## {text}"
         yield race(here, "trainer", "mws train")
+        later = [row for row in here if row["program"] in LATER and "seconds" in row]
+        if later:
+            yield later_note(later)
+
+
+def later_note(rows: list[Row]) -> str:
+    """How a trainer that joined later was timed, and whether its merges are those of `tokenizers`."""
+    theirs, ours = (statistics.median(row[name] for row in rows) for name in ("seconds", "ours_seconds"))
+    busy = [statistics.median(row[name] for row in rows) for name in ("cpu_seconds", "ours_cpu_seconds")]
+    loads = [row["load"] for row in rows]
+    compared = next(row for row in rows if "same_merges" in row)
+    same = "equal" if compared["same_merges"] else "differ from"
+    return (
+        f"{rows[0]['program']} was timed later, in turns with `mws train`: {theirs:.1f} and {ours:.1f} s "
+        f"({busy[0]:.1f} and {busy[1]:.1f} s of the processors) on a busy machine (load {min(loads):.0f} to "
+        f"{max(loads):.0f}); the table has its seconds scaled to those of `mws train` there. Its merges {same} those "
+        f"of `tokenizers` {compared['tokenizers']} with the pre-tokenizer ByteLevel and no initial alphabet."
+    )
 
 
 ENCODE = "import sys, numpy as np; json, text, out = sys.argv[1:4]\n"

@@ -15,7 +15,7 @@ from mws_hf.commands.app import COMMANDS, parser_of
 from mws_hf.commands.options import option_of
 from mws_hf.learn.settings import SETTINGS, Settings
 
-HELP_COLUMNS = "100"
+HELP_COLUMNS = "82"
 _CODE_OR_ANGLE = re.compile(r"`+[^`]*`+|<")
 
 
@@ -44,7 +44,7 @@ def _setting(name: str) -> str:
     shown = setting.default or (f"`{default!r}`" if default is not None else "none")
     option = "no option" if setting.option is None else f"`{option_of(name)}`"
     text = " ".join(filter(None, [setting.about, setting.more]))
-    text = _CODE_OR_ANGLE.sub(lambda found: "\\<" if found[0] == "<" else found[0], text)
+    text = _CODE_OR_ANGLE.sub(lambda found: found[0].replace("<", "&lt;", found[0] == "<"), text)
     only = f" It belongs to the {setting.criterion} criterion." if setting.criterion else ""
     kind = type_of(get_type_hints(Settings)[name])
     return f"### `{name}`\n\n`{kind}`, {option} of `mws train`; default: {shown}.\n\n{text}{only}"

@@ -16,7 +16,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -25,7 +24,7 @@ from mws_hf.corpus.blocks import BLOCK_BYTES, Block, Columns, GroupBlock, arrow_
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.counts_file import CountsFile, is_counts_file
 from mws_hf.corpus.files import PLAIN, STDIN, Reading, expand_paths, names_file
-from mws_hf.corpus.groups import UNNAMED, check_group_name
+from mws_hf.corpus.groups import UNNAMED, GroupedCounts, check_group_name
 from mws_hf.corpus.kinds import InMemory, Kind, has_known_suffix, kind_of
 from mws_hf.corpus.octets import Advance, stored_head
 from mws_hf.corpus.splitter import Splitter
@@ -232,11 +231,19 @@ class Source:
                     "--pattern and --normalization out"
                 )
 
-    @property
-    def single_counts(self) -> tuple[str, Path] | None:
-        """The group and the name of a file of counts, if there is one and nothing to add to it."""
-        others = self.files or self.values or self.lists or self.lexicon or self.group_column
-        return None if others or len(self._counts) != 1 else (self._counts[0][0], self._counts[0][1].path)
+    def counted_alone(self, splitter: Splitter) -> GroupedCounts | None:
+        """Return the counts of a single file of counts, or of a lexicon, if there is nothing to add to them."""
+        if self.files or self.values or self.lists or self.group_column is not None:
+            return None
+        if self.lexicon and not self._counts:
+            from mws_hf.corpus.word_list import lexicon_words_counted
+
+            return GroupedCounts.of(WordCounts.of(*lexicon_words_counted(self.lexicon, splitter), splitter))
+        if len(self._counts) == 1 and not self.lexicon:
+            group, file = self._counts[0]
+            counts = GroupedCounts.load(file.path)
+            return GroupedCounts({group: counts.union}) if group else counts
+        return None
 
     def _listed(self, splitter: Splitter) -> Iterator[tuple[str, Columns]]:
         """Count word lists and the lexicon."""

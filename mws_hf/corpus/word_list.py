@@ -213,7 +213,7 @@ def lexicon_words_counted(language: str, splitter: Splitter) -> Columns:
     """Return the pre-tokens of a lexicon, each with a count of 1."""
     empty, space = pa.scalar("", pa.large_string()), pa.scalar(" ", pa.large_string())
     spaced = pc.binary_join_element_wise(empty, lexicon_words(language), space)
-    table, add = TokenTable(), splitter.counter()
+    table, add = TokenTable(text_bytes=spaced.nbytes), splitter.counter()
     for start in range(0, len(spaced), _ROWS):
         add(table, arrow_block(spaced.slice(start, _ROWS)))
     words, _ = table.entries()

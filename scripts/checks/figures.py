@@ -28,6 +28,7 @@ from checks.rows import (
 )  # fmt: skip
 from lab.systems import MORPH_BPE, UNIGRAM
 from lab.tables import groups, span, tabulated, where
+from lm.ladder import ladder_table
 from lm.plan import BPE
 
 from mws_hf.scoring.measures import GOLD, TEXT
@@ -147,6 +148,11 @@ def language_models() -> Figures:
         said = {size: f"{x['bits']:.4f} ({len(x['runs'])})" if x else "-" for size, x in cells.items()}
         lines.append({"bits per byte (seeds)": name, **said})
     yield "in_print", tabulated(lines)
+
+
+def larger_models() -> Figures:
+    """What larger language models gain, beside the small ones of the same text and books."""
+    yield "ladder", ladder_table("rus")
 
 
 def older_models() -> Figures:
@@ -437,7 +443,7 @@ def measures() -> Figures:
 def figures() -> dict[str, str]:
     """Give every figure and table by its name."""
     kinds = (
-        boundaries, public_sets, language_models, older_models, dropout, tagger, ngram_models, forms, speed, mixtures,
-        labels, clients, surgery, ready, measures,
+        boundaries, public_sets, language_models, larger_models, older_models, dropout, tagger, ngram_models, forms,
+        speed, mixtures, labels, clients, surgery, ready, measures,
     )  # fmt: skip
     return {name: text for kind in kinds for name, text in kind()}

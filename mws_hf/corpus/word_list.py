@@ -133,8 +133,8 @@ def count_mapping(
     """Count the words of a dict or Counter of word -> count; every reader of such a mapping calls this function.
 
     The keys are words, which are split as after a space, exactly as `read_word_list` reads them from a file. If every
-    key begins with a space, as most pre-tokens do, the result is the same. If only some do, they can be pre-tokens, such
-    as those of ``dict(counts.items())``, or words that are written in two ways; this is an error.
+    key begins with a space, as most pre-tokens do, the result is the same. If only some do, they can be pre-tokens,
+    such as those of ``dict(counts.items())``, or words that are written in two ways; this is an error.
     """
     return _of_mapping(mapping, Splitter(pattern, normalization))
 

@@ -28,10 +28,9 @@ from mws_hf.corpus.groups import UNNAMED, GroupedCounts, check_group_name
 from mws_hf.corpus.kinds import InMemory, Kind, has_known_suffix, kind_of
 from mws_hf.corpus.octets import Advance, stored_head
 from mws_hf.corpus.splitter import Splitter
-from mws_hf.errors import MwSError, SettingError
+from mws_hf.errors import MwSError, SettingError, quoted
 
 _LOOKED_AT = 100  # elements of a list that say whether it names files
-_SHOWN = 60
 _UNSPACED = re.compile("[\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]{2}")
 """Letters of scripts in which texts have no spaces: Thai, Lao, Tibetan, Burmese, Khmer, Japanese and Chinese."""
 _NO_COLUMNS = "nothing is given that has columns"
@@ -330,7 +329,7 @@ def _check_part(group: Any, part: Any) -> None:
 def _named_files(source: Any, call: str) -> list[str] | None:
     """Return the files that a source names, or None if it contains texts; `Source.of` has the rule."""
     if isinstance(source, str) and not names_file(source):
-        raise MwSError(f"{_short(source)}: no such file, nor a glob that matches one; for texts call {call}")
+        raise MwSError(f"{quoted(source)}: no such file, nor a glob that matches one; for texts call {call}")
     if isinstance(source, (str, os.PathLike)):
         return expand_paths(source)
     if not isinstance(source, (list, tuple)):
@@ -346,7 +345,7 @@ def _named_files(source: Any, call: str) -> list[str] | None:
         return expand_paths(source)
     if any(map(_like_a_path, first)) or not any(len(item.split()) > 1 or _UNSPACED.search(item) for item in first):
         raise MwSError(
-            f"a list of strings such as {_short(first[0])}: no file, and not surely texts; check the names, "
+            f"a list of strings such as {quoted(first[0])}: no file, and not surely texts; check the names, "
             f"or call {call} for texts"
         )
     return None
@@ -356,10 +355,6 @@ def _like_a_path(name: str) -> bool:
     if "\n" in name:
         return False
     return has_known_suffix(name) or (os.sep in name and len(name.split()) == 1)
-
-
-def _short(text: str) -> str:
-    return repr(text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…")
 
 
 def _check(kind: Kind, group_column: str | None) -> None:

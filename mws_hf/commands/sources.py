@@ -1,4 +1,4 @@
-"""Where training words come from: files, lists and lexicons named by options, checked and counted together."""
+"""Words of a training: files, lists and lexicons that options name, checked and counted together."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def entries_in(file: Path | None, reading: Reading = PLAIN, check: Callable[[str
     if file is None:
         return []
     if file.is_dir():
-        raise MwSError(f"{file}: a folder; give a file with one entry a line")
+        raise MwSError(f"{file}: a folder; give a file with one entry per line")
     expand_paths(file)
     found = []
     with about(file):
@@ -133,5 +133,5 @@ def entries_in(file: Path | None, reading: Reading = PLAIN, check: Callable[[str
                     raise Fault(str(error), number) from error
                 found.append(entry)
     if not found:
-        raise MwSError(f"{file}: is empty; give one entry a line")
+        raise MwSError(f"{file}: is empty; give one entry per line")
     return found

@@ -1,11 +1,14 @@
-"""The exception type for mistakes a user can make and mend; other libraries' errors in a line; how commands end."""
+"""Errors that a user can correct, text for messages, libraries that may be absent, and how commands end."""
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import re
 import signal
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
 STOPPING_SIGNALS = {
     number: last_words
@@ -62,6 +65,34 @@ def printable(value: object, keep: str = "") -> str:
     return _UNPRINTABLE.sub(lambda found: found[0] if found[0] in keep else f"\\u{ord(found[0]):04x}", str(value))
 
 
+def is_installed(library: str) -> bool:
+    """Return whether a library that this package can do without is there; it is not imported."""
+    return importlib.util.find_spec(library) is not None
+
+
+def needed(library: str, use: str = "", install: str = "") -> Any:
+    """Import a library that this package can do without, and return it.
+
+    Args:
+        library: the name by which it is imported.
+        use: what needs it, for the message.
+        install: its name for pip, if that is another one.
+
+    Raises:
+        MwSError: it is not installed; the message has the pip command.
+
+    >>> needed("no_such_library", "The picture")
+    Traceback (most recent call last):
+        ...
+    mws_hf.errors.MwSError: The picture needs no_such_library, which is not installed: pip install no_such_library
+    """
+    try:
+        return importlib.import_module(library)
+    except ImportError as error:
+        said = f"{use} needs {library}, which is not installed" if use else f"{library} is not installed"
+        raise MwSError(f"{said}: pip install {install or library}") from error
+
+
 def quoted(value: object, most: int = 60) -> str:
     """Write a value as Python writes it, with at most so many of its characters, for the middle of a message.
 
@@ -91,11 +122,11 @@ class MwSError(ValueError):
 
 
 class SettingError(MwSError):
-    """A value that a setting does not take; the command line writes the setting as an option.
+    """An error for a value that a setting does not take; the command line writes the setting as an option.
 
     Attributes:
-        name: the setting.
-        value: the value given.
+        name: the name of the setting.
+        value: the given value.
         said: what is wrong with it, and what to do.
 
     >>> raise SettingError("vocab_size", 1.5, "is not a whole number")
@@ -110,11 +141,11 @@ class SettingError(MwSError):
 
 
 class MissingTokenizerError(MwSError, OSError):
-    """The error that there is no tokenizer at the place named; an OSError too, as transformers documents."""
+    """An error for a path or name without a tokenizer; it is also an OSError, as transformers documents."""
 
 
 def library_failure(error: BaseException) -> str | None:
-    """Return the message of a Rust library's own failure (a panic, or an exception of no kind), or else None.
+    """Return the message if a Rust library itself failed (a panic, or a bare Exception); otherwise None.
 
     >>> library_failure(Exception("no such token")), library_failure(ValueError("x")), library_failure(SystemExit())
     ('no such token', None, None)
@@ -123,13 +154,13 @@ def library_failure(error: BaseException) -> str | None:
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of another library's error, or its name where it has no text."""
+    """Return the first line of another library's error, or its type if it has no text."""
     lines = (line.strip() for line in str(error).splitlines())
     return next((line for line in lines if line), type(error).__name__)
 
 
 def brief(error: Exception) -> str:
-    """Return kind and `first_line` of another library's error."""
+    """Return the type and the `first_line` of another library's error."""
     return f"{type(error).__name__}: {first_line(error)}"
 
 
@@ -151,7 +182,7 @@ def pointer_problem(head: bytes) -> str | None:
 
 
 def nearest(given: str, known: Iterable[str]) -> str | None:
-    """Find the name that may have been meant: one that holds the given name, or is spelt nearly so.
+    """Find the name that may have been meant: one that contains the given name or is spelled similarly.
 
     >>> nearest("trian", ["train", "trim"]), nearest("vocab", ["n_merges", "vocab_size"]), nearest("serve", ["train"])
     ('train', 'vocab_size', None)

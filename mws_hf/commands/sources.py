@@ -111,7 +111,7 @@ class Words:
 def entries_in(file: Path | None, reading: Reading = PLAIN, check: Callable[[str], object] | None = None) -> list[str]:
     """Read the lines of a file that are not empty, without their line ends; spaces at either end belong to an entry.
 
-    `check` is called with each entry, and raises MwSError for what is none.
+    `check` is called with each entry, and raises MwSError if it is not one.
     """
     from mws_hf.corpus.files import expand_paths
     from mws_hf.corpus.octets import stored_lines

@@ -115,7 +115,7 @@ def test_a_finished_folder_is_refused_and_replaced_as_a_whole_with_force(home, l
         (new / name).write_text("mine", encoding="utf-8")
     before = tree(new)
     done = mws(*line.split(), cwd=home)
-    assert one_line(done) and "new: holds " in done.stderr and "--force" in done.stderr
+    assert one_line(done) and "new: contains " in done.stderr and "--force" in done.stderr
     assert tree(new) == before
     own = {"README.md"} | ({"tekken.json", "vocab.json", "spiece.model"} if "compare" in line else set())
     for _ in range(2):  # so that a script can run twice

@@ -165,7 +165,7 @@ def test_other_outputs_are_none_of_its_business(home, monkeypatch):
 @pytest.mark.parametrize(
     "line",
     [
-        "train absent.txt -o new",
+        "train text.txt -o new",
         "compare text.txt --gold gold.tsv --vocab-size 400 --systems mws -o new",
         "encode tok text.txt -o new",
         "export tok --format notebook -o new",

@@ -1,7 +1,8 @@
-"""Boundary, morph and word scores of predicted segmentations against gold, and how consistent these are across words.
+"""Boundary, morph and word scores of predicted segmentations against reference segmentations (gold).
 
-EMMA-2 asks whether the same morphemes get the same pieces: a tokenizer that cuts a stem differently in each form can
-place many boundaries well and still give a model no shared token to learn from. `consistency` has MorphBPE's measures.
+`emma2` measures whether the same morphemes get the same tokens. A tokenizer that splits a stem differently in each form
+can predict many boundaries correctly, but it gives a model no shared token to learn from. `consistency` computes the
+measures of MorphBPE.
 """
 
 from __future__ import annotations
@@ -22,64 +23,102 @@ from mws_hf.kernels import Doubles, Longs, Mask
 
 @dataclass(frozen=True)
 class WordTable:
-    """Counts of each gold word, one entry a word, in gold order; every score and interval is a sum over it.
+    """Counts of each gold word, in the order of the gold file; all scores and intervals are sums over them.
 
-    Counts refer to the gold segmentation with the best F1 of the word, of equals the first in the file; `precision` and
-    `recall` each to their own best, as Morfessor's evaluation does.
+    If a word has several gold segmentations, counts refer to the one with the highest F1; if several are equal, to the
+    first one in the file. `precision` and `recall` each refer to their own best one, as in Morfessor's evaluation.
+
+    Attributes:
+        words: the words; the arrays have one entry per word.
+        hits: predicted boundaries that are gold boundaries.
+        predicted: predicted boundaries.
+        gold: gold boundaries.
+        morph_hits: gold morphs that are predicted tokens at the same position.
+        precision: boundary precision; 1 if no boundary is predicted.
+        recall: boundary recall; 1 if the gold segmentation has no boundary.
+        exact: 1 if the segmentation equals one of the gold segmentations, else 0.
+        scored: 0 for words of one character, which averages over words leave out, else 1.
     """
 
     words: tuple[str, ...] = field(repr=False)
-    hits: Longs  # boundaries both predicted and gold
-    predicted: Longs  # boundaries
-    gold: Longs  # boundaries
-    morph_hits: Longs  # morphs found as exact spans
-    precision: Doubles  # 1 where nothing is predicted
-    recall: Doubles  # 1 where gold has none
-    exact: Longs  # 1 where the segmentation equals one of the gold's
-    scored: Longs  # 0 for words of one character, which the averages over words leave out
+    hits: Longs
+    predicted: Longs
+    gold: Longs
+    morph_hits: Longs
+    precision: Doubles
+    recall: Doubles
+    exact: Longs
+    scored: Longs
 
 
 @dataclass(frozen=True)
 class BoundaryScores:
-    """Scores of a segmentation; every figure is in [0, 1] but for the counts and the rates per word."""
+    """Scores of a segmentation, in [0, 1] except for counts and rates per word.
+
+    Attributes:
+        words: number of words.
+        precision: share of the predicted boundaries that are gold, over all words (micro); 1 if none is predicted.
+        recall: share of the gold boundaries that are predicted, over all words (micro).
+        f1: harmonic mean of precision and recall.
+        macro_precision: mean precision over words, each compared with its best alternative (BPR of Virpioja et al.
+            2011).
+        macro_recall: mean recall over words, in the same way.
+        macro_f1: harmonic mean of macro_precision and macro_recall.
+        morph_precision: share of the predicted tokens that are gold morphs at the same position.
+        morph_recall: share of the gold morphs that are predicted tokens at the same position.
+        morph_f1: harmonic mean of both.
+        exact: share of the words that are segmented as one of their gold segmentations.
+        single_recall: recall at words with exactly one gold boundary.
+        single_words: number of these words.
+        morphscore: the same recall over those of these words that are split at all (MorphScore, Arnett & Bergen 2025).
+        morphscore_words: number of the latter.
+        over_segmented: share of the words with more tokens than gold morphs.
+        under_segmented: share of the words with fewer tokens than gold morphs.
+        spurious_per_word: predicted boundaries that are not gold, per word.
+        missed_per_word: gold boundaries that are not predicted, per word.
+        tokens_per_word: predicted tokens per word.
+        morphs_per_word: gold morphs per word.
+    """
 
     words: int
-    precision: float  # micro, of boundaries; 1 if nothing is predicted
+    precision: float
     recall: float
     f1: float
-    macro_precision: float  # mean over words, each to its best alternative: BPR of Virpioja et al. 2011
+    macro_precision: float
     macro_recall: float
-    macro_f1: float  # of macro precision and macro recall
-    morph_precision: float  # predicted pieces that are gold morphs at their place
+    macro_f1: float
+    morph_precision: float
     morph_recall: float
     morph_f1: float
-    exact: float  # words cut exactly as gold
-    single_recall: float  # at words with exactly one gold boundary
+    exact: float
+    single_recall: float
     single_words: int
-    morphscore: float  # the same, over such words that are cut at all (MorphScore, Arnett & Bergen 2025)
+    morphscore: float
     morphscore_words: int
-    over_segmented: float  # words with more pieces than gold morphs
+    over_segmented: float
     under_segmented: float
-    spurious_per_word: float  # predicted boundaries that are not gold
-    missed_per_word: float  # gold boundaries not predicted
+    spurious_per_word: float
+    missed_per_word: float
     tokens_per_word: float
     morphs_per_word: float
 
 
 def boundaries(morphs: Sequence[str]) -> tuple[int, ...]:
-    """List the positions between morphs, ascending."""
+    """List the positions of the boundaries between morphs, ascending."""
     return tuple(accumulate(map(len, morphs[:-1])))
 
 
 def f1(precision: float, recall: float) -> float:
-    """Compute the harmonic mean of precision and recall; 0 when both are 0."""
+    """Compute the harmonic mean of precision and recall; 0 if both are 0."""
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
 def word_table(gold: Sequence[GoldWord], predicted: Sequence[Sequence[str]]) -> WordTable:
-    """Count hits word by word; `predicted` are the pieces that spell each gold word, in the same order."""
+    """Count the hits of each word; `predicted` has the tokens of each gold word, in the same order."""
     if len(gold) != len(predicted):
-        raise MwSError(f"{len(predicted)} segmentations for {len(gold)} gold words; give one for each, in order")
+        raise MwSError(
+            f"there are {len(predicted)} segmentations for {len(gold)} gold words; give one for each, in order"
+        )
     rows = [_word_row(entry, pieces) for entry, pieces in zip(gold, predicted, strict=True)]
     counts = np.array([row[:6] for row in rows], dtype=np.int64).reshape(len(rows), 6)
     shares = np.array([row[6:] for row in rows], dtype=np.float64).reshape(len(rows), 2)
@@ -90,7 +129,7 @@ def word_table(gold: Sequence[GoldWord], predicted: Sequence[Sequence[str]]) -> 
 
 
 def summarize(table: WordTable) -> BoundaryScores:
-    """Turn a table's counts into scores."""
+    """Compute the scores of a table of counts."""
     words = len(table.words)
     hits, predicted, gold = int(table.hits.sum()), int(table.predicted.sum()), int(table.gold.sum())
     morph_hits = int(table.morph_hits.sum())
@@ -124,21 +163,21 @@ def summarize(table: WordTable) -> BoundaryScores:
 
 
 def macro_scores(table: WordTable, chosen: Longs) -> tuple[float, float]:
-    """Compute mean precision and recall over some of a table's words, words of one character skipped; 1 if all are."""
+    """Compute mean precision and recall over chosen words, without words of one character; 1 if none is left."""
     kept = chosen[table.scored[chosen] > 0]
     if not len(kept):
         return 1.0, 1.0
-    # exact sums, which no order of addition changes: a library of linear algebra adds in the order of its threads
+    # fsum is exact; a matrix product may differ in the last digits with the number of threads
     return math.fsum(table.precision[kept]) / len(kept), math.fsum(table.recall[kept]) / len(kept)
 
 
 def score(gold: Sequence[GoldWord], predicted: Sequence[Sequence[str]]) -> BoundaryScores:
-    """Score predicted pieces of gold words: `word_table` counts, `summarize` turns counts into scores."""
+    """Score the predicted tokens of gold words; see `word_table` and `summarize`."""
     return summarize(word_table(gold, predicted))
 
 
 def best_alternative(entry: GoldWord, pieces: Sequence[str]) -> Morphs:
-    """Choose the gold segmentation with the highest boundary F1 against `pieces`; of equals the first in the file."""
+    """Choose the gold segmentation with the highest boundary F1; if several are equal, the first one in the file."""
     cut = set(boundaries(pieces))
 
     def agreement(morphs: Morphs) -> float:
@@ -150,7 +189,13 @@ def best_alternative(entry: GoldWord, pieces: Sequence[str]) -> Morphs:
 
 @dataclass(frozen=True)
 class Emma2:
-    """Scores of EMMA-2: precision (pieces that stand for one morpheme), recall (morphemes kept to one piece), F1."""
+    """Scores of EMMA-2.
+
+    Attributes:
+        precision: high if each token stands for one morpheme.
+        recall: high if each morpheme is always the same token.
+        f1: harmonic mean of both.
+    """
 
     precision: float
     recall: float
@@ -160,11 +205,11 @@ class Emma2:
 def emma2(gold: Sequence[GoldWord], predicted: Sequence[Sequence[str]]) -> Emma2:
     """Compute EMMA-2 (Virpioja et al. 2011, TAL 52(2), section on EMMA): soft many-to-one assignment by co-occurrence.
 
-    For recall each gold morph is assigned the predicted piece it occurs with most often (in a word, as often as both
-    are there); a word's recall is the share of its gold morphs whose piece is there; recall is the mean over words.
-    Precision is the same with roles exchanged. Ties go to the rarer candidate, then to the smaller string. The gold
-    segmentation nearest in boundaries counts (the authors pool them). A morph that occurs in one word only is always
-    matched, so compare tokenizers on the same words.
+    For recall each gold morph is assigned the predicted token with which it occurs most often. A word's recall is the
+    share of its gold morphs whose token is in the word, and recall is the mean over words. Precision is the same with
+    roles exchanged. If two candidates are equally frequent, the rarer one is chosen, then the smaller string. If a word
+    has several gold segmentations, the one nearest in boundaries is used (the authors pool them). A morph that occurs
+    in only one word is always matched, so compare tokenizers on the same words.
     """
     true = [Counter(best_alternative(entry, pieces)) for entry, pieces in zip(gold, predicted, strict=True)]
     cut = [Counter(pieces) for pieces in predicted]
@@ -184,7 +229,7 @@ def _assigned_share(rows: list[Counter[str]], others: list[Counter[str]]) -> flo
     assigned: dict[str, str] = {}
     together: dict[str, Counter[str]] = {}
     for row, other in zip(rows, others, strict=True):
-        alone: dict[int, str] = {}  # morphs of this word only, if as frequent in it, get the same piece
+        alone: dict[int, str] = {}  # morphs only in this word that are equally frequent in it get the same token
         for morph, count in row.items():
             if n_words[morph] == 1 and count in alone:
                 assigned[morph] = alone[count]
@@ -256,7 +301,7 @@ def _sample(words: Sequence[str], size: int) -> list[int]:
 
 
 def _sharers(rows: Sequence[Sequence[str]]) -> Iterator[Mask]:
-    """Make for each row a mask of the other rows that share a piece with it."""
+    """Yield for each row a mask of the other rows that share a token with it."""
     places: dict[str, list[int]] = {}
     for k, row in enumerate(rows):
         for piece in set(row):
@@ -271,7 +316,7 @@ def _sharers(rows: Sequence[Sequence[str]]) -> Iterator[Mask]:
 
 
 def edit_distance(first: Sequence[str], second: Sequence[str]) -> int:
-    """Compute the Levenshtein distance of two sequences by columns of the table, as bits of integers (Myers 1999)."""
+    """Compute the Levenshtein distance of two sequences, columns of its table as bits of integers (Myers 1999)."""
     places: dict[str, int] = {}
     for k, symbol in enumerate(first):
         places[symbol] = places.get(symbol, 0) | 1 << k
@@ -289,7 +334,9 @@ def edit_distance(first: Sequence[str], second: Sequence[str]) -> int:
 
 def _word_row(entry: GoldWord, pieces: Sequence[str]) -> tuple[float, ...]:
     if "".join(pieces) != entry.word:
-        raise MwSError(f"the pieces {list(pieces)} do not spell the gold word {entry.word!r}")
+        raise MwSError(
+            f"the tokens {list(pieces)} do not spell the gold word {entry.word!r}; give tokens that join to the word"
+        )
     cut = set(boundaries(pieces))
     alternatives = [set(boundaries(morphs)) for morphs in entry.segmentations]
     best = set(boundaries(best_alternative(entry, pieces)))

@@ -1,4 +1,4 @@
-"""The whole evaluation: tokenizers x gold files (x running text) as one report, as a dictionary, JSON or Markdown."""
+"""Evaluation of several tokenizers on gold files and running text: one report, as objects, JSON or Markdown."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from mws_hf.tokenizer.training_record import labelled_words
 
 logger = logging.getLogger(__name__)
 
-TRIVIAL_CUTS: dict[str, Callable[[str], tuple[str, ...]]] = {
+BASELINES: dict[str, Callable[[str], tuple[str, ...]]] = {
     "(every character)": tuple,
-    "(no cut)": lambda word: (word,),
+    "(no split)": lambda word: (word,),
 }
 
 
@@ -37,13 +37,13 @@ class EvaluationReport:
     """All results of `evaluate`.
 
     Attributes:
-        isolated: the way in which gold words were given to the tokenizers.
-        golds: the gold files read, with the lines left out of each.
-        rows: gold by gold, tokenizers in the order given, then the baselines.
-        text: running-text measures by tokenizer; empty without text.
-        bits: n-gram bits per byte by tokenizer; empty unless asked for.
-        bits_differences: differences of `bits` to the first tokenizer; None for the first itself, and where no document
-            is comparable.
+        isolated: how gold words were given to the tokenizers, "space" or "none".
+        golds: the gold files, with the lines that were left out.
+        rows: scores on gold: for each file the tokenizers in the given order, then the baselines.
+        text: measures on running text by tokenizer; empty without text.
+        bits: n-gram bits per byte by tokenizer; empty without `bits`.
+        bits_differences: differences of `bits` to the first tokenizer; None for the first itself, and if no document is
+            comparable.
     """
 
     isolated: str
@@ -54,7 +54,7 @@ class EvaluationReport:
     bits_differences: dict[str, PairedDifference | None] = field(default_factory=dict)
 
     def more_bits(self, tokenizer: str) -> str:
-        """Say in per cent how many more bits a tokenizer needs than the first, with the interval; "" for the first."""
+        """Format how many more bits than the first a tokenizer needs, in per cent with interval; "" for the first."""
         found = self.bits_differences[tokenizer]
         if found is None:
             return ""
@@ -90,7 +90,7 @@ class EvaluationReport:
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, ready for JSON."""
+        """Return plain values for JSON."""
         golds = {
             gold.name: {
                 "format": gold.format,
@@ -124,7 +124,7 @@ class EvaluationReport:
         return {"isolated": self.isolated, "golds": golds, "rows": rows, "text": text, "bits": bits}
 
     def to_markdown(self) -> str:
-        """Write tables for people: one for each gold file, one for the text."""
+        """Write all tables as Markdown: one for each gold file, and one for the text."""
         return "\n\n".join(table.to_markdown() for table in self.tables()) + "\n"
 
     def tables(self) -> list[Table]:
@@ -153,10 +153,10 @@ def evaluate(
             path is named by its last part, an object by where it was loaded from or by its class.
         gold: a file in a format that `read_gold` understands, or a list of them.
         text: a file of any kind that is counted, or a list of lines; plain functions are left out of it.
-        bits: text to train n-gram models on, a file or lines; gives n-gram bits per byte of `text`, a line a document.
+        bits: text to train n-gram models on, a file or lines; gives n-gram bits per byte of the lines of `text`.
         column: the field or column of those files that holds the text; None: ``text`` where there is one.
         isolated: "space" (as after a space inside a sentence) or "none".
-        baselines: add the rows that cut everywhere and nowhere.
+        baselines: add the rows of splitting everywhere and nowhere.
         resamples: bootstrap resamples for the 95 % intervals.
         gold_files: the former name of `gold`, with a DeprecationWarning.
 
@@ -171,7 +171,7 @@ def evaluate(
     how = Reading(column)
     Source(files={"": [str(each) for each in (text, bits) if isinstance(each, str | os.PathLike)]}, how=how).check()
     if bits is not None and text is None:
-        raise MwSError("bits per byte need text to train on and other text to measure; give the latter too (--text)")
+        raise MwSError("bits per byte need a text to train on and another text to measure; give that, too (--text)")
     if not named or not (golds or text is not None):
         raise MwSError("nothing to evaluate; give at least one tokenizer, and a gold file or a text")
     sources = {name: open_tokenizer(source, by_class=True) for name, source in named.items()}
@@ -180,9 +180,9 @@ def evaluate(
     rows = [row for each in golds for row in _gold_rows(sources, each, isolated, baselines, resamples)]
     encoders = {name: source for name, source in sources.items() if not source.is_segmenter}
     if text is not None and (segmenters := [name for name in sources if name not in encoders]):
-        logger.warning("%s: cut words alone, so text is not measured for them", ", ".join(segmenters))
+        logger.warning("%s: split only words, so they are not measured on text", ", ".join(segmenters))
     if not (golds or encoders):
-        raise MwSError("segmenters are scored on gold segmentations; give a file of these (--gold FILE)")
+        raise MwSError("segmenters are scored only on gold segmentations; give a file of them (--gold FILE)")
     measured: dict[str, NgramBits] = {}
     lines = [] if text is None else lines_of(text, how)
     text_scores = {name: score_text(encoder, lines) for name, encoder in encoders.items() if text is not None}
@@ -235,7 +235,7 @@ def _gold_rows(
     words = [entry.word for entry in gold.words]
     cuts = {name: source.cut(words, isolated) for name, source in sources.items()}
     if baselines:
-        cuts.update((name, [function(word) for word in words]) for name, function in TRIVIAL_CUTS.items())
+        cuts.update((name, [function(word) for word in words]) for name, function in BASELINES.items())
     tables = {name: word_table(gold.words, pieces) for name, pieces in cuts.items()}
     resampled = dict(zip(tables, bootstrap_f1(list(tables.values()), resamples), strict=True))
     scores = {name: summarize(table) for name, table in tables.items()}

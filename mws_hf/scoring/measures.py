@@ -1,6 +1,6 @@
-"""Every measure of a tokenizer, stated once: its names, its meaning, which way is better, and how it is written.
+"""The measures of a tokenizer: their names, their meaning, which direction is better, and their number format.
 
-Tables of the terminal, of `mws compare`, of cards and of the report pick from these.
+The tables of the terminal, of `mws compare`, of model cards and of the report choose from these.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ class Measure(NamedTuple):
     """A measure.
 
     Attributes:
-        key: the attribute of `TextScores` or `BoundaryScores` that holds it.
-        name: in sentences and tables for readers.
-        short: the title of a column in a terminal.
-        about: its meaning in a line.
-        better: "up", "down", or "" where neither is better by itself.
-        form: of its figures, as in `format`.
+        key: the attribute of `TextScores` or `BoundaryScores` that has its figure.
+        name: its name in sentences and in tables for readers.
+        short: its title as a column of a table in a terminal.
+        about: its meaning in one line.
+        better: "up", "down", or "" if neither direction is better by itself.
+        form: the format of its figures, as in `format`.
     """
 
     key: str
@@ -29,7 +29,7 @@ class Measure(NamedTuple):
     form: str = ".3f"
 
     def cell(self, scores: Any) -> str:
-        """Write the measure of some scores, an object or a mapping.
+        """Format the figure of this measure in scores, an object or a mapping.
 
         >>> TEXT["whole_words"].cell({"whole_words": 0.4567}), TEXT["fertility"].cell({"fertility": math.nan})
         ('45.7%', '-')
@@ -39,7 +39,7 @@ class Measure(NamedTuple):
 
 
 def number_cell(value: float, form: str = ".3f") -> str:
-    """Write a figure; a dash where it is NaN, since there is nothing to measure."""
+    """Format a figure; NaN is a dash, because there was nothing to measure."""
     return "-" if math.isnan(value) else format(value, form)
 
 
@@ -49,32 +49,39 @@ def _by_key(*measures: Measure) -> dict[str, Measure]:
 
 GOLD = _by_key(
     Measure("f1", "F1", "F1", "boundary F1 over all words together", "up"),
-    Measure("precision", "precision", "precision", "share of the cuts that are boundaries", "up"),
-    Measure("recall", "recall", "recall", "share of the boundaries that are cut", "up"),
+    Measure("precision", "precision", "precision", "share of the split points that are boundaries", "up"),
+    Measure("recall", "recall", "recall", "share of the boundaries that are split points", "up"),
     Measure("macro_f1", "macro F1", "macro F1", "F1 of precision and recall averaged over words", "up"),
     Measure("morph_f1", "morph F1", "morph F1", "F1 of whole morphs", "up"),
-    Measure("exact", "words exact", "exact", "words cut as in the gold", "up", ".1%"),
+    Measure("exact", "words exact", "exact", "words segmented as in the gold", "up", ".1%"),
     Measure("morphscore", "MorphScore", "MorphScore", "recall of the one boundary that the gold marks", "up"),
-    Measure("over_segmented", "words cut too often", "over", "more pieces than gold morphs", "down", ".1%"),
-    Measure("under_segmented", "words cut too rarely", "under", "fewer pieces than gold morphs", "down", ".1%"),
-    Measure("tokens_per_word", "tokens per gold word", "tokens/word", "pieces of a gold word", "", ".2f"),
+    Measure(
+        "over_segmented", "words split too often", "over", "words with more tokens than gold morphs", "down", ".1%"
+    ),
+    Measure(
+        "under_segmented", "words split too rarely", "under", "words with fewer tokens than gold morphs", "down", ".1%"
+    ),
+    Measure("tokens_per_word", "tokens per gold word", "tokens/word", "tokens per gold word", "", ".2f"),
 )
 TEXT = _by_key(
     Measure("fertility", "tokens per word", "tokens/word", "how long text becomes; fewer is shorter", "down"),
-    Measure("bytes_per_token", "bytes per token", "bytes/token", "how much text a token holds", "up"),
+    Measure("bytes_per_token", "bytes per token", "bytes/token", "how much text a token stands for", "up"),
     Measure("characters_per_token", "characters per token", "characters/token", "code points of a token", "up"),
-    Measure("vocabulary_size", "entries", "vocabulary", "of the vocabulary", "", ","),
+    Measure("vocabulary_size", "entries", "vocabulary", "size of the vocabulary", "", ","),
     Measure("vocabulary_used", "entries used", "used", "share of the entries that occur in the text", "up", ".1%"),
     Measure("renyi_efficiency", "Rényi efficiency", "Rényi 2.5", "evenness of token frequencies, of order 2.5"),
     Measure("next_efficiency", "next token", "next token", "evenness of the token after a token"),
-    Measure("residues", "residues", "residues", "entries made by merges that the text hardly uses", "down", ".1%"),
-    Measure("whole_words", "words whole", "words whole", "running words that no token boundary cuts", "", ".1%"),
-    Measure(
-        "byte_tokens", "parts of characters", "byte tokens", "tokens that are less than a character", "down", ".2%"
-    ),
+    Measure("residues", "residues", "residues", "merged entries that are rarely a token in the text", "down", ".1%"),
+    Measure("whole_words", "words whole", "words whole", "running words that are not split", "", ".1%"),
+    Measure("byte_tokens", "parts of characters", "byte tokens", "tokens that are part of a character", "down", ".2%"),
     Measure("unknown_tokens", "unknown tokens", "unknown", "share of the tokens", "down", ".2%"),
     Measure(
-        "context_agreement", "same in context", "same in context", "words cut alike alone and in text", "up", ".1%"
+        "context_agreement",
+        "same in context",
+        "same in context",
+        "words segmented equally alone and in text",
+        "up",
+        ".1%",
     ),
 )
 BITS = Measure(

@@ -1,12 +1,13 @@
-"""Bits per byte of held-out text under an n-gram model over a tokenizer's tokens.
+"""Bits per byte of held-out text under an n-gram model over the tokens of a tokenizer.
 
-A screening measure: it needs no seeds and takes seconds. It prefers MwS to BPE where small neural models do, but in
-Russian and Hungarian it finds less of Unigram's gain than they do. Confirm small differences with `scripts/lm`.
+This is a proxy measure that takes seconds and has no random seeds. It prefers MwS to BPE in the languages in which
+small neural models do, but in Russian and Hungarian it finds less of the gain of Unigram. Confirm small differences
+with `scripts/lm`.
 
 The models are interpolated modified Kneser-Ney, by the definitions of Chen & Goodman (1998) as KenLM computes them
-(Heafield et al. 2013, section 3). The key of an n-gram is the number of its context, the n-gram one shorter that it
-begins with, times a constant, plus its last id. So a level is a sorted array of int64 keys, and memory (about 200 bytes
-a training id) does not grow with the order.
+(Heafield et al. 2013, section 3). The key of an n-gram is the number of its context (its first n - 1 ids) times a
+constant, plus its last id. Therefore a level is a sorted array of int64 keys, and the memory (about 200 bytes per
+training id) does not grow with the order.
 """
 
 from __future__ import annotations
@@ -29,35 +30,53 @@ from mws_hf.tokenizer.opened import Opened, open_tokenizer
 Discounts: TypeAlias = tuple[float, float, float]
 
 FALLBACK: Discounts = (0.5, 1.0, 1.5)
-"""Discounts of counts 1, 2, 3 and more where a level's own cannot be had; those of KenLM's ``--discount_fallback``."""
+"""Discounts of counts 1, 2, 3 and more if those of a level cannot be computed: KenLM's ``--discount_fallback``."""
 
 
 class Stream(NamedTuple):
-    """A stream of documents, each between a boundary, which is context only, and an end, which is predicted."""
+    """A stream of documents, each between a start symbol, which is only context, and an end symbol, which is predicted.
 
-    ids: Longs  # the vocabulary's, then the end's, then the boundary's
-    places: Longs  # distance from the document's boundary; 0 is the boundary itself
+    Attributes:
+        ids: token ids; the id of the end is the size of the vocabulary, that of the start is one higher.
+        places: distance of each id from the start of its document; 0 is the start itself.
+    """
+
+    ids: Longs
+    places: Longs
 
 
 class Scored(NamedTuple):
-    """A text under the model of one order."""
+    """A text under the model of one order.
 
-    nats: Doubles  # -log p of each id and each end, in the order of the stream
-    discounts: tuple[Discounts, ...]  # of each level, unigrams first
+    Attributes:
+        nats: -log p of each id and each end, in the order of the stream.
+        discounts: discounts of each level, unigrams first.
+    """
+
+    nats: Doubles
+    discounts: tuple[Discounts, ...]
 
 
 class _Level(NamedTuple):
-    """The distinct n-grams of one length in the training stream, numbered in the order of their keys."""
+    """The distinct n-grams of one length in the training stream, numbered in the order of their keys.
 
-    keys: Longs  # one an n-gram, ascending
+    Attributes:
+        keys: key of each n-gram, ascending.
+        counts: occurrences of each n-gram.
+        shorter: number, in the level below, of each n-gram without its first id.
+        at_start: whether each n-gram begins with the start of a document.
+        numbers: number of the n-gram that ends at each position of the stream; -1 if no n-gram does.
+    """
+
+    keys: Longs
     counts: Longs
-    shorter: Longs  # number one level down of the n-gram without its first id
-    at_start: Mask  # whether it begins with the boundary
-    numbers: Longs  # of the n-gram that ends at each position of the stream; -1 where none does
+    shorter: Longs
+    at_start: Mask
+    numbers: Longs
 
 
 def stream_of(documents: Sequence[npt.ArrayLike], vocabulary: int) -> Stream:
-    """Join documents of ids below `vocabulary` in one stream."""
+    """Join documents, whose ids are below `vocabulary`, in one stream."""
     parts: list[npt.ArrayLike] = []
     for document in documents:
         parts += [[vocabulary + 1], document, [vocabulary]]
@@ -68,11 +87,12 @@ def stream_of(documents: Sequence[npt.ArrayLike], vocabulary: int) -> Stream:
 
 
 def score_orders(train: Stream, text: Stream, vocabulary: int, orders: Sequence[int]) -> dict[int, Scored]:
-    """Score a text, of ids below `vocabulary`, under the model of each order trained on the same stream.
+    """Score a text, whose ids are below `vocabulary`, under models of several orders trained on the same stream.
 
-    The probability of an id is interpolated from the uniform one over the vocabulary and the end up to the order's
-    n-grams. An n-gram counts as often as it occurs at the highest level and where it begins with a boundary, elsewhere
-    by the different ids it occurs after. A context never seen leaves the probability as it is one level down.
+    The probability of an id is interpolated level by level, from the uniform distribution over the vocabulary and the
+    end up to the n-grams of the order. At the highest level, and if it begins with the start of a document, the count
+    of an n-gram is the number of its occurrences; else it is the number of distinct ids before it. A context that was
+    never seen leaves the probability of the level below unchanged.
     """
     if not len(train.ids) or not orders or min(orders) < 1:
         raise MwSError("an n-gram model needs at least one training document and orders from 1")
@@ -93,7 +113,7 @@ def score_orders(train: Stream, text: Stream, vocabulary: int, orders: Sequence[
             nats = -np.log(_interpolated(level.keys // radix, level.counts, own, *at, probability))
             result[order] = Scored(nats, (*discounts, own))
         if following := next(levels, None):
-            # the different ids that an n-gram occurs after; its occurrences where it begins with the boundary
+            # the number of distinct ids before an n-gram, or of its occurrences if it begins with the start
             before = np.bincount(following.shorter, minlength=len(level.keys))
             counts = np.where(level.at_start, level.counts, before)
             discounts = (*discounts, discounts_of(counts))
@@ -103,9 +123,10 @@ def score_orders(train: Stream, text: Stream, vocabulary: int, orders: Sequence[
 
 
 def discounts_of(counts: npt.ArrayLike) -> Discounts:
-    """Compute discounts of counts 1, 2 and 3 or more from the numbers of n-grams of a level with the counts 1 to 4.
+    """Compute the discounts of counts 1, 2 and 3 or more from how many n-grams of a level have the counts 1 to 4.
 
-    `FALLBACK` if none has the count 1, 2 or 3, or for a discount of 0 or less, which would leave nothing for new ids.
+    Returns `FALLBACK` if no n-gram has one of the counts 1, 2 and 3, or if a discount would be 0 or less, which would
+    leave no probability for new ids.
     """
     array = np.asarray(counts)
     n1, n2, n3, n4 = (int((array == count).sum()) for count in (1, 2, 3, 4))
@@ -129,14 +150,14 @@ def _levels(train: Stream, highest: int, radix: int) -> Iterator[_Level]:
         at_start = np.zeros(len(keys), np.bool_)
         at_start[inverse[train.places[within] == order - 1]] = True
         if order == 1:
-            counts[at_start] = 0  # the boundary is a context, never predicted
+            counts[at_start] = 0  # the start is only a context and never predicted
         numbers = np.full(len(train.ids), -1, np.int64)
         numbers[within] = inverse
         yield _Level(keys, counts, shorter, at_start, numbers)
 
 
 def _contexts(numbers: Longs, places: Longs, order: int) -> Longs:
-    """Number the n-gram one shorter that ends before each position; -1 where the document does not reach back."""
+    """Return the number of the context before each position; -1 if the document begins too late for it."""
     if order == 1:
         return np.zeros(len(numbers), np.int64)
     contexts = np.roll(numbers, 1)
@@ -156,7 +177,7 @@ def _numbers_of_keys(keys: Longs, wanted: Longs) -> Longs:
 def _interpolated(
     contexts: Longs, counts: Longs, discounts: Discounts, context: Longs, found: Longs, lower: Doubles
 ) -> Doubles:
-    """Compute probabilities one level up: discounted counts, and the share kept back, spread as `lower` says."""
+    """Compute probabilities of the next level: discounted counts, plus the discounted mass distributed as `lower`."""
     if not len(contexts):  # no document is long enough
         return lower
     taken = np.array([0.0, *discounts])[np.minimum(counts, 3)]
@@ -167,24 +188,38 @@ def _interpolated(
 
 
 ORDERS = (2, 3, 4, 5)
-ASIDE = 10  # one training document in so many is kept aside to choose the order
+ASIDE = 10
+"""One of this many training documents is set aside to choose the order."""
 _BATCH = 1000
 
 
 @dataclass(frozen=True)
 class NgramBits:
-    """The figures of a tokenizer's n-gram model on held-out documents; arrays have one entry a document."""
+    """The figures of an n-gram model of a tokenizer on held-out documents; arrays have one entry per document.
 
-    nats: Doubles  # -log p of each document's tokens and of its end
-    n_bytes: Longs  # UTF-8 bytes of the raw text
-    restored: Mask  # documents that the tokenizer gives back; text that it loses costs no bits, so compare on these
-    tokens: int  # of the held-out documents, ends not counted
-    order: int  # length of the n-grams, chosen on training documents kept aside
-    aside: dict[int, float]  # bits per byte of the documents kept aside, by order
-    discounts: tuple[Discounts, ...]  # of counts 1, 2 and 3 or more at each level, unigrams first
-    train_bytes: int  # documents kept aside included
+    Attributes:
+        nats: -log p of the tokens of each document and of its end.
+        n_bytes: UTF-8 bytes of the raw text.
+        restored: whether decoding returns the document; lost text costs no bits, so compare only these documents.
+        tokens: tokens of the held-out documents, without their ends.
+        order: length of the n-grams, chosen on training documents that were set aside.
+        aside: bits per byte of the documents that were set aside, by order.
+        discounts: discounts of counts 1, 2 and 3 or more at each level, unigrams first.
+        train_bytes: UTF-8 bytes of the training documents, those set aside included.
+        train_tokens: their tokens.
+        repeated: training documents that were left out, because they are also held out.
+    """
+
+    nats: Doubles
+    n_bytes: Longs
+    restored: Mask
+    tokens: int
+    order: int
+    aside: dict[int, float]
+    discounts: tuple[Discounts, ...]
+    train_bytes: int
     train_tokens: int
-    repeated: int  # training documents left out because they are held out as well
+    repeated: int
 
     @property
     def value(self) -> float:
@@ -192,7 +227,7 @@ class NgramBits:
         return _bits_per_byte(self.nats, self.n_bytes)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, ready for JSON; documents are summed up."""
+        """Return plain values for JSON, with sums over documents."""
         return {
             "bits_per_byte": self.value,
             "documents": len(self.nats),
@@ -217,12 +252,14 @@ def ngram_bits(
 ) -> NgramBits:
     """Train an interpolated modified Kneser-Ney model on a tokenizer's tokens and measure held-out documents with it.
 
-    For screening: it does not rank Unigram as neural models do, and the context is a number of tokens, not of bytes.
+    This is a proxy measure: it does not rank Unigram as neural models do, and its context is a number of tokens and not
+    of bytes.
 
-    Each document stands alone: it begins with a boundary as context and ends with an end symbol, whose bits count. The
-    uniform distribution over the vocabulary and the end is the model's base, so every token has a probability above 0.
-    Every tenth training document is kept aside; the order with the fewest bits per byte there under models of the
-    others (the lowest of equals) is then trained on all. Training documents that are held out as well are left out.
+    Each document is independent: a start symbol is its first context, and the bits of its end symbol count. The base of
+    the interpolation is the uniform distribution over the vocabulary and the end, so each token has a probability above
+    0. Every tenth training document is set aside. The order whose model, trained on the others, needs the fewest bits
+    per byte of these documents (if several are equal, the lowest) is then trained on all. Training documents that are
+    also held out are left out.
 
     Args:
         source: any tokenizer that `mws_hf.tokenizer.opened.open_tokenizer` opens.
@@ -245,8 +282,8 @@ def ngram_bits(
     kept = [document for document in train if document not in unseen]
     if not held_out or not all(held_out) or len(kept) < 2:
         raise MwSError(
-            f"n-gram bits per byte need text held out, none of it empty, and two or more other documents to train on; "
-            f"there are {len(held_out)} and {len(kept)} (a line is a document)"
+            f"n-gram bits per byte need held-out text without empty lines, and at least two other lines to train on; "
+            f"there are {len(held_out)} held-out lines and {len(kept)} to train on"
         )
     train_ids, held_ids = _encoded(opened, kept), _encoded(opened, held_out)
     largest = max((int(ids.max()) for ids in (*train_ids, *held_ids) if len(ids)), default=0)
@@ -274,9 +311,10 @@ def ngram_bits(
 
 
 def bits_differences(bits: Mapping[str, NgramBits], *, resamples: int = 1000) -> dict[str, PairedDifference | None]:
-    """Compare each tokenizer's bits per byte with the first one's by a bootstrap over documents that both restore.
+    """Compare the bits per byte of each tokenizer with those of the first, on documents that both restore.
 
-    A value is negative where the tokenizer needs fewer; None for the first itself, and where no document is comparable.
+    A value is negative if the tokenizer needs fewer bits. It is None for the first itself, and if no document is
+    comparable.
     """
     base = next(iter(bits.values()), None)
     result: dict[str, PairedDifference | None] = {}
@@ -293,7 +331,7 @@ def bits_differences(bits: Mapping[str, NgramBits], *, resamples: int = 1000) ->
 
 
 def _encoded(opened: Opened, documents: Sequence[str]) -> list[Longs]:
-    """Return the ids of each document, a batch at a time: token strings and spans take far more room than ids."""
+    """Return the ids of each document; batches limit the memory of token strings and spans."""
     batches = (documents[start : start + _BATCH] for start in range(0, len(documents), _BATCH))
     return [np.array(item.ids, np.int64) for batch in batches for item in opened.encode(batch)]
 

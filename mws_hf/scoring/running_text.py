@@ -1,4 +1,4 @@
-"""Measure a tokenizer on running text: length, use of the vocabulary, whole words, fallbacks. No gold is involved."""
+"""Measures of a tokenizer on running text: length, use of the vocabulary, whole words, byte and unknown tokens."""
 
 from __future__ import annotations
 
@@ -33,30 +33,50 @@ _BATCH = 1000
 
 @dataclass(frozen=True)
 class TextScores:
-    """Measures on running text; measures of words are NaN when no line has words or none can be laid out."""
+    """Measures on running text; measures of words are NaN if no line has words or none can be aligned with its tokens.
+
+    Attributes:
+        bytes: UTF-8 bytes of the text.
+        words: running words (`WORD`) in aligned lines.
+        tokens: tokens of the text, without special tokens.
+        fertility: tokens that touch a word or stand for the space before it, per word.
+        bytes_per_token: UTF-8 bytes per token.
+        characters_per_token: code points per token.
+        vocabulary_size: entries of the vocabulary.
+        vocabulary_used: share of the entries that occur in the text.
+        renyi_efficiency: see the function `renyi_efficiency`.
+        next_efficiency: see the function `next_efficiency`.
+        residues: share of the merged entries that are `residues`; NaN without merges.
+        whole_words: share of the running words that are not split.
+        byte_tokens: share of the tokens that are part of a character (``<0xD0>`` and parts of characters).
+        unknown_tokens: share of the tokens that are unknown.
+        context_agreement: share of the running words that are segmented as they are alone, after a space.
+        unspaced: share of the letters of words that are in scripts without spaces.
+        unaligned_lines: lines that count only for lengths, because the tokenizer neither has offsets nor spells them.
+    """
 
     bytes: int
-    words: int  # running words (`WORD`) in aligned lines
-    tokens: int  # no special tokens added
-    fertility: float  # tokens that touch a word or stand for the space before it, per word
+    words: int
+    tokens: int
+    fertility: float
     bytes_per_token: float
-    characters_per_token: float  # code points
+    characters_per_token: float
     vocabulary_size: int
-    vocabulary_used: float  # share of the entries that occur
+    vocabulary_used: float
     renyi_efficiency: float
     next_efficiency: float
-    residues: float  # share of the entries made by merges; NaN without merges
-    whole_words: float  # share of running words that no token boundary cuts
-    byte_tokens: float  # share of tokens that hold less than a character (``<0xD0>`` and parts of characters)
-    unknown_tokens: float  # share of tokens
-    context_agreement: float  # share of running words cut as they are when isolated (after a space)
-    unspaced: float  # share of the letters of words that are of scripts without spaces
-    unaligned_lines: int  # count for lengths only: the tokenizer has no offsets and does not spell them
+    residues: float
+    whole_words: float
+    byte_tokens: float
+    unknown_tokens: float
+    context_agreement: float
+    unspaced: float
+    unaligned_lines: int
 
 
 @dataclass
 class _Tally:
-    """Running sums over batches; a word is kept with the places inside it where it is cut."""
+    """Running sums over batches; a word is kept with its split points."""
 
     ids: Counter[int] = field(default_factory=Counter)
     neighbours: list[Ints] = field(default_factory=list)
@@ -71,7 +91,10 @@ class _Tally:
 
 
 def score_text(source: Any, text: str | os.PathLike[str] | Iterable[str]) -> TextScores:
-    """Measure a tokenizer (what `open_tokenizer` opens) on a file or on lines of text, each encoded on its own."""
+    """Measure a tokenizer on a file or on lines of text; each line is encoded separately.
+
+    `source` is anything that `open_tokenizer` opens.
+    """
     opened = open_tokenizer(source, by_class=True)
     tally = _Tally()
     iterator = read_lines(text) if isinstance(text, str | os.PathLike) else iter(text)
@@ -79,7 +102,7 @@ def score_text(source: Any, text: str | os.PathLike[str] | Iterable[str]) -> Tex
         _score_batch(tally, batch, opened.encode(batch))
     tokens = tally.ids.total()
     if not tokens:
-        raise MwSError("the text holds no token; give a file with some lines of text")
+        raise MwSError("the text has no token; give a file with some lines of text")
     words = tally.words or math.nan
     whole = sum(count for (_, cuts), count in tally.cut_words.items() if not cuts)
     uses = {tally.strings[token]: count for token, count in tally.ids.items()}
@@ -107,12 +130,12 @@ def score_text(source: Any, text: str | os.PathLike[str] | Iterable[str]) -> Tex
 
 
 def lines_of(text: str | os.PathLike[str] | Iterable[str], how: Reading = PLAIN) -> list[str]:
-    """Read the lines of a file by `read_lines`, or return lines given as they are."""
+    """Read the lines of a file by `read_lines`, or return given lines unchanged."""
     return list(read_lines(text, how) if isinstance(text, str | os.PathLike) else text)
 
 
 def read_lines(path: str | os.PathLike[str], how: Reading = PLAIN) -> Iterator[str]:
-    """Read lines of a file of any kind that is counted, without their line breaks, empty ones left out."""
+    """Yield the lines of a file of any kind that can be counted, without line breaks and empty lines."""
     for document in read_documents(path, how):
         yield from filter(None, (line.rstrip("\r") for line in document.split("\n")))
 
@@ -120,8 +143,9 @@ def read_lines(path: str | os.PathLike[str], how: Reading = PLAIN) -> Iterator[s
 def renyi_efficiency(counts: Iterable[int], vocabulary_size: int | None = None, alpha: float = 2.5) -> float:
     """Compute the Rényi entropy of token counts, over the log of the vocabulary size (Zouhar et al. 2023).
 
-    The paper finds an `alpha` of 2.5 to go best with translation quality. Without a size the number of types seen is
-    taken, as the authors' package does. The two published answers of its page (its default order is 3):
+    The paper finds that an `alpha` of 2.5 correlates best with translation quality. Without a size, the number of
+    distinct tokens is used, as in the authors' package. Two examples with the published results (the default order of
+    that package is 3):
 
     >>> def efficiency(text): return round(renyi_efficiency(Counter(text.split()).values(), alpha=3), 12)
     >>> efficiency("pick @@ed pick @@l @@ed pick @@les"), efficiency("pick @@e @@d pick @@l @@e @@d pick @@l @@e @@s")
@@ -137,12 +161,12 @@ def renyi_efficiency(counts: Iterable[int], vocabulary_size: int | None = None, 
 
 
 def next_efficiency(neighbours: Ints | Longs, vocabulary_size: int) -> float:
-    """Compute how open the next token is: 0 where each token has one that follows it, 1 where any may follow alike.
+    """Compute how evenly tokens follow a token: 0 if always the same one does, 1 if all do equally often.
 
-    The entropy of what follows a token, over the most that it can be: the log of the vocabulary size, or of the token's
-    occurrences where these are fewer. The mean is over all tokens that another one follows, as in TkTkT (Poelman et al.
-    2025). `neighbours` has shape (2, n): tokens, and the tokens that follow them. Here token 0 is followed by two twice
-    each, half as open as four places can be:
+    The entropy of the tokens that follow a token is divided by its maximum: the log of the vocabulary size, or of the
+    number of occurrences of the token if that is smaller. The mean is over all tokens that have a successor, as in
+    TkTkT (Poelman et al. 2025). `neighbours` has shape (2, n): tokens, and their successors. In the example token 0
+    occurs four times and has two successors, twice each, so its entropy is half of the maximum:
 
     >>> round(next_efficiency(np.array([[0, 0, 0, 0, 1], [1, 2, 1, 2, 0]]), 100), 9)
     0.4
@@ -160,7 +184,7 @@ def next_efficiency(neighbours: Ints | Longs, vocabulary_size: int) -> float:
 
 
 def _neighbours(ids: Sequence[Sequence[int]]) -> Ints:
-    """List the tokens of some lines that another one follows, and those that follow; int32, shape (2, n)."""
+    """List the tokens of lines that have a successor, and these successors; int32, shape (2, n)."""
     ends = np.cumsum([len(each) for each in ids])
     flat = np.fromiter(chain.from_iterable(ids), np.int32, int(ends[-1]))
     inside = np.ones(max(0, len(flat) - 1), np.bool_)
@@ -168,21 +192,23 @@ def _neighbours(ids: Sequence[Sequence[int]]) -> Ints:
     return np.stack([flat[:-1][inside], flat[1:][inside]])
 
 
-RESIDUE = 0.1  # an entry that is final in less than this share of its uses is a residue of merging
+RESIDUE_SHARE = 0.1
+"""An entry is a residue of merging if it stays a token in less than this share of its uses."""
 
 
 def residues(uses: Mapping[str, int], parts: Mapping[str, tuple[str, str]]) -> dict[str, float]:
-    """Find the entries that a text makes nearly always on the way to a longer entry (LiteToken, Sun et al. 2026).
+    """Find the entries that are nearly always merged into a longer entry (LiteToken, Sun et al. 2026).
 
-    The share of their uses that are final, which no later merge takes up, is below `RESIDUE`, a threshold of ours; the
-    paper's second sieve is left out. `parts` are the two that each entry's merge joins.
+    They stay tokens in a share of their uses below `RESIDUE_SHARE`. This threshold is our choice, and the second
+    criterion of the paper is left out. `parts` has the two parts that the merge of each entry joins. Returns the share
+    for each residue.
     """
     total = Counter(uses)
-    for entry in sorted(parts, key=len, reverse=True):  # what an entry is part of is longer
+    for entry in sorted(parts, key=len, reverse=True):  # the entries that contain an entry are longer
         for part in parts[entry]:
             total[part] += total[entry]
     found = {entry: uses.get(entry, 0) / total[entry] for entry in parts if total[entry]}
-    return {entry: share for entry, share in found.items() if share < RESIDUE}
+    return {entry: share for entry, share in found.items() if share < RESIDUE_SHARE}
 
 
 def _score_batch(tally: _Tally, lines: list[str], encoded: list[Encoded]) -> None:
@@ -210,7 +236,7 @@ def _score_batch(tally: _Tally, lines: list[str], encoded: list[Encoded]) -> Non
 
 
 def _flat_spans(aligned: list[tuple[str, Encoded]]) -> tuple[list[Span], list[str]]:
-    """Return the spans of the non-empty tokens as places in the joined lines, and the token strings."""
+    """Return the spans of the non-empty tokens as positions in the joined lines, and the token strings."""
     spans: list[Span] = []
     strings: list[str] = []
     base = 0
@@ -224,7 +250,7 @@ def _flat_spans(aligned: list[tuple[str, Encoded]]) -> tuple[list[Span], list[st
 
 
 def _tokens_of_words(text: str, words: list[Span], starts: Longs, ends: Longs) -> int:
-    """Count tokens that touch a letter of a word, or are nothing but the white space before a word."""
+    """Count tokens that touch a letter of a word, or are only the white space before a word."""
     edges = np.array(words, dtype=np.int64).reshape(-1, 2)
     inside = np.bincount(edges[:, 0], minlength=len(text) + 2) - np.bincount(edges[:, 1], minlength=len(text) + 2)
     until = np.concatenate(([0], np.cumsum(np.cumsum(inside))))
@@ -235,7 +261,7 @@ def _tokens_of_words(text: str, words: list[Span], starts: Longs, ends: Longs) -
 
 
 def _tokens_sharing_a_character(strings: list[str], starts: Longs, ends: Longs) -> int:
-    """Count tokens that overlap a neighbour, so hold less than a character; no byte fallbacks and bare word marks."""
+    """Count tokens that are part of a character, because they overlap another; no byte tokens, no word marks."""
     apart = {string for string in set(strings) if byte_of(string) is not None or not string.strip("▁Ġ")}
     real = np.array([string not in apart for string in strings], dtype=np.bool_)
     overlap = (ends[:-1] > starts[1:]) & real[:-1] & real[1:]
@@ -250,7 +276,7 @@ def _unspaced(cut_words: Counter[tuple[str, tuple[int, ...]]]) -> float:
 
 
 def _agreement(opened: Opened, cut_words: Counter[tuple[str, tuple[int, ...]]]) -> int:
-    """Count running words whose cuts in the text are those of the isolated word."""
+    """Count running words whose split points in the text are those of the word alone."""
     words = list(dict.fromkeys(word for word, _ in cut_words))
     alone = dict(zip(words, map(boundaries, opened.cut(words)), strict=True))
     return sum(count for (word, cuts), count in cut_words.items() if alone[word] == cuts)

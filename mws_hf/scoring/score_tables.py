@@ -1,4 +1,4 @@
-"""The tables of an evaluation: their columns, the five that a terminal shows, and their form in Markdown."""
+"""The tables of an evaluation: all columns, the five that are printed, and their form in Markdown."""
 
 from __future__ import annotations
 
@@ -23,15 +23,25 @@ RUNNING_TEXT = "running text"
 
 @dataclass(frozen=True)
 class GoldRow:
-    """The scores of one tokenizer on one gold file."""
+    """The scores of one tokenizer on one gold file.
+
+    Attributes:
+        tokenizer: name of the tokenizer or baseline.
+        gold: name of the gold file.
+        scores: boundary, morph and word scores.
+        interval: 95 % bootstrap interval of micro F1.
+        emma2: scores of EMMA-2.
+        consistency: measures of MorphBPE.
+        behind_best: difference of the tokenizer with the highest F1 to this one; None for itself and for baselines.
+    """
 
     tokenizer: str
     gold: str
     scores: BoundaryScores
-    interval: tuple[float, float]  # bootstrap 95 % of micro F1
+    interval: tuple[float, float]
     emma2: Emma2
     consistency: Consistency
-    behind_best: Difference | None = None  # of the best tokenizer by F1, no baseline; None for itself and baselines
+    behind_best: Difference | None = None
 
 
 def _of_scores(measure: Measure) -> Callable[[GoldRow], str]:
@@ -39,22 +49,29 @@ def _of_scores(measure: Measure) -> Callable[[GoldRow], str]:
 
 
 class Table(NamedTuple):
-    """A table of an evaluation."""
+    """A table of an evaluation.
 
-    title: str  # name of the gold file, or "running text"
-    about: str  # the sources read, and remarks that the figures need
+    Attributes:
+        title: name of the gold file, or `RUNNING_TEXT`.
+        about: size of the sources, and remarks without which the figures could be misread.
+        header: titles of the columns.
+        rows: cells, one list per tokenizer.
+    """
+
+    title: str
+    about: str
     header: list[str]
     rows: list[list[str]]
 
     def to_markdown(self) -> str:
-        """Write the title, the remarks on the table, and the table."""
+        """Write title, remarks and table."""
         return f"### {self.title}\n{self.about}\n\n{markdown_table(self.header, self.rows)}"
 
     def short(self) -> Table:
-        """Return the table with its name and at most five columns, the ones that are read first."""
+        """Return the table with the name of the tokenizer and its five most important columns, at most."""
         first = ("tokenizer", *FIRST_OF_GOLD, *FIRST_OF_TEXT)
         kept = [at for at, title in enumerate(self.header) if title in first or title.startswith("minus ")]
-        if len(kept) > 6:  # bits per byte say more than the share of whole words
+        if len(kept) > 6:  # bits per byte are more informative than the share of whole words
             kept = [at for at in kept if self.header[at] not in ("words whole", "used")]
         rows = [[row[at] for at in kept] for row in self.rows]
         return self._replace(header=[self.header[at] for at in kept], rows=rows)
@@ -76,21 +93,21 @@ GOLD_COLUMNS: dict[str, Callable[[GoldRow], str]] = {
 }
 FIRST_OF_GOLD = ("F1", "95 %", "precision", "recall", "tokens/word")
 FIRST_OF_TEXT = ("tokens/word", "bytes/token", "vocabulary", "used", "words whole", BITS.short)
-"""The columns that are read first; docs/score.md defines these and all others."""
+"""The most important columns; docs/score.md defines all of them."""
 
 
 def gold_table(gold: Gold, rows: Sequence[GoldRow]) -> Table:
-    """Make the table of one gold file: remarks on its lines, and a row for each tokenizer."""
+    """Make the table of one gold file, with a row for each tokenizer."""
     morphs = sum(len(entry.segmentations[0]) for entry in gold.words) / len(gold.words)
-    about = f"{len(gold.words)} words, {morphs:.2f} morphs a word, format {gold.format}"
+    about = f"{len(gold.words)} words, {morphs:.2f} morphs per word, format {gold.format}"
     if gold.problems:
         about += f"; {len(gold.problems)} of {gold.lines} lines left out, the first: {gold.problems[0]}"
     if gold.labelled:
-        about += f"; {gold.labelled} more left out: a tokenizer was trained on their labels"
+        about += f"; {gold.labelled} more left out, because a tokenizer was trained on their labels"
     if rows and rows[0].consistency.compared_words < len(gold.words):
         about += f"; μc compares the words of a random sample of {rows[0].consistency.compared_words:,}"
     if gold.partial:
-        about += "; **marks only one or two boundaries of a word: read MorphScore, not F1**"
+        about += "; **this gold marks only one or two boundaries per word: compare MorphScore, not F1**"
     return Table(gold.name, about, list(GOLD_COLUMNS), [[cell(row) for cell in GOLD_COLUMNS.values()] for row in rows])
 
 
@@ -99,7 +116,7 @@ def text_table(
     bits: Mapping[str, NgramBits],
     differences: Mapping[str, PairedDifference | None],
 ) -> Table:
-    """Make the table of running text: a row for each tokenizer; with `bits`, two more columns and remarks on them."""
+    """Make the table of running text, with a row for each tokenizer; `bits` add two columns and remarks on them."""
     first = next(iter(text.values()))
     about = f"{first.words} words, {first.bytes} bytes"
     if first.unspaced > 0.1:
@@ -109,7 +126,7 @@ def text_table(
         )
     for name, scores in text.items():
         if scores.unaligned_lines:
-            about += f"; {name}: {scores.unaligned_lines} lines without offsets count for lengths only"
+            about += f"; {name}: {scores.unaligned_lines} lines without offsets count only for lengths"
     rows = [[name, *(measure.cell(scores) for measure in TEXT.values())] for name, scores in text.items()]
     header = ["tokenizer", *(measure.short for measure in TEXT.values())]
     if bits:
@@ -128,16 +145,16 @@ def _about_bits(bits: Mapping[str, NgramBits]) -> str:
     first = next(iter(bits.values()))
     orders = ", ".join(f"{name} {entry.order}" for name, entry in bits.items())
     about = (
-        f"n-gram bits/byte: modified Kneser-Ney over tokens, trained on {first.train_bytes} bytes; {len(first.nats)} "
-        f"lines held out, the end of each counted; order chosen on a tenth of the training text: {orders}. "
-        "For screening: it does not rank Unigram as neural models do, and its context is counted in tokens."
+        f"n-gram bits/byte: modified Kneser-Ney over tokens, trained on {first.train_bytes} bytes and measured on "
+        f"{len(first.nats)} held-out lines with their ends; order chosen on a tenth of the training text: {orders}. "
+        "This is a proxy measure: it does not rank Unigram as neural models do, and its context is counted in tokens."
     )
     if first.repeated:
-        about += f" {first.repeated} training lines are held out as well and were left out."
+        about += f" {first.repeated} training lines were left out, because they are also held out."
     for name, entry in bits.items():
         if lost := int((~entry.restored).sum()):
             about += (
-                f" **{name} does not give {lost} of {len(entry.nats)} lines back as they were: its bits/byte are not "
-                "comparable, since what it loses costs nothing; differences are over lines that both give back.**"
+                f" **{name} does not decode {lost} of {len(entry.nats)} lines to the original text. Its bits/byte are "
+                "not comparable, because lost text costs no bits; differences are over lines that both decode.**"
             )
     return about

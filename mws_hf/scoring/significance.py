@@ -1,4 +1,4 @@
-"""Tests of whether a difference is real: paired bootstrap over gold words and documents, tests on stable samples."""
+"""Tests of significance: paired bootstrap over gold words and documents, and tests on fixed samples of words."""
 
 from __future__ import annotations
 
@@ -18,33 +18,50 @@ from mws_hf.scoring.boundaries import WordTable, f1, macro_scores, summarize
 
 @dataclass(frozen=True)
 class Difference:
-    """The lead of a first segmentation over a second on the same gold words."""
+    """The difference of two segmentations of the same gold words, first minus second.
 
-    f1: float  # micro, first minus second
-    low: float  # 2.5 % quantile of the paired bootstrap
-    high: float  # 97.5 % quantile
-    wilcoxon: float  # two-sided p over macro F1 of paired stable samples; these overlap, so trust the interval first
-    samples_won: int  # stable samples on which the first has the higher macro F1
+    Attributes:
+        f1: difference of micro F1.
+        low: 2.5 % quantile of the paired bootstrap.
+        high: 97.5 % quantile.
+        wilcoxon: two-sided p over macro F1 of `stable_samples`; the samples overlap, so prefer the interval.
+        samples_won: samples on which the first segmentation has the higher macro F1.
+        samples: number of samples.
+    """
+
+    f1: float
+    low: float
+    high: float
+    wilcoxon: float
+    samples_won: int
     samples: int
 
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """Bits per byte of a first system minus the second's: negative when the first is better."""
+    """Bits per byte of a first system minus those of a second one; negative if the first is better.
+
+    Attributes:
+        value: the difference.
+        low: 2.5 % quantile over resampled documents.
+        high: 97.5 % quantile.
+        relative: `value` divided by the bits per byte of the second system.
+        documents: number of documents that both systems represent.
+    """
 
     value: float
-    low: float  # 2.5 % quantile over resampled documents
-    high: float  # 97.5 % quantile
-    relative: float  # `value` over the second's bits per byte
-    documents: int  # that both represent
+    low: float
+    high: float
+    relative: float
+    documents: int
 
 
 def bootstrap_f1(tables: Sequence[WordTable], resamples: int = 1000, seed: int = 0) -> Doubles:
-    """Compute micro F1 of each table under the same resamples of words: float64 (tables, resamples), rows paired."""
+    """Compute micro F1 of each table under the same resamples of words: float64 (tables, resamples)."""
     words = tables[0].words if tables else ()
     if not words or any(table.words != words for table in tables):
         raise MwSError("the bootstrap needs tables of the same gold words, and at least one word")
-    # Columns 2*hits and predicted+gold of every table; sums over resampled words are one matrix product.
+    # columns 2 * hits and predicted + gold of each table: whole numbers, so that the matrix product is exact
     columns = np.stack([c for t in tables for c in (2 * t.hits, t.predicted + t.gold)], axis=1).astype(np.float64)
     result = np.empty((len(tables), resamples))
     for index, drawn in enumerate(_drawn(len(words), resamples, seed)):
@@ -61,9 +78,9 @@ def interval(values: npt.ArrayLike) -> tuple[float, float]:
 
 
 def stable_samples(words: Sequence[str], samples: int = 10, size: int = 1000) -> list[Longs]:
-    """Draw index arrays of random subsets that depend on the set of words alone, so that any two runs are paired.
+    """Draw random subsets of words as arrays of indices; they depend only on the set of words, so runs are paired.
 
-    The subsets are Morfessor's, `random.Random(i).sample(sorted(words), size)`, but of half of the words at most.
+    The subsets are those of Morfessor, `random.Random(i).sample(sorted(words), size)`, with at most half of the words.
     """
     order = sorted(range(len(words)), key=words.__getitem__)
     size = min(size, (len(words) + 1) // 2)
@@ -71,7 +88,7 @@ def stable_samples(words: Sequence[str], samples: int = 10, size: int = 1000) ->
 
 
 def difference(first: WordTable, second: WordTable, first_f1: Doubles, second_f1: Doubles) -> Difference:
-    """Compare a first segmentation with a second of the same gold words, from their rows of `bootstrap_f1`."""
+    """Compare two segmentations of the same gold words; `first_f1`, `second_f1` are their rows of `bootstrap_f1`."""
     low, high = interval(first_f1 - second_f1)
     subsets = stable_samples(first.words)
     gains = [f1(*macro_scores(first, subset)) - f1(*macro_scores(second, subset)) for subset in subsets]
@@ -86,9 +103,9 @@ def difference(first: WordTable, second: WordTable, first_f1: Doubles, second_f1
 
 
 def wilcoxon(differences: Sequence[float]) -> float:
-    """Compute two-sided p of the Wilcoxon signed-rank test over all sign patterns; zeros are ranked, then dropped."""
+    """Compute the exact two-sided p of the Wilcoxon signed-rank test; zeros are ranked and then dropped."""
     sizes = [abs(value) for value in differences]
-    # Twice the mid-rank is an integer, so that sums of ranks stay exact under ties.
+    # twice the mean rank is an integer, so that sums of ranks are exact when differences are equal
     doubled = [sum(other < size for other in sizes) * 2 + sum(other == size for other in sizes) + 1 for size in sizes]
     ranks = [rank for rank, value in zip(doubled, differences, strict=True) if value]
     positive = sum(rank for rank, value in zip(doubled, differences, strict=True) if value > 0)
@@ -109,10 +126,11 @@ def paired_bootstrap(
     resamples: int = 2000,
     seed: int = 0,
 ) -> PairedDifference:
-    """Compare two systems, each with one or more runs (seeds), on the same documents, those `represented` if given.
+    """Compare two systems, each with one or more runs (seeds), on the same documents.
 
-    Runs of a system are averaged document by document; documents are drawn with replacement, runs with them, so the
-    interval holds the variation of seeds as well when there are several.
+    `represented` chooses documents; None compares all. The runs of a system are averaged for each
+    document. Documents and runs are both drawn with replacement, so that the interval includes the variation between
+    seeds if there are several.
 
     >>> sizes = np.array([10, 20])
     >>> paired_bootstrap([np.log(2) * sizes], [np.log(2) * 2.0 * sizes], sizes)
@@ -120,14 +138,16 @@ def paired_bootstrap(
     """
     kept = np.ones(len(n_bytes), np.bool_) if represented is None else represented
     if not first or not second or any(len(run) != len(n_bytes) for run in (*first, *second)) or not kept.any():
-        raise MwSError("a paired comparison needs at least one run on each side and the same documents in all of them")
+        raise MwSError(
+            "a paired comparison needs at least one run of each system, and the same documents in all of them"
+        )
     bits = [np.stack(runs)[:, kept] / math.log(2) for runs in (first, second)]
     sizes = n_bytes[kept].astype(np.float64)
     chosen = [_drawn(len(runs), resamples, seed + order) for order, runs in enumerate(bits, 1)]
     differences = np.empty(resamples)
     for index, (weights, *shares) in enumerate(zip(_drawn(len(sizes), resamples, seed), *chosen, strict=True)):
         drawn = [(runs * share[:, None]).mean(axis=0) for runs, share in zip(bits, shares, strict=True)]
-        # not `@`: a library of linear algebra may add in another order with other threads
+        # not a matrix product, which may differ in the last digits with the number of threads
         differences[index] = ((drawn[0] - drawn[1]) * weights).sum() / (sizes * weights).sum()
     low, high = interval(differences)
     means = [float(runs.mean(axis=0).sum() / sizes.sum()) for runs in bits]

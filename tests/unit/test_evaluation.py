@@ -41,7 +41,7 @@ def files(tmp_path):
 
 def test_rows_scores_and_comparison(files):
     report = evaluate([files / "poor", files / "good"], [files / "toy.tsv"], files / "text.txt", resamples=100)
-    assert [row.tokenizer for row in report.rows] == ["poor", "good", "(every character)", "(no cut)"]
+    assert [row.tokenizer for row in report.rows] == ["poor", "good", "(every character)", "(no split)"]
     good = report.rows[1]
     assert good.scores.f1 == 1 and good.interval == (1, 1) and good.behind_best is None
     assert good.emma2.recall == 1
@@ -76,7 +76,7 @@ def run():
 def test_markdown_on_standard_output(files, run):
     result = run(f"mine={files / 'good'}", files / "poor", "--gold", files / "toy.tsv", "--text", files / "text.txt")
     assert result.returncode == 0, result.stderr
-    assert "### toy\n4 words, 2.25 morphs a word, format words; 1 of 5 lines left out" in result.stdout
+    assert "### toy\n4 words, 2.25 morphs per word, format words; 1 of 5 lines left out" in result.stdout
     assert "| mine | 1.000 | 1.000-1.000 |" in result.stdout
     assert "### running text\n4 words, 26 bytes" in result.stdout
     assert "nan" not in result.stdout
@@ -161,7 +161,7 @@ def test_a_report_is_short_and_has_its_figures_by_name(files):
     assert figures["long"]["emma2_f1"] == report.rows[0].emma2.f1
     assert figures["running text"]["fertility"] == report.text["good"].fertility
     assert figures["running text"]["bits_per_byte"] == report.bits["good"].value
-    assert [*report.figures] == ["good", "(every character)", "(no cut)"]
+    assert [*report.figures] == ["good", "(every character)", "(no split)"]
 
 
 def test_thai_and_chinese_get_a_note_on_tokens_per_word(files, run):

@@ -242,8 +242,8 @@ def test_any_tokenizer_and_a_note_where_text_is_lost():
     assert found.value == pytest.approx(report.bits["unigram"].value - report.bits["bpe"].value)
     assert found.low <= found.value <= found.high and found.documents == 20
     shown = report.to_markdown()
-    assert "wordpiece does not give 20 of 20 lines back" in shown and "unigram does not" not in shown
-    assert "| n-gram bits/byte | minus bpe (95 %) |" in shown and "screening" in shown
+    assert "wordpiece does not decode 20 of 20 lines" in shown and "unigram does not" not in shown
+    assert "| n-gram bits/byte | minus bpe (95 %) |" in shown and "proxy measure" in shown
     row = next(line for line in shown.splitlines() if line.startswith("| unigram |"))
     assert f"| {report.bits['unigram'].value:.4f} | {found.value:+.4f} (" in row
 
@@ -274,7 +274,7 @@ def test_differences_are_over_the_documents_that_both_give_back():
 @pytest.mark.parametrize(("train", "text"), [(["the"], ["ab"]), (["ab", "ab", "the"], ["ab"]), (["a", "b"], []),
                                              (["a", "b"], [""])])  # fmt: skip
 def test_too_little_text_is_refused(train, text):
-    with pytest.raises(MwSError, match="two or more other documents"):
+    with pytest.raises(MwSError, match="at least two other lines"):
         ngram_bits(small_fast(), train, text)
 
 

@@ -15,7 +15,7 @@ import regex
 from tokenizers import Tokenizer
 
 from mws_hf.atomic import staged
-from mws_hf.errors import MissingTokenizerError, MwSError, brief
+from mws_hf.errors import MissingTokenizerError, MwSError, brief, quoted
 from mws_hf.surgery.check_ids import REPAIR, Finding, named_ids
 from mws_hf.surgery.ids import PER_LAYER, model_rows
 from mws_hf.surgery.model_tables import stored_tensors, vocabulary_tables
@@ -205,7 +205,7 @@ def _lossless(look: _Look) -> Iterator[Finding]:
         if bare.decode(bare.encode(text, add_special_tokens=False).ids, skip_special_tokens=False) != wanted:
             lost.append(text)
     if lost:
-        number = f"{len(lost)} of {len(sample_texts())} texts of the sample, {lost[0][:40]!r} for one,"
+        number = f"{len(lost)} of {len(sample_texts())} texts of the sample, {quoted(lost[0], 40)} for one,"
         yield Finding("error", "lossy", f"{number} do not come back when they are decoded; train or save it again")
 
 
@@ -222,7 +222,7 @@ def _split(look: _Look) -> Iterator[Finding]:
     texts = (part.get("pattern", {}).get("String") for part in splits)
     if text := next((text for text in texts if text and _LIKE_A_REGEX.search(text)), None):
         message = (
-            f"split pattern {text[:40]!r}... is saved as a String, not as a Regex: it matches that very text alone, so "
+            f"split pattern {quoted(text, 40)} is saved as a String, not as a Regex: it matches only that text, so "
             "words are not cut apart; train again with tokenizers.Regex(...) (a model that has learnt with these ids "
             "needs them as they are)"
         )
@@ -234,7 +234,7 @@ def _split(look: _Look) -> Iterator[Finding]:
         isolates = part.get("behavior") == "Isolated" and not part.get("invert")
         if pattern is not None and not (isolates and pattern in ONE_READS):
             message = (
-                f"{TOKENIZERS_ONE} cannot run split pattern {pattern[:40]!r}...: it loads it, then stops at a text"
+                f"{TOKENIZERS_ONE} cannot run split pattern {quoted(pattern, 40)}: it loads it, then stops at a text"
             )
             yield Finding("warning", "tokenizers-1.0", message)
             return
@@ -330,7 +330,7 @@ def _other_by_class(look: _Look) -> str | None:
         wrong = [text for text in texts if tokenizer(text)["input_ids"] != bare.encode(text).ids]
     except Exception as error:  # whatever its parts raise
         return f"it does not load there: {brief(error)}"
-    return f"ids differ on {len(wrong)} of {len(texts)} texts, {wrong[0][:30]!r} for one" if wrong else None
+    return f"ids differ on {len(wrong)} of {len(texts)} texts, {quoted(wrong[0], 30)} for one" if wrong else None
 
 
 def _beside_weights(look: _Look) -> Iterator[Finding]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import re
 import signal
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
 STOPPING_SIGNALS = {
     number: last_words
@@ -60,6 +63,34 @@ def printable(value: object, keep: str = "") -> str:
     ('a\\u001b[1Ab\\u000ac', 'жé\u200c', 'one\ntwo')
     """
     return _UNPRINTABLE.sub(lambda found: found[0] if found[0] in keep else f"\\u{ord(found[0]):04x}", str(value))
+
+
+def is_installed(library: str) -> bool:
+    """Return whether a library that this package can do without is there; it is not imported."""
+    return importlib.util.find_spec(library) is not None
+
+
+def needed(library: str, use: str = "", install: str = "") -> Any:
+    """Import a library that this package can do without, and return it.
+
+    Args:
+        library: the name by which it is imported.
+        use: what needs it, for the message.
+        install: its name for pip, if that is another one.
+
+    Raises:
+        MwSError: it is not installed; the message has the pip command.
+
+    >>> needed("no_such_library", "The picture")
+    Traceback (most recent call last):
+        ...
+    mws_hf.errors.MwSError: The picture needs no_such_library, which is not installed: pip install no_such_library
+    """
+    try:
+        return importlib.import_module(library)
+    except ImportError as error:
+        said = f"{use} needs {library}, which is not installed" if use else f"{library} is not installed"
+        raise MwSError(f"{said}: pip install {install or library}") from error
 
 
 def quoted(value: object, most: int = 60) -> str:

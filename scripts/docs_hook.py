@@ -1,4 +1,4 @@
-"""What `mkdocs build` changes in the pages: README as the first one, help of commands, settings, links, examples.
+"""What `mkdocs build` changes in the pages: README as the first one, links, and examples in docstrings.
 
 The pages are written for GitHub. On the site a picture of scripts/results is copied to the pages, and a link to
 another file of the repository becomes its path, for the site has only the pages. Doctests are fenced.
@@ -6,7 +6,6 @@ another file of the repository becomes its path, for the site has only the pages
 
 from __future__ import annotations
 
-import os
 import posixpath
 import re
 from pathlib import Path
@@ -15,13 +14,7 @@ from typing import Any
 import griffe
 from mkdocs.structure.files import File, Files
 
-from mws_hf.commands.app import COMMANDS, parser_of
-from mws_hf.learn.settings import SETTINGS
-from mws_hf.text.markdown import markdown_table
-
 RESULTS = Path(__file__).parent / "results"
-PLACE_OF_SETTINGS = "<!-- the settings of a training -->"
-PLACE_OF_COMMANDS = "<!-- the help of every command -->"
 _DOCTEST = re.compile(r"(?:^|(?<=\n\n))(>>> (?:.+\n?)+)")
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\(((?:\.\./)+[^)#\s]+)(#[^)\s]*)?\)")
 
@@ -34,22 +27,11 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Take README as the first page, lead links from the site, and put the help of every command where it belongs."""
+    """Take README as the first page, and lead links from the site."""
     if page.file.src_uri == "index.md":
         markdown = (RESULTS.parents[1] / "README.md").read_text(encoding="utf-8").replace("](docs/", "](../docs/")
         markdown = re.sub(r"\]\((?![a-z]+:|\.\./|#)", "](../", markdown).replace("](../docs/", "](")
-    markdown = links_of_the_site(markdown, posixpath.join("docs", page.file.src_uri))
-    markdown = markdown.replace(PLACE_OF_SETTINGS, settings_table())
-    if PLACE_OF_COMMANDS not in markdown:
-        return markdown
-    sections = [f"## mws {name}\n\n```text\n{help_of(name)}\n```\n" for name in COMMANDS]
-    return markdown.replace(PLACE_OF_COMMANDS, "\n".join(sections))
-
-
-def settings_table() -> str:
-    """Return the arguments of `MwSTrainer` as a table."""
-    rows = [[f"`{name}`", setting.argument_help()] for name, setting in SETTINGS.items()]
-    return "The arguments of `MwSTrainer`:\n\n" + markdown_table(["argument", "what it does"], rows, numbers=False)
+    return links_of_the_site(markdown, posixpath.join("docs", page.file.src_uri))
 
 
 def links_of_the_site(markdown: str, page: str) -> str:
@@ -70,12 +52,6 @@ def links_of_the_site(markdown: str, page: str) -> str:
         return f"{text} (`{place}`)" if place not in text else text
 
     return _LINK.sub(changed, markdown)
-
-
-def help_of(command: str) -> str:
-    """What `mws COMMAND --help` prints."""
-    os.environ["COLUMNS"] = "100"
-    return parser_of(command).format_help().strip()
 
 
 class FencedDoctests(griffe.Extension):

@@ -1,4 +1,4 @@
-"""Write tables and figures of scripts/results into README and docs/, so that GitHub and the site show the same.
+"""Write tables, figures and the reference into README and docs/, so that a code host and the site show the same.
 
     python scripts/docs_tables.py
 
@@ -7,7 +7,8 @@ A page says where a table goes by two comments, and everything between them is r
     <!-- from scripts/results/clients.md -->
     <!-- end -->
 
-`figures:works` in place of a file takes a table of `checks/figures.py`, and `<!--=sets.bpe-->38 of 40<!--/-->` quotes
+`mws_hf:settings` and `mws_hf:commands` in place of a file take a section of `reference.py`, which is written from the
+code. `figures:works` takes a table of `checks/figures.py`, and `<!--=sets.bpe-->38 of 40<!--/-->` quotes
 a figure of it. The title of a file is left out, its headings go below the page's heading before the
 comment, and its links lead on from the page. tests/process/test_documents.py fails where a page differs from its rows.
 """
@@ -18,6 +19,7 @@ import os
 import re
 from pathlib import Path
 
+import reference
 from checks.figures import figures
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -32,6 +34,8 @@ def filled(page: str, folder: Path, root: Path = ROOT) -> str:
 
     def table(found: re.Match[str]) -> str:
         begin, source, section, end = found.groups()
+        if source == "mws_hf":
+            return f"{begin}\n{reference.SECTIONS[section]()}\n\n{end}"
         if source == "figures":
             return f"{begin}\n{known[section]}\n\n{end}"
         above = _HEADING.findall(page[: found.start()])

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from mws_hf import __version__
 from mws_hf.atomic import write_text
-from mws_hf.errors import brief
+from mws_hf.errors import brief, printable
 from mws_hf.tokenizer.layout import CARD_FILE
 from mws_hf.tokenizer.opened import open_tokenizer
 from mws_hf.tokenizer.training_record import rare_entries_said, read_record, write_part
@@ -56,9 +56,9 @@ class CardFacts:
         """Replace what is no text: a command, or the data, may be a file whose name is none."""
         for name, value in vars(self).items():
             if isinstance(value, str):
-                object.__setattr__(self, name, _without_surrogates(value))
+                object.__setattr__(self, name, printable(value, keep="\n\t"))
             elif isinstance(value, tuple):
-                object.__setattr__(self, name, tuple(map(_without_surrogates, value)))
+                object.__setattr__(self, name, tuple(printable(each, keep="\n\t") for each in value))
 
     @classmethod
     def of(cls, record: Any) -> CardFacts:
@@ -74,10 +74,6 @@ class CardFacts:
     def to_dict(self) -> dict[str, Any]:
         """Return the facts that are not empty."""
         return {each.name: value for each in fields(self) if (value := getattr(self, each.name))}
-
-
-def _without_surrogates(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def card_of(

@@ -92,7 +92,7 @@ def _check_asked(words: list[str] | None, model: str | None, plot: Path | None, 
     if plot is not None:
         if plot.suffix.lower() not in (".png", ".svg", ".pdf"):
             raise MwSError(f"--plot {plot}: a plot is a .png, .svg or .pdf; give the file one of these endings")
-        from mws_hf.tokenizer.foreign import needed
+        from mws_hf.errors import needed
 
         needed("matplotlib")
     if not sources.is_empty:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mws_hf.commands.options import add_output, add_tokenizer, add_writing
 from mws_hf.commands.outputs import claim_file, claim_folder, counted, note, replaced, show_faults, show_written
 from mws_hf.commands.parser import Parser
-from mws_hf.errors import MwSError
+from mws_hf.errors import MwSError, quoted
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer as Backend
@@ -98,7 +98,7 @@ def _to_byte_level(old: Backend, directory: Path, output: Path, pattern: str | N
     with replaced(output) as stage:
         save_backend(stage, new, settings)
     show_faults(output)
-    shown = f", such as {found.ids[0][:60]!r}" if found.ids else ""
+    shown = f", such as {quoted(found.ids[0])}" if found.ids else ""
     return new.get_vocab_size(), f"ids differ on {len(found.ids):,} of {found.texts:,} texts of the sample{shown}"
 
 

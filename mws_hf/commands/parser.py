@@ -22,6 +22,12 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
     def __init__(self, prog: str, **layout: Any) -> None:
         super().__init__(prog, max_help_position=34, **layout)
 
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        if not action.option_strings or action.nargs == 0:
+            return super()._format_action_invocation(action)
+        value = self._format_args(action, self._get_default_metavar_for_optional(action))
+        return f"{', '.join(action.option_strings)} {value}"  # Python 3.11 and 3.12 would repeat the value
+
     def _get_help_string(self, action: argparse.Action) -> str:
         text = action.help or ""
         if not action.option_strings or action.nargs == 0 or "[default: " in text:

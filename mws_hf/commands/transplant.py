@@ -8,7 +8,7 @@ from dataclasses import asdict
 from mws_hf.commands.options import add_output, add_writing
 from mws_hf.commands.outputs import claim_folder, show_faults, show_written
 from mws_hf.commands.parser import Parser
-from mws_hf.errors import MwSError
+from mws_hf.errors import needed
 
 HELP = """
 Give a pretrained model another tokenizer, for example its own after `mws trim` or `mws extend`. Nothing is trained.
@@ -43,10 +43,7 @@ def run(given: Namespace) -> None:
     """Map the embeddings and write the model."""
     model, tokenizer, output = given.model, given.tokenizer, given.output
     claim_folder(output, model, tokenizer, force=given.force)
-    try:
-        import torch  # noqa: F401
-    except ImportError as error:
-        raise MwSError("models need torch: pip install torch accelerate") from error
+    needed("torch", "a model", "torch accelerate")
     from mws_hf.surgery.checkpoint import transplant_directory
 
     report = asdict(transplant_directory(model, tokenizer, output, given.init))

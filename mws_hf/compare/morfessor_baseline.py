@@ -26,8 +26,8 @@ from mws_hf.compare.bpe import build_character_bpe
 from mws_hf.compare.feed import Task
 from mws_hf.compare.word_piece import bert_words
 from mws_hf.corpus.counts import WordCounts
-from mws_hf.errors import MwSError
-from mws_hf.tokenizer.foreign import morfessor_cut, needed
+from mws_hf.errors import MwSError, needed
+from mws_hf.tokenizer.foreign import morfessor_cut
 
 MAX_TYPES = 30_000
 MAX_LENGTH = 100

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from mws_hf.compare.feed import UNKNOWN, Task
 from mws_hf.compare.morfessor_baseline import MorfessorModel
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.word_list import as_word_counts
-from mws_hf.errors import MwSError
+from mws_hf.errors import MwSError, is_installed
 from mws_hf.learn.setting_rules import COUNT, check_range
 from mws_hf.text.symbols import DEFAULT_SPECIAL_TOKENS, check_special_tokens, special_settings
 from mws_hf.tokenizer.file import save_backend
@@ -44,7 +43,7 @@ class System:
     @property
     def installed(self) -> bool:
         """Whether the library it needs is there."""
-        return self.needs is None or importlib.util.find_spec(self.needs) is not None
+        return self.needs is None or is_installed(self.needs)
 
 
 RIVALS: dict[str, System] = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import logging
 import math
 import os
@@ -24,7 +23,7 @@ from mws_hf.compare.rivals import RIVALS, System
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.segmentations import Gold, GoldFiles, read_golds
 from mws_hf.corpus.word_list import as_word_counts
-from mws_hf.errors import MwSError
+from mws_hf.errors import MwSError, is_installed
 from mws_hf.learn.setting_rules import Range, check_range
 from mws_hf.scoring.boundaries import summarize, word_table
 from mws_hf.scoring.ngram_model import ngram_bits
@@ -184,7 +183,7 @@ def compare(
         check_range("vocab_size", size, Range(1, whole=True))
     if bits is not None and text is None:
         raise MwSError("bits per byte are those of a held-out text; give that too (--text)")
-    if picture and golds and importlib.util.find_spec("matplotlib") is None:
+    if picture and golds and not is_installed("matplotlib"):
         logger.warning("picture.png is not drawn, for matplotlib is not installed: pip install matplotlib")
         picture = False
     counts, sizes = as_word_counts(counts), sorted(set(sizes))

@@ -14,9 +14,9 @@ from typing import Any, Literal, TypeAlias
 from tokenizers import Tokenizer, decoders, models, trainers
 
 from mws_hf.compare.feed import Task, divided, rewritten, tokenizer_like, train_on_counts
-from mws_hf.errors import MwSError
+from mws_hf.errors import MwSError, needed
 from mws_hf.text.symbols import BYTE_TOKENS
-from mws_hf.tokenizer.foreign import SPACE, needed, tokenizer_of
+from mws_hf.tokenizer.foreign import SPACE, tokenizer_of
 
 UNKNOWN_PIECE = "<unk>"
 _STEP = 1e-4

@@ -140,21 +140,13 @@ def count(
     show_progress: bool = False,
 ) -> GroupedCounts:
     """Count the pre-tokens of a source by group; `CountOptions` are described there, `length` in `count_documents`."""
-    count_block = splitter.counter()
     source.check_splitter(splitter)
-    if (single := source.single_counts) is not None:
-        counts = GroupedCounts.load(single[1])
-        return GroupedCounts({single[0]: counts.union}) if single[0] else counts
+    if (counted := source.counted_alone(splitter)) is not None:
+        return counted
     shown: dict[str, Any] = {"total": length, "unit": " documents"}
     if source.files:
         shown = {"total": source.size, "unit": "B", "unit_scale": True}
     lock = threading.Lock()
-
-    def add(table: TokenTable, item: Block | Columns) -> None:
-        if isinstance(item, Block):
-            count_block(table, item)
-        else:
-            table.count_words(*flat_utf8(item[0]), item[1])
 
     with progress_bar(show_progress, desc="counting words", **shown) as bar:
 
@@ -163,7 +155,7 @@ def count(
                 bar.update(taken)
 
         found = add_up(
-            source.streams(splitter, advance), add, source.groups, splitter,
+            source.streams(splitter, advance), source.groups, splitter,
             workers if splitter.is_scanned else 1,  # building str objects holds the GIL: threads would only wait
             memory_cap, source.size or 0,
         )  # fmt: skip
@@ -195,11 +187,8 @@ def merge_files(
             raise MwSError(f"{file.path}, {first.path}: only one of them names groups of words; count the other so too")
     check_total(sum(sum(file.totals.values()) for file in files))
 
-    def add(table: TokenTable, columns: Columns) -> None:
-        table.count_words(*flat_utf8(columns[0]), columns[1])
-
     counts = add_up(
-        [file.batches(_ROWS) for file in files], add, {name for file in files for name in file.totals},
+        [file.batches(_ROWS) for file in files], {name for file in files for name in file.totals},
         first.splitter, None, memory_cap, min_count=min_count,
     ).at_least(min_count)  # fmt: skip
     counts.save(output, sorted({mark for file in files for mark in file.texts}))
@@ -295,8 +284,7 @@ class GroupTables(dict[str, TokenTable]):
 
 
 def add_up(
-    sources: Iterable[Iterator[tuple[str, T]]],
-    add: Callable[[TokenTable, T], None],
+    sources: Iterable[Iterator[tuple[str, Block | Columns]]],
     groups: Iterable[str],
     splitter: Splitter,
     workers: int | None,
@@ -304,7 +292,7 @@ def add_up(
     text_bytes: int = 0,
     min_count: int = 1,
 ) -> GroupedCounts:
-    """Add all items of the sources, read side by side, each with its group, to tables; return the counts by group.
+    """Add up blocks of text and counts of words, read side by side, each with its group; return the counts by group.
 
     Tables that outgrow `memory_cap` bytes are spilled to a temporary folder. `groups` are those to be there in any
     case, `text_bytes` is about the size of all text. Words rarer than `min_count` may be left out where there is one
@@ -314,7 +302,7 @@ def add_up(
         raise SettingError("memory_cap", memory_cap, "is not a whole number of bytes")
     if memory_cap < 1:
         raise SettingError("memory_cap", memory_cap, "must be at least 1")
-    workers = thread_count(workers)
+    workers, count_block = thread_count(workers), splitter.counter()
     lock, shards, seen = threading.Lock(), dict[str, Shards](), set(groups)
     with ExitStack() as stack:
 
@@ -324,7 +312,7 @@ def add_up(
                     shards[group] = stack.enter_context(Shards())
             shards[group].add(table)
 
-        def add_item(tables: GroupTables, item: tuple[str, T]) -> None:
+        def add_item(tables: GroupTables, item: tuple[str, Block | Columns]) -> None:
             group, part = item
             seen.add(group)
             if UNNAMED in seen and len(seen) > 1:
@@ -334,7 +322,10 @@ def add_up(
                 )
             if len(seen) > MOST_GROUPS:
                 raise MwSError(f"more than {MOST_GROUPS} groups, {group!r} among them; is that a column of groups?")
-            add(tables.table(group), part)
+            if isinstance(part, Block):
+                count_block(tables.table(group), part)
+            else:
+                tables.table(group).count_words(*flat_utf8(part[0]), part[1])
 
         most = max(memory_cap // workers, SMALLEST_TABLE)
         threads = [GroupTables(most, spill, text_bytes // workers) for _ in range(workers)]

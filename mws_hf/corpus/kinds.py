@@ -40,7 +40,7 @@ from mws_hf.corpus.octets import (
 )
 from mws_hf.corpus.place import Fault, about, within
 from mws_hf.corpus.rows import is_tsv, read_header, read_rows
-from mws_hf.errors import MwSError, first_line
+from mws_hf.errors import MwSError, first_line, needed
 from mws_hf.text.symbols import surrogate_problem
 
 
@@ -320,12 +320,9 @@ class Saved(Kind):
 
     def _load(self) -> Any:
         self.check([self.how.column])
+        datasets = needed("datasets", f"{self.place}: a folder of the library datasets")
         try:
-            from datasets import load_from_disk
-        except ImportError as error:
-            raise Fault("folders of datasets need: pip install datasets") from error
-        try:
-            return load_from_disk(self.place)
+            return datasets.load_from_disk(self.place)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise Fault(f"not a folder that `save_to_disk` wrote, or a damaged one ({first_line(error)})") from error
 

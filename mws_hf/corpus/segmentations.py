@@ -29,6 +29,7 @@ from typing import Any, TypeAlias
 
 from mws_hf.corpus.files import COMPRESSED
 from mws_hf.corpus.octets import stored_lines
+from mws_hf.corpus.place import Fault, about
 from mws_hf.errors import MwSError
 
 Morphs: TypeAlias = tuple[str, ...]
@@ -124,7 +125,8 @@ def read_gold(path: str | os.PathLike[str], format: str | None = None) -> Gold:
     elif format not in FORMATS:
         raise MwSError(f"gold format {format!r} is unknown; choose one of {', '.join(FORMATS)}")
     if format == "morphscore":
-        parse = _csv_parser(numbered[0][1] if numbered else "", file)
+        with about(file):
+            parse = _csv_parser(numbered[0][1] if numbered else "")
         numbered = numbered[1:]
     else:
         parse = _parse_morphynet if format == "morphynet" else bound(_parse_two, cut=_ANALYSES[format])
@@ -234,13 +236,13 @@ def _cells(line: str) -> list[str]:
         return []
 
 
-def _csv_parser(header: str, file: Path) -> Callable[[str], _Parsed]:
+def _csv_parser(header: str) -> Callable[[str], _Parsed]:
     """Make the parser of MorphScore's lines after such a header."""
     names = _cells(header)
     columns = next((columns for columns in _CSV_COLUMNS if set(columns) <= set(names)), None)
     if columns is None:
         here = " or ".join(map(str, _CSV_COLUMNS))
-        raise MwSError(f"{file}:1: no MorphScore header; the first line must name {here}")
+        raise Fault(f"no MorphScore header; the first line must name {here}", 1)
     places = [names.index(column) for column in columns]
 
     def parse(line: str) -> _Parsed:

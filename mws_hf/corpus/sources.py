@@ -16,7 +16,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -25,14 +24,13 @@ from mws_hf.corpus.blocks import BLOCK_BYTES, Block, Columns, GroupBlock, arrow_
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.counts_file import CountsFile, is_counts_file
 from mws_hf.corpus.files import PLAIN, STDIN, Reading, expand_paths, names_file
-from mws_hf.corpus.groups import UNNAMED, check_group_name
+from mws_hf.corpus.groups import UNNAMED, GroupedCounts, check_group_name
 from mws_hf.corpus.kinds import InMemory, Kind, has_known_suffix, kind_of
 from mws_hf.corpus.octets import Advance, stored_head
 from mws_hf.corpus.splitter import Splitter
-from mws_hf.errors import MwSError, SettingError
+from mws_hf.errors import MwSError, SettingError, quoted
 
 _LOOKED_AT = 100  # elements of a list that say whether it names files
-_SHOWN = 60
 _UNSPACED = re.compile("[\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]{2}")
 """Letters of scripts in which texts have no spaces: Thai, Lao, Tibetan, Burmese, Khmer, Japanese and Chinese."""
 _NO_COLUMNS = "nothing is given that has columns"
@@ -233,11 +231,19 @@ class Source:
                     "--pattern and --normalization out"
                 )
 
-    @property
-    def single_counts(self) -> tuple[str, Path] | None:
-        """The group and the name of a file of counts, if there is one and nothing to add to it."""
-        others = self.files or self.values or self.lists or self.lexicon or self.group_column
-        return None if others or len(self._counts) != 1 else (self._counts[0][0], self._counts[0][1].path)
+    def counted_alone(self, splitter: Splitter) -> GroupedCounts | None:
+        """Return the counts of a single file of counts, or of a lexicon, if there is nothing to add to them."""
+        if self.files or self.values or self.lists or self.group_column is not None:
+            return None
+        if self.lexicon and not self._counts:
+            from mws_hf.corpus.word_list import lexicon_words_counted
+
+            return GroupedCounts.of(WordCounts.of(*lexicon_words_counted(self.lexicon, splitter), splitter))
+        if len(self._counts) == 1 and not self.lexicon:
+            group, file = self._counts[0]
+            counts = GroupedCounts.load(file.path)
+            return GroupedCounts({group: counts.union}) if group else counts
+        return None
 
     def _listed(self, splitter: Splitter) -> Iterator[tuple[str, Columns]]:
         """Count word lists and the lexicon."""
@@ -323,7 +329,7 @@ def _check_part(group: Any, part: Any) -> None:
 def _named_files(source: Any, call: str) -> list[str] | None:
     """Return the files that a source names, or None if it holds texts; `Source.of` has the rule."""
     if isinstance(source, str) and not names_file(source):
-        raise MwSError(f"{_short(source)}: no such file, nor a glob that matches one; for texts call {call}")
+        raise MwSError(f"{quoted(source)}: no such file, nor a glob that matches one; for texts call {call}")
     if isinstance(source, (str, os.PathLike)):
         return expand_paths(source)
     if not isinstance(source, (list, tuple)):
@@ -341,7 +347,7 @@ def _named_files(source: Any, call: str) -> list[str] | None:
         return expand_paths(source)
     if any(map(_like_a_path, first)) or not any(len(item.split()) > 1 or _UNSPACED.search(item) for item in first):
         raise MwSError(
-            f"a list of strings such as {_short(first[0])}: no file, and not surely texts; check the names, "
+            f"a list of strings such as {quoted(first[0])}: no file, and not surely texts; check the names, "
             f"or for texts call {call}"
         )
     return None
@@ -356,10 +362,6 @@ def _like_a_path(name: str) -> bool:
     if "\n" in name:
         return False
     return has_known_suffix(name) or (os.sep in name and len(name.split()) == 1)
-
-
-def _short(text: str) -> str:
-    return repr(text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…")
 
 
 def _check(kind: Kind, group_column: str | None) -> None:

@@ -30,7 +30,7 @@ from mws_hf.corpus.octets import stored_lines
 from mws_hf.corpus.place import Fault, about
 from mws_hf.corpus.splitter import Splitter
 from mws_hf.corpus.token_table import TokenTable
-from mws_hf.errors import MwSError
+from mws_hf.errors import MwSError, is_installed
 from mws_hf.kernels.jit import njit
 from mws_hf.text.pattern import DEFAULT_PATTERN, split
 from mws_hf.text.symbols import check_unicode
@@ -179,7 +179,7 @@ def check_lexicon(language: str) -> None:
     if language not in LEXICONS:
         raise MwSError(f"no lexicon for language {language!r}; choose one of {', '.join(LEXICONS)}, or count text")
     package = LEXICONS[language]
-    if importlib.util.find_spec(package) is None:
+    if not is_installed(package):
         raise MwSError(f"the lexicon {language!r} needs its dictionary: pip install {package.replace('_', '-')}")
 
 
@@ -213,7 +213,7 @@ def lexicon_words_counted(language: str, splitter: Splitter) -> Columns:
     """Return the pre-tokens of a lexicon, each with a count of 1."""
     empty, space = pa.scalar("", pa.large_string()), pa.scalar(" ", pa.large_string())
     spaced = pc.binary_join_element_wise(empty, lexicon_words(language), space)
-    table, add = TokenTable(), splitter.counter()
+    table, add = TokenTable(text_bytes=spaced.nbytes), splitter.counter()
     for start in range(0, len(spaced), _ROWS):
         add(table, arrow_block(spaced.slice(start, _ROWS)))
     words, _ = table.entries()

@@ -31,7 +31,7 @@ from mws_hf.distributed.partitions import (
 )
 from mws_hf.encode.bulk import SHARD_BYTES
 from mws_hf.encode.corpus import EncodedCorpus
-from mws_hf.errors import MwSError, first_line
+from mws_hf.errors import MwSError, first_line, needed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -130,11 +130,10 @@ def write_corpus(
 
 def session() -> SparkSession:
     """Return the session there is, or a new one with Spark's own settings."""
-    try:
-        from pyspark.errors import PySparkException
-        from pyspark.sql import SparkSession
-    except ImportError as error:
-        raise MwSError("Spark needs pyspark 4: pip install 'pyspark[sql]'") from error
+    needed("pyspark", "Spark", "'pyspark[sql]'")
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
     active = SparkSession.getActiveSession()
     if active is not None:
         return active

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from mws_hf.atomic import atomic_path, write_json
 from mws_hf.corpus.blocks import arrow_integers
-from mws_hf.errors import MwSError
+from mws_hf.errors import MwSError, quoted
 
 if TYPE_CHECKING:
     from mws_hf.encode.encoder import EncodedBlock
@@ -155,9 +155,9 @@ def _problem(manifest: dict[str, Any]) -> str | None:
     """Say what is wrong with a manifest that anybody may have written."""
     for key, types in _SETTINGS.items():
         if not isinstance(manifest.get(key, ...), types):
-            return f"{key} is {_short_value(manifest.get(key))}"
+            return f"{key} is {quoted(manifest.get(key))}"
     if manifest.get("dtype") not in ("uint16", "uint32"):
-        return f"dtype is {_short_value(manifest.get('dtype'))}"
+        return f"dtype is {quoted(manifest.get('dtype'))}"
     shards = manifest.get("shards")
     if not isinstance(shards, list):
         return "no list of shards"
@@ -165,16 +165,12 @@ def _problem(manifest: dict[str, Any]) -> str | None:
         if not isinstance(shard, dict) or set(shard) != set(Shard._fields):
             return f"shard {number} has other fields"
         if shard["file"] != shard_name(number):
-            return f"the file of shard {number} is {_short_value(shard['file'])}, not {shard_name(number)}"
+            return f"the file of shard {number} is {quoted(shard['file'])}, not {shard_name(number)}"
         for key in Shard._fields[1:]:
             good = isinstance(shard[key], str) if key == "checksum" else type(shard[key]) is int and shard[key] >= 0
             if not good:
-                return f"{key} of shard {number} is {_short_value(shard[key])}"
+                return f"{key} of shard {number} is {quoted(shard[key])}"
     return None
-
-
-def _short_value(value: Any) -> str:
-    return repr(value)[:80]
 
 
 class EncodedCorpus:

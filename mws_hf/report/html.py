@@ -45,8 +45,3 @@ def _character(character: str) -> Markup:
     if unicodedata.category(character) in ("Cc", "Cf", "Cn", "Co", "Zl", "Zp") and character not in _JOINERS:
         return Markup("<i>U+{:04X}</i>").format(ord(character))
     return escape(character)
-
-
-def well_formed(text: str) -> str:
-    """Replace lone surrogates by U+FFFD."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 import mws_hf
-from mws_hf.errors import MwSError
+from mws_hf.errors import MwSError, printable
 from mws_hf.report.differences import comparisons, most_different_lines, parity
 from mws_hf.report.entries import TrainingEvidence, entries_of, known_words, packed_within
-from mws_hf.report.html import packaged, templates, well_formed
+from mws_hf.report.html import packaged, templates
 from mws_hf.report.pictures import COLOURS, Point, bars, scatter
 from mws_hf.scoring.evaluation import EvaluationReport, evaluate
 from mws_hf.scoring.measures import BITS, GOLD, TEXT, number_cell
@@ -220,7 +220,7 @@ def _measured_on(report: EvaluationReport, texts: Mapping[str, Sequence[str]], b
 
 def _filled_page(**values: Any) -> str:
     style, script = (Markup(packaged(name)) for name in ("page.css", "page.js"))
-    page = well_formed(templates().get_template("page.html").render(style=style, script=script, **values))
+    page = printable(templates().get_template("page.html").render(style=style, script=script, **values), keep="\n\t")
     if len(page.encode()) >= MOST_BYTES:
         raise MwSError(f"the page would have {len(page.encode()):,} bytes; give fewer tokenizers or texts")
     return page

@@ -1,13 +1,13 @@
-"""A pretrained tokenizer to build on: its kind, its spelling of text, its ids in use; its directory. It learns nothing.
+"""A pretrained tokenizer that is extended or trimmed: its kind, how it spells text, its ids, its directory.
 
-The bytes that an id stands for are read from the decoder: decoding a single id is not enough, for half a character
-decodes to a replacement character and a word mark to nothing.
+The bytes of an id are computed from the decoder. Decoding a single id is not enough, because a part of a character
+decodes to a replacement character, and a word mark to nothing.
 
-Two kinds are known. A byte-level BPE (GPT-2, Llama 3, Qwen) writes each byte of UTF-8 as a printable character; a BPE
-with byte fallback (Llama 2, Gemma, those of this package) writes characters, and unknown ones as tokens ``<0xD0>``.
+There are two kinds. A byte-level BPE (GPT-2, Llama 3, Qwen) writes each byte of UTF-8 as a printable character. A BPE
+with byte fallback (Llama 2, Gemma) writes characters, and unknown ones as tokens such as ``<0xD0>``.
 
-A changed tokenizer reads some files of its base's directory, on disk or on the Hub, copies others and leaves the rest
-behind. The file ids.json beside it says what became of each old id.
+A changed tokenizer reads some files of the directory of its base, on disk or on the Hub, and copies others. The file
+ids.json beside it has the new id of each old id.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ _NO_PREFIX: dict[str, dict[str, Any]] = {
 }
 
 IdMap: TypeAlias = Mapping[int, int | None]
-"""Old id -> new id, or None where the entry is gone; every id of the base, ascending. New entries are not in it."""
+"""Old id -> new id, or None if the entry was removed; all ids of the base, ascending, without new entries."""
 
 
 def read_ids(file: Path) -> dict[int, int | None]:
-    """Read an ids.json; MwSError: it is no JSON object of ids, or gives one new id twice."""
+    """Read an ids.json; raises MwSError if it is not a JSON object of ids, or has a new id twice."""
     content = load_json(file)
     if not isinstance(content, dict):
         raise MwSError(f'{file}: not a JSON object such as {{"0": 0, "1": null}}; trim or extend the base again')
@@ -59,7 +59,7 @@ def read_ids(file: Path) -> dict[int, int | None]:
     owners: dict[int, int] = {}
     for old, new in content.items():
         if not old.isdecimal() or not (new is None or type(new) is int and new >= 0):
-            raise MwSError(f"{file}: {old!r}: {new!r} is no pair of ids; trim or extend the base again")
+            raise MwSError(f"{file}: {old!r}: {new!r} is not a pair of ids; trim or extend the base again")
         ids[int(old)] = new
         if new is not None and owners.setdefault(new, int(old)) != int(old):
             raise MwSError(f"{file}: ids {owners[new]} and {old} both become {new}; trim or extend the base again")
@@ -69,15 +69,15 @@ def read_ids(file: Path) -> dict[int, int | None]:
 def open_base(source: Any) -> Base:
     """Open a tokenizer that can be extended and trimmed.
 
-    Tokens that only files beside a tokenizer.json name, such as a pad token in tokenizer_config.json, count as the
-    class counts them that transformers makes of it.
+    Tokens that are only in files beside the tokenizer.json, such as a pad token in tokenizer_config.json, get the ids
+    that transformers gives them.
 
     Args:
-        source: whatever `tokenizer.opened.open_tokenizer` takes; its model a BPE, byte-level or with byte fallback.
-            Also one open already.
+        source: anything that `tokenizer.opened.open_tokenizer` takes, or a `Base`. Its model must be a BPE, byte-level
+            or with byte fallback.
 
     Raises:
-        MwSError: there is no such tokenizer, a damaged one, or one of another kind.
+        MwSError: the tokenizer is missing, damaged or of another kind.
     """
     if isinstance(source, Base):
         return source
@@ -109,7 +109,7 @@ def named_tokens(folder: Path) -> set[str]:
 
 
 def _counted_by_class(opened: Opened, folder: Path) -> list[dict[str, Any]]:
-    """Return the entries of added tokens that a tokenizer.json lacks, with the ids that its class gives them."""
+    """Return the added tokens that a tokenizer.json lacks, with the ids that the class of transformers gives them."""
     here = opened.backend.get_vocab()
     counted = open_tokenizer(folder, by_class=True).of_transformers.backend_tokenizer
     vocab = counted.get_vocab()
@@ -126,12 +126,12 @@ def _counted_by_class(opened: Opened, folder: Path) -> list[dict[str, Any]]:
 
 
 def write_json(file: Path, content: Any, indent: int | None = 2, end: str = "\n") -> None:
-    """Write a JSON file with all characters as they are."""
+    """Write a JSON file without escaping characters."""
     file.write_text(json.dumps(content, ensure_ascii=False, indent=indent) + end, encoding="utf-8", newline="\n")
 
 
 class Rewritten:
-    """A tokenizer that was changed, given by the `spec`, its new tokenizer.json; the base class of changes."""
+    """A changed tokenizer, base class of `Extension` and `Trimming`; `spec` is its new tokenizer.json."""
 
     spec: dict[str, Any]
 
@@ -142,7 +142,7 @@ class Rewritten:
 
     @property
     def records(self) -> Mapping[str, Any]:
-        """JSON files that lie beside the tokenizer: file name -> content."""
+        """JSON files that are saved beside the tokenizer: file name -> content."""
         return {}
 
     def save(
@@ -155,11 +155,12 @@ class Rewritten:
 
         Args:
             directory: where to write.
-            source: where the tokenizer was read from; the files beside its tokenizer.json are copied. None: none are.
+            source: the place from which the tokenizer was read; the settings beside its tokenizer.json are copied.
+                None copies nothing.
             records: more JSON files: file name -> content.
 
         Returns:
-            Names of files that are left behind, since they hold the old vocabulary in another form.
+            Names of files that are not copied, because they have the old vocabulary in another form.
         """
         home = None if source is None else tokenizer_folder(source)
         with staged(Path(directory), patterns(Of.SETTINGS, Of.FOREIGN, Of.CHANGE)) as stage:
@@ -180,7 +181,7 @@ class Rewritten:
         return [str(name) for name in files(home, Of.FOREIGN)]
 
     def check_ids(self, expected: Mapping[str, int | None]) -> None:
-        """Check that `tokenizers` gives each token the id that was planned for it."""
+        """Check that `tokenizers` gives each token its expected id."""
         found = self.tokenizer.get_vocab(with_added_tokens=True)
         if found != expected:
             token = min(found.items() ^ expected.items(), key=str)[0]
@@ -196,16 +197,16 @@ class Rewritten:
 
 @dataclass(frozen=True)
 class Base:
-    """A tokenizer as it was read; nothing here is ever changed.
+    """A pretrained tokenizer as it was read; it is immutable.
 
     Attributes:
         spec: the tokenizer.json.
-        byte_level: whether symbols are bytes in GPT-2's alphabet; else characters with byte fallback.
-        mark: the character that it writes for a space.
-        vocab: token -> id, added tokens included, as `tokenizers` numbers them.
-        added: the added tokens, special or not, and entries that files beside name as such.
-        merges: (left, right) in rank order.
-        before: the id here of each id that it had before it was trimmed; None where it was not.
+        byte_level: whether symbols are bytes in the alphabet of GPT-2; else they are characters, with byte fallback.
+        mark: the character that stands for a space.
+        vocab: token -> id, with added tokens, as `tokenizers` numbers them.
+        added: the added tokens, special or not, and entries that files beside the tokenizer.json list as such.
+        merges: (left, right) in the order of their ranks.
+        before: the id here of each id that it had before it was trimmed; None if it was not trimmed.
     """
 
     spec: Mapping[str, Any]
@@ -224,28 +225,30 @@ class Base:
         spec: Mapping[str, Any] | None = None,
         named: Iterable[str] = (),
     ) -> Base:
-        """Look through a loaded tokenizer, which errors call `name`.
+        """Read a loaded tokenizer, which is called `name` in errors.
 
-        `spec`: its tokenizer.json on disk, if any; `named`: what counts as added, whether the spec says so or not.
+        `spec` is its tokenizer.json on disk, if there is one; `named` are tokens that count as added in any case.
         """
         if (kind := type(tokenizer.model).__name__) != "BPE":
             raise MwSError(
-                f"{name}: its model is {kind}, not BPE; only byte-level or byte-fallback BPE can be extended"
+                f"{name}: its model is {kind}, not BPE; only a byte-level or byte-fallback BPE can be extended"
             )
         spec = Spec.of(tokenizer).raw if spec is None else spec
         model = spec["model"]
         for part in ("continuing_subword_prefix", "end_of_word_suffix"):
             if model.get(part):
-                raise MwSError(f"{name}: marks parts of words ({part}={model[part]!r}); such a BPE cannot be extended")
+                raise MwSError(f"{name}: its BPE marks parts of words ({part}={model[part]!r}) and cannot be extended")
         vocab = tokenizer.get_vocab(with_added_tokens=True)
         parsed = Spec(spec)
         byte_level = parsed.byte_level
         if not byte_level and not (model.get("byte_fallback") and vocab.keys() >= set(BYTE_TOKENS)):
-            raise MwSError(f"{name}: a BPE neither byte-level nor with byte fallback; unknown characters would be lost")
+            raise MwSError(
+                f"{name}: its BPE is neither byte-level nor has byte fallback; unknown characters would be lost"
+            )
         for token in spec.get("added_tokens", []):
             if vocab[token["content"]] != token["id"]:
                 raise MwSError(
-                    f"{name}: added token {token['content']!r} says id {token['id']} but gets "
+                    f"{name}: added token {token['content']!r} has id {token['id']} in its file but gets "
                     f"{vocab[token['content']]}; save the tokenizer again with transformers"
                 )
         check_added(tokenizer, name)
@@ -255,31 +258,31 @@ class Base:
 
     @property
     def next_id(self) -> int:
-        """The smallest id after all in use."""
+        """The smallest id above all used ones."""
         return max(self.vocab.values()) + 1
 
     @cached_property
     def tokens(self) -> dict[str, int]:
-        """The tokens that merges can work on, token -> id, ascending by id: no added tokens, no bytes."""
+        """The tokens that merges can use, token -> id, ascending by id, without added tokens and byte tokens."""
         left_out = self.added if self.byte_level else self.added.union(BYTE_TOKENS)
         kept = [(number, token) for token, number in self.vocab.items() if token not in left_out]
         return {token: number for number, token in sorted(kept)}
 
     def merges_among(self, tokens: Container[str]) -> list[Any]:
-        """List the merges whose parts and product are among these tokens, in rank order, as the file writes them."""
+        """List the merges whose parts and result are among these tokens, by rank, in the form of the file."""
         pairs = zip(self.merges, self.spec["model"]["merges"], strict=True)
         return [written for (left, right), written in pairs if all(x in tokens for x in (left, right, left + right))]
 
     def spell(self, text: str) -> str:
-        """Write a text as the symbols it starts from."""
+        """Convert a text to the symbols that the model starts from."""
         return to_byte_level(text) if self.byte_level else text.replace(" ", self.mark)
 
     def read(self, spelled: str) -> str:
-        """Return the text of symbols; parts of characters are replaced by U+FFFD."""
+        """Convert symbols to text; parts of characters become U+FFFD."""
         return bytes_of(spelled).decode("utf-8", "replace") if self.byte_level else spelled.replace(self.mark, " ")
 
     def pipeline(self, more: Iterable[str] = (), *, with_prefix: bool = False) -> Tokenizer:
-        """Build the base without added tokens and templates, with `more` symbols; it puts no prefix before a text."""
+        """Build the base without added tokens and templates, with `more` symbols, and without a prefix to a text."""
         model, spec = self.spec["model"], dict(self.spec)
         vocab = {**model["vocab"], **{symbol: self.next_id + i for i, symbol in enumerate(more)}}
         spec["model"] = {**model, "dropout": None, "vocab": vocab}
@@ -291,19 +294,19 @@ class Base:
 
 
 def _without_prefix(component: Mapping[str, Any] | None, sequence: str) -> Mapping[str, Any] | None:
-    """Return a component without the part that it puts before a text; None where no other part is left."""
+    """Return a component without the part that adds a prefix to a text; None if no other part is left."""
     parts = [{**part, **_NO_PREFIX.get(part["type"], {})} for part in parts_of(component) if part["type"] != "Prepend"]
     return {"type": "Sequence", sequence: parts} if parts else None
 
 
 def _warn_of_odd_merges(merges: list[tuple[str, str]], name: str) -> None:
-    """Warn of merges that are repeated, or use a part that only a later merge makes (cyclic or out of order)."""
+    """Warn of repeated merges, and of merges with a part that only a later merge makes (cyclic or out of order)."""
     last = {left + right: rank for rank, (left, right) in enumerate(merges)}
     first = {left + right: rank for rank, (left, right) in reversed(list(enumerate(merges)))}
     repeated = len(merges) - len(set(merges))
     late = [pair for rank, pair in enumerate(merges) if any(part in last and first[part] > rank for part in pair)]
     if repeated:
-        logger.warning("%s: %d merges are there twice; the later rank counts, as in tokenizers", name, repeated)
+        logger.warning("%s: %d merges occur twice; the later rank counts, as in tokenizers", name, repeated)
     if late:
         logger.warning(
             "%s: %d merges use a part that only a later merge makes, such as %r; they are kept as they are",
@@ -312,22 +315,22 @@ def _warn_of_odd_merges(merges: list[tuple[str, str]], name: str) -> None:
 
 
 class Spelling:
-    """A tokenizer as a speller: raw bytes of its ids, ids by bytes, and the ids of any bytes.
+    """The bytes of each id of a tokenizer, and the ids that spell given bytes.
 
     Attributes:
         backend: the tokenizer without truncation and padding.
-        pieces: bytes of each id below `rows`, from `raw_bytes`; the others spell nothing.
+        pieces: bytes of each id below `rows`, from `raw_bytes`; other ids are not used.
         by_bytes: the first id of each such string of bytes.
     """
 
     def __init__(self, original: Tokenizer, rows: int | None = None) -> None:
         self.backend = without_limits(original)
         self.pieces = raw_bytes(self.backend)[:rows]
-        # of several ids with the same bytes the first counts, so they are entered last to first
+        # if several ids have the same bytes the first counts, so they are inserted in reverse order
         self.by_bytes = {piece: index for index, piece in reversed(list(enumerate(self.pieces))) if piece}
 
     def spell(self, piece: bytes) -> list[int]:
-        """Return ids that spell bytes, without a word mark the tokenizer adds by itself; empty if there are none.
+        """Return ids that spell bytes, without a word mark that the tokenizer adds by itself; empty if there are none.
 
         >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
         >>> merges = [("a", "b")]
@@ -339,7 +342,7 @@ class Spelling:
         """
         try:
             text = piece.decode()
-        except UnicodeDecodeError:  # part of a character, and maybe more
+        except UnicodeDecodeError:  # a part of a character, maybe with more
             return self._singly([bytes([byte]) for byte in piece])
         for attempt in (text, text.removeprefix(" ")):
             ids = self.backend.encode(attempt, add_special_tokens=False).ids
@@ -353,15 +356,15 @@ class Spelling:
         return self._singly([character.encode() for character in text])
 
     def _singly(self, parts: list[bytes]) -> list[int]:
-        """Return an id for each part; none at all where a part has no id."""
+        """Return an id for each part; an empty list if a part has no id."""
         ids = [self.by_bytes.get(part, -1) for part in parts]
         return [] if -1 in ids else ids
 
 
 def raw_bytes(backend: Tokenizer) -> list[bytes]:
-    r"""List the bytes that each id, from 0 to the largest, stands for in running text; empty for special tokens, holes.
+    r"""List the bytes of each id in running text, from 0 to the largest; empty for special tokens and unused ids.
 
-    `tokenizer.spec.Spec.bytes_of` tells the bytes of one token.
+    `tokenizer.spec.Spec.bytes_of` returns the bytes of one token.
 
     >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> merges = [("#", "#")]

@@ -1,4 +1,4 @@
-"""Measure what an extension or a trimming changes in texts, and tell it. Nothing is learnt here."""
+"""Measures of how an extension or a trimming changes the segmentation of texts, and their summaries."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from mws_hf.text.pattern import compiled
 
 @dataclass(frozen=True)
 class TextChange:
-    """Measures of one text before and after; NaN where it has no words.
+    """Measures of one text before and after a change; NaN if it has no words.
 
     Attributes:
         lines: lines measured.
         words: running words.
         tokens: tokens before and after.
-        tokens_per_word: before and after; a word owns the space before it.
+        tokens_per_word: before and after; the space before a word belongs to it.
         bytes_per_token: before and after, over the whole text.
-        words_changed: share of running words whose tokens, after a space, are others than before.
-        lines_changed: lines that have any other token than before.
+        words_changed: share of the running words that have other tokens than before, each after a space.
+        lines_changed: number of lines that have other tokens than before.
     """
 
     lines: int
@@ -43,13 +43,15 @@ class TextChange:
 
 
 def measure_change(before: Tokenizer, after: Tokenizer, lines: Sequence[str]) -> TextChange:
-    """Measure both tokenizers on the same lines; raises MwSError where the lines hold no token at all."""
+    """Measure two tokenizers on the same lines; raises MwSError if the lines have no token."""
     old, new = score_text(before, lines), score_text(after, lines)
     find = compiled(WORD).findall
     words = Counter(word for line in lines for word in find(line))
     spaced = [" " + word for word in words]
     changed = sum(
-        count for count, other in zip(words.values(), _cut_otherwise(before, after, spaced), strict=True) if other
+        count
+        for count, other in zip(words.values(), _segmented_differently(before, after, spaced), strict=True)
+        if other
     )
     return TextChange(
         lines=len(lines),
@@ -58,11 +60,11 @@ def measure_change(before: Tokenizer, after: Tokenizer, lines: Sequence[str]) ->
         tokens_per_word=(old.fertility, new.fertility),
         bytes_per_token=(old.bytes_per_token, new.bytes_per_token),
         words_changed=changed / words.total() if words else float("nan"),
-        lines_changed=sum(_cut_otherwise(before, after, lines)),
+        lines_changed=sum(_segmented_differently(before, after, lines)),
     )
 
 
-def _cut_otherwise(before: Tokenizer, after: Tokenizer, texts: Sequence[str]) -> list[bool]:
+def _segmented_differently(before: Tokenizer, after: Tokenizer, texts: Sequence[str]) -> list[bool]:
     cuts = [tokenizer.encode_batch(list(texts), add_special_tokens=False) for tokenizer in (before, after)]
     return [first.tokens != second.tokens for first, second in zip(*cuts, strict=True)]
 
@@ -70,7 +72,7 @@ def _cut_otherwise(before: Tokenizer, after: Tokenizer, texts: Sequence[str]) ->
 def extension_figures(
     extension: Extension, texts: dict[str, TextChange], trimmed: Trimming | None = None
 ) -> dict[str, Any]:
-    """Collect what a command reports, as plain values; `trimmed`: how the base was trimmed before."""
+    """Collect the figures of an extension as plain values; `trimmed` is a trimming of the base before it."""
     gone = None if trimmed is None else {"dropped": trimmed.dropped, "uses_lost": trimmed.uses_lost}
     return {
         "trimmed": gone,
@@ -88,7 +90,7 @@ def extension_figures(
 
 
 def extension_summary(found: dict[str, Any]) -> str:
-    """Write the figures for people: a line on the tokens and a line for each text."""
+    """Summarize the figures: a line about the tokens, and a line for each text."""
     rows = [
         f"{found['new_tokens']:,} new tokens ({found['added_characters']:,} characters; merges: "
         f"{found['characters_merges']:,} in characters, {found['spaces_merges']:,} of the space, "
@@ -107,15 +109,15 @@ def extension_summary(found: dict[str, Any]) -> str:
         (words_before, words_after), (bytes_before, bytes_after) = text["tokens_per_word"], text["bytes_per_token"]
         before, after = text["tokens"]
         rows.append(
-            f"{name}: {words_before:.3f} -> {words_after:.3f} tokens a word, {bytes_before:.2f} -> {bytes_after:.2f} "
-            f"bytes a token, {_change(before, after)}, {text['words_changed']:.1%} of words "
-            f"and {text['lines_changed']:,} of {text['lines']:,} lines cut otherwise"
+            f"{name}: {words_before:.3f} -> {words_after:.3f} tokens per word, {bytes_before:.2f} -> {bytes_after:.2f} "
+            f"bytes per token, {_change(before, after)}, {text['words_changed']:.1%} of words "
+            f"and {text['lines_changed']:,} of {text['lines']:,} lines segmented differently"
         )
     return "\n".join(rows)
 
 
 def _change(before: int, after: int) -> str:
-    """Write how many fewer, or more, tokens there are.
+    """Format how many fewer or more tokens there are.
 
     >>> _change(200, 150), _change(200, 207)
     ('25.0 % fewer tokens', '3.5 % more tokens')
@@ -126,10 +128,10 @@ def _change(before: int, after: int) -> str:
 
 @dataclass(frozen=True)
 class TextUse:
-    """A text as a tokenizer cuts it.
+    """How a tokenizer encodes a text.
 
     Attributes:
-        n_bytes: bytes of the text in UTF-8.
+        n_bytes: UTF-8 bytes of the text.
         uses: int64 (largest id + 1,), occurrences of each entry.
     """
 
@@ -138,7 +140,7 @@ class TextUse:
 
     @property
     def bits_per_byte(self) -> float:
-        """Bits per byte of a code by the frequency of each entry alone; NaN for no bytes."""
+        """Bits per byte under a unigram model of the entries; NaN for an empty text."""
         if not self.n_bytes:
             return math.nan
         seen = self.uses[self.uses > 0]
@@ -146,7 +148,7 @@ class TextUse:
 
 
 def measure_use(base: Base, texts: Iterable[str]) -> TextUse:
-    """Encode texts once, counting bytes and entries."""
+    """Encode texts and count their bytes and entries."""
     n_bytes = 0
 
     def weighed() -> Iterator[str]:
@@ -160,7 +162,7 @@ def measure_use(base: Base, texts: Iterable[str]) -> TextUse:
 
 
 def trim_figures(trimming: Trimming, before: Mapping[str, TextUse], after: Mapping[str, TextUse]) -> dict[str, Any]:
-    """Collect what a command reports, as plain values; `before` and `after` go by the text's name."""
+    """Collect the figures of a trimming as plain values; `before` and `after` are by name of the text."""
     texts = {
         name: {
             "bytes": use.n_bytes,
@@ -181,7 +183,7 @@ def trim_figures(trimming: Trimming, before: Mapping[str, TextUse], after: Mappi
 
 
 def trim_summary(found: Mapping[str, Any]) -> str:
-    """Write the figures for people: a line on the entries and a line for each text."""
+    """Summarize the figures: a line about the entries, and a line for each text."""
     kept, dropped = (", ".join(f"{n:,} {why}" for why, n in found[side].items()) for side in ("kept", "dropped"))
     (before, after), (merges_before, merges_after) = found["entries"], found["merges"]
     rows = [
@@ -193,6 +195,6 @@ def trim_summary(found: Mapping[str, Any]) -> str:
         more = second / first - 1 if first else 0.0
         rows.append(
             f"{name}: {first:,} -> {second:,} tokens ({more:+.2%}), {text['uses_lost']:.2%} of uses lost, unigram code "
-            f"{bits_before:.4f} -> {bits_after:.4f} bits a byte"
+            f"{bits_before:.4f} -> {bits_after:.4f} bits per byte"
         )
     return "\n".join(rows)

@@ -1,4 +1,4 @@
-"""The part of `mws check` that compares ids and special tokens, wherever files name them, with the vocabulary."""
+"""The part of `mws check` that compares the ids and special tokens in files with the vocabulary."""
 
 from __future__ import annotations
 
@@ -17,9 +17,12 @@ from mws_hf.tokenizer.spec import Spec
 
 
 class Finding(NamedTuple):
-    """One thing that a user of a tokenizer directory should know: its level, a name for scripts, and the remedy.
+    """One problem of a tokenizer directory.
 
-    An "error" gives wrong ids, lost text or a failed load somewhere; a "warning" may, by a user's doing.
+    Attributes:
+        level: an "error" gives wrong ids, lost text or a failed load in some program; a "warning" only may.
+        trap: name of the kind of problem, for scripts.
+        message: what is wrong, and what to do.
     """
 
     level: Literal["error", "warning"]
@@ -28,13 +31,13 @@ class Finding(NamedTuple):
 
 
 REPAIR = "mws check --repair"
-"""The command that mends a directory, as findings name it."""
+"""The command that repairs a directory, as findings write it."""
 _IN_TEMPLATES = regex.compile(r"<\|[^\s<>|]+\|>")
 """Special tokens as chat templates write them."""
 
 
 def named_ids(directory: Path, backend: Tokenizer, spec: Spec, settings: Mapping[str, Any]) -> Iterator[Finding]:
-    """Compare all ids and special tokens that files name with the vocabulary; fields that may hold ids are reported."""
+    """Compare all ids and special tokens in files with the vocabulary, and report fields that may be ids."""
     again = "train or save it again"
     stated = [(TOKENIZER_FILE, "post_processor", *each, again) for each in processor_ids(spec.raw["post_processor"])]
     if padding := spec.raw.get("padding"):
@@ -45,13 +48,10 @@ def named_ids(directory: Path, backend: Tokenizer, spec: Spec, settings: Mapping
         stated.append((CONFIG_FILE, "added_tokens_decoder", str(content_of(token)), number, "save it again"))
     for file, field, token, number, advice in stated:
         if backend.token_to_id(token) != number:
-            yield _stale(file, field, number, f"of {token!r}, whose id is another", advice)
+            yield _stale(file, field, number, f"of {token!r}, which has another id", advice)
     for name, content in roles_in(settings).items():
-        if not isinstance(content, str):
-            message = f"{CONFIG_FILE}: {name} is {content!r}, which is no text; write the token there"
-            yield Finding("error", "token-no-text", message)
-        elif backend.token_to_id(content) is None:
-            message = f"{CONFIG_FILE}: {name} {content!r} is no token of {TOKENIZER_FILE}: it would get a new id"
+        if backend.token_to_id(content) is None:
+            message = f"{CONFIG_FILE}: {name} {content!r} is not a token of {TOKENIZER_FILE}, so it would get a new id"
             yield Finding("error", "token-unknown", message)
     for file in patterns(Of.MODEL):
         yield from _model_ids(file, load_settings(directory / file), backend, spec.highest_id + 1)
@@ -63,7 +63,7 @@ def _stale(file: str, field: str, number: Any, what: str, advice: str) -> Findin
 
 
 def _model_ids(file: str, model: dict[str, Any], backend: Tokenizer, size: int) -> Iterator[Finding]:
-    """Compare the ids in a config of the model beside the tokenizer, whose ids are below `size`."""
+    """Compare the ids in a config of the model with the tokenizer, whose ids are below `size`."""
     added = backend.get_added_tokens_decoder()
     rows = max(size, model_rows(model) or 0)
     for named in model_ids(model):
@@ -72,20 +72,24 @@ def _model_ids(file: str, model: dict[str, Any], backend: Tokenizer, size: int) 
         if named.token is not None and named.token != token:
             wrong = f"for {named.token!r}, but it is {token!r}"
         elif token is None and named.number >= rows:
-            wrong = "which is no token"
+            wrong = "which is not a token"
         elif named.special and token is not None and named.number not in added:
-            wrong = f"which is {token!r}, no special token"
+            wrong = f"which is {token!r} and not a special token"
         if wrong:
             yield _stale(file, named.path, f"{named.number},", wrong, "name the id of this tokenizer there")
     for path in unknown_ids(model, size):
-        message = f"{file}: {path} could be an id and is not known; a change of the tokenizer leaves it as it is"
+        message = (
+            f"{file}: {path} is an unknown field that could be an id; a change of the tokenizer leaves it as it is"
+        )
         yield Finding("warning", "maybe-id", message)
 
 
 def _in_template(directory: Path, settings: Mapping[str, Any], backend: Tokenizer) -> Iterator[Finding]:
-    """Look for special tokens of the chat templates that are not in the vocabulary."""
+    """Find special tokens of the chat templates that are not in the vocabulary."""
     templates = chat_templates(directory, settings)
     written = {token for template in templates.values() for token in _IN_TEMPLATES.findall(template)}
     if absent := sorted(token for token in written if backend.token_to_id(token) is None):
-        message = f"the chat template writes {', '.join(absent[:3])}, no token here: it is cut into pieces"
+        message = (
+            f"the chat template writes {', '.join(absent[:3])}, which is not a token here: it is split into several"
+        )
         yield Finding("warning", "template-token", message)

@@ -1,6 +1,6 @@
-"""Give a model on disk another tokenizer: shards are streamed, so that only its embeddings are ever in memory.
+"""Give a model on disk another tokenizer: shards are streamed, so that only its embeddings are in memory.
 
-Tensors that stay are copied in pieces from file to file; for the format see `mws_hf.surgery.model_tables`.
+Unchanged tensors are copied in parts from file to file; for the format see `mws_hf.surgery.model_tables`.
 """
 
 from __future__ import annotations
@@ -36,9 +36,10 @@ from mws_hf.tokenizer.opened import open_tokenizer
 from mws_hf.tokenizer.places import model_folder, tokenizer_folder
 
 logger = logging.getLogger(__name__)
-_PIECE = 16 << 20
+_COPIED_BYTES = 16 << 20
+"""Bytes that are copied at once."""
 _OF_OLD = (Of.TOKENIZER, Of.SETTINGS, Of.FOREIGN, Of.RECORD, Of.CHANGE, Of.MODEL, Of.WEIGHTS)
-"""What beside a model is its old tokenizer or its weights, or speaks of these; settings of the model aside."""
+"""Files of a model that are never copied as they are: its old tokenizer, its weights, and settings with ids."""
 
 
 def transplant_directory(
@@ -48,23 +49,23 @@ def transplant_directory(
     init: str = "mean",
     pad_to_multiple: int | None = None,
 ) -> TransplantReport:
-    """Write a copy of a pretrained model that is fitted to another tokenizer, and the tokenizer beside it.
+    """Write a copy of a pretrained model for another tokenizer, with the tokenizer beside it.
 
     Args:
         model: a directory with config.json, tokenizer and .safetensors weights, or a Hub name.
         tokenizer: a directory with tokenizer.json, a pretrained name, or a Hub name.
         output: the directory to write, atomically.
         init: "mean" or "quiet", see `embeddings.transplant`.
-        pad_to_multiple: rows are filled up to a multiple of this; None does as the model's embeddings have it.
+        pad_to_multiple: the number of rows becomes a multiple of this; None pads as the embeddings of the model.
 
     All files and folders of the model are copied, such as the modules of sentence-transformers, except those that have
     the old vocabulary in them: another tokenizer, or weights in another form. A warning names those.
 
     Raises:
-        MwSError: unknown init, no such model or tokenizer, no .safetensors weights, an index that names files outside
-            of the directory, a tensor by vocabulary that cannot follow, a module of sentence-transformers that has the
-            old vocabulary in it, a LoRA adapter beside the weights, a slow tokenizer, an ids.json of another base,
-            fewer rows than ids.
+        MwSError: `init` is unknown; the model or the tokenizer is missing; there are no .safetensors weights; their
+            index names files outside of the directory; a tensor with a row per entry cannot be changed; a module of
+            sentence-transformers has the old vocabulary in it; a LoRA adapter is beside the weights; the tokenizer is
+            slow; its ids.json is of another base; the model has fewer rows than ids.
     """
     source, target = model_folder(model), tokenizer_folder(tokenizer)
     refuse_adapter(source)
@@ -116,7 +117,7 @@ def _resized_index(
 
 
 def rewrite_shard(source: Path, target: Path, changed: Mapping[str, torch.Tensor]) -> int:
-    """Copy a .safetensors file with some tensors replaced by others of the same type; returns the bytes of tensors."""
+    """Copy a .safetensors file with some tensors replaced, and return the bytes of all its tensors."""
     header = read_tensor_header(source)
     metadata = header.pop("__metadata__", None)
     new: dict[str, Any] = {} if metadata is None else {"__metadata__": metadata}
@@ -146,9 +147,9 @@ def rewrite_shard(source: Path, target: Path, changed: Mapping[str, torch.Tensor
 def _copy_range(given: BinaryIO, out: BinaryIO, start: int, size: int) -> None:
     given.seek(start)
     while size > 0:
-        piece = given.read(min(size, _PIECE))
+        piece = given.read(min(size, _COPIED_BYTES))
         if not piece:
-            raise MwSError(f"{given.name}: shorter than its header says; download it again")
+            raise MwSError(f"{given.name}: is shorter than its header says; download it again")
         out.write(piece)
         size -= len(piece)
 

@@ -1,8 +1,9 @@
-"""Give a pretrained model another tokenizer, by new embeddings mixed from old ones; nothing is trained.
+"""Give a pretrained model another tokenizer: new embeddings are means of old ones, and nothing is trained.
 
-Tokens are matched by their raw bytes, so byte-level, metaspace and character-level tokenizers meet; of an extended or
-trimmed tokenizer (`mws_hf.extend`) every old token keeps its row bit for bit. Every new row is a weighted mean of old
-rows, in all tensors by vocabulary the same. Models on disk: `surgery.checkpoint`.
+Tokens are matched by their raw bytes, so that byte-level, metaspace and character-level tokenizers can replace each
+other. With an extended or trimmed tokenizer each old token keeps its embedding bit for bit. A new embedding is a
+weighted mean of old ones, with the same weights in all tensors that have a row per entry. For models on disk see
+`surgery.checkpoint`.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ from mws_hf.text.symbols import ROLES
 from mws_hf.tokenizer.layout import IDS_FILE
 
 Mixture: TypeAlias = tuple[list[int], list[float]]
-"""Old ids and their weights, which add up to 1 (one id alone is copied); without ids, the mean of all old rows."""
+"""Old ids and their weights, which add up to 1 (a single id is copied); without ids, the mean of all old rows."""
 
 INITS = ("mean", "quiet")
 _NEVER = [bytes([byte]) for byte in (0xC0, 0xC1, *range(0xF5, 0x100))]
-"""Bytes that no UTF-8 text has, so that the rows of their tokens have learnt nothing but to stay silent."""
+"""Bytes that do not occur in UTF-8, so that a model has learned never to predict their tokens."""
 
 logger = logging.getLogger(__name__)
 
@@ -39,13 +40,14 @@ _LARGEST_MULTIPLE = 256
 
 @dataclass(frozen=True)
 class TransplantReport:
-    """The origin of the new rows.
+    """How many new embeddings were made in which way.
 
     Attributes:
-        special: special tokens, by role or by name.
-        copied: tokens with the same bytes in both vocabularies; old rows that no token uses, kept, are among them.
-        mixed: tokens made of their old pieces.
-        fallback: tokens that the old tokenizer cannot spell, such as special tokens it lacks: the mean of all old rows.
+        special: embeddings of special tokens, matched by role or by name.
+        copied: embeddings of tokens with the same bytes in both vocabularies, and kept rows that no token uses.
+        mixed: means of the embeddings of the old tokens that spell the new one.
+        fallback: means of all old embeddings, for tokens that the old tokenizer cannot spell, such as a special token
+            that it lacks.
         padding: rows after the vocabulary, which no token uses.
     """
 
@@ -66,30 +68,33 @@ def transplant(
     """Copy a causal model and fit it to another tokenizer.
 
     Args:
-        model: a causal model of transformers; left as it is.
-        old_tokenizer: the fast tokenizer it was trained with.
+        model: a causal model of transformers, which is not changed.
+        old_tokenizer: the fast tokenizer with which it was trained.
         new_tokenizer: a fast tokenizer.
-        init: "mean": a new token is the mean of the old tokenizer's pieces of its string (FVT, Gee et al. 2022).
-            "quiet": half that, half the rows of bytes that no text has, so that old tokens keep their probability.
-        pad_to_multiple: rows are filled up to a multiple of this, by old rows after the vocabulary or the mean of all;
-            None does as the old embeddings have it, see `row_count`.
+        init: initial embedding of a new token. "mean": the mean of the embeddings of the old tokens that spell it (FVT,
+            Gee et al. 2022). "quiet": half of that, plus half of the mean of the embeddings of bytes that no text has,
+            so that old tokens keep their probability.
+        pad_to_multiple: the number of rows becomes a multiple of this, by old rows after the vocabulary or the mean of
+            all; None pads as the old embeddings are padded, see `row_count`.
 
     Returns:
-        The new model (tied embeddings, dtype and device kept, the special ids of its configs changed), and a report.
+        The new model, with new special ids in its configs and the same ties, dtype and device; and a report.
 
     Raises:
-        MwSError: unknown init, a slow tokenizer, an old one with more ids than rows, a tensor
-            by vocabulary that cannot follow, an adapter that trains single tokens.
+        MwSError: `init` is unknown, a tokenizer is slow, the old one has more ids than the model has rows, a tensor
+            with a row per entry cannot be changed, or an adapter trains single tokens.
     """
     refuse_token_adapter(model)
     settings = json.loads(model.config.to_json_string(use_diff=False))
     shapes = {name: Tensor(str(tensor.dtype), tuple(tensor.shape)) for name, tensor in model.state_dict().items()}
     tables = vocabulary_tables(shapes, settings)
     rows = usable_tables(tables, settings, type(model).__name__)
-    mixtures, report = mix_rows(old_tokenizer, new_tokenizer, init, rows, pad_to_multiple)  # whatever is refused
-    changed = copy.deepcopy(model)  # with all that was made of it: frozen, tied, added parameters
+    mixtures, report = mix_rows(
+        old_tokenizer, new_tokenizer, init, rows, pad_to_multiple
+    )  # before the model is copied, since it may raise
+    changed = copy.deepcopy(model)  # with frozen, tied and added parameters
     tensors = changed.state_dict(keep_vars=True)
-    by_vocabulary = {id(tensors[table.name]): (tensors[table.name], table) for table in tables}  # tied ones once
+    by_vocabulary = {id(tensors[table.name]): (tensors[table.name], table) for table in tables}  # tied tensors once
     for tensor, table in by_vocabulary.values():
         tensor.data = new_table(tensor.detach(), table, mixtures)
     follow = _successors(old_tokenizer, new_tokenizer)
@@ -109,7 +114,7 @@ def transplant(
 
 
 def _take_over(config: Any, before: dict[str, Any], after: dict[str, Any]) -> None:
-    """Set the fields of a config, and of those within it, that differ after a change of its dictionary."""
+    """Set the fields of a config, and of configs in it, that differ between two states of its dictionary."""
     for name, value in after.items():
         if value != before[name]:
             part = getattr(config, name)
@@ -122,13 +127,13 @@ def _take_over(config: Any, before: dict[str, Any], after: dict[str, Any]) -> No
 def fit_settings(
     settings: dict[str, Any], name: str, old_tokenizer: Any, new_tokenizer: Any, rows: int | None = None
 ) -> None:
-    """Give a config, in place, the ids of the new tokenizer and its `rows`; warn of each field that lost an id."""
+    """Put the ids of the new tokenizer and its `rows` into a config, and warn of each field that lost an id."""
     roles = {
         role: Role(getattr(new_tokenizer, role, None), new=getattr(old_tokenizer, role, None) is None)
         for role in ("bos_token_id", "eos_token_id", "pad_token_id")
     }
     for field in renumber_model(settings, _successors(old_tokenizer, new_tokenizer), roles, rows):
-        logger.warning("%s: %s named a token that the new tokenizer lacks; the id was dropped", name, field)
+        logger.warning("%s: %s has the id of a token that the new tokenizer lacks; the id was removed", name, field)
 
 
 def mix_rows(
@@ -139,9 +144,9 @@ def mix_rows(
     pad_to_multiple: int | None,
     ids: IdMap | None = None,
 ) -> tuple[list[Mixture], TransplantReport]:
-    """Find which old rows make each new one; arguments as `transplant` has them.
+    """Find the old rows whose mean each new row is; for the arguments see `transplant`.
 
-    `rows` are those of the old embeddings. Without `ids` tokens are matched by their strings.
+    `rows` is the number of rows of the old embeddings. Without `ids`, tokens are matched by their strings.
     """
     if init not in INITS:
         raise SettingError("init", init, f"is unknown; choose one of {', '.join(INITS)}")
@@ -159,24 +164,24 @@ def mix_rows(
 
 
 def _size_with_rows(old: Tokenizer, rows: int) -> int:
-    """Return the largest id plus one, added tokens for which the model has no row left out, with a warning.
+    """Return the largest id plus one; warn of added tokens for which the model has no row, and leave them out.
 
-    A model can never have read these; such is a pad token that only tokenizer_config.json names.
+    A model can never have read these tokens, for example a pad token that is only in tokenizer_config.json.
     """
     added, vocab = old.get_added_tokens_decoder(), old.get_vocab()
     beyond = sorted((number, token) for token, number in vocab.items() if number >= rows)
     if not beyond or any(number not in added for number, _ in beyond):
         return max(vocab.values(), default=-1) + 1
     logger.warning(
-        "the model has no row for %s, so it has never read this; the new model gets one, made as for a token that the "
-        "old tokenizer lacks: train it before it reads this",
+        "the model has no row for %s, so it has never read this; the new model gets a row, made as for a token that "
+        "the old tokenizer lacks: train it before it reads this",
         ", ".join(repr(token) for _, token in beyond),
     )
     return rows
 
 
 def _successors(old_tokenizer: Any, new_tokenizer: Any) -> Successor:
-    """Return the function from an id of one tokenizer to that of the same token in the other, or None."""
+    """Return the function from an id of one tokenizer to the id of the same token in the other, or None."""
     old, new = _backend(old_tokenizer), _backend(new_tokenizer)
 
     def successor(number: int) -> int | None:
@@ -187,16 +192,16 @@ def _successors(old_tokenizer: Any, new_tokenizer: Any) -> Successor:
 
 
 def kept_rows(old: Tokenizer, new: Tokenizer, ids: IdMap | None = None) -> dict[int, int]:
-    """Match ids for the same token, new id -> old id, by the map in ids.json, else by strings if both decode alike.
+    """Match ids of the same token, new id -> old id: by ids.json, else by strings if both decode in the same way.
 
-    An id that is no token in either tokenizer stands for itself.
+    An id that is not a token in either tokenizer is matched with itself.
     """
     size, old_size = (max(each.get_vocab().values(), default=-1) + 1 for each in (new, old))
     if ids is not None:
         _check_map(old, new, ids, old_size)
         return {number: index for index, number in ids.items() if number is not None}
     forms = [None if each.decoder is None else each.decoder.__getstate__() for each in (old, new)]
-    if forms[0] != forms[1]:  # the same string may be other bytes
+    if forms[0] != forms[1]:  # the same string may stand for other bytes
         return {}
     found = {}
     for index in range(size):
@@ -208,23 +213,21 @@ def kept_rows(old: Tokenizer, new: Tokenizer, ids: IdMap | None = None) -> dict[
 
 
 def _check_map(old: Tokenizer, new: Tokenizer, ids: IdMap, old_size: int) -> None:
-    remedy = (
-        f"{IDS_FILE} belongs to another base; give its model, or remove {IDS_FILE} to match tokens by their strings"
-    )
+    remedy = f"{IDS_FILE} is of another base; give its model, or remove {IDS_FILE} to match tokens by their strings"
     if len(ids) != old_size:
         raise MwSError(f"{IDS_FILE} maps {len(ids)} ids but the model's tokenizer has {old_size}: {remedy}")
     for index, number in ids.items():
         if number is not None and old.id_to_token(index) != new.id_to_token(number):
             tokens = f"{index} is {old.id_to_token(index)!r}, but {number} is {new.id_to_token(number)!r}"
-            raise MwSError(f"{IDS_FILE} maps id {index} to {number}, but of the tokens {tokens}: {remedy}")
+            raise MwSError(f"{IDS_FILE} maps id {index} to {number}, but token {tokens}: {remedy}")
 
 
 def row_count(rows: int, old_size: int, new_size: int, pad_to_multiple: int | None) -> int:
     """Compute the number of rows of the new embeddings.
 
-    Sizes are the largest ids plus one. Without a multiple it is done as in the base: no padding where it has none; else
-    up to the largest power of two, at most 256, that divides its rows; never fewer rows than the base unless the
-    vocabulary shrank.
+    Sizes are the largest ids plus one. Without `pad_to_multiple` the rows are padded as those of the base: not at all
+    if it has no padding, else to a multiple of the largest power of two, at most 256, that divides its rows. There are
+    never fewer rows than in the base unless the vocabulary became smaller.
 
     >>> row_count(262_208, 262_145, 278_145, None), row_count(151_936, 151_665, 151_700, None)  # Gemma 3, Qwen 2.5
     (278208, 151936)
@@ -233,12 +236,12 @@ def row_count(rows: int, old_size: int, new_size: int, pad_to_multiple: int | No
     """
     if rows < old_size:
         raise MwSError(
-            f"the model has {rows} rows of embeddings, but its tokenizer {old_size} ids; give the tokenizer it was "
-            "trained with, or resize its embeddings first"
+            f"the model has {rows} rows of embeddings, but its tokenizer {old_size} ids; give the tokenizer with which "
+            "it was trained, or resize its embeddings first"
         )
     if pad_to_multiple is not None:
         if pad_to_multiple < 1:
-            raise SettingError("pad_to_multiple", pad_to_multiple, "is no whole number from 1 up, such as 64")
+            raise SettingError("pad_to_multiple", pad_to_multiple, "is not a whole number from 1 up, such as 64")
         return -(-new_size // pad_to_multiple) * pad_to_multiple
     if rows == old_size:
         return new_size
@@ -249,7 +252,7 @@ def row_count(rows: int, old_size: int, new_size: int, pad_to_multiple: int | No
 
 
 def _special_matches(old_tokenizer: Any, new_tokenizer: Any, rows: int) -> dict[int, int]:
-    """Match special tokens, new id -> old id with a row: by role, the old end token for one it lacks; then by name."""
+    """Match special tokens, new id -> old id: by role (a missing one with the old end token), then by name."""
     matches: dict[int, int] = {}
     end = getattr(old_tokenizer, "eos_token_id", None)
     for role in ROLES:
@@ -267,7 +270,7 @@ def _special_matches(old_tokenizer: Any, new_tokenizer: Any, rows: int) -> dict[
 def _mean_mixtures(
     old: Spelling, new_pieces: list[bytes], special: dict[int, int], kept: dict[int, int]
 ) -> tuple[list[Mixture], TransplantReport]:
-    """Mix rows by FVT for every new id."""
+    """Find the mixture of each new id by FVT."""
     mixtures: list[Mixture] = []
     copied = mixed = 0
     for index, piece in enumerate(new_pieces):
@@ -288,10 +291,10 @@ def _mean_mixtures(
 
 
 def hushed(mixtures: list[Mixture], old: Spelling) -> list[Mixture]:
-    """Mix tokens of several pieces half from these, half from tokens of bytes that no text has.
+    """Mix new tokens half from the old tokens that spell them, half from the tokens of bytes that no text has.
 
-    A model has learnt never to say the latter. So new tokens take little probability from old ones before they are
-    trained, in untied heads and tied ones.
+    A model has learned never to predict the latter, so that new tokens take little probability from old ones before
+    they are trained, whether its head is tied or not. Tokens that are copied from one old token stay.
     """
     never = [old.by_bytes[byte] for byte in _NEVER if byte in old.by_bytes]
     if not never:
@@ -304,7 +307,7 @@ def hushed(mixtures: list[Mixture], old: Spelling) -> list[Mixture]:
 
 
 def _means(matrix: torch.Tensor, mixtures: list[Mixture]) -> torch.Tensor:
-    """Compute weighted means of rows in float32, (mixtures, width); only the rows that occur are made float32."""
+    """Compute weighted means of rows in float32, shape (mixtures, width); only rows that occur are converted."""
     flat = torch.tensor([index for ids, _ in mixtures for index in ids], device=matrix.device, dtype=torch.long)
     weights = torch.tensor([weight for _, shares in mixtures for weight in shares], device=matrix.device)
     starts = torch.tensor([0, *(len(ids) for ids, _ in mixtures)], device=matrix.device).cumsum(0)[:-1]
@@ -315,9 +318,9 @@ def _means(matrix: torch.Tensor, mixtures: list[Mixture]) -> torch.Tensor:
 
 
 def new_table(old: torch.Tensor, table: Table, mixtures: list[Mixture]) -> torch.Tensor:
-    """Mix the rows of a tensor by vocabulary, in its own type; single rows stay bit for bit.
+    """Mix the rows of a tensor with a row per entry, in its own type; copied rows are equal bit for bit.
 
-    An id that it has no row for reads its first row, as in Gemma.
+    An id without a row gets the first row, as in Gemma.
     """
     if table.rows <= max((index for ids, _ in mixtures for index in ids), default=0):
         mixtures = [([index if index < table.rows else 0 for index in ids], weights) for ids, weights in mixtures]
@@ -337,5 +340,5 @@ def _backend(tokenizer: Any) -> Tokenizer:
     backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
     if not isinstance(backend, Tokenizer):
         name = type(tokenizer).__name__
-        raise MwSError(f"{name} is slow; load it with AutoTokenizer from a directory with tokenizer.json")
+        raise MwSError(f"{name} is a slow tokenizer; load it with AutoTokenizer from a directory with tokenizer.json")
     return backend

@@ -1,6 +1,6 @@
-"""Append new merges to a pretrained tokenizer; all else stays, but for unused tokens that are to go.
+"""Append new merges to a pretrained tokenizer; everything else stays, except unused tokens that may be replaced.
 
-Strings that must be entries get theirs by merges after those learnt.
+Strings that must be entries get merges after the learned ones.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ _logger = logging.getLogger(__name__)
 
 
 def check_strings(base: Base, texts: Iterable[str]) -> list[str]:
-    """Return strings as the base spells them; MwSError: one is empty, or the base cuts it before any merge."""
+    """Return strings as the base spells them; raises MwSError if one is empty or split before any merge."""
     pipeline, spelled = base.pipeline(), []
     for text in texts:
         pieces = pre_tokens(base, pipeline, text) if text else []
         if len(pieces) != 1:
             parts = "|".join(pieces)
             raise MwSError(
-                f"{text!r} cannot become an entry: the tokenizer's pattern cuts it ({parts}); give its parts"
+                f"{text!r} cannot become an entry: the pattern of the tokenizer splits it ({parts}); give its parts"
             )
         spelled.append(base.spell(pieces[0]))
     return spelled
 
 
 def with_strings(base: Base, learned: LearnedTokens, strings: list[str], n_tokens: int) -> LearnedTokens:
-    """Add merges that make strings entries, in place of the last tokens learnt where more than `n_tokens` would be."""
+    """Add merges that make strings entries; they replace the last learned tokens if there would be too many."""
     room = n_tokens
     while room >= 0:
         part = learned.first(room)
@@ -56,18 +56,20 @@ def with_strings(base: Base, learned: LearnedTokens, strings: list[str], n_token
             found = {**part.found, "required": len(merges)}
             return LearnedTokens([*part.symbols, *symbols], [*part.merges, *merges], found, part.n_types)
         room -= more
-    raise MwSError(f"{len(strings)} strings must be entries, which takes more than {n_tokens} new tokens; add more")
+    raise MwSError(
+        f"{len(strings)} strings must be entries, which needs more than {n_tokens} new tokens; add more tokens"
+    )
 
 
 @dataclass(frozen=True)
 class Extension(Rewritten):
-    """A base and the tokens appended to it.
+    """A base and the tokens that were appended to it.
 
     Attributes:
-        base: the tokenizer extended.
+        base: the tokenizer that was extended.
         learned: the new tokens and the steps that made them.
         ids: new token -> id.
-        retired: tokens that had to go for them, with the ids they had, ascending; none unless asked for.
+        retired: tokens that were replaced, with the ids that they had, ascending; empty without `replace`.
         spec: the new tokenizer.json; `tokenizer` is loaded from it.
     """
 
@@ -79,7 +81,7 @@ class Extension(Rewritten):
 
     @property
     def old_ids(self) -> IdMap:
-        """The new id of each id of the base, before it was trimmed if it was: the same id, or None where it is gone."""
+        """The new id of each id that the base had, before it was trimmed if it was; None if the entry was removed."""
         gone = set(self.retired.values())
         ids = {number: None if number in gone else number for number in range(self.base.next_id)}
         if self.base.before is None:
@@ -88,7 +90,7 @@ class Extension(Rewritten):
 
     @property
     def records(self) -> Mapping[str, Any]:
-        """The kinds of the new merges."""
+        """The training metadata of the new merges."""
         return {RECORD_FILE: added_record(self.tokenizer, len(self.learned.merges), self.learned.found)}
 
 
@@ -103,27 +105,28 @@ def extend(
     show_progress: bool = False,
     **settings: Any,
 ) -> Extension:
-    """Learn tokens of a corpus for a pretrained tokenizer and append them.
+    """Learn tokens from the words of a corpus and append them to a pretrained tokenizer.
 
-    Text in which no new token occurs is encoded as before.
+    A text in which no new token occurs is encoded as before.
 
     Args:
         tokenizer: a directory with tokenizer.json or such a file, a Hub name, a `tokenizers.Tokenizer`, or a fast
-            tokenizer of transformers; its model a BPE, byte-level or with byte fallback. Also one open as `Base`.
-        counts: words of the new language and how often each occurs, by any pattern; a dict is read as
-            `corpus.word_list.count_mapping` says.
-        n_tokens: number of tokens to add; fewer where the corpus has no more to give.
-        replace: texts whose tokens must stay; ids of other tokens are given to new ones. None retires nothing.
-        protected: texts that must be cut as before, such as the base's own language; merges that would fire in them are
-            not learnt. Other texts may be cut otherwise.
-        required: strings that must be entries, among the `n_tokens`; where they are words by themselves they are one
+            tokenizer of transformers; its model must be a BPE, byte-level or with byte fallback. Also an open `Base`.
+        counts: words of the new language and how often each occurs, split by any pattern; a dict is read by
+            `corpus.word_list.count_mapping`.
+        n_tokens: number of tokens to add; fewer are added if the corpus does not have so many.
+        replace: texts whose tokens must stay; new tokens get the ids of tokens that these texts do not use. With None
+            no token is replaced.
+        protected: texts that must be segmented as before, such as the language of the base; merges that would apply in
+            them are not learned. Other texts may be segmented differently.
+        required: strings that must be entries, among the `n_tokens`; if they are words by themselves they are one
             token. A space before a word belongs to its entry.
-        show_progress: bars on stderr when it is a terminal.
+        show_progress: show progress bars on stderr if it is a terminal.
         **settings: attributes of `new_tokens.ExtensionSettings`.
 
     Raises:
-        MwSError: there is no such tokenizer, a damaged one, or one of another kind; no words; a setting out of range; a
-            string that cannot become an entry.
+        MwSError: the tokenizer is missing, damaged or of another kind; there are no words; a setting is out of range;
+            a string cannot become an entry.
 
     >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> merges = [(" ", "w"), ("a", "l")]
@@ -141,13 +144,17 @@ def extend(
     learned = learn_tokens(base, counts, n_tokens, chosen, guard, show_progress)
     learned = with_strings(base, learned, strings, n_tokens) if strings else learned
     if len(learned.tokens) < n_tokens:
-        _logger.warning("the corpus gives %d of %d tokens; more text gives more", len(learned.tokens), n_tokens)
+        _logger.warning(
+            "the corpus has enough words for only %d of %d tokens; give more text for more tokens",
+            len(learned.tokens),
+            n_tokens,
+        )
     retired = {} if replace is None else retire(base, learned, count_uses(base, replace))
     return append_tokens(base, learned, retired)
 
 
 def words_among(base: Base, tokens: Iterable[str]) -> list[str]:
-    """List the text of the tokens that stand for a space and two letters or more.
+    """List the texts of the tokens that are a space and two or more letters.
 
     >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> words_among(open_base(build_backend(base_vocab([], " ab"), [])), [" ab", "ab", " a", " b1"])
@@ -158,11 +165,11 @@ def words_among(base: Base, tokens: Iterable[str]) -> list[str]:
 
 
 def append_tokens(base: Base, learned: LearnedTokens, retired: Mapping[str, int]) -> Extension:
-    """Append the tokens learnt to a base, less the retired ones; the result is checked id by id."""
+    """Append learned tokens to a base without its retired ones, and check each id of the result."""
     free = list(retired.values())
     numbers = [*free, *range(base.next_id, base.next_id + max(0, len(learned.tokens) - len(free)))]
     ids = dict(zip(learned.tokens, numbers, strict=False))
-    # added tokens get the size of the vocabulary as their id unless they are in it, which new tokens would change
+    # an added token outside of the vocabulary gets its size as id, which new tokens would change
     behind = {token["content"]: token["id"] for token in base.spec.get("added_tokens", [])}
     vocab = {**base.spec["model"]["vocab"], **behind, **ids}
     vocab = {token: number for token, number in vocab.items() if token not in retired}
@@ -178,23 +185,23 @@ def append_tokens(base: Base, learned: LearnedTokens, retired: Mapping[str, int]
 
 
 def retire(base: Base, learned: LearnedTokens, uses: Longs) -> dict[str, int]:
-    """Choose as many tokens to retire as were learnt, as `prune` does: unused ones that are no part of any that stays.
+    """Choose as many tokens to retire as were learned, by `prune`: unused ones that are not part of a remaining token.
 
-    Symbols that no merge makes stay. A text that uses none of those retired is encoded as before. Fewer are retired
-    where there are no more.
+    Symbols that no merge makes stay. A text that uses no retired token is encoded as before. If there are not enough
+    unused tokens, fewer are retired.
     """
     made = last_merges(base).keys() - base.added - set(BYTE_TOKENS) - {part for pair in learned.merges for part in pair}
     remaining = prune(base, uses, base.vocab.keys() - made, len(base.vocab) - len(learned.tokens), 1)
     gone = {token: base.vocab[token] for token in sorted(base.vocab.keys() - remaining, key=base.vocab.__getitem__)}
     if words := words_among(base, gone):
         _logger.warning(
-            "%d of %d tokens retired are whole words that the texts given do not use, such as %s; where a language is "
-            "to stay as it is, give more text of it",
+            "%d of %d retired tokens are whole words that the given texts do not use, such as %s; if a language must "
+            "stay as it is, give more text of it",
             len(words), len(gone), ", ".join(map(repr, words[-3:])),
         )  # fmt: skip
     return gone
 
 
 def merges_of(base: Base, tokens: Container[str]) -> list[tuple[str, str]]:
-    """List the merges of a base that make one of these tokens or use one."""
+    """List the merges of a base that make or use one of these tokens."""
     return [pair for pair in base.merges if any(token in tokens for token in (*pair, "".join(pair)))]

@@ -1,8 +1,7 @@
-"""Ids in a tokenizer.json, its config, and the configs of the model beside it: the one walk over all of them.
+"""Find and renumber the ids in a tokenizer.json, its config, and the configs of the model beside it.
 
-Trimming, extending, transplanting and retraining renumber by it, and `check_ids` compares by it. An id without a
-successor is dropped and reported. Fields that are not known are never changed; `unknown_ids` names those that could
-hold an id.
+Trimming, transplanting and retraining renumber ids with this module, and `check_ids` compares them. An id without a
+successor is removed and reported. Unknown fields are never changed; `unknown_ids` lists those that could be ids.
 """
 
 from __future__ import annotations
@@ -11,28 +10,32 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 Successor: TypeAlias = Callable[[int], "int | None"]
-"""The new id of an old one, or None where its token is gone."""
+"""A function from an old id to the new id, or None if its token was removed."""
 
 _ENDINGS = ("_token_id", "_token_ids", "_token_index")
 _LISTS = frozenset(("suppress_tokens", "begin_suppress_tokens", "stop_token_ids"))
 _SEQUENCES = frozenset(("bad_words_ids", "force_words_ids", "sequence_bias"))
-"""Of several ids that belong together; such a sequence is dropped as a whole."""
+"""Fields with several ids that belong together; such a sequence is removed as a whole."""
 _PAIRS = frozenset(("forced_decoder_ids",))
-"""Of a position and an id each."""
+"""Fields with pairs of a position and an id."""
 _NAMED = frozenset(("lang_to_id", "task_to_id"))
-"""Tokens with their ids."""
+"""Fields with tokens and their ids."""
 _COUNTS = ("num_", "max_", "min_", "n_")
 _NO_IDS = ("_size", "_len", "_length", "_count", "_dim", "_per_second", "_per_image")
 _GONE = object()
 PER_LAYER = "vocab_size_per_layer_input"
 SIZES = ("vocab_size", PER_LAYER)
-"""Numbers of rows of a model's tables by vocabulary; tables of single layers may have fewer, as Gemma's."""
+"""Fields with the number of rows of tensors with a row per entry; tables of single layers may have fewer (Gemma)."""
 
 
 class Named(NamedTuple):
-    """An id as a config names it: the field's path, the id, whether only a special token makes sense there.
+    """An id in a config.
 
-    `token` is the token that the field names beside the id, if it names one.
+    Attributes:
+        path: path of the field.
+        number: the id.
+        special: whether only a special token makes sense there.
+        token: the token that the field has beside the id, or None.
     """
 
     path: str
@@ -42,14 +45,14 @@ class Named(NamedTuple):
 
 
 def is_id_field(name: str) -> bool:
-    """Return whether a field of a model's config is known to hold ids of the tokenizer."""
+    """Return whether a field of the config of a model is known to have ids of the tokenizer."""
     return name.endswith(_ENDINGS) or name in _LISTS | _SEQUENCES | _PAIRS | _NAMED
 
 
 def parts_of_model(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """List a config and those within it that are of the same vocabulary, such as ``text_config``; with their paths.
+    """Yield a config and the configs in it that have the same vocabulary, such as ``text_config``, with their paths.
 
-    A config within it that has a vocabulary of another size, an image encoder's say, is left out.
+    A config in it that has a vocabulary of another size, such as that of an image encoder, is left out.
     """
     sizes = {each for each in (_size(settings), _size(settings.get("text_config"))) if each is not None}
     yield prefix, settings
@@ -64,7 +67,7 @@ def _size(settings: Any) -> int | None:
 
 
 def model_rows(settings: Mapping[str, Any], name: str = "vocab_size") -> int | None:
-    """Return the number of embedding rows that a config.json tells under a name, maybe in the part of a text model."""
+    """Return the number of embedding rows in a config.json or in its part for a text model, by the field's name."""
     sizes = (part.get(name) for _, part in parts_of_model(settings))
     return next((size for size in sizes if isinstance(size, int)), None)
 
@@ -92,7 +95,7 @@ def _ids_in(name: str, value: Any) -> list[int]:
 
 
 class Role(NamedTuple):
-    """The id of a new tokenizer for a role, such as ``eos_token_id``; and whether the old one had no such token."""
+    """The id of a role, such as ``eos_token_id``, in the new tokenizer, and whether the old one had no such token."""
 
     number: int | None
     new: bool
@@ -101,11 +104,11 @@ class Role(NamedTuple):
 def renumber_model(
     settings: dict[str, Any], successor: Successor, roles: Mapping[str, Role], rows: int | None = None
 ) -> list[str]:
-    """Give a config.json or generation_config.json, in place, the ids of another tokenizer.
+    """Replace the ids in a config.json or generation_config.json by those of another tokenizer, in place.
 
-    Configs within it that share its vocabulary are changed too. `roles` of the new tokenizer serve where the old token
-    is gone; `rows` of embeddings, if given, are the size of its vocabulary under every name of it. Returns the fields
-    that lost an id.
+    Configs in it that have the same vocabulary are changed, too. If a token was removed, its field gets the id of its
+    role in `roles`. `rows`, if given, become the size of the vocabulary under all its names. Returns the fields that
+    lost an id.
     """
     lost: list[str] = []
     for prefix, part in list(parts_of_model(settings)):
@@ -136,7 +139,7 @@ def _changed(name: str, value: Any, successor: Successor) -> Any:
 
 
 def _nested(value: Any, successor: Successor, *, whole: bool) -> Any:
-    """Follow an id, or ids in lists; where they belong together, a list of ids is gone as soon as one of them is."""
+    """Replace an id, or ids in lists; with `whole` a list of ids is removed if one of its ids is."""
     if _is_id(value):
         new = successor(value)
         return _GONE if new is None else new
@@ -158,7 +161,7 @@ def _is_id(value: Any) -> bool:
 
 
 def unknown_ids(settings: Mapping[str, Any], size: int) -> list[str]:
-    """Name the fields of a config that no list here knows and whose value could be an id below `size`."""
+    """List the unknown fields of a config whose value could be an id below `size`."""
     return [
         f"{prefix}{name}"
         for prefix, part in parts_of_model(settings)
@@ -176,7 +179,7 @@ def _may_be_ids(name: str, value: Any, size: int) -> bool:
 
 
 def renumbered_tokenizer(spec: Mapping[str, Any], ids: Mapping[int, int | None]) -> dict[str, Any]:
-    """Copy a tokenizer.json without the entries that are gone, with new ids wherever ids stand; merges stay."""
+    """Copy a tokenizer.json without removed entries and with new ids; its merges are unchanged."""
     vocab = {token: ids[number] for token, number in spec["model"]["vocab"].items() if ids[number] is not None}
     changed = {**spec, "model": {**spec["model"], "vocab": vocab}}
     changed["added_tokens"] = [{**token, "id": ids[token["id"]]} for token in spec.get("added_tokens", [])]
@@ -188,7 +191,7 @@ def renumbered_tokenizer(spec: Mapping[str, Any], ids: Mapping[int, int | None])
 
 
 def renumbered_config(settings: Mapping[str, Any], ids: Mapping[int, int | None]) -> dict[str, Any]:
-    """Copy a tokenizer_config.json with new ids in what transformers 4 writes of added tokens."""
+    """Copy a tokenizer_config.json with new ids of the added tokens, which transformers 4 writes there."""
     decoder = settings.get("added_tokens_decoder")
     if not isinstance(decoder, dict):
         return dict(settings)
@@ -199,7 +202,7 @@ def renumbered_config(settings: Mapping[str, Any], ids: Mapping[int, int | None]
 def renumbered_processor(
     part: Mapping[str, Any], number_of: Callable[[str, int], int | None], names: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """Copy the entry of a post-processor, or of a sequence of them, with new ids.
+    """Copy a post-processor, or a sequence of them, with new ids.
 
     `number_of` gives the new id of a special token from its new name and its old id; `names` are the new names.
     """
@@ -221,7 +224,7 @@ def renumbered_processor(
 
 
 def processor_ids(part: Mapping[str, Any] | None) -> list[tuple[str, int]]:
-    """List the special tokens of a post-processor's entry with their ids."""
+    """List the special tokens of a post-processor with their ids."""
     found: list[tuple[str, int]] = []
 
     def note(token: str, number: int) -> None:

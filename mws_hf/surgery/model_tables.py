@@ -1,8 +1,8 @@
 """Tensors of a model that have a row for each entry of the vocabulary: input, output, bias, tables of single layers.
 
-They are found by name and shape alone, so that a model in memory and files on disk give the same list, as do models
-that transformers cannot make. A .safetensors file is a length (8 bytes, little-endian), a JSON header with type, shape
-and place of each tensor, and their bytes. Only headers are read here.
+They are found only by name and shape, so that a model in memory and its files give the same list, also for models that
+transformers does not know. A .safetensors file consists of a length (8 bytes, little-endian), a JSON header with type,
+shape and position of each tensor, and the bytes of the tensors. Only headers are read here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _KNOWN = frozenset(
     ("embed_tokens", "embed_tokens_per_layer", "wte", "embed_in", "word_embeddings", "tok_embeddings", "shared")
     + ("lm_head", "embed_out")
 )
-"""Modules that have rows by vocabulary whatever their number, which may contradict the config."""
+"""Modules that always have a row per entry, even if the number of rows contradicts the config."""
 _LONGEST_HEADER = 100_000_000
 """Bytes of the longest header that the format of .safetensors allows."""
 _PLACES = regex.compile(r"(^|_)(pos|positions?|positional|wpe|patch|relative\w*)(_|$)")
@@ -39,24 +39,24 @@ _LAYERS = regex.compile(
 _PART = regex.compile(
     r"\d+|weight|bias|scales?|zeros?|qweight|qzeros|g_idx|absmax|quant\w*|bitsandbytes\w*|weight_\w+|nested_\w+|SCB"
 )
-"""The end of a tensor's name, after its module."""
+"""The end of the name of a tensor, after its module."""
 
 
 class Tensor(NamedTuple):
-    """Type and shape of a tensor; the type as safetensors or torch name it."""
+    """Type and shape of a tensor; the type has the name that safetensors or torch uses."""
 
     dtype: str
     shape: tuple[int, ...]
 
     @property
     def plain(self) -> bool:
-        """Whether its rows can be averaged: floats of two bytes or more."""
+        """Whether its rows can be averaged, because they are floats of two bytes or more."""
         floats = ("F16", "BF16", "F32", "F64", "float16", "bfloat16", "float32", "float64")
         return self.dtype.removeprefix("torch.") in floats
 
 
 class Table(NamedTuple):
-    """A tensor by vocabulary: the axis of the entries, their number, and why it cannot follow another tokenizer."""
+    """A tensor with a row per entry: the axis of the entries, their number, and why it cannot be changed, if so."""
 
     name: str
     axis: int
@@ -67,8 +67,8 @@ class Table(NamedTuple):
 def vocabulary_tables(tensors: Mapping[str, Tensor], settings: Mapping[str, Any]) -> list[Table]:
     """List the tensors of a model that have a row for each entry of its vocabulary; `settings` are its config.json.
 
-    A tensor counts whose module is named as embeddings or heads are, or that has as many rows as the vocabulary and is
-    no part of a layer by its name.
+    A tensor is listed if its module has a name of embeddings or heads, or if it has as many rows as the vocabulary and
+    is not a part of a layer by its name.
 
     >>> shapes = {"lm_head.weight": (90, 8), "norm.weight": (8,), "a.lookup": (2, 90, 4), "wpe.weight": (90, 8)}
     >>> found = vocabulary_tables({name: Tensor("F32", shape) for name, shape in shapes.items()}, {"vocab_size": 90})
@@ -101,7 +101,7 @@ def _fault(name: str, tensor: Tensor, sure: bool | None) -> str | None:
 
 
 def _module(name: str) -> list[str]:
-    """Return the parts of a tensor's name without the kind of tensor and numbers."""
+    """Return the parts of the name of a tensor, without numbers and the kind of tensor."""
     parts = name.split(".")
     while len(parts) > 1 and _PART.fullmatch(parts[-1]):
         parts.pop()
@@ -109,9 +109,9 @@ def _module(name: str) -> list[str]:
 
 
 def _verdict(name: str, explained: bool) -> bool | None:
-    """Judge a tensor as large as the vocabulary: by vocabulary or not; None is doubtful.
+    """Decide whether a tensor that is as large as the vocabulary has a row per entry; None if it is doubtful.
 
-    `explained`: other sizes in the config make that number too.
+    `explained` tells whether other sizes in the config also give that number.
     """
     path = _module(name)
     if _PLACES.search(path[-1]):
@@ -124,7 +124,7 @@ def _verdict(name: str, explained: bool) -> bool | None:
 
 
 def _sizes(settings: Mapping[str, Any]) -> tuple[set[int], set[int]]:
-    """Return the sizes of this vocabulary that a config names, and those of others within it."""
+    """Return the sizes of this vocabulary in a config, and those of other vocabularies in it."""
     parts = [part for _, part in parts_of_model(settings)]
     own = {part[name] for part in parts for name in SIZES if isinstance(part.get(name), int)}
     named = {value for name, value in _numbers(settings) if "vocab_size" in name}
@@ -132,7 +132,7 @@ def _sizes(settings: Mapping[str, Any]) -> tuple[set[int], set[int]]:
 
 
 def _explained(settings: Mapping[str, Any]) -> set[int]:
-    """Return the sizes in a config that are none of a vocabulary, and products of two of them."""
+    """Return the sizes in a config that are not of a vocabulary, and products of two of them."""
     sizes = {value for name, value in _numbers(settings) if "vocab" not in name and not is_id_field(name)}
     sizes |= {2, 3, 4}
     return sizes | {one * other for one, other in combinations_with_replacement(sizes, 2)}
@@ -147,21 +147,25 @@ def _numbers(settings: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
 
 
 def usable_tables(tables: list[Table], settings: Mapping[str, Any], where: object) -> int:
-    """Return the number of rows of a model's tables; MwSError naming each that cannot follow another tokenizer."""
+    """Return the number of rows of the tables of a model; raises MwSError if one of them cannot be changed."""
     if not tables:
-        raise MwSError(f"{where}: its weights hold no embeddings: no tensor has a row for each entry of the vocabulary")
+        raise MwSError(
+            f"{where}: its weights have no embeddings, since no tensor has a row for each entry; give a language model"
+        )
     if wrong := [f"{table.name} {table.fault}" for table in tables if table.fault]:
         raise MwSError(f"{where}: {'; '.join(wrong)}")
     if offsets := [name for name, _ in _numbers(settings) if name == "vocab_offset"]:
         raise MwSError(
             f"{where}: config.json has {offsets[0]}: ids from there on are read by tables of images or sounds, and "
-            "other tokens would move them; save the text model alone (its AutoModelForCausalLM) and give that"
+            "other tokens would move them; save only the text model (its AutoModelForCausalLM) and give that"
         )
     short = model_rows(settings, PER_LAYER)
     rows = sorted({table.rows for table in tables if table.rows != short}) or [tables[0].rows]
     if len(rows) > 1:
         told = ", ".join(f"{table.name} {table.rows:,}" for table in tables)
-        raise MwSError(f"{where}: tensors by vocabulary differ in their rows ({told}); resize them alike first")
+        raise MwSError(
+            f"{where}: tensors with a row per entry differ in their rows ({told}); resize them to equal rows first"
+        )
     return rows[0]
 
 

@@ -1,19 +1,24 @@
-"""Learn new merges on top of a base's own cuts: characters, word beginnings, morphs, compositions. It writes no file.
+"""Learn new merges on the segmentation of a base: characters, word beginnings, morphs, frequency merges.
 
-1. Characters. A byte-level base that has few letters of a script spells the others in bytes; those merge first, within
-   characters alone. A base with byte fallback gets such characters as symbols of their own. Characters that remain in
-   pieces are left alone by all later steps, so that no new token holds part of a character and more.
-2. The space with the letter after it, so that a space is seldom a token before a letter.
-3. Morphs: pairs by their evidence, in the phase of `learn.phases` and on its schedule of penalties.
-4. Compositions at a price for each boundary they hide, in the phase of `learn.phases`.
+1. Characters. A byte-level base with few letters of a script spells the others in bytes. Their merges come first, and
+   only within characters. A base with byte fallback gets such characters as symbols. Characters that are still several
+   tokens are not changed by later steps, so that no new token contains a part of a character and something else.
+2. The space with the letter after it, so that a space is rarely a token before a letter.
+3. Morphs: pairs by their boundary probabilities, by `learn.phases` with its schedule of penalties.
+4. Frequency merges (called compositions), with a penalty for each boundary inside a token, by `learn.phases`.
 
-Ties: smaller id of the base, then of the new tokens in the order they were found; left before right.
+Of pairs with equal scores, the one with the smaller id of the base comes first, then the one whose new token was found
+earlier; the left token is compared before the right one.
 
-A sample of old text can be protected: new merges then leave its cut alone, token for token. A merge of two tokens of
-the base fires in a text just where they stand side by side in its cut. A merge with a new part fires nowhere as long as
-no new token comes about there. So if no pair that stands in the sample is learnt, no character that it spells in bytes
-becomes a symbol, and (where a base takes whole words from its vocabulary) no word of it becomes a token, then its cut
-is as before. Of other texts nothing can be promised, only measured.
+A sample of old text can be protected, so that new merges do not change its segmentation. A merge of two tokens of the
+base applies in a text only where they are neighbors in its segmentation. A merge with a new token cannot apply as long
+as no new token occurs. Therefore the segmentation of the sample is unchanged under three conditions:
+
+* no pair of neighbors in the sample is learned;
+* no character that it spells in bytes becomes a symbol;
+* no word of it becomes a token, if the base looks up whole words in its vocabulary.
+
+Changes in other texts cannot be excluded, but they are measured.
 """
 
 from __future__ import annotations
@@ -66,11 +71,11 @@ _TAKES = (
 
 @dataclass(frozen=True, kw_only=True)
 class ExtensionSettings(Settings):
-    """The settings of an extension, `_TAKES`, as a training has them, but for these.
+    """The settings of an extension: those of `_TAKES`, as in a training, except for these two.
 
     Attributes:
         composition: share of the new tokens for compositions, 0 to 1; 1 alone needs no evidence: frequency BPE.
-        min_saving: occurrences in the corpus that a new token must save when it is made.
+        min_saving: minimum number of tokens that a new token must save in the corpus when it is learned.
 
     Raises:
         MwSError: a value is out of range.
@@ -80,7 +85,7 @@ class ExtensionSettings(Settings):
     min_saving: Annotated[int, Setting("Least saving.", takes=COUNT)] = 2
 
     def __new__(cls, **given: Any) -> Self:
-        """Refuse what an extension does not take."""
+        """Refuse settings that an extension does not have."""
         check_names("extend", given, _TAKES)
         return super().__new__(cls)
 
@@ -91,9 +96,9 @@ class LearnedTokens:
 
     Attributes:
         symbols: characters that a base with byte fallback gets as symbols; no merge makes them.
-        merges: (left, right) as the base spells them, in rank order.
+        merges: (left, right) as the base spells them, in the order of their ranks.
         found: number of merges of each step: characters, spaces, morphs, compositions.
-        n_types: distinct words learnt from.
+        n_types: number of distinct words that were learned from.
     """
 
     symbols: list[str]
@@ -107,14 +112,20 @@ class LearnedTokens:
         return [*self.symbols, *(left + right for left, right in self.merges)]
 
     def first(self, n_tokens: int) -> LearnedTokens:
-        """Keep only the first `n_tokens` of the new tokens."""
+        """Return the first `n_tokens` of the new tokens."""
         symbols = self.symbols[:n_tokens]
         return replace(self, symbols=symbols, merges=self.merges[: n_tokens - len(symbols)])
 
 
 @dataclass(frozen=True)
 class Protection:
-    """Pairs of the base's tokens that are not merged, characters that stay in bytes, and words that are no tokens."""
+    """What must not be learned, so that protected texts are segmented as before.
+
+    Attributes:
+        pairs: pairs of tokens of the base that are not merged.
+        characters: characters that do not become symbols.
+        words: words that do not become tokens.
+    """
 
     pairs: frozenset[tuple[str, str]] = frozenset()
     characters: frozenset[str] = frozenset()
@@ -122,7 +133,7 @@ class Protection:
 
 
 def protect(base: Base, texts: Iterable[str]) -> Protection:
-    """Find what new merges must leave alone for texts to keep their cut.
+    """Find the pairs, characters and words that must not be learned, so that texts are segmented as before.
 
     >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> merges = [("a", "b")]
@@ -153,7 +164,7 @@ def learn_tokens(
     protection: Protection,
     show_progress: bool,
 ) -> LearnedTokens:
-    """Learn at most `n_tokens` for a base from words by any pattern; MwSError: there is no word to learn from."""
+    """Learn at most `n_tokens` tokens for a base from words; raises MwSError if there is no word to learn from."""
     forms = collect_base_forms(base, counts)
     if not len(forms.counts):
         raise MwSError("no words to learn from; give text with at least one word of letters")
@@ -181,7 +192,7 @@ def learn_tokens(
 def missing_characters(
     base: Base, forms: Forms, most: int, settings: ExtensionSettings, but: frozenset[str] = frozenset()
 ) -> list[str]:
-    """List characters of the words that the base spells in bytes, the most saving first, without those of `but`."""
+    """List characters that the base spells in bytes, those that save most first, without those in `but`."""
     counts = count_points(forms.words, forms.counts)
     points = np.nonzero(counts)[0]
     saved = counts[points] * (utf8_sizes(points.astype(np.int32)) - 1)
@@ -192,7 +203,7 @@ def missing_characters(
 
 
 class Learner:
-    """The steps of learning; each one changes the words' cut, appends its merges and returns their number."""
+    """The steps of learning; each one changes the segmentation, appends its merges and returns their number."""
 
     def __init__(
         self, cut: CutWords, counts: Longs, settings: ExtensionSettings, show_progress: bool, protection: Protection
@@ -227,7 +238,7 @@ class Learner:
         return self._append(self.cut.segmentation.learn(self._closed(values), n_merges, self.limits, title="spaces"))
 
     def morphs(self, forms: Forms, evidence: Evidence, n_merges: int) -> int:
-        """Learn merges by the evidence, every lower-cased type of the same weight."""
+        """Learn merges by boundary probabilities; every distinct lowercase word has the same weight."""
         schedule = penalty_schedule(evidence, n_merges, self.settings.crossing_penalty)
         weights = form_weights(forms, evidence.find(forms.types)[forms.type_of])[self.cut.chosen]
         weights = fitting_weights(self.cut.words, weights, schedule)
@@ -236,7 +247,10 @@ class Learner:
         return self._append(learn_morphs(self.cut.segmentation, values, schedule, n_merges, limits))
 
     def compositions(self, evidence: Evidence | None, n_types: int, n_merges: int) -> int:
-        """Learn merges by frequency, at a price for boundaries in units of the mean frequency of `n_types` forms."""
+        """Learn merges by frequency; a boundary inside a token is penalized in units of the mean frequency of a word.
+
+        `n_types` is the number of distinct words.
+        """
         boundaries = np.zeros(len(self.cut.last)) if evidence is None else evidence.boundaries(self.cut.words)
         boundaries[np.repeat(self.counts == 0, np.diff(self.cut.words.starts))] = 0
         mean = float(self.counts.sum()) / max(1, n_types)
@@ -253,10 +267,10 @@ class Learner:
         return self._closed(self.cut.lay_out(boundaries, weights, worth))
 
     def _closed(self, values: Longs) -> Longs:
-        """Set values to 0 where characters are kept apart, and within and around each character that is in pieces.
+        """Set scores to 0 where characters are kept apart, and within and around each character of several tokens.
 
-        No pair that touches one of these places is worth a merge. Whether a pair touches one can be seen from its two
-        tokens alone, so all its occurrences are 0.
+        A pair at one of these positions is never merged. Whether it is at one depends only on its two tokens, so that
+        the scores of all its occurrences are 0.
         """
         values[self.cut.around_broken()] = 0
         values[self.apart] = 0
@@ -264,7 +278,7 @@ class Learner:
 
 
 def collect_base_forms(base: Base, counts: WordCounts) -> Forms:
-    """Collect the words of counts by any pattern, normalized and cut by the base's own pre-tokenizer."""
+    """Collect the words of counts, normalized and split by the pre-tokenizer of the base."""
     pipeline = base.pipeline()
     forms = collect_forms(CodePoints.of_counts(counts), counts.counts)
     pieces: dict[str, int] = {}
@@ -276,26 +290,26 @@ def collect_base_forms(base: Base, counts: WordCounts) -> Forms:
 
 
 def pre_tokens(base: Base, pipeline: Tokenizer, text: str) -> list[str]:
-    """Cut a text into the pieces that the base's model is given, each as people read it."""
+    """Split a text into the pre-tokens that the model of the base receives, each as people read it."""
     normalized = text if pipeline.normalizer is None else pipeline.normalizer.normalize_str(text)
     if pipeline.pre_tokenizer is None:
         return [base.read(normalized)]
     pieces = pipeline.pre_tokenizer.pre_tokenize_str(normalized)
     if len(pieces) == 1 and pieces[0][1] == (0, len(text)) and normalized == text:
-        return [text]  # seldom otherwise
+        return [text]  # the usual case
     return [base.read(piece) for piece, _ in pieces]
 
 
 @dataclass(frozen=True)
 class CutWords:
-    """Words cut by a base, laid out for the merge engine: a cell for each symbol, a separator around each word.
+    """Words segmented by a base, in the cells of the learner: one per symbol, with a separator around each word.
 
     Attributes:
-        segmentation: the words in tokens; learning moves it on.
+        segmentation: the words in tokens; learning changes it.
         words: the words, in characters.
-        chosen: numbers of these words among the words given; words with symbols that are no tokens are left out.
-        sizes: symbols of each character: bytes, or 1.
-        last: the cell of each character's last symbol.
+        chosen: indices of these words among the given ones; words with symbols that are not tokens are left out.
+        sizes: number of symbols of each character: its bytes, or 1.
+        last: the cell of the last symbol of each character.
     """
 
     segmentation: WorkingCorpus
@@ -305,7 +319,7 @@ class CutWords:
     last: Longs
 
     def lay_out(self, boundaries: Doubles, weights: Longs, worth: Worth) -> Longs:
-        """Do as `WorkingCorpus.lay_out`, from boundaries by character; there is none within a character."""
+        """Call `WorkingCorpus.lay_out` with boundary probabilities by character; there is no boundary within one."""
         of_symbols = np.zeros(int(self.segmentation.corpus.starts[-1]))
         of_symbols[np.cumsum(self.sizes) - 1] = boundaries
         return self.segmentation.lay_out(of_symbols, weights, worth)
@@ -315,11 +329,13 @@ class CutWords:
         return np.fromiter(map(len, self.segmentation.tokens), np.int64, len(self.segmentation.tokens))
 
     def around_broken(self) -> Longs:
-        """List the cells within and around each character within which a token ends."""
+        """List the cells within and around each character that contains the end of a token."""
         ids = np.nonzero(self.segmentation.text >= 0)[0]
         several = self.lengths()[self.segmentation.text[ids]] > 1
         ends = np.zeros(len(self.segmentation.text), np.int64)
-        ends[ids[~several]] = ends[ids[several][1::2]] = 1  # a token of several cells has its id in the outer two
+        ends[ids[~several]] = ends[ids[several][1::2]] = (
+            1  # a token of several cells has its id in the first and the last one
+        )
         before = np.cumsum(ends)
         broken = before[self.last - 1] > before[self.last - self.sizes]
         last, sizes = self.last[broken], self.sizes[broken]
@@ -327,17 +343,19 @@ class CutWords:
 
 
 def cut_words(base: Base, words: CodePoints, weights: Longs, more: list[str]) -> CutWords:
-    """Cut distinct words, with spaces for the base's mark, by its merges; `more` symbols join its vocabulary."""
+    """Segment distinct words by the merges of the base, whose vocabulary gets `more` symbols."""
     parts = list(cuts(base.pipeline(more), words.strings()))
     ids, ends = np.concatenate(parts), np.cumsum([0, *map(len, parts)])
     numbers = {**base.tokens, **{symbol: base.next_id + i for i, symbol in enumerate(more)}}
     used = np.bincount(ids, minlength=base.next_id + len(more))
     symbols = set[str]().union(*(token for token, number in numbers.items() if used[number]))
-    tokens = [token for token in numbers if symbols.issuperset(token)]  # those used, and what merges could spell
+    tokens = [
+        token for token in numbers if symbols.issuperset(token)
+    ]  # those that are used, and those that merges could make
     local = np.full(len(used), -1, np.int64)
     local[[numbers[token] for token in tokens]] = np.arange(len(tokens))
     pieces = local[ids]
-    lengths = np.array([*map(len, tokens), 0], np.int64)  # -1 is no token, of no length
+    lengths = np.array([*map(len, tokens), 0], np.int64)  # index -1, no token, has length 0
     sizes = utf8_sizes(words.points) if base.byte_level else np.ones(len(words.points), np.int64)
     spelled = _sums_by_word(sizes, words.starts)
     good = (_sums_by_word(pieces < 0, ends) == 0) & (_sums_by_word(lengths[pieces], ends) == spelled) & (spelled > 0)
@@ -357,7 +375,7 @@ def _sums_by_word(values: Array, starts: Longs) -> Longs:
 
 
 def _to_cells(pieces: Longs, lengths: Longs, starts: Longs, owner: Longs) -> Ints:
-    """Lay tokens out in the cells of learn/pairs.py."""
+    """Arrange tokens in the cells that `learn.pairs` describes."""
     text = np.full(int(starts[-1]) + len(starts), INSIDE, np.int32)
     text[starts + np.arange(len(starts))] = SEPARATOR
     sizes = lengths[pieces]

@@ -1,9 +1,9 @@
-"""Trim a pretrained BPE: drop the entries that texts do not use. Nothing is learnt or measured here.
+"""Trim a pretrained BPE: drop the entries that texts do not use.
 
-An entry stays with the parts that the base makes it of. Every instance of an entry, in whatever text, is made as from
-the entry's own symbols alone, for all merges within it are made in the order of their ranks and none crosses its ends.
-So a text that was cut into kept entries alone is cut by the same merges as before, in the same order; all other texts
-are cut otherwise but come back whole, since bytes stay.
+If an entry stays, the parts from which the base makes it stay, too. Wherever an entry occurs, it is made from its own
+symbols: the merges within it apply in the order of their ranks, and none crosses its ends. Therefore a text that the
+base segments into kept entries is segmented by the same merges as before, in the same order. All other texts are
+segmented differently, but decode to themselves, because byte tokens stay.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from mws_hf.text.symbols import BYTE_CHARACTERS, BYTE_TOKENS
 from mws_hf.tokenizer.merging import merge_steps, ranked
 
 Reason = Literal["added", "bytes", "named", "used", "part", "unused", "rare"]
-"""Why an entry stays (the first five; "unused" ones do where there is room) or goes (the last two)."""
+"""Why an entry stays (the first five; also "unused" if more entries may stay) or is dropped (the last two)."""
 
 
 @dataclass(frozen=True)
 class Trimming(Rewritten):
-    """A base and its entries that stay or go.
+    """A base and which of its entries stay.
 
     Attributes:
-        base: the tokenizer trimmed.
-        ids: old id -> new id, or None where the entry is gone; ascending.
+        base: the tokenizer that was trimmed.
+        ids: old id -> new id, or None if the entry was dropped; ascending.
         uses: int64 (largest old id + 1,), occurrences of each entry in the texts.
-        kept: entries that stay, by reason.
-        dropped: entries that go, by reason.
+        kept: number of entries that stay, by reason.
+        dropped: number of entries that were dropped, by reason.
         spec: the new tokenizer.json; `tokenizer` is loaded from it.
     """
 
@@ -53,17 +53,17 @@ class Trimming(Rewritten):
 
     @property
     def uses_lost(self) -> float:
-        """Share of all tokens of the texts, as the base cuts them, whose entry is gone."""
+        """Share of the tokens of the texts, as the base segments them, whose entry was dropped."""
         return self.share_lost(self.uses)
 
     def share_lost(self, uses: Longs) -> float:
-        """Compute the share of uses of entries that are gone."""
+        """Compute the share of uses of dropped entries."""
         gone = [old for old, new in self.ids.items() if new is None]
         return float(uses[gone].sum() / max(1, uses.sum()))
 
     @property
     def old_ids(self) -> IdMap:
-        """The attribute `ids`."""
+        """The new id of each id of the base: the attribute `ids`."""
         return self.ids
 
     @cached_property
@@ -80,21 +80,21 @@ def trim(
     min_count: int | None = None,
     keep: Iterable[str] = (),
 ) -> Trimming:
-    """Drop entries of a BPE tokenizer that texts do not use, or use least.
+    """Drop the entries of a BPE tokenizer that texts do not use, or use least.
 
-    Entries go one by one, the least used first; the uses of each go over to the two parts it falls into. Added tokens
-    and bytes always stay. A text that the base cuts into kept entries alone is cut as before.
+    Entries are dropped one by one, the least used first. The uses of each are added to its two parts. Added tokens and
+    byte tokens always stay. A text that the base segments into kept entries is segmented as before.
 
     Args:
         tokenizer: any tokenizer that `mws_hf.extend` takes.
-        texts: texts that the tokenizer must be good at, or `count_uses` of them.
-        keep_size: number of entries that stay, added ones included.
-        min_count: the least number of uses with which an entry stays; give this or `keep_size`.
-        keep: entries that stay in any case, as people read them (``" the"``) or as they stand in the vocabulary.
+        texts: texts like those that the tokenizer will encode, or `count_uses` of them.
+        keep_size: number of entries that stay, added tokens included.
+        min_count: minimum number of uses with which an entry stays; give this or `keep_size`.
+        keep: entries that always stay, as people read them (``" the"``) or as they are written in the vocabulary.
 
     Raises:
-        MwSError: there is no such tokenizer or one of another kind, no such entry to keep, fewer entries than must
-            stay.
+        MwSError: the tokenizer is missing or of another kind, an entry to keep is not in the vocabulary, more entries
+            than `keep_size` must stay.
 
     >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> merges = [("a", "b"), ("c", "d"), ("ab", "c")]
@@ -104,7 +104,7 @@ def trim(
     (['abc', '<0x20>', 'ab'], {'unused': 2})
     """
     if (keep_size is None) == (min_count is None):
-        raise MwSError("give one of keep_size (how many entries stay) and min_count (the least uses of each)")
+        raise MwSError("give either keep_size (how many entries stay) or min_count (the minimum uses of each)")
     for name, value in (("keep_size", keep_size), ("min_count", min_count)):
         check_range(name, value, Range(1, whole=True), optional=True)
     base = open_base(tokenizer)
@@ -121,15 +121,15 @@ def trim(
 
 
 def count_uses(base: Base, texts: Iterable[str]) -> Longs:
-    """Count how often each entry occurs where the base encodes texts; int64 (largest id + 1,)."""
+    """Count how often each entry occurs in texts that the base encodes; int64 (largest id + 1,)."""
     uses = count_ids(base.pipeline(with_prefix=True), texts, base.next_id)
     if not uses.any():
-        raise MwSError("the texts hold no token, so every entry would count as unused; give texts that are not empty")
+        raise MwSError("the texts have no token, so that every entry would be unused; give texts that are not empty")
     return uses
 
 
 def last_merges(base: Base) -> dict[str, tuple[str, str]]:
-    """Find the two parts that the base makes each entry of; entries that no merge ever makes are left out."""
+    """Find the two parts from which the base makes each entry; entries that no merge makes are left out."""
     table = ranked(base.merges)
     makers: dict[str, list[tuple[str, str]]] = {}
     for left, right in table:
@@ -144,7 +144,7 @@ def last_merges(base: Base) -> dict[str, tuple[str, str]]:
 
 
 def _pinned(base: Base, keep: Iterable[str]) -> dict[str, Reason]:
-    """List the entries that stay in any case, and the reason of each."""
+    """List the entries that always stay, and the reason for each."""
     unknown = base.spec["model"].get("unk_token")
     pinned: dict[str, Reason] = dict.fromkeys(base.added, "added")
     if unknown in base.vocab:
@@ -156,17 +156,19 @@ def _pinned(base: Base, keep: Iterable[str]) -> dict[str, Reason]:
 
 
 def named_entry(base: Base, text: str) -> str:
-    """Return the entry of a text, as people read it or as it stands in the vocabulary; MwSError where there is none."""
+    """Return the entry of a text as people read it or as the vocabulary writes it; raises MwSError if there is none."""
     for spelled in (base.spell(text), text):
         if spelled in base.vocab:
             return spelled
-    raise MwSError(f"{text!r} is no entry of the tokenizer; a space before a word is part of its entry")
+    raise MwSError(f"{text!r} is not an entry of the tokenizer; a space before a word is part of its entry")
 
 
 def prune(base: Base, uses: Longs, pinned: Collection[str], keep_size: int | None, min_count: int | None) -> set[str]:
-    """Choose the entries that stay: leaves of the merges go, least used first; ties: largest id first.
+    """Choose the entries that stay.
 
-    Given both, no entry of `min_count` uses goes, and fewer than asked for where there are no more.
+    Entries that are not a part of another one are dropped, the least used first, of equals the one with the largest id.
+    With both `keep_size` and `min_count`, no entry with `min_count` uses is dropped, so that more than `keep_size` may
+    stay.
     """
     parts = {token: pair for token, pair in last_merges(base).items() if token in base.vocab}
     remaining = set(base.vocab)
@@ -174,7 +176,7 @@ def prune(base: Base, uses: Longs, pinned: Collection[str], keep_size: int | Non
     counts = {token: int(uses[number]) for token, number in base.vocab.items()}
 
     def entry(token: str) -> tuple[int, int, str]:
-        # what goes costs a token a use, a character as many as it has bytes but one
+        # each use of a dropped entry costs one token more, of a character one token per byte, less one
         price = 1 if token in parts or base.byte_level else max(1, len(token.encode()) - 1)
         return counts[token] * (price if min_count is None else 1), -base.vocab[token], token
 
@@ -194,7 +196,7 @@ def prune(base: Base, uses: Longs, pinned: Collection[str], keep_size: int | Non
         raise SettingError(
             "keep_size",
             keep_size,
-            f"is too small: {len(remaining)} entries must stay (added tokens, bytes, what is to be kept, and their "
+            f"is too small: {len(remaining)} entries must stay (added tokens, bytes, entries to keep, and their "
             "parts); give a larger number",
         )
     return remaining
@@ -203,7 +205,7 @@ def prune(base: Base, uses: Longs, pinned: Collection[str], keep_size: int | Non
 def _reasons(
     base: Base, uses: Longs, remaining: set[str], pinned: Mapping[str, Reason]
 ) -> tuple[dict[Reason, int], dict[Reason, int]]:
-    """Count the entries that stay and go, by reason."""
+    """Count the entries that stay and those that are dropped, by reason."""
     parts = last_merges(base)
     needed = {part for token in remaining for part in parts.get(token, ())}
     kept: Counter[Reason] = Counter()

@@ -12,7 +12,7 @@ from typing import Literal, get_args
 
 import regex
 
-from mws_hf.errors import MwSError, SettingError
+from mws_hf.errors import MwSError, SettingError, quoted
 
 GPT4_PATTERN = (
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+"
@@ -136,7 +136,7 @@ def pattern_name(pattern: str) -> str:
     """
     known = named(pattern)
     if known is None:
-        return repr(pattern if len(pattern) <= 40 else pattern[:37] + "...")
+        return quoted(pattern, 40)
     name, digits = known
     return name if NAMED_PATTERNS[name] == pattern else f"{name}, digits {digits}"
 
@@ -222,7 +222,7 @@ def check_backtracking(pattern: str) -> None:
                 deque(found.finditer((unit * _RUN)[:_RUN] + after, timeout=_PATIENCE), maxlen=0)
             except TimeoutError as error:
                 raise MwSError(
-                    f"split pattern {pattern[:60]!r} tries ever more ways to match a run of {unit!r}; no alternative "
+                    f"split pattern {quoted(pattern)} tries ever more ways to match a run of {unit!r}; no alternative "
                     "within a repeated group may match what another does"
                 ) from error
 

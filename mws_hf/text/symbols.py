@@ -282,8 +282,7 @@ def check_special_tokens(tokens: Iterable[str]) -> list[str]:
         if not token.strip():
             what = "the empty string" if not token else f"nothing but white space ({token!r})"
             raise MwSError(f"a special token is {what}; give each a name such as '<|endoftext|>'")
-        if SURROGATE.search(token):
-            raise MwSError(f"special token {token!r} holds a lone surrogate, which is not Unicode text; rename it")
+        check_unicode(token, f"special token {token!r}")
         if token in result:
             raise MwSError(f"special token {token!r} is given twice; list each once")
         if len(token) == 6 and token.startswith("<0x") and token.endswith(">"):

@@ -7,7 +7,7 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from mws_hf.errors import MwSError
+from mws_hf.errors import MwSError, quoted
 from mws_hf.text.pattern import DEFAULT_PATTERN, NORMALIZATIONS, compiled, literal_pattern
 from mws_hf.text.symbols import (
     BYTE_CHARACTERS,
@@ -98,7 +98,7 @@ def check_merges(merges: Sequence[tuple[str, str]], kind: Alphabet = "characters
             raise MwSError(f"{where()}: not a pair of non-empty strings; write [left, right]")
         product = pair[0] + pair[1]
         if SURROGATE.search(product):
-            raise MwSError(f"{where()}: holds a lone surrogate, which is not Unicode text; drop this merge")
+            check_unicode(product, where())
         if product in rank:
             first = merges[rank[product]]
             what = "repeats" if tuple(first) == tuple(pair) else f"makes {product!r} like"
@@ -138,13 +138,11 @@ def check_ids(tokens: Collection[tuple[str, Any]]) -> None:
     owner: dict[int, str] = {}
     for token, number in tokens:
         if type(number) is not int or not 0 <= number <= HIGHEST_ID:
-            shown = repr(number)
-            shown = shown if len(shown) < 24 else f"{shown[:20]}... of {len(shown)} characters"
-            raise MwSError(f"token {token!r} has id {shown}; ids are integers from 0 to {HIGHEST_ID}")
+            raise MwSError(f"token {token!r} has id {quoted(number, 24)}; ids are integers from 0 to {HIGHEST_ID}")
         if (first := owner.setdefault(number, token)) != token:
             raise MwSError(f"tokens {first!r} and {token!r} share id {number}; give each token its own")
         if SURROGATE.search(token):
-            raise MwSError(f"token {token!r} holds a lone surrogate, which is not Unicode text; drop it")
+            check_unicode(token, f"token {token!r}")
 
 
 def check_vocab(vocab: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> None:

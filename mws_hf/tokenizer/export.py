@@ -12,14 +12,13 @@ import ctypes
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tokenizers import Tokenizer
 
 from mws_hf.atomic import atomic_path, staged
-from mws_hf.errors import MwSError
+from mws_hf.errors import MwSError, is_installed, needed, quoted
 from mws_hf.text.pattern import Digits, literal_pattern, with_digits
 from mws_hf.text.symbols import (
     BYTE_CHARACTERS,
@@ -30,7 +29,6 @@ from mws_hf.text.symbols import (
     to_byte_level,
 )
 from mws_hf.tokenizer.backend import alphabet_of, is_byte_level, pattern_of, tables_of
-from mws_hf.tokenizer.foreign import needed
 from mws_hf.tokenizer.spec import Spec, bpe_model, decoder, settle_leading_space, special_places, splitter
 
 _BY_DIGITS: dict[Digits, str] = {"threes": "dbrx", "single": "qwen2"}
@@ -86,10 +84,9 @@ class IdComparison(NamedTuple):
         """Stop an export that would not be exact; the first text is shown."""
         for kind, wrong in (("ids", self.ids), ("decoded text", self.decoded)):
             if wrong:
-                shown = repr(wrong[0] if len(wrong[0]) < 60 else wrong[0][:57] + "...")
                 raise MwSError(
-                    f"{reader} would give other {kind} on {len(wrong):,} of {self.texts:,} texts, {shown} for one; "
-                    "keep to clients that read tokenizer.json"
+                    f"{reader} would give other {kind} on {len(wrong):,} of {self.texts:,} texts, "
+                    f"{quoted(wrong[0])} for one; keep to clients that read tokenizer.json"
                 )
 
 
@@ -187,7 +184,7 @@ def write_tiktoken(
     ranks = ranks_of(tables)
     special = {token.content: number for number, token in tables.added.items()}
     found = None
-    if find_spec("tiktoken"):
+    if is_installed("tiktoken"):
         encoding = needed("tiktoken").Encoding(
             "mws", pat_str=tables.pattern, mergeable_ranks=ranks, special_tokens=special
         )
@@ -299,9 +296,9 @@ def _add_templates(writer: Any, templates: Mapping[str, str]) -> None:
 
 def _read_gguf(backend: Tokenizer, file: Path, texts: Sequence[str]) -> IdComparison | None:
     """Compare llama.cpp's tokenizer with `tokenizers`; None where it is not installed, MwSError if it stops."""
-    if not find_spec("llama_cpp"):
+    if not is_installed("llama_cpp"):
         return None
-    llama_cpp = needed("llama_cpp")
+    llama_cpp = needed("llama_cpp", install="llama-cpp-python")
     llama_cpp.llama_log_set(_silence(llama_cpp), None)
     options = llama_cpp.llama_model_default_params()
     options.vocab_only = True

@@ -6,7 +6,6 @@ Pickles are refused, for reading one runs code.
 from __future__ import annotations
 
 import base64
-import importlib
 import json
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
-from mws_hf.errors import MwSError, first_line, library_failure
+from mws_hf.errors import MwSError, first_line, library_failure, needed
 from mws_hf.text.symbols import BYTE_OF, byte_of
 from mws_hf.tokenizer.spec import Spec
 
@@ -27,14 +26,6 @@ PICKLES, _HEAD = (b"\x80", b"PK\x03\x04"), 4096
 _SHOWN = 3
 Cutting: TypeAlias = Callable[[Sequence[str]], Iterable[Sequence[str]]]
 """Cuts each of some words into pieces, which spell it."""
-
-
-def needed(name: str) -> Any:
-    """Import a library that is no dependency; raises MwSError, with the pip command, where it is absent."""
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise MwSError(f"{name} is not installed; pip install {name}") from error
 
 
 def first_bytes(file: Path) -> bytes:

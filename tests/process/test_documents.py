@@ -26,6 +26,7 @@ from docs_tables import FIGURE, PLACE, filled
 from lab.cells import rows_of
 from lab.experiments.words import LANGUAGES, mws_cuts, our_cuts, table
 
+import mws_hf
 from mws_hf.commands.app import COMMANDS, parser_of
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.word_list import lexicon_counts
@@ -158,22 +159,22 @@ def test_no_file_names_a_folder_of_a_machine(folder):
     assert not {name: folders for name, folders in found.items() if folders}
 
 
-def test_the_package_names_its_addresses():
+def test_the_addresses_of_the_repository_are_the_same_everywhere():
     urls = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]
-    assert urls and all(url.startswith("https://") for url in urls.values())
+    site = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    assert f"repo_url: {urls['Repository']} " in site and f"link: {urls['Issues']}\n" in site
+    assert f'repository-code: "{urls["Repository"]}"' in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert urls["Issues"].startswith(urls["Repository"])
 
 
 def test_the_reference_names_what_is_there():
     page = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
-    missing = []
-    for name in re.findall(r"^::: ([\w.]+)$", page, re.MULTILINE):
+    names = re.findall(r"^::: ([\w.]+)$", page, re.MULTILINE)
+    public = {f"mws_hf.{name}" for name in mws_hf.__all__} - {"mws_hf.MwSTokenizer", "mws_hf.__version__"}
+    assert public - {"mws_hf.MwSError"} <= {*names}
+    for name in names:
         module, _, last = name.rpartition(".")
-        if (ROOT / (name.replace(".", "/") + ".py")).is_file():
-            continue
-        file = ROOT / (module.replace(".", "/") + ".py")
-        if not (file.is_file() and re.search(rf"^(?:def|class) {last}\b", file.read_text(encoding="utf-8"), re.M)):
-            missing.append(name)
-    assert not missing
+        assert name == "mws_hf.distributed.spark" or hasattr(importlib.import_module(module), last), name
 
 
 class _Read(html.parser.HTMLParser):

@@ -231,7 +231,7 @@ def _end_of_word() -> Tokenizer:
     [
         (_word_piece, "WordPiece"),
         (_unigram, "Unigram"),
-        (_plain_bpe, "neither byte-level nor with byte fallback"),
+        (_plain_bpe, "neither byte-level nor has byte fallback"),
         (_end_of_word, "</w>"),
     ],
 )
@@ -249,7 +249,7 @@ def test_broken_files_are_named(tmp_path):
     spec = json.loads(file.read_text(encoding="utf-8"))
     spec["added_tokens"][1]["id"] += 7
     file.write_text(json.dumps(spec), encoding="utf-8")
-    with pytest.raises(MwSError, match="says id .* but gets"):
+    with pytest.raises(MwSError, match="has id .* but gets"):
         open_base(source)
     file.unlink()
     with pytest.raises(MwSError, match="needs a tokenizer.json"):
@@ -266,7 +266,7 @@ def test_odd_merges_are_told_and_kept(caplog, tmp_path):
     source.write_text(json.dumps(spec), encoding="utf-8")
     with caplog.at_level(logging.WARNING):
         larger = extend(source, counts(), 10)
-    assert "1 merges are there twice" in caplog.text and "only a later merge makes" in caplog.text
+    assert "1 merges occur twice" in caplog.text and "only a later merge makes" in caplog.text
     base = Tokenizer.from_file(str(source))
     for text in ENGLISH:
         assert ids(base, text) == ids(larger.tokenizer, text)
@@ -391,7 +391,7 @@ def test_whole_words_that_are_retired_are_told_of(caplog):
     with caplog.at_level(logging.WARNING):
         extension = extend(gpt2_like(), words, 20, replace=russian())
     retired = words_among(extension.base, extension.retired)
-    assert retired and f"{len(retired)} of 20 tokens retired are whole words" in caplog.text
+    assert retired and f"{len(retired)} of 20 retired tokens are whole words" in caplog.text
     assert repr(retired[-1]) in caplog.text and extension_figures(extension, {})["retired_words"] == retired
 
 
@@ -446,7 +446,7 @@ def test_no_new_merge_joins_what_is_kept_apart(kind):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"required": ["two words"]}, "pattern cuts it"),
+        ({"required": ["two words"]}, "pattern of the tokenizer splits it"),
         ({"required": [""]}, "cannot become an entry"),
         ({"required": ["".join(map(chr, range(0x4E00, 0x4E5A)))]}, "more than 60 new tokens"),
         ({"keep_apart": ["abc"]}, "cannot be kept apart"),

@@ -140,7 +140,6 @@ def test_check_compares_all_ids_that_are_named(tmp_path):
             ("generation_config.json", {"lang_to_id": {"<ru>": 1}}, "stale-id"),
             ("generation_config.json", {"lang_to_id": {"<de>": None, "<ru>": 1}}, "stale-id"),
             ("generation_config.json", {"sep_idx": 1}, "maybe-id"),
-            ("tokenizer_config.json", {"eos_token": {"content": 5}}, "token-no-text"),
             ("tokenizer_config.json", {"pad_token": "<absent>"}, "token-unknown"),
             ("tokenizer_config.json", {"added_tokens_decoder": {"7": {"content": "<s>"}}}, "stale-id"),
             ("tokenizer_config.json", {"added_tokens_decoder": {"x": {"content": "<s>"}}}, "stale-id"),

@@ -481,7 +481,7 @@ def test_ids_that_tables_of_images_begin_at_are_refused(folder, tmp_path):
     config = json.loads((directory / "config.json").read_text("utf-8"))
     config["vision_config"] = {"vocab_size": 16, "vocab_offset": N_OLD}
     (directory / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    with pytest.raises(MwSError, match="vocab_offset.*text model alone"):
+    with pytest.raises(MwSError, match="vocab_offset.*only the text model"):
         transplant_directory(directory, folder / "larger", tmp_path / "new")
 
 

@@ -22,13 +22,15 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from mws_hf.corpus.files import COMPRESSED, PLAIN, STDIN, PathLike, Reading
+from mws_hf.corpus.files import PLAIN, STDIN, PathLike, Reading
 from mws_hf.corpus.place import Fault, about
 from mws_hf.errors import MwSError, first_line, pointer_problem
 
 Advance = Callable[[int], None]
 """Called with the number of bytes that were taken from a file as stored."""
 
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+"""The endings of names that say how a file is compressed."""
 HEAD_BYTES = 1 << 16
 """Bytes at the start of a file that are examined before it is read."""
 _PIECE_BYTES = 1 << 20

@@ -1,4 +1,4 @@
-"""The exception type for mistakes a user can make and mend; other libraries' errors in a line; how commands end."""
+"""Errors that a user can correct, text for messages, libraries that may be absent, and how commands end."""
 
 from __future__ import annotations
 
@@ -122,11 +122,11 @@ class MwSError(ValueError):
 
 
 class SettingError(MwSError):
-    """A value that a setting does not take; the command line writes the setting as an option.
+    """An error for a value that a setting does not take; the command line writes the setting as an option.
 
     Attributes:
-        name: the setting.
-        value: the value given.
+        name: the name of the setting.
+        value: the given value.
         said: what is wrong with it, and what to do.
 
     >>> raise SettingError("vocab_size", 1.5, "is not a whole number")
@@ -141,11 +141,11 @@ class SettingError(MwSError):
 
 
 class MissingTokenizerError(MwSError, OSError):
-    """The error that there is no tokenizer at the place named; an OSError too, as transformers documents."""
+    """An error for a path or name without a tokenizer; it is also an OSError, as transformers documents."""
 
 
 def library_failure(error: BaseException) -> str | None:
-    """Return the message of a Rust library's own failure (a panic, or an exception of no kind), or else None.
+    """Return the message if a Rust library itself failed (a panic, or a bare Exception); otherwise None.
 
     >>> library_failure(Exception("no such token")), library_failure(ValueError("x")), library_failure(SystemExit())
     ('no such token', None, None)
@@ -154,13 +154,13 @@ def library_failure(error: BaseException) -> str | None:
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of another library's error, or its name where it has no text."""
+    """Return the first line of another library's error, or its type if it has no text."""
     lines = (line.strip() for line in str(error).splitlines())
     return next((line for line in lines if line), type(error).__name__)
 
 
 def brief(error: Exception) -> str:
-    """Return kind and `first_line` of another library's error."""
+    """Return the type and the `first_line` of another library's error."""
     return f"{type(error).__name__}: {first_line(error)}"
 
 
@@ -182,7 +182,7 @@ def pointer_problem(head: bytes) -> str | None:
 
 
 def nearest(given: str, known: Iterable[str]) -> str | None:
-    """Find the name that may have been meant: one that holds the given name, or is spelt nearly so.
+    """Find the name that may have been meant: one that contains the given name or is spelled similarly.
 
     >>> nearest("trian", ["train", "trim"]), nearest("vocab", ["n_merges", "vocab_size"]), nearest("serve", ["train"])
     ('train', 'vocab_size', None)

@@ -1,4 +1,4 @@
-"""Where training words come from: files, lists and lexicons named by options, checked and counted together."""
+"""Words of a training: files, lists and lexicons that options name, checked and counted together."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class Words:
 def entries_in(file: Path | None, reading: Reading = PLAIN, check: Callable[[str], object] | None = None) -> list[str]:
     """Read the lines of a file that are not empty, without their line ends; spaces at either end belong to an entry.
 
-    `check` is called with each entry, and raises MwSError for what is none.
+    `check` is called with each entry, and raises MwSError if it is not one.
     """
     from mws_hf.corpus.files import expand_paths
     from mws_hf.corpus.octets import stored_lines
@@ -120,7 +120,7 @@ def entries_in(file: Path | None, reading: Reading = PLAIN, check: Callable[[str
     if file is None:
         return []
     if file.is_dir():
-        raise MwSError(f"{file}: a folder; give a file with one entry a line")
+        raise MwSError(f"{file}: a folder; give a file with one entry per line")
     expand_paths(file)
     found = []
     with about(file):
@@ -133,5 +133,5 @@ def entries_in(file: Path | None, reading: Reading = PLAIN, check: Callable[[str
                     raise Fault(str(error), number) from error
                 found.append(entry)
     if not found:
-        raise MwSError(f"{file}: is empty; give one entry a line")
+        raise MwSError(f"{file}: is empty; give one entry per line")
     return found

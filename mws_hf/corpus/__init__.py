@@ -1,1 +1,1 @@
-"""Read text and count words: readers, pre-token counts, lexicons. Nothing is learnt here."""
+"""Read text of every kind and count its words; read reference segmentations and labels."""

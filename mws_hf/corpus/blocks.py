@@ -1,21 +1,21 @@
-r"""Input as blocks of UTF-8 documents, for counting and for encoding: in any order, by any thread.
+r"""`Block`: documents as UTF-8 bytes, to be counted or encoded in any order, by any thread.
 
-A document is a JSON-lines record, a row of a table, an element of an iterator; of a text file it is, as asked for, a
-"line" (with its line end), a whole "file", or the "stream": the file again, but cut into blocks only where none of the
-patterns that the scanner knows can have a pre-token across the cut, nor look across it in a way that changes one. So
-the counts of a stream equal those of one scan over the whole file:
+A document is a JSON-lines record, a row of a table, or an element of an iterator. In a text file it is, as asked for, a
+"line" (with its line end), the whole "file", or the "stream". A stream is the file as well, but it is divided into
+blocks, and only where no pre-token of the patterns that the scanner knows can cross the cut, or depend on what follows
+it. Therefore the counts of a stream equal those of one scan of the whole file. The cuts are:
 
-1. between a non-space and a space U+0020. No alternative of the patterns lets a space follow anything but a space, and
-   every greedy run or lookahead before the cut ends alike at a space and at the end of the text.
-2. between ``\r`` or ``\n`` and a non-space that is no solidus, also after normalization. Only ``[\r\n]*``,
+1. between a non-space and a space U+0020. In no alternative of the patterns does a space follow anything except a
+   space, and every greedy run or lookahead before the cut ends in the same way at a space and at the end of the text.
+2. between ``\r`` or ``\n`` and a non-space that is not a solidus, also after normalization. Only ``[\r\n]*``,
    ``[\r\n/]*`` and ``\s*[\r\n]`` take line ends; they stop there, and ``\s+(?!\S)``, the one lookahead, is tried only
    on white space that holds no line end.
 
 Unicode normalization may follow the cut, as no normal form joins, reorders or makes anything across a space or a line
-end. The cut into blocks depends on the source alone: an interrupted run finds the same blocks again.
+end. Where blocks end depends only on the source, so that an interrupted run finds the same blocks again.
 
-Strings of Arrow are read and made here too. Arrow hands on bytes and offsets as a file has them, and code that reads
-them without a check can crash: `valid_strings` checks.
+This module also reads and makes strings of Arrow. Arrow returns bytes and offsets as a file has them, and code that
+reads them without a check can crash; `valid_strings` checks them.
 """
 
 from __future__ import annotations
@@ -73,14 +73,15 @@ _CUT = (
 
 @dataclass(frozen=True)
 class Block:
-    """Documents, one after another; `LONGEST_RUN` bytes without a place to be cut are refused.
+    """Documents, one after another; `LONGEST_RUN` bytes that cannot be divided are an error.
 
     Attributes:
         buffer: UTF-8 bytes of the documents, bytes-like; the buffer of a text file and of `padded` has `PADDING` bytes
             more.
         offsets: int64, shape (n_documents + 1,); document d is ``data[offsets[d]:offsets[d + 1]]``.
-        where: names the document of an index for error messages, such as ``corpus.txt:17``.
-        start: file, and lines and bytes of it before this block, if it may hold bytes that are not UTF-8.
+        where: returns the name of document `index` for error messages, such as ``corpus.txt:17``.
+        start: the file, and the numbers of its lines and bytes before this block, if it can contain bytes that are not
+            UTF-8.
     """
 
     buffer: Any

@@ -1,7 +1,7 @@
-"""Text in columns, and in all other values in which Python users hold documents.
+"""Read texts that are in memory: tables, DataFrames, datasets, records, lists and batches of texts, columns.
 
-`read_records` reads tables, DataFrames, datasets and records, `iterate_documents` whatever holds texts: these, lists of
-texts, batches of texts, columns. `by_group` sorts rows by a column of groups.
+`read_records` reads columns of whatever has columns, and `iterate_documents` reads documents of any of these values.
+`by_group` divides rows by a column of language groups.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Count the pre-tokens of a source: files or texts that Python holds, of no group, of named groups, or by a column.
+"""Count the pre-tokens of files and of texts in memory, by language group if there are several.
 
-One loop counts all, saved counts that are added up too: blocks, each of a group, go into tables of pre-tokens, in
-threads that share the blocks, within a memory cap. A byte of text is read and counted once, however many groups there
-are. The named patterns go through the scanner (`kernels.scanner`), which agrees with the Rust backend. Any other
-pattern goes through the `regex` module, about ten times slower and in one thread.
+One loop counts everything, including saved counts, word lists and lexicons. Several threads share the blocks of text
+and add them to tables of pre-tokens, within a memory cap. Each byte of text is read and counted once, however many
+groups there are. The named split patterns go through the scanner (`kernels.scanner`), which agrees with the Rust
+backend. Any other pattern goes through the `regex` module, which is about ten times slower and runs in one thread.
 """
 
 from __future__ import annotations
@@ -41,11 +41,12 @@ class CountOptions(TypedDict, total=False):
     Attributes:
         pattern: the split pattern.
         normalization: Unicode normalization before splitting: None, "nfc", "nfd", "nfkc" or "nfkd".
-        special_tokens: texts are cut at these tokens, so that no part of one is counted. (One that holds a
-            space can be missed where a text file is cut into blocks, every half megabyte.)
+        special_tokens: texts are split at these tokens, so that no part of one is counted. (A token that contains
+            a space can be missed where a text file is divided into blocks, every half megabyte.)
         workers: threads; all processors when None.
-        memory_cap: bytes that the tables of counts may take (at least half a MiB a worker); beyond it they are spilled
-            to a temporary folder and merged at the end. The distinct words of the result are in memory in any case.
+        memory_cap: bytes that the tables of counts may take (at least half a MiB per worker); larger tables are
+            moved to a temporary folder and merged at the end. The distinct words of the result are in memory in any
+            case.
         show_progress: a bar of bytes read, or of documents, when stderr is a terminal.
     """
 
@@ -67,15 +68,17 @@ def count_files(
 ) -> WordCounts:
     """Count the pre-tokens of files; the result is the same for any number of workers and any memory cap.
 
-    A text file is one document (see `corpus.blocks` for how it is cut up without changing a count); a JSON-lines record
-    and a Parquet row are documents each. Under a pattern unknown to the scanner, a line of text is a document.
+    A text file is one document (`corpus.blocks` explains how it is divided without changing a count); each JSON-lines
+    record and each row of a table is a document. With a pattern that the scanner does not know, each line of text is a
+    document.
 
     Args:
         paths: names, globs, "-" for standard input; .txt (or any other name), .jsonl, .csv and .tsv, each also .gz,
             .bz2, .xz or .zst; .parquet, .arrow, folders of `datasets.Dataset.save_to_disk`.
-        column: the field of JSON-lines records, or column of tables, that holds the text; None: ``text``. With a name,
-            standard input and files of unknown kinds are JSON lines.
-        encoding: of text, JSON-lines and CSV files.
+        column: the field of JSON-lines records, or column of tables, that contains the text; None: ``text``. With a
+            name, standard input and files of unknown kinds are JSON lines.
+        encoding: the encoding of text, JSON-lines and CSV files. Bytes that do not fit it are an error, which names
+            the encodings that they do fit. Words of mixed scripts are a warning, as they come of a wrong encoding.
         errors: "strict", "replace" or "ignore" for bytes that are not text.
         **options: `CountOptions`.
 
@@ -88,7 +91,7 @@ def count_files(
 def count_documents(
     documents: Any, *, column: str | None = None, length: int | None = None, **options: Unpack[CountOptions]
 ) -> WordCounts:
-    """Count the pre-tokens of documents, each cut on its own.
+    """Count the pre-tokens of documents, each split on its own.
 
     Args:
         documents: an iterable of str or of lists of str, a table or `datasets` dataset with `column`, and more: see
@@ -98,7 +101,7 @@ def count_documents(
         **options: `CountOptions`.
 
     Raises:
-        MwSError: a document is no text, or holds a lone surrogate.
+        MwSError: a document is not text, or contains a lone surrogate.
 
     >>> list(count_documents(["кот и кот", [" и"]]).items())
     [(' и', 2), (' кот', 1), ('кот', 1)]

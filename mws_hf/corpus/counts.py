@@ -1,4 +1,4 @@
-"""Counts of distinct pre-tokens: held compactly, merged, saved as Parquet. Text is read and cut elsewhere."""
+"""`WordCounts`: how often each distinct pre-token occurs; it can be merged, filtered and saved as Parquet."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class WordCounts:
         """Build from a dictionary of pre-token -> count.
 
         Raises:
-            MwSError: an empty word, a lone surrogate, a count that is no positive 64-bit integer, or an overflow.
+            MwSError: an empty word, a lone surrogate, a count that is not a positive 64-bit integer, or an overflow.
         """
         try:
             empty = pa.nulls(0, pa.large_string())  # of no words `pa.array` would import pandas
@@ -111,7 +111,7 @@ class WordCounts:
 
     @cached_property
     def words(self) -> list[str]:
-        """The distinct pre-tokens as a list of str (made on first use: about 100 bytes a word)."""
+        """The distinct pre-tokens as a list of str (made on first use: about 100 bytes per word)."""
         return self.strings.to_pylist()
 
     @cached_property
@@ -158,7 +158,7 @@ class WordCounts:
         return flat_utf8(self.strings)
 
     def as_types(self) -> WordCounts:
-        """Return the same words in the same order, every count 1: each form once, the good-dataset principle."""
+        """Return the same words in the same order, each with a count of 1."""
         return self._frozen(self.strings, np.ones(len(self), np.int64), self.splitter)
 
     def at_least(self, min_frequency: int) -> WordCounts:
@@ -226,7 +226,7 @@ class WordCounts:
 def _as_written(
     strings: Any, counts: npt.NDArray[np.int64], first: int
 ) -> tuple[pa.LargeStringArray, npt.NDArray[np.int64]]:
-    """Put the words of a file in canonical order where a count rises; raises `Fault` where one stands in two rows.
+    """Put the words of a file in canonical order if a count rises; raises `Fault` if a word is in two rows.
 
     `first` is the number of their first row.
     """
@@ -235,7 +235,7 @@ def _as_written(
         rows: dict[str, int] = {}
         for row, word in enumerate(words.to_pylist(), start=first):
             if (before := rows.setdefault(word, row)) != row:
-                raise Fault(f"row {row}: {word!r} stands in row {before} too; add them up with `mws count` of the file")
+                raise Fault(f"row {row}: {word!r} is in row {before} too; add them up with `mws count` of the file")
     ordered = bool((counts[1:] <= counts[:-1]).all())  # types, each once, stay in the order of their text
     return (words, counts) if ordered else in_order(words, counts)
 

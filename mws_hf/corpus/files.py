@@ -16,7 +16,6 @@ from mws_hf.errors import MwSError
 
 PathLike = str | os.PathLike[str]
 STDIN = "-"
-COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 DEFAULT_COLUMN = "text"
 """The column of tables, or field of records, that holds the text if no other is named."""
 _NOT_OF_FILES = ("idna", "punycode", "undefined")

@@ -1,7 +1,7 @@
-"""Counts of several groups of words (languages, code), one `WordCounts` a group: checked, added up, weighed, saved.
+"""`GroupedCounts`: word counts by language group (languages, code), which are checked, added up, weighted and saved.
 
-Everywhere in the public interface such counts are a `Mapping[str, WordCounts]`; `GroupedCounts` is the checked one.
-Words that belong to no named group are the one group `UNNAMED`.
+The public interface takes any `Mapping[str, WordCounts]`; `GroupedCounts` is the checked one. Words that belong to no
+named group are in the one group `UNNAMED`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class GroupedCounts(Mapping[str, WordCounts]):
             if name != UNNAMED or len(self.groups) > 1:
                 check_group_name(name)
         if len(self.groups) > MOST_GROUPS:
-            raise MwSError(f"{len(self.groups)} groups of words; at most {MOST_GROUPS} are learnt together")
+            raise MwSError(f"{len(self.groups)} groups of words; at most {MOST_GROUPS} are learned together")
         ordered = {name: self.groups[name] for name in sorted(self.groups)}
         first = next(iter(ordered.values()))
         for name, counts in ordered.items():
@@ -77,7 +77,9 @@ class GroupedCounts(Mapping[str, WordCounts]):
         if isinstance(counts, GroupedCounts):
             return counts
         if isinstance(counts, Mapping) and (others := [c for c in counts.values() if not isinstance(c, WordCounts)]):
-            raise MwSError(f"groups of words: {type(others[0]).__name__} is no WordCounts; make one with count_mapping")
+            raise MwSError(
+                f"groups of words: {type(others[0]).__name__} is not a WordCounts; make one with count_mapping"
+            )
         return cls({UNNAMED: counts} if isinstance(counts, WordCounts) else counts)
 
     def __getitem__(self, name: str) -> WordCounts:

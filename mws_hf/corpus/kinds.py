@@ -30,8 +30,9 @@ from mws_hf.corpus.columns import (
     iterate_documents,
     no_column,
 )
-from mws_hf.corpus.files import COMPRESSED, DEFAULT_COLUMN, PLAIN, STDIN, PathLike, Reading, is_dataset_folder
+from mws_hf.corpus.files import DEFAULT_COLUMN, PLAIN, STDIN, PathLike, Reading, is_dataset_folder
 from mws_hf.corpus.octets import (
+    COMPRESSED,
     Advance,
     examine,
     packing_of,

@@ -1,12 +1,16 @@
 """Parse .csv and .tsv into rows, by a quoting rule that never loses text silently.
 
 In .csv a field that begins with a quotation mark ends at the next mark that is not doubled (RFC 4180); elsewhere a mark
-is text. In .tsv marks are read so only if that fits the whole file: every quoted field ends before a tab or a line end,
-every row has as many fields as the first, and no field goes over lines that would be rows by themselves. Else every
-mark is text and every line is a row; names in the first line may be quoted in either case.
+is text. In .tsv quotation marks quote only if this reading fits the whole file:
+
+- every quoted field ends before a tab or a line end,
+- every row has as many fields as the first one,
+- no field contains lines that would be rows by themselves.
+
+Otherwise every mark is text and every line is a row. Names in the first line can be quoted in either case.
 
 A field that is never closed, text after a closing mark, and a row with another number of fields are errors with file
-and line. Fields that go over several lines are reported, as a pair of stray marks makes one.
+and line. Fields that contain line ends are reported in a warning, because two stray marks can make one.
 """
 
 from __future__ import annotations

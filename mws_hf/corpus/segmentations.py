@@ -1,4 +1,4 @@
-"""Read segmented words, public gold or labels cut by hand, into one type; no line is dropped without a word.
+"""Read segmented words, either reference segmentations or labels, into one type; every skipped line is reported.
 
 Formats (found from the content, or named with `format=`):
 
@@ -9,8 +9,8 @@ Formats (found from the content, or named with `format=`):
 * ``morphscore``: CSV with ``wordform, preceding_part, stem, following_part`` (2025) or ``full_word, pt1, rest`` (2024).
 * ``morphynet``: inflectional ``lemma, form, features, a|b`` or derivational ``source, target, POS, POS, affix, type``.
 
-A person who labels words wants to hear of a slip, so a plain list of labels with one is refused. In the published
-formats lines that do not spell their word are usual; they are left out with a warning.
+A plain list of labels with a mistake is an error, because a person who labels words wants to correct it. In the
+published formats lines that do not spell their word are usual; they are left out with a warning.
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from mws_hf.corpus.files import COMPRESSED
-from mws_hf.corpus.octets import stored_lines
+from mws_hf.corpus.octets import COMPRESSED, stored_lines
 from mws_hf.corpus.place import Fault, about
 from mws_hf.errors import MwSError
 
@@ -72,9 +71,9 @@ class Gold:
         words: distinct words in file order, alternatives merged.
         problems: ``file:line: reason`` for each line left out.
         lines: lines that hold data (not empty, no comment, no header).
-        partial: True if a word carries only one or two of its boundaries (MorphScore, derivational MorphyNet): then
-            precision and F1 punish true cuts, and recall at single-boundary gold is the figure to read.
-        labelled: words taken out because a tokenizer had learnt from their labels.
+        partial: True if only one or two boundaries of a word are marked (MorphScore, derivational MorphyNet). Then
+            precision and F1 penalize true boundaries; use recall.
+        labelled: number of words that were left out because a tokenizer had learned from their labels.
         rows: (line number, word, its segmentations) of each usable line, in file order.
     """
 
@@ -91,7 +90,10 @@ class Gold:
         """Return the gold less some words, given casefolded; raises MwSError where no word is left."""
         kept = tuple(entry for entry in self.words if entry.word.casefold() not in words)
         if not kept:
-            raise MwSError(f"{self.name}: every word was a label of a tokenizer's training; give gold it has not seen")
+            raise MwSError(
+                f"{self.name}: every word was a label in the training of a tokenizer; give reference segmentations of "
+                "other words"
+            )
         return replace(self, words=kept, labelled=self.labelled + len(self.words) - len(kept))
 
 
@@ -166,7 +168,7 @@ def spelled(word: str, alternatives: Iterable[list[str]]) -> tuple[Morphs, ...]:
 
 
 def split_alternatives(word: str, analysis: str) -> list[list[str]]:
-    """Cut ``m1 m2, alternative`` into morphs; a comma alone divides where the word has none."""
+    """Split ``m1 m2, alternative`` into morphs; a comma without a space divides only if the word has no comma."""
     return [alternative.split() for alternative in analysis.split(", " if "," in word else ",")]
 
 
@@ -192,7 +194,7 @@ def read_golds(given: GoldFiles) -> list[Gold]:
 
 
 def detect_format(lines: list[str]) -> str:
-    """Name the format of data lines by looking at the first 500; plain ``words`` unless the lines say otherwise."""
+    """Return the format of data lines from the first 500; plain ``words`` unless they have marks of another."""
     if lines and "," in lines[0] and any(set(columns) <= set(_cells(lines[0])) for columns in _CSV_COLUMNS):
         return "morphscore"
     votes = Counter(_vote(line) for line in lines[:500])
@@ -380,14 +382,15 @@ def _read_file(file: Path) -> tuple[GoldWord, ...]:
 
 
 def _refuse(problems: Iterable[str], rows: Iterable[tuple[str, str, tuple[Morphs, ...]]]) -> None:
-    """Raise MwSError where there are problems, or a word stands twice with different segmentations."""
+    """Raise MwSError if there are problems, or if a word is listed twice with different segmentations."""
     first: dict[str, tuple[str, tuple[Morphs, ...]]] = {}
     problems = list(problems)
     for place, word, alternatives in rows:
         where, known = first.setdefault(word, (place, alternatives))
         if set(known) != set(alternatives):
             problems.append(
-                f"{place}: {word!r} is cut otherwise in {where}; keep one, or put both in one line, with a comma"
+                f"{place}: {word!r} is segmented differently in {where}; keep one, or put both in one line, with a "
+                "comma"
             )
     if problems:
         more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
@@ -395,11 +398,11 @@ def _refuse(problems: Iterable[str], rows: Iterable[tuple[str, str, tuple[Morphs
 
 
 def _parsed_entry(entry: Any) -> tuple[str, tuple[Morphs, ...]]:
-    """Return word and segmentations of one entry; raises MwSError where the entry is no such pair."""
+    """Return word and segmentations of one entry; raises MwSError if the entry is not such a pair."""
     if isinstance(entry, GoldWord):
         entry = (entry.word, entry.segmentations)
     if not isinstance(entry, tuple | list) or len(entry) != 2 or not isinstance(entry[0], str):
-        raise MwSError(f"{entry!r} is no pair of a word and its morphs; give ('unlocks', 'un lock s')")
+        raise MwSError(f"{entry!r} is not a pair of a word and its morphs; give ('unlocks', 'un lock s')")
     word, analysis = entry
     if isinstance(analysis, str):
         return word, spelled(word, split_alternatives(word, analysis))
@@ -407,5 +410,5 @@ def _parsed_entry(entry: Any) -> tuple[str, tuple[Morphs, ...]]:
     nested = parts if parts and not isinstance(parts[0], str) else [parts]
     alternatives = [list(part) if isinstance(part, Iterable) else [part] for part in nested]
     if not all(isinstance(morph, str) for morphs in alternatives for morph in morphs):
-        raise MwSError(f"{analysis!r} holds something that is no string; give the morphs of {word!r}")
+        raise MwSError(f"{analysis!r} contains something that is not a string; give the morphs of {word!r}")
     return word, spelled(word, alternatives)

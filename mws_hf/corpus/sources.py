@@ -1,8 +1,8 @@
-"""A source of text: whatever a user gives, its kind found and its faults named once, before any work.
+"""`Source`: everything that a user gives to be read, checked before any work.
 
-A `Source` is read as blocks, each of a group, or as documents. Plain text files become blocks of bytes, because a
-document may be a line or a file there; of every other kind a record, row or element is a document. Texts that would be
-used twice are found here too: a file given again, a copy under another name, a text beside its own counts.
+A `Source` is read as blocks, each of a group, or as documents. In plain text a document can be a line or the whole
+file; in every other kind of input each record, row or element is a document. A `Source` also warns of texts that would
+be used twice: a file that is given again, a copy under another name, a text together with its own counts.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Source:
-    """Text of no group in particular (`UNNAMED`), or of groups by name.
+    """Texts, counts, word lists and a lexicon, of no group in particular (`UNNAMED`) or by language group.
 
     Attributes:
         files: names of files of text, by group.
-        values: texts that Python holds, by group; `columns.iterate_documents` has their kinds.
-        saved: names of files of counts, by group, where they are taken apart from those of text.
-        lists: names of lists of words.
+        values: texts in memory, by group; `columns.iterate_documents` lists their types.
+        saved: names of files of counts, by group.
+        lists: names of word lists.
         lexicon: the language of a lexicon whose words are counted.
         how: the way in which files are read, and the column of values.
         group_column: the column in which rows of tables and datasets name their group.
@@ -72,13 +72,13 @@ class Source:
     ) -> Source:
         """Take files or texts, or a dict from group to files or texts, and check them.
 
-        A str or path is a file, glob or "-". A list or tuple of paths, or of strings of which one of the first hundred
-        names a file, is files, and all must exist. A list of strings is texts if one of them has a space, or letters of
-        a script without spaces such as Thai or Chinese, and none looks like a file name. Everything else (iterators,
-        datasets, tables, lists of lists) is texts.
+        A str or path is a file, a glob or "-". A list or tuple of paths, or of strings of which one of the first
+        hundred names a file, is files, and all must exist. A list of strings is texts if one of them has a space, or
+        letters of a script without spaces such as Thai or Chinese, and none looks like a file name. Everything else
+        (iterators, datasets, tables, lists of lists) is texts.
 
-        Without `groups` a dict is one of splits. `call` is the call that takes texts beyond doubt, for the error where
-        strings could be files or texts.
+        Without `groups` a dict is one of splits. `call` is the call that always takes strings as texts; the error
+        names it if strings could be files or texts.
         """
         files, values = dict[str, list[str]](), dict[str, Any]()
         by_name = groups and _names_groups(given) and group_column is None
@@ -284,7 +284,7 @@ class Source:
         return chain.from_iterable(kind.texts() for _, kind in self.kinds)
 
     def marks(self) -> list[str]:
-        """Return the marks of all files, sorted: what their counts are saved with."""
+        """Return the digests of all files, sorted; counts are saved with them."""
         return sorted({mark for name in self.all_names for mark in _marks(name, self.how)})
 
 
@@ -327,7 +327,7 @@ def _check_part(group: Any, part: Any) -> None:
 
 
 def _named_files(source: Any, call: str) -> list[str] | None:
-    """Return the files that a source names, or None if it holds texts; `Source.of` has the rule."""
+    """Return the files that a source names, or None if it contains texts; `Source.of` has the rule."""
     if isinstance(source, str) and not names_file(source):
         raise MwSError(f"{quoted(source)}: no such file, nor a glob that matches one; for texts call {call}")
     if isinstance(source, (str, os.PathLike)):
@@ -339,16 +339,23 @@ def _named_files(source: Any, call: str) -> list[str] | None:
     first = source[:_LOOKED_AT]
     if not all(isinstance(item, (str, os.PathLike)) for item in first):
         return None
-    if any(isinstance(item, os.PathLike) or names_file(item) for item in first):
+    if any(isinstance(item, os.PathLike) for item in first) or (
+        any(map(names_file, first)) and not any(map(_is_prose, first))
+    ):
         if strange := next((item for item in source if not isinstance(item, (str, os.PathLike))), None):
-            raise MwSError(f"a list of files with {type(strange).__name__} in it; give names alone")
+            raise MwSError(f"a list of files contains {type(strange).__name__}; give only names of files")
         return expand_paths(source)
     if any(map(_like_a_path, first)) or not any(len(item.split()) > 1 or _UNSPACED.search(item) for item in first):
         raise MwSError(
             f"a list of strings such as {quoted(first[0])}: no file, and not surely texts; check the names, "
-            f"or for texts call {call}"
+            f"or call {call} for texts"
         )
     return None
+
+
+def _is_prose(item: str) -> bool:
+    """Return whether a string is a text and no file: a line of asterisks among such texts is no glob."""
+    return len(item.split()) > 1 and not names_file(item) and not _like_a_path(item)
 
 
 def _like_a_path(name: str) -> bool:
@@ -368,35 +375,35 @@ def _check(kind: Kind, group_column: str | None) -> None:
 
 
 def _warn_of_repeated(names: Iterable[str], how: Reading) -> None:
-    """Warn of files that hold one text; such a text is used as often as it is given. Warn of empty files, too.
+    """Warn of texts that are given more than once, and of empty files.
 
-    Two files hold one text if their unpacked content begins with the same 64 KiB, or if one holds counts that
-    `mws count` made from the other. Standard input and pipes are not looked at.
+    Two files contain the same text if their unpacked content begins with the same 64 KiB, or if one contains counts
+    that `mws count` made from the other. Standard input and pipes are not examined.
     """
     found, seen = list[str](), dict[str, str]()
     for name, times in Counter(os.path.normpath(name) for name in names if name != STDIN).items():
         if times > 1:
-            found.append(f"{name}: given {times} times, so its words count as often")
+            found.append(f"{name}: is given {times} times, so its words count {times} times")
         if os.path.isfile(name) and not os.path.getsize(name):
             found.append(f"{name}: is empty")
         marks = _marks(name, how)
         other = next((seen[mark] for mark in marks if mark in seen), None)
         if other is not None:
-            found.append(f"{name}, {other}: begin alike or hold counts of one text, whose words then count twice")
+            found.append(f"{name}, {other}: begin alike or contain counts of one text, so its words count twice")
         for mark in marks:
             seen.setdefault(mark, name)
     for message in found[:_MOST]:
         _logger.warning("%s", message)
     if len(found) > _MOST:
         _logger.warning(
-            "%d more files are empty, given twice or hold a text that another one holds", len(found) - _MOST
+            "%d more files are empty, are given twice or contain the text of another file", len(found) - _MOST
         )
 
 
 def _marks(name: str, how: Reading) -> list[str]:
-    """Return the mark of the content of a file, and for saved counts also the marks of the texts counted.
+    """Return the digest of the first bytes of a file; of saved counts also the digests of the texts that were counted.
 
-    An empty file, and all that cannot be read twice or at all, has none.
+    An empty file has none, and neither has a file that cannot be read twice or at all.
     """
     if not os.path.exists(name) or not (os.path.isfile(name) or os.path.isdir(name)):
         return []

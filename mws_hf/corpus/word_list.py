@@ -1,6 +1,6 @@
-"""Counts of words that are no running text: of lists, `word<TAB>count` a line, of mappings, and of lexicons.
+"""Word counts that do not come from running text: word lists, dicts from word to count, and lexicons.
 
-Lexicons are the dictionaries of pymorphy3.
+A word list has `word<TAB>count` on each line. Lexicons are the dictionaries of pymorphy3.
 """
 
 from __future__ import annotations
@@ -132,9 +132,9 @@ def count_mapping(
 ) -> WordCounts:
     """Count the words of a dict or Counter of word -> count; every reader of such a mapping calls this function.
 
-    Its keys are words, cut as after a space, exactly as `read_word_list` takes them from a file; where each has its
-    space already, as most pre-tokens do, that is the same. Keys of both kinds are pre-tokens, such as those of
-    ``dict(counts.items())``, or words written in two ways: as nobody can tell, they are refused.
+    The keys are words, which are split as after a space, exactly as `read_word_list` reads them from a file. If every
+    key begins with a space, as most pre-tokens do, the result is the same. If only some do, they can be pre-tokens,
+    such as those of ``dict(counts.items())``, or words that are written in two ways; this is an error.
     """
     return _of_mapping(mapping, Splitter(pattern, normalization))
 
@@ -156,7 +156,7 @@ def _checked(item: tuple[object, object]) -> tuple[str, int]:
     if not isinstance(word, str):
         raise MwSError(f"counts of words: {word!r} is {type(word).__name__}, not a word; give a dict of word -> count")
     if not word:
-        raise MwSError(f"counts of words: the empty string is no word (count {count!r}); leave it out")
+        raise MwSError(f"counts of words: the empty string is not a word (count {count!r}); leave it out")
     check_unicode(word, "counts of words")
     if isinstance(count, bool) or not isinstance(count, numbers.Integral) or count < 1:
         raise MwSError(f"counts of words: the count {count!r} of {word!r} is not a positive integer")

@@ -1,4 +1,4 @@
-"""Where tokenizers differ: words cut in two ways, lines of unlike length, and how unlike whole texts are."""
+"""Compare tokenizers: words that they split differently, lines of different length, and parity between texts."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _BATCH = 2000
 
 
 class Piece(NamedTuple):
-    """A part of a word; `after` judges the cut at its end by gold: "hit", "miss", or "" where there is none."""
+    """A part of a word; `after` judges the split at its end by gold: "hit", "miss", or "" without gold."""
 
     text: str
     after: str = ""
 
 
 class WordDifference(NamedTuple):
-    """A word that two tokenizers cut differently, how often a text has it, its pieces by both, and by gold if known."""
+    """A word that two tokenizers split differently, its frequency, its pieces by both, and by gold if known."""
 
     word: str
     times: int
@@ -79,7 +79,7 @@ def comparisons(
 
 
 def judged(pieces: Sequence[str], gold: Sequence[str] | None) -> tuple[Piece, ...]:
-    """Judge the cut at the end of each piece but the last.
+    """Judge the split at the end of each piece except the last.
 
     >>> [piece.after for piece in judged(("un", "pa", "cking"), ("un", "pack", "ing"))]
     ['hit', 'miss', '']
@@ -91,7 +91,7 @@ def judged(pieces: Sequence[str], gold: Sequence[str] | None) -> tuple[Piece, ..
 
 
 def parity(scores: Mapping[str, Mapping[str, TextScores]], parallel: bool) -> dict[str, float]:
-    """Divide the longest of several texts by the shortest, by tokenizer: in tokens if parallel, or tokens per word."""
+    """Divide the longest of several texts by the shortest, per tokenizer: in tokens if parallel, or tokens per word."""
     if len(scores) < 2:
         return {}
     found = {}
@@ -106,7 +106,7 @@ def parity(scores: Mapping[str, Mapping[str, TextScores]], parallel: bool) -> di
 def most_different_lines(
     tokenizers: Sequence[Opened], lines: Sequence[str], most: int, longest: int
 ) -> list[tuple[str, tuple[int, ...]]]:
-    """Find the lines of 20 to `longest` characters whose numbers of tokens, returned too, have the largest ratios."""
+    """Find the lines of 20 to `longest` characters with the largest ratios of their numbers of tokens, which follow."""
     chosen = list(dict.fromkeys(line for line in lines if 20 <= len(line) <= longest))
     counts = [[len(ids) for ids in ids_of(opened, chosen)] for opened in tokenizers]
     found = list(zip(chosen, zip(*counts, strict=True), strict=True))

@@ -1,6 +1,6 @@
-"""The entries of a vocabulary: their uses, the evidence at their ends, their boundaries in gold.
+"""Describe the tokens of a vocabulary: uses, boundary probabilities at their ends, boundaries in gold.
 
-They are packed for the page: compressed, as text, so that the browser unpacks it and searches in it.
+They are packed for the page as compressed text, which the browser unpacks and searches.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ Known = Mapping[str, tuple[int, Sequence[float]]]
 
 @dataclass(frozen=True)
 class TrainingEvidence:
-    """Boundary evidence, the split of its training words from text, and their source."""
+    """Boundary probabilities, the pattern that splits their training words from text, and their source."""
 
     evidence: WordEvidence
     pattern: str
     source: str
 
     def values(self, text: str) -> list[float | None]:
-        """Return the probability of a boundary after each character; None in pre-tokens that are no words."""
+        """Return the probability of a boundary after each character; None in pre-tokens that are not words."""
         found: list[float | None] = []
         for part in split(text, self.pattern):
             found += self.evidence.word(part) or [None] * len(part)
@@ -47,7 +47,7 @@ class TrainingEvidence:
 
 
 def known_words(lines: Sequence[str], known: TrainingEvidence) -> Known:
-    """Find the words of a text that, after a space, are among the training words; the others have no posterior."""
+    """Find the words of a text that, after a space, are training words; other words have no probabilities."""
     counts = Counter(match.group() for line in lines for match in compiled(WORD).finditer(line))
     found = {}
     for word, times in counts.most_common(_MOST_WORDS):

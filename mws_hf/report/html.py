@@ -1,4 +1,4 @@
-"""Text written safely as HTML: the templates of the page, and characters that would not be seen."""
+"""Write text safely as HTML: the templates of the page, and characters that would be invisible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page itself: facts are gathered and put into the template. It is one file, under a size, that asks no network."""
+"""Measure tokenizers and fill the template of the report: one HTML file of limited size that needs no network."""
 
 from __future__ import annotations
 
@@ -112,8 +112,13 @@ def report_page(
 ) -> str:
     """Write the HTML of a report; the first tokenizer is compared with each other one, and the two that differ most.
 
-    Segmenters among the `systems` are scored on gold alone; `bits` is text to train n-gram models on. Tokens are judged
-    by the `evidence` in the words of the texts, or else of the gold.
+    Args:
+        systems: the tokenizers; segmenters of words among them are only scored on gold.
+        golds: files of reference segmentations.
+        texts: name -> the lines of a text.
+        bits: text to train n-gram models on.
+        parallel: whether the texts are translations of each other, line by line.
+        evidence: boundary probabilities by which tokens are judged, in the words of the texts, or else of the gold.
     """
     if not systems:
         raise MwSError("nothing to report on: give at least one tokenizer")
@@ -168,7 +173,7 @@ def report_page(
 def columns(
     report: EvaluationReport, names: Sequence[str], uneven: Mapping[str, float], parallel: bool
 ) -> list[Column]:
-    """List the measures of the first table, each with its meaning; a measure that was not taken is left out."""
+    """List the measures of the first table, each with its meaning; measures that were not taken are left out."""
     found = []
     for gold in report.golds:
         rows = {row.tokenizer: row for row in report.rows if row.gold == gold.name}
@@ -192,7 +197,7 @@ def columns(
 
 
 def pictures(report: EvaluationReport, scores: Mapping[str, Mapping[str, TextScores]]) -> list[tuple[str, Markup]]:
-    """Draw title and SVG of each picture: boundaries over length for every gold, length by text."""
+    """Draw the pictures, each with its title: boundary F1 over length for every gold, and length by text."""
     found = []
     for gold in report.golds if report.text else ():
         points = [
@@ -212,10 +217,10 @@ def pictures(report: EvaluationReport, scores: Mapping[str, Mapping[str, TextSco
 
 
 def _measured_on(report: EvaluationReport, texts: Mapping[str, Sequence[str]], bits: Path | None) -> list[str]:
-    """List in sentences the texts and the gold that were measured on."""
+    """Name in sentences the texts and the reference segmentations on which the tokenizers were measured."""
     said = [f"Gold {gold.name}: {len(gold.words):,} words." for gold in report.golds]
     said += [f"Text {name}: {len(lines):,} lines." for name, lines in texts.items()]
-    return said + ([f"n-gram models learnt from {bits.name}."] if bits else [])
+    return said + ([f"n-gram models were trained on {bits.name}."] if bits else [])
 
 
 def _filled_page(**values: Any) -> str:

@@ -1,4 +1,4 @@
-"""The pictures of a report as SVG: pure functions from numbers to text."""
+"""Draw the pictures of a report as SVG: pure functions from numbers to text."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-# told apart by people of every colour vision (Okabe and Ito; Tol)
+# people of every color vision can distinguish these (Okabe and Ito; Tol)
 COLOURS = ("#d55e00", "#0072b2", "#117733", "#aa4499", "#777777", "#332288", "#999933", "#44aa99")
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 560, 320, 76, 46
 
 
 class Point(NamedTuple):
-    """A tokenizer in the plane of length and boundaries; `low` and `high` are the ends of the interval of `y`."""
+    """A tokenizer by length (`x`) and boundaries (`y`); `low` and `high` are the ends of the interval of `y`."""
 
     name: str
     x: float
@@ -24,7 +24,7 @@ class Point(NamedTuple):
 
 
 def scatter(points: Sequence[Point], x_title: str, y_title: str) -> Markup:
-    """Draw points with bars for their intervals; the farther up and to the left, the better."""
+    """Draw points with bars for their intervals; points that are higher and farther left are better."""
     xs, ys = [point.x for point in points], [each for point in points for each in (point.low, point.high)]
     x_ticks, y_ticks = _ticks(min(xs), max(xs)), _ticks(min(ys), max(ys))
 
@@ -96,7 +96,7 @@ def _svg(height: int, label: str, body: str) -> Markup:
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Choose round numbers that hold an interval, four to nine of them."""
+    """Choose four to nine round numbers that contain an interval."""
     low, high = (low - 0.015, high + 0.015) if high - low < 0.02 else (low, high)
     step = next(s for s in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 50, 500, 5e6) if (high - low) / s <= 7.5)
     first, last = int(low // step), int(-(-high // step))

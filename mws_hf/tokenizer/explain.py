@@ -1,4 +1,4 @@
-"""Explain why a word is cut as it is: the merges that fired, the evidence under its letters. Nothing is learnt here."""
+"""Explain why a word is segmented as it is: the merges that fired, and boundary probabilities under its letters."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ Tables: TypeAlias = tuple[dict[str, int], dict[tuple[str, str], tuple[int, str]]
 
 
 class WordEvidence(Protocol):
-    """The interface of an object that tells the evidence of a pre-token, such as `AnyWord`."""
+    """The interface of an object with boundary probabilities of pre-tokens, such as `AnyWord`."""
 
     def word(self, pretoken: str) -> list[float] | None:
-        """Return the probability of a boundary after each character; None where the pre-token is no word."""
+        """Return the probability of a boundary after each character; None if the pre-token is not a word."""
 
     def knows(self, pretoken: str) -> bool:
-        """Return whether a pre-token is among the training words."""
+        """Return whether a pre-token is one of the training words."""
 
 
 class Step(NamedTuple):
-    """One merge while a pre-token is encoded: its rank (0 first), its parts, and the whole pre-token after it."""
+    """One merge in the encoding of a pre-token: its rank (from 0), its two parts, and all tokens after it."""
 
     rank: int
     left: str
@@ -50,7 +50,7 @@ class Traced(NamedTuple):
 
 
 class Spelt(NamedTuple):
-    """A word without the space before it, the evidence after each of its letters, and the places of its cuts."""
+    """A word without the space before it, the boundary probability after each letter, and its split points."""
 
     letters: str
     boundaries: list[float]
@@ -71,12 +71,12 @@ class Spelt(NamedTuple):
 
 @dataclass(frozen=True)
 class Explanation:
-    """The reasons why a word is cut as it is: merges and evidence.
+    """The reasons why a word is segmented as it is: merges and boundary probabilities.
 
     Attributes:
         parts: the pre-tokens of the word, usually one, with the merges that fired in each.
         boundaries: for each part, the probability of a morph boundary after each of its characters, or None.
-        seen: for each part, whether it is among the training words; None where that is not known.
+        seen: for each part, whether it is one of the training words; None if that is not known.
     """
 
     parts: tuple[Traced, ...]
@@ -101,7 +101,7 @@ class Explanation:
 
     @property
     def spelt(self) -> list[Spelt]:
-        """The parts that have evidence."""
+        """The parts that have boundary probabilities."""
         found = []
         for part, values in zip(self.parts, self.boundaries, strict=True):
             if values is not None:
@@ -112,7 +112,7 @@ class Explanation:
         return found
 
     def text(self) -> str:
-        """Write the merges in order, then letters with the evidence under them."""
+        """Write the merges in order, then the letters with the boundary probabilities under them."""
         steps = (step for part in self.parts for step in part.steps)
         merges = [f"{step.rank:>7}  {step.left!r} + {step.right!r}  ->  {'·'.join(step.tokens)}" for step in steps]
         return printable("\n".join(merges + [part.lines() for part in self.spelt]), keep="\n")
@@ -121,7 +121,7 @@ class Explanation:
         return self.text() + f"\n({UNSEEN})" * (False in self.seen)
 
     def to_dict(self, *, merges: bool = True, evidence: bool = True) -> dict[str, Any]:
-        """Return plain values for JSON; evidence is None for pre-tokens without any, and as a whole without any."""
+        """Return plain values for JSON; the boundaries are None if no pre-token has boundary probabilities."""
         found: dict[str, Any] = {}
         if merges:
             found["pretokens"] = [part.text for part in self.parts]
@@ -136,7 +136,7 @@ class Explanation:
 
 
 def tracing_tables(backend: Tokenizer) -> Tables:
-    """Read the tables that `trace` needs; MwSError where the model is no BPE."""
+    """Read the tables that `trace` needs; MwSError if the model is not a BPE."""
     vocab, merges = tables_of(backend)
     return vocab, ranked(merges)
 
@@ -144,9 +144,16 @@ def tracing_tables(backend: Tokenizer) -> Tables:
 def trace(backend: Tokenizer, text: str, tables: Tables | None = None) -> list[Traced]:
     """Replay the merges of a BPE tokenizer one by one, after its own normalizer, split and byte fallback.
 
-    A byte-level tokenizer is shown in text: tokens as people read them (`symbols.readable`), without the merges
-    that build a character from its bytes. `tables` are from `tracing_tables`, where several texts are traced. MwSError
-    where the tokenizer itself cuts otherwise.
+    Tokens of a byte-level tokenizer are written as text (`symbols.readable`), and the merges that build a character
+    from its bytes are left out.
+
+    Args:
+        backend: the tokenizer.
+        text: the text to encode.
+        tables: the result of `tracing_tables`, if several texts are traced.
+
+    Raises:
+        MwSError: the tokenizer itself segments the text differently.
     """
     backend = without_limits(backend)
     vocab, ranks = tables or tracing_tables(backend)
@@ -172,7 +179,7 @@ def trace(backend: Tokenizer, text: str, tables: Tables | None = None) -> list[T
 
 
 def merge_trace(symbols: Iterable[str], ranks: Mapping[tuple[str, str], tuple[int, str]]) -> list[Step]:
-    """List the merges that fire on the symbols of a pre-token, in their order; each one fires at all its places."""
+    """List the merges that fire on the symbols of a pre-token in their order; each one fires at all its positions."""
     steps: list[Step] = []
     tokens = list(symbols)
     before = tuple(tokens)
@@ -186,7 +193,7 @@ def merge_trace(symbols: Iterable[str], ranks: Mapping[tuple[str, str], tuple[in
 
 
 def _in_text(part: Traced) -> Traced:
-    """Rewrite a trace in the byte alphabet, without the merges whose right part starts within a character."""
+    """Rewrite a trace from the byte alphabet as text, without the merges whose right part starts within a character."""
     shown = tuple(
         Step(step.rank, readable(step.left), readable(step.right), tuple(map(readable, step.tokens)))
         for step in part.steps
@@ -196,7 +203,7 @@ def _in_text(part: Traced) -> Traced:
 
 
 def _pieces(text: bytes, sizes: Iterable[int]) -> tuple[str, ...]:
-    """Cut a text in UTF-8 into the pieces that tokens of so many bytes spell; a character's tokens are one piece."""
+    """Split a text in UTF-8 into the pieces of tokens with these sizes in bytes; a character is never split."""
     cuts = [0, *accumulate(sizes)]
     whole = [cut for cut in cuts if cut == len(text) or text[cut] & 0xC0 != 0x80]  # not within a character
     return tuple(text[begin:end].decode() for begin, end in pairwise(whole))

@@ -1,7 +1,7 @@
-"""Open a tokenizer in a directory, in a file or on the Hub, and write the files of one that any client loads.
+"""Read the JSON files of a tokenizer, and write the files of one that any library loads.
 
-No code that lies there is executed. The `tokenizers` library reads files that bring it down later, by a panic, by
-endless padding, or by ids that take all memory. Such files are refused in one place, whoever reads them.
+No code in a directory is executed. The `tokenizers` library accepts files that crash it later: by a panic, by endless
+padding, or by ids that take all memory. This module refuses such files, whichever command reads them.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from mws_hf.tokenizer.shapes import SHAPES, check_shape
 from mws_hf.tokenizer.spec import PARTS, parts_of
 
 LONGEST = 1 << 20
-"""Tokens to which texts may be padded or cut."""
+"""The largest number of tokens to which texts may be padded or truncated."""
 
 
 def check_spec(spec: Any) -> dict[str, Any]:
-    """Return a parsed tokenizer.json in which ids are ids and no part is known to bring the library down.
+    """Check a parsed tokenizer.json and return it: ids are ids, and no part is known to crash the library.
 
     Raises:
-        MwSError: the first thing that is wrong; the file is not named.
+        MwSError: the first thing that is wrong; the message does not name the file.
 
     >>> check_spec({"model": {"type": "BPE", "vocab": {"a": 0, "b": 0}, "merges": []}})
     Traceback (most recent call last):
@@ -191,7 +191,7 @@ def read_spec(file: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def open_file(file: str | os.PathLike[str]) -> Tokenizer:
-    """Return the tokenizer in a tokenizer.json; `opened.open_tokenizer` calls this for everybody else."""
+    """Open a tokenizer.json; all other modules call `opened.open_tokenizer`."""
     spec = read_spec(file)
     if not spec["model"]["vocab"]:
         raise MissingTokenizerError(f"{file}: no tokenizer, for its vocabulary has no entries; give a trained one")
@@ -206,7 +206,7 @@ def open_file(file: str | os.PathLike[str]) -> Tokenizer:
 
 
 def content_of(token: Any) -> Any:
-    """Return the text of a token, which a config may describe by an object."""
+    """Return the text of a token, which a configuration may describe by an object."""
     return token.get("content") if isinstance(token, Mapping) else token
 
 
@@ -217,7 +217,7 @@ def roles_in(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_directory(name: str | os.PathLike[str]) -> None:
-    """Raise the reason why a local tokenizer directory cannot be loaded; return when there is none to be seen."""
+    """Raise the reason why a local tokenizer directory cannot be loaded; return if no reason is found."""
     path = Path(name)
     if not path.exists():
         return
@@ -229,9 +229,13 @@ def check_directory(name: str | os.PathLike[str]) -> None:
 
 
 def refuse_empty(name: str | None, place: Path | None = None) -> None:
-    """Stop at a place without a vocabulary, of which transformers 5 would make an empty tokenizer.
+    """Raise MwSError for a path without a vocabulary, from which transformers 5 would make an empty tokenizer.
 
-    A `place`, by default the directory of that name, with files in the form of another program is refused by these.
+    If the path has files in the form of another program, the message names them.
+
+    Args:
+        name: the name of the tokenizer as it was given; nothing is raised for an empty one.
+        place: the path; by default the directory of that name.
     """
     if not name:
         return

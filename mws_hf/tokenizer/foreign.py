@@ -1,6 +1,6 @@
-"""Read the files of other programs (SentencePiece and Morfessor models, segmentations), and lay their tokens on text.
+"""Read the files of other programs (SentencePiece and Morfessor models, segmentations), and align tokens with text.
 
-Pickles are refused, for reading one runs code.
+Pickles are refused, because reading one can run code.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _UNIGRAM, _BPE = 1, 2
 PICKLES, _HEAD = (b"\x80", b"PK\x03\x04"), 4096
 _SHOWN = 3
 Cutting: TypeAlias = Callable[[Sequence[str]], Iterable[Sequence[str]]]
-"""Cuts each of some words into pieces, which spell it."""
+"""A function that segments words into pieces that spell them."""
 
 
 def first_bytes(file: Path) -> bytes:
-    """Read the first bytes of a file, unpacked where it is compressed."""
+    """Read the first bytes of a file, unpacked if it is compressed."""
     try:
         with file.open("rb") as stored:
             head = stored.read(_HEAD)
@@ -44,7 +44,10 @@ def first_bytes(file: Path) -> bytes:
 
 
 def segmentations(file: Path) -> Cutting:
-    """Read finished segmentations; of a word with alternatives the first counts, and a word that is absent stops."""
+    """Read a table of segmentations as a segmenter.
+
+    The first of several segmentations of a word counts. The segmenter raises MwSError for a word that is not there.
+    """
     from mws_hf.corpus.segmentations import read_gold
 
     found = read_gold(file)
@@ -68,7 +71,7 @@ def segmentations(file: Path) -> Cutting:
 
 
 def morfessor_cut(model: Any, word: str, smoothing: float = 0) -> list[str]:
-    """Cut a word as the program `morfessor-segment` does; the library alone would count a new morph once (1)."""
+    """Segment a word as the program `morfessor-segment` does; by default the library adds 1 for a new morph."""
     return [str(piece) for piece in model.viterbi_segment(word, smoothing)[0]]
 
 
@@ -103,9 +106,9 @@ def sentence_piece(file: Path) -> Tokenizer:
 def tokenizer_of(model: bytes, *, dummy_prefix: bool | None = None) -> Tokenizer:
     """Rewrite a SentencePiece model as a tokenizer with the same ids.
 
-    `dummy_prefix`: whether a text gets the mark ``▁`` in front; None: as the model says. Two things differ, as in
-    transformers' own converters: a space before a control or user-defined symbol is lost, and a unigram model takes
-    a text that is spelt like a byte piece, such as ``<0xD0>``, for that piece.
+    `dummy_prefix`: whether a text gets the mark ``▁`` in front; None does as the model says. Two things differ, as in
+    the converters of transformers: a space before a control or user-defined symbol is lost, and a unigram model takes
+    a text that is spelled like a byte token, such as ``<0xD0>``, for that token.
     """
     fields = list(_fields(model))
     pieces = [_piece(message) for number, message in fields if number == 1]
@@ -150,9 +153,9 @@ def tokenizer_of(model: bytes, *, dummy_prefix: bool | None = None) -> Tokenizer
 
 
 def merges_of(pieces: dict[str, int]) -> list[tuple[str, str]]:
-    """List the merges a BPE vocabulary implies: all ways to make each piece of two others, the better piece first.
+    """List the merges that a BPE vocabulary implies: all ways to join two tokens to a third one, the best token first.
 
-    SentencePiece joins the two neighbours whose product is the best piece, whatever they are.
+    SentencePiece joins the two neighbors whose product is the best token, whatever they are.
 
     >>> merges_of({"ab": 0, "abc": 1, "a": 2, "b": 3, "c": 4, "bc": 5})
     [('a', 'b'), ('ab', 'c'), ('a', 'bc'), ('b', 'c')]
@@ -193,9 +196,9 @@ def _varint(message: bytes, at: int) -> tuple[int, int]:
 
 
 def holds_other_entries(file: Path, backend: Tokenizer) -> bool | None:
-    """Return whether a vocabulary in another program's form differs from a tokenizer's; None where it cannot be read.
+    """Return whether a vocabulary in another program's form differs from a tokenizer's; None if it cannot be read.
 
-    Entries are compared by their bytes, and by their ids but for SentencePiece, whose ids some classes shift.
+    Tokens are compared by their bytes. Ids are compared, too, except for SentencePiece, whose ids some classes shift.
     """
     spec, added = Spec.of(backend), backend.get_added_tokens_decoder()
     letters = BYTE_OF if spec.byte_level else None
@@ -246,10 +249,11 @@ def token_bytes(token: str, byte_of_character: dict[str, int] | None = None) -> 
 
 
 def align(text: str, pieces: Sequence[bytes | None]) -> list[tuple[int, int]] | None:
-    """Lay token bytes on a text, left to right; None among the pieces is the unknown token and takes the skipped text.
+    """Align the bytes of tokens with a text, from left to right.
 
-    White space that tokens leave out is passed over, lower-casing is recognised, and of several unknown tokens the last
-    takes all. A token that takes nothing spans (0, 0); None is returned when the pieces do not spell the text.
+    None among the pieces is the unknown token, which takes the skipped text; of several unknown tokens the last one
+    takes all. White space that tokens leave out is skipped, and lowercased tokens are recognized. A token that takes
+    nothing spans (0, 0). The result is None if the pieces do not spell the text.
     """
     candidates = [text, text.lower()] if len(text.lower()) == len(text) else [text]
     for candidate in candidates:

@@ -1,7 +1,7 @@
-"""The one opener: whatever cuts text or words becomes an `Opened`. Code that comes with a tokenizer is never run.
+"""Open any tokenizer or segmenter as an `Opened`; code that comes with a tokenizer is never run.
 
-The content decides: a folder or JSON is a tokenizer of `tokenizers`; else a file is a SentencePiece model, a Morfessor
-model saved as text, or a table of segmentations. What is no tokenizer is refused here.
+The content of a path decides what it is. A folder or a JSON file is a tokenizer of `tokenizers`. Any other file is a
+SentencePiece model, a Morfessor model saved as text, or a table of segmentations. Everything else is refused here.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Opened(Segmenter):
     """A tokenizer or a segmenter of words, with the files that it was read from.
 
     Attributes:
-        place: the directory or file that it lies in; None where that is not known.
-        ends: the token that ends a text, where there is no tokenizer_config.json.
+        place: the directory or file that it was read from; None if it is not known.
+        ends: the token that ends a text, if there is no tokenizer_config.json.
     """
 
     place: Path | None = None
@@ -43,12 +43,12 @@ class Opened(Segmenter):
 
     @property
     def folder(self) -> Path | None:
-        """The directory that it lies in."""
+        """The directory that contains it."""
         return self.place.parent if self.place is not None and self.place.is_file() else self.place
 
     @property
     def of_transformers(self) -> Any:
-        """The object of transformers; of the stock class, read from its directory, where its own code was not run."""
+        """The tokenizer as an object of transformers; of the standard class if its own code was not run."""
         if not isinstance(self.live, Tokenizer):
             return self.live
         from transformers import PreTrainedTokenizerFast  # noqa: PLC0415  (seconds to import, and seldom needed)
@@ -83,24 +83,24 @@ class Opened(Segmenter):
 
     @property
     def record(self) -> dict[str, Any] | None:
-        """The settings of its training; None where no record of these merges tells them."""
+        """The settings of its training; None if there is no training metadata of these merges."""
         settings = self._whole_record.get("settings")
         return settings if isinstance(settings, dict) else None
 
     @property
     def kinds(self) -> list[tuple[str, int]]:
-        """The kinds of its last merges, in order, and how many there are of each."""
+        """The kinds of its last merges in order, with the number of merges of each kind."""
         return kinds_in(self._whole_record)
 
     @property
     def evidence_file(self) -> Path | None:
-        """The evidence of its training, which `learn.training_evidence.read_evidence` reads; or None."""
+        """The file of boundary probabilities, which `learn.training_evidence.read_evidence` reads; None if absent."""
         file = None if self._folder_with_record is None else self._folder_with_record / EVIDENCE_FILE
         return file if file is not None and file.is_file() else None
 
     @cached_property
     def made_by(self) -> dict[str, tuple[int, str]]:
-        """Token string -> rank and kind, such as "morph", of the first merge that makes it; "" for a kind not known."""
+        """The rank and kind, such as "morph", of the first merge that makes each token; "" if the kind is unknown."""
         kinds = enumerate(kinds_by_rank(self.kinds, len(self.spec.merges)))
         made = [(left + right, made) for (left, right), made in zip(self.spec.merges, kinds, strict=True)]
         return dict(reversed(made))
@@ -134,12 +134,12 @@ def open_tokenizer(source: Any, *, by_class: bool = False, name: str | None = No
         source: a directory, a tokenizer.json, a SentencePiece model or a directory with nothing else, a Morfessor model
             saved as text (``morfessor-train -S``), a file in a format of `mws_hf.corpus.segmentations`, the name of a
             pretrained tokenizer, a Hub name; an object of `tokenizers` or transformers; or a function word -> pieces.
-        by_class: cut as the class does that tokenizer_config.json names, which may cut otherwise than tokenizer.json
-            alone; one with code of its own is never run.
-        name: what messages and tables call it; by default the source as it was given.
+        by_class: segment as the class does that tokenizer_config.json names, which may differ from tokenizer.json. A
+            class with code of its own is never run.
+        name: its name in messages and tables; by default the source as it was given.
 
     Raises:
-        MwSError: there is no such tokenizer, or what is there is none.
+        MwSError: there is no such tokenizer, or the source is not a tokenizer.
     """
     if isinstance(source, Opened):
         return source

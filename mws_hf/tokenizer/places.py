@@ -23,7 +23,7 @@ _REPOSITORY = re.compile(
     r"[A-Za-z0-9][\w.-]*/[\w.-]+|(albert-|bert-|camembert-|ctrl|distil(bert-|gpt2|roberta-)|gpt2|openai-gpt|roberta-|t5-"
     r"|transfo-xl-|xlm-roberta-|xlnet-)[\w-]*"
 )
-"""``user/repo``, or as old repositories without a user begin: any other mistyped directory is never asked for there."""
+"""``user/repo``, or the beginning of an old name without a user. The Hub is never asked for any other name."""
 _ANSWER_TIMEOUT_SECONDS = 5.0
 """The time in which the Hub must answer first; transformers itself tries six times for each of its files."""
 
@@ -37,7 +37,7 @@ BESIDE = next((folder for folder in _PLACES if folder.is_dir()), _PLACES[0])
 
 
 def is_repository(name: str) -> bool:
-    """Return whether a name is one of the Hub: ``user/repo``, or an old one such as ``gpt2``, and no local folder.
+    """Return whether a name is one of the Hub (``user/repo``, or an old one such as ``gpt2``) and not a local path.
 
     >>> is_repository("user/repo"), is_repository("gpt2"), is_repository("my-tokenizer"), is_repository("a/b/c")
     (True, True, False, False)
@@ -124,10 +124,10 @@ def model_folder(source: str | os.PathLike[str]) -> Path:
 
 
 def named_sources(given: Iterable[str | os.PathLike[str]]) -> dict[str, str]:
-    """Give names to places of tokenizers: ``NAME=PLACE``, or a directory or Hub name, named by its last part.
+    """Name tokenizers: ``NAME=PLACE``, or a directory or Hub name, which is named by its last part.
 
     Raises:
-        MwSError: two places have one name.
+        MwSError: two tokenizers have the same name.
 
     >>> named_sources(["a=out/one", "out/two", "user/three"])
     {'a': 'out/one', 'two': 'out/two', 'three': 'user/three'}
@@ -325,7 +325,7 @@ def _may_hold_a_tokenizer(folder: Path) -> bool:
 
 
 def fetch_record(folder: Path) -> None:
-    """Fetch the record and the evidence beside a tokenizer.json in the Hub's cache, of the same revision."""
+    """Fetch training metadata and boundary probabilities for a tokenizer.json in the Hub's cache, of its revision."""
     head, cached, tail = str(folder).partition(f"{os.sep}snapshots{os.sep}")
     kind, *name = Path(head).name.split("--")
     if not cached or kind != "models" or any((folder / each).is_file() for each in patterns(Of.RECORD)):

@@ -29,11 +29,18 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Encoded:
-    """A text as tokens."""
+    """A text as tokens.
+
+    Attributes:
+        ids: the ids of the tokens.
+        tokens: the tokens as the vocabulary writes them.
+        spans: start and end of the characters that each token touches; None if the tokens cannot be aligned with the
+            text.
+    """
 
     ids: list[int]
-    tokens: list[str]  # as the vocabulary has them
-    spans: list[Span] | None  # whole characters that each token touches; None where tokens cannot be laid on the text
+    tokens: list[str]
+    spans: list[Span] | None
 
 
 @dataclass(frozen=True)
@@ -52,7 +59,7 @@ class Segmenter:
 
     @cached_property
     def backend(self) -> Tokenizer:
-        """The tokenizer of `tokenizers`, not to be changed; MwSError where there is none."""
+        """The tokenizer of `tokenizers`, which must not be changed; MwSError if there is none."""
         backend = getattr(self.live, "backend_tokenizer", self.live)
         if isinstance(backend, Tokenizer):
             return backend
@@ -68,12 +75,12 @@ class Segmenter:
 
     @property
     def is_segmenter(self) -> bool:
-        """Whether it cuts words alone."""
+        """Whether it only segments words and cannot encode text."""
         return self.cutting is not None
 
     @property
     def _is_slow(self) -> bool:
-        """Whether it is of a class that works in Python, and is asked itself."""
+        """Whether its class encodes in Python, so that the object itself must encode."""
         return self.live is not None and not isinstance(getattr(self.live, "backend_tokenizer", self.live), Tokenizer)
 
     def _check_encodes(self) -> None:
@@ -85,7 +92,7 @@ class Segmenter:
 
     @cached_property
     def _plain(self) -> Tokenizer:
-        """The backend without limits and special tokens, whose offsets keep the space before a word."""
+        """The backend without truncation, padding and special tokens; its offsets keep the space before a word."""
         try:
             plain = without_limits(self.backend)
             set_part(plain, "post_processor", EMPTY_TEMPLATE)
@@ -94,7 +101,7 @@ class Segmenter:
         return plain
 
     def encode(self, texts: Sequence[str]) -> list[Encoded]:
-        """Cut texts into tokens, without special tokens, truncation or padding; MwSError of a segmenter."""
+        """Encode texts without special tokens, truncation or padding; MwSError if it only segments words."""
         self._check_encodes()
         if self._is_slow:
             return [_encode_slowly(self.live, text) for text in texts]
@@ -104,7 +111,7 @@ class Segmenter:
         return [Encoded(item.ids, item.tokens, item.offsets) for batch in batches for item in batch]
 
     def decode(self, batch: list[list[int]]) -> list[str]:
-        """Return the texts of lists of ids, special tokens and spaces as they are."""
+        """Decode lists of ids; special tokens and spaces are kept."""
         if self._is_slow:
             return [self.live.decode(item, clean_up_tokenization_spaces=False) for item in batch]
         return self.backend.decode_batch(batch, skip_special_tokens=False)
@@ -116,7 +123,7 @@ class Segmenter:
 
     @cached_property
     def unknown_id(self) -> int | None:
-        """The id of the token for what is not in the vocabulary."""
+        """The id of the unknown token; None if there is none."""
         if self._is_slow:
             return getattr(self.live, "unk_token_id", None)
         if self.spec.kind == "Unigram":
@@ -126,7 +133,10 @@ class Segmenter:
 
     @cached_property
     def parts(self) -> dict[str, tuple[str, str]]:
-        """The two tokens that each token's merge joins; empty where products are not their parts in a row."""
+        """The two tokens that each merge joins, by the token that it makes.
+
+        It is empty for models other than BPE, and for a BPE whose products are not the concatenation of their parts.
+        """
         if self._is_slow and not hasattr(self.live, "to_backend"):
             return {}
         if self.spec.kind != "BPE" or self.spec.model.get("continuing_subword_prefix"):
@@ -135,9 +145,9 @@ class Segmenter:
 
     @cached_property
     def before(self) -> str:
-        """What is put before a word so that it is cut as inside a sentence: nothing, a space, or a word and a space.
+        """The text before a word with which it is segmented as in a sentence: "", a space, or a word and a space.
 
-        Nothing where the tokenizer itself puts a word mark before a text (SentencePiece's dummy prefix).
+        It is "" if the tokenizer itself puts a word mark before a text (SentencePiece's dummy prefix).
         """
         spaced, bare = (encoded.tokens for encoded in self.encode([" a", "a"]))
         if "".join(bare).startswith(_WORD_MARKS):
@@ -145,23 +155,23 @@ class Segmenter:
         return _WORD_BEFORE if spaced == bare else " "
 
     def words(self, words: Sequence[str], isolated: Isolated = "space") -> list[Encoded]:
-        """Return the tokens of words as each stands inside a sentence, or bare ("none"); spans are counted in the word.
+        """Encode words as inside a sentence ("space") or alone ("none"); spans are counted from the start of the word.
 
-        A space that belongs to the first token of a word is at place -1; tokens that hold nothing of the word are left
-        out.
+        A space that belongs to the first token of a word is at position -1. Tokens that contain nothing of the word are
+        left out.
         """
         lead = self.before if isolated == "space" else ""
         found = self.encode([lead + word for word in words])
         return [_within(each, len(lead)) for each in found] if lead else found
 
     def cut(self, words: Sequence[str], isolated: Isolated = "space") -> list[tuple[str, ...]]:
-        """Cut each word as it is cut inside a sentence ("space"), or bare ("none"); the pieces spell the word.
+        """Segment words as inside a sentence ("space") or alone ("none") into pieces that spell the word.
 
-        A segmenter always sees the bare word. A cut inside a character is no cut, and a word whose tokens cannot be
-        laid on it stays whole, with a warning.
+        A segmenter of words always gets the word alone. A token boundary inside a character does not split it, and a
+        word with which its tokens cannot be aligned stays whole, with a warning.
 
         Raises:
-            MwSError: unknown `isolated`, a word that a file of segmentations lacks, or pieces that do not spell the
+            MwSError: `isolated` is unknown, a file of segmentations lacks a word, or the pieces do not spell the
                 word.
         """
         if isolated not in ("space", "none"):
@@ -190,7 +200,7 @@ class Segmenter:
 
 
 def _encode_slowly(tokenizer: Any, text: str) -> Encoded:
-    """Encode a text by a class that works in Python; the token strings are laid on the text."""
+    """Encode a text with a class that works in Python, and align the token strings with the text."""
     from mws_hf.tokenizer import foreign
 
     byte_of_character: dict[str, int] = getattr(tokenizer, "byte_decoder", None) or {}
@@ -200,7 +210,7 @@ def _encode_slowly(tokenizer: Any, text: str) -> Encoded:
 
 
 def _within(encoded: Encoded, lead: int) -> Encoded:
-    """Count the spans of a text from so many characters on, and leave out the tokens before."""
+    """Count spans from the character `lead` on, and leave out the tokens before it."""
     if encoded.spans is None:
         return encoded
     placed: list[tuple[int, str, Span]] = [
@@ -212,12 +222,12 @@ def _within(encoded: Encoded, lead: int) -> Encoded:
 
 
 def cuts_within(spans: Iterable[Span], start: int, end: int) -> list[int]:
-    """List token boundaries strictly inside the characters start..end, counted from `start`, ascending."""
+    """List the token boundaries strictly between the characters `start` and `end`, counted from `start`, ascending."""
     return sorted(place - start for place in token_cuts(spans) if start < place < end)
 
 
 def token_cuts(spans: Iterable[Span]) -> set[int]:
-    """Find the positions where a token starts and none runs across: none lies inside a character."""
+    """Find the positions at which a token starts and which no token spans; none of them is inside a character."""
     starts: set[int] = set()
     crossed: set[int] = set()
     for first, last in spans:
@@ -229,7 +239,7 @@ def token_cuts(spans: Iterable[Span]) -> set[int]:
 
 
 def pieces_of(word: str, cuts: Sequence[int]) -> tuple[str, ...]:
-    """Slice a word at ascending positions."""
+    """Split a word at ascending positions."""
     edges = [0, *cuts, len(word)]
     return tuple(word[a:b] for a, b in zip(edges, edges[1:], strict=False))
 

@@ -204,7 +204,7 @@ COUNTS = {
     "integer groups": ({"group": pa.array([1, 1]), "groups": {"a": 5}}, "column 'group' holds int64"),
     "null groups": ({"group": pa.array(["a", None]), "groups": {"a": 5}}, "groups do not match"),
     "other groups": ({"group": pa.array(["a", "b"]), "groups": {"a": 5}}, "groups do not match"),
-    "a word twice": ({"words": ["ab", "ab"]}, "row 2: 'ab' stands in row 1 too"),
+    "a word twice": ({"words": ["ab", "ab"]}, "row 2: 'ab' is in row 1 too"),
     "a bomb of a pattern": ({"pattern": BOMB}, "tries ever more ways"),
     "a pattern that is none": ({"pattern": "("}, "does not compile"),
     "a pattern of nothing": ({"pattern": "x*"}, "matches the empty string"),
@@ -246,7 +246,7 @@ def test_cut_off_and_altered_counts_are_refused_wherever_they_are_cut(tmp_path):
 
 def test_a_word_in_two_rows_is_mended_by_count(tmp_path):
     path = counts_file(tmp_path / "c.parquet", ["ab", "cd", "ab"], [5, 4, 3], settings=metadata(12))
-    with pytest.raises(MwSError, match=r"c.parquet: row 3: 'ab' stands in row 1 too; .*mws count"):
+    with pytest.raises(MwSError, match=r"c.parquet: row 3: 'ab' is in row 1 too; .*mws count"):
         WordCounts.load(path)
     assert mws("count", path, "-o", tmp_path / "d.parquet").returncode == 0
     assert dict(WordCounts.load(tmp_path / "d.parquet").items()) == {"ab": 8, "cd": 4}
@@ -351,5 +351,5 @@ def test_the_items_of_counts_train_as_they_do_or_are_refused():
 
 
 def test_an_empty_word_is_refused():
-    with pytest.raises(MwSError, match="the empty string is no word"):
+    with pytest.raises(MwSError, match="the empty string is not a word"):
         trained_on({"": 3, "кот": 2})

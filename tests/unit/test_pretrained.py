@@ -213,7 +213,7 @@ def test_what_is_not_there_is_reported(own):
     (own / "tokenizer.json").unlink()
     with pytest.raises(MwSError, match=f"{NAME}/tokenizer.json: is missing; install"):
         mws_hf.pretrained(NAME)
-    with pytest.raises(MwSError, match="no tokenizer of this project has that name; choose one of mws-ru-16k"):
+    with pytest.raises(MwSError, match=r"has that name \(did you mean 'mws-ru-32k'\?\); choose one of mws-ru-16k"):
         mws_hf.pretrained("mws-ru-33k")
 
 
@@ -224,7 +224,7 @@ def test_the_command_lists_writes_and_every_command_knows_the_names(tmp_path, mo
     table = mws("pretrained").stdout
     assert "mws-fi-16k" in table and {len(decimals) for decimals in re.findall(r"\.(\d+) ", table)} == {3}
     written = mws("pretrained", NAME)
-    assert written.returncode == 0 and written.stdout.startswith(f"{NAME}: {NAME}, 8,000 entries")
+    assert written.returncode == 0 and written.stdout.startswith(f"{NAME}: {NAME}, 8,000 tokens")
     assert (tmp_path / NAME / "README.md").read_bytes() == (CARDS / NAME / "README.md").read_bytes()
     assert mws("pretrained", NAME, "-o", "other").returncode == 0 and (tmp_path / "other" / "tokenizer.json").is_file()
     shutil.rmtree(tmp_path / NAME)

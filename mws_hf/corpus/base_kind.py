@@ -16,18 +16,19 @@ from mws_hf.corpus.octets import HEAD_BYTES, Advance, open_binary, read_blocks
 
 
 class Kind(ABC):
-    """Something that holds text, and the way in which it is read.
+    """A file, a folder or a value that contains text, and how its documents are read.
 
     Attributes:
         title: the name of the kind in messages.
-        suffixes: the endings of names, before one that says how a file is compressed, by which files are of this kind.
-        is_packable: whether such a file is read when it is compressed as a whole.
+        suffixes: the endings of the names of such files, without the ending of a compressed file.
+        is_packable: whether such a file can be compressed as a whole.
         has_columns: whether the text is one of several columns or fields.
         has_groups: whether a column can name the group of each row.
         is_text: whether the file is plain text, in which a document can be a line or the whole file.
         is_word_list: whether lists of words, one per line, are read from such files.
-        is_stored: whether `advance` is called with the bytes of the file as stored.
-        place: the name in errors.
+        is_stored: whether `advance` is called with bytes of the file as stored; the bytes of other kinds are unknown.
+        place: the name of the file, or what stands for it in errors.
+        how: the encoding, and the column of the text.
     """
 
     title: ClassVar[str]
@@ -52,7 +53,7 @@ class Kind(ABC):
 
     @abstractmethod
     def arrays(self, advance: Advance | None, size: int) -> Iterator[pa.LargeStringArray]:
-        """Read the documents; where they come one by one, an array has `size` characters at least."""
+        """Read the documents as Arrow strings; if they come one by one, an array has at least `size` characters."""
 
     def groups(self, group_column: str, advance: Advance | None) -> Iterator[GroupBatch]:
         """Read the documents by group in each batch of rows."""
@@ -67,6 +68,6 @@ class Kind(ABC):
         return arrow_blocks(self.arrays(advance, size), self.place)
 
     def head(self) -> bytes:
-        """Read the first bytes of the content; two files that begin alike hold one text."""
+        """Read the first bytes of the content, by which two files with the same text are recognized."""
         with open_binary(self.place) as stream:
             return next(read_blocks(stream, HEAD_BYTES), b"")

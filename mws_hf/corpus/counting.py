@@ -77,7 +77,8 @@ def count_files(
             .bz2, .xz or .zst; .parquet, .arrow, folders of `datasets.Dataset.save_to_disk`.
         column: the field of JSON-lines records, or column of tables, that contains the text; None: ``text``. With a
             name, standard input and files of unknown kinds are JSON lines.
-        encoding: of text, JSON-lines and CSV files.
+        encoding: the encoding of text, JSON-lines and CSV files. Bytes that do not fit it are an error, which names
+            the encodings that they do fit. Words of mixed scripts are a warning, as they come of a wrong encoding.
         errors: "strict", "replace" or "ignore" for bytes that are not text.
         **options: `CountOptions`.
 

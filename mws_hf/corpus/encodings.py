@@ -1,7 +1,7 @@
-"""Guess the encoding of bytes that are not UTF-8, and notice text that was decoded with the wrong encoding.
+"""Guess the encoding of bytes that are not UTF-8, and detect text that was decoded with the wrong encoding.
 
-Both look at letters. Bytes fit an encoding if the letters that they stand for are those of one language, uppercase
-letters do not follow lowercase ones, and (for alphabets that are not Latin) frequent letters are frequent.
+Bytes fit an encoding if nearly all letters that they encode belong to one language, if uppercase letters rarely follow
+lowercase ones, and if the letters that are frequent in the language are frequent.
 """
 
 from __future__ import annotations

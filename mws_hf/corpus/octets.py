@@ -1,7 +1,7 @@
-"""A file as UTF-8 bytes: opened, unpacked, decoded from any encoding; what is not text is rejected here.
+"""Read a file as UTF-8 bytes: open it, decompress it, decode it from any encoding, and reject what is not text.
 
-`open_binary` opens a file or standard input, undoes its compression, and names the file in every fault that is found
-while it is open. `utf8_pieces`, `text_stream` and `stored_lines` read text: strict UTF-8 as it is, other encodings
+`open_binary` opens a file or standard input, decompresses it, and names the file in every fault that is found while it
+is open. `utf8_pieces`, `text_stream` and `stored_lines` read text: strict UTF-8 as it is, other encodings
 converted. Line ends stay as they are, because they are part of what will be encoded. A byte order mark at the start is
 not text and is left out. A NUL is not text either: it occurs in binary files and in UTF-16 that is read with another
 encoding. It is an error, or with ``errors`` "replace" and "ignore" treated like a byte that is not text.
@@ -193,8 +193,8 @@ def fill(stream: Any, buffer: bytearray, start: int, stop: int) -> int:
 def not_text(data: bytes, at: int, byte: int, line: int | None, encoding: str, reason: str) -> Fault:
     """Make the fault for the bytes from ``data[at]`` on, which are not text in an encoding.
 
-    It proposes the encodings that the bytes around fit, and the options that read them. `byte` and `line` are those
-    that it names.
+    It proposes the encodings that the bytes around them fit, with the option that reads them. `byte` and `line` are the
+    numbers in the message.
     """
     from mws_hf.corpus.encodings import candidates, is_mostly_utf8  # here, because few need it
 
@@ -350,9 +350,12 @@ def ends_by_return(start: bytes) -> bool:
 
 
 def examine(name: PathLike, how: Reading) -> bytes:
-    """Open a text and return its first bytes as UTF-8, those that can be decoded.
+    """Examine the start of a text file before it is read, and return its first bytes.
 
-    Raises `MwSError` where it begins as no text does. Warns where a named encoding makes words of mixed scripts.
+    Warns if the named encoding makes words of mixed scripts.
+
+    Raises:
+        MwSError: the file begins as no text does.
     """
     with open_binary(name) as stream:
         check_mark(stream, how)

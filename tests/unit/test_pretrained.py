@@ -224,7 +224,7 @@ def test_the_command_lists_writes_and_every_command_knows_the_names(tmp_path, mo
     table = mws("pretrained").stdout
     assert "mws-fi-16k" in table and {len(decimals) for decimals in re.findall(r"\.(\d+) ", table)} == {3}
     written = mws("pretrained", NAME)
-    assert written.returncode == 0 and written.stdout.startswith(f"{NAME}: {NAME}, 8,000 entries")
+    assert written.returncode == 0 and written.stdout.startswith(f"{NAME}: {NAME}, 8,000 tokens")
     assert (tmp_path / NAME / "README.md").read_bytes() == (CARDS / NAME / "README.md").read_bytes()
     assert mws("pretrained", NAME, "-o", "other").returncode == 0 and (tmp_path / "other" / "tokenizer.json").is_file()
     shutil.rmtree(tmp_path / NAME)

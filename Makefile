@@ -1,7 +1,10 @@
-.PHONY: demo test format clean
+.PHONY: demo site test format clean
 
-demo:  ## train a Russian tokenizer and load it with AutoTokenizer
+demo:  ## train a tokenizer with default settings and load it with AutoTokenizer
 	python3 scripts/project.py demo
+
+site:  ## build the site of the documents in out/site
+	python3 scripts/project.py site
 
 test:  ## everything CI runs
 	python3 scripts/project.py test

@@ -1,6 +1,7 @@
 """Set up the project's virtual environment and run a job in it; needs nothing but Python 3.11 or newer.
 
-    python3 scripts/project.py demo    train a Russian tokenizer and load it with AutoTokenizer
+    python3 scripts/project.py demo    train a tokenizer with default settings and load it with AutoTokenizer
+    python3 scripts/project.py site    build the site of the documents in out/site
     python3 scripts/project.py test    lint, types, doctests, the tests of every day, try-wheel
     python3 scripts/project.py test-all    also versions, clusters, a browser, clients, sdist: before a release
     python3 scripts/project.py lowest    the tests of every day with the oldest libraries that pyproject.toml allows
@@ -44,15 +45,18 @@ warm_up()
 (SHIPPED / PROCESSOR_FILE).write_text(json.dumps(cpu_target.target_context.codegen().magic_tuple()), encoding="utf-8")
 """
 
+DEMO_CORPUS = """
+from pathlib import Path
+from pydoc_data.topics import topics
+Path("out").mkdir(exist_ok=True)
+Path("out/demo.txt").write_text("\\n".join(topics.values()), encoding="utf-8")
+"""
 DEMO = """
 from transformers import AutoTokenizer
-tokenizer = AutoTokenizer.from_pretrained("out/russian-mws")
-for word in ("переписывающаяся", "подводник", "безработица", "читательницами", "краснолицый"):
-    tokens = [tokenizer.decode([i]) for i in tokenizer(" " + word)["input_ids"]]
-    print(f"{word:20} {'·'.join(tokens).strip()}")
-text = "Ёжик 🦔 прочитал 25 книг — и не устал."
+tokenizer = AutoTokenizer.from_pretrained("out/demo")
+text = "The hedgehog \N{HEDGEHOG} unpacked 25 books."
 assert tokenizer.decode(tokenizer(text)["input_ids"]) == text
-print("AutoTokenizer loaded out/russian-mws; decode(encode(text)) == text")
+print("AutoTokenizer loads out/demo, and decode(encode(text)) == text")
 """
 
 BLOCKS = """
@@ -100,11 +104,21 @@ def install(extra: str) -> None:
 
 
 def demo() -> None:
-    """Train on the 3.05 million Russian forms of pymorphy3's dictionary and show segmentations."""
+    """Train with default settings on English that comes with Python, and show how words are split."""
     install("")
-    options = ("--lexicon", "ru", "--vocab-size", "8000", "--composition", "0")  # a lexicon has no counts to compose by
-    run(BIN / "mws", "train", *options, "--output", "out/russian-mws")
+    run(BIN / "python", "-c", DEMO_CORPUS)
+    run(BIN / "mws", "train", "out/demo.txt", "--vocab-size", "4000", "--output", "out/demo", "--force")
+    run(BIN / "mws", "segment", "out/demo", "unpacking", "rewriting", "unchanged")
+    run(BIN / "mws", "segment", "mws-ru-32k", "переписывающаяся", "безработица")  # a pretrained tokenizer
     run(BIN / "python", "-c", DEMO)
+
+
+def site() -> None:
+    """Build the site of the documents in out/site, with what the extra `docs` installs."""
+    install("[docs]")
+    os.environ["NO_MKDOCS_2_WARNING"] = "1"
+    run(BIN / "python", "-m", "mkdocs", "build", "--strict")
+    print(ROOT / "out/site/index.html")
 
 
 def package() -> None:
@@ -225,7 +239,7 @@ def lowest() -> None:
 
 
 if __name__ == "__main__":
-    jobs = {"demo": demo, "test": test, "test-all": test_all, "lowest": lowest}
+    jobs = {"demo": demo, "site": site, "test": test, "test-all": test_all, "lowest": lowest}
     if len(sys.argv) in (2, 3) and sys.argv[1] == "try-wheel":
         try_wheel(*sys.argv[2:])
     elif len(sys.argv) == 3 and sys.argv[1] == "wheel":

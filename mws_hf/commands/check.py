@@ -45,7 +45,7 @@ def run(given: Namespace) -> None:
     tokenizer, repair = given.tokenizer, given.repair
     if repair and is_repository(tokenizer):
         raise MwSError(
-            f"{tokenizer}: lies on the Hub, where nothing can be repaired; fetch it with `hf download {tokenizer} "
+            f"{tokenizer}: is on the Hub, where nothing can be repaired; download it with `hf download {tokenizer} "
             f"--local-dir DIR`, run `mws check DIR --repair`, and upload it with `hf upload {tokenizer} DIR`"
         )
     place = tokenizer_place(tokenizer)
@@ -70,7 +70,7 @@ def _report_lines(report: Report) -> Iterator[str]:
         how = "comes back" if not report.facts.get("normalizer") else "comes back as normalized"
         wrong = any(fact.verdict == "wrong" for fact in report.clients)
         least = "" if report.findings else "; other programs, see below" if wrong else "; nothing is wrong"
-        yield f"every text of the sample {how}{least}"
+        yield f"every sample text {how}{least}"
     for finding in report.findings:
         yield f"{finding.level}: {finding.message}"
     for fact in report.clients:

@@ -32,12 +32,12 @@ def main() -> None:
     """Run the command line; exit code 0 on success, 2 on misuse, 130 on Ctrl-C, 143 on SIGTERM, 129 on SIGHUP."""
     for number in STOPPING_SIGNALS:
         usual = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
-        if signal.getsignal(number) is usual:  # not where a shell, or nohup, had it ignored
+        if signal.getsignal(number) is usual:  # not if a shell, or nohup, ignores it
             signal.signal(number, _leave)  # while libraries are loaded; `commands.app` sets the usual one
     gc.set_threshold(100_000)  # a tenth of the first use would go into looking for garbage that loading does not make
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's threads would spin, and no command multiplies matrices
     os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")  # no command needs PyTorch
-    from mws_hf.commands.app import app  # only now, for loading takes long enough to be interrupted
+    from mws_hf.commands.app import app  # only now, because loading takes long enough to be interrupted
 
     try:
         run(app)
@@ -102,17 +102,19 @@ def run(app: Callable[[list[str]], None]) -> None:
         if error.errno not in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT):
             raise
         _drop_output()
-        sys.stderr.write(f"error: the result cannot be written: {error.strerror}; make room and run it again\n")
+        sys.stderr.write(
+            f"error: the result cannot be written: {error.strerror}; free some space and run the command again\n"
+        )
         sys.exit(2)
     except BaseException as error:
         if (said := library_failure(error)) is None:
             raise
-        sys.stderr.write(f"error: the tokenizers library failed ({said}); `mws check DIR` looks at a tokenizer\n")
+        sys.stderr.write(f"error: the tokenizers library failed ({said}); `mws check` examines a tokenizer\n")
         sys.exit(2)
 
 
 def _drop_output() -> None:
-    """Let buffered standard output go nowhere, for Python would try to write it once more at the end."""
+    """Discard buffered standard output, because Python would try to write it again at the end."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)
@@ -121,11 +123,11 @@ def _drop_output() -> None:
 def _arguments() -> list[str]:
     """Return the arguments, with the home folder where a shell left ``--output=~/x`` as it is.
 
-    Empty outputs are refused, and what is no text, before it is written somewhere; existing files may have such names.
+    Empty outputs and arguments that are not text are errors, except names of existing files.
     """
     for before, argument in pairwise(sys.argv):
         if argument == "--output=" or (argument == "" and before in ("-o", "--output")):
-            raise MwSError("--output is empty; name what to write (. is the folder you are in)")
+            raise MwSError("--output is empty; name a file or folder to write (. is the current folder)")
         in_text = argument.encode(errors="replace").decode()
         if in_text != argument and not any(map(os.path.lexists, (argument, argument.partition("=")[2]))):
             raise MwSError(f"argument {argument!r} is not valid text in this locale; give it in UTF-8")

@@ -43,7 +43,7 @@ For example:
     mws evaluate my-tokenizer --gold rus.tsv --json > scores.json
 
 The tables have the five most important columns, and are written as Markdown if the output is not a terminal. `--json`
-has all figures, such as EMMA-2; docs/score.md defines each one.
+has all figures, such as EMMA-2.
 """
 
 
@@ -83,16 +83,16 @@ def run(given: Namespace) -> None:
 
 
 def check_measured(gold: Sequence[Path], texts: Iterable[Path | None], bits: Path | None, needed: str = "") -> None:
-    """Refuse a missing gold file or text, and bits of no text, before anything is counted, trained or scored.
+    """Raise MwSError, before any work, if a file of --gold or --text is missing, or --bits has no text.
 
-    `needed` says what at least one of them is for.
+    `needed` is the purpose of which at least one of them is needed.
     """
     given = [path for path in texts if path is not None]
     if needed and not gold and not given:
-        raise MwSError(f"nothing to {needed}: give gold segmentations (--gold FILE), text (--text FILE) or both")
+        raise MwSError(f"nothing to {needed}: give reference segmentations (--gold FILE), text (--text FILE) or both")
     if bits is not None and not given:
-        raise MwSError("--bits measures the bits of --text; give that too")
+        raise MwSError("--bits measures the bits of --text; give --text too")
     for path in [*gold, *given, *filter(None, [bits])]:
         if not path.is_file():
             what = "a folder" if path.is_dir() else "no such file"
-            raise MwSError(f"{path}: {what}; give a gold file to --gold and a file of running text to --text")
+            raise MwSError(f"{path}: {what}; --gold takes a file of reference segmentations, --text a file of text")

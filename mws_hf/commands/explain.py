@@ -37,8 +37,8 @@ For example:
 """
 
 _NO_EVIDENCE = (
-    "no evidence is kept beside the tokenizer (older trainings, others' criteria and compositions alone keep none); "
-    "give its training words with --from or --lexicon"
+    "no boundary probabilities are saved with the tokenizer (trainings of older versions, by the classic criterion or "
+    "with --composition 1 have none); give its training words with --from or --lexicon"
 )
 
 
@@ -67,14 +67,14 @@ def run(given: Namespace) -> None:
     if not classic:
         _check_asked(words, model, plot, sources)
     elif plot is not None:
-        raise MwSError("--plot draws the evidence of words; --pair and --merges have none")
+        raise MwSError("--plot draws the boundary probabilities of words; leave --pair and --merges out")
     from mws_hf.tokenizer.opened import open_tokenizer
 
     opened = None if model is None else open_tokenizer(model)
     if opened is not None:
         shown = {name: value for name, value in (opened.record or {}).items() if isinstance(value, str | int | float)}
         said = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in shown.items() if name != "pattern")
-        note(f"{model}: {said or 'settings unknown, defaults assumed'}")
+        note(f"{model}: {said or 'settings are unknown, the defaults are assumed'}")
     if classic:
         rows = _classic_rows(sources, pair, merges, opened, not given.quiet)
         show(rows, _terms_table(rows), given)
@@ -158,11 +158,11 @@ def _explain_words(given: Namespace, opened: Opened | None, counts: GroupedCount
         show(None, told.text(), given)
         for part, seen in zip(told.parts, told.seen, strict=True):
             if evidence and not seen:
-                what = "no word, so there is no evidence of morphs" if seen is None else UNSEEN
+                what = "not a word, so it has no boundary probabilities" if seen is None else UNSEEN
                 note(f"{part.text.strip()}: {what}")
     if given.plot is not None:
         if not drawn:
-            raise MwSError("nothing to plot: none of the arguments is a word")
+            raise MwSError("nothing to plot: no argument is a word")
         from mws_hf.tokenizer.plotting import plot_evidence
 
         plot_evidence(given.plot, drawn)
@@ -195,7 +195,9 @@ def _classic_rows(
 
     settings = PUBLISHED if opened is None or opened.record is None else _settings(opened)
     if not settings.is_classic:
-        raise MwSError("the model was learnt by the contextual criterion; --pair and --merges explain the classic one")
+        raise MwSError(
+            "the tokenizer was trained with the contextual criterion; --pair and --merges explain the classic one"
+        )
     counts = _gathered(sources, opened, GPT4_PATTERN, show_progress).union
     corpus = SymbolCorpus.from_words(CodePoints.of_counts(counts), None if settings.types else counts.counts)
     if pair is not None:

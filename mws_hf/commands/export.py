@@ -50,7 +50,7 @@ def run(given: Namespace) -> None:
     """Compare ids and write the file or folder."""
     tokenizer, output, form, pattern = given.tokenizer, given.output, given.form, given.pattern
     if pattern is not None and form != "byte-level":
-        raise MwSError("--pattern goes with --format byte-level; the other formats keep the pattern there")
+        raise MwSError("--pattern belongs to --format byte-level; the other formats keep the pattern of the tokenizer")
     from mws_hf.tokenizer.opened import open_tokenizer
 
     opened = open_tokenizer(tokenizer)
@@ -99,7 +99,7 @@ def _to_byte_level(old: Backend, directory: Path, output: Path, pattern: str | N
         save_backend(stage, new, settings)
     show_faults(output)
     shown = f", such as {quoted(found.ids[0])}" if found.ids else ""
-    return new.get_vocab_size(), f"ids differ on {len(found.ids):,} of {found.texts:,} texts of the sample{shown}"
+    return new.get_vocab_size(), f"ids differ on {len(found.ids):,} of {found.texts:,} sample texts{shown}"
 
 
 def _to_client(backend: Backend, folder: Path, output: Path, form: str, name: str) -> tuple[int, str]:
@@ -119,4 +119,4 @@ def _to_client(backend: Backend, folder: Path, output: Path, form: str, name: st
         reader = "tiktoken"
     if found is None:
         return backend.get_vocab_size(), f"not compared, because {reader} is not installed: pip install {reader}"
-    return backend.get_vocab_size(), f"{reader} gives the same ids on all {found.texts:,} texts of the sample"
+    return backend.get_vocab_size(), f"{reader} gives the same ids on all {found.texts:,} sample texts"

@@ -1,4 +1,4 @@
-"""What commands write: no file that they read, no finished output without --force; numbers and tables as text."""
+"""Check and write the outputs of commands, and print results: inputs and finished outputs are not overwritten."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Inputs = PathLike | Sequence[PathLike] | None
 
 
 def refuse_overwriting(outputs: Iterable[PathLike], *inputs: Inputs) -> None:
-    """Refuse a command whose output is one of its inputs: the same file or folder, through links as well.
+    """Raise MwSError if an output is one of the inputs: the same file or folder, also through links.
 
     Inputs are names, globs, "-", lists of these, or None for an option that was not given.
     """
@@ -35,16 +35,16 @@ def refuse_overwriting(outputs: Iterable[PathLike], *inputs: Inputs) -> None:
             text = os.fspath(name)
             for path in [text] if os.path.exists(text) else glob.glob(text, recursive=True) if there else []:
                 if _identity(path) in there:
-                    raise MwSError(f"{path}: is read and would be written over; name another output")
+                    raise MwSError(f"{path}: is an input and would be overwritten; name another output")
 
 
 def claim_folder(
     output: Path, *inputs: Inputs, force: bool, own: Collection[str] = (), resumed: Collection[str] = ()
 ) -> None:
-    """Refuse, before any work, a folder that is read, cannot be written, or holds a finished output and no `force`.
+    """Raise MwSError, before any work, for a folder that is an input, cannot be written, or has a finished output.
 
-    Finished is any folder with a file of a tokenizer or a model (`tokenizer.layout`), or one that the globs of `own`
-    name. What has nothing to do with these may be there, and stays; `resumed` files are gone on with.
+    A finished output is a file of a tokenizer or a model (`tokenizer.layout`), or one that the globs of `own` name;
+    `force` allows to replace it. Other files may be there and stay. `resumed` names files that a run continues.
     """
     globs = (*patterns(*(kind for kind in Of if kind is not Of.CARD)), *own)
     written = (path for name in (*globs, *resumed, CARD_FILE) for path in output.glob(name))
@@ -53,22 +53,22 @@ def claim_folder(
     if (there := matching(output, globs)) and not force:
         more = f" and {len(there) - 3} more" if len(there) > 3 else ""
         names = ", ".join(map(str, there[:3]))
-        raise MwSError(f"{output}: holds {names}{more}; --force replaces what is finished, or name another folder")
+        raise MwSError(f"{output}: contains {names}{more}; give --force to replace them, or name another folder")
 
 
 def claim_file(output: Path, *inputs: Inputs, force: bool) -> None:
-    """Refuse, before any work, a file that is read, cannot be written, or is there already and no `force`."""
+    """Raise MwSError, before any work, for a file that is an input, cannot be written, or exists without `force`."""
     refuse_overwriting([output], *inputs)
     check_output(output, folder=False)
     if output.exists() and not force:
-        raise MwSError(f"{output}: is there already; --force replaces it, or name another file")
+        raise MwSError(f"{output}: exists already; give --force to replace it, or name another file")
 
 
 @contextmanager
 def replaced(output: Path, head: str = TOKENIZER_FILE) -> Iterator[Path]:
-    """Yield an empty folder, whose files then take the place of a finished output, all in one step or none.
+    """Yield an empty folder, whose files then replace a finished output, all in one step or none.
 
-    Of a tokenizer no older file stays but a card by hand.
+    No older file of a tokenizer stays, except a card that a person wrote.
     """
     from mws_hf.cards.card import is_free, tell_of_card
 
@@ -86,7 +86,7 @@ def replaced(output: Path, head: str = TOKENIZER_FILE) -> Iterator[Path]:
 
 
 def show_faults(output: Path, left_behind: Sequence[str] = ()) -> None:
-    """Write to stderr what is left to do: errors that `mws check` finds in an output, files that were not copied."""
+    """Print on standard error which faults `mws check` finds in an output, and which files were not copied."""
     from mws_hf.check import check
 
     for finding in check(output).findings:
@@ -99,7 +99,7 @@ def show_faults(output: Path, left_behind: Sequence[str] = ()) -> None:
 def save_card(
     stage: Path, name: str, backend: Tokenizer, data: str, settings: Mapping[str, Any] | None = None, **figures: Any
 ) -> None:
-    """Write the card of a tokenizer that a command makes, and the facts (see `CardFacts`) into its record."""
+    """Write the card of a tokenizer that a command makes, and its facts (`CardFacts`) into the training metadata."""
     from mws_hf.cards.card import CardFacts, keep_card, trained_card
 
     facts = CardFacts(data=data, command=shlex.join(["mws", *sys.argv[1:]]), **figures)

@@ -44,7 +44,7 @@ def run(given: Namespace) -> None:
     except MissingTokenizerError as error:
         if words or Path(tokenizer).exists():
             raise
-        raise MwSError(f"{error}; the first word names the tokenizer: mws segment DIR {tokenizer}") from error
+        raise MwSError(f"{error}; the first argument is the tokenizer: mws segment TOKENIZER {tokenizer}") from error
     for line in words if [*words] not in ([], ["-"]) else _stdin_lines():
         if SURROGATE.search(line):
             raise MwSError(f"argument {line!r} is not valid text in this locale; give it in UTF-8, or on stdin")

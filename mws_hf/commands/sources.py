@@ -1,4 +1,4 @@
-"""Where training words come from: files, lists and lexicons named by options, checked and counted together."""
+"""Words of a training: files, lists and lexicons that options name, checked and counted together."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def run(given: Namespace) -> None:
 
 
 def _train_and_save(trainer: MwSTrainer, sources: Words, output: Path) -> tuple[dict[str, Any], Mapping[str, LabelFit]]:
-    """Count, learn, save the tokenizer and its card; returns the facts that the command prints and what labels did."""
+    """Count, train, and save the tokenizer with its card; returns the printed facts and the fits of the labels."""
     started = time.perf_counter()
     splitter = sources.splitter(trainer.split_pattern, trainer.normalization, special_tokens=trainer.special_tokens)
     counts = sources.count(splitter, show_progress=trainer.show_progress)
@@ -96,7 +96,7 @@ def _train_and_save(trainer: MwSTrainer, sources: Words, output: Path) -> tuple[
         _logger.warning("%s", notice)
     words = counts.union.counts
     if trainer.composition is None and trainer.criterion == "contextual" and len(words) > 999 and words.max() == 1:
-        _logger.warning("each word occurs once, so frequent words are not known: --composition 0 learns morphs alone")
+        _logger.warning("each word occurs once, so frequent words are not known; --composition 0 learns morphs only")
     trained = trainer.trained(counts)
     backend, settings, merges = trained.backend, trained.training.settings, trained.training.settings["merges"]
     with replaced(output) as stage:
@@ -123,7 +123,7 @@ def _train_and_save(trainer: MwSTrainer, sources: Words, output: Path) -> tuple[
 
 
 def _check_groups(trainer: MwSTrainer, sources: Words) -> None:
-    """Refuse weights and labels of groups that are not there, before hours of counting."""
+    """Raise MwSError for weights and labels of groups that do not exist, before hours of counting."""
     if not any(sources.by_group):
         return
     from mws_hf.corpus.groups import group_shares
@@ -134,7 +134,7 @@ def _check_groups(trainer: MwSTrainer, sources: Words) -> None:
 
 
 def _fineness(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the share of places cut, and the granularity used: asked for, of labels, usual; None of several groups."""
+    """Return the share of split positions, and the granularity: that of the settings, the labels, or the default."""
     if "places_cut" not in settings:
         return {}
     used = settings.get("label_fit", {"granularity": DEFAULT_GRANULARITY}).get("granularity")
@@ -142,23 +142,23 @@ def _fineness(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _summary(result: dict[str, Any]) -> str:
-    """Say what came out: entries and their kinds, how long text becomes, how finely words are cut."""
+    """Describe the result: tokens and their kinds, how long text becomes, how finely words are split."""
     morphs, compositions, required = (result[f"{kind}_merges"] for kind in ("morph", "composition", "required"))
     base = result["vocab_size"] - morphs - compositions - required
     asked = result["vocab_size_asked"]
-    short = f" of {asked:,} asked for" if asked is not None and result["vocab_size"] < asked else ""
+    short = f" of the {asked:,} that were asked for" if asked is not None and result["vocab_size"] < asked else ""
     lines = [
-        f"{result['directory']}: {counted(result['vocab_size'], 'entry', 'entries')}{short}: "
-        f"{counted(morphs, 'morph')}, "
-        f"{counted(compositions, 'frequent stem or word', 'frequent stems and words')} (compositions), "
-        f"{f'{required:,} for --required, ' if required else ''}{base:,} bytes, characters and special tokens",
-        f"learnt from {counted(result['word_types'], 'different word')} in {result['seconds']} s; "
-        f"a token stands for {result['bytes_per_token']:.2f} bytes of this text",
+        f"{result['directory']}: {counted(result['vocab_size'], 'token')}{short}: "
+        f"{counted(morphs, 'merge')} within morphs, "
+        f"{counted(compositions, 'merge')} of morphs to frequent stems and words (compositions), "
+        f"{f'{required:,} for --required, ' if required else ''}and {base:,} bytes, characters and special tokens",
+        f"trained on {counted(result['word_types'], 'distinct word')} in {result['seconds']} s; "
+        f"{result['bytes_per_token']:.2f} bytes per token of this text",
     ]
     if "places_cut" in result:
         share = "fewer" if result["granularity"] is None else f"{result['granularity']:.1%}"
         lines.append(
-            f"morphs end at {result['places_cut']:.1%} of the places inside words; at {share} a boundary is likelier "
-            "than none (--granularity), at the others no merge was worth its price"
+            f"morphs end at {result['places_cut']:.1%} of the positions inside words: at {share} because a boundary is "
+            "probable there (--granularity), at the others because no merge over them was good enough"
         )
     return "\n".join(lines)

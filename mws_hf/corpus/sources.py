@@ -339,7 +339,9 @@ def _named_files(source: Any, call: str) -> list[str] | None:
     first = source[:_LOOKED_AT]
     if not all(isinstance(item, (str, os.PathLike)) for item in first):
         return None
-    if any(isinstance(item, os.PathLike) or names_file(item) for item in first):
+    if any(isinstance(item, os.PathLike) for item in first) or (
+        any(map(names_file, first)) and not any(map(_is_prose, first))
+    ):
         if strange := next((item for item in source if not isinstance(item, (str, os.PathLike))), None):
             raise MwSError(f"a list of files contains {type(strange).__name__}; give only names of files")
         return expand_paths(source)
@@ -349,6 +351,11 @@ def _named_files(source: Any, call: str) -> list[str] | None:
             f"or call {call} for texts"
         )
     return None
+
+
+def _is_prose(item: str) -> bool:
+    """Return whether a string is a text and no file: a line of asterisks among such texts is no glob."""
+    return len(item.split()) > 1 and not names_file(item) and not _like_a_path(item)
 
 
 def _like_a_path(name: str) -> bool:

@@ -136,7 +136,7 @@ def test_explain_shows_the_evidence_of_the_models_own_settings(setting: dict[str
     assert result["settings"] | setting == result["settings"] and "vocab size 400" in done.stderr
     (tmp_path / "m" / "mws_training.json").unlink()
     older = mws(*arguments, "--json")
-    assert "settings unknown, defaults assumed" in older.stderr
+    assert "settings are unknown, the defaults are assumed" in older.stderr
     assert json.loads(older.stdout)["settings"] is None
     assert json.loads(older.stdout)["boundaries"] != result["boundaries"]
 
@@ -145,7 +145,7 @@ def test_explain_does_not_take_another_models_settings(corpus: Path, tmp_path: P
     for size in (350, 400):
         MwSTrainer(vocab_size=size, show_progress=False).train(str(corpus)).save_pretrained(tmp_path / str(size))
     (tmp_path / "400" / "mws_training.json").write_bytes((tmp_path / "350" / "mws_training.json").read_bytes())
-    assert "settings unknown" in mws("explain", "читал", "--model", tmp_path / "400").stderr
+    assert "settings are unknown" in mws("explain", "читал", "--model", tmp_path / "400").stderr
     assert "vocab size 350" in mws("explain", "читал", "--model", tmp_path / "350").stderr
 
 

@@ -72,7 +72,7 @@ def test_no_command_overwrites_its_input(home, monkeypatch, line):
     monkeypatch.chdir(home)
     before = tree(home)
     done = mws(*line.split())
-    assert one_line(done) and "would be written over" in done.stderr
+    assert one_line(done) and "would be overwritten" in done.stderr
     assert tree(home) == before
 
 
@@ -115,7 +115,7 @@ def test_a_finished_folder_is_refused_and_replaced_as_a_whole_with_force(home, l
         (new / name).write_text("mine", encoding="utf-8")
     before = tree(new)
     done = mws(*line.split(), cwd=home)
-    assert one_line(done) and "new: holds " in done.stderr and "--force" in done.stderr
+    assert one_line(done) and "new: contains " in done.stderr and "--force" in done.stderr
     assert tree(new) == before
     own = {"README.md"} | ({"tekken.json", "vocab.json", "spiece.model"} if "compare" in line else set())
     for _ in range(2):  # so that a script can run twice
@@ -138,7 +138,7 @@ def test_a_file_that_is_there_is_refused_and_replaced_with_force(home, line):
     name = next(word for word in line.split() if word.startswith("new."))
     (home / name).write_text("old", encoding="utf-8")
     done = mws(*line.split(), cwd=home)
-    assert one_line(done) and f"{name}: is there already; --force replaces it" in done.stderr
+    assert one_line(done) and f"{name}: exists already; give --force to replace it" in done.stderr
     assert (home / name).read_text(encoding="utf-8") == "old"
     for _ in range(2):
         assert mws(*line.split(), "--force", cwd=home).returncode == 0
@@ -165,7 +165,7 @@ def test_other_outputs_are_none_of_its_business(home, monkeypatch):
 @pytest.mark.parametrize(
     "line",
     [
-        "train absent.txt -o new",
+        "train text.txt -o new",
         "compare text.txt --gold gold.tsv --vocab-size 400 --systems mws -o new",
         "encode tok text.txt -o new",
         "export tok --format notebook -o new",

@@ -143,8 +143,8 @@ def test_sizes_are_given_as_people_write_them(corpus: Path, tmp_path: Path):
 def test_one_is_singular(tmp_path: Path):
     (tmp_path / "one.txt").write_text("aba", encoding="utf-8")
     done = mws("train", tmp_path / "one.txt", "--n-merges", 1, "--composition", 1, "--output", tmp_path / "t")
-    assert "1 frequent stem or word (compositions)" in done.stdout, done.stderr
-    assert "from 1 different word in" in done.stdout
+    assert "1 merge of morphs to frequent stems and words (compositions)" in done.stdout, done.stderr
+    assert "trained on 1 distinct word in" in done.stdout
 
 
 def test_terms_of_a_pair_are_aligned_and_explained(corpus: Path):

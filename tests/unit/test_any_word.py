@@ -79,10 +79,10 @@ def test_where_no_evidence_is_kept_merges_are_shown_and_it_is_said(saved: Path, 
         if file.name != EVIDENCE_FILE:
             (tmp_path / file.name).write_bytes(file.read_bytes())
     done = mws("explain", "читал", "--model", tmp_path)
-    assert done.returncode == 0 and "->" in done.stdout and "no evidence is kept" in done.stderr
+    assert done.returncode == 0 and "->" in done.stdout and "no boundary probabilities are saved" in done.stderr
     assert MwSTokenizerFast.from_pretrained(tmp_path).explain("читал").boundaries == (None,)
     drawn = ["explain", "читал", "--model", str(tmp_path), "--plot", str(tmp_path / "x.png")]
-    assert "no evidence is kept" in mws(*drawn).stderr
+    assert "no boundary probabilities are saved" in mws(*drawn).stderr
     (tmp_path / EVIDENCE_FILE).write_bytes((saved / EVIDENCE_FILE).read_bytes()[:-40])
     with pytest.raises(MwSError, match=r"mws_evidence\.pq: damaged"):
         MwSTokenizerFast.from_pretrained(tmp_path).explain("читал")

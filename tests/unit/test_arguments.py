@@ -225,7 +225,7 @@ def test_threads_are_a_number_of_one_at_least(workers: Any, tmp_path: Path):
         (["count", "CORPUS", "--output", "FOLDER"], "is a folder"),
         (["count", "CORPUS", "--output", "CORPUS/below"], "CORPUS"),
         (["encode", "absent", "CORPUS", "--output", "OUT"], "absent"),
-        (["encode", "absent", "CORPUS", "--output", "CORPUS"], "would be written over"),
+        (["encode", "absent", "CORPUS", "--output", "CORPUS"], "would be overwritten"),
         (["train", "--lexicon", "ru", "--output", "CORPUS"], "is a file"),
         (["evaluate", "absent", "--text", "CORPUS"], "absent"),
         (["evaluate", "FOLDER"], "--gold"),

@@ -81,7 +81,7 @@ def test_export_asks_for_a_format_and_lists_them(tmp_path: Path):
 
 
 def test_what_is_missing_or_mistyped_is_said_with_what_was_meant():
-    assert "the first word names the tokenizer: mws segment DIR szavak" in mws("segment", "szavak")[2]
+    assert "the first argument is the tokenizer: mws segment TOKENIZER szavak" in mws("segment", "szavak")[2]
     assert "(did you mean 'evaluate'?)" in mws("evalute", "x")[2]
     assert "--gld: mws evaluate takes no such argument (did you mean '--gold'?)" in mws("evaluate", "x", "--gld=y")[2]
     assert "--output is missing; for example: mws count " in mws("count", "text.txt")[2]
@@ -111,7 +111,7 @@ def test_check_does_not_call_nothing_wrong_what_a_program_gets_wrong(tmp_path: P
     small_fast().save_pretrained(tmp_path / "t")
     code, said, _ = mws("check", tmp_path / "t")
     wrong = [line for line in said.splitlines() if line.startswith("wrong")]
-    assert code == 0 and wrong and "nothing is wrong" not in said and "every text of the sample comes back" in said
+    assert code == 0 and wrong and "nothing is wrong" not in said and "every sample text comes back" in said
 
 
 def test_the_help_has_headings_with_what_matters_first():

@@ -260,7 +260,7 @@ def test_misuse_is_told_in_one_line(in_bytes, tmp_path):
         ((tmp_path / "bytes", "--format", "gguf", "--pattern", "llama3", "-o", tmp_path / "x"), "--pattern goes with"),
         ((tmp_path / "bytes", "--format", "byte-level", "-o", tmp_path / "x"), "byte-level already"),
         ((tmp_path / "spaced", "--format", "byte-level", "--pattern", "gpt4", "-o", tmp_path / "x"), "Metaspace"),
-        ((tmp_path / "bytes", "--format", "gguf", "-o", tmp_path / "bytes" / "tokenizer.json"), "written over"),
+        ((tmp_path / "bytes", "--format", "gguf", "-o", tmp_path / "bytes" / "tokenizer.json"), "overwritten"),
     ]:
         result = export(*arguments)
         assert one_line(result) and reason in result.stderr

@@ -334,7 +334,7 @@ def test_the_command_refuses_in_one_line(folder):
         assert done.returncode == 2 and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1, done.stderr
         assert not (folder / "x").exists()
     done = mws("extend", folder / "base", folder / "ru.txt", "--add", 20, "-o", folder / "base")
-    assert done.returncode == 2 and "written over" in done.stderr
+    assert done.returncode == 2 and "overwritten" in done.stderr
 
 
 def changed(kind: str, texts: list[str], protected: tuple[str, ...] = ()) -> int:
@@ -382,7 +382,7 @@ def test_the_command_protects_and_tells_how_other_such_text_fares(tmp_path):
     missing = mws(*arguments, "--protect", tmp_path / "none.txt", "-o", tmp_path / "x")
     assert missing.returncode == 2 and "none.txt" in missing.stderr and not (tmp_path / "x").exists()
     over = mws(*arguments, "--protect", tmp_path / "kept" / "tokenizer.json", "-o", tmp_path / "kept")
-    assert over.returncode == 2 and "written over" in over.stderr
+    assert over.returncode == 2 and "overwritten" in over.stderr
 
 
 def test_whole_words_that_are_retired_are_told_of(caplog):

@@ -273,3 +273,12 @@ class Relation:
 def test_a_query_is_refused_with_what_to_call(tmp_path):
     with pytest.raises(MwSError, match="Relation: is a query, not a table; give the table that it computes"):
         count_documents(Relation())
+
+
+def test_a_line_of_a_text_that_would_match_as_a_glob_is_a_text(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes.txt").write_text("не то", encoding="utf-8")
+    lines = ["Первая глава", "*****", "Жили-были дед да баба.", "?" * len("notes.txt")]
+    assert count_source(lines).union.counts.sum() == count_documents(lines).counts.sum()
+    with pytest.raises(MwSError, match="missing"):
+        count_source(["notes.txt", "missing.txt"])

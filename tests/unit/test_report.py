@@ -322,7 +322,7 @@ def test_misuse_is_told_in_a_line(folder, tmp_path):
         done = mws("report", folder / "mws", *arguments, "-o", tmp_path / "r.html")
         assert one_line(done) and says in done.stderr, done.stderr
     over = mws("report", folder / "mws", "--text", folder / "one.txt", "-o", folder / "one.txt")
-    assert one_line(over) and "written over" in over.stderr
+    assert one_line(over) and "overwritten" in over.stderr
     assert not (tmp_path / "r.html").exists()
 
 

@@ -371,7 +371,7 @@ def test_the_command(folder, tmp_path):
     assert told["copied"] + told["special"] == N_OLD
     assert AutoModelForCausalLM.from_pretrained(tmp_path / "new").config.vocab_size == N_OLD + N_NEW
     for arguments, message in (
-        ([directory, folder / "larger", "-o", directory], "written over"),
+        ([directory, folder / "larger", "-o", directory], "overwritten"),
         ([folder / "base", folder / "larger", "-o", tmp_path / "x"], "no model.safetensors"),
         ([directory, folder / "nothing", "-o", tmp_path / "x"], "no such directory"),
         ([directory, folder / "larger", "-o", tmp_path / "x", "--init", "magic"], "invalid choice: 'magic'"),

@@ -179,7 +179,7 @@ def test_the_command_refuses_in_one_line_and_leaves_what_was_there(folder):
             ["trim", folder / "base", *text, "--min-count", 2, "--keep", folder / "unknown.txt", *output],
             "unknown.txt:3",
         ),
-        (["trim", folder / "base", *text, "--min-count", 2, "-o", folder / "base"], "written over"),
+        (["trim", folder / "base", *text, "--min-count", 2, "-o", folder / "base"], "overwritten"),
         ([*larger, "-q", *output], "must stay"),
         ([*larger, "--replace", *output], "--trim-to"),
     ):

@@ -1,4 +1,4 @@
-"""MwS and its rivals: trained on one corpus, evaluated alike; none of the rivals is used by MwS itself."""
+"""MwS and baseline tokenizers (called rivals in the API), trained and evaluated on the same words."""
 
 from __future__ import annotations
 

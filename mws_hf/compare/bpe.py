@@ -1,14 +1,15 @@
-"""Characters, whole words, and BPE by frequency: over bytes, over characters, and with the ends of words marked.
+"""Baselines: characters, whole words, and BPE by frequency over bytes, over characters, and with end-of-word marks.
 
-BPE with marks knows words and no spaces. A word is a run of letters (with their combining marks and inner apostrophes),
-of digits, or of other characters; its mark is a symbol of its own, so ``est`` and ``est</w>`` are two tokens and
-``lower</w>`` may be cut before its mark. `tokenizers` itself glues `end_of_word_suffix` to the last letter, which gives
-other merges than the published ones; so these are learnt by `PairLearner`, and in tokenizer.json a normalizer sets the
-marks.
+BPE with marks has words and no spaces. A word is a run of letters (with their combining marks and inner apostrophes),
+of digits, or of other characters. Its mark is a separate symbol, so that ``est`` and ``est</w>`` are two tokens, and
+``lower</w>`` may be split before its mark. `tokenizers` attaches `end_of_word_suffix` to the last letter, which gives
+other merges than the published ones. Therefore `PairLearner` learns them, and in tokenizer.json a normalizer inserts
+the marks.
 
-Textbook programs recount all adjacent pairs after each merge and take the best; among equals the one that occurs
-earliest in the words as they are cut now. `PairLearner` merges as they do, but counts only the words again that hold
-the merged pair. `mws_hf.learn.working_corpus` breaks ties by token ids: other merges.
+Textbook programs recount all pairs of neighbors after each merge and choose the most frequent one, or if several are
+equal the one that occurs first in the words as they are segmented then. `PairLearner` makes the same merges, but
+recounts only the words that contain the merged pair. `mws_hf.learn.working_corpus` chooses among equal pairs by token
+ids, which gives other merges.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from mws_hf.tokenizer.backend import base_vocab, build_backend, tables_of
 SUFFIX = "</w>"
 LOW_LINE = "▁"
 _WORD = regex.compile(r"[\p{L}\p{M}]+(?:['’][\p{L}\p{M}]+)*|\p{N}+|[^\s\p{L}\p{M}\p{N}]+")
-# the empty places after each _WORD; the last part says that an inner apostrophe ends nothing
+# the empty positions after each _WORD; the last part excludes inner apostrophes
 _END = (
     r"(?<=[\p{L}\p{M}])(?!['’]?[\p{L}\p{M}])|(?<=\p{N})(?!\p{N})"
     r"|(?<=[^\s\p{L}\p{M}\p{N}])(?![^\s\p{L}\p{M}\p{N}]|(?<=[\p{L}\p{M}]['’])[\p{L}\p{M}])"
@@ -41,24 +42,25 @@ Key = tuple[float, int, int]
 
 
 def frequency(pair: int, left: int, right: int) -> float:
-    """Score a pair as plain BPE does: by its number of occurrences."""
+    """Score a pair by its number of occurrences, as plain BPE does."""
     return pair
 
 
 def likelihood(pair: int, left: int, right: int) -> float:
-    """Score a pair as likelihood WordPiece does, b / (u_l * u_r): the merge's gain of a unigram model's likelihood.
+    """Score a pair by b / (u_l * u_r), as likelihood WordPiece does: the gain in the likelihood of a unigram model.
 
-    The product is an exact integer below 2^53 and division rounds correctly, so equal ratios are equal floats.
+    The product is an exact integer below 2^53 and division is correctly rounded, so that equal ratios are equal floats.
     """
     return pair / (left * right)
 
 
 class PairLearner:
-    """Counts of tokens and adjacent pairs over words, kept up to date while pairs are merged.
+    """Learner of merges, with counts of tokens and of pairs of neighbors that are updated after each merge.
 
-    The order of words decides ties. The pair is merged whose `score`, of its count and those of its parts, is largest;
-    `join` makes the string of its product, and a pair whose product is an existing token is never merged. Inside, token
-    number n is the character chr(n), a pair is a string of two and a word a string, so that `str.replace` merges.
+    It merges the pair with the largest `score` of its count and the counts of its parts; the order of words decides
+    between equal scores. `join` returns the string of the new token. A pair whose token exists is never merged.
+    Internally token n is the character chr(n), a pair is a string of two characters, and a word is a string, so that
+    `str.replace` merges.
     """
 
     def __init__(
@@ -72,20 +74,20 @@ class PairLearner:
         self._sizes = dict.fromkeys(self._ids.values(), 1)
         self._used: Counter[str] = Counter()
         self._pairs: Counter[str] = Counter()
-        # words that held a pair when its younger part was made, ascending: later merges only take pairs away
+        # words that contained a pair when its newer part was made, ascending: later merges only remove pairs
         self._holders: defaultdict[str, deque[int]] = defaultdict(deque)
         self._pairs_with: defaultdict[str, set[str]] = defaultdict(set)
         for number, (word, weight) in enumerate(zip(self._words, self._weights, strict=True)):
             for symbol in word:
                 self._used[symbol] += weight
             self._count_pairs(number, weight, word)
-        # a pair stands in the heap under its key or a smaller one; only the entry named in `_queued` counts
+        # a pair is in the heap under its key or a smaller one; only the entry in `_queued` is valid
         self._queued: dict[str, Key] = {}
         self._heap: list[tuple[Key, str]] = []
         self._queue(self._pairs)
 
     def merges(self, limit: int) -> list[tuple[str, str]]:
-        """Merge the best pair everywhere, left to right, at most `limit` times; list the merges, best first."""
+        """Merge the best pair everywhere, from left to right, at most `limit` times; return the merges in order."""
         found: list[tuple[str, str]] = []
         while self._heap and len(found) < limit:
             key, pair = heapq.heappop(self._heap)
@@ -103,7 +105,7 @@ class PairLearner:
         return found
 
     def _key(self, pair: str) -> Key:
-        """Return the key that orders pairs: score, then word and place (in initial symbols) of the first occurrence."""
+        """Return the key that orders pairs: score, then word and position (initial symbols) of the first occurrence."""
         holders, words = self._holders[pair], self._words
         while pair not in words[holders[0]]:
             holders.popleft()
@@ -117,7 +119,7 @@ class PairLearner:
             heapq.heappush(self._heap, (self._queued[pair], pair))
 
     def _count_pairs(self, number: int, weight: int, word: str, part: str = "") -> None:
-        """Count the pairs of a word; pairs with `part`, by default all, are new to it."""
+        """Count the pairs of a word; those with `part`, by default all, are new in it."""
         for pair in map(add, word, word[1:]):
             self._pairs[pair] += weight
             if part in pair:
@@ -139,20 +141,20 @@ class PairLearner:
             for gone in map(add, old, old[1:]):
                 self._pairs[gone] -= weight
             self._count_pairs(number, weight, new, made)
-        # the parts became rarer, so pairs with them may now be worth more than the heap knows
+        # the parts became rarer, so that the scores of pairs with them may be larger than in the heap
         for symbol in made if self._score is frequency else {made, *pair}:
             self._pairs_with[symbol] = {found for found in self._pairs_with[symbol] if self._pairs[found] > 0}
             self._queue(self._pairs_with[symbol])
 
 
 def build_characters(task: Task) -> Tokenizer:
-    """Build a tokenizer with every character a token, unseen ones as bytes; the size asked for does not matter."""
+    """Build a tokenizer whose tokens are characters, unseen ones as bytes; the vocabulary size has no effect."""
     vocab = base_vocab(task.special_tokens, set().union(*task.counts.words))
     return build_backend(vocab, [], task.counts.pattern, task.counts.normalization, task.special_tokens)
 
 
 def build_words(task: Task) -> Tokenizer:
-    """Build a tokenizer of the first pre-tokens, the most frequent in canonical order, and ``[UNK]`` for all others."""
+    """Build a tokenizer of the most frequent pre-tokens, with ``[UNK]`` for all others."""
     first = dict.fromkeys((*task.special_tokens, UNKNOWN))
     vocab = numbered((*first, *task.counts.words[: max(0, task.vocab_size - len(first))]))
     model = models.WordLevel(vocab, unk_token=UNKNOWN)
@@ -174,7 +176,7 @@ def build_byte_bpe(task: Task) -> Tokenizer:
 
 
 def build_character_bpe(task: Task) -> Tokenizer:
-    """Build BPE over characters with byte fallback: MwS in every point but the choice of merges."""
+    """Build BPE over characters with byte fallback, which differs from MwS only in the choice of merges."""
     learner = Tokenizer(models.BPE())
     counts, special = task.counts, task.special_tokens
     room = task.vocab_size - len(special) - len(BYTE_TOKENS)
@@ -188,21 +190,21 @@ def build_character_bpe(task: Task) -> Tokenizer:
 
 
 def learn_end_of_word(words: Mapping[str, int], n_merges: int, mark: str = SUFFIX) -> list[tuple[str, str]]:
-    """Merge the most frequent pair `n_merges` times (Sennrich et al. 2016); ties: the earliest in the order of `words`.
+    """Merge the most frequent pair `n_merges` times (Sennrich et al. 2016), of equals the first one in `words`.
 
-    `mark` is the symbol after the last character of each word. Fewer merges come out when no pair is left.
+    `mark` is the symbol after the last character of each word. There are fewer merges if no pair is left.
     """
     learner = PairLearner([[*word, mark] for word in words], words.values(), frequency, str.__add__)
     return learner.merges(n_merges)
 
 
 def build_end_of_word(task: Task) -> Tokenizer:
-    """Build BPE with ``</w>``; entries: special tokens, ``[UNK]``, characters, the mark, merges. Spaces are dropped."""
+    """Build BPE with ``</w>``; entries: special tokens, ``[UNK]``, characters, the mark, merges. Spaces are lost."""
     return _marked(rewritten(task.counts, _WORD.findall), [], SUFFIX, task)
 
 
 def build_final_low_line(task: Task) -> Tokenizer:
-    """Build BPE with ``▁`` after words, on text lower-cased, its white space collapsed, trailing punctuation gone."""
+    """Build BPE with ``▁`` after words, on lowercase text without trailing punctuation and repeated white space."""
 
     def plain_words(pre_token: str) -> Iterable[str]:
         return _WORD.findall(regex.sub(_TRAILING, "", pre_token.lower()))
@@ -217,7 +219,7 @@ def build_final_low_line(task: Task) -> Tokenizer:
 
 
 def _marked(words: Mapping[str, int], steps: list[normalizers.Normalizer], mark: str, task: Task) -> Tokenizer:
-    # text reaches the model character by character, so a mark of several characters is put together first
+    # the model receives single characters, so a mark of several characters is merged first
     made = [(mark[:i], mark[i]) for i in range(1, len(mark))]
     base = numbered((*task.special_tokens, UNKNOWN, *sorted(set(mark).union(*words)), *map("".join, made)))
     room, normalization = task.vocab_size - len(base), task.counts.normalization

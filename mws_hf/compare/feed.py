@@ -1,7 +1,7 @@
-"""Feed the rivals: counted words as input of trainers that only take text, and tokenizers cut as the counts are.
+"""Word counts as input of trainers that only take text, and tokenizers that split text as the counts were made.
 
-The trainers of `tokenizers` have no weighted input. A sequence of words joined by a character that no word holds, split
-at it again, gives them exactly the counts wanted, for less time than the running text.
+The trainers of `tokenizers` have no weighted input. Each word is repeated as often as its count, with a character after
+it that no word contains and at which the text is split, which takes less time than the running text.
 """
 
 from __future__ import annotations
@@ -16,24 +16,31 @@ from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_toke
 from mws_hf.corpus.counts import WordCounts
 
 UNKNOWN = "[UNK]"
-_CHUNK = 20_000
-_MOST = 2_000_000  # running words, which take about two seconds
+_TEXT_CHARACTERS = 20_000
+_MAX_RUNNING_WORDS = 2_000_000
+"""Repeated words of a training, which take about two seconds."""
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Task:
-    """The training words of a rival and the size to train it to."""
+    """What a baseline is trained on.
+
+    Attributes:
+        counts: the training words.
+        vocab_size: size of the vocabulary, special tokens included.
+        special_tokens: special tokens, which get the first ids.
+    """
 
     counts: WordCounts
-    vocab_size: int  # special tokens included
-    special_tokens: Sequence[str] = ()  # they get the first ids
+    vocab_size: int
+    special_tokens: Sequence[str] = ()
 
 
 def repeated(words: Mapping[str, int], mark: str) -> Iterator[str]:
-    """Yield texts of about 20,000 characters in which each word stands as often as its count, with `mark` after it."""
+    """Yield texts of about 20,000 characters in which each word occurs as often as its count, with `mark` after it."""
     parts: list[str] = []
-    room = _CHUNK
+    room = _TEXT_CHARACTERS
     for word, count in words.items():
         unit = word + mark
         while count:
@@ -43,18 +50,18 @@ def repeated(words: Mapping[str, int], mark: str) -> Iterator[str]:
             room -= number * len(unit)
             if room <= 0:
                 yield "".join(parts)
-                parts, room = [], _CHUNK
+                parts, room = [], _TEXT_CHARACTERS
     if parts:
         yield "".join(parts)
 
 
 def divided(words: Mapping[str, int]) -> Mapping[str, int]:
-    """Divide the counts of words that stand too often to be repeated, 100 times the number of words; none becomes 0.
+    """Divide all counts if their sum is too large to repeat the words; no count becomes 0.
 
     >>> divided({"a": 3, "b": 100_000_000})
     {'a': 1, 'b': 1960784}
     """
-    running, most = sum(words.values()), max(_MOST, 100 * len(words))
+    running, most = sum(words.values()), max(_MAX_RUNNING_WORDS, 100 * len(words))
     if running <= most:
         return words
     by = -(-running // most)
@@ -62,10 +69,10 @@ def divided(words: Mapping[str, int]) -> Mapping[str, int]:
     return {word: max(1, (count + by // 2) // by) for word, count in words.items()}
 
 
-@cache  # each system at each size would say it again
+@cache  # otherwise each system at each size would warn
 def _say_divided(running: int, by: int) -> None:
     logger.warning(
-        "rivals repeat each word as often as it occurs, and %s running words are too many: for them all counts are "
+        "baselines repeat each word as often as it occurs, and %s running words are too many: for them all counts are "
         "divided by %s",
         f"{running:,}", f"{by:,}",
     )  # fmt: skip
@@ -77,19 +84,19 @@ def train_on_counts(
     words: Mapping[str, int],
     then: pre_tokenizers.PreTokenizer | None = None,
 ) -> None:
-    """Train a model on counted pre-tokens, to each of which `then` is done before, such as `ByteLevel`."""
+    """Train a model on word counts; `then`, such as `ByteLevel`, is applied to each word before."""
     words = divided(words)
     seen = set().union(*words)
-    mark = next(c for c in map(chr, range(0xE000, 0xF900)) if c not in seen)  # for private use
+    mark = next(c for c in map(chr, range(0xE000, 0xF900)) if c not in seen)  # from the private use area
     cut = pre_tokenizers.CharDelimiterSplit(mark)
     learner.pre_tokenizer = cut if then is None else pre_tokenizers.Sequence([cut, then])
     learner.train_from_iterator(repeated(words, mark), trainer)
 
 
 def rewritten(counts: WordCounts, rewrite: Callable[[str], Iterable[str]]) -> dict[str, int]:
-    """Count the words that each pre-token is rewritten to, in canonical order of the pre-tokens.
+    """Count the words into which pre-tokens are rewritten, in the order of the pre-tokens.
 
-    Counts of words that coincide add up; where every pre-token counts once (types), every word counts once.
+    Counts of equal words are added; if every pre-token counts once (types), every word counts once.
 
     >>> counts = WordCounts.from_mapping({" дом": 3, "дом": 1, " ": 9}, pattern="...")
     >>> rewritten(counts, str.split), rewritten(counts.as_types(), str.split)
@@ -111,9 +118,9 @@ def tokenizer_like(
     special_tokens: Sequence[str] = (),
     then: pre_tokenizers.PreTokenizer | None = None,
 ) -> Tokenizer:
-    """Make a tokenizer of a trained model that normalizes and splits text as the counts were made, then as `then` does.
+    """Make a tokenizer of a trained model that normalizes and splits text as the counts were made, and then by `then`.
 
-    `UNKNOWN` stays an ordinary entry, so that decoding keeps it and text cannot ask for it.
+    `UNKNOWN` is an ordinary entry, so that decoding keeps it, and a text that contains it is not special.
     """
     tokenizer = Tokenizer(model)
     if counts.normalization is not None:
@@ -126,5 +133,5 @@ def tokenizer_like(
 
 
 def numbered(tokens: Iterable[str]) -> dict[str, int]:
-    """Number tokens in the order given; a token given twice keeps its first place."""
+    """Number tokens in the given order; a repeated token keeps its first number."""
     return {token: number for number, token in enumerate(dict.fromkeys(tokens))}

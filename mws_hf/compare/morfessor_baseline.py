@@ -1,11 +1,11 @@
-"""Morfessor 2.0 Baseline (Creutz & Lagus 2005; Virpioja et al. 2013): minimum description length; a segmenter only.
+"""Baselines Morfessor 2.0 (Creutz & Lagus 2005; Virpioja et al. 2013), which only segments words, and MorphBPE.
 
-Its training takes one or two minutes for 30,000 words, so of a longer list it learns from 30,000: a `sample`, mostly of
-rare words, or the most frequent ones, which often serve it better (`build_frequent`).
+Training Morfessor takes one or two minutes for 30,000 words, so from a longer list it learns 30,000: a `sample`, in
+which most words are rare, or the most frequent ones, which often give better results (`build_frequent`).
 
-MorphBPE (Asgari et al. 2025) without labels is BPE by frequency that merges nothing across Morfessor's boundaries: the
-learner sees the segments as if each were a word of its own. The stock tokenizer.json made of the merges knows no
-Morfessor: there they apply wherever their pair stands.
+MorphBPE (Asgari et al. 2025) without labels is BPE by frequency that merges nothing across the boundaries of Morfessor:
+the learner is given each segment as a separate word. The standard tokenizer.json does not use Morfessor, so that the
+merges apply there wherever their pair occurs.
 """
 
 from __future__ import annotations
@@ -30,11 +30,13 @@ from mws_hf.errors import MwSError, needed
 from mws_hf.tokenizer.foreign import morfessor_cut
 
 MAX_TYPES = 30_000
+"""Distinct words that Morfessor learns from, at most."""
 MAX_LENGTH = 100
+"""Characters of a word that Morfessor learns from, at most: its search is quadratic in them."""
 
 
 class MorfessorModel:
-    """A trained Morfessor model, made of count and pieces of each training word."""
+    """A trained Morfessor model, built from the count and the segments of each training word."""
 
     def __init__(self, segmentations: Sequence[tuple[int, Sequence[str]]]) -> None:
         self._segmentations = [(count, list(pieces)) for count, pieces in segmentations]
@@ -42,11 +44,11 @@ class MorfessorModel:
         self._model.load_segmentations([(count, "".join(pieces), pieces) for count, pieces in self._segmentations])
 
     def segment(self, word: str, smoothing: float = 0) -> list[str]:
-        """Cut a word in the cheapest way (Viterbi); a word with unseen characters is cut as well as it can be."""
+        """Segment a word by Viterbi; unseen characters do not prevent it."""
         return morfessor_cut(self._model, word, smoothing)
 
     def save(self, file: Path) -> None:
-        """Write the model as ``morfessor-train -S`` does, which `mws_hf.tokenizer.opened` opens."""
+        """Write the model in the format of ``morfessor-train -S``, which `mws_hf.tokenizer.opened` opens."""
         lines = (f"{count} {' + '.join(pieces)}\n" for count, pieces in self._segmentations)
         write_text(file, "".join(lines))
 
@@ -55,26 +57,26 @@ class MorfessorModel:
 
 
 def build_morfessor(task: Task, max_types: int = MAX_TYPES) -> MorfessorModel:
-    """Train Morfessor Baseline with its default settings; it finds its own lexicon size, whatever is asked for.
+    """Train Morfessor Baseline with its default settings; the vocabulary size has no effect.
 
-    Pre-tokens are cut into words as for WordPiece; words of more than `MAX_LENGTH` characters are left out, and of
-    longer lists than `max_types` a `sample` is learnt from.
+    Pre-tokens are split into words as for WordPiece. Words of more than `MAX_LENGTH` characters are left out. From a
+    list of more than `max_types` words a `sample` is learned.
     """
     words = _words(task.counts)
     return _learnt({word: words[word] for word in sample(words, max_types)})
 
 
 def build_frequent(task: Task, max_types: int = MAX_TYPES) -> MorfessorModel:
-    """Train Morfessor Baseline on the `max_types` most frequent words, each once; of equal counts on a `sample`."""
+    """Train Morfessor Baseline on the `max_types` most frequent words, each once; of equal ones on a `sample`."""
     words = _words(task.counts)
     chosen = nsmallest(max_types, words, key=lambda word: (-words[word], _hash(word), word))
     return _learnt(dict.fromkeys(chosen, 1))
 
 
 def sample(words: Iterable[str], size: int) -> list[str]:
-    """Choose the `size` words with the smallest BLAKE2b hashes, in their old order; all when there are no more.
+    """Choose the `size` words with the smallest BLAKE2b hashes, in their order; all words if there are no more.
 
-    The choice depends on the words alone; the first of a list without counts all begin with "a".
+    The choice depends only on the words. The first words of a list would not do, because they all begin with "a".
     """
     listed = list(words)
     if len(listed) <= size:
@@ -88,11 +90,13 @@ def _hash(word: str) -> bytes:
 
 
 def _words(counts: WordCounts) -> dict[str, int]:
-    # its search is quadratic in the length of a word: 3,000 characters in one piece took two minutes
+    # one word of 3,000 characters took two minutes
     cut = bert_words(counts)
     words = {word: count for word, count in cut.items() if len(word) <= MAX_LENGTH and word.split() == [word]}
     if not words:
-        raise MwSError(f"Morfessor: no words of at most {MAX_LENGTH} characters to learn from; give more text")
+        raise MwSError(
+            f"Morfessor: there are no words of at most {MAX_LENGTH} characters to learn from; give more text"
+        )
     return words
 
 
@@ -103,7 +107,7 @@ def _learnt(words: Mapping[str, int]) -> MorfessorModel:
     model = library.BaselineModel()
     model.load_data([(count, word) for word, count in words.items()])
     state = random.getstate()
-    random.seed(0)  # the library shuffles the words of each epoch with the global generator
+    random.seed(0)  # the library shuffles words with the global generator
     try:
         model.train_batch()
     finally:
@@ -112,17 +116,17 @@ def _learnt(words: Mapping[str, int]) -> MorfessorModel:
 
 
 def build_morph_bpe(task: Task, max_types: int = MAX_TYPES) -> Tokenizer:
-    """Build character-level BPE inside the segments of Morfessor, learnt from the `max_types` most frequent words."""
+    """Build character-level BPE within the segments of Morfessor, trained on the `max_types` most frequent words."""
     model = build_frequent(task, max_types)
-    # the published rows were learnt from words cut as the library cuts
+    # smoothing 1, as the published results were made
     return build_character_bpe(replace(task, counts=within_cuts(task.counts, lambda word: model.segment(word, 1))))
 
 
 def within_cuts(counts: WordCounts, cut: Callable[[str], Sequence[str]]) -> WordCounts:
-    """Count the pieces of words instead of words, so that a learner of merges sees no pair across a cut.
+    """Count the segments of words instead of words, so that no pair across a boundary is learned.
 
-    Pre-tokens that are no word of letters stay in one piece, and so do words too long for Morfessor; a space before a
-    word goes with its first piece.
+    Pre-tokens that are not words of letters stay whole, as do words that are too long for Morfessor. A space before a
+    word belongs to its first segment.
 
     >>> words = WordCounts.from_mapping({" kutyák": 3, "kutya": 2, "ák": 1, " 12": 4}, pattern="")
     >>> sorted(within_cuts(words, lambda word: [word[:4], word[4:]] if len(word) > 4 else [word]).items())

@@ -11,17 +11,18 @@ from typing import Any
 from mws_hf.atomic import atomic_path
 from mws_hf.tokenizer.plotting import labels_of
 
-# distinct for people of every colour vision (Okabe and Ito; Tol); the warm ones are kept for MwS
+# colors that people with any color vision can distinguish (Okabe and Ito; Tol); the warm ones are for MwS
 _OURS = ("#d55e00", "#7f4a1e", "#e6a000")
 _RIVALS = (
     "#332288 #117733 #44aa99 #0072b2 #999933 #aa4499 #777777 #6699cc #000000 #c2a500 #5a3e85 #2f6f6f #66a61e #b3a2d9"
 ).split()
 _TRIVIAL = ("characters", "words")
-_APART = 0.033  # between names, of the height of a panel
+_NAME_DISTANCE = 0.033
+"""Distance between names, as a share of the height of a panel."""
 
 
 def _load_matplotlib() -> None:
-    """Import matplotlib, also where MPLBACKEND names a backend that this environment lacks, as notebooks set it."""
+    """Import matplotlib, even if MPLBACKEND has a backend that is not installed, as in notebooks."""
     backend = os.environ.pop("MPLBACKEND", None)
     try:
         import matplotlib  # noqa: F401
@@ -32,10 +33,10 @@ def _load_matplotlib() -> None:
 
 
 def figure_of(panels: Mapping[str, Sequence[Mapping[str, Any]]]) -> Any:
-    """Draw a panel for each title: F1 over tokens per word, a line for each system through its sizes, in larger marks.
+    """Draw a panel for each title: F1 over tokens per word, with a line for each system and a larger mark per size.
 
-    Rows are those of a `Comparison`. Words are those of held-out text where there is any, else of the gold file.
-    Trivial systems are left out; the name of each other stands beside its point on the right, in its colour.
+    The rows are those of a `Comparison`. The words are those of held-out text if there is one, else of the gold file.
+    Trivial systems are left out. The name of each system is to the right of its last point, in its color.
     """
     _load_matplotlib()
     from matplotlib import rcParams
@@ -55,7 +56,7 @@ def figure_of(panels: Mapping[str, Sequence[Mapping[str, Any]]]) -> Any:
         said = f"{''.join(labels)}: boundaries found, and length{note}"
         axes.set_title(said, fontsize=11, loc="left", family=[font, *rcParams["font.family"]])
         axes.set_xlabel(f"tokens per word of {'new text' if of_text else 'the gold file'}: ← shorter")
-        axes.set_ylabel("F1 of morpheme boundaries: ↑ truer")
+        axes.set_ylabel("F1 of morpheme boundaries: ↑ better")
         axes.grid(alpha=0.25)
         axes.margins(0.15, 0.1)
         _draw(axes, drawn, length, sizes)
@@ -73,25 +74,25 @@ def _draw(axes: Any, rows: Sequence[Mapping[str, Any]], length: str, sizes: Sequ
         ends.append((y, x, system, style["color"]))
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
     at = low
-    for y, x, system, colour in sorted(ends):  # names from below, none over another
-        at = max(y, at + _APART * (high - low))
-        line = {"arrowstyle": "-", "color": colour, "linewidth": 0.6} if at > y else None
+    for y, x, system, color in sorted(ends):  # names from the bottom up, without overlaps
+        at = max(y, at + _NAME_DISTANCE * (high - low))
+        line = {"arrowstyle": "-", "color": color, "linewidth": 0.6} if at > y else None
         weight = "bold" if system.startswith("mws") else "normal"
         axes.annotate(
-            system, (x, y), (x + 0.02 * (right - left), at), color=colour, weight=weight, va="center", fontsize=8.5,
+            system, (x, y), (x + 0.02 * (right - left), at), color=color, weight=weight, va="center", fontsize=8.5,
             arrowprops=line,
         )  # fmt: skip
 
 
 def _styles(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Choose how each system is drawn: MwS thick, in warm colours and on top."""
+    """Choose how each system is drawn: MwS with thick lines, in warm colors and on top."""
     styles: dict[str, dict[str, Any]] = {}
     systems = sorted({str(row["system"]) for row in rows})
     for ours in (True, False):
         for number, system in enumerate(each for each in systems if each.startswith("mws") == ours):
-            colours = _OURS if ours else _RIVALS
-            colour = colours[number % len(colours)]
-            styles[system] = {"color": colour, "linewidth": 2.6 if ours else 1.2, "zorder": 3 if ours else 2}
+            colors = _OURS if ours else _RIVALS
+            color = colors[number % len(colors)]
+            styles[system] = {"color": color, "linewidth": 2.6 if ours else 1.2, "zorder": 3 if ours else 2}
     return styles
 
 

@@ -1,4 +1,4 @@
-"""The figures of a comparison as plain rows, and their files: results.json and results.md."""
+"""The figures of a comparison as plain rows, and the files results.json and results.md."""
 
 from __future__ import annotations
 
@@ -15,22 +15,30 @@ from mws_hf.text.markdown import markdown_table
 _MARK = " (loses text)"
 
 Row: TypeAlias = dict[str, Any]
-"""A trained system: flat names and values. Scores on a gold file have no prefix, measures of text have `text_`."""
+"""The figures of a trained system by name; measures on text have the prefix `text_`, scores on gold have none."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """All figures, in the form of results.json."""
+    """All figures, in the form of results.json.
 
-    corpus: dict[str, Any]  # figures of the training words: types, running words, pattern
-    sizes: list[int]  # ascending
-    golds: list[dict[str, Any]]  # name, words, lines, lines left out
-    tokenizers: list[dict[str, Any]]  # in the order of the plan; `text` holds its measures, None without text or ids
-    rows: list[Row]  # gold by gold, in the order of the plan
+    Attributes:
+        corpus: figures of the training words: types, running words, pattern.
+        sizes: vocabulary sizes, ascending.
+        golds: name, words, lines and left-out lines of each gold file.
+        tokenizers: the systems in the order of their training; `text` has their measures, None without text or ids.
+        rows: scores on gold: for each file all systems, in the same order.
+    """
+
+    corpus: dict[str, Any]
+    sizes: list[int]
+    golds: list[dict[str, Any]]
+    tokenizers: list[dict[str, Any]]
+    rows: list[Row]
 
     @property
     def systems(self) -> list[str]:
-        """Labels in the order of the plan."""
+        """Labels of the systems, in the order of their training."""
         return list(dict.fromkeys(each["system"] for each in self.tokenizers))
 
     def rows_of(self, gold: str) -> list[Row]:
@@ -38,22 +46,22 @@ class Comparison:
         return [row for row in self.rows if row["gold"] == gold]
 
     def ranked(self, size: int, gold: str | None) -> list[Row]:
-        """Return the systems at a size, the best first: by F1 on a gold file, else by bits per byte or tokens per word.
+        """Return the systems of a size, the best first: by F1 on a gold file, else by bits per byte or tokens per word.
 
-        A system without a size is the same at all.
+        A system without a size is listed at all sizes.
         """
         rows = map(flat_row, self.tokenizers) if gold is None else self.rows_of(gold)
 
-        def worth(row: Row) -> tuple[bool, float]:
+        def badness(row: Row) -> tuple[bool, float]:
             if gold is not None:
                 return False, -row["f1"]
             return _loses_text(row), row.get("text_bits_per_byte") or row.get("text_fertility") or math.inf
 
-        return sorted((row for row in rows if row["vocab_size"] in (size, None)), key=worth)
+        return sorted((row for row in rows if row["vocab_size"] in (size, None)), key=badness)
 
 
 def flat_row(tokenizer: Mapping[str, Any], scores: Mapping[str, Any] | None = None) -> Row:
-    """Lay out a trained system as one row, with scores on a gold file before the measures of text."""
+    """Return a trained system as one row, with scores on a gold file before the measures on text."""
     flat = dict(tokenizer)
     text, comparable = flat.pop("text") or {}, flat.pop("bits_comparable")
     flat |= {**(scores or {}), **{f"text_{name}": value for name, value in text.items()}}
@@ -80,7 +88,7 @@ _OF_GOLD: dict[str, Callable[[Row], str]] = {
     "precision": _of(GOLD["precision"]),
     "recall": _of(GOLD["recall"]),
     "tokens/gold word": _of(GOLD["tokens_per_word"]),
-    "MwS ahead by": lambda row: (
+    "MwS minus this": lambda row: (
         "{mws_ahead_f1:+.3f} ({mws_ahead_low:+.3f} to {mws_ahead_high:+.3f})".format(**row)
         if "mws_ahead_f1" in row
         else ""
@@ -99,13 +107,13 @@ _OF_TRAINING: dict[str, Callable[[Row], str]] = {
 
 
 def markdown(comparison: Comparison) -> str:
-    """Write the tables for people: one for each gold file and size."""
+    """Write the tables as Markdown: one for each gold file and size."""
     corpus = comparison.corpus
     about = (
-        f"All trained on the same {corpus['types']:,} word types ({corpus['running_words']:,} running pre-tokens); "
-        "`types`: each form once, `text`: by frequency. Gold words stand after a space. F1: micro boundary F1 with its "
-        "95 % bootstrap interval. n-gram bits per byte are for screening (they do not rank Unigram as neural models "
-        f"do). Where{_MARK} is added, bits are not comparable, for text that is lost costs none."
+        f"All systems are trained on the same {corpus['types']:,} distinct words ({corpus['running_words']:,} running "
+        "pre-tokens); `types`: each word once, `text`: by frequency. Gold words are segmented as after a space. F1 is "
+        "micro boundary F1 with its 95 % bootstrap interval. n-gram bits per byte are a proxy measure (they do not "
+        f"rank Unigram as neural models do). Bits with{_MARK} are not comparable, because lost text costs no bits."
     )
     parts = ["# Comparison of tokenizers", about]
     for gold in comparison.golds:
@@ -124,7 +132,7 @@ def _table(comparison: Comparison, size: int, gold: str | None) -> str:
 
 
 def summary(comparison: Comparison) -> list[list[str]]:
-    """Make a small table of the largest size: header, then a row for each system, the best on the first gold first."""
+    """Make a small table of the largest size: a header, and a row per system, the best on the first gold first."""
     size, golds = comparison.sizes[-1], [str(gold["name"]) for gold in comparison.golds]
     f1 = {(row["directory"], row["gold"]): _OF_GOLD["F1"](row) for row in comparison.rows}
     columns: dict[str, Callable[[Row], str]] = {
@@ -137,7 +145,7 @@ def summary(comparison: Comparison) -> list[list[str]]:
 
 
 def _cells(rows: Iterable[Row], columns: Mapping[str, Callable[[Row], str]]) -> list[list[str]]:
-    """Fill a table, header first; columns without any figure are left out."""
+    """Fill a table, header first, without columns that have no figure."""
     lines = [[cell(row) for cell in columns.values()] for row in rows]
     kept = [at for at in range(len(columns)) if any(line[at] for line in lines)]
     return [[line[at] for at in kept] for line in ([*columns], *lines)]

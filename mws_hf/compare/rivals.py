@@ -1,4 +1,4 @@
-"""All rival systems by name, and the function that trains any of them."""
+"""All baselines (called rivals in the API) by name, and the function that trains them."""
 
 from __future__ import annotations
 
@@ -33,34 +33,41 @@ Model: TypeAlias = Tokenizer | MorfessorModel
 
 @dataclass(frozen=True)
 class System:
-    """A rival system."""
+    """A baseline.
 
-    build: Callable[..., Model]  # of a `Task` and options
-    needs: str | None = None  # a library beyond those of the package
-    sized: bool = True  # whether the vocabulary size has an effect
-    reserved: tuple[str, ...] = ()  # special tokens it adds to the ones asked for
+    Attributes:
+        build: the function that trains it, from a `Task` and options.
+        needs: a library that it needs besides those of the package.
+        sized: whether the vocabulary size has an effect.
+        reserved: special tokens that it adds to the given ones.
+    """
+
+    build: Callable[..., Model]
+    needs: str | None = None
+    sized: bool = True
+    reserved: tuple[str, ...] = ()
 
     @property
     def installed(self) -> bool:
-        """Whether the library it needs is there."""
+        """Whether the library that it needs is installed."""
         return self.needs is None or is_installed(self.needs)
 
 
 RIVALS: dict[str, System] = {
-    # BPE by frequency: over bytes, as GPT-2; over characters, with pre-tokenizer and byte fallback as MwS; inside the
-    # segments of Morfessor (MorphBPE, no labels); with </w> after each word; with a final ▁, lower-cased, trailing
-    # punctuation stripped
+    # BPE by frequency: over bytes, as GPT-2; over characters, with pre-tokenizer and byte fallback as MwS; within the
+    # segments of Morfessor (MorphBPE, without labels); with </w> after each word; with a final ▁, on lowercase text
+    # without trailing punctuation
     "bpe-byte": System(bpe.build_byte_bpe),
     "bpe-character": System(bpe.build_character_bpe),
     "morph-bpe": System(morfessor.build_morph_bpe, MORFESSOR),
     "bpe-end-of-word": System(bpe.build_end_of_word),
     "bpe-low-line": System(bpe.build_final_low_line),
-    # WordPiece: by the trainer of `tokenizers` (frequency); highest b/(u_l*u_r) first; from long substrings down, as
-    # TensorFlow Text
+    # WordPiece: by the trainer of `tokenizers` (frequency); by the highest b/(u_l*u_r); from long substrings to short
+    # ones, as TensorFlow Text
     "wordpiece": System(word_piece.build_library),
     "wordpiece-likelihood": System(word_piece.build_likelihood),
     "wordpiece-top-down": System(word_piece.build_top_down, reserved=word_piece.RESERVED),
-    # Unigram by EM and pruning, with byte fallback; SentencePiece with NFKC; without normalization, every space kept
+    # Unigram by EM and pruning, with byte fallback; SentencePiece with NFKC; without normalization, with all spaces
     "unigram": System(unigram.build_unigram),
     "sentencepiece-bpe": System(partial(unigram.build_sentence_piece, "bpe"), SENTENCEPIECE),
     "sentencepiece-unigram": System(partial(unigram.build_sentence_piece, "unigram"), SENTENCEPIECE),
@@ -68,19 +75,24 @@ RIVALS: dict[str, System] = {
         partial(unigram.build_sentence_piece, "unigram", normalization="identity", character_coverage=1.0),
         SENTENCEPIECE,
     ),
-    # Morfessor 2.0 Baseline on 30,000 words at most: a sample; the most frequent ones, each once
+    # Morfessor 2.0 Baseline on at most 30,000 words: a sample; the most frequent ones, each once
     "morfessor": System(morfessor.build_morfessor, MORFESSOR, sized=False),
     "morfessor-frequent": System(morfessor.build_frequent, MORFESSOR, sized=False),
-    # the ends: every character a token; the most frequent words, all others unknown
+    # the two extremes: characters; the most frequent words, all others unknown
     "characters": System(bpe.build_characters, sized=False),
     "words": System(bpe.build_words),
 }
 
 
 class Rival(NamedTuple):
-    """A trained rival, and the entries of its vocabulary."""
+    """A trained baseline.
 
-    source: Opened  # a segmenter where no tokenizer.json can hold it
+    Attributes:
+        source: the tokenizer, or a segmenter if it cannot be written as tokenizer.json.
+        n_tokens: number of entries of its vocabulary.
+    """
+
+    source: Opened
     n_tokens: int
 
 
@@ -93,20 +105,20 @@ def train(
     special_tokens: Sequence[str] = DEFAULT_SPECIAL_TOKENS,
     **options: Any,
 ) -> Rival:
-    """Train a rival on word counts, in any form that `corpus.word_list.as_word_counts` takes.
+    """Train a baseline on word counts, in any form that `corpus.word_list.as_word_counts` takes.
 
     Args:
         name: a key of `RIVALS`.
-        counts: running-text counts, or `counts.as_types()` for each form once.
-        vocab_size: entries of the vocabulary, special tokens, bytes and characters included; never exceeded unless the
-            fixed part alone does.
-        output_dir: folder to save in, all of it or nothing: for `AutoTokenizer`, or of Morfessor what `saved` returns;
-            None: not saved.
+        counts: counts of running text, or `counts.as_types()` for each word once.
+        vocab_size: size of the vocabulary with special tokens, bytes and characters; exceeded only if these need more.
+        output_dir: folder to save in, atomically: for `AutoTokenizer`, or for Morfessor what `saved` returns. With None
+            nothing is saved.
         special_tokens: tokens that get the first ids.
-        **options: options of the system's builder, such as `max_types`, `character_coverage`.
+        **options: options of the function that builds it, such as `max_types`, `character_coverage`.
 
     Raises:
-        MwSError: an unknown name, no words, a library that is not installed, or a directory that cannot be written.
+        MwSError: the name is unknown, there are no words, a library is not installed, or the directory cannot be
+            written.
     """
     if name not in RIVALS:
         raise MwSError(f"unknown system {name!r}; choose one of {', '.join(RIVALS)}")
@@ -114,13 +126,13 @@ def train(
     check_range("vocab_size", vocab_size, COUNT)
     counts = as_word_counts(counts)
     if len(counts) == 0:
-        raise MwSError(f"{name}: no words to learn from; give counts with at least one word")
+        raise MwSError(f"{name}: there are no words to learn from; give counts with at least one word")
     tokens = check_special_tokens(special_tokens)
     model = system.build(Task(counts, vocab_size, tokens), **options)
     if output_dir is not None:
         with staged(Path(output_dir)) as stage:
             if isinstance(model, Tokenizer):
-                reserved = dict.fromkeys((*tokens, *system.reserved))  # decoding drops tokens with a role
+                reserved = dict.fromkeys((*tokens, *system.reserved))  # decoding skips tokens with a role
                 save_backend(stage, model, special_settings([token for token in reserved if token != UNKNOWN]))
             else:
                 model.save(stage / MORFESSOR_FILE)
@@ -130,6 +142,6 @@ def train(
 
 
 def saved(directory: Path) -> Path:
-    """Return what `open_tokenizer` takes of a directory that `train` wrote: itself, or Morfessor's model in it."""
+    """Return the path that `open_tokenizer` takes for a directory of `train`: itself, or the Morfessor model in it."""
     file = directory / MORFESSOR_FILE
     return file if file.is_file() else directory

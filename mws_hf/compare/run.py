@@ -1,4 +1,4 @@
-"""What is compared, and one run: train what the folder lacks, cut the gold words, score, write the tables."""
+"""The systems of a comparison, and one run: train missing ones, segment the gold words, score, write the tables."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ MWS_SYSTEMS: dict[str, dict[str, Any]] = {
     "mws-morphs": {"criterion": "contextual", "composition": 0},
     "mws-classic": {"criterion": "classic"},
 }
-"""MwS variants: name -> arguments of `MwSTrainer`; ``mws`` is the default, ``mws-morphs`` morphs only."""
+"""MwS variants: name -> arguments of `MwSTrainer`; ``mws`` has default settings, ``mws-morphs`` morphs only."""
 
 DEFAULT_SYSTEMS = (
     *MWS_SYSTEMS,
@@ -55,32 +55,38 @@ DEFAULT_SYSTEMS = (
     "morfessor:types,characters,words:text",
 )
 RECORD = "comparison.json"
-"""In the folder of each system: the words it was trained on, its entries, the seconds it took."""
+"""File in the folder of each system: a digest of its training words, its entries, the seconds of its training."""
 
 
 @dataclass(frozen=True)
 class SystemSpec:
-    """A system, the words it is trained on, and its size."""
+    """A system, its training words and its size.
 
-    name: str  # a key of `MWS_SYSTEMS` or `RIVALS`
-    words: Weighting = "types"  # each form once, or "text": weighted by frequency
-    vocab_size: int | None = None  # None until it is planned, and where it has no effect
+    Attributes:
+        name: a key of `MWS_SYSTEMS` or `RIVALS`.
+        words: "types" for each word once, or "text" for words weighted by frequency.
+        vocab_size: size of the vocabulary; None before `plan`, and if it has no effect.
+    """
+
+    name: str
+    words: Weighting = "types"
+    vocab_size: int | None = None
 
     @property
     def title(self) -> str:
-        """The name for progress and folders."""
+        """The name in progress lines and of the folder."""
         return self.label.replace(":", ".") + (f"-{self.vocab_size}" if self.vocab_size else "")
 
     @property
     def label(self) -> str:
-        """The name in tables: without the weighting where a system has only one."""
+        """The name in tables, without the weighting if a system has only one."""
         if self.name == "characters" or (self.rival is None and self.words == "types"):
             return self.name
         return f"{self.name}:{self.words}"
 
     @property
     def rival(self) -> System | None:
-        """How it is trained; None for MwS."""
+        """The baseline that it is; None for MwS."""
         return RIVALS.get(self.name)
 
     @property
@@ -90,10 +96,10 @@ class SystemSpec:
 
 
 def parse_systems(names: Iterable[str]) -> list[SystemSpec]:
-    """Read system names, each alone or several separated by commas.
+    """Parse names of systems; each string has one or more, separated by commas.
 
-    A name may end in ``:text``, to learn words weighted by how often they occur, or ``:types``, each word once. A bare
-    name means what people use: types for MwS and Morfessor, text for other rivals; ``bpe`` is byte-level BPE.
+    A name may end in ``:text``, to weight words by frequency, or in ``:types``, to count each word once. A bare name
+    has the usual weighting: types for MwS and Morfessor, text for other baselines. ``bpe`` is byte-level BPE.
 
     >>> [spec.label for spec in parse_systems(["mws,bpe", "bpe-character:types", "morfessor"])]
     ['mws', 'bpe-byte:text', 'bpe-character:types', 'morfessor:types']
@@ -103,9 +109,9 @@ def parse_systems(names: Iterable[str]) -> list[SystemSpec]:
         name, _, words = given.partition(":")
         name = "bpe-byte" if name == "bpe" else name
         if name not in MWS_SYSTEMS and name not in RIVALS:
-            raise MwSError(f"unknown system {name!r}; choose from {', '.join((*MWS_SYSTEMS, *RIVALS))}")
+            raise MwSError(f"{name!r} is not a system; choose from {', '.join((*MWS_SYSTEMS, *RIVALS))}")
         if words not in ("", "types", "text"):
-            raise MwSError(f"system {given!r}: after the colon comes 'types' (each form once) or 'text' (by frequency)")
+            raise MwSError(f"system {given!r}: write 'types' (each word once) or 'text' (by frequency) after the colon")
         usual: Weighting = "types" if name in MWS_SYSTEMS or name.startswith("morfessor") else "text"
         spec = SystemSpec(name, cast("Weighting", words or usual))
         if spec not in specs:
@@ -114,23 +120,26 @@ def parse_systems(names: Iterable[str]) -> list[SystemSpec]:
 
 
 def default_systems(n_types: int) -> list[SystemSpec]:
-    """List `DEFAULT_SYSTEMS` for a list of `n_types` words, with a warning about each system that is left out."""
+    """List `DEFAULT_SYSTEMS` for a list of `n_types` words, and warn about each system that is left out."""
     specs = parse_systems(DEFAULT_SYSTEMS)
     absent = [spec.label for spec in specs if not spec.installed]
     if absent:
-        logger.warning("left out, library not installed: %s; pip install sentencepiece morfessor", ", ".join(absent))
+        logger.warning(
+            "left out, because their library is not installed: %s; pip install sentencepiece morfessor",
+            ", ".join(absent),
+        )
     if n_types > MAX_TYPES:
         specs = [spec for spec in specs if not spec.name.startswith("morfessor")]
         logger.warning(
-            "morfessor is left out: it takes minutes, and of more than %s different words it learns from a sample; "
-            "--systems can name it",
+            "morfessor is left out, because it takes minutes, and of more than %s distinct words it learns only a "
+            "sample; give --systems to include it",
             f"{MAX_TYPES:,}",
         )
     return [spec for spec in specs if spec.installed]
 
 
 def plan(specs: Sequence[SystemSpec], sizes: Sequence[int]) -> list[SystemSpec]:
-    """List all tokenizers to train, system by system; a system without a size is trained once."""
+    """List all tokenizers to train, for each system all sizes; a system without a size is trained once."""
     return [
         replace(spec, vocab_size=size)
         for spec in specs
@@ -152,29 +161,30 @@ def compare(
     resamples: int = 1000,
     show_progress: bool = False,
 ) -> Comparison:
-    """Train MwS and its rivals on the same words and score them on the same gold and text.
+    """Train MwS and baselines on the same words, and score them on the same gold and text.
 
-    Each trained tokenizer has a folder under `output`/tokenizers. What is there, of the same words and the same version
-    of mws_hf, is not trained again: a broken run goes on. The tables are of this run alone.
+    Each trained tokenizer has a folder under `output`/tokenizers. A tokenizer that is there, with the same words and
+    the same version of mws_hf, is not trained again, so that an interrupted run is resumed. The tables have only this
+    run.
 
     Args:
-        counts: running-text counts, in any form that `corpus.word_list.as_word_counts` takes; systems marked "types"
-            see each form once.
+        counts: counts of running text, in any form that `corpus.word_list.as_word_counts` takes; systems with "types"
+            get each word once.
         gold_files: a file that `mws_hf.scoring.read_gold` understands, or a list of them, only for scoring; may be an
             empty list with `text`.
         sizes: vocabulary sizes.
         output: folder that gets results.json, results.md, picture.png and the tokenizers.
-        systems: systems to compare; None: `DEFAULT_SYSTEMS` as far as their libraries are installed.
+        systems: systems to compare; None compares those of `DEFAULT_SYSTEMS` whose libraries are installed.
         text: held-out running text, a UTF-8 file (gzip allowed) or lines.
-        bits: text to train n-gram models on, a file or lines; gives n-gram bits per byte of `text`, a line a document.
+        bits: text to train n-gram models on, a file or lines; gives n-gram bits per byte of the lines of `text`.
         special_tokens: special tokens of all tokenizers.
         picture: whether to draw the picture (needs gold and matplotlib).
         resamples: bootstrap resamples for the 95 % intervals.
-        show_progress: a line on stderr for each tokenizer.
+        show_progress: print a line on stderr for each tokenizer.
 
     Raises:
-        MwSError: there are no sizes, neither gold nor text, unreadable files, a library that an asked-for system needs
-            is absent, a tokenizer of an earlier run is damaged.
+        MwSError: there are no sizes, or neither gold nor text; a file is unreadable; a library of a given system is not
+            installed; a tokenizer of an earlier run is damaged.
     """
     golds = read_golds(gold_files)
     if not sizes or not (golds or text is not None):
@@ -182,9 +192,9 @@ def compare(
     for size in sizes:
         check_range("vocab_size", size, Range(1, whole=True))
     if bits is not None and text is None:
-        raise MwSError("bits per byte are those of a held-out text; give that too (--text)")
+        raise MwSError("bits per byte need a held-out text; give that, too (--text)")
     if picture and golds and not is_installed("matplotlib"):
-        logger.warning("picture.png is not drawn, for matplotlib is not installed: pip install matplotlib")
+        logger.warning("picture.png is not drawn, because matplotlib is not installed: pip install matplotlib")
         picture = False
     counts, sizes = as_word_counts(counts), sorted(set(sizes))
     texts = None if text is None else (lines_of(text), None if bits is None else lines_of(bits))
@@ -194,7 +204,7 @@ def compare(
     training = TrainedSystems(counts, Path(output), special_tokens)
     found = list(_measured(training, plan(systems, sizes), golds, texts, show_progress))
     if not found:
-        raise MwSError("no system could be trained; the warnings say why")
+        raise MwSError("no system could be trained; see the warnings above for the reasons")
     comparison = Comparison(
         corpus={"types": len(counts), "running_words": counts.total, "pattern": counts.pattern},
         sizes=sizes,
@@ -215,7 +225,7 @@ def compare(
 
 @dataclass
 class TrainedSystems:
-    """The systems trained from one word list, each in a folder of its own."""
+    """The systems that are trained on one list of words, each in its own folder."""
 
     counts: WordCounts
     output: Path
@@ -226,7 +236,7 @@ class TrainedSystems:
         return self.output / "tokenizers" / spec.title
 
     def train(self, spec: SystemSpec) -> dict[str, Any]:
-        """Train and save what is not there of these words; returns its record, with the seconds of a training alone."""
+        """Train and save a system unless it is there with these words; return its record with the training time."""
         file = self.directory(spec) / RECORD
         record = load_json(file) if file.is_file() else {}
         if self._made_of.items() <= record.items():
@@ -274,13 +284,13 @@ def _measured(
     texts: tuple[list[str], list[str] | None] | None,
     show_progress: bool,
 ) -> Iterator[tuple[dict[str, Any], dict[str, Cuts]]]:
-    """Train each system; yield its figures and how it cuts the words of each gold file."""
+    """Train each system; yield its figures and the segmentation of the words of each gold file."""
     for number, spec in enumerate(specs, 1):
         if show_progress:
             sys.stderr.write(f"{spec.title}: {number} of {len(specs)}\n")
         try:
             record = training.train(spec)
-        except MwSError as error:  # one rival may refuse a size that suits the others
+        except MwSError as error:  # a baseline may refuse a size that others take
             logger.warning("%s is left out: %s", spec.title, error)
             continue
         directory = training.directory(spec)
@@ -323,7 +333,7 @@ def _scored(gold: Gold, found: Sequence[tuple[dict[str, Any], dict[str, Cuts]]],
 
 
 def _reference(tokenizer: Mapping[str, Any], tokenizers: Sequence[Mapping[str, Any]]) -> int | None:
-    """Return the index of MwS at the same size, or at the nearest to the tokens of a system that has no size."""
+    """Return the index of MwS at the same size; for a system without a size, at the size nearest to its entries."""
     if tokenizer["system"] == REFERENCE:
         return None
     ours = {other["vocab_size"]: at for at, other in enumerate(tokenizers) if other["system"] == REFERENCE}

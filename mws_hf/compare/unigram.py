@@ -1,6 +1,6 @@
-"""Unigram (Kudo 2018) as two libraries train it, `tokenizers` and SentencePiece, and the BPE of the latter.
+"""Baselines Unigram (Kudo 2018) by `tokenizers` and by SentencePiece, and BPE by SentencePiece.
 
-That of `tokenizers` gets byte fallback; models of SentencePiece are rewritten as tokenizer.json.
+Unigram by `tokenizers` gets byte fallback; models of SentencePiece are converted to tokenizer.json.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ Pieces: TypeAlias = list[tuple[str, float]]
 
 
 def build_unigram(task: Task) -> Tokenizer:
-    """Build Unigram (Kudo 2018) on the pre-tokens of the counts; a leading space belongs to its piece as a space.
+    """Build Unigram (Kudo 2018) on the pre-tokens of the counts; a leading space is a part of its token.
 
-    The library adds floats in an order that changes from run to run: pieces agree between runs but for near ties, and
-    scores to about 1e-10. `settled` removes what of this can be removed.
+    The library adds floats in an order that varies between runs. Tokens agree between runs except for nearly equal
+    scores, and scores agree to about 1e-10. `settled` removes the variation that can be removed.
     """
     reserved = list(dict.fromkeys((*task.special_tokens, UNKNOWN_PIECE)))
-    # the trainer refuses sizes below the number of characters, and counts an <unk> of its own
+    # the trainer refuses sizes below the number of characters, and adds an <unk> of its own
     room = max(task.vocab_size - len(reserved) - len(BYTE_TOKENS), len(set().union(*task.counts.words)))
     learner = Tokenizer(models.Unigram())
     trainer = trainers.UnigramTrainer(
@@ -44,7 +44,9 @@ def build_unigram(task: Task) -> Tokenizer:
     taken = {*reserved, *BYTE_TOKENS}
     vocab = json.loads(learner.to_str())["model"]["vocab"]
     pieces = settled([(piece, score) for piece, score in vocab if piece not in taken])
-    worst = min((score for _, score in pieces), default=0.0) - 100.0  # so that no text is cut into reserved tokens
+    worst = (
+        min((score for _, score in pieces), default=0.0) - 100.0
+    )  # so that no text is segmented into reserved tokens
     entries = [*((token, worst) for token in (*reserved, *BYTE_TOKENS)), *pieces]
     model = models.Unigram(entries, unk_id=reserved.index(UNKNOWN_PIECE), byte_fallback=True)
     decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse()])
@@ -53,10 +55,10 @@ def build_unigram(task: Task) -> Tokenizer:
 
 
 def settled(pieces: Pieces) -> Pieces:
-    """Put pieces in one order: score descending, then code point, scores rounded to 1e-9.
+    """Sort tokens by descending score, then by code point, with scores rounded to 1e-9.
 
-    Characters the trainer would have pruned get the lowest score plus a multiple of 1e-4 each, in an order that differs
-    from run to run; here they get these scores in code-point order.
+    The trainer gives characters that it would have pruned the lowest score plus multiples of 1e-4, in an order that
+    varies between runs. Here they get these scores in the order of code points.
     """
     if not pieces:
         return []
@@ -71,12 +73,13 @@ def settled(pieces: Pieces) -> Pieces:
     return sorted(scores.items(), key=lambda item: (-item[1], item[0]))
 
 
-_THREADS = 2  # fixed: Unigram's sums depend on how sentences are shared out
+_THREADS = 2
+"""Threads of a training: a fixed number, because sums depend on how sentences are distributed."""
 
 
 def build_sentence_piece(kind: Literal["bpe", "unigram"], task: Task, **options: Any) -> Tokenizer:
-    """Build BPE or Unigram as SentencePiece trains it, with the options of `train_model`."""
-    return tokenizer_of(train_model(kind, task, **options), dummy_prefix=True)  # the training words carried the mark
+    """Build BPE or Unigram by SentencePiece, with the options of `train_model`."""
+    return tokenizer_of(train_model(kind, task, **options), dummy_prefix=True)  # the training words had the mark
 
 
 def train_model(
@@ -86,14 +89,14 @@ def train_model(
     character_coverage: float = 0.9995,
     normalization: Literal["nfkc", "identity"] = "nfkc",
 ) -> bytes:
-    """Train on word<TAB>count lines with the word mark ``▁``; return the library's model file.
+    """Train on lines word<TAB>count with the word mark ``▁``, and return the model file of the library.
 
-    Special tokens become control symbols. `character_coverage` is the share of character occurrences that get a token;
-    the others fall back to bytes.
-    The normalization "identity" also keeps every space: decoding then gives the text back.
+    Special tokens become control symbols. `character_coverage` is the share of the occurrences of characters that get a
+    token; other characters are spelled in bytes. The normalization "identity" also keeps every space, so that decoding
+    returns the text.
     """
     spm = needed("sentencepiece")
-    words = divided(rewritten(task.counts, with_word_marks))  # its Unigram repeats words by their counts
+    words = divided(rewritten(task.counts, with_word_marks))  # its Unigram repeats each word as often as its count
     model = io.BytesIO()
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder) / "words.tsv"
@@ -116,12 +119,14 @@ def train_model(
                 minloglevel=2,
             )
         except (RuntimeError, OSError) as error:
-            raise MwSError(f"SentencePiece cannot train a vocabulary of {task.vocab_size}: {error}") from error
+            raise MwSError(
+                f"SentencePiece cannot train a vocabulary of {task.vocab_size} ({error}); choose another size"
+            ) from error
     return model.getvalue()
 
 
 def with_word_marks(pre_token: str) -> list[str]:
-    """Put the word mark before a pre-token that starts with a space or a letter; white space alone is no word.
+    """Put the word mark before a pre-token that starts with a space or a letter; only white space is not a word.
 
     >>> with_word_marks(" дом"), with_word_marks("дом"), with_word_marks("-то"), with_word_marks(" ")
     (['▁дом'], ['▁дом'], ['-то'], [])

@@ -1,10 +1,12 @@
-"""WordPiece, by the published likelihood score, by the library's trainer (frequency), and learnt from the top.
+"""Baselines WordPiece: by the published likelihood score, by the trainer of `tokenizers` (frequency), and top-down.
 
-All three share the format: ``##`` before a piece inside a word, greedy longest match, the whole word ``[UNK]`` when
-stuck. White space and punctuation divide pre-tokens further, as in BERT, and decoding joins words by one space.
+All three have the same format: ``##`` before a token inside a word, greedy longest match, and ``[UNK]`` for a whole
+word that cannot be spelled. White space and punctuation split pre-tokens further, as in BERT, and decoding joins words
+by one space.
 
-From the top (as TensorFlow Text does): long substrings first, their count taken off their prefixes. Substrings of all
-words stand in one trie, kept as arrays a level, so that the threshold can be searched.
+Top-down training (as in TensorFlow Text) chooses long substrings first and subtracts their counts from those of their
+prefixes. The substrings of all words are in one trie, stored as arrays per level, so that the threshold can be found by
+bisection.
 """
 
 from __future__ import annotations
@@ -24,12 +26,16 @@ from mws_hf.kernels import Longs, Mask
 PREFIX = "##"
 RESERVED = ("[PAD]", UNKNOWN, "[START]", "[END]")
 MAX_LENGTH = 50
-_PASSES = 4  # from the second on, only substrings that start where the last vocabulary cuts are counted
+_PASSES = 4
+"""Passes of the counting; from the second on, only substrings at split points of the last vocabulary are counted."""
 _BERT = pre_tokenizers.BertPreTokenizer()
 
 
 def build_likelihood(task: Task) -> Tokenizer:
-    """Merge the pair with the highest b / (u_l * u_r); entries: special tokens, ``[UNK]``, characters, merges."""
+    """Build WordPiece by merging the pair with the highest b / (u_l * u_r).
+
+    Its entries are special tokens, ``[UNK]``, characters, and merges.
+    """
     words = bert_words(task.counts)
     first = [*dict.fromkeys((*task.special_tokens, UNKNOWN)), *sorted({p for word in words for p in characters(word)})]
     learnt = learn_likelihood(words, task.vocab_size - len(first))
@@ -37,11 +43,11 @@ def build_likelihood(task: Task) -> Tokenizer:
 
 
 def build_library(task: Task) -> Tokenizer:
-    """Build WordPiece by the trainer of `tokenizers`, BPE by frequency with ``##``."""
+    """Build WordPiece by the trainer of `tokenizers`, which is BPE by frequency with ``##``."""
     reserved = list(dict.fromkeys((*task.special_tokens, UNKNOWN)))
     words = bert_words(task.counts)
     learner = Tokenizer(models.WordPiece(unk_token=UNKNOWN))
-    # the trainer numbers inner characters in the order of a hash map, and numbers decide ties; named first, they stay
+    # the trainer numbers inner characters in the order of a hash map, and ids decide ties, so they are given first
     inner = sorted({PREFIX + character for word in words for character in word[1:]})
     trainer = trainers.WordPieceTrainer(
         vocab_size=task.vocab_size,
@@ -55,43 +61,50 @@ def build_library(task: Task) -> Tokenizer:
 
 
 def learn_likelihood(words: Mapping[str, int], n_tokens: int) -> list[str]:
-    """List new tokens of likelihood WordPiece in the order they are merged; of equals first the earliest in `words`."""
+    """List the new tokens of likelihood WordPiece in the order of their merges; of equals the first in `words`."""
     learner = PairLearner([characters(word) for word in words], words.values(), likelihood, join_pieces)
     return [join_pieces(*pair) for pair in learner.merges(n_tokens)]
 
 
 def characters(word: str) -> list[str]:
-    """Cut a word into its initial pieces, such as ``h``, ``##u``, ``##g``."""
+    """Split a word into its initial tokens, such as ``h``, ``##u``, ``##g``."""
     return [word[:1], *(PREFIX + character for character in word[1:])]
 
 
 def join_pieces(left: str, right: str) -> str:
-    """Make the piece of two adjacent pieces."""
+    """Join two neighboring tokens."""
     return left + right.removeprefix(PREFIX)
 
 
 def bert_words(counts: WordCounts) -> dict[str, int]:
-    """Count the words that BERT's pre-tokenizer (white space, punctuation) makes of the pre-tokens."""
+    """Count the words into which the pre-tokenizer of BERT (white space, punctuation) splits the pre-tokens."""
     return rewritten(counts, lambda pre_token: [word for word, _ in _BERT.pre_tokenize_str(pre_token)])
 
 
 def word_piece_tokenizer(tokens: Sequence[str], counts: WordCounts, special_tokens: Sequence[str]) -> Tokenizer:
-    """Make the tokenizer of a piece list; ids are the places in it."""
+    """Make the tokenizer of a list of tokens; their ids are their indices."""
     model = models.WordPiece(vocab=numbered(tokens), unk_token=UNKNOWN)
     return tokenizer_like(counts, model, decoders.WordPiece(prefix=PREFIX, cleanup=False), special_tokens, _BERT)
 
 
 class _Substrings(NamedTuple):
-    """The substrings of one length: the distinct ones are nodes, numbered from 0."""
+    """The substrings of one length; the distinct ones are nodes, numbered from 0.
 
-    places: Longs  # flat character index of each occurrence's start
-    nodes: Longs  # the node of each occurrence
-    parent: Longs  # the node of each node's longest proper prefix, in the level above
-    example: Longs  # one place of each node
+    Attributes:
+        places: index of the first character of each occurrence, in the text of all words.
+        nodes: node of each occurrence.
+        parent: for each node the node of its longest proper prefix, in the level above.
+        example: one of the `places` of each node.
+    """
+
+    places: Longs
+    nodes: Longs
+    parent: Longs
+    example: Longs
 
 
 class Substrings:
-    """All substrings of weighted words counted `floor` times or more; initial and inner ones are kept apart."""
+    """All substrings of weighted words with a count of at least `floor`; initial and inner ones are distinguished."""
 
     def __init__(self, words: Mapping[str, int], floor: int = 1) -> None:
         lengths = np.fromiter(map(len, words), np.int64, len(words))
@@ -124,9 +137,10 @@ class Substrings:
         return np.bincount(level.nodes, weight, len(level.parent)).astype(np.int64)
 
     def learn(self, threshold: int) -> list[tuple[Mask, Longs]]:
-        """Choose the pieces at one threshold: by length, the nodes kept, and all effective counts; characters are in.
+        """Choose the tokens at one threshold: for each length, the kept nodes and all effective counts.
 
-        Effective are counts less those of kept longer pieces with this prefix, longest first.
+        The effective count of a node is its count minus the counts of kept longer tokens with this prefix, from the
+        longest on. Characters are always kept.
         """
         active = None
         for _ in range(_PASSES):
@@ -137,7 +151,7 @@ class Substrings:
         return list(zip(kept, effective, strict=True))
 
     def spell(self, learnt: Sequence[tuple[Mask, Longs]]) -> list[str]:
-        """List the strings of chosen pieces: effective count descending, then by code point."""
+        """List the strings of chosen tokens, by descending effective count, then by code point."""
         counted = [
             (-int(counts[node]), self._spell(length, node))
             for length, (kept, counts) in enumerate(learnt, 1)
@@ -146,7 +160,7 @@ class Substrings:
         return [token for _, token in sorted(counted)]
 
     def missing_characters(self) -> list[str]:
-        """List the forms of each character, first or inner, that no word shows: with them all words can be spelled."""
+        """List the forms of characters, initial or inner, that no word has; with them all words can be spelled."""
         present = {self._spell(1, node) for node in range(len(self.levels[0].parent))}
         return [form for c in sorted(set(self._text)) for form in (c, PREFIX + c) if form not in present]
 
@@ -162,7 +176,7 @@ class Substrings:
         return effective
 
     def _split_points(self, kept: list[Mask]) -> Mask:
-        """Find where pieces start when every word is cut by greedy longest match with the kept ones."""
+        """Find where tokens start if all words are segmented by greedy longest match with the kept ones."""
         longest = np.ones(len(self.end), np.int64)
         for length, (level, keep) in enumerate(zip(self.levels, kept, strict=True), 1):
             longest[level.places[keep[level.nodes]]] = length
@@ -181,14 +195,14 @@ class Substrings:
 
 
 def learn_top_down(words: Mapping[str, int], n_tokens: int) -> list[str]:
-    """Choose pieces at the smallest threshold that gives at most `n_tokens`; only characters when even they are more.
+    """Choose tokens at the smallest threshold that gives at most `n_tokens`; only characters if even they are more.
 
-    The number of pieces falls in steps as the threshold rises, so fewer may come out.
+    The number of tokens falls in steps as the threshold rises, so that there may be fewer.
     """
     if not words:
-        raise MwSError("WordPiece top-down: no words to learn from; give counts with at least one word")
+        raise MwSError("WordPiece top-down: there are no words to learn from; give counts with at least one word")
     ranked = sorted((count for word, count in words.items() if len(word) <= MAX_LENGTH), reverse=True)
-    # every word whose count reaches the threshold is kept whole, so lower thresholds cannot fit
+    # every word whose count reaches the threshold is kept as a token, so that lower thresholds give too many
     low = ranked[n_tokens] + 1 if 0 <= n_tokens < len(ranked) else 1
     substrings = Substrings(words, low)
     missing = substrings.missing_characters()
@@ -205,7 +219,7 @@ def learn_top_down(words: Mapping[str, int], n_tokens: int) -> list[str]:
 
 
 def build_top_down(task: Task) -> Tokenizer:
-    """Build WordPiece top-down; ``[START]`` and ``[END]`` stand around a text encoded with special tokens."""
+    """Build WordPiece top-down; with special tokens, ``[START]`` and ``[END]`` are put around a text."""
     reserved = list(dict.fromkeys((*task.special_tokens, *RESERVED)))
     wanted = task.vocab_size - len(reserved)
     learnt = learn_top_down(bert_words(task.counts), wanted)

@@ -183,7 +183,9 @@ def merge_alternatives(rows: Iterable[tuple[str, tuple[Morphs, ...]]]) -> tuple[
 def read_golds(given: GoldFiles) -> list[Gold]:
     """Read one gold file or several, each by `read_gold`; raises MwSError if two share a name."""
     several: list[Any] = (
-        [given] if isinstance(given, str | os.PathLike | Gold) or not isinstance(given, Iterable) else [*given]
+        [given]
+        if isinstance(given, str | os.PathLike | Gold | Mapping) or not isinstance(given, Iterable)
+        else [*given]
     )
     if wrong := [type(each).__name__ for each in several if not isinstance(each, str | os.PathLike | Gold)]:
         raise MwSError(f"gold: {wrong[0]} is not a file; give a path, or a list of paths")

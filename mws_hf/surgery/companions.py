@@ -109,9 +109,9 @@ def _required_folders(model: Path) -> set[str]:
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """Yield all strings in a JSON value, the keys of objects included."""
+    """Yield all strings in a JSON value, except the keys of objects."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping | list):
-        for each in [*value, *(value.values() if isinstance(value, Mapping) else ())]:
+        for each in value.values() if isinstance(value, Mapping) else value:
             yield from _strings(each)

@@ -16,6 +16,7 @@ from mws_hf import MwSTrainer, import_notebook
 from mws_hf.corpus.counting import count_files
 from mws_hf.text.pattern import GPT4_PATTERN, NAMED_PATTERNS
 from mws_hf.text.symbols import readable
+from mws_hf.tokenizer.layout import RECORD_FILE
 from tests.in_process import mws
 from tests.short_text import TEXT
 
@@ -85,7 +86,7 @@ def test_a_byte_level_tokenizer_is_told_in_text(trained: Path, corpus: Path, tmp
     options = ("--vocab-size", 500, "--composition", 0, "--alphabet", "bytes", "--output", out)
     done = mws("train", counts, *options)
     assert done.returncode == 0, done.stderr
-    settings = json.loads((out / "mws_training.json").read_text(encoding="utf-8"))["settings"]
+    settings = json.loads((out / RECORD_FILE).read_text(encoding="utf-8"))["settings"]
     assert (settings["alphabet"], settings["pattern"]) == ("bytes", NAMED_PATTERNS["llama3"])
     assert f'"Regex": {json.dumps(NAMED_PATTERNS["llama3"])}' in (out / "tokenizer.json").read_text(encoding="utf-8")
     assert "A byte-level BPE tokenizer" in (card := (out / "README.md").read_text(encoding="utf-8"))
@@ -134,7 +135,7 @@ def test_explain_shows_the_evidence_of_the_models_own_settings(setting: dict[str
     assert own is not None
     assert result["boundaries"] == [round(value, 4) for value in own[1:]]
     assert result["settings"] | setting == result["settings"] and "vocab size 400" in done.stderr
-    (tmp_path / "m" / "mws_training.json").unlink()
+    (tmp_path / "m" / RECORD_FILE).unlink()
     older = mws(*arguments, "--json")
     assert "settings are unknown, the defaults are assumed" in older.stderr
     assert json.loads(older.stdout)["settings"] is None
@@ -144,7 +145,7 @@ def test_explain_shows_the_evidence_of_the_models_own_settings(setting: dict[str
 def test_explain_does_not_take_another_models_settings(corpus: Path, tmp_path: Path):
     for size in (350, 400):
         MwSTrainer(vocab_size=size, show_progress=False).train(str(corpus)).save_pretrained(tmp_path / str(size))
-    (tmp_path / "400" / "mws_training.json").write_bytes((tmp_path / "350" / "mws_training.json").read_bytes())
+    (tmp_path / "400" / RECORD_FILE).write_bytes((tmp_path / "350" / RECORD_FILE).read_bytes())
     assert "settings are unknown" in mws("explain", "читал", "--model", tmp_path / "400").stderr
     assert "vocab size 350" in mws("explain", "читал", "--model", tmp_path / "350").stderr
 

@@ -18,6 +18,7 @@ from mws_hf.atomic import check_output, output_lock, staged, write_text
 from mws_hf.commands.outputs import refuse_overwriting
 from mws_hf.corpus.blocks import LITTLE
 from mws_hf.errors import MwSError
+from mws_hf.tokenizer.layout import RECORD_FILE
 from mws_hf.tokenizer.notebook import export_notebook
 from tests.in_process import mws
 from tests.processes import command, files_of, one_line, python, start, tree, wait_for
@@ -145,7 +146,7 @@ def test_a_file_that_is_there_is_refused_and_replaced_with_force(home, line):
     assert (home / name).read_bytes()[:3] != b"old"
 
 
-@pytest.mark.parametrize("beside", ["config.json", "added_tokens.json", "o200k.tiktoken", "mws_training.json"])
+@pytest.mark.parametrize("beside", ["config.json", "added_tokens.json", "o200k.tiktoken", RECORD_FILE])
 def test_encode_writes_into_no_folder_of_a_tokenizer_or_a_model(home, beside):
     (home / "new").mkdir()
     (home / "new" / beside).write_text("{}", encoding="utf-8")

@@ -251,7 +251,7 @@ def test_a_damaged_tokenizer_is_named(gold, tmp_path):
 
 
 def test_words_that_stand_too_often_to_be_repeated_are_divided_with_a_notice(gold, tmp_path, caplog, monkeypatch):
-    monkeypatch.setattr(feed, "_MOST", 100_000)
+    monkeypatch.setattr(feed, "_MAX_RUNNING_WORDS", 100_000)
     pytest.importorskip("sentencepiece")
     counts = WordCounts.from_mapping(
         {word: 100_000_000 + 50_000_000 * (number % 2) for number, word in enumerate(small_counts().words[:9])},

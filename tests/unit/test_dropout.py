@@ -19,6 +19,7 @@ from mws_hf.errors import MwSError
 from mws_hf.text.pattern import O200K_PATTERN, WORD_PATTERN, split
 from mws_hf.text.symbols import built_first
 from mws_hf.tokenizer.backend import pattern_of, tables_of
+from mws_hf.tokenizer.layout import RECORD_FILE
 from mws_hf.tokenizer.merging import Dropout, merge_dropped, ranked, starting_symbols, symbols_of, text_key, word_key
 from mws_hf.tokenizer.opened import open_tokenizer
 from tests.encode_cases import EOS, TRICKY, byte_level_backends, make_backend, random_merges, rust_ids, texts
@@ -109,7 +110,7 @@ def test_seeds_cut_otherwise_and_each_in_the_same_way(directory):
 
 def test_a_kind_of_merges_alone_fails(directory):
     tokenizer = MwSTokenizer.from_pretrained(directory)
-    merges = json.loads((directory / "mws_training.json").read_text())["settings"]["merges"]
+    merges = json.loads((directory / RECORD_FILE).read_text())["settings"]["merges"]
     products = ["".join(pair) for pair in tables_of(open_tokenizer(directory).backend)[1]]
     compositions = set(products[len(products) - merges["composition"] :])
     text = " ".join(WORDS)

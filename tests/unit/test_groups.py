@@ -24,6 +24,7 @@ from mws_hf.learn.settings import Settings
 from mws_hf.learn.training_evidence import find_evidence
 from mws_hf.learn.vocabulary import LearnedVocabulary
 from mws_hf.text.pattern import DEFAULT_PATTERN
+from mws_hf.tokenizer.layout import RECORD_FILE
 from mws_hf.tokenizer.opened import open_tokenizer
 from tests.examples import examples, thorough
 from tests.in_process import mws
@@ -395,7 +396,7 @@ def test_record_and_card_tell_of_every_group(files, tmp_path):
     done = mws("train", *(f"{n}={p}" for n, ps in files.items() for p in ps), "-o", tmp_path / "t", "--vocab-size", 560,
                "--weight", "fin=2", "--json")  # fmt: skip
     assert done.returncode == 0, done.stderr
-    record = json.loads((tmp_path / "t" / "mws_training.json").read_text(encoding="utf-8"))["settings"]
+    record = json.loads((tmp_path / "t" / RECORD_FILE).read_text(encoding="utf-8"))["settings"]
     groups = record["groups"]
     assert groups == json.loads(done.stdout)["groups"] and list(groups) == ["eng", "fin", "rus"]
     assert record["weights"] == {"fin": 2.0} and [g["weight"] for g in groups.values()] == [1, 2, 1]
@@ -419,7 +420,7 @@ def test_record_and_card_tell_of_every_group(files, tmp_path):
     assert f"| fin | 2 | {fin['types']:,} | {fin['tokens_per_word']:.2f} | {fin['bytes_per_token']:.2f} |" in card
     trainer = quiet(weights={"fin": 2})
     trainer.train(files).save_pretrained(tmp_path / "u")
-    assert json.loads((tmp_path / "u" / "mws_training.json").read_text(encoding="utf-8"))["settings"] == record
+    assert json.loads((tmp_path / "u" / RECORD_FILE).read_text(encoding="utf-8"))["settings"] == record
 
 
 def test_the_page_shows_the_evidence_that_a_weighted_mixture_keeps(tmp_path: Path):

@@ -16,6 +16,7 @@ from mws_hf.surgery.ids import Role, model_ids, renumber_model, unknown_ids
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 from mws_hf.tokenizer.backend import build_backend, tokenizer_tables
 from mws_hf.tokenizer.export import tokens_around
+from mws_hf.tokenizer.layout import RECORD_FILE
 from tests.in_process import mws
 from tests.small_bases import BASES, ENGLISH, LLAMA3, llama3_like, russian, save
 from tests.small_tokenizers import ALPHABET, MERGES
@@ -144,7 +145,7 @@ def test_check_compares_all_ids_that_are_named(tmp_path):
             ("tokenizer_config.json", {"added_tokens_decoder": {"7": {"content": "<s>"}}}, "stale-id"),
             ("tokenizer_config.json", {"added_tokens_decoder": {"x": {"content": "<s>"}}}, "stale-id"),
             ("tokenizer_config.json", {"chat_template": "<|im_start|>{{ messages }}"}, "template-token"),
-            ("mws_training.json", {"merges": "0" * 64, "settings": {}}, "other-record"),
+            (RECORD_FILE, {"merges": "0" * 64, "settings": {}}, "other-record"),
         ]
     ):
         folder = tmp_path / str(number)

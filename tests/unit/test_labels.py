@@ -17,6 +17,7 @@ from mws_hf.learn.evidence.labels import label_targets
 from mws_hf.learn.words import CodePoints
 from mws_hf.scoring import evaluate, read_gold
 from mws_hf.text.pattern import DEFAULT_PATTERN
+from mws_hf.tokenizer.layout import RECORD_FILE
 from tests.agglutinative import make_language
 from tests.examples import thorough
 from tests.in_process import mws
@@ -151,7 +152,7 @@ def test_the_record_holds_the_labels_and_evaluation_leaves_them_out(tmp_path: Pa
     trainer = quiet(labels=labelled)
     tokenizer = trainer.train_from_counts(counts)
     tokenizer.save_pretrained(tmp_path / "model")
-    record = json.loads((tmp_path / "model" / "mws_training.json").read_text(encoding="utf-8"))["settings"]
+    record = json.loads((tmp_path / "model" / RECORD_FILE).read_text(encoding="utf-8"))["settings"]
     assert MwSTrainer.from_record(record, show_progress=False) == trainer
     assert record["label_fit"]["used"] == 40 and 0 < record["label_fit"]["f1"] <= 1
     file = tmp_path / "gold.tsv"
@@ -251,7 +252,7 @@ def test_files_and_commands_take_labels_by_group(tmp_path: Path, mixture: dict[s
     assert {name: fit["used"] for name, fit in json.loads(done.stdout)["labels"].items()} == {"one": 40, "two": 30}
     card = (tmp_path / "model" / "README.md").read_text(encoding="utf-8")
     assert "learnt with 70 words cut by hand" in card and "| labelled words of two | 30 of 30 used" in card
-    record = json.loads((tmp_path / "model" / "mws_training.json").read_text(encoding="utf-8"))["settings"]
+    record = json.loads((tmp_path / "model" / RECORD_FILE).read_text(encoding="utf-8"))["settings"]
     trainer = quiet(labels={name: str(tmp_path / f"{name}.tsv") for name in mixture}, vocab_size=None)
     assert MwSTrainer.from_record(record).labels == trainer.labels == replace(trainer).labels
     assert spelled(trainer.train_from_counts(mixture)) == spelled(MwSTokenizerFast.from_pretrained(tmp_path / "model"))

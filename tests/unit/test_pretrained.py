@@ -25,6 +25,7 @@ from mws_hf.corpus.word_list import lexicon_words
 from mws_hf.errors import MwSError
 from mws_hf.scoring import evaluate
 from mws_hf.tokenizer import places
+from mws_hf.tokenizer.layout import RECORD_FILE
 from mws_hf.tokenizer.opened import open_tokenizer, segment_words
 from tests.examples import FULL
 from tests.in_process import mws
@@ -35,7 +36,7 @@ from tests.small_tokenizers import ADVERSARIAL
 CARDS = ROOT / "model_cards"
 DATA = ROOT.parent / "shared" / "data"
 FOLDERS = sorted(file.parent for file in CARDS.glob("mws-*/tokenizer.json"))
-FILES = {"README.md", "mws_training.json", "stock_tokenizer.py", "tokenizer.json", "tokenizer_config.json"}
+FILES = {"README.md", RECORD_FILE, "stock_tokenizer.py", "tokenizer.json", "tokenizer_config.json"}
 MB = 1_000_000
 DICTIONARY_FORMS = 3_064_812  # of pymorphy3-dicts-ru 2.4.417150.4580142, which the card was measured on
 

@@ -28,6 +28,7 @@ from mws_hf.report.pictures import Point, _ticks, bars, scatter
 from mws_hf.scoring import evaluate, read_gold
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 from mws_hf.tokenizer.backend import base_vocab, build_backend
+from mws_hf.tokenizer.layout import RECORD_FILE
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
 from mws_hf.trainer import MwSTrainer
 from tests.examples import examples
@@ -137,7 +138,7 @@ def test_every_token_is_there_with_its_uses_and_its_merge(folder):
         left, right = merges[entry["rank"]]
         assert backend.get_vocab()[left + right] in entries
     kinds = Counter(entry["kind"] for entry in entries.values())
-    record = json.loads((folder / "mws" / "mws_training.json").read_text(encoding="utf-8"))["settings"]["merges"]
+    record = json.loads((folder / "mws" / RECORD_FILE).read_text(encoding="utf-8"))["settings"]["merges"]
     assert kinds["morph"] == record["morph"] and kinds["composition"] == record["composition"]
     assert 0 < sum(entry["right"] for entry in entries.values()) <= sum(entry["edges"] for entry in entries.values())
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from mws_hf import MwSError, MwSTokenizer, MwSTokenizerFast, MwSTrainer
+from mws_hf.tokenizer.layout import RECORD_FILE
 from mws_hf.tokenizer.opened import open_tokenizer
 from mws_hf.tokenizer.shapes import Each, With, check_shape
 from tests.in_process import mws
@@ -77,10 +78,10 @@ def test_settings_of_other_types_are_named_by_every_reader(file, keys, value, me
 )
 def test_a_record_of_other_types_is_named_by_every_reader(keys, value, message, trained, tmp_path):
     folder = shutil.copytree(trained, tmp_path / "tok")
-    put(folder, "mws_training.json", keys, value)
+    put(folder, RECORD_FILE, keys, value)
     with pytest.raises(MwSError) as caught:
         MwSTokenizerFast.from_pretrained(folder).create_model_card()
-    assert message in str(caught.value) and "mws_training.json" in str(caught.value)
+    assert message in str(caught.value) and RECORD_FILE in str(caught.value)
     done = mws("explain", "читал", "--model", folder)
     assert one_line(done) and message in done.stderr, done
     assert MwSTokenizerFast.from_pretrained(folder).tokenize("читал"), "text is encoded without the record"
@@ -94,7 +95,7 @@ def places_of(value: Any, keys: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...
         yield from places_of(each, (*keys, key))
 
 
-@pytest.mark.parametrize("file", ["mws_training.json", "tokenizer_config.json", "special_tokens_map.json"])
+@pytest.mark.parametrize("file", [RECORD_FILE, "tokenizer_config.json", "special_tokens_map.json"])
 def test_whatever_a_value_is_there_is_a_result_or_an_error_of_ours(file, trained, tmp_path):
     content = json.loads((trained / file).read_text(encoding="utf-8"))
     draws = [(keys, value) for keys in places_of(content) for value in OTHER_VALUES]

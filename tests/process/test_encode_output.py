@@ -74,8 +74,8 @@ def files(home):
         (["text.txt", "--document", "page", "--force"], "'line' or a 'file'"),
         (["text.txt", "--shard-size", "0", "--force"], "--shard-size"),
         (["text.txt", "--separator", "none"], r"separator ('<|endoftext|>', now None); give --force"),
-        (["text.txt", "--shard-size", "7"], "shard size (67108864, now 7); --force"),
-        (["text.txt", "--document", "file"], "document ('line', now 'file'); --force"),
+        (["text.txt", "--shard-size", "7"], "shard size (67108864, now 7); give --force"),
+        (["text.txt", "--document", "file"], "document ('line', now 'file'); give --force"),
     ],
 )
 def test_a_failed_run_leaves_a_finished_corpus_exactly_as_it_was(finished, arguments, says):

@@ -172,8 +172,9 @@ def staged(directory: Path, stale: Collection[str] = (), head: str = "tokenizer.
     """Yield an empty folder; on success its files replace those of `directory`, on any error nothing changes.
 
     A new directory appears in one step. In an existing one the changed files are replaced at the end, while `head` is
-    absent: a run killed in that moment leaves a directory that nothing loads, never half old and half new. The
-    directory is locked against other writers meanwhile; another save that is at work is waited for.
+    absent: a run killed in that moment leaves a directory that nothing loads, never half old and half new. If a
+    replacement fails, the old files are put back. Links inside the directory are replaced as links, never followed.
+    The directory is locked against other writers meanwhile; another save that is at work is waited for.
 
     Args:
         directory: where the files go.
@@ -217,23 +218,74 @@ def _remove_leftovers(home: Path, begin: str) -> None:
 
 
 def _replace(stage: Path, directory: Path, stale: Collection[str], head: str) -> None:
-    """Remove what is stale and move what differs; equal files are left alone, which keeps the moment short."""
+    """Move aside what is stale, move in what differs, and put everything back if that fails.
+
+    Equal files are left alone, which keeps the moment short. A link is replaced as a link: neither it nor a linked
+    folder is followed, so that nothing outside the directory changes.
+    """
     new = sorted(path.relative_to(stage) for path in stage.rglob("*") if path.is_file())
     old = {path.relative_to(directory) for pattern in stale for path in directory.glob(pattern)}.difference(new)
+    links = {name: link for name in [*old, *new] if (link := _linked_folder(directory, name)) is not None}
+    old = {name for name in old if name not in links}.union(links.values())
     _, differing, absent = filecmp.cmpfiles(stage, directory, map(str, new), shallow=False)
-    changed = sorted(map(Path, (*differing, *absent)))
+    changed = sorted({*map(Path, (*differing, *absent)), *links}.intersection(new))
+    for name in [*old, *changed]:
+        if (directory / name).is_dir() and not (directory / name).is_symlink():
+            raise MwSError(
+                f"{directory / name}: is a folder where a file belongs; remove it, or name another directory"
+            )
     for name in changed:
         _to_disk(stage / name)  # all before the first is moved, for it takes longest
-    if len(old) + len(changed) > 1 and Path(head) in new:
-        (directory / head).unlink(missing_ok=True)
-        changed = [*(name for name in changed if name != Path(head)), Path(head)]
-    for name in old:
-        (directory / name).unlink()
-    for name in changed:
-        (directory / name).parent.mkdir(parents=True, exist_ok=True)
-        os.replace(stage / name, directory / name)
+    if len(old) + len(changed) > 1:
+        _exchange(stage, directory, old, changed, Path(head))
+    else:
+        for name in old:
+            (directory / name).unlink()
+        for name in changed:
+            (directory / name).parent.mkdir(parents=True, exist_ok=True)
+            os.replace(stage / name, directory / name)
     for folder in {(directory / name).parent for name in [*old, *changed]}:
         _entries_to_disk(folder)
+
+
+def _linked_folder(directory: Path, name: Path) -> Path | None:
+    """Return the first folder on the way to a file inside a directory that is a link, or None."""
+    folders = [folder for folder in reversed(name.parents) if folder != Path()]
+    return next((folder for folder in folders if (directory / folder).is_symlink()), None)
+
+
+def _exchange(stage: Path, directory: Path, old: Collection[Path], changed: list[Path], head: Path) -> None:
+    """Move old files aside and new ones in, the head last, or leave everything as it was if one move fails."""
+    aside = stage.with_name(f"{stage.name.removesuffix('.tmp')}-old.tmp")
+    moved: list[tuple[Path, Path]] = []  # where each file is, and where it was
+    made: list[Path] = []
+
+    def move(source: Path, target: Path) -> None:
+        made.extend(folder for folder in reversed(target.parents) if not folder.exists())
+        target.parent.mkdir(parents=True, exist_ok=True)
+        os.replace(source, target)
+        moved.append((target, source))
+
+    ordered = [*(name for name in changed if name != head), *(name for name in changed if name == head)]
+    leaving = dict.fromkeys([head] if head in changed or (stage / head).is_file() else []) | dict.fromkeys(old)
+    try:
+        for name in [*leaving, *(name for name in ordered if name not in leaving)]:
+            if os.path.lexists(directory / name):
+                move(directory / name, aside / name)
+        if head in leaving and head not in changed:
+            ordered.append(head)
+        for name in ordered:
+            move(stage / name, directory / name)
+    except BaseException:
+        for now, before in reversed(moved):
+            with contextlib.suppress(OSError):
+                os.replace(now, before)
+        for folder in reversed(made):
+            with contextlib.suppress(OSError):  # those that others use by now stay
+                folder.rmdir()
+        raise
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
 
 
 def _to_disk(file: Path) -> None:

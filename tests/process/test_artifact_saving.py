@@ -176,7 +176,8 @@ from tests.small_tokenizers import small_fast
 place, left, arguments = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
 def count_down(event, given):
     global left
-    if event in ("os.rename", "os.remove") and os.path.dirname(str(given[event == "os.rename"])) == place:
+    files = given[:2] if event == "os.rename" else given[:1] if event == "os.remove" else ()
+    if any(os.path.dirname(str(file)) == place for file in files):  # moved in, moved aside or removed
         left -= 1
         if left < 0:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -206,7 +207,7 @@ def killed_at(place, steps, *arguments):
 def test_killed_between_any_two_replacements_a_save_leaves_the_old_tokenizer_or_none(tmp_path):
     """Of a directory with three files to change and one to remove; the last run is not killed."""
     found, killed = [], True
-    while killed and len(found) < 9:
+    while killed and len(found) < 15:
         saved = tmp_path / f"saved{len(found)}"
         small_fast(chat_template="old").save_pretrained(saved)
         kind, killed = killed_at(saved, len(found))
@@ -225,31 +226,74 @@ def test_killed_in_its_save_a_training_leaves_none(tmp_path):
     assert killed_at(tmp_path / "t", 3, *training, "--special-token", "<new>") == ("none", True)
 
 
-def test_interrupted_between_any_two_replacements_files_are_of_one_kind_or_the_head_is_absent(tmp_path, monkeypatch):
+def written(folder, **files):
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (folder / name.replace("__", ".")).write_text(text, encoding="utf-8")
+    return folder
+
+
+def content(folder):
+    return {
+        path.relative_to(folder).as_posix(): path.read_text("utf-8") for path in folder.rglob("*") if path.is_file()
+    }
+
+
+def test_interrupted_between_any_two_replacements_all_files_are_old_or_all_are_new(tmp_path, monkeypatch):
     names = ("a.json", "tokenizer.json", "z.json")
     replace, ends = os.replace, []
-    for steps in range(4):
-        home = tmp_path / str(steps)
-        home.mkdir()
-        for name in names:
-            (home / name).write_text("old", encoding="utf-8")
+    for steps in range(8):
+        home = written(tmp_path / str(steps), **dict.fromkeys(("a__json", "tokenizer__json", "z__json"), "old"))
         left = steps
 
         def counted(source, target):
             nonlocal left
-            if left == 0:
-                raise KeyboardInterrupt
             left -= 1
+            if left == -1:
+                raise KeyboardInterrupt
             replace(source, target)
 
         with monkeypatch.context() as patch, contextlib.suppress(KeyboardInterrupt), staged(home) as stage:
             for name in names:
                 (stage / name).write_text("new", encoding="utf-8")
             patch.setattr(os, "replace", counted)
-        found = {name: (home / name).read_text(encoding="utf-8") for name in names if (home / name).exists()}
-        assert "tokenizer.json" not in found or set(found.values()) == {"new"}
-        ends.append("tokenizer.json" in found)
-    assert ends == [False, False, False, True]
+        found = content(home)
+        assert sorted(found) == sorted(names) and len(set(found.values())) == 1
+        ends.append(found["tokenizer.json"])
+    assert ends == ["old"] * 6 + ["new"] * 2
+
+
+@pytest.mark.parametrize("name", ["added_tokens.json", "chat_template.jinja", "special_tokens_map.json"])
+def test_a_folder_in_the_way_of_a_save_stays_and_nothing_changes(tmp_path, name):
+    small_fast().save_pretrained(tmp_path / "t")
+    written(tmp_path / "t" / name, mine="my file")
+    before = content(tmp_path / "t")
+    other = small_fast()
+    other.add_tokens(["<new>"])
+    other.chat_template = "{{ messages }}"
+    with pytest.raises(MwSError, match=f"{name}: is a folder where a file belongs"):
+        other.save_pretrained(tmp_path / "t")
+    assert content(tmp_path / "t") == before
+
+
+def test_a_linked_folder_and_a_linked_file_inside_an_output_are_replaced_and_not_followed(tmp_path):
+    outside = written(tmp_path / "mine", default__jinja="my template", other__jinja="another", a__json="my json")
+    before = content(outside)
+    home = written(tmp_path / "t", tokenizer__json="old")
+    (home / "additional_chat_templates").symlink_to(outside)
+    (home / "a.json").symlink_to(outside / "a.json")
+    with staged(home, ["additional_chat_templates/*.jinja"]) as stage:
+        written(stage, tokenizer__json="new", a__json="new")
+        written(stage / "additional_chat_templates", default__jinja="new")
+    assert content(outside) == before
+    assert not (home / "additional_chat_templates").is_symlink() and not (home / "a.json").is_symlink()
+    assert set(content(home).values()) == {"new"} and len(content(home)) == 3
+    (home / "additional_chat_templates" / "default.jinja").unlink()
+    (home / "additional_chat_templates").rmdir()
+    (home / "additional_chat_templates").symlink_to(outside)
+    with staged(home, ["additional_chat_templates/*.jinja"]) as stage:
+        written(stage, tokenizer__json="newer")
+    assert content(outside) == before and not os.path.lexists(home / "additional_chat_templates")
 
 
 def test_what_killed_savers_left_is_removed_later(tmp_path):
@@ -278,7 +322,7 @@ def on_disk(monkeypatch):
     def moved(name):
         def move(source, target, **options):
             files = [source] if os.path.isfile(source) else [f for f in source.rglob("*") if f.is_file()]
-            for file in files:
+            for file in () if "-old.tmp" in str(target) else files:  # what is moved aside need not be on the disk
                 status = os.stat(file)
                 whole = (status.st_ino, status.st_mtime_ns, status.st_size) in written
                 said.append(("on disk" if whole else "NOT ON DISK", os.path.basename(target)))

@@ -1,4 +1,4 @@
-"""`encode_corpus`: a corpus to token ids on disk, on all cores, in shards that an interrupted run need not repeat."""
+"""`encode_corpus` writes the token ids of a corpus on all cores, in shards that a resumed run does not repeat."""
 
 from __future__ import annotations
 
@@ -48,28 +48,28 @@ def encode_corpus(
 ) -> EncodedCorpus:
     """Encode a corpus into a directory of memory-mapped ids that `datasets.load_from_disk` also reads.
 
-    The ids of each document equal ``tokenizer.encode(document, add_special_tokens=False)`` of the Rust backend, for any
-    tokenizer; character-level BPE with byte fallback after one of our split patterns takes the fast path. Output
-    depends on the source and the arguments, never on the number of workers.
+    The ids of each document equal ``tokenizer.encode(document, add_special_tokens=False)`` of `tokenizers`, for any
+    tokenizer. BPE over bytes, or over characters with byte fallback, after a named split pattern takes the fast path.
+    The output depends on the source and the arguments, and not on the number of workers.
 
     Args:
         tokenizer: a directory, a fast transformers tokenizer or a `tokenizers.Tokenizer` (see `open_tokenizer`).
         source: files (a path, glob or "-", or a list of them), or documents (an iterable of strings, a table, a
             `datasets` dataset), as for `MwSTrainer.train`; ``iter(texts)`` is never taken for files.
-        output: the directory to write; it must not hold anything else.
+        output: the folder to write; it must not contain anything else.
         workers: threads; all cores by default. Tokenizers off the fast path use the threads of the Rust library.
-        shard_size: bytes of text per shard, at least; a killed run loses at most one shard.
+        shard_size: least bytes of text per shard; a killed run loses at most one shard.
         separator: token written after each document: "eos" for the tokenizer's own, another token, or None.
         document: what a document is in text files: "line" (its line end included, so that the documents joined are the
             file) or "file".
         dropout: merges that fail at random (`mws_hf.tokenizer.merging`): a probability, or a `Dropout` with a seed. One
-            seed cuts a document in one way wherever it stands; give each pass over the corpus its own.
+            seed splits a document in one way wherever it is; give each pass over the corpus its own.
         column: the field of JSON-lines records, or column of tables and datasets, that holds the text; None: ``text``.
             With a name, standard input and files of unknown kinds are JSON lines.
         encoding: of text, JSON-lines and CSV files.
         errors: "strict", "replace" or "ignore" for bytes that are not text.
-        resume: continue an interrupted run after checking that the corpus begins as before; False starts anew. A
-            finished corpus stays whole until the new one is.
+        resume: continue an interrupted run after checking that the corpus begins as before; False starts again. A
+            finished corpus stays until the new one is complete.
         force: replace a finished corpus of another tokenizer, corpus or settings, when the new one is finished.
         show_progress: a bar on standard error, if that is a terminal.
 
@@ -105,7 +105,7 @@ def encode_corpus(
 
 
 def _write_shards(work: Path, manifest: dict[str, Any], gathered: Iterator[tuple[list[EncodedBlock], str]]) -> None:
-    """Write shards as they come; nothing on disk is touched before the first one is encoded without an error."""
+    """Write shards as they come; nothing on disk changes before the first one is encoded without an error."""
     shards: list[Shard] = manifest["shards"]
     for number, (parts, check) in enumerate(gathered):
         if number == 0:
@@ -147,7 +147,7 @@ def new_manifest(encoder: BlockEncoder, document: str, shard_size: int) -> dict[
 
 
 def _skip_finished(blocks: Iterator[Block], plan: Plan) -> None:
-    """Pass over the blocks of finished shards after checking that the shards were encoded from them."""
+    """Skip the blocks of finished shards after checking that the shards were encoded from them."""
     advice = "--force replaces the finished corpus" if plan.finished else f"remove {plan.work}"
     for shard in plan.shards:
         if len(shard.checksum) != CHECKSUM_DIGITS:

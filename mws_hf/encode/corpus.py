@@ -36,17 +36,29 @@ _SETTINGS: dict[str, tuple[type, ...]] = {
 
 
 class Shard(NamedTuple):
-    """A row of the manifest; places are bytes of the file, numbers are little-endian."""
+    """A shard of an encoded corpus, as the manifest lists it. Numbers in the file are little-endian.
+
+    Attributes:
+        file: Name of the file.
+        documents: Number of documents.
+        tokens: Number of ids, separators included.
+        bytes: UTF-8 bytes of the documents.
+        blocks: Number of blocks of the source.
+        checksum: CRC-32 of the text and of the document ends, in hexadecimal.
+        ids_at: Byte of the file where the ids begin, which have the dtype of the manifest.
+        ends_at: Byte where ``documents + 1`` int64 offsets of documents begin.
+        n_bytes_at: Byte where the int64 byte lengths of the documents begin.
+    """
 
     file: str
     documents: int
-    tokens: int  # separators included
-    bytes: int  # of the documents in UTF-8
-    blocks: int  # of the source
-    checksum: str  # of the text and the document ends, in hexadecimal
-    ids_at: int  # `tokens` ids of the manifest's dtype
-    ends_at: int  # ``documents + 1`` int64 offsets of documents
-    n_bytes_at: int  # `documents` int64 byte lengths
+    tokens: int
+    bytes: int
+    blocks: int
+    checksum: str
+    ids_at: int
+    ends_at: int
+    n_bytes_at: int
 
 
 def write_shard(path: Path, parts: Sequence[EncodedBlock], checksum: str) -> Shard:

@@ -32,11 +32,17 @@ from mws_hf.tokenizer.spec import Spec, without_limits
 
 
 class EncodedBlock(NamedTuple):
-    """The ids of a block."""
+    """The ids of a block.
 
-    ids: Array  # uint16 or uint32, all documents one after another, separators included
-    ends: Longs  # end of each document's ids
-    n_bytes: Longs  # bytes of each document
+    Attributes:
+        ids: uint16 or uint32, all documents one after another, separators included.
+        ends: Where the ids of each document end, int64.
+        n_bytes: UTF-8 bytes of each document, int64.
+    """
+
+    ids: Array
+    ends: Longs
+    n_bytes: Longs
 
 
 class BlockEncoder:

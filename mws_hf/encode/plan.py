@@ -1,4 +1,4 @@
-"""Plan where a run of `encode_corpus` writes, and put the result there: a finished corpus stays until another is whole.
+"""Plan where `encode_corpus` writes, and put the result there: a finished corpus stays until the new one is complete.
 
 Planning only reads. Files are removed by the names this package gives them, never by what a manifest says.
 """
@@ -24,11 +24,17 @@ _REMOVABLE = re.compile(rf"{_NAMES}|\.({_NAMES}|{re.escape(MANIFEST)})\.\w+\.tmp
 
 
 class Plan(NamedTuple):
-    """The work that a run has to do."""
+    """The work that a run has to do.
 
-    work: Path  # the folder to write; if it is not the output itself, it will replace the corpus there
-    shards: list[Shard]  # finished by an earlier run, to be compared with the source and kept
-    finished: bool = False  # the corpus is whole already; it is only compared
+    Attributes:
+        work: The folder to write; if it is not the output itself, it will replace the corpus there.
+        shards: Shards that an earlier run finished. They are compared with the source and kept.
+        finished: The corpus is complete already and is only compared.
+    """
+
+    work: Path
+    shards: list[Shard]
+    finished: bool = False
 
     @classmethod
     def of(cls, directory: Path, new: dict[str, Any], resume: bool, force: bool) -> Plan:
@@ -39,18 +45,18 @@ class Plan(NamedTuple):
         """
         work, old = directory, read_manifest(directory)
         if old is None and directory.exists() and (not directory.is_dir() or any(directory.glob("*.arrow"))):
-            raise MwSError(f"{directory}: holds something that is not an encoded corpus; choose another output")
+            raise MwSError(f"{directory}: contains something that is not an encoded corpus; choose another output")
         if old is not None and old["complete"]:
             if (differing := _differing(old, new)) and not force:
-                raise MwSError(f"{directory}: a corpus finished with another {differing}; --force replaces it")
+                raise MwSError(f"{directory}: a finished corpus of another {differing}; give --force to replace it")
             if resume and not force:
                 for shard in old["shards"]:
                     if problem := shard_problem(directory, shard, old["dtype"]):
-                        raise MwSError(f"{directory / shard.file}: {problem}; --force encodes the corpus anew")
+                        raise MwSError(f"{directory / shard.file}: {problem}; --force encodes the corpus again")
                 return cls(directory, old["shards"], finished=True)
             work = directory / REPLACEMENT
             if work.is_symlink() or work.exists() and not work.is_dir():
-                raise MwSError(f"{work}: not a folder, where the new corpus would be written; remove it")
+                raise MwSError(f"{work}: is not a folder, but the new corpus would be written there; remove it")
             old = read_manifest(work)
         if old is None or not resume:
             return cls(work, [])
@@ -58,7 +64,7 @@ class Plan(NamedTuple):
             if force:
                 return cls(work, [])
             what = f"was begun with another {differing}"
-            raise MwSError(f"{work}: {what}; choose another output, or --force starts anew")
+            raise MwSError(f"{work}: {what}; choose another output, or give --force to start again")
         dtype = old["dtype"]  # a damaged shard and those after it are encoded again
         return cls(work, list(takewhile(lambda shard: shard_problem(work, shard, dtype) is None, old["shards"])))
 

@@ -35,7 +35,7 @@ from mws_hf.scoring.measures import GOLD, TEXT
 from mws_hf.text.markdown import markdown_table
 
 SHUFFLED = "mws-shuffled"
-NAMES = {BPE: "byte-level BPE", UNIGRAM: "SentencePiece Unigram", SHUFFLED: "shuffled evidence"}
+NAMES = {BPE: "byte-level BPE", UNIGRAM: "SentencePiece Unigram", SHUFFLED: "shuffled probabilities"}
 LANGUAGES = {
     "ces": "Czech", "deu": "German", "eng": "English", "fin": "Finnish", "hun": "Hungarian", "rus": "Russian",
     "tur": "Turkish", "ukr": "Ukrainian", "lat": "Latin", "rus-pymorphy3": "Russian, pymorphy3",
@@ -71,11 +71,11 @@ def boundaries() -> Figures:
         if language == "rus-lexicon":  # its rivals in quality.jsonl are few; the card has the strongest
             f1, rival = cards()["mws-ru-morphs-8k"]["Unigram"]["f1"][gold], NAMES[UNIGRAM]
         lines.append({
-            "gold": title,
+            "reference set": title,
             "morphs only": f"{ours['f1']:.3f} ({ours['f1_low']:.3f}-{ours['f1_high']:.3f})",
-            "default": f"{default['f1']:.3f}",
-            "classic": f"{classic['f1']:.3f}",
-            "best rival": f"{rival} {f1:.3f}",
+            "default settings": f"{default['f1']:.3f}",
+            "original MwS": f"{classic['f1']:.3f}",
+            "best baseline": f"{rival} {f1:.3f}",
         })  # fmt: skip
     yield "boundaries", tabulated(lines)
 
@@ -124,15 +124,15 @@ def language_models() -> Figures:
     for preset, matched in (("rus-phrases", False), ("hun-works", False), ("rus-phrases", True)):
         value, low, high = difference(preset, "mws-finer", "mws", matched=matched, size=16_000)
         yield f"finer.{preset[:3]}" + ".operations" * matched, f"{value:+.2f} % ({low:+.2f} to {high:+.2f})"
-    presets = {"Russian": "rus-works", "Hungarian": "hun-works", "German, the control": "deu-works"}
+    presets = {"Russian": "rus-works", "Hungarian": "hun-works", "German (control)": "deu-works"}
     lines = (
-        {"the default against": name} | {of: signed(difference(each, "mws", rival)) for of, each in presets.items()}
+        {"MwS against": name} | {of: signed(difference(each, "mws", rival)) for of, each in presets.items()}
         for rival, name in NAMES.items()
     )
     yield "works", tabulated(lines)
     systems = {
-        "the default": "mws", "morphs by counts": "mws-counts", "price 0": "mws-price0",
-        "no evidence": "mws-no-evidence", "shuffled evidence": SHUFFLED,
+        "MwS": "mws", "morphs by frequency": "mws-counts", "no penalty": "mws-price0",
+        "no boundary probabilities": "mws-no-evidence", "shuffled probabilities": SHUFFLED,
     }  # fmt: skip
     lines = (
         {"against byte-level BPE": name}
@@ -141,7 +141,7 @@ def language_models() -> Figures:
     )
     yield "taken_away", tabulated(lines)
     runs = {(each["system"], each["vocabulary"]): each for each in where(models("hun-works"), flop_matched=False)}
-    names = {"mws": "the default", BPE: NAMES[BPE], UNIGRAM: NAMES[UNIGRAM], MORPH_BPE: "MorphBPE, rebuilt"}
+    names = {"mws": "MwS", BPE: NAMES[BPE], UNIGRAM: NAMES[UNIGRAM], MORPH_BPE: "MorphBPE, rebuilt"}
     lines = []
     for system, name in names.items():
         cells = {f"{size:,}": runs.get((system, size)) for size in (8_000, 16_000, 32_000)}
@@ -161,20 +161,20 @@ def older_models() -> Figures:
     same: dict[str, Any] = {"matched": True, "size": 16_000}
     found = {language: difference(each, "mws-superwords", "mws", **same) for language, each in phrases.items()}
     said = {language: f"{signed(each, form='.2f')} %" for language, each in found.items()}
-    yield "superwords", tabulated({"language": x, "bits with superwords": text} for x, text in said.items())
+    yield "superwords", tabulated({"language": x, "bits per byte with superwords": text} for x, text in said.items())
     for language in ("hun", "rus"):
         yield f"lines.{language}.bpe", f"{-difference(language, 'mws', BPE)[0]:.1f}"
     pairs = {
-        "default against BPE over characters": ("mws", "bpe"),
-        "default against byte-level BPE": ("mws", BPE),
-        "default against Unigram of `tokenizers`": ("mws", "unigram"),
+        "MwS against BPE over characters": ("mws", "bpe"),
+        "MwS against byte-level BPE": ("mws", BPE),
+        "MwS against Unigram of `tokenizers`": ("mws", "unigram"),
         "morphs only against BPE over characters": ("mws-morphs", "bpe"),
     }
     rows = []
     for title, (system, rival) in pairs.items():
         cells = [difference(each, system, rival, matched=m) for each in ("hun", "rus") for m in (False, True)]
         rows.append([title, *map(signed, cells)])
-    yield "lines", markdown_table(["", "Hungarian", "equal operations", "Russian", "equal operations"], rows)
+    yield "lines", markdown_table(["", "Hungarian", "equal compute", "Russian", "equal compute"], rows)
 
 
 def dropout() -> Figures:
@@ -219,7 +219,7 @@ def ngram_models() -> Figures:
     few, many = (row[f"against_{UNIGRAM}"][0] for row in english)
     yield "english.unigram", f"{-few:.1f} % fewer to {many:.1f} % more"
     lines = (
-        {"8,000 entries": LANGUAGES[row["language"]]}
+        {"vocabulary size 8,000": LANGUAGES[row["language"]]}
         | {name: signed(row[f"against_{rival}"], form=".2f") for rival, name in NAMES.items()}
         for row in small
         if row["language"] != "ces" or row["slice"] == "4 MB"
@@ -237,18 +237,17 @@ def ngram_models() -> Figures:
 
 
 def forms() -> Figures:
-    """In how many tables of forms the default leads, is level or behind by the 95 % interval; entries it saves."""
+    """Count the tables of forms in which MwS is better or worse by the 95 % interval, and the tokens it saves."""
     of = {(row["source"], row["system"]): row for row in where(results("paradigms"), vocab_size=8_000)}
     sources = list(dict.fromkeys(source for source, _ in of))
     for rival, name in ((BPE, "bpe"), (UNIGRAM, "unigram")):
         for measure in ("same_stem", "shared"):
             leads = [of[each, rival][f"lead_{measure}"] for each in sources]
             ahead, behind = (sum(sign * lead > half for lead, half in leads) for sign in (1, -1))
-            level = len(leads) - ahead - behind
-            yield f"forms.{name}.{measure}", f"ahead in {ahead}, level in {level}, behind in {behind}"
+            yield f"forms.{name}.{measure}", f"significantly better in {ahead} and worse in {behind}"
     entries = [[of[each, system]["entries_a_form"] for system in ("mws", BPE)] for each in sources]
     yield "forms.entries", ends((round(100 * (1 - ours / theirs)) for ours, theirs in entries), "")
-    systems = {"mws": "default", BPE: NAMES[BPE], UNIGRAM: NAMES[UNIGRAM]}
+    systems = {"mws": "MwS", BPE: NAMES[BPE], UNIGRAM: NAMES[UNIGRAM]}
     lines = []
     for each in sources:
         found = {name: of[each, system] for system, name in systems.items()}
@@ -336,7 +335,7 @@ def labels() -> Figures:
     yield "small.more", ends((f1[each, 1.0, ours] - f1[each, 0.1, ours] for each in languages), ".2f", "")
     lines = []
     for language in languages:
-        lines.append({"F1: no labels / 300 / best rival": LANGUAGES[language]})
+        lines.append({"F1: no labels / 300 / best baseline": LANGUAGES[language]})
         for size in (0.1, 1.0, 10.0):
             here = {system: value for (each, mb, system), value in f1.items() if (each, mb) == (language, size)}
             rival = max(value for system, value in here.items() if not system.startswith("mws"))
@@ -367,7 +366,7 @@ def surgery() -> Figures:
         before, ours, frequency = (of[base, language, x] for x in ("base", "ours", "frequency, as long as ours"))
         lines.append({
             "base": f"{base}, {LANGUAGES[language]}",
-            "tokens a word before": f"{before['tokens/word']:.2f}",
+            "tokens per word before": f"{before['tokens/word']:.2f}",
             "after": f"{ours['tokens/word']:.2f}",
             "F1": f"{ours['F1']:.3f}",
             "F1 by frequency": f"{frequency['F1']:.3f}",
@@ -383,10 +382,10 @@ def surgery() -> Figures:
         english, russian = ({row["language"]: row for row in rows}[language] for language in ("eng", "rus"))
         lines.append({
             "base": names.get(base, base),
-            "entries": f"{english['entries']:,}",
+            "vocabulary size": f"{english['entries']:,}",
             "English tokens, trimmed": english["trimmed"],
             "Russian tokens, extended": russian["and 16,000 Russian tokens"],
-            "by frequency alone": russian["by frequency"],
+            "by frequency only": russian["by frequency"],
         })  # fmt: skip
     yield "trimmed", tabulated(lines)
 
@@ -425,8 +424,8 @@ def ready() -> Figures:
         lines.append({
             "MwS / BPE / Unigram": f"`{row['name']}`",
             "boundary F1": " / ".join(f"{each:.3f}" for each in f1),
-            "tokens a word": " / ".join(f"{each['tokens_per_word']:.2f}" for each in of),
-            "n-gram bits a byte": " / ".join(f"{each['bits_per_byte']:.3f}" for each in of),
+            "tokens per word": " / ".join(f"{each['tokens_per_word']:.2f}" for each in of),
+            "n-gram bits per byte": " / ".join(f"{each['bits_per_byte']:.3f}" for each in of),
         })  # fmt: skip
     yield "ready_table", tabulated(lines)
 

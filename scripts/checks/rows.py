@@ -18,7 +18,7 @@ GOLDS = {
     "Russian, Tikhonov's lemmas": ("rus", "rus.tikhonov"),
     "Russian, Wiktionary forms": ("rus", "rus.wiktionary-forms"),
     "Russian, forms of running text": ("rus", "rus.running-text-forms"),
-    "Russian lemmas, learnt from a lexicon": ("rus-lexicon", "rus.tikhonov"),
+    "Russian lemmas, learned from a lexicon": ("rus-lexicon", "rus.tikhonov"),
     "Finnish, Morpho Challenge": ("fin", "fin.morphochallenge2010"),
     "Turkish, Morpho Challenge": ("tur", "tur.morphochallenge2010"),
     "Hungarian, SIGMORPHON": ("hun", "hun.sigmorphon2022"),

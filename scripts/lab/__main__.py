@@ -1,12 +1,15 @@
-"""Measure what is missing of an experiment, say what that is, or write its table or its pictures anew.
+"""List, plan and run experiments, or write their tables and pictures again from their rows.
 
     python scripts/lab list
     python scripts/lab plan labels --only language=tur,fin
     python scripts/lab run labels --data ../shared/data --minutes 60
+    python scripts/lab run labels --keep
     python scripts/lab table all
     python scripts/lab draw quality
 
-A run that is stopped, by a kill too, goes on where it stopped. `scripts/README.md` says how to add an experiment.
+`run` writes its rows to out/lab/results, or to the folder of --results; with --keep it writes to scripts/results, whose
+rows the pages quote. A run that was stopped, even by a kill, continues where it stopped. `list` shows how many rows
+have an older stamp than today's: of the recipe (the golden hashes), or of the experiment's file.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from pathlib import Path
 
 sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
-from lab.cells import Experiment, Place, keep, measure, names, rows_of  # noqa: E402
+from lab.cells import RESULTS, Experiment, Place, keep, measure, names, older, rows_of  # noqa: E402
 from mws_hf.errors import MwSError  # noqa: E402
 
 
@@ -31,14 +34,18 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="experiments, or all")
     parser.add_argument("--data", type=Path, default=Place.data, help="folder with text, gold, words")
     parser.add_argument("--work", type=Path, default=Place.work, help="folder for tokenizers, models, caches")
-    parser.add_argument("--results", type=Path, default=Place.results, help="folder of rows and tables")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--results", type=Path, help="folder of rows and tables")
+    where.add_argument("--keep", action="store_true", help="run and plan with the rows of scripts/results")
     parser.add_argument("--with", nargs="+", default=[], metavar="NAME=PATH", help="what else an experiment asks for")
     parser.add_argument("--only", nargs="+", default=[], metavar="AXIS=VALUE,...", help="cells with these values")
-    parser.add_argument("--again", action="store_true", help="also cells that other code measured")
+    parser.add_argument("--again", action="store_true", help="also cells whose row has an older stamp")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="begin nothing after so many")
     asked = parser.parse_args()
     until = time.monotonic() + 60 * asked.minutes
-    place = Place(asked.data, asked.work, asked.results, dict(each.split("=", 1) for each in getattr(asked, "with")))
+    tracked = asked.keep or asked.do not in ("plan", "run")
+    results = asked.results or (RESULTS if tracked else Path("out/lab/results"))
+    place = Place(asked.data, asked.work, results, dict(each.split("=", 1) for each in getattr(asked, "with")))
     only: dict[str, list[str]] = {}
     for name, _, values in (each.partition("=") for each in asked.only):
         only.setdefault(name, []).append(values)
@@ -47,7 +54,9 @@ def main() -> None:
         rows = rows_of(name, place.results)
         due = [] if asked.do in ("table", "draw") else experiment.due(rows, only, again=asked.again)
         if asked.do == "list":
-            print(f"{name}: {len(rows)} rows, {len(due)} cells due. {experiment.title}.")
+            stamps = [stamp for row in rows for stamp in older(experiment, row)]
+            of = f"{stamps.count('recipe')} of an older recipe, {stamps.count('code')} of an older experiment"
+            print(f"{name}: {len(rows)} rows ({of}), {len(due)} cells due. {experiment.title}.")
         elif asked.do == "plan":
             print(*due, f"{name}: {len(due)} cells are due", sep="\n")
         elif asked.do == "table" and rows:

@@ -19,6 +19,7 @@ import hashlib
 import importlib
 import inspect
 import json
+import re
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -31,7 +32,6 @@ from typing import Any
 
 from filelock import FileLock
 
-import mws_hf
 from mws_hf.atomic import write_text
 from mws_hf.errors import MwSError
 
@@ -54,8 +54,8 @@ BESIDE = {
     **dict.fromkeys(("lm_rus-5m", "lm_rus-5m-60mb", "lm_rus-16m-60mb", "lm_hun-5m"), "lm.compare"),
 }
 """Experiments that stand in the module of another, each under its name; a hyphen is an underscore there."""
-NO_FIGURE = ("commands", "distributed", "report")
-"""Rooms of the package that no figure depends on."""
+GOLDEN = LAB.parent.parent / "tests" / "unit" / "test_golden.py"
+"""The test with the golden hashes, which say what a training learns."""
 
 
 @dataclass(frozen=True)
@@ -123,10 +123,10 @@ class Experiment:
         return [cell for cell in cells if exists(cell)]
 
     def due(self, rows: Iterable[Row], only: Mapping[str, Sequence[str]] | None = None, *, again: bool) -> list[Cell]:
-        """Cells without a row, and with `again` those that other code measured."""
-        kept = {self.key(row): row.get("code") for row in rows}
+        """List the cells without a row, and with `again` those whose row has an older stamp."""
+        kept = {self.key(row): row for row in rows}
         cells = self.cells(only)
-        due = [cell for cell in cells if self.key(cell) not in kept or again and kept[self.key(cell)] != code(self)]
+        due = [cell for cell in cells if self.key(cell) not in kept or again and older(self, kept[self.key(cell)])]
         if getattr(self.module, "TOGETHER", False):
             groups = {self.group(cell) for cell in due}
             return [cell for cell in cells if self.group(cell) in groups]
@@ -148,23 +148,33 @@ def names() -> list[str]:
 
 @cache
 def code(experiment: Experiment) -> str:
-    """What fixes the figures of an experiment: a digest of the package but for `NO_FIGURE`, of the lab, and of it.
+    """Return the stamp of an experiment: a digest of its file, or of all files of `scripts/lm` for language models.
 
-    Of the files as they are when it is asked first: a run that goes on while they change has one stamp.
+    The files are read when it is asked for first, so that a run that goes on while they change has one stamp.
     """
     file = Path(inspect.getfile(experiment.module.measure))
-    own = [file] if file.parent == LAB / "experiments" else sorted(file.parent.glob("*.py"))
-    return stamp([*package(), *sorted(LAB.glob("*.py")), *own])
+    return stamp([file] if file.parent == LAB / "experiments" else sorted(file.parent.glob("*.py")))
 
 
-def package() -> list[Path]:
-    """The files of the package that figures depend on."""
-    root = Path(mws_hf.__file__).parent
-    return [file for file in sorted(root.rglob("*.py")) if file.relative_to(root).parts[0] not in NO_FIGURE]
+@cache
+def recipe() -> str:
+    """Return the stamp of what a training learns: a digest of the golden hashes."""
+    hashes = re.findall(r'": "([0-9a-f]{64})"', GOLDEN.read_text(encoding="utf-8"))
+    return hashlib.blake2b("".join(hashes).encode(), digest_size=6).hexdigest()
+
+
+def stamps(experiment: Experiment) -> Row:
+    """Return both stamps that a new row gets."""
+    return {"recipe": recipe(), "code": code(experiment)}
+
+
+def older(experiment: Experiment, row: Row) -> list[str]:
+    """List the stamps of a row that are missing or differ from those of today."""
+    return [name for name, now in stamps(experiment).items() if row.get(name) != now]
 
 
 def stamp(files: Iterable[Path]) -> str:
-    """A digest of files."""
+    """Return a digest of files."""
     digest = hashlib.blake2b(digest_size=6)
     for file in files:
         digest.update(file.read_bytes())
@@ -198,7 +208,7 @@ def measure(experiment: Experiment, place: Place, due: Sequence[Cell], until: fl
     for _, group in groupby(due, key=experiment.group):
         if time.monotonic() > until:
             return
-        found = ({**cell, **figures, "code": code(experiment)} for cell, figures in measured(place, list(group)))
+        found = ({**cell, **figures, **stamps(experiment)} for cell, figures in measured(place, list(group)))
         for rows in [list(found)] if together else ([row] for row in found):
             keep(experiment, rows, place.results)
             yield from rows

@@ -13,8 +13,9 @@ import unicodedata
 from pathlib import Path
 
 import pytest
+from data_index import differences, digest
 from lab import made_up
-from lab.cells import RESULTS, Experiment, Place, keep, measure, names, rows_of
+from lab.cells import RESULTS, Experiment, Place, keep, measure, names, older, rows_of, stamps
 from lab.data import cut, head, mixed
 from lab.experiments import blind as public_sets
 from lab.experiments.mixture import ORDER, excess, parity_bpe
@@ -94,6 +95,40 @@ def test_the_command_lists_what_is_due_and_names_what_is_wrong(tmp_path: Path):
     assert "small_texts: 30 cells are due" in lab("plan", "small_texts", "--only", system, "sample=0").stdout
     assert "entries has no language=tyr" in lab("plan", "entries", "--only", "language=tyr").stderr
     assert "no such experiment" in lab("run", "nothing").stderr
+
+
+def test_a_row_has_two_stamps_and_each_can_be_older():
+    entries = Experiment.of("entries")
+    rows = [{**cell, **stamps(entries)} for cell in entries.cells()]
+    assert entries.due(rows, again=True) == [] and older(entries, rows[0]) == []
+    rows[3]["recipe"] = "another"
+    del rows[5]["code"]
+    assert older(entries, rows[3]) == ["recipe"] and older(entries, rows[5]) == ["code"]
+    assert entries.due(rows, again=True) == [entries.cells()[3], entries.cells()[5]]
+    assert entries.due(rows, again=False) == []
+
+
+def test_a_run_uses_the_tracked_rows_only_if_asked_to(tmp_path: Path):
+    def due(*arguments: str) -> str:
+        command = [sys.executable, str(ROOT / "scripts" / "lab"), "plan", "entries", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+        return done.stdout.splitlines()[-1] if done.returncode == 0 else done.stderr.splitlines()[-1]
+
+    assert due() == "entries: 24 cells are due"
+    assert due("--keep") == "entries: 0 cells are due"
+    assert "not allowed with" in due("--keep", "--results", "elsewhere")
+
+
+def test_the_index_of_data_finds_a_file_that_is_missing_or_differs(tmp_path: Path):
+    (tmp_path / "text").mkdir()
+    for name in ("same", "other"):
+        (tmp_path / "text" / name).write_text(name)
+    page = "".join(
+        f"| `text/{name}` | a | b | `{digest(tmp_path / 'text' / 'same')}` | c |\n"
+        for name in ("same", "other", "gone")
+    )
+    other, gone = differences(tmp_path, page)
+    assert other.startswith("text/other differs") and gone == "text/gone is missing"
 
 
 def test_an_experiment_measures_what_is_due(tmp_path: Path):

@@ -68,14 +68,14 @@ def files(home):
         (["a.jsonl"], "which field"),
         (["a.jsonl", "--force"], "--column"),
         (["text.txt", "a.jsonl", "--column", "body", "--force"], "body"),
-        (["latin1.txt", "--force"], "latin1.txt:1: the text is not utf-8"),
-        (["empty.txt", "--force"], "no documents"),
+        (["latin1.txt", "--force"], "latin1.txt:1: the text: byte 3 is not utf-8"),
+        (["empty.txt", "--force", "-q"], "no documents"),
         (["text.txt", "--separator", "<no>", "--force"], "not in the vocabulary"),
         (["text.txt", "--document", "page", "--force"], "'line' or a 'file'"),
         (["text.txt", "--shard-size", "0", "--force"], "--shard-size"),
-        (["text.txt", "--separator", "none"], r"separator ('<|endoftext|>', now None); --force"),
-        (["text.txt", "--shard-size", "7"], "shard size (67108864, now 7); --force"),
-        (["text.txt", "--document", "file"], "document ('line', now 'file'); --force"),
+        (["text.txt", "--separator", "none"], r"separator ('<|endoftext|>', now None); give --force"),
+        (["text.txt", "--shard-size", "7"], "shard size (67108864, now 7); give --force"),
+        (["text.txt", "--document", "file"], "document ('line', now 'file'); give --force"),
     ],
 )
 def test_a_failed_run_leaves_a_finished_corpus_exactly_as_it_was(finished, arguments, says):
@@ -92,7 +92,7 @@ def test_another_tokenizer_needs_force_and_replaces_all(finished):
     save_directory(other, finished / "tok")
     (finished / "out" / "mine.txt").write_text("kept", encoding="utf-8")
     before = tree(finished / "out")
-    assert "another tokenizer; --force" in error_of(finished, finished / "text.txt")
+    assert "another tokenizer; give --force" in error_of(finished, finished / "text.txt")
     assert tree(finished / "out") == before
     done = encode(finished, finished / "text.txt", "--force", "--shard-size", 4000)
     assert done.returncode == 0, done.stderr

@@ -30,6 +30,7 @@ from mws_hf.tokenizer.file import (
     json_text,
     load_settings,
     portable_config,
+    read_spec,
     uses_stock_module,
 )
 from mws_hf.tokenizer.foreign import holds_other_entries
@@ -111,6 +112,12 @@ class _Look:
         return self.opened.spec
 
     @cached_property
+    def dropout(self) -> float | None:
+        """The BPE-dropout in tokenizer.json, which an opened tokenizer leaves out."""
+        found = read_spec(self.directory / TOKENIZER_FILE)["model"].get("dropout") if self.has_own_file else None
+        return found if isinstance(found, float | int) else None
+
+    @cached_property
     def settings(self) -> dict[str, Any]:
         return load_settings(self.directory / CONFIG_FILE)
 
@@ -153,7 +160,7 @@ def check(place: Path, name: str | None = None) -> Report:
         MwSError: there is no tokenizer, or a damaged one.
     """
     look = _Look(place, name or str(place))
-    findings = [*_lossless(look), *_baked(look.backend), *_split(look)]
+    findings = [*_lossless(look), *_baked(look), *_split(look)]
     if look.has_own_file:
         findings += [
             *_configured(look),
@@ -209,11 +216,17 @@ def _lossless(look: _Look) -> Iterator[Finding]:
         yield Finding("error", "lossy", f"{number} do not come back when they are decoded; train or save it again")
 
 
-def _baked(backend: Tokenizer) -> Iterator[Finding]:
+def _baked(look: _Look) -> Iterator[Finding]:
+    """Report settings of a past call or training that are saved in tokenizer.json."""
     for what in ("truncation", "padding"):
-        if getattr(backend, what) is not None:
+        if getattr(look.backend, what) is not None:
             message = f"{TOKENIZER_FILE} holds a past call's {what}, which bare readers obey; {REPAIR} takes it out"
             yield Finding("error", f"baked-{what}", message)
+    if look.dropout:
+        message = (
+            f"{TOKENIZER_FILE} has a BPE-dropout of {look.dropout:g}: every call gives other ids; {REPAIR} takes it out"
+        )
+        yield Finding("error", "baked-dropout", message)
 
 
 def _split(look: _Look) -> Iterator[Finding]:
@@ -385,9 +398,9 @@ def repair(directory: Path) -> list[str]:
     mended = portable_config(settings or roles) | ({"add_prefix_space": True} if look.spaced else {})
     stale = [ADDED_FILE] if look.has_other_added else []
     new: dict[str, tuple[str, str]] = {}  # name -> content, and what is said of it
-    if backend.truncation is not None or backend.padding is not None:
+    if backend.truncation is not None or backend.padding is not None or look.dropout:
         text = without_limits(backend).to_str(pretty=True)
-        new[TOKENIZER_FILE] = text, "truncation and padding of a past call taken out"
+        new[TOKENIZER_FILE] = text, "truncation, padding and dropout of a past call taken out"
     if mended != settings:
         changed = sorted(key for key in {*mended, *settings} if mended.get(key) != settings.get(key))
         new[CONFIG_FILE] = json_text(mended), ", ".join(changed) if settings else "written"

@@ -235,7 +235,7 @@ class PortableMixin:
         parent: Any = super()
         files = parent._save_pretrained(save_directory, file_names, legacy_format, filename_prefix)
         backend = self.to_backend()
-        more = {} if self.training is None else self.training.files(merges_digest(backend))
+        more = self._kept_files() if self.training is None else self.training.files(merges_digest(backend))
         if backend.truncation is not None or backend.padding is not None:  # of past calls: bare readers obey them
             backend = without_limits(backend)
         directory = Path(save_directory)
@@ -243,6 +243,20 @@ class PortableMixin:
         # tokenizer.json holds the added tokens; this second copy would go stale beside it
         (directory / ADDED_FILE).unlink(missing_ok=True)
         return tuple(file for file in dict.fromkeys((*files, *map(str, written))) if Path(file).is_file())
+
+    def _kept_files(self) -> dict[str, bytes]:
+        """Return the files of the training that lie beside a loaded tokenizer, if its merges are still theirs.
+
+        With them goes the list of labeled words, which `mws evaluate` leaves out of reference segmentations.
+        """
+        from mws_hf.tokenizer.links import file_inside
+        from mws_hf.tokenizer.opened import open_tokenizer
+
+        opened = open_tokenizer(self)
+        if opened.folder is None or opened.record is None:
+            return {}
+        names = [name for name in (RECORD_FILE, EVIDENCE_FILE) if (opened.folder / name).is_file()]
+        return {name: file_inside(opened.folder, name).read_bytes() for name in names}
 
     @classmethod
     def from_pretrained(cls, pretrained_model_name_or_path: str | os.PathLike[str], *inputs: Any, **kwargs: Any) -> Any:

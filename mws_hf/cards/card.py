@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 from mws_hf import __version__
 from mws_hf.atomic import write_text
 from mws_hf.errors import brief, printable
-from mws_hf.tokenizer.layout import CARD_FILE
+from mws_hf.tokenizer.layout import CARD_FILE, RECORD_FILE
+from mws_hf.tokenizer.links import copy_inside
 from mws_hf.tokenizer.opened import open_tokenizer
 from mws_hf.tokenizer.training_record import rare_entries_said, read_record, write_part
 
@@ -101,9 +102,18 @@ def _known(tokenizer: Any, backend: Tokenizer) -> tuple[Mapping[str, Any], CardF
 
 
 def stage_own_card(tokenizer: Any, stage: Path, directory: Path) -> None:
-    """Put the card of a tokenizer that was just learnt beside its files, unless one of another hand is there."""
-    if getattr(tokenizer, "training", None) is not None and is_free(directory):
+    """Put the card of a tokenizer beside its files, unless somebody has written another card there.
+
+    A tokenizer that was just learned gets a new card. One that was loaded keeps its card while its training metadata
+    goes with it.
+    """
+    if not is_free(directory):
+        return
+    if getattr(tokenizer, "training", None) is not None:
         write_card(stage, card_of(tokenizer, directory.resolve().name))
+    elif (stage / RECORD_FILE).is_file() and (home := getattr(tokenizer, "home", None)) is not None:
+        if (Path(home) / CARD_FILE).is_file():
+            copy_inside(home, CARD_FILE, stage)
 
 
 def settle_card(tokenizer: Any, folder: Path, repository: str, revision: str | None, token: Any) -> bool:

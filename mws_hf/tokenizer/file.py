@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import logging
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Any
 from tokenizers import Tokenizer
 
 from mws_hf.atomic import staged
-from mws_hf.errors import MissingTokenizerError, MwSError, first_line, library_failure, pointer_problem
+from mws_hf.errors import MissingTokenizerError, MwSError, first_line, library_failure, pointer_problem, printable
 from mws_hf.text.pattern import check_backtracking
 from mws_hf.text.symbols import BYTE_TOKENS
 from mws_hf.tokenizer.backend import HIGHEST_ID, check_ids
@@ -36,6 +37,8 @@ from mws_hf.tokenizer.layout import (
 from mws_hf.tokenizer.links import file_inside
 from mws_hf.tokenizer.shapes import SHAPES, check_shape
 from mws_hf.tokenizer.spec import PARTS, parts_of
+
+_logger = logging.getLogger(__name__)
 
 LONGEST = 1 << 20
 """The largest number of tokens to which texts may be padded or truncated."""
@@ -196,13 +199,30 @@ def open_file(file: str | os.PathLike[str]) -> Tokenizer:
     if not spec["model"]["vocab"]:
         raise MissingTokenizerError(f"{file}: no tokenizer, for its vocabulary has no entries; give a trained one")
     try:
-        return Tokenizer.from_file(os.fspath(file))
+        return without_dropout(Tokenizer.from_file(os.fspath(file)), file)
     except BaseException as error:  # the bindings raise nothing narrower, and panics are no Exception
         if library_failure(error) is None:
             raise
         raise MwSError(
             f"{file}: not a tokenizer.json this version of tokenizers can read ({first_line(error)}); save it again"
         ) from error
+
+
+def without_dropout(backend: Tokenizer, name: str | os.PathLike[str]) -> Tokenizer:
+    """Turn off the BPE-dropout that a saved tokenizer has, with a warning, and return the tokenizer.
+
+    With it, every call gives other ids, so that nothing that is measured or written with them can be repeated.
+    `mws encode --dropout` drops merges by a seed instead.
+    """
+    if share := getattr(backend.model, "dropout", None):
+        _logger.warning(
+            "%s: has a BPE-dropout of %g, which would give other ids at every call; it is left out here "
+            "(`mws check DIR --repair` removes it from the file)",
+            printable(name),
+            share,
+        )
+        backend.model.dropout = None
+    return backend
 
 
 def content_of(token: Any) -> Any:

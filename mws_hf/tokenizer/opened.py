@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from tokenizers import Tokenizer
 
 from mws_hf.errors import MwSError, brief
-from mws_hf.tokenizer.file import load_settings, open_file, read_spec, refuse_empty, roles_in
+from mws_hf.tokenizer.file import load_settings, open_file, read_spec, refuse_empty, roles_in, without_dropout
 from mws_hf.tokenizer.layout import CONFIG_FILE, EVIDENCE_FILE, MODEL_FILE, TOKENIZER_FILE, Of, is_of
 from mws_hf.tokenizer.segmenting import Isolated, Segmenter
 from mws_hf.tokenizer.training_record import kinds_by_rank, kinds_in, read_record
@@ -191,6 +191,8 @@ def _of_directory(place: Path, name: str, by_class: bool) -> Opened:
             raise MwSError(f"{reason}; mend tokenizer_config.json, or give {file} to take that alone") from error
         alone = next((f", or give {path} to take that alone" for path in sorted(place.glob("*.model"))), "")
         raise MwSError(f"{reason}; it needs a tokenizer.json{alone}") from error
+    if hasattr(tokenizer, "backend_tokenizer"):
+        without_dropout(tokenizer.backend_tokenizer, file)
     needed = getattr(type(tokenizer), "vocab_files_names", {}).values()
     absent = needed and not any((place / each).is_file() for each in needed)
     if absent or set(tokenizer.get_vocab()) <= set(tokenizer.all_special_tokens):

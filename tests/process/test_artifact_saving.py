@@ -12,6 +12,7 @@ from mws_hf.errors import MwSError
 from mws_hf.tokenization_mws import MwSTokenizer
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 from mws_hf.tokenizer.file import STOCK_SOURCE, portable_config
+from mws_hf.trainer import MwSTrainer
 from tests.processes import python
 from tests.small_tokenizers import small_fast, small_slow
 
@@ -352,3 +353,20 @@ def test_what_replaces_an_artifact_is_on_the_disk_before(tmp_path, on_disk):
     changed.add_tokens(["<new>"])
     changed.save_pretrained(home / "new")
     assert on_disk == [("on disk", "tokenizer.json"), ("folder", "new")]
+
+
+def test_a_copy_of_a_loaded_tokenizer_keeps_the_files_of_its_training(tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text("перечитать прочитать читатель читали писатель писали\n" * 20, encoding="utf-8")
+    labels = {"перечитать": "пере чита ть", "читатель": "чита тель", "писали": "писа ли", "читали": "чита ли"}
+    labels |= {"прочитать": "про чита ть"}
+    trained = MwSTrainer(vocab_size=420, labels=labels, show_progress=False).train(text)
+    trained.save_pretrained(tmp_path / "first")
+    names = ("mws_training.json", "mws_evidence.pq", "README.md", "tokenizer.json")
+    for cls, source, copy in ((MwSTokenizerFast, "first", "second"), (MwSTokenizer, "second", "third")):
+        cls.from_pretrained(tmp_path / source).save_pretrained(tmp_path / copy)
+        for name in names:
+            assert (tmp_path / copy / name).read_bytes() == (tmp_path / "first" / name).read_bytes(), (copy, name)
+    other = MwSTokenizerFast.from_pretrained(tmp_path / "third").train_new_from_iterator(["другой текст"] * 9, 400)
+    other.save_pretrained(tmp_path / "other")
+    assert (tmp_path / "other" / names[0]).read_bytes() != (tmp_path / "first" / names[0]).read_bytes()

@@ -16,6 +16,7 @@ from mws_hf.errors import MwSError
 from mws_hf.text.pattern import LLAMA3_PATTERN, with_digits
 from mws_hf.text.sample_texts import NATURAL
 from mws_hf.text.symbols import bytes_of
+from mws_hf.tokenizer.opened import open_tokenizer, segment_words
 from tests.in_process import mws
 from tests.small_tokenizers import ADVERSARIAL, sentence_piece, small_fast
 
@@ -52,10 +53,17 @@ def bake_truncation(folder):
     tokenizer.save(str(folder / "tokenizer.json"))
 
 
+def bake_dropout(folder):
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.model.dropout = 0.25
+    tokenizer.save(str(folder / "tokenizer.json"))
+
+
 SPOILED = {
     "no-config": lose_config,
     "baked-padding": bake_padding,
     "baked-truncation": bake_truncation,
+    "baked-dropout": bake_dropout,
     "auto-map-file": lambda folder: (folder / "stock_tokenizer.py").unlink(),
     "version-class": lambda folder: change(folder / "tokenizer_config.json", tokenizer_class="TokenizersBackend"),
     "version-list": lambda folder: change(folder / "tokenizer_config.json", extra_special_tokens=["<|user|>"]),
@@ -323,3 +331,19 @@ def test_what_other_commands_open_is_checked_too(tmp_path):
     (tmp_path / "cuts.tsv").write_text("перечитать\tпере чит ать\n", encoding="utf-8")
     done = mws("check", tmp_path / "cuts.tsv")
     assert done.returncode == 1 and "cuts words alone" in done.stdout, done
+
+
+def test_a_saved_dropout_is_left_out_by_every_command_that_segments(tmp_path, caplog):
+    saved = tmp_path / "saved"
+    small_fast().save_pretrained(saved)
+    words = ["перечитать", "читать", "прочитать"] * 20
+    whole = segment_words(str(saved), words)
+    bake_dropout(saved)
+    for by_class in (False, True):
+        caplog.clear()
+        opened = open_tokenizer(str(saved), by_class=by_class)
+        assert opened.cut(words) == whole and "BPE-dropout of 0.25" in caplog.text
+    config = json.loads((saved / "tokenizer_config.json").read_text(encoding="utf-8"))
+    del config["auto_map"]  # read by the class that it names
+    (saved / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
+    assert open_tokenizer(str(saved), by_class=True).cut(words) == whole

@@ -50,12 +50,19 @@ PANELS = {
     "Russian": ("rus", "rus.tikhonov"),
 }
 LINES = {
-    "mws": ("MwS, the default", "#d55e00"),
+    "mws": ("MwS", "#d55e00"),
     "mws-morphs": ("MwS, morphs only", "#e6a000"),
     "sentencepiece-unigram:text": ("SentencePiece Unigram", "#0072b2"),
     "bpe-byte:text": ("byte-level BPE", "#555555"),
 }
 MARKS = {8_000: 6, 32_000: 11}
+NAME_OFFSETS = {
+    "mws": (0, 10, "center"),
+    "mws-morphs": (0, 10, "center"),
+    "sentencepiece-unigram:text": (44, -22, "left"),
+    "bpe-byte:text": (-4, -17, "left"),
+}
+"""Where the name of each system stands beside its large mark: points to the right, points up, alignment."""
 
 
 def exists(cell: Cell) -> bool:
@@ -158,10 +165,11 @@ def draw(rows: list[Row], results: Path) -> None:
 
 
 def readme_picture(rows: list[Row], path: Path) -> None:
+    """Draw the picture of README: F1 against tokens per word, with its message as title and names at the points."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(11, 4.3), dpi=130, layout="constrained")
+    figure = Figure(figsize=(11, 4.6), dpi=130, layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots(1, len(PANELS), sharey=True)
     for axis, (panel, (language, gold)) in zip(axes, PANELS.items(), strict=True):
@@ -170,17 +178,29 @@ def readme_picture(rows: list[Row], path: Path) -> None:
             own = sorted(where(here, system=system), key=lambda row: row["vocab_size"])
             points = [(row["text_fertility"], row["f1"]) for row in own]
             width, front = (2.6, 3) if system.startswith("mws") else (1.6, 2)
-            axis.plot(*zip(*points, strict=True), color=colour, linewidth=width, label=name, zorder=front)
+            axis.plot(*zip(*points, strict=True), color=colour, linewidth=width, zorder=front)
             for row, (x, y) in zip(own, points, strict=True):
                 axis.plot(x, y, "o", color=colour, markersize=MARKS[row["vocab_size"]], zorder=front)
+            right, up, aligned = NAME_OFFSETS[system]
+            axis.annotate(
+                name, points[-1], (right, up), textcoords="offset points", color=colour, fontsize=9.5, ha=aligned,
+                zorder=4,
+            )  # fmt: skip
         best = max(row["f1"] for row in here if row["system"] in MORFESSOR)
-        axis.axhline(best, color="#117733", linestyle=":", label="Morfessor (it has no vocabulary size)", zorder=1)
-        axis.set_title(panel, fontsize=13, loc="left", weight="bold")
+        axis.axhline(best, color="#117733", linestyle=":", zorder=1)
+        axis.annotate(
+            "Morfessor", (0.99, best), (0, 3), xycoords=("axes fraction", "data"), textcoords="offset points",
+            color="#117733", fontsize=9, ha="right",
+        )  # fmt: skip
+        axis.set_title(panel, fontsize=12, loc="left", weight="bold")
         axis.set_xlabel("tokens per word of new text")
         axis.grid(alpha=0.25)
+        axis.margins(x=0.2, y=0.1)
     axes[0].set_ylabel("F1 of morpheme boundaries")
     axes[-1].annotate("↖ better", (0.97, 0.04), xycoords="axes fraction", ha="right", style="italic")
-    handles, names = axes[0].get_legend_handles_labels()
-    title = "small mark: 8,000 entries, large mark: 32,000"
-    figure.legend(handles, names, loc="outside lower center", ncols=5, frameon=False, title=title, fontsize=9.5)
+    figure.suptitle(
+        "MwS finds far more morpheme boundaries than BPE, for slightly longer text "
+        "(small marks: vocabulary size 8,000, large marks: 32,000)",
+        fontsize=11.5,
+    )
     save(figure, path)

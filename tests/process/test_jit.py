@@ -297,7 +297,7 @@ def test_a_constant_that_changed_is_compiled_anew(tmp_path, kernel):
 def test_every_file_that_holds_a_kernel_names_the_cache(tmp_path, monkeypatch):
     copy = tmp_path / "mws_hf"
     shutil.copytree(Path(mws_hf.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(jit, "_PACKAGE", copy)
+    monkeypatch.setattr(jit, "files", lambda package: copy)
 
     def name_after(file=None):
         if file is not None:

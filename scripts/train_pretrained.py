@@ -97,16 +97,19 @@ LETTERS = {
 }
 """The named alphabet of each language, which its tokenizer knows beside `EVERYDAY`."""
 
-LANGUAGES = ("ru", "uk", "fi", "tr", "hu", "cs", "de", "en")
+MONOLINGUAL = tuple(LETTERS)
+"""The languages that get tokenizers of their own."""
+IN_THE_MIXTURE = ("ru", "uk", "fi", "tr", "hu", "cs", "de", "en")
+"""The groups of the tokenizer of eight languages. Another language above does not change it; their order does."""
 CONFIGS = (
     *(
         Config(f"mws-{language}-{size}k", (language,), size * 1000, share_alike=language == "tr")
-        for language in LANGUAGES
+        for language in MONOLINGUAL
         for size in (16, 32)
     ),
     Config("mws-ru-en-code-64k", ("ru", "en", "code"), 64_000),
     Config("mws-ru-uk-64k", ("ru", "uk"), 64_000),
-    Config("mws-eight-languages-64k", LANGUAGES, 64_000),
+    Config("mws-eight-languages-64k", IN_THE_MIXTURE, 64_000),
     Config("mws-ru-morphs-8k", ("lexicon",), 8_000, share_alike=True, options={"composition": 0}),
 )
 

@@ -289,6 +289,36 @@ def speed() -> Figures:
     yield "encode.times", f"{seconds['bench.encode_batch'] / seconds['bench.encode']:.0f}"
 
 
+def memory() -> Figures:
+    """Peak memory of trainers in MB, and seconds of the first training with an empty cache."""
+    tasks = {"mws": "train/mws-contextual", "classic": "train/mws-classic", "bpe": "train/tokenizers-bpe"}
+    peak = columns("benchmark", "peak_mb", "task", text="Russian", cache="warm")
+    cold = columns("benchmark", "process_seconds", "task", text="Russian", cache="cold")
+    for name, task in tasks.items():
+        yield f"peak.{name}", f"{median(peak[task]):.0f}"
+        if name != "bpe":
+            yield f"cold.{name}", f"{median(cold[task]):.0f}"
+
+
+def uses() -> Figures:
+    """How MwS treats uppercase, and how many of its tokens are rarely used, compared with byte-level BPE."""
+    of = {(row["language"], row["size"], row["system"]): row for row in results("entries")}
+    languages = list(dict.fromkeys(language for language, _, _ in of))
+    for language, size in (("eng", 32_000), ("fin", 8_000)):
+        yield f"upper.split.{language}", f"{100 - 100 * of[language, size, 'mws']['capital_words_cut_alike']:.0f} %"
+
+    def longer(language: str, size: int) -> float:
+        ours, bpe = (of[language, size, system]["tokens_in_capitals"] for system in ("mws", BPE))
+        return 100 * (ours / bpe - 1)
+
+    yield "upper.longer", f"{max(longer(each, 8_000) for each in languages):.1f} %"
+    yield "upper.shorter", ends((-longer(each, 32_000) for each in languages), ".0f")
+    for system, name in (("mws", "mws"), (BPE, "bpe")):
+        rare = {each: 100 * of[each, 32_000, system]["under_5"] for each in languages}
+        yield f"rare.{name}.tur", f"{rare.pop('tur'):.0f} %"
+        yield f"rare.{name}", ends(rare.values(), ".0f")
+
+
 def mixtures() -> Figures:
     """Eight languages in one tokenizer, beside each language's own, BPE, and a trainer that balances languages."""
     f1, tokens = (means("mixture", name, "system", "vocab_size", "language") for name in ("f1", "tokens_per_word"))
@@ -443,6 +473,6 @@ def figures() -> dict[str, str]:
     """Give every figure and table by its name."""
     kinds = (
         boundaries, public_sets, language_models, larger_models, older_models, dropout, tagger, ngram_models, forms,
-        speed, mixtures, labels, clients, surgery, ready, measures,
+        speed, memory, uses, mixtures, labels, clients, surgery, ready, measures,
     )  # fmt: skip
     return {name: text for kind in kinds for name, text in kind()}

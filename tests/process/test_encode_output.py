@@ -334,7 +334,9 @@ def test_ctrl_c_and_sigterm_say_that_the_same_command_resumes(tmp_path, number, 
     running.send_signal(number)
     output, errors = running.communicate(timeout=60)
     assert (running.returncode, output) == (code, b"")
-    assert b"run the same command again to resume" in errors and b"Traceback" not in errors and b"\n" not in errors.strip()
+    assert (
+        b"run the same command again to resume" in errors and b"Traceback" not in errors and b"\n" not in errors.strip()
+    )
     assert sorted(os.listdir(tmp_path)) == ["out", "tok"]
 
 

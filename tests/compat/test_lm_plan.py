@@ -1,4 +1,7 @@
-"""What the comparisons of small models train and say: on made-up figures, nothing is trained."""
+"""What the comparisons of small models train and say: on made-up figures, nothing is trained.
+
+Modules: encode/plan.py.
+"""
 
 # ruff: noqa: E402  (without torch the tests are skipped before anything that needs it is imported)
 

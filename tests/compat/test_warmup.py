@@ -1,4 +1,7 @@
-"""After `warm_up`, training and encoding compile nothing: no kernel sees types that it has not seen."""
+"""After `warm_up`, training and encoding compile nothing: no kernel sees types that it has not seen.
+
+Modules: commands/warmup.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Saving: whole or not at all, whatever interrupts it; loading: damage is named."""
+"""Saving: whole or not at all, whatever interrupts it; loading: damage is named.
+
+Modules: __main__.py, portable.py, tokenizer/file.py.
+"""
 
 import contextlib
 import json

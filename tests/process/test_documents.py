@@ -1,6 +1,8 @@
 """The documents: links lead somewhere, tables and pictures are there, and what their code shows is what happens.
 
 Blocks marked `python` and `bash` are run; `py` (it needs a cluster) and `text` are not.
+
+Modules: distributed/spark.py.
 """
 
 from __future__ import annotations

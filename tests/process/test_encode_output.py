@@ -1,4 +1,7 @@
-"""What `encode_corpus` and `mws encode` do to their output when something goes wrong; hostile manifests."""
+"""What `encode_corpus` and `mws encode` do to their output when something goes wrong; hostile manifests.
+
+Modules: commands/encode.py.
+"""
 
 from __future__ import annotations
 

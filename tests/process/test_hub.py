@@ -1,4 +1,7 @@
-"""Only names of the form user/repo are asked of the Hub, and a Hub that does not answer costs one line."""
+"""Only names of the form user/repo are asked of the Hub, and a Hub that does not answer costs one line.
+
+Modules: tokenizer/opened.py.
+"""
 
 from __future__ import annotations
 

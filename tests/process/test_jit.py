@@ -1,4 +1,7 @@
-"""The cache of compiled kernels: damage, missing rights or space never end a run; what is compiled is said once."""
+"""The cache of compiled kernels: damage, missing rights or space never end a run; what is compiled is said once.
+
+Modules: kernels/jit.py.
+"""
 
 import hashlib
 import json

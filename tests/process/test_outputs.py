@@ -1,4 +1,7 @@
-"""What commands do to their output: never their input, one writer, whole or absent whatever ends the command."""
+"""What commands do to their output: never their input, one writer, whole or absent whatever ends the command.
+
+Modules: atomic.py, commands/outputs.py.
+"""
 
 from __future__ import annotations
 

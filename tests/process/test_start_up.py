@@ -1,4 +1,7 @@
-"""Starting up: the commands load what they need and no more, and help says all there is to say."""
+"""Starting up: the commands load what they need and no more, and help says all there is to say.
+
+Modules: commands/entry.py.
+"""
 
 from __future__ import annotations
 

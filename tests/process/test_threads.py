@@ -1,4 +1,7 @@
-"""How many threads: argument, environment, affinity, cgroup quota; and memory that does not grow with them."""
+"""How many threads: argument, environment, affinity, cgroup quota; and memory that does not grow with them.
+
+Modules: kernels/threads.py.
+"""
 
 import os
 import sys

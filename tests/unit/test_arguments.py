@@ -1,4 +1,7 @@
-"""Every argument is checked before any work begins, and no mistake is passed over in silence."""
+"""Every argument is checked before any work begins, and no mistake is passed over in silence.
+
+Modules: cards/training_figures.py.
+"""
 
 from __future__ import annotations
 

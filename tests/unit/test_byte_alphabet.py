@@ -1,4 +1,7 @@
-"""Byte-level tokenizers against those of characters with the same merges, and what training them promises."""
+"""Byte-level tokenizers against those of characters with the same merges, and what training them promises.
+
+Modules: text/symbols.py, tokenizer/explain.py, tokenizer/segmenting.py.
+"""
 
 import logging
 import re

@@ -1,4 +1,7 @@
-"""`mws check` and `mws check --repair`: every trap is seen, mended where it can be, and ids never change."""
+"""`mws check` and `mws check --repair`: every trap is seen, mended where it can be, and ids never change.
+
+Modules: check.py, commands/check.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""What commands say: sizes as people write them, options as they are typed, help by headings, nothing twice."""
+"""What commands say: sizes as people write them, options as they are typed, help by headings, nothing twice.
+
+Modules: commands/apostrophes.py, commands/app.py, commands/count.py, commands/evaluate.py, commands/explain.py,
+commands/options.py, commands/parser.py, commands/segment.py, commands/sources.py, commands/train.py,
+learn/settings.py.
+"""
 
 from __future__ import annotations
 

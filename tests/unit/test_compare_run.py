@@ -1,4 +1,7 @@
-"""What is compared, and a comparison of a toy language: tables, the picture, what is not trained again, the command."""
+"""What is compared, and a comparison of a toy language: tables, the picture, what is not trained again, the command.
+
+Modules: commands/compare.py, compare/picture.py, compare/results.py, compare/run.py.
+"""
 
 import importlib.metadata
 import importlib.util

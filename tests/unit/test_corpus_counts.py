@@ -1,4 +1,7 @@
-"""Word counts: canonical order, merging, files and their faults, word lists, mappings."""
+"""Word counts: canonical order, merging, files and their faults, word lists, mappings.
+
+Modules: corpus/counts.py, corpus/counts_file.py.
+"""
 
 import gzip
 import json

@@ -1,4 +1,7 @@
-"""Dropout: machine code against the definition, what seeds and kinds do, and what is refused."""
+"""Dropout: machine code against the definition, what seeds and kinds do, and what is refused.
+
+Modules: tokenizer/client_facts.py, tokenizer/merging.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Encoding: the kernel and the merging equal the Rust library on every text."""
+"""Encoding: the kernel and the merging equal the Rust library on every text.
+
+Modules: encode/bpe_kernels.py, encode/encoder.py, encode/kernel.py, encode/torch_blocks.py, tokenizer/spec.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The report and the command: what a user gets on standard output, as Markdown and as JSON."""
+"""The report and the command: what a user gets on standard output, as Markdown and as JSON.
+
+Modules: scoring/measures.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The evidence: contexts, forms, graphemes, short lists, spelling; kernels equal their readable twins."""
+"""The evidence: contexts, forms, graphemes, short lists, spelling; kernels equal their readable twins.
+
+Modules: learn/candidates.py, learn/evidence/forms.py, learn/evidence/lexicon.py, learn/evidence/posteriors.py,
+learn/evidence/reranking.py, learn/limits.py, learn/training_evidence.py, learn/words.py, learn/working_corpus.py.
+"""
 
 import itertools
 import math

@@ -1,4 +1,8 @@
-"""The compiled steps of the evidence against their readable twins and against numpy."""
+"""The compiled steps of the evidence against their readable twins and against numpy.
+
+Modules: kernels/interning.py, learn/evidence/context_view.py, learn/evidence/contexts.py,
+learn/evidence/lexicon_kernels.py.
+"""
 
 from collections import Counter
 from itertools import pairwise

@@ -1,4 +1,7 @@
-"""`mws export`: what other programs' own tokenizers make of the files, and what is refused."""
+"""`mws export`: what other programs' own tokenizers make of the files, and what is refused.
+
+Modules: commands/export.py, text/sample_texts.py, tokenizer/export.py.
+"""
 
 from __future__ import annotations
 

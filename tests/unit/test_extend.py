@@ -1,4 +1,7 @@
-"""Extending a pretrained tokenizer: old ids stay, new tokens help, entries are there or kept apart as asked."""
+"""Extending a pretrained tokenizer: old ids stay, new tokens help, entries are there or kept apart as asked.
+
+Modules: commands/extend.py, surgery/change_report.py, surgery/extension.py, surgery/new_tokens.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Segmentation by any tokenizer: families built here with the library's own trainers, cuts checked against the text."""
+"""Segmentation by any tokenizer: families built here with the library's own trainers, cuts checked against the text.
+
+Modules: tokenizer/foreign.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Former packages `mws_hf.evaluate`, `mws_hf.extend` (`former_package.py`): imports work, warn, and break nothing."""
+"""Former packages `mws_hf.evaluate`, `mws_hf.extend` (`former_package.py`): imports work, warn, and break nothing.
+
+Modules: evaluate.py, extend.py.
+"""
 
 from __future__ import annotations
 

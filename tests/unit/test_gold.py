@@ -1,4 +1,7 @@
-"""Gold, word lists and cuts of other programs: what is read, what is refused, scores as published."""
+"""Gold, word lists and cuts of other programs: what is read, what is refused, scores as published.
+
+Modules: corpus/segmentations.py, corpus/word_list.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Mixtures as a user meets them: words by group, however given, learnt together, the same in any order."""
+"""Mixtures as a user meets them: words by group, however given, learnt together, the same in any order.
+
+Modules: corpus/groups.py.
+"""
 
 from __future__ import annotations
 

@@ -244,3 +244,14 @@ def test_every_seeded_fault_has_its_place_and_its_tests():
     for mutant in read_mutants():
         mutated((PACKAGE / mutant.file).read_text(encoding="utf-8"), mutant)
         assert all(list(ROOT.glob(f"tests/*/test_{name}.py")) for name in mutant.tests.split()), mutant
+
+
+def test_every_module_is_named_at_the_head_of_a_test_file():
+    """As corpus/counting.py, or counting.py outside commands/, so that a reader finds the tests of a module."""
+    heads = " ".join(
+        ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or "" for file in ROOT.glob("tests/*/test_*.py")
+    )
+    named = set(re.findall(r"[\w/]+\.py", heads))
+    paths = {file.relative_to(PACKAGE) for file in MODULES.values() if file.name != "__init__.py"}
+    missing = {path.as_posix() for path in paths if path.as_posix() not in named}
+    assert not {each for each in missing if each.startswith("commands/") or each.rpartition("/")[2] not in named}

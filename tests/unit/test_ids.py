@@ -1,4 +1,7 @@
-"""Ids wherever they stand: every change of a tokenizer follows them, and `mws check` finds those that it did not."""
+"""Ids wherever they stand: every change of a tokenizer follows them, and `mws check` finds those that it did not.
+
+Modules: surgery/check_ids.py, surgery/ids.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The compiled scanner cuts as regular expressions do and knows UTF-8 as Python does; windows cover a text once."""
+"""The compiled scanner cuts as regular expressions do and knows UTF-8 as Python does; windows cover a text once.
+
+Modules: kernels/arithmetic.py, kernels/containers.py, kernels/scanner.py, text/markdown.py, text/pattern.py,
+text/scanner_classes.py.
+"""
 
 from __future__ import annotations
 

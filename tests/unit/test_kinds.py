@@ -1,4 +1,7 @@
-"""`mws_hf.corpus.kinds`, `octets`, `encodings`: one row per kind of input; what each kind reads and rejects."""
+"""`mws_hf.corpus.kinds`, `octets`, `encodings`: one row per kind of input; what each kind reads and rejects.
+
+Modules: corpus/encodings.py, corpus/kinds.py.
+"""
 
 from __future__ import annotations
 

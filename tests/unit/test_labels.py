@@ -1,4 +1,7 @@
-"""Words cut by hand: how they are read, what they change, that they never count as evaluation."""
+"""Words cut by hand: how they are read, what they change, that they never count as evaluation.
+
+Modules: learn/evidence/labels.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The classic criterion: published answers, the fast engine against the executable spec, and the formula by hand."""
+"""The classic criterion: published answers, the fast engine against the executable spec, and the formula by hand.
+
+Modules: learn/classic.py, learn/classic_coefficient.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The incremental engine against its readable twin and against Hugging Face BPE."""
+"""The incremental engine against its readable twin and against Hugging Face BPE.
+
+Modules: learn/pairs.py.
+"""
 
 from __future__ import annotations
 

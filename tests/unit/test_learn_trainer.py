@@ -1,4 +1,7 @@
-"""MwSTrainer as a user meets it: known answers, budgets, warnings, errors, determinism, what is saved."""
+"""MwSTrainer as a user meets it: known answers, budgets, warnings, errors, determinism, what is saved.
+
+Modules: learn/setting_rules.py, learn/vocabulary.py, tokenizer/training_record.py, trainer.py.
+"""
 
 from __future__ import annotations
 

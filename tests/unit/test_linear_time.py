@@ -1,4 +1,7 @@
-"""Large inputs take time with their size, not with its square; seconds are the processor's, with much to spare."""
+"""Large inputs take time with their size, not with its square; seconds are the processor's, with much to spare.
+
+Modules: encode/added_tokens.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Scores of boundaries and of texts: worked examples, published answers, and what a random segmenter would get."""
+"""Scores of boundaries and of texts: worked examples, published answers, and what a random segmenter would get.
+
+Modules: scoring/boundaries.py, scoring/evaluation.py, scoring/significance.py.
+"""
 
 from __future__ import annotations
 

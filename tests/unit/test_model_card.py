@@ -1,4 +1,7 @@
-"""The model card: generated ones are renewed, what a person wrote stays."""
+"""The model card: generated ones are renewed, what a person wrote stays.
+
+Modules: cards/card.py.
+"""
 
 import json
 

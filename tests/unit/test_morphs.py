@@ -1,4 +1,7 @@
-"""Morphs and compositions: what a user sees in the tokens, a price at boundaries, a full vocabulary at the end."""
+"""Morphs and compositions: what a user sees in the tokens, a price at boundaries, a full vocabulary at the end.
+
+Modules: learn/phases.py.
+"""
 
 from __future__ import annotations
 

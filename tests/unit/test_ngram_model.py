@@ -1,4 +1,7 @@
-"""N-gram bits per byte against exact fractions, KenLM's own figures, and what a probability must be."""
+"""N-gram bits per byte against exact fractions, KenLM's own figures, and what a probability must be.
+
+Modules: scoring/ngram_model.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The notebook's files in and out."""
+"""The notebook's files in and out.
+
+Modules: tokenizer/notebook.py.
+"""
 
 import json
 

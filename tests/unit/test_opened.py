@@ -1,4 +1,7 @@
-"""The one opener: what it takes, what it refuses, and how it cuts a word as inside a sentence."""
+"""The one opener: what it takes, what it refuses, and how it cuts a word as inside a sentence.
+
+Modules: errors.py, tokenizer/layout.py.
+"""
 
 from __future__ import annotations
 

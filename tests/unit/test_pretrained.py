@@ -1,4 +1,7 @@
-"""The folders of model_cards/: they load, lose nothing, are small, and their cards say what can be measured again."""
+"""The folders of model_cards/: they load, lose nothing, are small, and their cards say what can be measured again.
+
+Modules: commands/pretrained.py.
+"""
 
 from __future__ import annotations
 

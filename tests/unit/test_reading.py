@@ -1,4 +1,7 @@
-"""Reading text: every container gives the same documents, and every fault is named by its place in each of them."""
+"""Reading text: every container gives the same documents, and every fault is named by its place in each of them.
+
+Modules: corpus/columns.py, corpus/files.py, corpus/sources.py, distributed/partitions.py.
+"""
 
 from __future__ import annotations
 

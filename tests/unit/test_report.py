@@ -1,4 +1,8 @@
-"""`mws report`: one page, small, asking nobody, whose figures are those of `mws evaluate` and of the tokenizers."""
+"""`mws report`: one page, small, asking nobody, whose figures are those of `mws evaluate` and of the tokenizers.
+
+Modules: commands/report.py, report/differences.py, report/entries.py, report/html.py, report/page.py,
+report/pictures.py.
+"""
 
 from __future__ import annotations
 

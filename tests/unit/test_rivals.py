@@ -1,4 +1,8 @@
-"""The rivals of the comparison: each is trained and segments as its own library says."""
+"""The rivals of the comparison: each is trained and segments as its own library says.
+
+Modules: compare/bpe.py, compare/feed.py, compare/morfessor_baseline.py, compare/rivals.py, compare/unigram.py,
+compare/word_piece.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Measures on running text: by hand on tiny tokenizers, and against a slow twin that reads like the definitions."""
+"""Measures on running text: by hand on tiny tokenizers, and against a slow twin that reads like the definitions.
+
+Modules: scoring/running_text.py, scoring/score_tables.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Values of other types in the JSON files beside a tokenizer end in one message, whoever reads them."""
+"""Values of other types in the JSON files beside a tokenizer end in one message, whoever reads them.
+
+Modules: tokenizer/shapes.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Both classes and the bare `tokenizers` backend against one another, and the settings users rely on."""
+"""Both classes and the bare `tokenizers` backend against one another, and the settings users rely on.
+
+Modules: tokenization_mws.py, tokenization_mws_fast.py, tokenizer/backend.py.
+"""
 
 from __future__ import annotations
 

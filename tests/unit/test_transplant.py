@@ -1,4 +1,8 @@
-"""Models on disk under an extended tokenizer: old rows bit for bit, shards streamed, configs consistent."""
+"""Models on disk under an extended tokenizer: old rows bit for bit, shards streamed, configs consistent.
+
+Modules: commands/transplant.py, surgery/base.py, surgery/checkpoint.py, surgery/embeddings.py,
+surgery/model_tables.py.
+"""
 
 # ruff: noqa: E402  (without torch the tests are skipped before anything that needs it is imported)
 

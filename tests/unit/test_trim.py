@@ -1,4 +1,7 @@
-"""Entries taken out of a vocabulary, by count or by hand: every other text keeps its tokens."""
+"""Entries taken out of a vocabulary, by count or by hand: every other text keeps its tokens.
+
+Modules: commands/trim.py, surgery/trim.py.
+"""
 
 from __future__ import annotations
 

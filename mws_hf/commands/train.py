@@ -16,6 +16,7 @@ from mws_hf.commands.outputs import claim_folder, counted, note, replaced, save_
 from mws_hf.commands.parser import Parser
 from mws_hf.commands.sources import Words, entries_in
 from mws_hf.learn.settings import DEFAULT_GRANULARITY, SETTINGS
+from mws_hf.text.symbols import DEFAULT_SPECIAL_TOKENS, special_roles
 
 if TYPE_CHECKING:
     from mws_hf.learn.evidence.labels import LabelFit
@@ -92,6 +93,12 @@ def _train_and_save(trainer: MwSTrainer, sources: Words, output: Path) -> tuple[
     started = time.perf_counter()
     splitter = sources.splitter(trainer.split_pattern, trainer.normalization, special_tokens=trainer.special_tokens)
     counts = sources.count(splitter, show_progress=trainer.show_progress)
+    if lost := special_roles(DEFAULT_SPECIAL_TOKENS).keys() - special_roles(trainer.special_tokens).keys():
+        _logger.warning(
+            "the special tokens given replace the default ones, and none of them is the %s; add --special-token %s",
+            " or the ".join(sorted(lost)),
+            " --special-token ".join(f"'{token}'" for token in DEFAULT_SPECIAL_TOKENS),
+        )
     if notice := apostrophe_notice(counts.union):
         _logger.warning("%s", notice)
     words = counts.union.counts

@@ -285,3 +285,22 @@ def test_the_command_says_so_in_one_line(tmp_path, caplog):
     assert warned(tmp_path, caplog, "слово слово дом " * 20) == []
     assert len(warned(tmp_path, caplog, "п'ять слів " * 20)) == 1
     assert warned(tmp_path, caplog, "п'ять слів " * 20, "--pattern", "words") == []
+
+
+@pytest.mark.parametrize(
+    ("tokens", "lost"),
+    [
+        (["<|user|>"], "eos_token or the pad_token"),
+        (["</s>"], "pad_token"),
+        (["[PAD]", "[CLS]"], "eos_token"),
+        (["</s>", "[PAD]"], ""),
+        ([], ""),
+    ],
+)
+def test_special_tokens_that_leave_a_role_empty_are_reported(tmp_path, caplog, tokens, lost):
+    (tmp_path / "a.txt").write_text("слово дом " * 20, encoding="utf-8")
+    given = [option for token in tokens for option in ("--special-token", token)]
+    done = mws("train", tmp_path / "a.txt", "--vocab-size", 300, "-o", tmp_path / "out", *given)
+    assert done.returncode == 0, done.stderr
+    reported = [record.getMessage() for record in caplog.records if "replace the default" in record.getMessage()]
+    assert bool(reported) == bool(lost) and (not lost or f"is the {lost};" in reported[0])

@@ -331,9 +331,9 @@ class Settings(Described):
     digits: Annotated[
         Digits | None,
         Setting(
-            "How the pattern cuts numbers: threes from the left (123|456|7), single digits, or threes from the right "
+            "How the pattern splits numbers: threes from the left (123|456|7), single digits, or threes from the right "
             "(1|234|567).",
-            "as the pattern has it, the named ones in threes",
+            "as the pattern has it: single digits in tekken, threes in the other named ones",
             '``"threes"``, ``"single"`` or ``"right"``.',
             unrecorded="it is part of the pattern",
         ),

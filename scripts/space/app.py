@@ -1,7 +1,8 @@
-"""A page where text is typed and its tokens are seen, side by side: a Hugging Face Space, or `python app.py DIR ...`.
+"""Show how several tokenizers split a text, side by side: a Hugging Face Space, or `python app.py DIR ...`.
 
 It shows the tokenizers named on the command line, in the Space's variable MWS_TOKENIZERS (Hub names, separated by
-spaces), or in folders of `tokenizers/` beside this file; else one of eight languages that comes with mws-hf.
+spaces), or in folders of `tokenizers/` beside this file. Otherwise it shows the tokenizer of eight languages that comes
+with mws_hf.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ EXAMPLES = (
     "Evlerimizdekilerden Ankara'da kalanlar arkadaşlarını özlüyorlardı.",
     "A barátságainkról beszélgettünk a házaitokban, ahol megérkezésünkkor énekeltek.",
 )
-LONGEST = 20_000  # characters of a text
+MAX_CHARACTERS = 20_000  # characters of a text
 
 
 def tokenizers() -> dict[str, Any]:
@@ -36,8 +37,8 @@ def tokenizers() -> dict[str, Any]:
 
 
 def tokens_of(tokenizer: Any, text: str) -> list[tuple[str, str]]:
-    """Cut a text into its tokens, each with its id; tokens that share a character are shown together."""
-    encoded = tokenizer(text[:LONGEST], add_special_tokens=False, return_offsets_mapping=True)
+    """Split a text into its tokens, each with its id; tokens that share a character are shown together."""
+    encoded = tokenizer(text[:MAX_CHARACTERS], add_special_tokens=False, return_offsets_mapping=True)
     shown: list[tuple[str, str]] = []
     end = 0
     for number, (start, stop) in zip(encoded["input_ids"], encoded["offset_mapping"], strict=True):
@@ -50,10 +51,10 @@ def tokens_of(tokenizer: Any, text: str) -> list[tuple[str, str]]:
 
 
 def page(opened: dict[str, Any]) -> gradio.Blocks:
-    """Build the page: a box to type in, and for each tokenizer its tokens in colours with their ids."""
-    with gradio.Blocks(title="How tokenizers cut text", analytics_enabled=False) as blocks:
-        gradio.Markdown("# How tokenizers cut text\nEach colour is one token; below it stands its id.")
-        box = gradio.Textbox(EXAMPLES[0], label="Text", lines=3, max_length=LONGEST)
+    """Build the page: a box to type in, and for each tokenizer its tokens in colors with their ids."""
+    with gradio.Blocks(title="How tokenizers split text", analytics_enabled=False) as blocks:
+        gradio.Markdown("# How tokenizers split text\nEach color is one token, and its id is below it.")
+        box = gradio.Textbox(EXAMPLES[0], label="Text", lines=3, max_length=MAX_CHARACTERS)
         gradio.Examples(list(EXAMPLES), box)
         shown = [gradio.HighlightedText(tokens_of(each, EXAMPLES[0]), label=name) for name, each in opened.items()]
         box.change(lambda text: [tokens_of(each, text or "") for each in opened.values()], box, shown)

@@ -357,7 +357,7 @@ def test_it_shows_a_picture_and_code_early():
 @pytest.mark.slow
 @thorough
 def test_the_segmentations_of_the_lexicon_are_those_of_the_demo():
-    page = (ROOT / "docs" / "train.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "granularity.md").read_text(encoding="utf-8")
     shown = dict(re.findall(r"^\| (\w+) \| [\w·]+ \| [\w·]+ \| ([\w·]+) \| [\w·]+ \|$", page, re.MULTILINE))
     cuts = mws_cuts(lexicon_counts("ru"))
     assert len(shown) == 3 and all(cuts[word] == cut for word, cut in shown.items())

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from functools import cache
 from itertools import product
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -78,6 +80,46 @@ def test_english_and_code_are_untouched_and_russian_is_shorter(kind):
     change = measure_change(base, larger, russian())
     assert change.tokens[1] < 0.6 * change.tokens[0] and change.words_changed > 0.9
     assert change.bytes_per_token[1] > 1.5 * change.bytes_per_token[0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_old_ids_and_ranks_stay(kind):
+    old, new = (json.loads(each.to_str())["model"] for each in (BASES[kind](), extended(kind).tokenizer))
+    assert old["vocab"].items() <= new["vocab"].items() and len(new["vocab"]) > len(old["vocab"])
+    assert new["merges"][: len(old["merges"])] == old["merges"] and len(new["merges"]) > len(old["merges"])
+
+
+def byte_ends(kind: str, tokenizer: Tokenizer, text: str) -> set[int]:
+    """Where the tokens of a text end, in bytes; a byte that falls back counts as one."""
+    ends = [0]
+    for token in tokenizer.encode(text, add_special_tokens=False).tokens:
+        one_byte = re.fullmatch(r"<0x[0-9A-F]{2}>", token)
+        spelled = len(token) if kind in ("llama3", "gpt2") else len(token.replace("\u2581", " ").encode())
+        ends.append(ends[-1] + (1 if one_byte else spelled))
+    return set(ends)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_other_text_only_becomes_coarser(kind):
+    """Random mixtures of twelve scripts, code and digits: no token ends where none ended before."""
+    random = Random(0)
+    words = "والبيت किताबों 東京 テスト 한국어 naïve Straße evlerimizden 123 4567 foo_bar don't 🦔 x={}".split()
+    words += "переписывающаяся читал подводник the walked".split() + russian()[0].split()[:20] + ["\u0301", "\t"]
+    base, larger, coarser = BASES[kind](), extended(kind).tokenizer, 0
+    for _ in range(300):
+        text = " ".join(random.choices(words, k=random.randint(1, 6)))
+        text = text if random.random() < 0.7 else "".join(random.sample(text, len(text)))
+        before, after = byte_ends(kind, base, text), byte_ends(kind, larger, text)
+        assert after <= before and max(after) == max(before), text
+        coarser += after < before
+    assert coarser > 50
+
+
+def test_the_base_is_only_read(folder):
+    before = {file: file.read_bytes() for file in (folder / "base").rglob("*") if file.is_file()}
+    done = mws("extend", folder / "base", folder / "ru.txt", "--add", 20, "-o", folder / "only-read")
+    assert done.returncode == 0, done.stderr
+    assert before == {file: file.read_bytes() for file in (folder / "base").rglob("*") if file.is_file()}
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -266,15 +266,13 @@ def _exchange(stage: Path, directory: Path, old: Collection[Path], changed: list
         os.replace(source, target)
         moved.append((target, source))
 
-    ordered = [*(name for name in changed if name != head), *(name for name in changed if name == head)]
-    leaving = dict.fromkeys([head] if head in changed or (stage / head).is_file() else []) | dict.fromkeys(old)
+    staged_head = [head] if (stage / head).is_file() else []  # it leaves first and comes last, equal or not
+    others = [name for name in changed if name != head]
     try:
-        for name in [*leaving, *(name for name in ordered if name not in leaving)]:
+        for name in [*staged_head, *old, *others]:
             if os.path.lexists(directory / name):
                 move(directory / name, aside / name)
-        if head in leaving and head not in changed:
-            ordered.append(head)
-        for name in ordered:
+        for name in [*others, *staged_head]:
             move(stage / name, directory / name)
     except BaseException:
         for now, before in reversed(moved):
@@ -284,8 +282,7 @@ def _exchange(stage: Path, directory: Path, old: Collection[Path], changed: list
             with contextlib.suppress(OSError):  # those that others use by now stay
                 folder.rmdir()
         raise
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
+    shutil.rmtree(aside, ignore_errors=True)  # not after a failure: a file that could not be put back is still there
 
 
 def _to_disk(file: Path) -> None:

@@ -28,10 +28,12 @@ _N_EXAMPLES = 3
 
 def apostrophe_notice(counts: WordCounts) -> str:
     """Return one line about apostrophe words that the pattern of the counts splits, or "" if there are few of them."""
-    return _split_suffixes(counts) or _split_words(counts)
+    some = counts.where(_matching(counts, "['’]"))  # the others are looked at once, to be counted
+    n_words = _words(counts, some)
+    return _split_suffixes(some, n_words) or _split_words(some, n_words)
 
 
-def _split_suffixes(counts: WordCounts) -> str:
+def _split_suffixes(counts: WordCounts, n_words: int) -> str:
     """Report words whose suffix is split after a letter that looks like an English contraction, such as ``Ankara'd|a``.
 
     Counts do not say which pre-tokens followed each other. English has ``'d`` after pronouns and ``'t`` after n, so
@@ -42,11 +44,11 @@ def _split_suffixes(counts: WordCounts) -> str:
         return ""
     if "'d" in split(" Ankara'da", counts.pattern):
         rests = _matching(counts, r"^'\p{L}") & ~_matching(counts, _ENGLISH_REST)
-        are_frequent = counts.counts[rests].sum() > REPORTED_SHARE * _words(counts)
+        are_frequent = counts.counts[rests].sum() > REPORTED_SHARE * n_words
         found = _matching(counts, r"(?i)^'[dt]$") & are_frequent
     else:
         found = _matching(counts, _CONTRACTED) & ~_matching(counts, _ENGLISH)
-    share = counts.counts[found].sum() / max(1, _words(counts))
+    share = counts.counts[found].sum() / max(1, n_words)
     if share <= REPORTED_SHARE:
         return ""
     return (
@@ -56,7 +58,7 @@ def _split_suffixes(counts: WordCounts) -> str:
     )
 
 
-def _split_words(counts: WordCounts) -> str:
+def _split_words(counts: WordCounts, n_words: int) -> str:
     """Report words that are split at an inner apostrophe; English contractions are not among them.
 
     A pre-token begins with an apostrophe and a letter only after a letter or digit, or at the start of a line. Nothing
@@ -65,7 +67,7 @@ def _split_words(counts: WordCounts) -> str:
     if counts.pattern == TEKKEN_PATTERN:
         return ""
     rests = _matching(counts, r"^['’]\p{L}") & ~_matching(counts, _ENGLISH_REST)
-    share = counts.counts[rests].sum() / max(1, _words(counts))
+    share = counts.counts[rests].sum() / max(1, n_words)
     if share <= REPORTED_SHARE:
         return ""
     from mws_hf.tokenizer.client_facts import refusing
@@ -93,10 +95,15 @@ def _matching(counts: WordCounts, expression: str) -> Mask:
     return integers(pc.cast(pc.match_substring_regex(counts.strings, expression), pa.uint8())).astype(bool)
 
 
-def _words(counts: WordCounts) -> int:
-    """Return the number of running words: pre-tokens with a letter that are no rest after an apostrophe."""
-    begins = _matching(counts, r"^[^\r\n\p{L}\p{N}]?\p{L}") & ~_matching(counts, r"^['’]\p{L}")
-    return int(counts.counts[begins].sum())
+def _words(counts: WordCounts, some: WordCounts) -> int:
+    """Return the number of running words: pre-tokens with a letter that are no rest after an apostrophe.
+
+    Args:
+        counts: all pre-tokens.
+        some: those of them with an apostrophe.
+    """
+    begins, rests = _matching(counts, r"^[^\r\n\p{L}\p{N}]?\p{L}"), _matching(some, r"^['’]\p{L}")
+    return int(counts.counts[begins].sum() - some.counts[rests].sum())
 
 
 def _examples(counts: WordCounts, found: Mask) -> Iterable[str]:

@@ -167,7 +167,8 @@ class WordCounts:
 
     def where(self, mask: npt.NDArray[np.bool_]) -> WordCounts:
         """Return the words for which a mask is true."""
-        return self._frozen(self.strings.filter(pa.array(mask)), self.counts[mask], self.splitter)
+        rows = np.flatnonzero(mask)
+        return self._frozen(self.strings.take(arrow_integers(rows)), self.counts[rows], self.splitter)
 
     def merge(self, *others: WordCounts) -> WordCounts:
         """Add up counts; the order and grouping of the operands do not matter.

@@ -339,9 +339,7 @@ def _named_files(source: Any, call: str) -> list[str] | None:
     first = source[:_LOOKED_AT]
     if not all(isinstance(item, (str, os.PathLike)) for item in first):
         return None
-    if any(isinstance(item, os.PathLike) for item in first) or (
-        any(map(names_file, first)) and not any(map(_is_prose, first))
-    ):
+    if any(isinstance(item, os.PathLike) for item in first) or _are_names(first):
         if strange := next((item for item in source if not isinstance(item, (str, os.PathLike))), None):
             raise MwSError(f"a list of files contains {type(strange).__name__}; give only names of files")
         return expand_paths(source)
@@ -353,9 +351,10 @@ def _named_files(source: Any, call: str) -> list[str] | None:
     return None
 
 
-def _is_prose(item: str) -> bool:
-    """Return whether a string is a text and no file: a line of asterisks among such texts is no glob."""
-    return len(item.split()) > 1 and not names_file(item) and not _like_a_path(item)
+def _are_names(items: Sequence[str]) -> bool:
+    """Return whether strings name files: some do, and no other is prose, among which a line of asterisks is no glob."""
+    others = [item for item in items if not names_file(item)]
+    return len(others) < len(items) and not any(len(item.split()) > 1 and not _like_a_path(item) for item in others)
 
 
 def _like_a_path(name: str) -> bool:

@@ -107,7 +107,7 @@ def labelled(
         options: arguments of `MwSTrainer` for all trainings; a granularity in them is kept, else labels estimate it.
     """
     settings = MwSTrainer(show_progress=False, **options)
-    for n, evidence in labeled(counts, pool, numbers, settings):
+    for n, evidence in evidence_by_labels(counts, pool, numbers, settings):
         for size in sizes:
             trainer = MwSTrainer(vocab_size=size, show_progress=False, **options)
             yield n, size, trainer.backend(trainer.learn(counts, evidence=evidence))
@@ -115,10 +115,10 @@ def labelled(
 
 def labeled_evidence(counts: WordCounts, labels: list[GoldWord]) -> Evidence:
     """Return the boundary probabilities of a training with labels and default settings."""
-    return next(labeled(counts, labels, [len(labels)], MwSTrainer(show_progress=False)))[1]
+    return next(evidence_by_labels(counts, labels, [len(labels)], MwSTrainer(show_progress=False)))[1]
 
 
-def labeled(
+def evidence_by_labels(
     counts: WordCounts, pool: list[GoldWord], numbers: Sequence[int], settings: Settings
 ) -> Iterator[tuple[int, Evidence]]:
     """Yield how many words of a pool are labels and the boundary probabilities that they give; views are found once."""

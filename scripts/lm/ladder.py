@@ -10,13 +10,12 @@ from lab.cells import RESULTS, Row, rows_of
 from lab.systems import NAMES
 from lab.tables import tabulated, where
 
-from lm.plan import DEFAULT, MB, PRESETS
-from lm.report import LANGUAGES, summary
+from lm.plan import DEFAULT, MB, PRESETS, RIVALS
+from lm.report import LANGUAGES, STYLES, summary
 from mws_hf.compare.picture import save
 
 LADDERS = {"rus": ("rus-works", "rus-5m", "rus-5m-60mb", "rus-16m-60mb"), "hun": ("hun-works", "hun-5m")}
 """Presets of each language, smallest models first. They hold the same books out."""
-COLORS = {"bpe-byte": "#117733", "sentencepiece-unigram-identity": "#0072b2", "mws-shuffled": "#999999"}
 MARKS = {8000: "o", 32000: "s"}
 
 
@@ -55,7 +54,7 @@ def steps(language: str, results: Path = RESULTS) -> Iterator[Step]:
             training = line["runs"][0]["training"]
             size = training["non_embedding_parameters"] + training["embedding_parameters"]
             for baseline, difference in line["against"].items():
-                if baseline in COLORS:
+                if baseline in RIVALS:
                     seeds, text = len(line["runs"]), preset.settings["train_bytes"]
                     yield Step(language, name, size, line["vocabulary"], text, seeds, baseline, list(difference))
 
@@ -95,7 +94,7 @@ def write_ladder(results: Path = RESULTS) -> None:
 
     figure, axes = pyplot.subplots(1, len(shown), figsize=(5.2 * len(shown), 4), squeeze=False, sharey=True)
     for axis, (language, found) in zip(axes.flat, shown.items(), strict=True):
-        for number, baseline in enumerate(COLORS):
+        for number, baseline in enumerate(RIVALS):
             for vocabulary, mark in MARKS.items():
                 here = [step for step in found if (step.baseline, step.vocabulary) == (baseline, vocabulary)]
                 if not here:
@@ -105,8 +104,9 @@ def write_ladder(results: Path = RESULTS) -> None:
                 errors = [[step.difference[0] - step.difference[1] for step in here],
                           [step.difference[2] - step.difference[0] for step in here]]  # fmt: skip
                 axis.errorbar(
-                    x, y, errors, fmt=f"{mark}-" if vocabulary == min(MARKS) else f"{mark}--", color=COLORS[baseline],
-                    capsize=3, markersize=5, label=f"against {named(baseline)}, {vocabulary // 1000}k",
+                    x, y, errors, fmt=f"{mark}-" if vocabulary == min(MARKS) else f"{mark}--",
+                    color=STYLES[baseline][1], capsize=3, markersize=5,
+                    label=f"against {named(baseline)}, {vocabulary // 1000}k",
                 )  # fmt: skip
         axis.axhline(0, color="black", linewidth=0.8)
         axis.set_xscale("log")

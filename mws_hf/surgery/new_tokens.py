@@ -24,10 +24,10 @@ Changes in other texts cannot be excluded, but they are measured.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from tokenizers import Tokenizer
@@ -81,8 +81,14 @@ class ExtensionSettings(Settings):
         MwSError: a value is out of range.
     """
 
-    composition: Annotated[float, Setting("Share of compositions.", takes=Range(most=1))] = DEFAULT_COMPOSITION
-    min_saving: Annotated[int, Setting("Least saving.", takes=COUNT)] = 2
+    composition: float = field(
+        default=DEFAULT_COMPOSITION,
+        metadata=Setting("Share of compositions.", takes=Range(most=1)).metadata,
+    )
+    min_saving: int = field(
+        default=2,
+        metadata=Setting("Least saving.", takes=COUNT).metadata,
+    )
 
     def __new__(cls, **given: Any) -> Self:
         """Refuse settings that an extension does not have."""

@@ -1,12 +1,8 @@
-"""The settings of a training, each written once: name, type, default, what it does and which values it takes.
+"""The settings of a training: name, type, default, description and accepted values of each.
 
-`Settings` is what a training is made of, and `mws_hf.MwSTrainer` is it with the methods that train. The options of
-`mws train`, the page of reference and the record of a training come from its fields; a record makes the settings again.
-Nothing heavy is imported here, so that the help of a command needs no numpy.
-
-One set of constants serves all languages. They were chosen on the gold sets of the table of boundaries, language by
-language as their notes and scripts/log show, so that figures on those sets are mildly optimistic; other gold was
-never looked at.
+`Settings` contains them, and `mws_hf.MwSTrainer` adds the methods that train. The options of `mws train`, the reference
+page and the training metadata come from the fields, and the metadata make the settings again. Nothing heavy is imported
+here, because the help of a command must start without numpy. Measured defaults are in `defaults.py`, with the reasons.
 """
 
 from __future__ import annotations
@@ -18,6 +14,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from mws_hf.errors import MwSError, SettingError
+from mws_hf.learn.defaults import (
+    COMPOSITION_OF_GROUPS,
+    DEFAULT_COMPOSITION,
+    DEFAULT_CROSSING_PENALTY,
+    DEFAULT_HIDDEN_BOUNDARY_PRICE,
+    DEFAULT_VOCAB_SIZE,
+)
 from mws_hf.learn.setting_rules import (
     CLASSIC,
     CONTEXTUAL,
@@ -45,38 +48,6 @@ from mws_hf.text.symbols import (
 
 if TYPE_CHECKING:
     from mws_hf.learn.limits import Apart
-
-DEFAULT_VOCAB_SIZE = 32_000
-
-DEFAULT_COMPOSITION = 0.5
-"""Share of the merges given to compositions by the contextual criterion.
-
-Half of 32,000 leaves more morph merges than most lists yield evidence for, and at 8,000 the morph F1 is on its plateau
-from 4,000 on (scripts/log, 2026-11-21).
-"""
-
-COMPOSITION_OF_GROUPS = 0.6
-"""Share of the merges given to compositions where there are several groups, such as languages.
-
-Morphs are learnt with every language alike, compositions by the frequencies of the text, as BPE does. With half of the
-merges a language that has more text than others gets too few whole words. Measured on eight languages at 64,000 and
-128,000 entries against BPE of the same text: Russian has up to 9 % more tokens a word with .5, at most 7.7 % with .6
-(scripts/log, 2026-11-22).
-"""
-
-DEFAULT_HIDDEN_BOUNDARY_PRICE = 1.0
-"""Price of hiding one certain boundary of one word type, in units of the mean frequency of a word type.
-
-1 means: a composition must save at least as many tokens as an average type has occurrences for each boundary it hides.
-At 32,000 entries this costs 4.6 (English) to 7.9 % (Russian) more tokens a word than BPE and keeps 80 (forms of Russian
-text) to 100 % (English) of the boundary F1 of the morphs (scripts/results/quality.md). 0 (plain frequency) costs .5 %
-more in Finnish and 2.6 % in Russian, and keeps 79 and 73 % of the F1 (scripts/log, 2026-11-22).
-"""
-
-DEFAULT_CROSSING_PENALTY = 16.0
-
-DEFAULT_GRANULARITY = 0.095
-"""From 0.09 to 0.11 English falls from 0.663 to 0.654 and Turkish rises from 0.664 to 0.676."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -254,7 +225,7 @@ class Settings(Described):
         metadata=Setting(
             "Price of a morph boundary that a frequent stem or word hides; 0 is plain frequency.",
             "1.0",
-            "In units of the mean frequency of a word type, see `learn.settings.DEFAULT_HIDDEN_BOUNDARY_PRICE`.",
+            "In units of the mean frequency of a word type, see `learn.defaults.DEFAULT_HIDDEN_BOUNDARY_PRICE`.",
             criterion=CONTEXTUAL,
             takes=NUMBER,
         ).metadata,

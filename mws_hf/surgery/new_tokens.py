@@ -35,6 +35,7 @@ from tokenizers import Tokenizer
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
 from mws_hf.kernels import Array, Doubles, Ints, Longs
+from mws_hf.learn.defaults import DEFAULT_COMPOSITION
 from mws_hf.learn.evidence.forms import Forms, TypeCounts, collect_forms, with_lower_case
 from mws_hf.learn.evidence.posteriors import Evidence, collect_evidence
 from mws_hf.learn.limits import LearnedMerges, MergeLimits
@@ -51,7 +52,7 @@ from mws_hf.learn.phases import (
     penalty_schedule,
 )
 from mws_hf.learn.setting_rules import COUNT, Range, Setting, check_names
-from mws_hf.learn.settings import DEFAULT_COMPOSITION, Settings
+from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import CodePoints, SymbolCorpus, count_points, utf8_sizes
 from mws_hf.learn.working_corpus import WorkingCorpus, Worth
 from mws_hf.surgery.base import Base, cuts

@@ -180,7 +180,7 @@ def test_the_command_prints_and_keeps_what_came_of_the_labels(tmp_path: Path, co
     assert "labels: 40 of 40 used, 40 of them in the text; boundary F1" in done.stderr
     assert json.loads(done.stdout)["labels"]["used"] == 40
     card = (tmp_path / "model" / "README.md").read_text(encoding="utf-8")
-    assert "learnt with 40 words cut by hand" in card and "(cross-validated)" in card
+    assert "from raw text and 40 labeled words" in card and "(cross-validated)" in card
     (tmp_path / "labels.tsv").write_text("cats\tcat\n", encoding="utf-8")
     done = mws(*given, "--labels", str(tmp_path / "labels.tsv"))
     assert done.returncode == 2 and "labels.tsv:1: the morphs" in done.stderr and "Traceback" not in done.stderr
@@ -254,7 +254,7 @@ def test_files_and_commands_take_labels_by_group(tmp_path: Path, mixture: dict[s
     assert "labels of one: 40 of 40 used" in done.stderr and "labels of two: 30 of 30 used" in done.stderr
     assert {name: fit["used"] for name, fit in json.loads(done.stdout)["labels"].items()} == {"one": 40, "two": 30}
     card = (tmp_path / "model" / "README.md").read_text(encoding="utf-8")
-    assert "learnt with 70 words cut by hand" in card and "| labelled words of two | 30 of 30 used" in card
+    assert "from raw text and 70 labeled words" in card and "| labeled words of two | 30 of 30 used" in card
     record = json.loads((tmp_path / "model" / RECORD_FILE).read_text(encoding="utf-8"))["settings"]
     trainer = quiet(labels={name: str(tmp_path / f"{name}.tsv") for name in mixture}, vocab_size=None)
     assert MwSTrainer.from_record(record).labels == trainer.labels == replace(trainer).labels

@@ -15,7 +15,8 @@ from mws_hf.commands.options import add_output, add_setting, add_writing, by_gro
 from mws_hf.commands.outputs import claim_folder, counted, note, replaced, save_card, show_written
 from mws_hf.commands.parser import Parser
 from mws_hf.commands.sources import Words, entries_in
-from mws_hf.learn.settings import DEFAULT_GRANULARITY, SETTINGS
+from mws_hf.learn.defaults import DEFAULT_GRANULARITY
+from mws_hf.learn.settings import SETTINGS
 from mws_hf.text.symbols import DEFAULT_SPECIAL_TOKENS, special_roles
 
 if TYPE_CHECKING:

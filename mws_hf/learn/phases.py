@@ -37,6 +37,7 @@ import numpy as np
 from mws_hf.errors import MwSError
 from mws_hf.kernels import Doubles, Ints, Longs
 from mws_hf.kernels.threads import give_back
+from mws_hf.learn.defaults import DEFAULT_CROSSING_PENALTY, DEFAULT_HIDDEN_BOUNDARY_PRICE
 from mws_hf.learn.evidence.forms import (
     CharacterTable,
     Forms,
@@ -46,7 +47,6 @@ from mws_hf.learn.evidence.forms import (
 )
 from mws_hf.learn.evidence.posteriors import Evidence
 from mws_hf.learn.limits import UNLIMITED, LearnedMerges, MergeLimits
-from mws_hf.learn.settings import DEFAULT_CROSSING_PENALTY, DEFAULT_HIDDEN_BOUNDARY_PRICE
 from mws_hf.learn.words import (
     BITS,
     CodePoints,

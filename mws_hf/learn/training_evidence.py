@@ -37,7 +37,7 @@ import pyarrow.parquet as pq
 
 from mws_hf.corpus.blocks import arrow_integers
 from mws_hf.corpus.counts import WordCounts
-from mws_hf.corpus.groups import UNNAMED, GroupedCounts, group_shares
+from mws_hf.corpus.groups import UNNAMED, group_shares
 from mws_hf.errors import MwSError, brief
 from mws_hf.kernels import Doubles, Ints, Longs
 from mws_hf.kernels.arithmetic import sigmoid
@@ -144,7 +144,7 @@ def find_evidence(counts: WordCounts | Mapping[str, WordCounts], settings: Setti
     ['house', 'houses', 'in', 'talossa', 'talosta']
     """
     settings = settings or Settings()
-    groups = GroupedCounts.of(counts)
+    groups = WordCounts.from_groups(counts).groups
     shares = group_shares(groups, settings.weights)
     labels: Mapping[str, tuple[GoldWord, ...]] = {}
     if settings.labels:

@@ -21,6 +21,7 @@ from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.kernels import Doubles, Longs, Mask
 from mws_hf.kernels.arithmetic import column_sums, exp, log, moments, sigmoid
 from mws_hf.kernels.threads import ThreadPool
+from mws_hf.learn.defaults import DEFAULT_GRANULARITY
 from mws_hf.learn.evidence.context_view import (
     N_FLAGS,
     PER_VIEW,
@@ -33,7 +34,6 @@ from mws_hf.learn.evidence.context_view import (
 )
 from mws_hf.learn.evidence.contexts import Contexts
 from mws_hf.learn.evidence.forms import count_graphemes, find_words, inner_positions
-from mws_hf.learn.settings import DEFAULT_GRANULARITY
 from mws_hf.learn.words import CodePoints, SymbolCorpus, concatenated, find_among
 
 _logger = logging.getLogger(__name__)

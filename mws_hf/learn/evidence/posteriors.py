@@ -23,6 +23,7 @@ from mws_hf.kernels import Bytes, Doubles, Floats, Ints, Longs, Mask
 from mws_hf.kernels.arithmetic import log_odds, moments, sigmoid
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import ThreadPool, give_back, in_parts
+from mws_hf.learn.defaults import DEFAULT_GRANULARITY
 from mws_hf.learn.evidence.context_view import context_log_odds
 from mws_hf.learn.evidence.contexts import CONTEXT_LENGTHS, Contexts, collect_contexts, normalised_variation, trie_view
 from mws_hf.learn.evidence.forms import (
@@ -36,7 +37,7 @@ from mws_hf.learn.evidence.forms import (
 )
 from mws_hf.learn.evidence.lexicon import PRICE_ENDS, lexicon_posteriors
 from mws_hf.learn.evidence.reranking import SHORT_LIST, rerank, short_list_weight, word_support
-from mws_hf.learn.settings import DEFAULT_GRANULARITY, Settings
+from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import N_POINTS, CodePoints, SymbolCorpus, distinct_points, find_among
 from mws_hf.text.letter_case import fold
 from mws_hf.text.pattern import compiled

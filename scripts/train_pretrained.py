@@ -38,7 +38,6 @@ from mws_hf.atomic import write_text
 from mws_hf.cards.card import is_untouched
 from mws_hf.compare.rivals import train as train_rival
 from mws_hf.corpus.counting import count_documents
-from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.corpus.word_list import lexicon_counts, lexicon_words
 from mws_hf.portable import Training
 from mws_hf.scoring.evaluation import EvaluationReport, evaluate
@@ -95,7 +94,7 @@ def passages_of(parts: Mapping[str, Corpus]) -> list[str]:
 
 def train(config: Config, parts: Mapping[str, Corpus], directory: Path) -> None:
     """Train and save."""
-    counts = GroupedCounts.of({name: part.counts for name, part in parts.items()})
+    counts = WordCounts.from_groups({name: part.counts for name, part in parts.items()})
     given = counts if len(parts) > 1 else counts.union
     alphabet = (*EVERYDAY, *(LETTERS[each] for each in config.languages if each in LETTERS))
     options = {"pattern": config.pattern, "initial_alphabet": alphabet, "show_progress": False, **config.options}
@@ -111,7 +110,7 @@ def make(config: Config, output: Path, data: Path, rivals: Sequence[str]) -> dic
     directory = output / config.name
     train(config, groups, directory)
     seconds = time.process_time() - started
-    counts = GroupedCounts.of({name: part.counts for name, part in groups.items()}).union
+    counts = WordCounts.from_groups({name: part.counts for name, part in groups.items()}).union
     systems = {config.name: open_tokenizer(directory, by_class=True)}
     for title in rivals:
         name, most = RIVALS[title]

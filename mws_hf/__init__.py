@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mws_hf.corpus.counting import count_documents, count_files
     from mws_hf.corpus.counts import WordCounts
-    from mws_hf.corpus.groups import GroupedCounts
+    from mws_hf.corpus.grouped_counts import GroupedCounts
     from mws_hf.encode.bulk import encode_corpus
     from mws_hf.encode.corpus import EncodedCorpus
     from mws_hf.encode.torch_blocks import BlockDataset
@@ -30,7 +30,7 @@ __version__ = "0.4.0"
 _HOME = {
     "BlockDataset": "mws_hf.encode.torch_blocks",
     "EncodedCorpus": "mws_hf.encode.corpus",
-    "GroupedCounts": "mws_hf.corpus.groups",
+    "GroupedCounts": "mws_hf.corpus.grouped_counts",
     "count_documents": "mws_hf.corpus.counting",
     "count_files": "mws_hf.corpus.counting",
     "import_notebook": "mws_hf.tokenization_mws_fast",

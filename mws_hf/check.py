@@ -20,7 +20,7 @@ from mws_hf.errors import MissingTokenizerError, MwSError, brief, quoted
 from mws_hf.surgery.check_ids import REPAIR, Finding, in_some_versions, named_ids
 from mws_hf.surgery.ids import PER_LAYER, model_rows
 from mws_hf.surgery.model_tables import stored_tensors, vocabulary_tables
-from mws_hf.text.pattern import named
+from mws_hf.text.pattern import named, problem_in_tokenizers
 from mws_hf.text.sample_texts import sample_texts
 from mws_hf.text.symbols import Alphabet, special_roles
 from mws_hf.tokenizer.backend import alphabet_of, check_added
@@ -145,6 +145,13 @@ class _Look:
         pattern, _ = split_of({"type": "Sequence", "pretokenizers": parts[1:] if self.spaced else parts})
         return None if self.spec.kind != "BPE" or pattern is None else (alphabet_of(self.spec.model["vocab"]), pattern)
 
+    @cached_property
+    def pattern_problem(self) -> str | None:
+        """What `tokenizers` cannot do with a regular expression of the tokenizer, which then cannot encode."""
+        parts = [part for step in ("normalizer", "pre_tokenizer") for part in parts_of(self.spec.raw[step])]
+        found = [part["pattern"].get("Regex") for part in parts if isinstance(part.get("pattern"), dict)]
+        return next(filter(None, map(problem_in_tokenizers, filter(None, found))), None)
+
     @property
     def has_other_added(self) -> bool:
         """Whether an added_tokens.json contradicts tokenizer.json."""
@@ -209,11 +216,14 @@ def _facts(look: _Look, traps: set[str]) -> dict[str, Any]:
 
 
 def _lossless(look: _Look) -> Iterator[Finding]:
-    """Decode the sample, and the added tokens."""
+    """Decode the sample, and the added tokens; a tokenizer that cannot encode is reported instead."""
     try:
         check_added(look.backend)
     except MwSError as error:
         yield Finding("error", "added-token", str(error))
+    if look.pattern_problem:
+        yield Finding("error", "pattern", f"{look.pattern_problem}; then train again")
+        return
     bare, normalizer, lost = without_limits(look.backend), look.backend.normalizer, []
     for text in sample_texts():
         wanted = text if normalizer is None else normalizer.normalize_str(text)
@@ -322,7 +332,7 @@ def _of_others(look: _Look) -> Iterator[Finding]:
 def _beside_a_model(look: _Look) -> Iterator[Finding]:
     """Find how a config.json in the same directory changes the tokenizer."""
     kind, rows = look.model.get("model_type"), model_rows(look.model)
-    if kind in REPLACING_TYPES and look.settings and "auto_map" not in look.settings:
+    if kind in REPLACING_TYPES and look.settings and not ("auto_map" in look.settings or look.pattern_problem):
         remedy = (
             f"{REPAIR} prevents that"
             if look.settings.get("tokenizer_class") in NEUTRAL_CLASSES

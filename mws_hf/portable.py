@@ -29,7 +29,7 @@ from mws_hf.tokenizer.spec import without_limits
 from mws_hf.tokenizer.training_record import merges_digest, record_bytes
 
 if TYPE_CHECKING:
-    from mws_hf.corpus.groups import GroupedCounts
+    from mws_hf.corpus.counts import WordCounts
     from mws_hf.learn.evidence.posteriors import Evidence
     from mws_hf.learn.settings import Settings
     from mws_hf.learn.vocabulary import LearnedVocabulary
@@ -48,12 +48,12 @@ class Training:
     evidence: Evidence | None = None
 
     @classmethod
-    def of(cls, settings: Settings, learned: LearnedVocabulary, backend: Tokenizer, groups: GroupedCounts) -> Training:
+    def of(cls, settings: Settings, learned: LearnedVocabulary, backend: Tokenizer, counts: WordCounts) -> Training:
         """Put together settings, evidence, and what the tokenizer built does to the words."""
         from mws_hf.cards.training_figures import training_facts  # only now, for it imports the encoder
 
         sizes = {"word_types": learned.n_types, "characters": len(learned.alphabet)}
-        facts = training_facts(backend, groups, settings.weights)
+        facts = training_facts(backend, counts, settings.weights)
         return cls(settings.record | learned.record | sizes | facts, learned.evidence)
 
     def __reduce__(self) -> tuple[type[Training], tuple[dict[str, Any]]]:

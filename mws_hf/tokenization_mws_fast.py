@@ -206,7 +206,6 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
             MwSError: the pre-tokenizer is not a split by a pattern, or an argument is unknown or out of range.
         """
         from mws_hf.corpus.counting import count_documents  # inference must not load the learner
-        from mws_hf.corpus.groups import GroupedCounts
         from mws_hf.learn.setting_rules import COUNT, check_range
         from mws_hf.learn.settings import Settings
         from mws_hf.learn.vocabulary import learn
@@ -234,7 +233,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         self._restore_settings(new, special_tokens_map or {})
         plain = without_limits(new.backend_tokenizer)
         settle_leading_space(plain, False)
-        new.training = Training.of(settings, learned, plain, GroupedCounts.of(counted))
+        new.training = Training.of(settings, learned, plain, counted)
         return new
 
     def _retrained_on_nothing(

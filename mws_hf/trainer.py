@@ -21,7 +21,6 @@ from mws_hf.tokenizer.training_record import merges_digest
 
 if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts
-    from mws_hf.corpus.groups import GroupedCounts
     from mws_hf.learn.evidence.posteriors import Evidence
     from mws_hf.learn.vocabulary import LearnedVocabulary
     from mws_hf.tokenization_mws_fast import MwSTokenizerFast
@@ -160,10 +159,10 @@ class MwSTrainer(Settings):
         Returns:
             Backend, roles and training as one value, which saves itself; `mws train` writes what this gives.
         """
-        groups = self._words_of(counts)
-        learned = self.learn(groups, evidence=evidence)
+        words = self._words_of(counts)
+        learned = self.learn(words, evidence=evidence)
         backend, merges = self._build(learned)
-        training = Training.of(self, learned, backend, groups)
+        training = Training.of(self, learned, backend, words)
         return TrainedTokenizer(backend, special_settings(self.special_tokens), training, merges_digest(merges))
 
     def learn(
@@ -188,22 +187,19 @@ class MwSTrainer(Settings):
         vocab, merges = tokenizer_tables(special, learned.alphabet, learned.merges, self.alphabet_kind)
         return build_backend(vocab, merges, self.split_pattern, self.normalization, special), merges
 
-    def _words_of(self, counts: Any) -> GroupedCounts:
+    def _words_of(self, counts: Any) -> WordCounts:
         """Read the counts that a user gives; MwSError where their pattern or normalization differ from those here."""
-        from mws_hf.corpus.groups import GroupedCounts  # `mws train --help` needs no numpy
-        from mws_hf.corpus.splitter import Splitter
+        from mws_hf.corpus.splitter import Splitter  # `mws train --help` needs no numpy
+        from mws_hf.corpus.word_list import as_word_counts
 
-        groups, splitter = counts, Splitter(self.split_pattern, self.normalization, self.special_tokens)
-        if not isinstance(groups, GroupedCounts):
-            from mws_hf.corpus.word_list import as_grouped_counts
-
-            groups = as_grouped_counts(counts, splitter)
-        if not groups.splitter.agrees(splitter):
+        splitter = Splitter(self.split_pattern, self.normalization, self.special_tokens)
+        words = as_word_counts(counts, splitter)
+        if not words.splitter.agrees(splitter):
             raise MwSError(
-                f"the counts were made with {groups.splitter}, but training asks for {splitter}; count again, or pass "
+                f"the counts were made with {words.splitter}, but training asks for {splitter}; count again, or pass "
                 "pattern= and normalization= of the counts"
             )
-        return groups
+        return words
 
     @property
     def _counting(self) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from tokenizers import Tokenizer
 
 from mws_hf.corpus.blocks import LITTLE, arrow_block, padded
 from mws_hf.corpus.counts import WordCounts
-from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.encode.encoder import BlockEncoder
 from mws_hf.kernels import Longs
 from mws_hf.kernels.threads import part_edges, side_by_side
@@ -24,7 +23,7 @@ _RARELY = 5  # uses; an entry that has fewer is rarely used
 _SPREAD = 20_000  # words, evenly spread, of which some are shown: a string for each of a million takes a second
 
 
-def training_facts(backend: Tokenizer, groups: GroupedCounts, weights: Mapping[str, float]) -> dict[str, Any]:
+def training_facts(backend: Tokenizer, counts: WordCounts, weights: Mapping[str, float]) -> dict[str, Any]:
     """Measure what the record of a training holds beside its settings.
 
     Returns:
@@ -36,15 +35,16 @@ def training_facts(backend: Tokenizer, groups: GroupedCounts, weights: Mapping[s
         ``sample_words``: some longer words of the text, evenly spread, for a model card to show cut.
     """
     encoder, size = BlockEncoder(backend), backend.get_vocab_size()
-    cut = side_by_side(partial(_cut, encoder, size, groups.is_named), groups.values(), most=MAX_LISTS_AT_ONCE)
-    words = groups.union.strings
+    groups = counts.groups
+    cut = side_by_side(partial(_cut, encoder, size, counts.is_grouped), groups.values(), most=MAX_LISTS_AT_ONCE)
+    words = counts.union.strings
     n_tokens = sum(int(uses.sum()) for uses, _ in cut)
     facts: dict[str, Any] = {
         "rare_entries": _rare_entries(encoder.spec, np.sum([uses for uses, _ in cut], axis=0)),
         "bytes_per_token": round(sum(map(_bytes, groups.values())) / max(1, n_tokens), 4),
         "sample_words": list(sample_words(words[:: len(words) // _SPREAD + 1].to_pylist())),
     }
-    if groups.is_named:
+    if counts.is_grouped:
         alone = np.sum([uses > 0 for uses, _ in cut], axis=0) == 1
         facts["groups"] = {
             name: {

@@ -77,10 +77,10 @@ def run(given: Namespace) -> None:
         counts = words.count(splitter, memory_cap=given.memory_cap, show_progress=not given.quiet)
         counts = counts.at_least(min_count)
         counts.save(output, words.source.marks())
-    sizes = {name: {"types": len(part), "tokens": part.total} for name, part in counts.items()}
+    sizes = {name: {"types": len(part), "tokens": part.total} for name, part in counts.groups.items()}
     result = {"file": str(output), "types": len(counts.union), "tokens": counts.total}
     lines = [
         f"{output}{', ' if name else ''}{name}: {counted(len(part), 'distinct pre-token')}, {part.total:,} in all"
-        for name, part in counts.items()
+        for name, part in counts.groups.items()
     ]
     show_written(result | ({} if "" in sizes else {"groups": sizes}), "\n".join(lines), given)

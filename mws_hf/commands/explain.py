@@ -16,7 +16,7 @@ from mws_hf.errors import MwSError
 from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN
 
 if TYPE_CHECKING:
-    from mws_hf.corpus.groups import GroupedCounts
+    from mws_hf.corpus.counts import WordCounts
     from mws_hf.learn.settings import Settings
     from mws_hf.learn.training_evidence import AnyWord
     from mws_hf.tokenizer.explain import Explanation
@@ -109,7 +109,7 @@ def _settings(opened: Opened | None) -> Settings:
         raise MwSError(f"the settings kept beside the tokenizer are damaged ({error}); train it again") from error
 
 
-def _gathered(sources: Words, opened: Opened | None, default_pattern: str, show_progress: bool) -> GroupedCounts:
+def _gathered(sources: Words, opened: Opened | None, default_pattern: str, show_progress: bool) -> WordCounts:
     """Count the training words with pattern and normalization of the tokenizer, and take those it was learnt from."""
     from mws_hf.learn.vocabulary import words_learnt_from
     from mws_hf.tokenizer.backend import pattern_of
@@ -124,19 +124,19 @@ def _gathered(sources: Words, opened: Opened | None, default_pattern: str, show_
     return words_learnt_from(counts, settings)
 
 
-def _evidence(opened: Opened | None, counts: GroupedCounts | None) -> AnyWord | None:
+def _evidence(opened: Opened | None, counts: WordCounts | None) -> AnyWord | None:
     """Compute the evidence of training words by the tokenizer's settings, or read what lies beside it, if anything."""
     from mws_hf.learn.training_evidence import AnyWord, find_evidence, read_evidence
 
     if counts is None:
         return None if opened is None else read_evidence(opened)
     settings = _settings(opened)
-    weights = {name: weight for name, weight in settings.weights.items() if name in counts}
+    weights = {name: weight for name, weight in settings.weights.items() if name in counts.parts}
     own = type(settings)() if settings.is_classic else settings
     return AnyWord(find_evidence(counts, replace(own, weights=weights)))
 
 
-def _explain_words(given: Namespace, opened: Opened | None, counts: GroupedCounts | None) -> None:
+def _explain_words(given: Namespace, opened: Opened | None, counts: WordCounts | None) -> None:
     from mws_hf.tokenizer.explain import UNSEEN
 
     evidence = _evidence(opened, counts)
@@ -169,7 +169,7 @@ def _explain_words(given: Namespace, opened: Opened | None, counts: GroupedCount
 
 
 def _explaining(
-    opened: Opened | None, counts: GroupedCounts | None, evidence: AnyWord | None
+    opened: Opened | None, counts: WordCounts | None, evidence: AnyWord | None
 ) -> Callable[[str], Explanation]:
     """Return the function that explains a word; without a tokenizer its pre-tokens stay whole."""
     from mws_hf.tokenizer.explain import Explanation, Traced

@@ -158,7 +158,7 @@ def _count_corpus(source: Source, held_out: list[str], added: list[str], show_pr
     from mws_hf.corpus.counting import count_documents
     from mws_hf.corpus.counts import WordCounts
 
-    parts = [WordCounts.load(name) for names in source.saved.values() for name in names]
+    parts = [WordCounts.load(name).union for names in source.saved.values() for name in names]
     if source.files:
         lines = _held_back(source.documents(), held_out)
         parts.append(count_documents(lines, special_tokens=added, show_progress=show_progress))

@@ -15,7 +15,7 @@ from mws_hf.corpus.files import PLAIN, Reading
 from mws_hf.errors import MwSError
 
 if TYPE_CHECKING:
-    from mws_hf.corpus.groups import GroupedCounts
+    from mws_hf.corpus.counts import WordCounts
     from mws_hf.corpus.sources import Source
     from mws_hf.corpus.splitter import Splitter
 
@@ -101,7 +101,7 @@ class Words:
         saved = self.source.saved_splitter or Splitter()
         return Splitter(pattern or saved.pattern, normalization or saved.normalization, **more)
 
-    def count(self, splitter: Splitter, *, memory_cap: int | None = None, show_progress: bool) -> GroupedCounts:
+    def count(self, splitter: Splitter, *, memory_cap: int | None = None, show_progress: bool) -> WordCounts:
         """Count every source, group by group."""
         from mws_hf.corpus.counting import MEMORY_CAP, count
 

@@ -24,7 +24,7 @@ from mws_hf.corpus.blocks import Block, Columns, arrow_strings, flat_utf8
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.counts_file import CountsFile, check_total
 from mws_hf.corpus.files import PathLike, Reading, expand_paths, progress_bar
-from mws_hf.corpus.groups import MOST_GROUPS, UNNAMED, GroupedCounts
+from mws_hf.corpus.groups import MOST_GROUPS, UNNAMED
 from mws_hf.corpus.sources import Source
 from mws_hf.corpus.splitter import Splitter
 from mws_hf.corpus.token_table import MEMORY_CAP, SMALLEST_TABLE, Shards, TokenTable, merge_tables
@@ -85,7 +85,7 @@ def count_files(
     Raises:
         MwSError: an input is missing, unreadable or of the wrong kind, by file and line.
     """
-    return _counted(Source.of(expand_paths(paths), Reading(column, encoding, errors)), **options).union
+    return _counted(Source.of(expand_paths(paths), Reading(column, encoding, errors)), **options)
 
 
 def count_documents(
@@ -106,7 +106,7 @@ def count_documents(
     >>> list(count_documents(["кот и кот", [" и"]]).items())
     [(' и', 2), (' кот', 1), ('кот', 1)]
     """
-    return _counted(Source(values={UNNAMED: documents}, how=Reading(column)), length=length, **options).union
+    return _counted(Source(values={UNNAMED: documents}, how=Reading(column)), length=length, **options)
 
 
 def count_source(
@@ -117,17 +117,17 @@ def count_source(
     encoding: str = "utf-8",
     errors: str = "strict",
     **options: Any,
-) -> GroupedCounts:
+) -> WordCounts:
     """Count any source that `MwSTrainer.train` takes; `Source.of` has its kinds, `count` the options.
 
     >>> found = count_source({"fin": ["talo ja talot"], "eng": ["a house", "a hut"]})
-    >>> {name: counts.total for name, counts in found.items()}
+    >>> {name: counts.total for name, counts in found.groups.items()}
     {'eng': 4, 'fin': 3}
     """
     return _counted(Source.of(given, Reading(column, encoding, errors), group_column), **options)
 
 
-def _counted(source: Source, **options: Any) -> GroupedCounts:
+def _counted(source: Source, **options: Any) -> WordCounts:
     """Count a source with the options of `CountOptions`, those of the splitter among them."""
     names = ("pattern", "normalization", "special_tokens")
     return count(source, Splitter(**{name: options.pop(name) for name in names if name in options}), **options)
@@ -141,7 +141,7 @@ def count(
     workers: int | None = None,
     memory_cap: int = MEMORY_CAP,
     show_progress: bool = False,
-) -> GroupedCounts:
+) -> WordCounts:
     """Count the pre-tokens of a source by group; `CountOptions` are described there, `length` in `count_documents`."""
     source.check_splitter(splitter)
     if (counted := source.counted_alone(splitter)) is not None:
@@ -172,7 +172,7 @@ def merge_files(
     *,
     memory_cap: int = MEMORY_CAP,
     min_count: int = 1,
-) -> GroupedCounts:
+) -> WordCounts:
     """Add up saved counts into another such file: the same file, to the byte, as `merge` and `save` make in memory.
 
     Files are read in pieces, and tables above `memory_cap` bytes spilled. Words rarer than `min_count`, in all groups
@@ -294,7 +294,7 @@ def add_up(
     memory_cap: int,
     text_bytes: int = 0,
     min_count: int = 1,
-) -> GroupedCounts:
+) -> WordCounts:
     """Add up blocks of text and counts of words, read side by side, each with its group; return the counts by group.
 
     Tables that outgrow `memory_cap` bytes are spilled to a temporary folder. `groups` are those to be there in any
@@ -340,7 +340,7 @@ def add_up(
             tables = [each.pop(group) for each in threads if group in each]
             words, counts = _gathered(tables, shards.get(group), memory_cap, min_count if len(seen) == 1 else 1)
             found[group] = WordCounts.of(words, counts, splitter)
-    return GroupedCounts(found)
+    return WordCounts.from_groups(found)
 
 
 def _gathered(tables: list[TokenTable], shards: Shards | None, memory_cap: int, min_count: int) -> Columns:

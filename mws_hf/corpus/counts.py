@@ -1,9 +1,10 @@
-"""`WordCounts`: how often each distinct pre-token occurs; it can be merged, filtered and saved as Parquet."""
+"""`WordCounts`: how often each distinct pre-token occurs, by group where groups are named."""
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,6 +25,7 @@ from mws_hf.corpus.counts_file import (
     exact_sum,
     write_columns,
 )
+from mws_hf.corpus.groups import MOST_GROUPS, UNNAMED, check_group_name, group_shares
 from mws_hf.corpus.place import Fault, about
 from mws_hf.corpus.splitter import Splitter
 from mws_hf.corpus.token_table import hash_words, summed
@@ -32,15 +34,17 @@ from mws_hf.kernels.scanner import write_code_points
 from mws_hf.kernels.threads import in_parts
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class WordCounts:
-    """The number of times each distinct pre-token occurs, in canonical order: by count descending, then by code point.
+    """The number of times each distinct pre-token occurs; pre-tokens may belong to named groups, such as languages.
 
-    Build one with `from_mapping`, `from_arrays`, `load` or the functions of `mws_hf.corpus.counting`.
+    Pre-tokens are in canonical order: by count descending, then by code point. Groups follow each other by name, and a
+    pre-token that occurs in two groups is in both. `groups` gives each group on its own, `union` adds them up.
+
+    Build one with `from_mapping`, `from_arrays`, `from_groups`, `load` or the functions of `mws_hf.corpus.counting`.
 
     Attributes:
-        strings: the distinct pre-tokens as an Arrow large_string array (a tenth of the memory of a list of str).
-        counts: int64, shape (n_words,), positive, read-only.
+        parts: the pre-tokens and counts of each group; where no group is named, of the one group `UNNAMED`.
         splitter: what made the pre-tokens: the split pattern and the Unicode normalization before it.
 
     >>> counts = WordCounts.from_mapping({" дом": 3, "дом": 1, " кот": 3}, pattern="...")
@@ -48,10 +52,18 @@ class WordCounts:
     ([' дом', ' кот', 'дом'], [3, 3, 1], 7)
     >>> counts.merge(counts).at_least(6).words
     [' дом', ' кот']
+
+    >>> one, two = (WordCounts.from_mapping(m, pattern="...") for m in ({"sana": 3}, {"word": 1, "sana": 1}))
+    >>> mixture = WordCounts.from_groups({"fin": one, "eng": two})
+    >>> list(mixture.groups), mixture.total, list(mixture.union.items())
+    (['eng', 'fin'], 5, [('sana', 4), ('word', 1)])
+    >>> list(mixture.weighted({"eng": 3}).items())  # as if there were three times as much English as Finnish
+    [('sana', 7), ('word', 4)]
+    >>> list(mixture.repeated({"eng": 3}).items())  # as if the English text stood there three times
+    [('sana', 6), ('word', 3)]
     """
 
-    strings: pa.LargeStringArray
-    counts: npt.NDArray[np.int64]
+    parts: Mapping[str, Columns]
     splitter: Splitter
 
     @classmethod
@@ -92,12 +104,69 @@ class WordCounts:
         if len(counts) and (int(counts.min()) < 1 or shortest == 0 or strings.null_count):
             raise MwSError("word counts: every word must be non-empty and every count positive")
         check_total(exact_sum(counts))
-        return cls._frozen(*in_order(strings, counts), splitter)
+        return cls({UNNAMED: _frozen(*in_order(strings, counts))}, splitter)
 
     @classmethod
-    def _frozen(cls, strings: Any, counts: npt.NDArray[np.int64], splitter: Splitter) -> WordCounts:
-        counts.flags.writeable = False
-        return cls(_flat(strings), counts, splitter)
+    def from_groups(cls, groups: WordCounts | Mapping[str, WordCounts]) -> WordCounts:
+        """Put the counts of several groups together under their names; the order of the names does not matter.
+
+        Counts that are one value already are returned as they are. Groups within a group are added up.
+
+        Raises:
+            MwSError: no group, a bad name, words of no group beside named groups, or counts of different patterns.
+        """
+        if isinstance(groups, WordCounts):
+            return groups
+        if not groups:
+            raise MwSError("no groups of words; give at least one, such as {'fin': counts}")
+        for name, counts in groups.items():
+            if not isinstance(counts, WordCounts):
+                raise MwSError(
+                    f"groups of words: {type(counts).__name__} is not a WordCounts; make one with count_mapping"
+                )
+            if name != UNNAMED or len(groups) > 1:
+                check_group_name(name)
+        if len(groups) > MOST_GROUPS:
+            raise MwSError(f"{len(groups)} groups of words; at most {MOST_GROUPS} are learned together")
+        ordered = {name: groups[name].union for name in sorted(groups)}
+        first = next(iter(ordered.values())).splitter
+        for name, counts in ordered.items():
+            if not counts.splitter.agrees(first):
+                raise MwSError(
+                    f"group {name!r} was counted with {counts.splitter}, another with {first}; count again "
+                    "with one setting"
+                )
+        return cls({name: part for name, counts in ordered.items() for part in counts.parts.values()}, first)
+
+    @cached_property
+    def groups(self) -> dict[str, WordCounts]:
+        """The counts of each group on its own, by name ascending; of the one group `UNNAMED` where none is named."""
+        if not self.is_grouped:
+            return {UNNAMED: self}
+        return {name: WordCounts({UNNAMED: part}, self.splitter) for name, part in self.parts.items()}
+
+    @property
+    def is_grouped(self) -> bool:
+        """Whether the words belong to named groups."""
+        return UNNAMED not in self.parts
+
+    @cached_property
+    def union(self) -> WordCounts:
+        """The counts of all groups added up, as counts without groups."""
+        first, *others = self.groups.values()
+        return first.merge(*others) if others else first
+
+    @cached_property
+    def strings(self) -> pa.LargeStringArray:
+        """The pre-tokens as an Arrow large_string array (a tenth of the memory of a list of str)."""
+        words = [strings for strings, _ in self.parts.values()]
+        return words[0] if len(words) == 1 else pa.concat_arrays(words)
+
+    @cached_property
+    def counts(self) -> npt.NDArray[np.int64]:
+        """The count of each pre-token: int64, shape (n_words,), positive, read-only."""
+        numbers = [counts for _, counts in self.parts.values()]
+        return numbers[0] if len(numbers) == 1 else _read_only(np.concatenate(numbers))
 
     @property
     def pattern(self) -> str:
@@ -111,13 +180,13 @@ class WordCounts:
 
     @cached_property
     def words(self) -> list[str]:
-        """The distinct pre-tokens as a list of str (made on first use: about 100 bytes per word)."""
+        """The pre-tokens as a list of str (made on first use: about 100 bytes per word)."""
         return self.strings.to_pylist()
 
     @cached_property
     def total(self) -> int:
         """The sum of all counts, which is the number of pre-tokens counted."""
-        return int(self.counts.sum())
+        return sum(int(counts.sum()) for _, counts in self.parts.values())
 
     @property
     def fingerprint(self) -> str:
@@ -125,18 +194,22 @@ class WordCounts:
         return self.splitter.fingerprint
 
     def __len__(self) -> int:
-        return len(self.counts)
+        return sum(len(counts) for _, counts in self.parts.values())
+
+    def __repr__(self) -> str:
+        named = f", groups: {', '.join(self.parts)}" if self.is_grouped else ""
+        return f"<WordCounts of {len(self):,} distinct pre-tokens, {self.total:,} in all{named}>"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, WordCounts):
             return NotImplemented
-        same = self.fingerprint == other.fingerprint and np.array_equal(self.counts, other.counts)
-        return bool(same and self.strings.equals(other.strings))
+        same = self.fingerprint == other.fingerprint and list(self.parts) == list(other.parts)
+        return bool(same and np.array_equal(self.counts, other.counts) and self.strings.equals(other.strings))
 
     __hash__ = None  # type: ignore[assignment]
 
     def items(self) -> Iterator[tuple[str, int]]:
-        """Yield pairs (word, count) in canonical order."""
+        """Yield pairs (word, count) in canonical order, group by group."""
         return zip(self.words, self.counts.tolist(), strict=True)
 
     def code_points(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
@@ -159,69 +232,132 @@ class WordCounts:
 
     def as_types(self) -> WordCounts:
         """Return the same words in the same order, each with a count of 1."""
-        return self._frozen(self.strings, np.ones(len(self), np.int64), self.splitter)
+        ones = {name: (words, _read_only(np.ones(len(words), np.int64))) for name, (words, _) in self.parts.items()}
+        return WordCounts(ones, self.splitter)
 
-    def at_least(self, min_frequency: int) -> WordCounts:
-        """Return the words that occur at least `min_frequency` times."""
-        return self.where(self.counts >= min_frequency)
+    def at_least(self, min_count: int) -> WordCounts:
+        """Return the words that occur at least `min_count` times, in all groups together."""
+        if min_count <= 1:
+            return self
+        if len(self.parts) == 1:
+            return self.where(self.counts >= min_count)
+        kept = self.union.at_least(min_count).strings
+        return self.where(np.asarray(pc.is_in(self.strings, value_set=kept)))
 
     def where(self, mask: npt.NDArray[np.bool_]) -> WordCounts:
-        """Return the words for which a mask is true."""
-        rows = np.flatnonzero(mask)
-        return self._frozen(self.strings.take(arrow_integers(rows)), self.counts[rows], self.splitter)
+        """Return the words for which a mask is true; its shape is (n_words,)."""
+        kept, first = {}, 0
+        for name, (words, counts) in self.parts.items():
+            rows = np.flatnonzero(mask[first : first + len(counts)])
+            kept[name] = _frozen(words.take(arrow_integers(rows)), counts[rows])
+            first += len(counts)
+        return WordCounts(kept, self.splitter)
 
     def merge(self, *others: WordCounts) -> WordCounts:
-        """Add up counts; the order and grouping of the operands do not matter.
+        """Add up counts, group by group; the order and grouping of the operands do not matter.
 
         Raises:
-            MwSError: an operand was made with another pattern or normalization, or the total exceeds 64 bits.
+            MwSError: an operand was made with another pattern or normalization, the total exceeds 64 bits, or only
+                some of the operands name groups.
         """
-        for other in others:
-            if not other.splitter.agrees(self.splitter):
+        parts: dict[str, list[Columns]] = {}
+        for each in (self, *others):
+            if not each.splitter.agrees(self.splitter):
                 raise MwSError(
                     "word counts made with different settings cannot be merged: "
-                    f"{self.splitter} against {other.splitter}; count again with one setting"
+                    f"{self.splitter} against {each.splitter}; count again with one setting"
                 )
-        parts = [self, *others]
-        check_total(sum(exact_sum(part.counts) for part in parts))
-        strings, counts = summed((part.strings, part.counts) for part in parts)
-        return self.of(strings, counts, self.splitter)
+            for name, part in each.parts.items():
+                parts.setdefault(name, []).append(part)
+        if UNNAMED in parts and len(parts) > 1:
+            named = ", ".join(sorted(name for name in parts if name))
+            raise MwSError(
+                f"some words belong to a group ({named}) and some to none; name a group for every source "
+                "(group=FILE), or for none"
+            )
+        check_total(sum(exact_sum(counts) for part in parts.values() for _, counts in part))
+        added = {
+            name: part[0] if len(part) == 1 else _frozen(*in_order(*summed(part)))
+            for name, part in sorted(parts.items())
+        }
+        return WordCounts(added, self.splitter)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a Parquet file with columns word, count and the fingerprint in its metadata, atomically."""
-        write_columns(path, {"": (self.strings, self.counts)}, self.splitter)
+    def weighted(self, weights: Mapping[str, float]) -> WordCounts:
+        """Raise counts so that the texts of groups are in proportion to the groups' weights, and add the groups up.
+
+        A group without a weight has weight 1. No count falls.
+
+        Raises:
+            MwSError: a weight names a group that is not there.
+        """
+        shares = group_shares(self.parts, weights)
+        if len(self.parts) == 1:
+            return self.union
+        whole = max(part.total / shares[name] for name, part in self.groups.items())
+        return self._scaled({name: whole * shares[name] / max(1, part.total) for name, part in self.groups.items()})
+
+    def repeated(self, weights: Mapping[str, float]) -> WordCounts:
+        """Multiply counts as if each group's text stood there as often as its weight says, at least once; add them up.
+
+        A group without a weight has weight 1.
+
+        Raises:
+            MwSError: a weight names a group that is not there.
+        """
+        shares = group_shares(self.parts, weights)
+        least = min(shares.values())
+        return self._scaled({name: share / least for name, share in shares.items()})
+
+    def _scaled(self, factors: Mapping[str, float]) -> WordCounts:
+        """Multiply the counts of each group by its factor, or by 1 if that is less, and add the groups up."""
+        if all(factor == 1 for factor in factors.values()):
+            return self.union
+        check_total(math.ceil(sum(part.total * max(1.0, factors[name]) for name, part in self.groups.items())))
+        first, *others = (
+            WordCounts.of(words, np.rint(counts * max(1.0, factors[name])).astype(np.int64), self.splitter)
+            for name, (words, counts) in self.parts.items()
+        )
+        return first.merge(*others)
+
+    def save(self, path: str | os.PathLike[str], texts: Sequence[str] = ()) -> None:
+        """Write a Parquet file with columns word, count and, where groups are named, group; atomically.
+
+        Args:
+            path: the file.
+            texts: marks of the texts counted, by which a text that is given beside its counts is noticed.
+        """
+        write_columns(path, self.parts, self.splitter, texts)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> WordCounts:
         """Read a file that `save` wrote.
 
         Raises:
-            MwSError: the file is missing, truncated, corrupt, not made by `save`, or holds counts of named groups.
+            MwSError: the file is missing, truncated, corrupt, or not made by `save`.
         """
-        groups = cls.load_groups(path)
-        if set(groups) != {""}:
-            raise MwSError(
-                f"{path}: counts of the groups {', '.join(groups)}; load them with "
-                "mws_hf.corpus.groups.GroupedCounts.load, whose `union` adds them up"
-            )
-        return groups[""]
-
-    @classmethod
-    def load_groups(cls, path: str | os.PathLike[str]) -> dict[str, WordCounts]:
-        """Read a file of counts, each group on its own; "" is the name of words of no group."""
         file = CountsFile.open(path)
-        parts: dict[str, list[Columns]] = {name: [] for name in file.totals}
+        pieces: dict[str, list[Columns]] = {name: [] for name in file.totals}
         for name, columns in file.batches(ROW_GROUP):
-            parts[name].append(columns)
-        found, first = {}, 1
+            pieces[name].append(columns)
+        parts, first = {}, 1
         for name in file.totals:
-            pieces = parts.pop(name)
-            words = pa.chunked_array([words for words, _ in pieces], pa.large_string())
-            counts = np.concatenate([np.zeros(0, np.int64), *(counts for _, counts in pieces)])
+            batches = pieces.pop(name)
+            words = pa.chunked_array([words for words, _ in batches], pa.large_string())
+            counts = np.concatenate([np.zeros(0, np.int64), *(counts for _, counts in batches)])
             with about(path):
-                found[name] = cls._frozen(*_as_written(words, counts, first), file.splitter)
+                parts[name] = _frozen(*_as_written(words, counts, first))
             first += len(counts)
-        return found
+        return cls(parts, file.splitter)
+
+
+def _frozen(strings: Any, counts: npt.NDArray[np.int64]) -> Columns:
+    """Return words as one array, and their counts read-only."""
+    return _flat(strings), _read_only(counts)
+
+
+def _read_only(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    counts.flags.writeable = False
+    return counts
 
 
 def _as_written(

@@ -24,7 +24,7 @@ from mws_hf.corpus.blocks import BLOCK_BYTES, Block, Columns, GroupBlock, arrow_
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.counts_file import CountsFile, is_counts_file
 from mws_hf.corpus.files import PLAIN, STDIN, Reading, expand_paths, names_file
-from mws_hf.corpus.groups import UNNAMED, GroupedCounts, check_group_name
+from mws_hf.corpus.groups import UNNAMED, check_group_name
 from mws_hf.corpus.kinds import InMemory, Kind, has_known_suffix, kind_of
 from mws_hf.corpus.octets import Advance, stored_head
 from mws_hf.corpus.splitter import Splitter
@@ -231,18 +231,18 @@ class Source:
                     "--pattern and --normalization out"
                 )
 
-    def counted_alone(self, splitter: Splitter) -> GroupedCounts | None:
+    def counted_alone(self, splitter: Splitter) -> WordCounts | None:
         """Return the counts of a single file of counts, or of a lexicon, if there is nothing to add to them."""
         if self.files or self.values or self.lists or self.group_column is not None:
             return None
         if self.lexicon and not self._counts:
             from mws_hf.corpus.word_list import lexicon_words_counted
 
-            return GroupedCounts.of(WordCounts.of(*lexicon_words_counted(self.lexicon, splitter), splitter))
+            return WordCounts.of(*lexicon_words_counted(self.lexicon, splitter), splitter)
         if len(self._counts) == 1 and not self.lexicon:
             group, file = self._counts[0]
-            counts = GroupedCounts.load(file.path)
-            return GroupedCounts({group: counts.union}) if group else counts
+            counts = WordCounts.load(file.path)
+            return WordCounts.from_groups({group: counts}) if group else counts
         return None
 
     def _listed(self, splitter: Splitter) -> Iterator[tuple[str, Columns]]:
@@ -295,8 +295,8 @@ def read_documents(paths: Any, how: Reading = PLAIN) -> Iterator[str]:
 
 def _loaded(group: str, file: CountsFile) -> Iterator[tuple[str, Columns]]:
     """Load saved counts, of the groups that the file names unless one is given."""
-    for own, counts in WordCounts.load_groups(file.path).items():
-        yield group or own, (counts.strings, counts.counts)
+    for own, columns in WordCounts.load(file.path).parts.items():
+        yield group or own, columns
 
 
 def _of_group(group: str, blocks: Iterable[Block]) -> Iterator[GroupBlock]:

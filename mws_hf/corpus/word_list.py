@@ -24,7 +24,6 @@ import pyarrow.compute as pc
 from mws_hf.corpus.blocks import Columns, arrow_block
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.files import PathLike, Reading, expand_paths
-from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.corpus.kinds import kind_of
 from mws_hf.corpus.octets import stored_lines
 from mws_hf.corpus.place import Fault, about
@@ -100,11 +99,19 @@ def _number(text: str) -> int:
 
 
 def as_word_counts(counts: Any, splitter: Splitter | None = None) -> WordCounts:
-    """Turn a Python user's counts into `WordCounts`: a file of them, a dict or Counter, `value_counts` of pandas."""
+    """Turn a Python user's counts into `WordCounts`.
+
+    They are a file of counts, a dict or Counter, `value_counts` of pandas, or a dict from group to any of these.
+    """
     if isinstance(counts, WordCounts):
         return counts
     if isinstance(counts, (str, os.PathLike)):
         return WordCounts.load(counts)
+    of_a_group = (WordCounts, Mapping, str, os.PathLike)
+    if isinstance(counts, Mapping) and any(
+        isinstance(part, of_a_group) or hasattr(part, "to_dict") for part in counts.values()
+    ):
+        return WordCounts.from_groups({name: as_word_counts(part, splitter) for name, part in counts.items()})
     if hasattr(counts, "to_dict"):
         counts = counts.to_dict()
     if not isinstance(counts, Mapping):
@@ -113,18 +120,6 @@ def as_word_counts(counts: Any, splitter: Splitter | None = None) -> WordCounts:
             "file from `mws count`; for texts call train_from_iterator(texts), for files train(files)"
         )
     return _of_mapping(counts, splitter or Splitter())
-
-
-def as_grouped_counts(counts: Any, splitter: Splitter) -> GroupedCounts:
-    """Turn a Python user's counts, or a dict from group to such counts, into `GroupedCounts`."""
-    if isinstance(counts, GroupedCounts):
-        return counts
-    counts_of = (WordCounts, Mapping, str, os.PathLike)
-    if isinstance(counts, Mapping) and any(isinstance(p, counts_of) or hasattr(p, "to_dict") for p in counts.values()):
-        return GroupedCounts({name: as_word_counts(part, splitter) for name, part in counts.items()})
-    if isinstance(counts, (str, os.PathLike)):
-        return GroupedCounts.load(counts)
-    return GroupedCounts.of(as_word_counts(counts, splitter))
 
 
 def count_mapping(

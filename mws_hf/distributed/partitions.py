@@ -24,7 +24,7 @@ from mws_hf.corpus.columns import by_group, check_names
 from mws_hf.corpus.counting import GroupTables
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.counts_file import check_utf8, count_column
-from mws_hf.corpus.groups import UNNAMED, GroupedCounts
+from mws_hf.corpus.groups import UNNAMED
 from mws_hf.corpus.place import Fault, about
 from mws_hf.corpus.splitter import Splitter
 from mws_hf.encode.bulk import BLOCK_BYTES, SHARD_BYTES, gathered_shards, new_manifest, separator_token
@@ -137,7 +137,7 @@ def check_columns(found: Sequence[tuple[str, bool]], wanted: Sequence[str]) -> N
             raise Fault(f"column {name!r} holds no text; cast it to a string")
 
 
-def total_counts(table: pa.Table, how: Counting, min_count: int) -> WordCounts | GroupedCounts:
+def total_counts(table: pa.Table, how: Counting, min_count: int) -> WordCounts:
     """Return the counts of a table of distinct words and their sums, in any order, by group where there are groups.
 
     Words rarer than `min_count` in all groups together are left out of groups here; without groups the engine has left
@@ -154,9 +154,8 @@ def total_counts(table: pa.Table, how: Counting, min_count: int) -> WordCounts |
     names = pc.unique(table["group"]).to_pylist()
     if not names:
         raise MwSError("no row with text and a group; name the columns that hold them")
-    return GroupedCounts({name: counts(table.filter(pc.equal(table["group"], name))) for name in names}).at_least(
-        min_count
-    )
+    groups = {name: counts(table.filter(pc.equal(table["group"], name))) for name in names}
+    return WordCounts.from_groups(groups).at_least(min_count)
 
 
 @dataclass(frozen=True)

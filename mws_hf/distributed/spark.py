@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from mws_hf.corpus.counts import WordCounts
-    from mws_hf.corpus.groups import GroupedCounts
 
 
 def count(
@@ -46,7 +45,7 @@ def count(
     *,
     min_count: int = 1,
     **settings: Any,
-) -> WordCounts | GroupedCounts:
+) -> WordCounts:
     """Count the pre-tokens of a column of text: the same counts as `count_files` of the same rows, on one machine.
 
     Args:

@@ -10,9 +10,8 @@ import inspect
 import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import MISSING, fields
-from functools import cache
 from numbers import Integral, Real
-from typing import Any, NamedTuple, Self, TypeVar, get_type_hints
+from typing import Any, NamedTuple, Self, TypeVar
 
 from mws_hf.errors import MwSError, SettingError, nearest
 
@@ -41,6 +40,10 @@ COUNT, NUMBER, FLAG = Range(whole=True), Range(), "flag"
 """Whole numbers from 0 up; numbers from 0 up; True or False."""
 
 
+_DESCRIPTION = "setting"
+"""The key of a description in the metadata of a dataclass field."""
+
+
 class Setting(NamedTuple):
     """A setting in words, and the values it takes.
 
@@ -61,6 +64,19 @@ class Setting(NamedTuple):
     shown: str | None = None
     first: bool = False
     unrecorded: str = ""
+
+    @property
+    def metadata(self) -> dict[str, Setting]:
+        """The setting as the metadata of a dataclass field, so that the annotation of the field is a plain type.
+
+        >>> from dataclasses import dataclass, field
+        >>> @dataclass
+        ... class Job:
+        ...     n_pairs: int = field(default=3, metadata=Setting("Pairs to merge.").metadata)
+        >>> descriptions_of(Job)["n_pairs"].about
+        'Pairs to merge.'
+        """
+        return {_DESCRIPTION: self}
 
     def option_help(self) -> str:
         """Write the help of an option.
@@ -85,18 +101,7 @@ class Setting(NamedTuple):
 
 def descriptions_of(cls: Any) -> dict[str, Setting]:
     """Return the descriptions of a dataclass's fields, by name, in their order."""
-    return _descriptions(cls)
-
-
-@cache
-def _descriptions(cls: Any) -> dict[str, Setting]:
-    hints = get_type_hints(cls, include_extras=True)
-    return {
-        each.name: found
-        for each in fields(cls)
-        for found in getattr(hints[each.name], "__metadata__", ())
-        if isinstance(found, Setting)
-    }
+    return {each.name: each.metadata[_DESCRIPTION] for each in fields(cls) if _DESCRIPTION in each.metadata}
 
 
 def plain(value: Any) -> Any:

@@ -1,12 +1,8 @@
-"""The settings of a training, each written once: name, type, default, what it does and which values it takes.
+"""The settings of a training: name, type, default, description and accepted values of each.
 
-`Settings` is what a training is made of, and `mws_hf.MwSTrainer` is it with the methods that train. The options of
-`mws train`, the page of reference and the record of a training come from its fields; a record makes the settings again.
-Nothing heavy is imported here, so that the help of a command needs no numpy.
-
-One set of constants serves all languages. They were chosen on the gold sets of the table of boundaries, language by
-language as their notes and scripts/log show, so that figures on those sets are mildly optimistic; other gold was
-never looked at.
+`Settings` contains them, and `mws_hf.MwSTrainer` adds the methods that train. The options of `mws train`, the reference
+page and the training metadata come from the fields, and the metadata make the settings again. Nothing heavy is imported
+here, because the help of a command must start without numpy. Measured defaults are in `defaults.py`, with the reasons.
 """
 
 from __future__ import annotations
@@ -15,9 +11,16 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from mws_hf.errors import MwSError, SettingError
+from mws_hf.learn.defaults import (
+    COMPOSITION_OF_GROUPS,
+    DEFAULT_COMPOSITION,
+    DEFAULT_CROSSING_PENALTY,
+    DEFAULT_HIDDEN_BOUNDARY_PRICE,
+    DEFAULT_VOCAB_SIZE,
+)
 from mws_hf.learn.setting_rules import (
     CLASSIC,
     CONTEXTUAL,
@@ -29,7 +32,7 @@ from mws_hf.learn.setting_rules import (
     Setting,
     descriptions_of,
 )
-from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, Digits, compiled, with_digits
+from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, Digits, compiled, problem_in_tokenizers, with_digits
 from mws_hf.text.symbols import (
     BYTE_TOKENS,
     DEFAULT_ALPHABET,
@@ -46,38 +49,6 @@ from mws_hf.text.symbols import (
 if TYPE_CHECKING:
     from mws_hf.learn.limits import Apart
 
-DEFAULT_VOCAB_SIZE = 32_000
-
-DEFAULT_COMPOSITION = 0.5
-"""Share of the merges given to compositions by the contextual criterion.
-
-Half of 32,000 leaves more morph merges than most lists yield evidence for, and at 8,000 the morph F1 is on its plateau
-from 4,000 on (scripts/log, 2026-11-21).
-"""
-
-COMPOSITION_OF_GROUPS = 0.6
-"""Share of the merges given to compositions where there are several groups, such as languages.
-
-Morphs are learnt with every language alike, compositions by the frequencies of the text, as BPE does. With half of the
-merges a language that has more text than others gets too few whole words. Measured on eight languages at 64,000 and
-128,000 entries against BPE of the same text: Russian has up to 9 % more tokens a word with .5, at most 7.7 % with .6
-(scripts/log, 2026-11-22).
-"""
-
-DEFAULT_HIDDEN_BOUNDARY_PRICE = 1.0
-"""Price of hiding one certain boundary of one word type, in units of the mean frequency of a word type.
-
-1 means: a composition must save at least as many tokens as an average type has occurrences for each boundary it hides.
-At 32,000 entries this costs 4.6 (English) to 7.9 % (Russian) more tokens a word than BPE and keeps 80 (forms of Russian
-text) to 100 % (English) of the boundary F1 of the morphs (scripts/results/quality.md). 0 (plain frequency) costs .5 %
-more in Finnish and 2.6 % in Russian, and keeps 79 and 73 % of the F1 (scripts/log, 2026-11-22).
-"""
-
-DEFAULT_CROSSING_PENALTY = 16.0
-
-DEFAULT_GRANULARITY = 0.095
-"""From 0.09 to 0.11 English falls from 0.663 to 0.654 and Turkish rises from 0.664 to 0.676."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(Described):
@@ -93,20 +64,20 @@ class Settings(Described):
     (['a', 'b'], 'characters')
     """
 
-    vocab_size: Annotated[
-        int | None,
-        Setting(
+    vocab_size: int | None = field(
+        default=None,
+        metadata=Setting(
             "Entries of the whole vocabulary: special tokens, bytes, alphabet and merges.",
             "32,000, or what n_merges gives",
             takes=COUNT,
             metavar="SIZE",
             shown="32k, or what --n-merges gives",
             first=True,
-        ),
-    ] = None
-    n_merges: Annotated[
-        int | None,
-        Setting(
+        ).metadata,
+    )
+    n_merges: int | None = field(
+        default=None,
+        metadata=Setting(
             "Number of merges, in place of a vocabulary size.",
             "what vocab_size leaves",
             'With ``criterion="classic"`` the published size test applies: special tokens are counted before they are '
@@ -114,96 +85,99 @@ class Settings(Described):
             takes=COUNT,
             metavar="SIZE",
             shown="what --vocab-size leaves",
-        ),
-    ] = None
-    alphabet: Annotated[
-        Alphabet | None,
-        Setting(
+        ).metadata,
+    )
+    alphabet: Alphabet | None = field(
+        default=None,
+        metadata=Setting(
             "Start from bytes (GPT-2's alphabet, known to most programs) or from characters (token strings that can be "
             "read).",
             "bytes; characters with the classic criterion",
             '``"bytes"`` writes token strings like ``ĠÑĩ``; ``"characters"`` has byte tokens for characters that were '
             "not seen, and needs no merges that build characters. See `symbols.DEFAULT_ALPHABET`.",
             shown="bytes; characters with --criterion classic",
-        ),
-    ] = None
-    min_frequency: Annotated[
-        int,
-        Setting(
+        ).metadata,
+    )
+    min_frequency: int = field(
+        default=0,
+        metadata=Setting(
             "Least frequency of a merged pair.",
             more="As in `tokenizers`, occurrences weighted by word count (1 a word when `types` is True; compositions "
             "always by count). The seed merges, a space with a letter and a letter with its marks, are excepted.",
             takes=COUNT,
             option=None,
-        ),
-    ] = 0
-    min_count: Annotated[int, Setting("Leave out pre-tokens seen less often.", takes=COUNT)] = 1
-    special_tokens: Annotated[
-        Sequence[str],
-        Setting(
+        ).metadata,
+    )
+    min_count: int = field(
+        default=1,
+        metadata=Setting("Leave out pre-tokens seen less often.", takes=COUNT).metadata,
+    )
+    special_tokens: Sequence[str] = field(
+        default=DEFAULT_SPECIAL_TOKENS,
+        metadata=Setting(
             "Tokens that stand for something else than text; customary names take their role (<|endoftext|>: eos, "
             "[PAD]: pad).",
             more="They get the ids 0, 1, ...",
             option="--special-token",
             shown=f"{', '.join(DEFAULT_SPECIAL_TOKENS)}; repeat for more",
             first=True,
-        ),
-    ] = DEFAULT_SPECIAL_TOKENS
-    initial_alphabet: Annotated[
-        Iterable[str],
-        Setting(
+        ).metadata,
+    )
+    initial_alphabet: Iterable[str] = field(
+        default=(),
+        metadata=Setting(
             "Characters to know whether the text has them or not.",
             "none",
             'A string of them, or a list of characters and names of alphabets, such as ``["latin-1", "€"]``; see '
             "`symbols.NAMED_ALPHABETS`.",
             option=None,
-        ),
-    ] = ()
-    required: Annotated[
-        Sequence[str],
-        Setting(
+        ).metadata,
+    )
+    required: Sequence[str] = field(
+        default=(),
+        metadata=Setting(
             "Strings that must be entries, whatever the learner thinks; each a word to the split pattern, its leading "
             "space included.",
             "none",
             "Their merges rank after all others, in place of the last compositions.",
             metavar="FILE",
             shown="none; one a line",
-        ),
-    ] = ()
-    keep_apart: Annotated[
-        Sequence[str],
-        Setting(
+        ).metadata,
+    )
+    keep_apart: Sequence[str] = field(
+        default=(),
+        metadata=Setting(
             "Characters that are merged with no other, and pairs of characters that are never joined.",
             "none",
             'Strings of one character or of two, such as ``["\'", "ss"]``.',
             metavar="FILE",
             shown="none; one a line",
-        ),
-    ] = ()
-    limit_alphabet: Annotated[
-        int | None,
-        Setting(
+        ).metadata,
+    )
+    limit_alphabet: int | None = field(
+        default=None,
+        metadata=Setting(
             "Keep this many of the most frequent characters; others become bytes.", "all", takes=COUNT, option=None
-        ),
-    ] = None
-    max_token_length: Annotated[
-        int | None,
-        Setting(
+        ).metadata,
+    )
+    max_token_length: int | None = field(
+        default=None,
+        metadata=Setting(
             "Longest token in characters, its space included.", "no limit", takes=Range(1, whole=True), option=None
-        ),
-    ] = None
-    types: Annotated[
-        bool,
-        Setting(
+        ).metadata,
+    )
+    types: bool = field(
+        default=True,
+        metadata=Setting(
             "Learn morphs from every form once (the good-dataset principle).",
             more="False weighs forms by their counts. Compositions always use the counts.",
             takes=FLAG,
             option=None,
-        ),
-    ] = True
-    composition: Annotated[
-        float | Literal["fill"] | None,
-        Setting(
+        ).metadata,
+    )
+    composition: float | Literal["fill"] | None = field(
+        default=None,
+        metadata=Setting(
             "Share of the merges for frequent stems and words after the morphs: 0 (morphs only) to 1, or fill (what "
             "the morphs leave).",
             "0.5; 0.6 for several groups; 0 with the classic criterion",
@@ -211,11 +185,11 @@ class Settings(Described):
             takes=Range(most=1, word="fill"),
             shown="0.5; 0.6 for several groups; 0 with --criterion classic",
             first=True,
-        ),
-    ] = None
-    weights: Annotated[
-        Mapping[str, float],
-        Setting(
+        ).metadata,
+    )
+    weights: Mapping[str, float] = field(
+        default_factory=dict,
+        metadata=Setting(
             "Weight of a group of words against the others.",
             "1 each",
             'A dict such as ``{"ru": 2}``. In the morphs every language weighs the same, however much text and however '
@@ -224,18 +198,18 @@ class Settings(Described):
             option="--weight",
             metavar="GROUP=NUMBER",
             shown="1 each; repeat for more",
-        ),
-    ] = field(default_factory=dict)
-    criterion: Annotated[
-        Literal["contextual", "classic"],
-        Setting(
+        ).metadata,
+    )
+    criterion: Literal["contextual", "classic"] = field(
+        default="contextual",
+        metadata=Setting(
             "How merges are chosen: contextual (boundary evidence from the word list) or classic (the published MwS "
             "coefficient, exact).",
-        ),
-    ] = "contextual"
-    granularity: Annotated[
-        float | None,
-        Setting(
+        ).metadata,
+    )
+    granularity: float | None = field(
+        default=None,
+        metadata=Setting(
             "How finely to cut: the share of places inside words where the evidence passes one half, 0.05 (coarse) to "
             "0.15 (fine); how many places come to be cut is reported after training.",
             "0.095, or as the labels ask",
@@ -244,41 +218,41 @@ class Settings(Described):
             # twice the useful .15 on most words would fall apart into letters
             takes=Range(0.01, 0.3, advice="useful are 0.05 (coarse) to 0.15 (fine)"),
             first=True,
-        ),
-    ] = None
-    hidden_boundary_price: Annotated[
-        float,
-        Setting(
+        ).metadata,
+    )
+    hidden_boundary_price: float = field(
+        default=DEFAULT_HIDDEN_BOUNDARY_PRICE,
+        metadata=Setting(
             "Price of a morph boundary that a frequent stem or word hides; 0 is plain frequency.",
             "1.0",
-            "In units of the mean frequency of a word type, see `learn.settings.DEFAULT_HIDDEN_BOUNDARY_PRICE`.",
+            "In units of the mean frequency of a word type, see `learn.defaults.DEFAULT_HIDDEN_BOUNDARY_PRICE`.",
             criterion=CONTEXTUAL,
             takes=NUMBER,
-        ),
-    ] = DEFAULT_HIDDEN_BOUNDARY_PRICE
-    crossing_penalty: Annotated[
-        float,
-        Setting(
+        ).metadata,
+    )
+    crossing_penalty: float = field(
+        default=DEFAULT_CROSSING_PENALTY,
+        metadata=Setting(
             "Price of merging across a boundary against one within a morph (lambda); higher cuts finer.",
             takes=Range(above=True, advice="8 to 20 work for all languages"),
             more="8 with a `granularity` 0.02 higher is a tie on the mean.",
             criterion=CONTEXTUAL,
             option=None,
-        ),
-    ] = DEFAULT_CROSSING_PENALTY
-    max_types: Annotated[
-        int,
-        Setting(
+        ).metadata,
+    )
+    max_types: int = field(
+        default=400_000,
+        metadata=Setting(
             "Boundary evidence comes from this many most frequent word types.",
             more="From 150,000 to 400,000 Hungarian gains 0.008, Russian lemmas 0.010, Czech 0.047, Finnish nothing.",
             criterion=CONTEXTUAL,
             takes=Range(1, whole=True),
             option=None,
-        ),
-    ] = 400_000
-    labels: Annotated[
-        Any,
-        Setting(
+        ).metadata,
+    )
+    labels: Any = field(
+        default=(),
+        metadata=Setting(
             "Words cut by hand to learn from, better 20 or more: a file of word<TAB>mor ph eme s, alternatives after a "
             "comma, or another format that `mws evaluate` reads; of several groups a file each.",
             "none",
@@ -287,73 +261,82 @@ class Settings(Described):
             metavar="[GROUP=]FILE",
             shown="none; repeat for more",
             first=True,
-        ),
-    ] = ()
-    len_norm_factor: Annotated[
-        float, Setting("Weight of the length penalty, 0 to `log_base`.", criterion=CLASSIC, takes=NUMBER, option=None)
-    ] = 2.0
-    log_base: Annotated[
-        float,
-        Setting("Base of all logarithms.", criterion=CLASSIC, takes=Range(1, above=True), option=None),
-    ] = 2.0
-    max_merge_len: Annotated[
-        int,
-        Setting(
+        ).metadata,
+    )
+    len_norm_factor: float = field(
+        default=2.0,
+        metadata=Setting(
+            "Weight of the length penalty, 0 to `log_base`.", criterion=CLASSIC, takes=NUMBER, option=None
+        ).metadata,
+    )
+    log_base: float = field(
+        default=2.0,
+        metadata=Setting(
+            "Base of all logarithms.", criterion=CLASSIC, takes=Range(1, above=True), option=None
+        ).metadata,
+    )
+    max_merge_len: int = field(
+        default=5,
+        metadata=Setting(
             "Longest product of a merge in characters, without leading white space.",
             criterion=CLASSIC,
             takes=Range(2, (1 << 20) - 1, whole=True),
             option=None,
-        ),
-    ] = 5
-    max_len_delta: Annotated[
-        float,
-        Setting(
+        ).metadata,
+    )
+    max_len_delta: float = field(
+        default=2.0,
+        metadata=Setting(
             "Largest distance between the length of a product and the root of the mean token length.",
             criterion=CLASSIC,
             takes=Range(most=math.inf),
             option=None,
-        ),
-    ] = 2.0
-    stop_threshold: Annotated[
-        float | None,
-        Setting("Stop where the best coefficient is not above this.", "0", criterion=CLASSIC, option=None),
-    ] = None
-    pattern: Annotated[
-        str | None,
-        Setting(
+        ).metadata,
+    )
+    stop_threshold: float | None = field(
+        default=None,
+        metadata=Setting(
+            "Stop where the best coefficient is not above this.", "0", criterion=CLASSIC, option=None
+        ).metadata,
+    )
+    pattern: str | None = field(
+        default=None,
+        metadata=Setting(
             "Split pattern: a regular expression, or the name of one (words, gpt4, llama3, o200k, tekken).",
             "o200k; gpt4 with the classic criterion; that of saved counts",
+            "A pattern of your own is tried in `tokenizers` before anything is read, because its engine gives up on "
+            "patterns that can match a run of letters in too many ways.",
             metavar="NAME|REGEX",
             shown="o200k, or that of the criterion or of saved counts",
             first=True,
-        ),
-    ] = None
-    digits: Annotated[
-        Digits | None,
-        Setting(
+        ).metadata,
+    )
+    digits: Digits | None = field(
+        default=None,
+        metadata=Setting(
             "How the pattern splits numbers: threes from the left (123|456|7), single digits, or threes from the right "
             "(1|234|567).",
             "as the pattern has it: single digits in tekken, threes in the other named ones",
             '``"threes"``, ``"single"`` or ``"right"``.',
             unrecorded="it is part of the pattern",
-        ),
-    ] = None
-    normalization: Annotated[
-        str | None,
-        Setting(
+        ).metadata,
+    )
+    normalization: str | None = field(
+        default=None,
+        metadata=Setting(
             "Unicode form that becomes part of the tokenizer: nfc, nfd, nfkc or nfkd (lossy).",
             "none, or that of saved counts",
-        ),
-    ] = None
-    show_progress: Annotated[
-        bool,
-        Setting(
+        ).metadata,
+    )
+    show_progress: bool = field(
+        default=True,
+        metadata=Setting(
             "Progress bars on stderr when it is a terminal.",
             takes=FLAG,
             option=None,
             unrecorded="nothing depends on it",
-        ),
-    ] = True
+        ).metadata,
+    )
 
     def __post_init__(self) -> None:
         self.check()
@@ -367,6 +350,8 @@ class Settings(Described):
             raise SettingError("vocab_size", self.vocab_size, said)
         self.apart  # noqa: B018  # refuses what cannot be kept apart
         compiled(self.split_pattern)
+        if problem := problem_in_tokenizers(self.split_pattern):
+            raise MwSError(problem)
         if self.alphabet == "bytes":
             check_added_tokens(self.special_tokens)
 

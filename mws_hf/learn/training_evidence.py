@@ -37,17 +37,18 @@ import pyarrow.parquet as pq
 
 from mws_hf.corpus.blocks import arrow_integers
 from mws_hf.corpus.counts import WordCounts
-from mws_hf.corpus.groups import UNNAMED, GroupedCounts, group_shares
+from mws_hf.corpus.groups import UNNAMED, group_shares
 from mws_hf.errors import MwSError, brief
 from mws_hf.kernels import Doubles, Ints, Longs
 from mws_hf.kernels.arithmetic import sigmoid
 from mws_hf.kernels.threads import side_by_side
 from mws_hf.learn.evidence.context_view import add_log_odds, fit_contexts
 from mws_hf.learn.evidence.contexts import CONTEXT_LENGTHS, collect_contexts, trie_view
-from mws_hf.learn.evidence.forms import collect_types, find_words, fold, inner_positions, split_graphemes
+from mws_hf.learn.evidence.forms import collect_types, find_words, inner_positions, split_graphemes
 from mws_hf.learn.evidence.posteriors import CODE, Evidence, collect_evidence
 from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import N_POINTS, CodePoints, concatenated, distinct, distinct_points, utf8_sizes
+from mws_hf.text.letter_case import fold
 from mws_hf.text.pattern import compiled
 from mws_hf.tokenizer.training_record import merges_digest
 
@@ -143,7 +144,7 @@ def find_evidence(counts: WordCounts | Mapping[str, WordCounts], settings: Setti
     ['house', 'houses', 'in', 'talossa', 'talosta']
     """
     settings = settings or Settings()
-    groups = GroupedCounts.of(counts)
+    groups = WordCounts.from_groups(counts).groups
     shares = group_shares(groups, settings.weights)
     labels: Mapping[str, tuple[GoldWord, ...]] = {}
     if settings.labels:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from mws_hf.corpus.counts import WordCounts
-from mws_hf.corpus.groups import UNNAMED, GroupedCounts
+from mws_hf.corpus.groups import UNNAMED
 from mws_hf.errors import MwSError
 from mws_hf.kernels import Ints, Longs
 from mws_hf.kernels.threads import give_back
@@ -133,11 +133,11 @@ def learn(
 class LearningJob:
     """One training, checked and worked out, before anything is learnt.
 
-    `counts` are the words of all `groups` together, groups weighted and rare words left out. Of `n_merges` the
-    criterion may choose `n_morphs`. A `composition` of "fill" is as many as it leaves.
+    `grouped` are the words by group, rare words left out; `counts` are those of all groups together, weighted. Of
+    `n_merges` the criterion may choose `n_morphs`. A `composition` of "fill" is as many as it leaves.
     """
 
-    groups: GroupedCounts
+    grouped: WordCounts
     counts: WordCounts
     settings: Settings
     alphabet: list[str]
@@ -149,9 +149,9 @@ class LearningJob:
     @classmethod
     def plan(cls, counts: WordCounts | Mapping[str, WordCounts], settings: Settings) -> LearningJob:
         """Check the words, choose the alphabet and work out how many merges there is room for; arguments as `learn`."""
-        groups = words_learnt_from(counts, settings)
-        _check_words(groups, settings.min_count)
-        total = groups.weighted(settings.weights)
+        grouped = words_learnt_from(counts, settings)
+        _check_words(grouped, settings.min_count)
+        total = grouped.weighted(settings.weights)
         words = CodePoints.of_counts(total)
         check_fits(words.starts, total.counts, SCALE, 0.0 if settings.is_classic else settings.hidden_boundary_price)
         kind = settings.alphabet_kind
@@ -161,7 +161,7 @@ class LearningJob:
             initial.add(BYTE_ORDER_MARK)
         alphabet = choose_alphabet(words, total.counts, initial, settings.limit_alphabet)
         tokenizer_tables(settings.special_tokens, alphabet, [], kind)  # refuses a special token that is a character
-        composition = settings.share_of_compositions(len(groups))
+        composition = settings.share_of_compositions(len(grouped.groups))
         n_merges = _merge_budget(settings, alphabet)
         n_morphs = n_merges if isinstance(composition, str) else round(n_merges * (1 - composition))
         limits = MergeLimits(
@@ -170,19 +170,19 @@ class LearningJob:
             forbidden=frozenset(settings.special_tokens),
             show_progress=settings.show_progress,
         )
-        return cls(groups, total, settings, alphabet, composition, n_merges, n_morphs, limits)
+        return cls(grouped, total, settings, alphabet, composition, n_merges, n_morphs, limits)
 
 
-def words_learnt_from(counts: WordCounts | Mapping[str, WordCounts], settings: Settings) -> GroupedCounts:
+def words_learnt_from(counts: WordCounts | Mapping[str, WordCounts], settings: Settings) -> WordCounts:
     """Leave out rare words, and cut words where characters are kept apart; arguments as `learn`."""
-    groups = GroupedCounts.of(counts).at_least(settings.min_count)
+    words = WordCounts.from_groups(counts).at_least(settings.min_count)
     if not settings.keep_apart:
-        return groups
-    return GroupedCounts({name: settings.apart.split(part) for name, part in groups.items()})
+        return words
+    return WordCounts.from_groups({name: settings.apart.split(part) for name, part in words.groups.items()})
 
 
-def _check_words(groups: GroupedCounts, least: int) -> None:
-    for name, counts in groups.items():
+def _check_words(words: WordCounts, least: int) -> None:
+    for name, counts in words.groups.items():
         if len(counts) == 0:
             of = f" of group {name!r}" if name else ""
             often = f" that occur {least:,} times" if least > 1 else ""
@@ -255,7 +255,7 @@ def _find_evidence(job: LearningJob, given: Evidence | None) -> Evidence | None:
         return None
     if given is not None:
         return given
-    return find_evidence(job.groups, job.settings)
+    return find_evidence(job.grouped, job.settings)
 
 
 def _learn_morphs(job: LearningJob, words: CodePoints, evidence: Evidence | None) -> tuple[LearnedMerges, float | None]:
@@ -288,7 +288,7 @@ def _running_text(job: LearningJob, words: CodePoints, evidence: Evidence | None
     """Look up the words of the running text, `words` of ``job.counts`` among them; None: no composition is wanted."""
     if not job.composition:
         return None
-    repeated = job.groups.repeated(job.settings.weights)
+    repeated = job.grouped.repeated(job.settings.weights)
     listed = words if repeated is job.counts else CodePoints.of_counts(repeated)
     if evidence is None:
         return listed, repeated.counts, None

@@ -24,10 +24,10 @@ Changes in other texts cannot be excluded, but they are measured.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from tokenizers import Tokenizer
@@ -35,6 +35,7 @@ from tokenizers import Tokenizer
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
 from mws_hf.kernels import Array, Doubles, Ints, Longs
+from mws_hf.learn.defaults import DEFAULT_COMPOSITION
 from mws_hf.learn.evidence.forms import Forms, TypeCounts, collect_forms, with_lower_case
 from mws_hf.learn.evidence.posteriors import Evidence, collect_evidence
 from mws_hf.learn.limits import LearnedMerges, MergeLimits
@@ -51,7 +52,7 @@ from mws_hf.learn.phases import (
     penalty_schedule,
 )
 from mws_hf.learn.setting_rules import COUNT, Range, Setting, check_names
-from mws_hf.learn.settings import DEFAULT_COMPOSITION, Settings
+from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import CodePoints, SymbolCorpus, count_points, utf8_sizes
 from mws_hf.learn.working_corpus import WorkingCorpus, Worth
 from mws_hf.surgery.base import Base, cuts
@@ -81,8 +82,14 @@ class ExtensionSettings(Settings):
         MwSError: a value is out of range.
     """
 
-    composition: Annotated[float, Setting("Share of compositions.", takes=Range(most=1))] = DEFAULT_COMPOSITION
-    min_saving: Annotated[int, Setting("Least saving.", takes=COUNT)] = 2
+    composition: float = field(
+        default=DEFAULT_COMPOSITION,
+        metadata=Setting("Share of compositions.", takes=Range(most=1)).metadata,
+    )
+    min_saving: int = field(
+        default=2,
+        metadata=Setting("Least saving.", takes=COUNT).metadata,
+    )
 
     def __new__(cls, **given: Any) -> Self:
         """Refuse settings that an extension does not have."""

@@ -203,6 +203,19 @@ def test_lost_text_is_seen(tmp_path):
     assert "lossy" in traps(tmp_path)
 
 
+def test_a_pattern_too_much_for_tokenizers_is_a_finding(tmp_path, capfd):
+    """As a version that did not try patterns in `tokenizers` saved it; encoding such a sample would end in a panic."""
+    small_fast().save_pretrained(tmp_path)
+    split = {"type": "Split", "pattern": {"Regex": r"(?:\p{L}+'?)+;|\s|\S"}, "behavior": "Isolated", "invert": False}
+    change(tmp_path / "tokenizer.json", pre_tokenizer=split)
+    change(tmp_path / "tokenizer_config.json", auto_map=None)
+    change(tmp_path / "config.json", model_type="qwen2")  # whose class would be compared by encoding
+    assert "pattern" in traps(tmp_path)
+    told = mws("check", tmp_path)
+    assert told.returncode == 1 and "tokenizers gives up on a run of 'a'" in told.stdout and not told.stderr
+    assert "panicked" not in "".join(capfd.readouterr())
+
+
 def test_what_is_meant_to_change_text_is_no_loss(tmp_path):
     small_fast(normalization="nfc", add_prefix_space=True).save_pretrained(tmp_path)
     report = check(tmp_path)

@@ -2,7 +2,7 @@
 
 Modules: commands/apostrophes.py, commands/app.py, commands/count.py, commands/evaluate.py, commands/explain.py,
 commands/options.py, commands/parser.py, commands/segment.py, commands/sources.py, commands/train.py,
-learn/settings.py.
+learn/defaults.py, learn/settings.py.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from mws_hf import MwSTrainer
 from mws_hf.commands.apostrophes import apostrophe_notice
 from mws_hf.commands.app import COMMANDS, parser_of
 from mws_hf.corpus.counting import count_documents
-from mws_hf.learn.settings import (
+from mws_hf.learn.defaults import (
     DEFAULT_COMPOSITION,
     DEFAULT_GRANULARITY,
     DEFAULT_HIDDEN_BOUNDARY_PRICE,
     DEFAULT_VOCAB_SIZE,
-    SETTINGS,
 )
+from mws_hf.learn.settings import SETTINGS
 from mws_hf.text.pattern import NAMED_PATTERNS, split
 from tests.in_process import mws
 from tests.small_corpus import running_text

@@ -1,6 +1,6 @@
 """Mixtures as a user meets them: words by group, however given, learnt together, the same in any order.
 
-Modules: corpus/groups.py.
+Modules: corpus/groups.py, corpus/grouped_counts.py.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
+import mws_hf
 from mws_hf import MwSError, MwSTrainer, WordCounts
 from mws_hf.commands.report import evidence_of
 from mws_hf.corpus.counting import count_documents, count_files, count_source
-from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.learn.settings import Settings
 from mws_hf.learn.training_evidence import find_evidence
@@ -87,7 +87,7 @@ def test_order_of_groups_and_files_and_threads_change_nothing(order, turned, wor
     source = {name: iter(lines[::-1] if turned else lines) for name, lines in parts.items()}
     counts = count_source(source, workers=workers)
     expected, usual = _usual()
-    assert dict(counts) == expected
+    assert counts.groups == expected
     learned = quiet().learn(counts)
     assert (learned.alphabet, learned.merges) == (usual.alphabet, usual.merges)
 
@@ -129,26 +129,44 @@ def test_files_texts_counts_and_commands_give_the_same_mixture(files, mixture, t
 
 
 def test_saved_groups_come_back_and_add_up(tmp_path):
-    both = GroupedCounts(counted("fin", "eng"))
+    both = WordCounts.from_groups(counted("fin", "eng"))
     both.save(tmp_path / "both.parquet")
-    GroupedCounts(counted("rus")).save(tmp_path / "one.parquet")
-    found = GroupedCounts.load(tmp_path / "both.parquet")
-    assert dict(found) == dict(both)
+    WordCounts.from_groups(counted("rus")).save(tmp_path / "one.parquet")
+    found = WordCounts.load(tmp_path / "both.parquet")
+    assert found == both and found.groups == counted("fin", "eng")
     assert pq.read_schema(tmp_path / "both.parquet").names == ["word", "count", "group"]
-    assert dict(found.merge(GroupedCounts.load(tmp_path / "one.parquet"), both)) == {
+    assert found.merge(WordCounts.load(tmp_path / "one.parquet"), both).groups == {
         name: counts if name == "rus" else counts.merge(counts) for name, counts in counted().items()
     }
-    with pytest.raises(MwSError, match="groups eng, fin"):
-        WordCounts.load(tmp_path / "both.parquet")
     counted("fin")["fin"].save(tmp_path / "old.parquet")
     assert pq.read_schema(tmp_path / "old.parquet").names == ["word", "count"]
-    assert dict(GroupedCounts.load(tmp_path / "old.parquet")) == {"": counted("fin")["fin"]}
+    assert WordCounts.load(tmp_path / "old.parquet") == counted("fin")["fin"]
     with pytest.raises(MwSError, match="some to none"):
-        found.merge(GroupedCounts.load(tmp_path / "old.parquet"))
+        found.merge(WordCounts.load(tmp_path / "old.parquet"))
+
+
+def test_the_former_class_of_counts_by_group_still_makes_them_and_says_what_to_use(tmp_path):
+    with pytest.warns(DeprecationWarning, match=r"WordCounts\.from_groups"):
+        both = mws_hf.GroupedCounts(counted("fin", "eng"))
+    assert both == WordCounts.from_groups(counted("eng", "fin"))
+    both.save(tmp_path / "both.parquet")
+    with pytest.warns(DeprecationWarning, match=r"WordCounts\.load"):
+        assert mws_hf.GroupedCounts.load(tmp_path / "both.parquet") == both
+    with pytest.warns(DeprecationWarning):
+        assert mws_hf.GroupedCounts.of(both) is both
+
+
+def test_a_group_of_counts_that_name_groups_themselves_is_all_of_them():
+    both = WordCounts.from_groups(counted("fin", "eng"))
+    whole = WordCounts.from_groups({"latin": both, **counted("rus")})
+    assert whole.groups["latin"] == both.union
+    assert whole.total == both.total + counted("rus")["rus"].total
+    assert list(whole.items()) == [*both.union.items(), *counted("rus")["rus"].items()]
+    assert whole.at_least(2).total == sum(count for count in whole.union.counts.tolist() if count > 1)
 
 
 def test_a_file_whose_groups_were_altered_is_refused(tmp_path):
-    GroupedCounts(counted("fin", "eng")).save(tmp_path / "both.parquet")
+    WordCounts.from_groups(counted("fin", "eng")).save(tmp_path / "both.parquet")
     table = pq.read_table(tmp_path / "both.parquet")
     other = pa.array(["fra" if name == "fin" else name for name in table["group"].to_pylist()])
     nobody_s = pa.array([None if name == "eng" else name for name in table["group"].to_pylist()])  # the first group
@@ -157,7 +175,7 @@ def test_a_file_whose_groups_were_altered_is_refused(tmp_path):
             table.set_column(2, "group", column).replace_schema_metadata(table.schema.metadata), tmp_path / "x"
         )
         with pytest.raises(MwSError, match="count again"):
-            GroupedCounts.load(tmp_path / "x")
+            WordCounts.load(tmp_path / "x")
 
 
 ROWS = [("fin", "talo ja talot"), ("eng", "a house"), ("fin", None), ("eng", "houses, a"), (None, None), ("fin", "\n")]
@@ -183,7 +201,7 @@ def by_hand() -> dict[str, WordCounts]:
 @pytest.mark.parametrize("cap", [1, 2 << 30])
 def test_a_column_of_groups_in_files(tmp_path, cap):
     for path in write_tables(tmp_path):
-        assert dict(count_source(path, column="text", group_column="lang", memory_cap=cap)) == by_hand()
+        assert count_source(path, column="text", group_column="lang", memory_cap=cap).groups == by_hand()
 
 
 def test_a_column_of_groups_spilled_to_disk_adds_up(tmp_path):
@@ -192,7 +210,7 @@ def test_a_column_of_groups_spilled_to_disk_adds_up(tmp_path):
     expected = {name: count_documents(text for g, text in rows if g == name) for name in "ab"}
     for workers in (1, 2):
         assert (
-            dict(count_source(tmp_path / "a.parquet", column="t", group_column="g", workers=workers, memory_cap=1))
+            count_source(tmp_path / "a.parquet", column="t", group_column="g", workers=workers, memory_cap=1).groups
             == expected
         )
 
@@ -210,7 +228,7 @@ def test_a_column_of_groups_in_what_python_users_hold():
         pandas.DataFrame(records),
         pa.Table.from_pylist(records),
     ):
-        assert dict(count_source(source, column="text", group_column="lang")) == by_hand()
+        assert count_source(source, column="text", group_column="lang").groups == by_hand()
 
 
 @pytest.mark.parametrize(
@@ -332,7 +350,7 @@ def test_a_weight_repeats_the_text_of_its_group():
         ({"fin": 0.5}, groups["fin"].merge(groups["eng"], groups["eng"])),
         ({}, groups["fin"].merge(groups["eng"])),
     ):
-        assert GroupedCounts(groups).repeated(weights) == expected
+        assert WordCounts.from_groups(groups).repeated(weights) == expected
 
 
 def times(counts: WordCounts, factor: int) -> WordCounts:
@@ -392,7 +410,7 @@ def test_every_group_has_a_budget_of_its_own():
     counts = counted("fin", "eng")
     small = Settings(max_types=30)
     assert len(find_evidence(counts, small).types) == 60
-    assert len(find_evidence(GroupedCounts(counts).union, small).types) == 30
+    assert len(find_evidence(WordCounts.from_groups(counts).union, small).types) == 30
 
 
 def test_record_and_card_tell_of_every_group(files, tmp_path):
@@ -436,4 +454,4 @@ def test_weighted_groups_do_not_overflow():
     one = WordCounts.from_mapping({" a": 2**60}, pattern=DEFAULT_PATTERN)
     two = WordCounts.from_mapping({" b": 1}, pattern=DEFAULT_PATTERN)
     with pytest.raises(MwSError, match="more than 64 bits hold"):
-        GroupedCounts({"a": one, "b": two}).weighted({"b": 1000})
+        WordCounts.from_groups({"a": one, "b": two}).weighted({"b": 1000})

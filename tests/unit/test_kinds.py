@@ -107,7 +107,7 @@ def test_a_kind_of_file(name, tmp_path):
     assert kind.is_word_list == row.is_word_list and kind.head()
     if row.has_groups:
         expected_groups = {name: count_documents([text]) for name, text in zip(GROUPS, TEXTS, strict=True)}
-        assert dict(count_source(path, group_column="lang")) == expected_groups
+        assert count_source(path, group_column="lang").groups == expected_groups
     else:
         with pytest.raises(MwSError, match="a column of groups is for tables"):
             count_source(path, column="text", group_column="lang")
@@ -282,6 +282,6 @@ def test_a_line_of_a_text_that_would_match_as_a_glob_is_a_text(tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     (tmp_path / "notes.txt").write_text("не то", encoding="utf-8")
     lines = ["Первая глава", "*****", "Жили-были дед да баба.", "?" * len("notes.txt")]
-    assert count_source(lines).union.counts.sum() == count_documents(lines).counts.sum()
+    assert count_source(lines).counts.sum() == count_documents(lines).counts.sum()
     with pytest.raises(MwSError, match="missing"):
         count_source(["notes.txt", "missing.txt"])

@@ -5,6 +5,7 @@ Modules: learn/setting_rules.py, learn/vocabulary.py, tokenizer/training_record.
 
 from __future__ import annotations
 
+import inspect
 import json
 import logging
 from itertools import pairwise
@@ -183,6 +184,15 @@ def test_a_record_of_an_older_version_keeps_its_required_strings():
     record = MwSTrainer(vocab_size=400, required=["мама", "раму"]).record
     record["tokens"] = record.pop("required")
     assert MwSTrainer.from_record(record) == MwSTrainer(vocab_size=400, required=["мама", "раму"])
+
+
+@pytest.mark.parametrize("taker", [MwSTrainer, Settings])
+def test_the_signature_shows_plain_types_and_defaults(taker: Any):
+    """An editor shows it: names, types and defaults on a few lines; what each setting does stands in the docstring."""
+    parameters = inspect.signature(taker).parameters
+    assert {*SETTINGS} <= {*parameters} and len(str(inspect.signature(taker))) < 1_200
+    assert str(parameters["vocab_size"]) == "vocab_size: 'int | None' = None"
+    assert all(f"{name}: {each.about}" in (MwSTrainer.__doc__ or "") for name, each in SETTINGS.items())
 
 
 @pytest.mark.parametrize("criterion", ["contextual", "classic"])

@@ -20,7 +20,6 @@ from lab.systems import tokens, trained
 from lab.tables import groups, tabulated
 from mws_hf.cards.training_figures import training_facts
 from mws_hf.corpus.counting import count_documents
-from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.tokenizer.opened import open_tokenizer
 
 AXES = {"language": list(GOLD), "size": (8000, 32000), "system": ("mws", "bpe-byte")}
@@ -39,7 +38,7 @@ def measure(place: Place, cells: list[Cell]) -> Found:
             "tokens": tokens(backend, held_out),
             "tokens_in_capitals": tokens(backend, [line.upper() for line in held_out]),
             "capital_words_cut_alike": cut_alike(backend, held_out),
-            **training_facts(backend, GroupedCounts.of(counts), {})["rare_entries"],
+            **training_facts(backend, counts, {})["rare_entries"],
         }  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from lab.cells import Cell, Found, Page, Place, Row, beside
 from lab.data import GOLD, counts_of, gold_of, lines_of, shuffled, spaced
 from lab.systems import MORPHS, judged, labelled
 from lab.tables import groups, mean, tabulated, where
-from mws_hf.learn.settings import DEFAULT_GRANULARITY
+from mws_hf.learn.defaults import DEFAULT_GRANULARITY
 from mws_hf.scoring import score_text
 
 LABELS = (0, 20, 50, 100, 300, 1000)

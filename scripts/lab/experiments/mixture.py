@@ -23,7 +23,6 @@ from lab.tables import pivot, tabulated
 from mws_hf import WordCounts
 from mws_hf.compare import rivals
 from mws_hf.corpus.counting import count_documents
-from mws_hf.corpus.groups import GroupedCounts
 from mws_hf.scoring import score_text
 from mws_hf.text.pattern import DEFAULT_PATTERN
 from mws_hf.tokenizer.opened import open_tokenizer
@@ -54,12 +53,12 @@ def counts_in(place: Place, language: str) -> WordCounts:
 
 def measure(place: Place, cells: list[Cell]) -> Found:
     system, size = cells[0]["system"], cells[0]["vocab_size"]
-    counts = GroupedCounts({language: counts_in(place, language) for language in ORDER})
+    counts = WordCounts.from_groups({language: counts_in(place, language) for language in ORDER})
     source, seconds = None, 0.0
     for cell in cells:
         language, began = cell["language"], time.perf_counter()
         if source is None or system.startswith("own"):
-            part = GroupedCounts({language: counts[language]}) if system.startswith("own") else counts
+            part = WordCounts.from_groups({language: counts.groups[language]}) if system.startswith("own") else counts
             source = source_of(place, system, size, part)
             seconds = round(time.perf_counter() - began, 1)
         row = {"seconds": seconds, "tokens_per_word": score_text(source, lines_in_parts(place, language)[1]).fertility}
@@ -68,7 +67,7 @@ def measure(place: Place, cells: list[Cell]) -> Found:
         yield cell, row
 
 
-def source_of(place: Place, system: str, size: int, counts: GroupedCounts) -> Any:
+def source_of(place: Place, system: str, size: int, counts: WordCounts) -> Any:
     """A trained tokenizer as `segment_words` takes it; rivals see all text as one."""
     if system == PARITY:
         return open_tokenizer(parity_bpe([lines_in_parts(place, language)[0] for language in ORDER], size))

@@ -27,10 +27,10 @@ from mws_hf.tokenizer.client_facts import ONE_READS, TOKENIZERS_ONE, ClientFact,
 from mws_hf.tokenizer.file import (
     STOCK_CLASS,
     STOCK_SOURCE,
-    json_text,
     load_settings,
     portable_config,
     read_spec,
+    settings_text,
     uses_stock_module,
 )
 from mws_hf.tokenizer.foreign import holds_other_entries
@@ -403,7 +403,7 @@ def repair(directory: Path) -> list[str]:
         new[TOKENIZER_FILE] = text, "truncation, padding and dropout of a past call taken out"
     if mended != settings:
         changed = sorted(key for key in {*mended, *settings} if mended.get(key) != settings.get(key))
-        new[CONFIG_FILE] = json_text(mended), ", ".join(changed) if settings else "written"
+        new[CONFIG_FILE] = settings_text(mended), ", ".join(changed) if settings else "written"
     if uses_stock_module(mended) and not (directory / STOCK_FILE).is_file():
         new[STOCK_FILE] = STOCK_SOURCE, "written"
     with staged(directory, stale) as stage:

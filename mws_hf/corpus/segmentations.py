@@ -30,6 +30,7 @@ from typing import Any, TypeAlias
 from mws_hf.corpus.octets import COMPRESSED, stored_lines
 from mws_hf.corpus.place import Fault, about
 from mws_hf.errors import MwSError
+from mws_hf.text.letter_case import fold
 
 Morphs: TypeAlias = tuple[str, ...]
 Rows: TypeAlias = tuple[tuple[int, str, tuple[Morphs, ...]], ...]
@@ -295,10 +296,15 @@ def _parse_morphynet(line: str) -> _Parsed:
 
 
 def read_labels(source: OneList) -> tuple[GoldWord, ...]:
-    """Read labelled words from a file, a mapping or a list; an error names file and line, or the entry.
+    """Read labeled words from a file, a mapping or a list.
 
-    A file is of one of `FORMATS`, but not MorphScore or derivational MorphyNet, which mark one or two
-    boundaries of a word and are silent on the others.
+    A file has one of `FORMATS`, except for MorphScore and derivational MorphyNet, which mark one or two boundaries of a
+    word and leave the others open. Words that differ only in letter case are one word for the training.
+
+    Raises:
+        MwSError: an entry cannot be read, or two entries of one word, in any letter case, have different segmentations.
+            The message names file and line, or the number of the entry. In the published formats such lines are left
+            out with a warning instead.
 
     >>> read_labels({"unlocks": "un lock s, unlock s", "cats": ["cat", "s"]})[1]
     GoldWord(word='cats', segmentations=(('cat', 's'),))
@@ -384,15 +390,22 @@ def _read_file(file: Path) -> tuple[GoldWord, ...]:
 
 
 def _refuse(problems: Iterable[str], rows: Iterable[tuple[str, str, tuple[Morphs, ...]]]) -> None:
-    """Raise MwSError if there are problems, or if a word is listed twice with different segmentations."""
-    first: dict[str, tuple[str, tuple[Morphs, ...]]] = {}
+    """Raise MwSError if there are problems, or if a word, in any letter case, has different segmentations in two rows.
+
+    Args:
+        problems: messages of rows that cannot be read.
+        rows: of each row that can be read its place, its word and the segmentations of the word.
+    """
+    first: dict[str, tuple[str, str, set[tuple[int, ...]]]] = {}
     problems = list(problems)
     for place, word, alternatives in rows:
-        where, known = first.setdefault(word, (place, alternatives))
-        if set(known) != set(alternatives):
+        morph_lengths = {tuple(map(len, morphs)) for morphs in alternatives}
+        first_place, first_word, first_lengths = first.setdefault(fold(word), (place, word, morph_lengths))
+        if morph_lengths != first_lengths:
+            spelled_there = "" if word == first_word else f" as {first_word!r} (letter case makes no difference)"
             problems.append(
-                f"{place}: {word!r} is segmented differently in {where}; keep one, or put both in one line, with a "
-                "comma"
+                f"{place}: {word!r} is segmented differently in {first_place}{spelled_there}; keep one, or put both in "
+                "one line, with a comma"
             )
     if problems:
         more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""

@@ -32,7 +32,7 @@ from mws_hf.learn.setting_rules import (
     Setting,
     descriptions_of,
 )
-from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, Digits, compiled, with_digits
+from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, Digits, compiled, problem_in_tokenizers, with_digits
 from mws_hf.text.symbols import (
     BYTE_TOKENS,
     DEFAULT_ALPHABET,
@@ -304,6 +304,8 @@ class Settings(Described):
         metadata=Setting(
             "Split pattern: a regular expression, or the name of one (words, gpt4, llama3, o200k, tekken).",
             "o200k; gpt4 with the classic criterion; that of saved counts",
+            "A pattern of your own is tried in `tokenizers` before anything is read, because its engine gives up on "
+            "patterns that can match a run of letters in too many ways.",
             metavar="NAME|REGEX",
             shown="o200k, or that of the criterion or of saved counts",
             first=True,
@@ -348,6 +350,8 @@ class Settings(Described):
             raise SettingError("vocab_size", self.vocab_size, said)
         self.apart  # noqa: B018  # refuses what cannot be kept apart
         compiled(self.split_pattern)
+        if problem := problem_in_tokenizers(self.split_pattern):
+            raise MwSError(problem)
         if self.alphabet == "bytes":
             check_added_tokens(self.special_tokens)
 

@@ -140,7 +140,7 @@ def test_the_command_writes_ids_report_and_card(folder):
     assert text["bytes"] == (folder / "code.txt").stat().st_size and text["tokens"][1] >= text["tokens"][0]
     assert json.loads((folder / "out" / "trim.json").read_text("utf-8"))["texts"] == told["texts"]
     card = (folder / "out" / "README.md").read_text(encoding="utf-8")
-    assert f"| entries | {after:,} of {before:,} |" in card
+    assert f"| tokens | {after:,} of {before:,} |" in card
     people = mws(*arguments, "-o", folder / "out2")
     assert f"{before:,} -> {after:,} entries" in people.stdout and "of uses lost" in people.stdout
     assert (folder / "out" / "tokenizer.json").read_bytes() == (folder / "out2" / "tokenizer.json").read_bytes()

@@ -161,7 +161,7 @@ def open_tokenizer(source: Any, *, by_class: bool = False, name: str | None = No
         return Opened(called, source, place=Path(home) if home and Path(home).is_dir() else None)
     if callable(source):
         return Opened(called, cutting=lambda words: [source(word) for word in words])
-    raise MwSError(f"a {called} is no tokenizer; give a directory, a tokenizer.json or an object")
+    raise MwSError(f"{called} is not a tokenizer; give a directory, a tokenizer.json, or a tokenizer object")
 
 
 def segment_words(source: Any, words: Sequence[str], *, isolated: Isolated = "space") -> list[tuple[str, ...]]:

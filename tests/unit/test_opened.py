@@ -53,7 +53,7 @@ def test_an_object_without_a_vocabulary_is_no_tokenizer():
     from transformers import AddedToken, PreTrainedTokenizerFast
 
     empty = Tokenizer(models.BPE())
-    with pytest.raises(MwSError, match="is no tokenizer"):
+    with pytest.raises(MwSError, match="is not a tokenizer"):
         open_tokenizer(3, by_class=True)
     with pytest.raises(MwSError, match="no vocabulary"):
         open_tokenizer(empty)

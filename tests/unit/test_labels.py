@@ -304,7 +304,7 @@ def test_labels_that_are_too_few_change_nothing(counts: WordCounts):
         learned = quiet(labels=given).learn(counts)
         assert learned.merges == plain.merges
         fit = learned.label_fits[""]
-        assert (fit.given, fit.used, fit.f1) == (len(labels), 0, None)
+        assert (fit.given, fit.used, fit.f1) == (len(given), 0, None)
 
 
 def test_many_labels_are_fitted_in_bounded_memory(monkeypatch):

@@ -323,7 +323,8 @@ class Settings(Described):
     normalization: str | None = field(
         default=None,
         metadata=Setting(
-            "Unicode form that becomes part of the tokenizer: nfc, nfd, nfkc or nfkd (lossy).",
+            "Unicode form that becomes part of the tokenizer: nfc, nfd, nfkc or nfkd (lossy). Decoded text has this "
+            "form, so that nfd and nfkd return Korean syllables and accented letters decomposed.",
             "none, or that of saved counts",
         ).metadata,
     )

@@ -17,7 +17,7 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from mws_hf.atomic import staged
+from mws_hf.atomic import json_text, staged
 from mws_hf.errors import MissingTokenizerError, MwSError, first_line, library_failure, pointer_problem, printable
 from mws_hf.text.pattern import check_backtracking
 from mws_hf.text.symbols import BYTE_TOKENS
@@ -139,6 +139,21 @@ def _is_charsmap(text: Any) -> bool:
 
 def load_json(path: Path) -> Any:
     """Read a JSON file; the MwSError of a damaged one names the line."""
+    text = _text_of(path)
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise MwSError(
+            f"{path}:{error.lineno}: not valid JSON ({error.msg}): truncated or damaged; save again"
+        ) from error
+    except RecursionError as error:
+        raise MwSError(f"{path}: nested too deeply to be a tokenizer's file; save it again") from error
+    except ValueError as error:  # a number of more digits than Python reads
+        raise MwSError(f"{path}: a number that cannot be read ({first_line(error)}); save it again") from error
+
+
+def _text_of(path: Path) -> str:
+    """Read a text file, with line feeds as line ends; the MwSError of one that is not UTF-8 names the byte."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -146,25 +161,9 @@ def load_json(path: Path) -> Any:
     if problem := pointer_problem(content[:1024]):
         raise MwSError(f"{path}: {problem}")
     try:
-        return json.loads(content.decode("utf-8"))
-    except json.JSONDecodeError as error:
-        raise MwSError(
-            f"{path}:{error.lineno}: not valid JSON ({error.msg}): truncated or damaged; save again"
-        ) from error
-    except RecursionError as error:
-        raise MwSError(f"{path}: nested too deeply to be a tokenizer's file; save it again") from error
+        return content.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
-        raise MwSError(f"{path}: not UTF-8 at byte {error.start}; save it again") from error
-    except ValueError as error:  # a number of more digits than Python reads
-        raise MwSError(f"{path}: a number that cannot be read ({first_line(error)}); save it again") from error
-
-
-def _text_of(file: Path) -> str:
-    """Read a text file; the MwSError of one that is not UTF-8 names the byte."""
-    try:
-        return file.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise MwSError(f"{file}: not UTF-8 at byte {error.start}; save it again") from error
+        raise MwSError(f"{path}: byte {error.start} is not UTF-8; save the file again, as UTF-8") from error
 
 
 def load_settings(path: Path) -> dict[str, Any]:
@@ -351,9 +350,9 @@ def uses_stock_module(config: dict[str, Any]) -> bool:
     return not references or _REFERENCE in str(references)
 
 
-def json_text(settings: Mapping[str, Any]) -> str:
-    """Write a tokenizer_config.json, or a record, in a fixed order."""
-    return json.dumps(settings, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+def settings_text(settings: Mapping[str, Any]) -> str:
+    """Return the text of a tokenizer_config.json or of training metadata, with sorted names."""
+    return json_text(settings, indent=2, sort_keys=True) + "\n"
 
 
 def config_files(config: dict[str, Any]) -> dict[str, str]:
@@ -363,11 +362,11 @@ def config_files(config: dict[str, Any]) -> dict[str, str]:
     transformers 5.10 forgets them otherwise.
     """
     config = portable_config(config)
-    files = {CONFIG_FILE: json_text(config)}
+    files = {CONFIG_FILE: settings_text(config)}
     if uses_stock_module(config):
         files[STOCK_FILE] = STOCK_SOURCE
     if "extra_special_tokens" in config and (others := config.get("additional_special_tokens")):
-        files[MAP_FILE] = json_text({"additional_special_tokens": others})
+        files[MAP_FILE] = settings_text({"additional_special_tokens": others})
     return files
 
 

@@ -142,11 +142,15 @@ def _check_groups(trainer: MwSTrainer, sources: Words) -> None:
 
 
 def _fineness(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the share of split positions, and the granularity: that of the settings, the labels, or the default."""
+    """Return the share of split positions, and the granularity; it is None if groups have different ones."""
     if "places_cut" not in settings:
         return {}
-    used = settings.get("label_fit", {"granularity": DEFAULT_GRANULARITY}).get("granularity")
-    return {"places_cut": settings["places_cut"], "granularity": settings["granularity"] or used}
+    fits = settings.get("label_fit", {})
+    used = {fit["granularity"] or DEFAULT_GRANULARITY for fit in ([fits] if "given" in fits else fits.values())}
+    if not used or ("given" not in fits and len(fits) < len(settings.get("groups", ()))):
+        used.add(DEFAULT_GRANULARITY)  # of the words without labels
+    of_all = used.pop() if len(used) == 1 else None
+    return {"places_cut": settings["places_cut"], "granularity": settings["granularity"] or of_all}
 
 
 def _summary(result: dict[str, Any]) -> str:
@@ -164,9 +168,11 @@ def _summary(result: dict[str, Any]) -> str:
         f"{result['bytes_per_token']:.2f} bytes per token of this text",
     ]
     if "places_cut" in result:
-        share = "fewer" if result["granularity"] is None else f"{result['granularity']:.1%}"
+        by_labels = result["granularity"] is None
+        share = "some" if by_labels else f"{result['granularity']:.1%}"
+        source = "each group has a granularity of its own, from its labels" if by_labels else "--granularity"
         lines.append(
             f"morphs end at {result['places_cut']:.1%} of the positions inside words: at {share} because a boundary is "
-            "probable there (--granularity), at the others because no merge over them was good enough"
+            f"probable there ({source}), at the others because no merge over them was good enough"
         )
     return "\n".join(lines)

@@ -30,6 +30,7 @@ from typing import Any, TypeAlias
 from mws_hf.corpus.octets import COMPRESSED, stored_lines
 from mws_hf.corpus.place import Fault, about
 from mws_hf.errors import MwSError
+from mws_hf.text.letter_case import fold
 
 Morphs: TypeAlias = tuple[str, ...]
 Rows: TypeAlias = tuple[tuple[int, str, tuple[Morphs, ...]], ...]
@@ -295,10 +296,15 @@ def _parse_morphynet(line: str) -> _Parsed:
 
 
 def read_labels(source: OneList) -> tuple[GoldWord, ...]:
-    """Read labelled words from a file, a mapping or a list; an error names file and line, or the entry.
+    """Read labeled words from a file, a mapping or a list.
 
-    A file is of one of `FORMATS`, but not MorphScore or derivational MorphyNet, which mark one or two
-    boundaries of a word and are silent on the others.
+    A file has one of `FORMATS`, except for MorphScore and derivational MorphyNet, which mark one or two boundaries of a
+    word and leave the others open. Words that differ only in letter case are one word for the training.
+
+    Raises:
+        MwSError: an entry cannot be read, or two entries of one word, in any letter case, have different segmentations.
+            The message names file and line, or the number of the entry. In the published formats such lines are left
+            out with a warning instead.
 
     >>> read_labels({"unlocks": "un lock s, unlock s", "cats": ["cat", "s"]})[1]
     GoldWord(word='cats', segmentations=(('cat', 's'),))
@@ -319,31 +325,45 @@ def read_labels(source: OneList) -> tuple[GoldWord, ...]:
     return merge_alternatives((word, found) for _, word, found in rows)
 
 
-def read_all_labels(source: Any) -> tuple[GoldWord, ...] | dict[str, tuple[GoldWord, ...]]:
+def read_all_labels(source: Any, *, files: bool = True) -> tuple[GoldWord, ...] | dict[str, tuple[GoldWord, ...]]:
     """Read labels as `read_labels` does, or those of every group, by name ascending.
 
-    A mapping is from groups where each of its values is a path, a mapping or `GoldWord`s; else it is from words. A str
-    is a path where a file has that name; else it is the segmentation of a word.
+    A mapping is from groups if each of its values is a path, a mapping or `GoldWord`s; else it is from words. A str
+    is a path if a file has that name; else it is the segmentation of a word.
+
+    Args:
+        source: labels of one list of words, or by group.
+        files: False reads no file: a str is the segmentation of a word, and a path is an error.
+
+    Raises:
+        MwSError: a label, a file or the name of a group is wrong.
 
     >>> list(read_all_labels({"eng": {"cats": "cat s"}})), len(read_all_labels({"cats": "cat s"}))
     (['eng'], 1)
     """
-    if not (isinstance(source, Mapping) and source and all(map(_is_source, source.values()))):
-        return read_labels(source)
+    read = read_labels if files else _words_of
+    if not (isinstance(source, Mapping) and source and all(_is_source(value, files) for value in source.values())):
+        return read(source)
     from mws_hf.corpus.groups import check_group_name  # here, because gold needs no counts
 
     found = {}
     for name in sorted(map(check_group_name, source)):
         try:
-            found[name] = read_labels(source[name])
+            found[name] = read(source[name])
         except MwSError as error:
             raise MwSError(f"group {name!r}: {error}") from error
     return found
 
 
-def _is_source(value: Any) -> bool:
+def _words_of(source: Any) -> tuple[GoldWord, ...]:
+    if isinstance(source, str | os.PathLike):
+        raise MwSError(f"labels: {os.fspath(source)!r} is a file, and settings take words; let read_settings read it")
+    return read_labels(source)
+
+
+def _is_source(value: Any, files: bool) -> bool:
     if isinstance(value, str):
-        return os.path.isfile(value)
+        return files and os.path.isfile(value)
     if isinstance(value, list | tuple):
         return bool(value) and all(isinstance(each, GoldWord) for each in value)
     return isinstance(value, os.PathLike | Mapping)
@@ -384,15 +404,22 @@ def _read_file(file: Path) -> tuple[GoldWord, ...]:
 
 
 def _refuse(problems: Iterable[str], rows: Iterable[tuple[str, str, tuple[Morphs, ...]]]) -> None:
-    """Raise MwSError if there are problems, or if a word is listed twice with different segmentations."""
-    first: dict[str, tuple[str, tuple[Morphs, ...]]] = {}
+    """Raise MwSError if there are problems, or if a word, in any letter case, has different segmentations in two rows.
+
+    Args:
+        problems: messages of rows that cannot be read.
+        rows: of each row that can be read its place, its word and the segmentations of the word.
+    """
+    first: dict[str, tuple[str, str, set[tuple[int, ...]]]] = {}
     problems = list(problems)
     for place, word, alternatives in rows:
-        where, known = first.setdefault(word, (place, alternatives))
-        if set(known) != set(alternatives):
+        morph_lengths = {tuple(map(len, morphs)) for morphs in alternatives}
+        first_place, first_word, first_lengths = first.setdefault(fold(word), (place, word, morph_lengths))
+        if morph_lengths != first_lengths:
+            spelled_there = "" if word == first_word else f" as {first_word!r} (letter case makes no difference)"
             problems.append(
-                f"{place}: {word!r} is segmented differently in {where}; keep one, or put both in one line, with a "
-                "comma"
+                f"{place}: {word!r} is segmented differently in {first_place}{spelled_there}; keep one, or put both in "
+                "one line, with a comma"
             )
     if problems:
         more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""

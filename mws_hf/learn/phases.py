@@ -39,12 +39,9 @@ from mws_hf.kernels import Doubles, Ints, Longs
 from mws_hf.kernels.threads import give_back
 from mws_hf.learn.defaults import DEFAULT_CROSSING_PENALTY, DEFAULT_HIDDEN_BOUNDARY_PRICE
 from mws_hf.learn.evidence.forms import (
-    DOTLESS,
-    DOTTED,
     CharacterTable,
     Forms,
     find_words,
-    fold,
     split_graphemes,
     with_lower_case,
 )
@@ -60,6 +57,7 @@ from mws_hf.learn.words import (
     letters_weighed,
 )
 from mws_hf.learn.working_corpus import WorkingCorpus, Worth
+from mws_hf.text.letter_case import DOTLESS, DOTTED, fold
 
 UNIT = 1 << 16
 """Worth of an occurrence that is surely inside a morph; posteriors are rounded to 1 / UNIT before any comparison."""

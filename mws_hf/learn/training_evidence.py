@@ -44,10 +44,11 @@ from mws_hf.kernels.arithmetic import sigmoid
 from mws_hf.kernels.threads import side_by_side
 from mws_hf.learn.evidence.context_view import add_log_odds, fit_contexts
 from mws_hf.learn.evidence.contexts import CONTEXT_LENGTHS, collect_contexts, trie_view
-from mws_hf.learn.evidence.forms import collect_types, find_words, fold, inner_positions, split_graphemes
+from mws_hf.learn.evidence.forms import collect_types, find_words, inner_positions, split_graphemes
 from mws_hf.learn.evidence.posteriors import CODE, Evidence, collect_evidence
 from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import N_POINTS, CodePoints, concatenated, distinct, distinct_points, utf8_sizes
+from mws_hf.text.letter_case import fold
 from mws_hf.text.pattern import compiled
 from mws_hf.tokenizer.training_record import merges_digest
 

@@ -13,8 +13,8 @@ from pymorphy3 import MorphAnalyzer
 from mws_hf import MwSTrainer, WordCounts
 from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.learn.evidence.forms import split_graphemes
-from mws_hf.learn.evidence.labels import label_targets
-from mws_hf.learn.evidence.posteriors import Evidence, calibrated_posteriors, mix_views
+from mws_hf.learn.evidence.labels import label_targets, usable_labels
+from mws_hf.learn.evidence.posteriors import LONGEST_WORD, Evidence, calibrated_posteriors, mix_views
 from mws_hf.learn.settings import Settings
 from mws_hf.learn.training_evidence import find_evidence
 from mws_hf.scoring import score
@@ -49,7 +49,8 @@ def test_no_number_of_labels_is_worse_than_none():
     trainer = MwSTrainer(n_merges=1500, composition=0, show_progress=False)
 
     def f1(labels: list[GoldWord], rest: list[GoldWord]) -> float:
-        labelled = label_targets(types, labels, graphemes.last) if labels else None
+        used = usable_labels(labels, LONGEST_WORD)
+        labelled = label_targets(types, used, graphemes.last) if used else None
         found = np.zeros(len(graphemes.last))
         found[graphemes.last] = calibrated_posteriors(mixture, graphemes.corpus, settings, labelled=labelled)[0]
         learned = trainer.learn(counts, evidence=Evidence(types, found, settings))

@@ -1,7 +1,8 @@
 """The evidence: contexts, forms, graphemes, short lists, spelling; kernels equal their readable twins.
 
 Modules: learn/candidates.py, learn/evidence/forms.py, learn/evidence/lexicon.py, learn/evidence/posteriors.py,
-learn/evidence/reranking.py, learn/limits.py, learn/training_evidence.py, learn/words.py, learn/working_corpus.py.
+learn/evidence/reranking.py, learn/limits.py, learn/training_evidence.py, learn/words.py, learn/working_corpus.py,
+text/letter_case.py.
 """
 
 import itertools
@@ -19,7 +20,7 @@ from mws_hf import MwSTrainer, WordCounts
 from mws_hf.kernels.threads import ThreadPool
 from mws_hf.learn.evidence import lexicon, posteriors, reranking
 from mws_hf.learn.evidence.contexts import trie_view
-from mws_hf.learn.evidence.forms import collect_forms, collect_types, find_words, fold, inner_positions, split_graphemes
+from mws_hf.learn.evidence.forms import collect_forms, collect_types, find_words, inner_positions, split_graphemes
 from mws_hf.learn.evidence.lexicon import build_lattice
 from mws_hf.learn.evidence.posteriors import boundary_posteriors, collect_evidence, mix_views
 from mws_hf.learn.evidence.reranking import (
@@ -39,6 +40,7 @@ from mws_hf.learn.limits import MergeLimits
 from mws_hf.learn.phases import MarkedLetters, find_marked_letters, grapheme_merges
 from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import CodePoints, SymbolCorpus, distinct, find_among
+from mws_hf.text.letter_case import fold
 from mws_hf.text.pattern import DEFAULT_PATTERN, split
 from tests.agglutinative import make_language
 from tests.examples import examples

@@ -1,11 +1,12 @@
 """Words cut by hand: how they are read, what they change, that they never count as evaluation.
 
-Modules: learn/evidence/labels.py.
+Modules: learn/evidence/labels.py, learn/setting_values.py.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from mws_hf.corpus.segmentations import GoldWord, read_labels
 from mws_hf.learn.evidence import labels
 from mws_hf.learn.evidence.forms import split_graphemes
 from mws_hf.learn.evidence.labels import label_targets
+from mws_hf.learn.settings import Settings, read_settings
 from mws_hf.learn.words import CodePoints
 from mws_hf.scoring import evaluate, read_gold
 from mws_hf.text.pattern import DEFAULT_PATTERN
@@ -60,6 +62,9 @@ def test_alternatives_and_all_kinds_of_sources_mean_the_same(tmp_path: Path):
         ("cats\tcat s\ndogs\tdog s\ncats\tca ts\n", 3, "cats"),
         ("cats\tcat s\ndogs\tdog s,\n", 2, "dogs"),
         ("cats\tcat s\ndogs\n", 2, "tab"),
+        ("cats\tcat s\ndogs\tdog s\nDOGS\tDO GS\n", 3, r"'DOGS' is segmented differently in .*:2 as 'dogs'"),
+        ("Işıklar\tIşık lar\nevler\tev ler\nışıklar\tışı klar\n", 3, "'ışıklar' .*:1 as 'Işıklar'"),
+        ("izmirli\tizmir li\nİZMİRLİ\tİZMİ RLİ\n", 2, "'İZMİRLİ' .*:1 as 'izmirli'"),
     ],
 )
 def test_a_bad_label_is_refused_by_line(tmp_path: Path, text: str, line: int, word: str):
@@ -77,6 +82,22 @@ def test_bad_labels_in_python_are_refused(labels: object):
         MwSTrainer(labels=labels)  # type: ignore[arg-type]
 
 
+def test_a_trainer_reads_label_files_once_and_settings_read_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A copy with other values, and the trainer of a record, work where the file is gone, and a record reads none."""
+    file = tmp_path / "labels.tsv"
+    file.write_text("cats\tcat s\n", encoding="utf-8")
+    trainer = MwSTrainer(labels={"eng": file})
+    assert read_settings(Settings, labels={"eng": file}).labels == trainer.labels
+    with pytest.raises(MwSError, match="labels.tsv' is a file.*read_settings"):
+        Settings(labels=file)
+    monkeypatch.chdir(tmp_path)
+    record = trainer.record | {"labels": {"labels": "labels.tsv"}}
+    with pytest.raises(MwSError, match="do not spell"):  # a word, and not the group of a file
+        MwSTrainer.from_record(record)
+    file.unlink()
+    assert replace(trainer, vocab_size=300).labels == MwSTrainer.from_record(trainer.record).labels == trainer.labels
+
+
 def test_labels_that_mark_one_boundary_of_many_are_refused(tmp_path: Path):
     file = tmp_path / "score.csv"
     file.write_text("wordform,preceding_part,stem,following_part\nunlocks,un,lock,s\n", encoding="utf-8")
@@ -86,7 +107,7 @@ def test_labels_that_mark_one_boundary_of_many_are_refused(tmp_path: Path):
 
 def test_labels_move_the_evidence_towards_them(counts: WordCounts):
     """A language whose labels say that nothing is ever cut, or that everything is, must hear it."""
-    words = sorted(LANGUAGE)[::12]
+    words = sorted(LANGUAGE)[::48]
     plain = quiet().learn(counts).evidence
     whole = quiet(labels={word: [word] for word in words}).learn(counts).evidence
     letters = quiet(labels={word: list(word) for word in words}).learn(counts).evidence
@@ -117,7 +138,7 @@ def test_true_labels_help_on_words_not_labelled(counts: WordCounts):
 
 
 def test_neither_order_nor_threads_change_the_result(counts: WordCounts, monkeypatch: pytest.MonkeyPatch):
-    pairs = [(word, LANGUAGE[word]) for word in sorted(LANGUAGE)[::20]]
+    pairs = [(word, LANGUAGE[word]) for word in sorted(LANGUAGE)[::60]]
     first = quiet(labels=pairs).learn(counts)
     monkeypatch.setenv("MWS_NUM_THREADS", "1")
     assert quiet(labels=pairs[::-1]).learn(counts) == first
@@ -130,7 +151,7 @@ def test_words_that_the_text_lacks_are_used_and_counted(counts: WordCounts):
 
 
 def test_a_granularity_asked_for_is_kept(counts: WordCounts):
-    labels = {word: list(word) for word in sorted(LANGUAGE)[::12]}
+    labels = {word: list(word) for word in sorted(LANGUAGE)[::60]}
     evidence = quiet(labels=labels, granularity=0.1).learn(counts).evidence
     assert evidence is not None
     places = len(evidence.probabilities) - len(evidence.code_points)
@@ -180,7 +201,7 @@ def test_the_command_prints_and_keeps_what_came_of_the_labels(tmp_path: Path, co
     assert "labels: 40 of 40 used, 40 of them in the text; boundary F1" in done.stderr
     assert json.loads(done.stdout)["labels"]["used"] == 40
     card = (tmp_path / "model" / "README.md").read_text(encoding="utf-8")
-    assert "learnt with 40 words cut by hand" in card and "(cross-validated)" in card
+    assert "from raw text and 40 labeled words" in card and "(cross-validated)" in card
     (tmp_path / "labels.tsv").write_text("cats\tcat\n", encoding="utf-8")
     done = mws(*given, "--labels", str(tmp_path / "labels.tsv"))
     assert done.returncode == 2 and "labels.tsv:1: the morphs" in done.stderr and "Traceback" not in done.stderr
@@ -212,7 +233,7 @@ def test_labels_of_a_group_move_that_group_alone(mixture: dict[str, WordCounts])
 
 def test_labels_of_a_group_are_those_of_its_list_alone(counts: WordCounts):
     """One named group with labels by its name, or with labels of no name, is the list without a name."""
-    labels = {word: [LANGUAGE[word]] for word in sorted(LANGUAGE)[::12]}
+    labels = {word: [LANGUAGE[word]] for word in sorted(LANGUAGE)[::100]}
     expected = quiet(labels=labels).learn(counts)
     assert quiet(labels=labels).learn({"one": counts}) == expected
     by_name = quiet(labels={"one": labels}).learn({"one": counts})
@@ -249,13 +270,14 @@ def test_files_and_commands_take_labels_by_group(tmp_path: Path, mixture: dict[s
     given = ["train", *(f"{name}={tmp_path / name}.parquet" for name in mixture), "-o", str(tmp_path / "model"),
              "--force", "--n-merges", "400", "--composition", "0"]  # fmt: skip
     labels = [part for name in mixture for part in ("--labels", f"{name}={tmp_path / name}.tsv")]
-    done = mws(*given, *labels, "--json")
+    done = mws(*given, *labels)
     assert done.returncode == 0, done.stderr
     assert "labels of one: 40 of 40 used" in done.stderr and "labels of two: 30 of 30 used" in done.stderr
-    assert {name: fit["used"] for name, fit in json.loads(done.stdout)["labels"].items()} == {"one": 40, "two": 30}
+    assert "at some because a boundary is probable there (each group has a granularity of its own" in done.stdout
     card = (tmp_path / "model" / "README.md").read_text(encoding="utf-8")
-    assert "learnt with 70 words cut by hand" in card and "| labelled words of two | 30 of 30 used" in card
+    assert "from raw text and 70 labeled words" in card and "| labeled words of two | 30 of 30 used" in card
     record = json.loads((tmp_path / "model" / RECORD_FILE).read_text(encoding="utf-8"))["settings"]
+    assert {name: fit["used"] for name, fit in record["label_fit"].items()} == {"one": 40, "two": 30}
     trainer = quiet(labels={name: str(tmp_path / f"{name}.tsv") for name in mixture}, vocab_size=None)
     assert MwSTrainer.from_record(record).labels == trainer.labels == replace(trainer).labels
     assert spelled(trainer.train_from_counts(mixture)) == spelled(MwSTokenizerFast.from_pretrained(tmp_path / "model"))
@@ -283,9 +305,23 @@ def test_too_few_labels_are_reported_once(tmp_path):
     assert done.returncode == 0
     assert done.stderr.count("labels not used: 2 given, and at least 5 words of letters are needed") == 1
     assert "2 of 2 used" not in done.stdout + done.stderr
+    assert re.search(r"at \d+\.\d% because a boundary is probable there \(--granularity\)", done.stdout)
     plain = mws("train", "text.txt", "--vocab-size", 300, "--output", "plain", cwd=tmp_path)
     files = [(tmp_path / name / "tokenizer.json").read_bytes() for name in ("t", "plain")]
     assert plain.returncode == 0 and files[0] == files[1]
+
+
+def test_labels_that_are_too_few_change_nothing(counts: WordCounts):
+    """Neither words that the text lacks, nor words that cannot be used, nor one word in two cases fill up the five."""
+    absent = {f"{word}zzz": [*LANGUAGE[word], "zzz"] for word in sorted(LANGUAGE)[:4]}
+    unusable = {"x": "x", "7up": "7 up", "no-one": "no - one", "ab" * 15: " ".join(["ab"] * 15)}
+    again = {word.capitalize(): [parts[0].capitalize(), *parts[1:]] for word, parts in absent.items()}
+    plain = quiet().learn(counts)
+    for given in (absent, {**absent, **unusable}, {**absent, **again}):
+        learned = quiet(labels=given).learn(counts)
+        assert learned.merges == plain.merges
+        fit = learned.label_fits[""]
+        assert (fit.given, fit.used, fit.f1) == (len(given), 0, None)
 
 
 def test_many_labels_are_fitted_in_bounded_memory(monkeypatch):

@@ -31,31 +31,10 @@ from mws_hf.learn.words import (
     distinct_points,
     find_among,
 )
+from mws_hf.text.letter_case import DOTLESS, DOTTED, lowercase
 from mws_hf.text.pattern import compiled
 
 _CLASSES = (r"\p{L}", r"\p{M}", r"\p{N}", "['’]")
-
-
-DOTTED, DOTLESS = "İ", "ı"
-"""The two letters of Turkish and Azerbaijani that other Latin alphabets lack: uppercase i, and lowercase I."""
-
-
-def fold(word: str) -> str:
-    """Convert a word to lowercase, character by character; characters whose lowercase is longer stay as they are.
-
-    İ becomes i. In a word with ı or İ, which no other language writes, I becomes ı.
-
-    >>> fold("ЁЛКА"), fold("İstanbul"), fold("Işık"), fold("In")
-    ('ёлка', 'istanbul', 'ışık', 'in')
-    """
-    is_turkic = DOTTED in word or DOTLESS in word
-    return "".join(map(_lowercase, word.replace("I", DOTLESS) if is_turkic else word))
-
-
-def _lowercase(character: str) -> str:
-    """Return the lowercase of a character, or the character where its lowercase is longer."""
-    low = "i" if character == DOTTED else character.lower()
-    return low if len(low) == 1 else character
 
 
 class CharacterTable(NamedTuple):
@@ -73,7 +52,7 @@ class CharacterTable(NamedTuple):
         found = distinct_points(points)
         characters = list(map(chr, found))
         lower = np.arange(N_POINTS, dtype=np.int32)
-        lower[found] = [ord(_lowercase(c)) for c in characters]
+        lower[found] = [ord(lowercase(c)) for c in characters]
         classes = np.zeros((len(_CLASSES), N_POINTS), bool)
         for members, pattern in zip(classes, _CLASSES, strict=True):
             match = compiled(pattern).match

@@ -68,16 +68,32 @@ _FREE = 3.0
 """Factor of the columns of `a` and `b`, which makes their ridge negligible."""
 
 MIN_LABELS = 5
-"""Labelled words below which nothing is fitted: each fold needs others to learn from."""
+"""Fewest distinct labeled words that are used. With fewer, each fold of the cross-validation has too few other words to
+learn from."""
 
 MAX_LABELS = 10_000
-"""Most labelled words that are fitted to, evenly spread over all; each takes 28 KB in the fit."""
+"""Most labeled words that are used; if there are more, these are spread evenly over them. Each takes 28 KB in the
+fit."""
 
 
-def bounded(labels: Sequence[GoldWord]) -> Sequence[GoldWord]:
-    """Take at most `MAX_LABELS` of the labels, evenly spread."""
-    n = len(labels)
-    return labels if n <= MAX_LABELS else [labels[k * n // MAX_LABELS] for k in range(MAX_LABELS)]
+def usable_labels(labels: Sequence[GoldWord], longest: int) -> Sequence[GoldWord]:
+    """Select the labels that can be used: words of letters, of 2 to `longest` graphemes.
+
+    If they are fewer than `MIN_LABELS` distinct words, whatever their letter case, none is selected. Of more than
+    `MAX_LABELS`, so many are selected, evenly spread.
+
+    >>> five = [GoldWord(word, ((word,),)) for word in ("cats", "dogs", "cows", "hens", "pigs")]
+    >>> len(usable_labels([*five, GoldWord("7up", (("7", "up"),))], 29)), usable_labels([*five[:4], five[0]], 29)
+    (5, [])
+    """
+    words, letters = _labelled_letters(labels)
+    sizes = count_graphemes(letters)
+    good = (sizes > 1) & (sizes <= longest)
+    if len(set(letters.take(np.nonzero(good)[0]).strings())) < MIN_LABELS:
+        return []
+    usable = [labels[k] for k in words[good].tolist()]
+    n = len(usable)
+    return usable if n <= MAX_LABELS else [usable[k * n // MAX_LABELS] for k in range(MAX_LABELS)]
 
 
 @dataclass(frozen=True)
@@ -99,8 +115,8 @@ class Refit:
 class LabelFit:
     """Result of the labels, for records and reports; the last four as in `Refit`, None where nothing was fitted.
 
-    Of the labelled words `given`, those of letters, of 2 to `LONGEST_WORD` graphemes and at most `MAX_LABELS` are
-    `used`, none where these are fewer than `MIN_LABELS`. `in_text` are types of the corpus; the rest was added.
+    Of the labeled words `given`, so many were `used` as `usable_labels` selects. Of these `in_text` are words of the
+    text; the others were added to its words.
     """
 
     given: int
@@ -121,48 +137,57 @@ class LabelFit:
         )
 
 
-def add_labelled(types: CodePoints, labels: Sequence[GoldWord], longest: int) -> CodePoints:
-    """Append labelled words of at most `longest` graphemes that are not among the types, by code points.
+def add_labelled(types: CodePoints, labels: Sequence[GoldWord]) -> CodePoints:
+    """Append the usable labeled words that are not among the types, in lowercase, ordered by code points.
 
-    >>> add_labelled(CodePoints.of(["cats"]), [GoldWord("Dogs", (("Dog", "s"),))], 9).strings()
+    >>> add_labelled(CodePoints.of(["cats"]), [GoldWord("Dogs", (("Dog", "s"),))]).strings()
     ['cats', 'dogs']
     """
     _, letters = _labelled_letters(labels)
-    sizes = count_graphemes(letters)
-    good = letters.take(np.nonzero((sizes > 1) & (sizes <= longest))[0])
-    absent = good.take(np.nonzero(find_among(good, types) < 0)[0])
+    absent = letters.take(np.nonzero(find_among(letters, types) < 0)[0])
     return concatenated([types, CodePoints.of(sorted(set(absent.strings())))])
 
 
 def report_labels(
-    labels: Sequence[GoldWord], types: CodePoints, n_text: int, fitted: Refit | None
+    given: int, used: Sequence[GoldWord], types: CodePoints, n_text: int, fitted: Refit | None
 ) -> dict[str, LabelFit]:
-    """Report on labels of no named group. The first `n_text` types are those of the corpus."""
+    """Report what came of labels that belong to no named group, and log a warning if none was used.
+
+    Args:
+        given: number of labels that the user gave.
+        used: the usable ones, as `usable_labels` returns them.
+        types: the types, the labeled words among them.
+        n_text: the first `n_text` types are words of the text.
+        fitted: the fit to the labels; None if none was used.
+
+    Returns:
+        The report, by the name of no group ("").
+    """
     if fitted is None:
-        unused = LabelFit(len(labels), 0, 0)
+        unused = LabelFit(given, 0, 0)
         _logger.warning("labels %s", unused.describe())
         return {UNNAMED: unused}
-    at = find_among(_labelled_letters(bounded(labels))[1], types)
-    used, in_text = int((at >= 0).sum()), int(((at >= 0) & (at < n_text)).sum())
+    in_text = int((find_among(_labelled_letters(used)[1], types) < n_text).sum())
     scores = (fitted.f1, fitted.f1_without, fitted.granularity, fitted.ridge)
-    return {UNNAMED: LabelFit(len(labels), used, in_text, *scores)}
+    return {UNNAMED: LabelFit(given, len(used), in_text, *scores)}
 
 
-def label_targets(types: CodePoints, labels: Sequence[GoldWord], last: Mask) -> Doubles | None:
-    """Compute the share of a word's segmentations with a boundary after each grapheme; NaN where nothing is labelled.
+def label_targets(types: CodePoints, labels: Sequence[GoldWord], last: Mask) -> Doubles:
+    """Compute, after each grapheme of labeled words, the share of their segmentations with a boundary there.
 
-    `last`: whether a character of the types ends a grapheme. None: fewer than `MIN_LABELS` words are labelled.
+    Args:
+        types: the types, all labeled words among them.
+        labels: usable labels.
+        last: bool, shape (n_characters of the types,): whether a character ends a grapheme.
+
+    Returns:
+        float64, shape (n_graphemes of the types,): NaN where nothing is labeled.
     """
-    words, letters = _labelled_letters(labels)
-    found = find_among(letters, types)
-    if len(set(found[found >= 0].tolist())) < MIN_LABELS:
-        return None
+    _, letters = _labelled_letters(labels)
     total, seen = np.zeros(len(last)), np.zeros(len(last))
-    for k, at in zip(words.tolist(), found.tolist(), strict=True):
-        if at < 0:
-            continue
+    for label, at in zip(labels, find_among(letters, types).tolist(), strict=True):
         begin, end = types.starts[at], types.starts[at + 1] - 1
-        for morphs in labels[k].segmentations:
+        for morphs in label.segmentations:
             seen[begin:end] += 1
             total[begin + np.cumsum([len(morph) for morph in morphs])[:-1] - 1] += 1
     targets = np.full(len(last), np.nan)

@@ -31,7 +31,6 @@ from mws_hf.learn.evidence.forms import (
     WordPlaces,
     count_graphemes,
     find_words,
-    fold,
     inner_positions,
     least_cut,
     split_graphemes,
@@ -40,9 +39,11 @@ from mws_hf.learn.evidence.lexicon import PRICE_ENDS, lexicon_posteriors
 from mws_hf.learn.evidence.reranking import SHORT_LIST, rerank, short_list_weight, word_support
 from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import N_POINTS, CodePoints, SymbolCorpus, distinct_points, find_among
+from mws_hf.text.letter_case import fold
 from mws_hf.text.pattern import compiled
 
 if TYPE_CHECKING:
+    from mws_hf.corpus.segmentations import GoldWord
     from mws_hf.learn.evidence.labels import LabelFit, Refit
 
 NO_WORD = -2
@@ -204,28 +205,31 @@ def _fill_boundaries(
 
 
 def collect_evidence(listed: TypeCounts, settings: Settings | None = None, n_threads: int | None = None) -> Evidence:
-    """Compute boundary evidence for the `max_types` most frequent types of 2 to `LONGEST_WORD` graphemes.
+    """Compute boundary probabilities for the `max_types` most frequent types of 2 to `LONGEST_WORD` graphemes.
 
-    Labelled words that are no types of the list are added. The result does not depend on the number of threads.
+    Labeled words that are not among these types are added to them. If there are too few labels to use, the result is
+    the same as without labels. It does not depend on the number of threads.
     """
     settings = settings or Settings()
     sizes = count_graphemes(listed.words)
     chosen = np.nonzero((sizes > 1) & (sizes <= LONGEST_WORD))[0][: settings.max_types]
     types, times, n_text = listed.words.take(chosen), listed.counts[chosen], len(chosen)
+    labels: Sequence[GoldWord] = ()
     if settings.labels:
-        from mws_hf.learn.evidence.labels import add_labelled, bounded, label_targets, report_labels
+        from mws_hf.learn.evidence.labels import add_labelled, label_targets, report_labels, usable_labels
 
-        labels = bounded(settings.labels)
-        types = add_labelled(types, labels, LONGEST_WORD)
+        labels = usable_labels(settings.labels, LONGEST_WORD)
+    if labels:
+        types = add_labelled(types, labels)
         rare = find_among(types.take(np.arange(n_text, len(types))), listed.words)
         times = np.concatenate([times, np.where(rare >= 0, listed.counts[rare], 1)])
     del listed, sizes, chosen
     graphemes = split_graphemes(types)
     give_back()
-    labelled = label_targets(types, labels, graphemes.last) if settings.labels else None
+    labelled = label_targets(types, labels, graphemes.last) if labels else None
     found = np.zeros(len(graphemes.last))
     found[graphemes.last], fitted = boundary_posteriors(graphemes.corpus, settings, n_threads, labelled)
-    fits = report_labels(settings.labels, types, n_text, fitted) if settings.labels else {}
+    fits = report_labels(len(settings.labels), labels, types, n_text, fitted) if settings.labels else {}
     return Evidence(types, found, settings, labels=fits, times=times)
 
 

@@ -300,8 +300,8 @@ def test_labels_that_are_too_few_change_nothing(counts: WordCounts):
     unusable = {"x": "x", "7up": "7 up", "no-one": "no - one", "ab" * 15: " ".join(["ab"] * 15)}
     again = {word.capitalize(): [parts[0].capitalize(), *parts[1:]] for word, parts in absent.items()}
     plain = quiet().learn(counts)
-    for labels in (absent, {**absent, **unusable}, {**absent, **again}):
-        learned = quiet(labels=labels).learn(counts)
+    for few in (absent, {**absent, **unusable}, {**absent, **again}):
+        learned = quiet(labels=few).learn(counts)
         assert learned.merges == plain.merges
         fit = learned.label_fits[""]
         assert (fit.given, fit.used, fit.f1) == (len(labels), 0, None)

@@ -97,22 +97,22 @@ def check_output(path: str | os.PathLike[str], *, folder: bool) -> None:
         raise MwSError(f"{target}: cannot be written ({error.strerror}); choose a folder you may write to") from error
 
 
-def json_text(value: Any, indent: int | None = None) -> str:
+def json_text(value: Any, indent: int | None = None, sort_keys: bool = False) -> str:
     """Return JSON with null for NaN and infinity, which JSON does not have, and with characters as they are.
 
     >>> json_text({"\u0436": [float("nan"), 1]})
     '{"ж": [null, 1]}'
     """
-    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    text = json.dumps(value, ensure_ascii=False, indent=indent, sort_keys=sort_keys)
     if "NaN" in text or "Infinity" in text:
         plain = json.loads(json.dumps(value), parse_constant=lambda _: None)
-        text = json.dumps(plain, ensure_ascii=False, indent=indent)
+        text = json.dumps(plain, ensure_ascii=False, indent=indent, sort_keys=sort_keys)
     return text
 
 
-def write_json(path: str | os.PathLike[str], value: Any, indent: int | None = 1) -> None:
-    """Write a value as JSON and a line end, atomically."""
-    write_text(path, json_text(value, indent) + "\n")
+def write_json(path: str | os.PathLike[str], value: Any, indent: int | None = 1, end: str = "\n") -> None:
+    """Write a value as JSON, and a line end after it, atomically."""
+    write_text(path, json_text(value, indent) + end)
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,21 +17,21 @@ from tokenizers import Tokenizer
 
 from mws_hf.atomic import staged
 from mws_hf.errors import MissingTokenizerError, MwSError, brief, quoted
-from mws_hf.surgery.check_ids import REPAIR, Finding, named_ids
+from mws_hf.surgery.check_ids import REPAIR, Finding, in_some_versions, named_ids
 from mws_hf.surgery.ids import PER_LAYER, model_rows
 from mws_hf.surgery.model_tables import stored_tensors, vocabulary_tables
-from mws_hf.text.pattern import named
+from mws_hf.text.pattern import named, problem_in_tokenizers
 from mws_hf.text.sample_texts import sample_texts
 from mws_hf.text.symbols import Alphabet, special_roles
 from mws_hf.tokenizer.backend import alphabet_of, check_added
 from mws_hf.tokenizer.client_facts import ONE_READS, TOKENIZERS_ONE, ClientFact, client_facts
 from mws_hf.tokenizer.file import (
     STOCK_CLASS,
-    STOCK_SOURCE,
-    json_text,
+    chat_templates,
+    config_files,
     load_settings,
-    portable_config,
     read_spec,
+    template_setting,
     uses_stock_module,
 )
 from mws_hf.tokenizer.foreign import holds_other_entries
@@ -41,9 +42,11 @@ from mws_hf.tokenizer.layout import (
     NOTEBOOK_FILES,
     RECORD_FILE,
     STOCK_FILE,
+    TEMPLATE_FILES,
     TOKENIZER_FILE,
     Of,
     files,
+    matching,
 )
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
 from mws_hf.tokenizer.spec import Spec, has_leading_space, parts_of, split_of, without_limits
@@ -142,6 +145,13 @@ class _Look:
         pattern, _ = split_of({"type": "Sequence", "pretokenizers": parts[1:] if self.spaced else parts})
         return None if self.spec.kind != "BPE" or pattern is None else (alphabet_of(self.spec.model["vocab"]), pattern)
 
+    @cached_property
+    def pattern_problem(self) -> str | None:
+        """What `tokenizers` cannot do with a regular expression of the tokenizer, which then cannot encode."""
+        parts = [part for step in ("normalizer", "pre_tokenizer") for part in parts_of(self.spec.raw[step])]
+        found = [part["pattern"].get("Regex") for part in parts if isinstance(part.get("pattern"), dict)]
+        return next(filter(None, map(problem_in_tokenizers, filter(None, found))), None)
+
     @property
     def has_other_added(self) -> bool:
         """Whether an added_tokens.json contradicts tokenizer.json."""
@@ -173,11 +183,20 @@ def check(place: Path, name: str | None = None) -> Report:
         findings += _without_own_file(look)
     findings.sort(key=lambda finding: finding.level)
     clients = [] if look.shape is None else client_facts(*look.shape, look.backend, spaced=look.spaced)
-    return Report(_facts(look), findings, clients)
+    return Report(_facts(look, {finding.trap for finding in findings}), findings, clients)
 
 
-def _facts(look: _Look) -> dict[str, Any]:
-    name, backend = look.settings.get("tokenizer_class"), look.backend
+def _versions(look: _Look, traps: set[str]) -> str:
+    """Return the versions of transformers that load all of a directory."""
+    if look.settings.get("tokenizer_class") not in NEUTRAL_CLASSES:
+        return "unknown"
+    if traps & {"version-class", "version-list", "version-names"}:
+        return "5.x"
+    return "4.52 to 5.x" if "version-templates" in traps else "4.51 to 5.x"
+
+
+def _facts(look: _Look, traps: set[str]) -> dict[str, Any]:
+    backend = look.backend
     facts: dict[str, Any] = {"tokens": backend.get_vocab_size()}
     if look.shape is not None:
         kind, pattern = look.shape
@@ -185,9 +204,7 @@ def _facts(look: _Look) -> dict[str, Any]:
         facts |= {"alphabet": kind, "pattern": known if way == "threes" else f"{known}, digits {way}"}
     facts["normalizer"] = None if backend.normalizer is None else type(backend.normalizer).__name__
     facts["add_prefix_space"] = look.spaced
-    facts["transformers"] = (
-        "4.51 to 5.x" if name in _KNOWN_EVERYWHERE else "5.x" if name in NEUTRAL_CLASSES else "unknown"
-    )
+    facts["transformers"] = _versions(look, traps)
     rows = model_rows(look.model)
     if rows is not None and rows > look.ids:
         padding = rows - look.ids
@@ -199,11 +216,14 @@ def _facts(look: _Look) -> dict[str, Any]:
 
 
 def _lossless(look: _Look) -> Iterator[Finding]:
-    """Decode the sample, and the added tokens."""
+    """Decode the sample, and the added tokens; a tokenizer that cannot encode is reported instead."""
     try:
         check_added(look.backend)
     except MwSError as error:
         yield Finding("error", "added-token", str(error))
+    if look.pattern_problem:
+        yield Finding("error", "pattern", f"{look.pattern_problem}; then train again")
+        return
     bare, normalizer, lost = without_limits(look.backend), look.backend.normalizer, []
     for text in sample_texts():
         wanted = text if normalizer is None else normalizer.normalize_str(text)
@@ -280,6 +300,7 @@ def _configured(look: _Look) -> Iterator[Finding]:
     if isinstance(settings.get("extra_special_tokens"), list):
         message = f"extra_special_tokens is a list, at which transformers 4 stops; {REPAIR} renames it"
         yield Finding("error", "version-list", message)
+    yield from in_some_versions(look.directory, settings)
     if "auto_map" in settings and uses_stock_module(settings) and not (look.directory / STOCK_FILE).is_file():
         message = (
             f"auto_map names {STOCK_FILE}, which is missing (a stock class saved this): loading with "
@@ -311,7 +332,7 @@ def _of_others(look: _Look) -> Iterator[Finding]:
 def _beside_a_model(look: _Look) -> Iterator[Finding]:
     """Find how a config.json in the same directory changes the tokenizer."""
     kind, rows = look.model.get("model_type"), model_rows(look.model)
-    if kind in REPLACING_TYPES and look.settings and "auto_map" not in look.settings:
+    if kind in REPLACING_TYPES and look.settings and not ("auto_map" in look.settings or look.pattern_problem):
         remedy = (
             f"{REPAIR} prevents that"
             if look.settings.get("tokenizer_class") in NEUTRAL_CLASSES
@@ -384,9 +405,11 @@ def as_values(report: Report, repaired: list[str]) -> dict[str, Any]:
 def repair(directory: Path) -> list[str]:
     """Make a directory load alike in every supported version of transformers, or change nothing; return the changes.
 
-    tokenizer_config.json is rewritten as `save_pretrained` of our classes would write it (or made, with the customary
-    roles of its special tokens), the module that its auto_map names is put back, a past call's truncation and padding
-    are taken out of tokenizer.json, and an added_tokens.json that contradicts tokenizer.json is removed.
+    * tokenizer_config.json is rewritten as `save_pretrained` of our classes would write it, or is made with the
+      customary roles of its special tokens. It gets the chat templates if some have names.
+    * Files that it needs, such as the module that its auto_map names, are written if they are missing.
+    * Truncation and padding of a past call, and a BPE-dropout, are removed from tokenizer.json.
+    * An added_tokens.json that contradicts tokenizer.json is removed.
     """
     look = _Look(directory, str(directory))
     backend, settings, name = look.backend, look.settings, look.settings.get("tokenizer_class")
@@ -395,19 +418,23 @@ def repair(directory: Path) -> list[str]:
         raise MwSError(f"{directory}: no MwS tokenizer, for {what}; naming another class might change its ids")
     special = [token.content for token in backend.get_added_tokens_decoder().values() if token.special]
     roles = {"unk_token": None, "bos_token": None, "eos_token": None, **special_roles(special)}
-    mended = portable_config(settings or roles) | ({"add_prefix_space": True} if look.spaced else {})
-    stale = [ADDED_FILE] if look.has_other_added else []
+    mended = (settings or roles) | ({"add_prefix_space": True} if look.spaced else {})
+    stale = {ADDED_FILE: f"it contradicted {TOKENIZER_FILE}"} if look.has_other_added else {}
+    if matching(directory, TEMPLATE_FILES[1:]):
+        mended = mended | {"chat_template": template_setting(chat_templates(directory, settings))}
+        stale |= {file.as_posix(): f"{CONFIG_FILE} has it" for file in matching(directory, TEMPLATE_FILES)}
     new: dict[str, tuple[str, str]] = {}  # name -> content, and what is said of it
     if backend.truncation is not None or backend.padding is not None or look.dropout:
         text = without_limits(backend).to_str(pretty=True)
         new[TOKENIZER_FILE] = text, "truncation, padding and dropout of a past call taken out"
-    if mended != settings:
-        changed = sorted(key for key in {*mended, *settings} if mended.get(key) != settings.get(key))
-        new[CONFIG_FILE] = json_text(mended), ", ".join(changed) if settings else "written"
-    if uses_stock_module(mended) and not (directory / STOCK_FILE).is_file():
-        new[STOCK_FILE] = STOCK_SOURCE, "written"
-    with staged(directory, stale) as stage:
+    for file, text in config_files(mended).items():
+        if file != CONFIG_FILE and not (directory / file).is_file():
+            new[file] = text, "written"
+        elif file == CONFIG_FILE and (mended := json.loads(text)) != settings:
+            changed = sorted(key for key in {*mended, *settings} if mended.get(key) != settings.get(key))
+            new[file] = text, ", ".join(changed) if settings else "written"
+    with staged(directory, [*stale]) as stage:
         for name, (text, _) in new.items():
             (stage / name).write_text(text, encoding="utf-8", newline="\n")
     said = [f"{name}: {what}" for name, (_, what) in new.items()]
-    return said + [f"{name}: removed, it contradicted {TOKENIZER_FILE}" for name in stale]
+    return said + [f"{name}: removed, {why}" for name, why in stale.items()]

@@ -15,7 +15,16 @@ from mws_hf.atomic import staged
 from mws_hf.errors import MwSError
 from mws_hf.text.symbols import check_added_tokens
 from mws_hf.tokenizer.file import check_directory, check_settings, load_json, read_spec, write_files
-from mws_hf.tokenizer.layout import ADDED_FILE, CONFIG_FILE, EVIDENCE_FILE, RECORD_FILE, STALE, TOKENIZER_FILE
+from mws_hf.tokenizer.layout import (
+    ADDED_FILE,
+    CONFIG_FILE,
+    EVIDENCE_FILE,
+    MAP_FILE,
+    RECORD_FILE,
+    STALE,
+    TOKENIZER_FILE,
+)
+from mws_hf.tokenizer.shapes import ROLE_NAMES
 from mws_hf.tokenizer.spec import without_limits
 from mws_hf.tokenizer.training_record import merges_digest, record_bytes
 
@@ -169,21 +178,32 @@ class PortableMixin:
 
         Files of an older tokenizer in it that loaders would read as well (`layout.STALE`) are removed; all others stay.
 
+        Special tokens with names of their own (``extra_special_tokens={"image_token": "<image>"}``) and named chat
+        templates are written into tokenizer_config.json, where transformers 4.51 to 5.x find them.
+
         Args:
-            save_directory: made if absent.
-            legacy_format: of no effect.
-            filename_prefix: refused.
-            push_to_hub: also upload; the local copy is complete before the upload starts.
+            save_directory: the directory; it is made if it does not exist.
+            legacy_format: has no effect.
+            filename_prefix: must be empty, because no library finds files with a prefix.
+            push_to_hub: also uploads; the local copy is complete before the upload starts.
             **kwargs: `save_jinja_files`, and those of `push_to_hub` (`repo_id`, `private`, `token`, `commit_message`).
+                `save_jinja_files` is False by default if a chat template has a name; with True, transformers 4.51
+                does not find that template, and `mws check` reports it.
+
+        Returns:
+            The paths of the files.
 
         Raises:
-            MwSError: the directory cannot be written, or another run is writing it.
+            MwSError: the directory cannot be written, another run is writing it, or there is a prefix.
         """
         from mws_hf.cards.card import stage_own_card
 
         if filename_prefix:
             raise MwSError(f"filename_prefix={filename_prefix!r}: no client finds such names; give a folder of its own")
         directory = Path(save_directory)
+        own: Any = self
+        if isinstance(own.chat_template, dict) and own.chat_template.keys() != {"default"}:
+            kwargs.setdefault("save_jinja_files", False)
         local = {key: kwargs[key] for key in ("save_jinja_files",) if key in kwargs}
         parent: Any = super()
         with staged(directory, STALE) as stage:
@@ -239,10 +259,22 @@ class PortableMixin:
         if backend.truncation is not None or backend.padding is not None:  # of past calls: bare readers obey them
             backend = without_limits(backend)
         directory = Path(save_directory)
-        written = write_files(directory, backend, load_json(directory / CONFIG_FILE), more)
-        # tokenizer.json holds the added tokens; this second copy would go stale beside it
-        (directory / ADDED_FILE).unlink(missing_ok=True)
+        # tokenizer.json and its config have what is in these files of transformers 4, which would become stale
+        for name in (ADDED_FILE, MAP_FILE):
+            (directory / name).unlink(missing_ok=True)
+        config = load_json(directory / CONFIG_FILE)
+        config["model_specific_special_tokens"] = self._tokens_by_name()
+        written = write_files(directory, backend, config, more)
         return tuple(file for file in dict.fromkeys((*files, *map(str, written))) if Path(file).is_file())
+
+    def _tokens_by_name(self) -> dict[str, str]:
+        """Return the special tokens that have names of their own, such as ``image_token``."""
+        own: Any = self
+        return {
+            name: token
+            for name, token in own.special_tokens_map.items()
+            if name not in ROLE_NAMES and isinstance(token, str)
+        }
 
     def _kept_files(self) -> dict[str, bytes]:
         """Return the files of the training that lie beside a loaded tokenizer, if its merges are still theirs.

@@ -80,8 +80,11 @@ def _decode_run(run: bytes) -> str:
 class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
     """The readable oracle: a `PreTrainedTokenizer` with the same ids as `MwSTokenizerFast`, token for token.
 
-    Two kinds of added tokens are excepted, which transformers' slow classes look for in their own way: those with
-    ``single_word=True``, and those with ``normalized=True`` in a text that spells them only after normalization.
+    transformers' slow classes find added tokens in their own way, so that ids may differ in three cases:
+
+    * A token has ``single_word=True``.
+    * A token has ``normalized=True``, and the text spells it only after normalization.
+    * A token with ``normalized=False`` is part of a special token that ``split_special_tokens=True`` splits.
 
     The post-processor of the file gives the same special tokens, masks and type ids as there, for pairs too; one that
     treats texts differently is refused. Truncation keeps the same tokens, but for pairs cut by ``longest_first``, of
@@ -159,18 +162,40 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
             MwSError: `text` holds a lone surrogate.
         """
         check_texts(text)
-        tokens: list[str] = super().tokenize(text, **kwargs)
+        if kwargs.pop("split_special_tokens", self.split_special_tokens):
+            return self._tokenize_special(text, **kwargs)
+        tokens: list[str] = super().tokenize(text, split_special_tokens=False, **kwargs)
         return tokens
 
+    def _tokenize_special(self, text: str, **kwargs: Any) -> list[str]:
+        """Split text into tokens, special tokens too, but not other added tokens; transformers would split them all."""
+        added = {token.content: number for number, token in self.added_tokens_decoder.items() if not token.special}
+        worker: Any = self._with(tokens_trie=type(self.tokens_trie)(added), _added_tokens_encoder=added)
+        tokens = super(MwSTokenizer, worker).tokenize(text, split_special_tokens=False, **kwargs)
+        special = set(self.all_special_tokens)  # transformers 5 returns one that is all of the text between two others
+        return [part for token in tokens for part in (self._tokenize(token) if token in special else [token])]
+
+    def _decode(self, *args: Any, **kwargs: Any) -> str:
+        kwargs.setdefault("spaces_between_special_tokens", False)  # transformers 4 would put them at all added tokens
+        text: str = super()._decode(*args, **kwargs)
+        return text
+
     def _encode_plus(self, *args: Any, **kwargs: Any) -> Any:
-        return super(MwSTokenizer, self._for_words(kwargs))._encode_plus(*args, **kwargs)
+        return super(MwSTokenizer, self._for_call(kwargs))._encode_plus(*args, **kwargs)
 
     def _batch_encode_plus(self, *args: Any, **kwargs: Any) -> Any:
-        return super(MwSTokenizer, self._for_words(kwargs))._batch_encode_plus(*args, **kwargs)
+        return super(MwSTokenizer, self._for_call(kwargs))._batch_encode_plus(*args, **kwargs)
 
-    def _for_words(self, options: dict[str, Any]) -> MwSTokenizer:
-        """Return a stand-in that cuts each text as after a space, if words are given one by one."""
-        worker: MwSTokenizer = self._with(_words_given=True) if options.get("is_split_into_words") else self
+    def _for_call(self, options: dict[str, Any]) -> MwSTokenizer:
+        """Return a stand-in for a call with these options.
+
+        Words that are given one by one are split as after a space. `split_special_tokens` becomes an attribute,
+        because transformers 4 ignores the option in batches.
+        """
+        changed: dict[str, Any] = {"_words_given": True} if options.get("is_split_into_words") else {}
+        if (split := options.get("split_special_tokens")) is not None:
+            changed["split_special_tokens"] = split
+        worker: MwSTokenizer = self._with(**changed) if changed else self
         return worker
 
     def prepare_for_model(

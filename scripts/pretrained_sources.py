@@ -1,4 +1,4 @@
-"""The lawful text of the pretrained tokenizers: which files, whose they are, what is trained on and what is held out.
+"""The lawful text of the pretrained tokenizers: which files, their owners, and what is held out.
 
 Share-alike text is left out where the rest suffices. Finnish is as good without it (boundary F1 .598 of .600 with
 16,000 entries); Turkish is not (.585 of .608, and 11 % more tokens), so the Turkish tokenizer takes it and is
@@ -62,8 +62,8 @@ SOURCES: dict[str, tuple[Source, ...]] = {
 GOLD = dict(zip(("ru", "fi", "tr", "hu", "cs", "en"), GOLDS.values(), strict=True))
 GOLD_SOURCES = {
     "tikhonov": "lemmas of Tikhonov's dictionary (AlexeySorokin/NeuralMorphemeSegmentation)",
-    "wiktionary-forms": "forms of nouns of Wiktionary (slowwavesleep/NeuralMorphemeSegmenter)",
-    "running-text-forms": "forms of running text, cut by rule after Tikhonov's lemmas",
+    "wiktionary-forms": "noun forms from Wiktionary (slowwavesleep/NeuralMorphemeSegmenter)",
+    "running-text-forms": "forms from running text, split by rule after Tikhonov's lemmas",
     "morphochallenge2010": "Morpho Challenge 2010",
     "sigmorphon2022": "SIGMORPHON 2022 shared task on morpheme segmentation",
 }

@@ -1,15 +1,18 @@
-"""The pretrained tokenizers of `model_cards/`: trained, measured beside BPE and Unigram of the same text, described.
+"""Train the pretrained tokenizers of `model_cards/`, measure each beside BPE and Unigram, and write its card.
 
     python scripts/train_pretrained.py --data ../shared/data [--only mws-ru-16k ...] [--force] [--rivals BPE Unigram]
 
-One a language and size, three mixtures, and one from the pymorphy3 lexicon (morphs only). A folder is what `hf upload`
-uploads: a tokenizer and its card. What is finished is skipped without `--force`, so that a broken run goes on. Texts
-and licences stand in `pretrained_sources.py`. Boundary F1 is measured where there is gold, everything else on held-out
-text: 1,500 lines of a language, 500 of each group of a mixture. n-gram models learn from 4 MB of the training text.
-BPE is byte-level, Unigram is SentencePiece's without normalization, from the 100,000 most frequent pre-tokens; it takes
-most of the time, and `--rivals BPE` leaves it out for later.
-Writes scripts/results/pretrained.json and .md too, and mws_hf/tokenizer/ready_made.json, the index of `mws pretrained`.
-Then run `python scripts/docs_tables.py`.
+There is one tokenizer per language and size, three multilingual ones, and one from the pymorphy3 lexicon (morphs only).
+A folder holds what `hf upload` uploads: a tokenizer and its card. Finished ones are skipped without `--force`, so that
+you can resume an interrupted run. `pretrained_sources.py` lists the texts and their licenses. Boundary F1 is measured
+where there are reference segmentations, everything else on held-out text: 1,500 lines of a language, 500 of each group
+of a multilingual one. n-gram models learn from 4 MB of the training text. BPE is byte-level; Unigram is SentencePiece's
+without normalization, from the 100,000 most frequent pre-tokens. Unigram takes most of the time, and `--rivals BPE`
+leaves it out.
+
+The script also writes scripts/results/pretrained.json and .md, and mws_hf/tokenizer/ready_made.json, the index of
+`mws pretrained`. Run `python scripts/docs_tables.py` afterwards. If only the wording of cards has changed, run
+`python scripts/pretrained_card.py`, which trains nothing.
 """
 
 from __future__ import annotations
@@ -18,99 +21,36 @@ import argparse
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from lab.data import digest_of, reaching, spaced
-from lab.systems import UNIGRAM
 from lab.tables import tabulated
-from pretrained_card import CARDS, results, sections, write_index
-from pretrained_sources import GOLD, GOLD_SOURCES, NOVELS, WORDS, sources_of, texts_of
+from pretrained_card import CARDS, write_cards, write_index
+from pretrained_configs import CONFIGS, KEPT_BPE, LETTERS, RIVALS, Config
+from pretrained_sources import texts_of
 
-from mws_hf import MwSTrainer, WordCounts
+from mws_hf import MwSTrainer, WordCounts, __version__
 from mws_hf.atomic import write_text
-from mws_hf.cards.card import Card, CardFacts, is_untouched, keep_card, write_card
+from mws_hf.cards.card import is_untouched
 from mws_hf.compare.rivals import train as train_rival
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.word_list import lexicon_counts, lexicon_words
 from mws_hf.portable import Training
 from mws_hf.scoring.evaluation import EvaluationReport, evaluate
 from mws_hf.scoring.running_text import score_text
-from mws_hf.text.markdown import markdown_table
+from mws_hf.scoring.significance import PairedDifference
 from mws_hf.text.symbols import EVERYDAY
-from mws_hf.tokenizer.opened import Opened, open_tokenizer, segment_words
+from mws_hf.tokenizer.opened import Opened, open_tokenizer
 
 MB = 1_000_000
 HELD_OUT_LINES = {False: 1500, True: 500}  # of a language; of each group of a mixture
 NGRAM_BYTES = 4 * MB
 LEXICON_EVERY = 500
-UNIGRAM_TYPES = 100_000
-RIVALS = {"BPE": ("bpe-byte", None), "Unigram": (UNIGRAM, UNIGRAM_TYPES)}
-"""Names in the cards: system of `compare.rivals`, and how many of the most frequent pre-tokens it learns from."""
 RESULTS = Path("scripts/results/pretrained.json")
-KEPT_BPE = {"mws-eight-languages-64k": "bpe-eight-languages-64k"}
-"""Tokenizers whose BPE is kept too, in a folder of this name: the page of `scripts/space` shows both."""
-
-
-TURKISH = "tekken"
-"""Mistral's split pattern: GPT-4o's without English contractions, and with single digits."""
-
-
-@dataclass(frozen=True)
-class Config:
-    """A tokenizer to train: the groups of its words, the entries, and what it is allowed."""
-
-    name: str
-    groups: tuple[str, ...]
-    size: int
-    share_alike: bool = False
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def of_lexicon(self) -> bool:
-        """Whether words come from the pymorphy3 dictionary."""
-        return self.groups == ("lexicon",)
-
-    @property
-    def languages(self) -> list[str]:
-        """Codes for the Hub."""
-        return ["ru"] if self.of_lexicon else list(self.groups)
-
-    @property
-    def pattern(self) -> str:
-        """The split pattern: `TURKISH` keeps every Turkish suffix whole, which GPT-4o's default splits like English."""
-        return TURKISH if "tr" in self.groups else "o200k"
-
-    @property
-    def license(self) -> str:
-        """That of the vocabulary."""
-        return "cc-by-sa-4.0" if self.share_alike else "cc-by-4.0"
-
-
-LETTERS = {
-    **{"ru": "russian", "uk": "ukrainian", "fi": "finnish", "tr": "turkish"},
-    **{"hu": "hungarian", "cs": "czech", "de": "german", "en": "english"},
-}
-"""The named alphabet of each language, which its tokenizer knows beside `EVERYDAY`."""
-
-MONOLINGUAL = tuple(LETTERS)
-"""The languages that get tokenizers of their own."""
-IN_THE_MIXTURE = ("ru", "uk", "fi", "tr", "hu", "cs", "de", "en")
-"""The groups of the tokenizer of eight languages. Another language above does not change it; their order does."""
-CONFIGS = (
-    *(
-        Config(f"mws-{language}-{size}k", (language,), size * 1000, share_alike=language == "tr")
-        for language in MONOLINGUAL
-        for size in (16, 32)
-    ),
-    Config("mws-ru-en-code-64k", ("ru", "en", "code"), 64_000),
-    Config("mws-ru-uk-64k", ("ru", "uk"), 64_000),
-    Config("mws-eight-languages-64k", IN_THE_MIXTURE, 64_000),
-    Config("mws-ru-morphs-8k", ("lexicon",), 8_000, share_alike=True, options={"composition": 0}),
-)
 
 
 @dataclass(frozen=True)
@@ -152,8 +92,8 @@ def passages_of(parts: Mapping[str, Corpus]) -> list[str]:
     return [text for part in parts.values() for text in reaching(part.passages, share)]
 
 
-def train(config: Config, parts: Mapping[str, Corpus], directory: Path) -> dict[str, Any]:
-    """Train and save; returns the settings and figures of the training, as the record keeps them."""
+def train(config: Config, parts: Mapping[str, Corpus], directory: Path) -> None:
+    """Train and save."""
     counts = WordCounts.from_groups({name: part.counts for name, part in parts.items()})
     given = counts if len(parts) > 1 else counts.union
     alphabet = (*EVERYDAY, *(LETTERS[each] for each in config.languages if each in LETTERS))
@@ -161,80 +101,6 @@ def train(config: Config, parts: Mapping[str, Corpus], directory: Path) -> dict[
     trainer = MwSTrainer(vocab_size=config.size, **options)
     trained = trainer.trained(given)
     replace(trained, training=Training(trained.training.settings)).save(directory)
-    return trained.training.settings
-
-
-def facts_of(config: Config, parts: Mapping[str, Corpus], rivals: Sequence[str], words: Sequence[str]) -> CardFacts:
-    """What the card says beside figures."""
-    text = f"{sum(part.megabytes for part in parts.values()):.1f} MB of text, listed below"
-    return CardFacts(
-        name=config.name,
-        data="the forms of pymorphy3's Russian dictionary, each once" if config.of_lexicon else text,
-        command=f"python scripts/train_pretrained.py --only {config.name}",
-        languages=tuple(config.languages),
-        license=config.license,
-        words=tuple(words),
-        notes=(
-            f"Without the Hub: `mws pretrained {config.name}` writes this folder.",
-            origin(config, parts),
-        ),
-        limits=tuple(limits(config, rivals)),
-    )
-
-
-def origin(config: Config, parts: Mapping[str, Corpus]) -> str:
-    """What it was learnt from, whose that is, and what follows for the licence of the vocabulary."""
-    if config.of_lexicon:
-        return (
-            "Learnt from the word forms of the OpenCorpora dictionary as `pymorphy3-dicts-ru` has them (data CC BY-SA, "
-            f"code MIT); the vocabulary is under {config.license} as well. For research: a word list has no "
-            "frequencies, so that every token is a morph and texts become long."
-        )
-    rows = [
-        [source.about, source.license, group] for group in parts for source in sources_of(group, config.share_alike)
-    ]
-    sizes = ", ".join(f"{name} {part.megabytes:.1f} MB" for name, part in parts.items())
-    held_out = "one line in fifty was held out" + (", of code one module in ten" if "code" in parts else "")
-    why = "one of the texts is share-alike" if config.share_alike else "no text is share-alike"
-    return (
-        f"Text ({sizes}; {held_out}):\n\n{markdown_table(['text', 'licence', 'group'], rows, numbers=False)}\n\n"
-        f"All of it may be used and passed on with its makers named; {why}, and the vocabulary is under "
-        f"{config.license}. The text itself is not in this folder. `stock_tokenizer.py` is Apache-2.0."
-    )
-
-
-def gold_of(config: Config) -> list[str]:
-    """The gold sets it is measured on: all of a language, the first of each language of a mixture."""
-    most = 1 if len(config.groups) > 1 or config.of_lexicon else None
-    return [name for each in config.languages for name in GOLD.get(each, ())[:most]]
-
-
-def limits(config: Config, rivals: Sequence[str]) -> list[str]:
-    """What to know before using it."""
-    said = []
-    if gold := gold_of(config):
-        named = [f"`{name}` is {GOLD_SOURCES[name.split('.')[1]]}" for name in gold]
-        said.append(f"Gold: {'; '.join(named)}. Half of each set or a sample, read to score alone.")
-        said.append("F1 tells how tokens agree with one annotation of morphemes, not how well a model will do.")
-    if old := [language for language in config.languages if language in NOVELS and not config.of_lexicon]:
-        said.append(
-            f"Text in {', '.join(old)} is literature of before 1950: names, technology and slang of today take more "
-            "tokens than those of its books."
-        )
-    if "fi" in config.groups or "tr" in config.groups:
-        said.append("Finnish and Turkish are a few megabytes, much of it documentation of software.")
-    if "code" in config.groups:
-        said.append("Code is Python and some C: other programming languages take more tokens.")
-    if config.of_lexicon:
-        said.append("Running text is measured on forms of the dictionary it was learnt from, behind a space, one each.")
-    for name in rivals:
-        most = RIVALS[name][1]
-        which = f"the {most:,} most frequent of the same words at most" if most else "the same words"
-        said.append(
-            f"{name} (`{RIVALS[name][0]}` of `mws compare`) has as many entries and learnt from {which}, by frequency."
-        )
-    said.append("The constants of the method were chosen on these gold sets: their F1 is mildly optimistic.")
-    return said
 
 
 def make(config: Config, output: Path, data: Path, rivals: Sequence[str]) -> dict[str, Any]:
@@ -242,7 +108,7 @@ def make(config: Config, output: Path, data: Path, rivals: Sequence[str]) -> dic
     started = time.process_time()
     groups = {group: corpus(group, data, config.share_alike, config.pattern) for group in config.groups}
     directory = output / config.name
-    settings = train(config, groups, directory)
+    train(config, groups, directory)
     seconds = time.process_time() - started
     counts = WordCounts.from_groups({name: part.counts for name, part in groups.items()}).union
     systems = {config.name: open_tokenizer(directory, by_class=True)}
@@ -253,39 +119,40 @@ def make(config: Config, output: Path, data: Path, rivals: Sequence[str]) -> dic
         systems[title] = open_tokenizer(train_rival(name, learnt_from, config.size, kept).source, by_class=True)
     held_out = held_out_of(config, groups)
     lines = [line for own in held_out.values() for line in own]
-    gold = [data / "gold" / f"{name}.tsv" for name in gold_of(config)]
+    gold = [data / "gold" / f"{name}.tsv" for name in config.gold]
     report = evaluate(systems, gold, lines, bits=passages_of(groups) or None, baselines=False)
     by_group = {
-        group: {name: score_text(encoder, own) for name, encoder in systems.items()}
+        group: {
+            "MwS" if name == config.name else name: [round(scores.fertility, 3), round(scores.bytes_per_token, 3)]
+            for name, scores in ((name, score_text(encoder, own)) for name, encoder in systems.items())
+        }
         for group, own in (held_out.items() if len(groups) > 1 else ())
     }
-    words = " ".join(WORDS[language] for language in config.languages).split()
-    words = words[:: max(1, len(words) // 12)]
-    about = "forms of the dictionary" if config.of_lexicon else "held-out text"
-    card = Card(
-        name=config.name,
-        facts=facts_of(config, groups, rivals, words),
-        settings=settings,
-        vocabulary=systems[config.name].vocabulary_size,
-        examples=list(zip(words, segment_words(systems[config.name], words), strict=True)),
-        measured=sections(report, by_group, about, "4 MB of its training text", restored(systems[config.name], lines)),
-        results=results(report, config.name, about),
-    )
-    keep_card(directory, open_tokenizer(directory).backend, card)
-    if config.name in KEPT_BPE and "BPE" in rivals:
-        write_card(output / KEPT_BPE[config.name], bpe_card(config, origin(config, groups)).to_markdown())
-    return row(config, directory, report, seconds)
+    found = row(config, directory, report, seconds) | {
+        "text_megabytes": {name: round(part.megabytes, 1) for name, part in groups.items() if part.megabytes},
+        "sets": sets_of(report, config.name),
+        "text": {"bytes": sum(len(line.encode()) for line in lines), **restored(systems[config.name], lines)},
+        "by_group": by_group,
+        "measured_by": __version__,
+    }
+    write_cards(config, found, output)
+    return found
 
 
-def bpe_card(config: Config, learnt_from: str) -> Card:
-    """The card of the frequency BPE that is kept beside a tokenizer of ours; its figures stand in that one's card."""
-    about = (
-        f"Byte-pair encoding by frequency, to compare with `{config.name}`: as many entries, from the same words. "
-        f"Its figures stand beside those of that tokenizer, in the card of `{config.name}`."
-    )
-    notes = (about, learnt_from)
-    facts = CardFacts(languages=tuple(config.languages), license=config.license, notes=notes)
-    return Card(KEPT_BPE[config.name], facts, {}, config.size)
+def sets_of(report: EvaluationReport, name: str) -> dict[str, dict[str, Any]]:
+    """Collect the boundary scores of one tokenizer by reference set, besides its F1."""
+    words = {gold.name: len(gold.words) for gold in report.golds}
+    return {
+        each.gold: {
+            "words": words[each.gold],
+            "interval": [round(end, 3) for end in each.interval],
+            "precision": round(each.scores.precision, 4),
+            "recall": round(each.scores.recall, 4),
+            "tokens_per_word": round(each.scores.tokens_per_word, 2),
+        }
+        for each in report.rows
+        if each.tokenizer == name
+    }
 
 
 def most_frequent(counts: WordCounts, most: int) -> WordCounts:
@@ -294,21 +161,27 @@ def most_frequent(counts: WordCounts, most: int) -> WordCounts:
     return counts.where(np.isin(np.arange(len(counts)), np.lexsort((shuffled, -counts.counts))[:most]))
 
 
-def restored(encoder: Opened, lines: Sequence[str]) -> tuple[int, int]:
-    """How many held-out lines decode to what they were, and how many there are."""
+def restored(encoder: Opened, lines: Sequence[str]) -> dict[str, int]:
+    """Count the held-out lines, and those that decode to the original text."""
     assert encoder.decode is not None
     decoded = encoder.decode([item.ids for item in encoder.encode(lines)])
-    return sum(line == again for line, again in zip(lines, decoded, strict=True)), len(lines)
+    return {"lines": len(lines), "restored": sum(map(str.__eq__, lines, decoded))}
 
 
 def row(config: Config, directory: Path, report: EvaluationReport, seconds: float) -> dict[str, Any]:
-    """What scripts/results keeps of a tokenizer: plain figures by system."""
+    """Collect what scripts/results keeps of a tokenizer: plain figures by system."""
+
+    def per_cent(more: PairedDifference) -> list[float]:
+        return [round(100 * bits / report.bits[config.name].value, 2) for bits in (more.value, more.low, more.high)]
+
     systems = {
         name: {
             "f1": {each.gold: round(each.scores.f1, 4) for each in report.rows if each.tokenizer == name},
             "tokens_per_word": round(scores.fertility, 4),
             "bytes_per_token": round(scores.bytes_per_token, 4),
+            "entries": scores.vocabulary_size,
             **({"bits_per_byte": round(report.bits[name].value, 4)} if report.bits else {}),
+            **({"bits_more": per_cent(more)} if (more := report.bits_differences.get(name)) else {}),
         }
         for name, scores in report.text.items()
     }

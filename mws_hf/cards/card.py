@@ -35,11 +35,21 @@ _PART = "card"
 
 @dataclass(frozen=True)
 class CardFacts:
-    """What is known of a tokenizer beside its training; a field that nobody gave is empty.
+    """What a card says of a tokenizer besides its training; a field that nobody gave is empty.
 
-    `data`: what it was learnt from, extended with or trimmed to, in words. `words` are shown cut, `notes` are put after
-    the head, `limits` beside those of every card. `extended` and `trimmed`: figures of `mws extend`
-    (`mws_hf.surgery.change_report.extension_figures`) and of `mws trim` (`mws_hf.surgery.change_report.trim_figures`).
+    Attributes:
+        name: name of the tokenizer.
+        data: what it was trained on, extended with or trimmed to, in words.
+        command: the command that made it.
+        languages: language codes for the Hub.
+        license: license of the vocabulary, as the Hub names it.
+        words: words whose tokens are shown.
+        use: who should use it, in one or two sentences; the card begins with them.
+        comparison: how it compares with other tokenizers, in one or two sentences.
+        notes: paragraphs after the table of settings.
+        limits: limitations, besides those of every card.
+        extended: figures of `mws extend` (`mws_hf.surgery.change_report.extension_figures`).
+        trimmed: figures of `mws trim` (`mws_hf.surgery.change_report.trim_figures`).
     """
 
     name: str = ""
@@ -48,6 +58,8 @@ class CardFacts:
     languages: tuple[str, ...] = ()
     license: str = ""
     words: tuple[str, ...] = ()
+    use: str = ""
+    comparison: str = ""
     notes: tuple[str, ...] = ()
     limits: tuple[str, ...] = ()
     extended: Mapping[str, Any] = field(default_factory=dict)
@@ -154,9 +166,17 @@ def _card_on_hub(repository: str, revision: str | None, token: Any) -> Path | Ex
 
 @dataclass(frozen=True)
 class Card:
-    """What a card is written from; `settings` are those that the record keeps, empty for a tokenizer of others.
+    """Everything that a card is written from.
 
-    `measured` are sections of Markdown with figures of the tokenizer, `results` these as `huggingface_hub.EvalResult`.
+    Attributes:
+        name: name of the tokenizer.
+        facts: what people and commands say of it.
+        settings: settings and figures of the training metadata; empty for a tokenizer of another program.
+        vocabulary: size of the vocabulary.
+        examples: words and their tokens.
+        measured: sections of Markdown with figures of the tokenizer.
+        results: the same figures as `huggingface_hub.EvalResult`.
+        is_pretrained: whether `mws_hf.pretrained` loads it by its name.
     """
 
     name: str
@@ -166,6 +186,7 @@ class Card:
     examples: Sequence[tuple[str, Sequence[str]]] = ()
     measured: str = ""
     results: Sequence[EvalResult] = ()
+    is_pretrained: bool = False
 
     def to_markdown(self) -> str:
         """Write the card's text."""
@@ -188,10 +209,18 @@ def _for_template(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "labels": labels,
         "labelled": sum(fit["used"] for fit in fits.values()),
+        "compared": _compared,
         "rare": rare_entries_said(settings.get("rare_entries")),
         "reasons": lambda counts: ", ".join(f"{number:,} {reason}" for reason, number in counts.items()),
         "version": __version__,
     }
+
+
+def _compared(before: int, after: int, base: str) -> str:
+    """Compare a number of tokens with that of the base tokenizer in words."""
+    if before in (after, 0):
+        return f"as many tokens as {base}"
+    return f"{100 * abs(after / before - 1):.1f} % {'more' if after > before else 'fewer'} tokens than {base}"
 
 
 def trained_card(name: str, tokenizer: Tokenizer, facts: CardFacts, settings: Mapping[str, Any]) -> Card:

@@ -84,7 +84,7 @@ def _to_notebook(backend: Backend, output: Path) -> tuple[int, str]:
 def _to_byte_level(old: Backend, directory: Path, output: Path, pattern: str | None) -> tuple[int, str]:
     from mws_hf.text.sample_texts import sample_texts
     from mws_hf.tokenizer.export import compare_ids, to_byte_level_backend
-    from mws_hf.tokenizer.file import chat_templates, load_settings, save_backend
+    from mws_hf.tokenizer.file import chat_templates, load_settings, save_backend, template_setting
     from mws_hf.tokenizer.layout import CONFIG_FILE
     from mws_hf.tokenizer.links import file_inside
 
@@ -93,8 +93,7 @@ def _to_byte_level(old: Backend, directory: Path, output: Path, pattern: str | N
     config = directory / CONFIG_FILE
     settings = load_settings(file_inside(directory, CONFIG_FILE)) if config.is_file() else {}  # they are copied
     if templates := chat_templates(directory, settings):
-        named = [{"name": name, "template": text} for name, text in templates.items()]
-        settings["chat_template"] = templates["default"] if templates.keys() == {"default"} else named
+        settings["chat_template"] = template_setting(templates)
     with replaced(output) as stage:
         save_backend(stage, new, settings)
     show_faults(output)

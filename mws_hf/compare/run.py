@@ -23,7 +23,7 @@ from mws_hf.compare.rivals import RIVALS, System
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.segmentations import Gold, GoldFiles, read_golds
 from mws_hf.corpus.word_list import as_word_counts
-from mws_hf.errors import MwSError, is_installed
+from mws_hf.errors import MwSError, is_installed, needed
 from mws_hf.learn.setting_rules import Range, check_range
 from mws_hf.scoring.boundaries import summarize, word_table
 from mws_hf.scoring.ngram_model import ngram_bits
@@ -199,8 +199,9 @@ def compare(
     counts, sizes = as_word_counts(counts), sorted(set(sizes))
     texts = None if text is None else (lines_of(text), None if bits is None else lines_of(bits))
     systems = default_systems(len(counts)) if systems is None else systems
-    if absent := [spec.label for spec in systems if not spec.installed]:
-        raise MwSError(f"{absent[0]} needs a library that is not installed; pip install sentencepiece morfessor")
+    for spec in systems:
+        if spec.rival and spec.rival.needs:
+            needed(spec.rival.needs, spec.label)
     training = TrainedSystems(counts, Path(output), special_tokens)
     found = list(_measured(training, plan(systems, sizes), golds, texts, show_progress))
     if not found:

@@ -49,7 +49,7 @@ class Kind(ABC):
 
     @abstractmethod
     def check(self, columns: Sequence[str | None]) -> None:
-        """Find faults before any work: of records the first one is read, of tables the header."""
+        """Check the input before any work: the first record of JSON lines and the header of a table are read."""
 
     @abstractmethod
     def arrays(self, advance: Advance | None, size: int) -> Iterator[pa.LargeStringArray]:

@@ -88,7 +88,7 @@ def _expand(name: str) -> list[str]:
 
 
 def names_file(name: PathLike) -> bool:
-    """Return whether `expand_paths` takes a name."""
+    """Return whether `expand_paths` accepts a name."""
     try:
         _expand(os.fspath(name))
     except MwSError:
@@ -102,7 +102,10 @@ def is_dataset_folder(name: PathLike) -> bool:
 
 
 def progress_bar(show: bool, **options: Any) -> Any:
-    """Open a bar on standard error with the options of `tqdm`; off a terminal one that shows nothing, without tqdm."""
+    """Open a progress bar on standard error, with the options of `tqdm`.
+
+    If `show` is false, or standard error is not a terminal, the bar shows nothing and `tqdm` is not imported.
+    """
     if not show or sys.stderr is None or not sys.stderr.isatty():
         return contextlib.nullcontext(SimpleNamespace(update=lambda n: None))
     from tqdm import tqdm

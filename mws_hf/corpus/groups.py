@@ -14,7 +14,7 @@ from typing import Any
 from mws_hf.errors import MwSError
 
 UNNAMED = ""
-"""The name of the one group where nobody named any."""
+"""The name of the only group if the user named no groups."""
 
 MOST_GROUPS = 256
 _NAME = re.compile(r"\w[\w.+-]{0,63}")

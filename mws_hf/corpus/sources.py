@@ -40,7 +40,9 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Source:
-    """Texts, counts, word lists and a lexicon, of no group in particular (`UNNAMED`) or by language group.
+    """Everything that is to be read: texts, saved counts, word lists and a lexicon.
+
+    Each belongs to a language group, or to `UNNAMED` if the user names no groups.
 
     Attributes:
         files: names of files of text, by group.
@@ -136,7 +138,7 @@ class Source:
         return source
 
     def check(self, also: Sequence[str] = ()) -> None:
-        """Find faults before any work; of records the first one is read, of tables the header."""
+        """Check everything before any work: the first record of JSON lines and the header of a table are read."""
         if self.lists or self.lexicon:
             from mws_hf.corpus.word_list import check_lexicon, check_list
 
@@ -157,7 +159,7 @@ class Source:
 
     @cached_property
     def kinds(self) -> list[tuple[str, Kind]]:
-        """Everything that is read, of its kind, with its group."""
+        """Everything that is read as text: its group, and how it is read."""
         found: list[tuple[str, Kind]] = []
         for group, names in self.files.items():
             found += [(group, kind_of(name, self.how)) for name in names]
@@ -175,14 +177,14 @@ class Source:
 
     @property
     def groups(self) -> list[str]:
-        """The names of groups that are given; none where rows name theirs."""
+        """The names of the groups that the user gave; none if a column names the group of each row."""
         listed = [UNNAMED] if self.lists or self.lexicon else []
         saved = [group or own for group, file in self._counts for own in file.totals]
         return [*listed, *saved, *([] if self.group_column is not None else [*self.files, *self.values])]
 
     @property
     def saved_alone(self) -> list[str]:
-        """The files of counts of no group, if there is nothing else to count; else none."""
+        """The files of counts without groups if there is nothing else to count; otherwise none."""
         others = self.files or self.values or self.lists or self.lexicon or self.group_column
         return [] if others else self.saved.get(UNNAMED, [])
 
@@ -193,19 +195,21 @@ class Source:
 
     @property
     def saved_splitter(self) -> Splitter | None:
-        """What made the first of the saved counts; None where there are none."""
+        """The splitter that made the first of the saved counts; None if there are no saved counts."""
         return self._counts[0][1].splitter if self._counts else None
 
     @property
     def size(self) -> int | None:
-        """Bytes of the files as stored; None where one has no size, or there are none."""
+        """Bytes of all files as stored; None if there is no file, or if one has no size, such as a pipe."""
         names = self.names
         return sum(map(os.path.getsize, names)) if names and all(map(os.path.isfile, names)) else None
 
     def streams(
         self, splitter: Splitter, advance: Advance | None = None
     ) -> Iterator[Iterator[tuple[str, Block | Columns]]]:
-        """Yield the blocks of every file and value by group, or the counts of it, to be read side by side in any order.
+        """Yield, for every file and value, an iterator over its blocks or its counts, each with its group.
+
+        The iterators can be read side by side, in any order.
 
         A file is opened when its first block is asked for, and holds no memory after its last one. Lines of plain text
         are documents if the splitter does not scan blocks, else a file is one stream. `advance` is called with the

@@ -42,7 +42,7 @@ def fingerprint(pattern: str, normalization: str | None, groups: Sequence[str] =
 
 @dataclass(frozen=True)
 class Splitter:
-    """The way from text to pre-tokens: normalize, cut at special tokens, split by the pattern.
+    """How text becomes pre-tokens: it is normalized, cut at special tokens, and split by the pattern.
 
     Attributes:
         pattern: the split pattern; the name of one becomes the pattern it stands for.

@@ -29,7 +29,7 @@ from mws_hf.corpus.octets import stored_lines
 from mws_hf.corpus.place import Fault, about
 from mws_hf.corpus.splitter import Splitter
 from mws_hf.corpus.token_table import TokenTable
-from mws_hf.errors import MwSError, is_installed
+from mws_hf.errors import MwSError, needed
 from mws_hf.kernels.jit import njit
 from mws_hf.text.pattern import DEFAULT_PATTERN, split
 from mws_hf.text.symbols import check_unicode
@@ -174,8 +174,7 @@ def check_lexicon(language: str) -> None:
     if language not in LEXICONS:
         raise MwSError(f"no lexicon for language {language!r}; choose one of {', '.join(LEXICONS)}, or count text")
     package = LEXICONS[language]
-    if not is_installed(package):
-        raise MwSError(f"the lexicon {language!r} needs its dictionary: pip install {package.replace('_', '-')}")
+    needed(package, f"the lexicon {language!r}", package.replace("_", "-"))
 
 
 def lexicon_words(language: str) -> pa.LargeStringArray:

@@ -25,7 +25,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from tokenizers import Tokenizer
 
-from mws_hf.atomic import staged
+from mws_hf.atomic import staged, write_json
 from mws_hf.errors import MwSError
 from mws_hf.kernels import Longs
 from mws_hf.surgery.ids import renumbered_config
@@ -125,11 +125,6 @@ def _counted_by_class(opened: Opened, folder: Path) -> list[dict[str, Any]]:
     ]
 
 
-def write_json(file: Path, content: Any, indent: int | None = 2, end: str = "\n") -> None:
-    """Write a JSON file without escaping characters."""
-    file.write_text(json.dumps(content, ensure_ascii=False, indent=indent) + end, encoding="utf-8", newline="\n")
-
-
 class Rewritten:
     """A changed tokenizer, base class of `Extension` and `Trimming`; `spec` is its new tokenizer.json."""
 
@@ -165,8 +160,8 @@ class Rewritten:
         home = None if source is None else tokenizer_folder(source)
         with staged(Path(directory), patterns(Of.SETTINGS, Of.FOREIGN, Of.CHANGE)) as stage:
             for name, record in {**(records or {}), **self.records}.items():
-                write_json(stage / name, record, indent=1)
-            write_json(stage / TOKENIZER_FILE, self.spec, end="")
+                write_json(stage / name, record)
+            write_json(stage / TOKENIZER_FILE, self.spec, indent=2, end="")
             write_json(stage / IDS_FILE, self.old_ids, indent=None)
             if home is None:
                 return []
@@ -177,7 +172,7 @@ class Rewritten:
             for file in (*files(home, Of.SETTINGS), *modules):
                 copy_inside(home, file, stage)
             if (changed := renumbered_config(settings, self.old_ids)) != settings:
-                write_json(stage / CONFIG_FILE, changed)
+                write_json(stage / CONFIG_FILE, changed, indent=2)
         return [str(name) for name in files(home, Of.FOREIGN)]
 
     def check_ids(self, expected: Mapping[str, int | None]) -> None:

@@ -1,4 +1,4 @@
-"""The part of `mws check` that compares the ids and special tokens in files with the vocabulary."""
+"""The part of `mws check` on special tokens: their ids and names in all files, in all versions of transformers."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tokenizers import Tokenizer
 
 from mws_hf.surgery.ids import model_ids, model_rows, processor_ids, unknown_ids
 from mws_hf.tokenizer.backend import HIGHEST_ID
-from mws_hf.tokenizer.file import chat_templates, content_of, load_settings, roles_in
-from mws_hf.tokenizer.layout import CONFIG_FILE, TOKENIZER_FILE, Of, patterns
+from mws_hf.tokenizer.file import chat_templates, content_of, load_settings, roles_in, tokens_by_name
+from mws_hf.tokenizer.layout import CONFIG_FILE, MAP_FILE, TEMPLATE_FILES, TOKENIZER_FILE, Of, matching, patterns
 from mws_hf.tokenizer.spec import Spec
 
 
@@ -20,7 +20,8 @@ class Finding(NamedTuple):
     """One problem of a tokenizer directory.
 
     Attributes:
-        level: an "error" gives wrong ids, lost text or a failed load in some program; a "warning" only may.
+        level: an "error" gives wrong ids, lost text, lost special tokens or templates, or a failed load in some
+            program; a "warning" only may.
         trap: name of the kind of problem, for scripts.
         message: what is wrong, and what to do.
     """
@@ -93,3 +94,27 @@ def _in_template(directory: Path, settings: Mapping[str, Any], backend: Tokenize
             f"the chat template writes {', '.join(absent[:3])}, which is not a token here: it is split into several"
         )
         yield Finding("warning", "template-token", message)
+
+
+def in_some_versions(directory: Path, settings: Mapping[str, Any]) -> Iterator[Finding]:
+    """Report special tokens and chat templates that only some versions of transformers find."""
+    named = tokens_by_name(settings)
+    everywhere = settings.get("extra_special_tokens")
+    if hidden := sorted(named.keys() - (everywhere.keys() if isinstance(everywhere, dict) else ())):
+        message = (
+            f"transformers 4 does not find the special token {hidden[0]} ({len(hidden)} such names), because it reads "
+            f"names of tokens only from an object extra_special_tokens; {REPAIR} writes that"
+        )
+        yield Finding("error", "version-names", message)
+    elif named and settings.get("additional_special_tokens") and not (directory / MAP_FILE).is_file():
+        message = (
+            f"transformers 5.10 forgets additional_special_tokens beside extra_special_tokens, unless {MAP_FILE} "
+            f"repeats them; {REPAIR} writes that"
+        )
+        yield Finding("error", "version-map", message)
+    if files_of_names := matching(directory, TEMPLATE_FILES[1:]):
+        message = (
+            f"transformers 4.51 does not find the chat template in {files_of_names[0].as_posix()}, because it reads "
+            f"named templates only from {CONFIG_FILE}; {REPAIR} writes all of them there"
+        )
+        yield Finding("error", "version-templates", message)

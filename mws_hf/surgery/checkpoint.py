@@ -16,9 +16,9 @@ from typing import Any, BinaryIO
 import torch
 from safetensors import SafetensorError, safe_open
 
-from mws_hf.atomic import staged
+from mws_hf.atomic import staged, write_json
 from mws_hf.errors import MwSError
-from mws_hf.surgery.base import read_ids, write_json
+from mws_hf.surgery.base import read_ids
 from mws_hf.surgery.companions import copy_companions, refuse_adapter
 from mws_hf.surgery.embeddings import TransplantReport, fit_settings, mix_rows, new_table
 from mws_hf.surgery.model_tables import (
@@ -87,12 +87,12 @@ def transplant_directory(
             inside = {name: rows for name, rows in changed.items() if shards[name] == file}
             size += rewrite_shard(source / file, stage / file, inside)
         if (source / INDEX).is_file():
-            write_json(stage / INDEX, _resized_index(load_json(source / INDEX), size, tables, changed))
+            write_json(stage / INDEX, _resized_index(load_json(source / INDEX), size, tables, changed), indent=2)
         for name in patterns(Of.MODEL):
             if (source / name).is_file():
                 settings = load_settings(file_inside(source, name))
                 fit_settings(settings, name, old_tokenizer, new_tokenizer, len(mixtures))
-                write_json(stage / name, settings)
+                write_json(stage / name, settings, indent=2)
         modules = [path.name for path in sorted(target.glob("*.py"))]
         for each in (*files(target, Of.TOKENIZER, Of.SETTINGS, Of.RECORD), *modules):
             copy_inside(target, each, stage)

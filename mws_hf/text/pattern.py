@@ -13,6 +13,7 @@ from typing import Literal, get_args
 import regex
 
 from mws_hf.errors import MwSError, SettingError, quoted
+from mws_hf.text.pattern_trial import ADVICE, failure_in_tokenizers, trial_runs
 
 GPT4_PATTERN = (
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+"
@@ -195,15 +196,14 @@ def compiled(pattern: str) -> regex.Pattern[str]:
     return result
 
 
-_RUN, _UNITS, _PATIENCE = 64, 16, 0.1
+_MATCH_SECONDS = 0.1
 
 
 @lru_cache(maxsize=64)
 def check_backtracking(pattern: str) -> None:
-    """Refuse a pattern that tries, one by one, the ways to match a run: there are more of them than atoms.
+    """Refuse a pattern with which `regex` tries, one by one, more ways to match a run than there are atoms.
 
-    Runs of the pattern's own letters and of some others are tried, with something after them that does not match; none
-    may take `regex` a tenth of a second. The engine of `tokenizers` gives up by itself after ten million tries.
+    Texts of `trial_runs` are tried, and none may take longer than a tenth of a second.
 
     Raises:
         MwSError: a match took too long.
@@ -214,17 +214,29 @@ def check_backtracking(pattern: str) -> None:
         found = regex.compile(pattern)
     except regex.error:  # whoever needs the pattern says so
         return
-    own = list(dict.fromkeys(pattern))
-    letters = [character for character in own if character.isalnum()]
-    for unit in list(dict.fromkeys(["a", "я", "1", " ", ".", "\n", "aB", "a ", "ж1", *letters]))[:_UNITS]:
-        for after in ("\0", "\0" + "".join(own), "\0" + "".join(own) + "1"):
-            try:
-                deque(found.finditer((unit * _RUN)[:_RUN] + after, timeout=_PATIENCE), maxlen=0)
-            except TimeoutError as error:
-                raise MwSError(
-                    f"split pattern {quoted(pattern)} tries ever more ways to match a run of {unit!r}; no alternative "
-                    "within a repeated group may match what another does"
-                ) from error
+    for unit, text in trial_runs(pattern):
+        try:
+            deque(found.finditer(text, timeout=_MATCH_SECONDS), maxlen=0)
+        except TimeoutError as error:
+            raise MwSError(
+                f"split pattern {quoted(pattern)} tries ever more ways to match a run of {unit!r}; {ADVICE}"
+            ) from error
+
+
+@lru_cache(maxsize=64)
+def problem_in_tokenizers(pattern: str) -> str | None:
+    """Return why `tokenizers` cannot split with a pattern, and what to change; None if it can.
+
+    A pattern that `regex` runs easily can be too much for Oniguruma, the engine of `tokenizers`. Encoding then fails,
+    often long after the training, at the first long run of letters. Named patterns are known to work. Any other one is
+    tried once per process on the texts of `trial_runs`, which takes about 0.1 s.
+
+    >>> problem_in_tokenizers("llama3"), problem_in_tokenizers("[a-z]+|.")
+    (None, None)
+    """
+    literal = literal_pattern(pattern)
+    failure = None if named(literal) else failure_in_tokenizers(literal)
+    return failure and f"split pattern {quoted(literal)} cannot be used: {failure}"
 
 
 def split(text: str, pattern: str = DEFAULT_PATTERN) -> list[str]:

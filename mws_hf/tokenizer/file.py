@@ -17,7 +17,7 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from mws_hf.atomic import staged
+from mws_hf.atomic import json_text, staged
 from mws_hf.errors import MissingTokenizerError, MwSError, first_line, library_failure, pointer_problem, printable
 from mws_hf.text.pattern import check_backtracking
 from mws_hf.text.symbols import BYTE_TOKENS
@@ -25,17 +25,19 @@ from mws_hf.tokenizer.backend import HIGHEST_ID, check_ids
 from mws_hf.tokenizer.layout import (
     ADDED_FILE,
     CONFIG_FILE,
+    MAP_FILE,
     MODEL_FILE,
     NOTEBOOK_FILES,
     STALE,
     STOCK_FILE,
+    TEMPLATE_FILES,
     TOKENIZER_FILE,
     Of,
     files,
     matching,
 )
 from mws_hf.tokenizer.links import file_inside
-from mws_hf.tokenizer.shapes import SHAPES, check_shape
+from mws_hf.tokenizer.shapes import ROLE_NAMES, SHAPES, check_shape
 from mws_hf.tokenizer.spec import PARTS, parts_of
 
 _logger = logging.getLogger(__name__)
@@ -137,6 +139,21 @@ def _is_charsmap(text: Any) -> bool:
 
 def load_json(path: Path) -> Any:
     """Read a JSON file; the MwSError of a damaged one names the line."""
+    text = _text_of(path)
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise MwSError(
+            f"{path}:{error.lineno}: not valid JSON ({error.msg}): truncated or damaged; save again"
+        ) from error
+    except RecursionError as error:
+        raise MwSError(f"{path}: nested too deeply to be a tokenizer's file; save it again") from error
+    except ValueError as error:  # a number of more digits than Python reads
+        raise MwSError(f"{path}: a number that cannot be read ({first_line(error)}); save it again") from error
+
+
+def _text_of(path: Path) -> str:
+    """Read a text file, with line feeds as line ends; the MwSError of one that is not UTF-8 names the byte."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -144,25 +161,9 @@ def load_json(path: Path) -> Any:
     if problem := pointer_problem(content[:1024]):
         raise MwSError(f"{path}: {problem}")
     try:
-        return json.loads(content.decode("utf-8"))
-    except json.JSONDecodeError as error:
-        raise MwSError(
-            f"{path}:{error.lineno}: not valid JSON ({error.msg}): truncated or damaged; save again"
-        ) from error
-    except RecursionError as error:
-        raise MwSError(f"{path}: nested too deeply to be a tokenizer's file; save it again") from error
+        return content.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
-        raise MwSError(f"{path}: not UTF-8 at byte {error.start}; save it again") from error
-    except ValueError as error:  # a number of more digits than Python reads
-        raise MwSError(f"{path}: a number that cannot be read ({first_line(error)}); save it again") from error
-
-
-def _text_of(file: Path) -> str:
-    """Read a text file; the MwSError of one that is not UTF-8 names the byte."""
-    try:
-        return file.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise MwSError(f"{file}: not UTF-8 at byte {error.start}; save it again") from error
+        raise MwSError(f"{path}: byte {error.start} is not UTF-8; save the file again, as UTF-8") from error
 
 
 def load_settings(path: Path) -> dict[str, Any]:
@@ -231,9 +232,22 @@ def content_of(token: Any) -> Any:
 
 
 def roles_in(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the contents of the tokens that settings name by roles, such as ``eos_token``."""
+    """Return the contents of the tokens that settings name by roles, such as ``eos_token`` or ``image_token``."""
     found = {role: content_of(token) for role, token in settings.items() if role.endswith("_token")}
-    return {role: token for role, token in found.items() if token is not None and not isinstance(token, bool)}
+    found = {role: token for role, token in found.items() if token is not None and not isinstance(token, bool)}
+    return {**{name: content_of(token) for name, token in tokens_by_name(settings).items()}, **found}
+
+
+def tokens_by_name(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the special tokens that settings give names of their own, such as ``image_token``, as they describe them.
+
+    transformers 4 reads them from the object ``extra_special_tokens`` only. transformers 5 reads that, too, but writes
+    each name as a key of its own, and all of them again as ``model_specific_special_tokens`` after a second save.
+    """
+    objects = [settings.get(key) for key in ("extra_special_tokens", "model_specific_special_tokens")]
+    named = {name: token for each in objects if isinstance(each, Mapping) for name, token in each.items()}
+    named |= {key: token for key, token in settings.items() if key.endswith("_token") and key not in ROLE_NAMES}
+    return {name: token for name, token in named.items() if isinstance(content_of(token), str)}
 
 
 def check_directory(name: str | os.PathLike[str]) -> None:
@@ -293,7 +307,7 @@ class PreTrainedTokenizerFast(transformers.PreTrainedTokenizerFast):
 _REFERENCE = f"{Path(STOCK_FILE).stem}.{STOCK_CLASS}"
 _LEFT_OUT = {
     *("added_tokens_decoder", "backend", "is_local", "local_files_only", "tokenizer_file", "special_tokens_pattern"),
-    "token_type_ids_pattern",
+    *("token_type_ids_pattern", "model_specific_special_tokens"),
 }
 _NO_LIMIT = int(1e30)  # transformers' word for a model_max_length that nobody set
 
@@ -303,6 +317,7 @@ def portable_config(config: dict[str, Any]) -> dict[str, Any]:
 
     * ``tokenizer_class`` is the one name every version knows.
     * A list of ``extra_special_tokens`` (v5) becomes ``additional_special_tokens``: v4 stops at the list.
+    * Special tokens with names of their own become the object ``extra_special_tokens``, which all versions read.
     * ``auto_map`` keeps v5 from replacing the class by the one of config.json's model type (see `STOCK_SOURCE`). Both
       entries are strings, because ``use_fast=False`` in v4 reads the first. Known limit: the stock class, loaded
       without trust_remote_code, saves the entry but not the module; loading that copy with trust_remote_code=True
@@ -313,13 +328,14 @@ def portable_config(config: dict[str, Any]) -> dict[str, Any]:
     >>> portable_config({"tokenizer_class": "MwSTokenizer", "extra_special_tokens": ["<|user|>"]})["tokenizer_class"]
     'PreTrainedTokenizerFast'
     """
-    result = {key: value for key, value in config.items() if key not in _LEFT_OUT}
+    named = tokens_by_name(config)
+    result = {key: value for key, value in config.items() if key not in _LEFT_OUT and key not in named}
     result["tokenizer_class"] = STOCK_CLASS
-    extra = result.get("extra_special_tokens")
+    extra = result.pop("extra_special_tokens", None)
     if isinstance(extra, list):
-        result["additional_special_tokens"] = result.pop("extra_special_tokens")
-    elif extra == {}:  # v4 writes it, and 5.10 then forgets the additional tokens
-        del result["extra_special_tokens"]
+        result["additional_special_tokens"] = extra
+    if named:  # an empty object, which v4 writes, would make 5.10 forget the additional tokens
+        result["extra_special_tokens"] = named
     if uses_stock_module(result):
         result["auto_map"] = {"AutoTokenizer": [_REFERENCE, _REFERENCE]}
     result.setdefault("model_input_names", ["input_ids", "attention_mask"])
@@ -334,17 +350,30 @@ def uses_stock_module(config: dict[str, Any]) -> bool:
     return not references or _REFERENCE in str(references)
 
 
-def json_text(settings: Mapping[str, Any]) -> str:
-    """Write a tokenizer_config.json, or a record, in a fixed order."""
-    return json.dumps(settings, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+def settings_text(settings: Mapping[str, Any]) -> str:
+    """Return the text of a tokenizer_config.json or of training metadata, with sorted names."""
+    return json_text(settings, indent=2, sort_keys=True) + "\n"
+
+
+def config_files(config: dict[str, Any]) -> dict[str, str]:
+    """Return `portable_config` of a configuration as a file, and the files that it needs beside it, by name.
+
+    Where there are special tokens with and without names, special_tokens_map.json repeats those without:
+    transformers 5.10 forgets them otherwise.
+    """
+    config = portable_config(config)
+    files = {CONFIG_FILE: settings_text(config)}
+    if uses_stock_module(config):
+        files[STOCK_FILE] = STOCK_SOURCE
+    if "extra_special_tokens" in config and (others := config.get("additional_special_tokens")):
+        files[MAP_FILE] = settings_text({"additional_special_tokens": others})
+    return files
 
 
 def write_files(folder: Path, backend: Tokenizer, config: dict[str, Any], more: Mapping[str, bytes]) -> list[Path]:
-    """Write tokenizer.json, its config for every client, the module that the config names, and more; return paths."""
-    config = portable_config(config)
-    files = {TOKENIZER_FILE: backend.to_str(pretty=True).encode(), CONFIG_FILE: json_text(config).encode()}
-    if uses_stock_module(config):
-        files[STOCK_FILE] = STOCK_SOURCE.encode()
+    """Write tokenizer.json, its `config_files` and more into a folder; return the paths."""
+    files = {TOKENIZER_FILE: backend.to_str(pretty=True).encode()}
+    files |= {name: text.encode() for name, text in config_files(config).items()}
     files |= more
     for name, content in files.items():
         (folder / name).write_bytes(content)
@@ -372,13 +401,20 @@ def save_backend(
         write_files(stage, backend, {**plain, **roles}, more or {})
 
 
+def template_setting(templates: Mapping[str, str]) -> str | list[dict[str, str]]:
+    """Return chat templates, the main one as "default", as tokenizer_config.json has them in every version."""
+    if templates.keys() == {"default"}:
+        return templates["default"]
+    return [{"name": name, "template": text} for name, text in templates.items()]
+
+
 def chat_templates(folder: Path, settings: Mapping[str, Any]) -> dict[str, str]:
     """Read the chat templates of a directory by name, the main one as "default"; files stand before the config.
 
     A link among the files is followed only where `links.file_inside` allows it.
     """
     listed = settings.get("chat_template")
-    if found_files := matching(folder, ("chat_template.jinja", "additional_chat_templates/*.jinja")):
+    if found_files := matching(folder, TEMPLATE_FILES):
         return {
             file.stem if len(file.parts) > 1 else "default": _text_of(file_inside(folder, file)) for file in found_files
         }

@@ -28,15 +28,13 @@ RECORD_FILE, EVIDENCE_FILE = "mws_training.json", "mws_evidence.pq"  # the Hub w
 IDS_FILE, RETIRED_FILE, TRIM_FILE = "ids.json", "retired.json", "trim.json"
 MODEL_FILE = "config.json"
 INDEX, SINGLE = "model.safetensors.index.json", "model.safetensors"
-STOCK_FILE, ADDED_FILE = "stock_tokenizer.py", "added_tokens.json"
+STOCK_FILE, ADDED_FILE, MAP_FILE = "stock_tokenizer.py", "added_tokens.json", "special_tokens_map.json"
+TEMPLATE_FILES = ("chat_template.jinja", "additional_chat_templates/*.jinja")
 NOTEBOOK_FILES = ("vocabulary.json", "merges.json")
 
 LAYOUT = {
     Of.TOKENIZER: (TOKENIZER_FILE,),
-    Of.SETTINGS: (
-        *(CONFIG_FILE, "special_tokens_map.json", "chat_template.jinja", "additional_chat_templates/*.jinja"),
-        *("chat_template.json", STOCK_FILE),
-    ),
+    Of.SETTINGS: (CONFIG_FILE, MAP_FILE, *TEMPLATE_FILES, "chat_template.json", STOCK_FILE),
     Of.FOREIGN: (
         *(ADDED_FILE, "vocab.json", "vocab.txt", "merges.txt"),  # of transformers 4
         *NOTEBOOK_FILES,
@@ -53,10 +51,7 @@ LAYOUT = {
         *("*.h5", "*.msgpack", "*.gguf", "*.onnx"),
     ),
 }
-STALE = (
-    *(TOKENIZER_FILE, CONFIG_FILE, "special_tokens_map.json", "chat_template.jinja"),
-    *("additional_chat_templates/*.jinja", STOCK_FILE, ADDED_FILE, "*tekken*.json"),
-)
+STALE = (TOKENIZER_FILE, CONFIG_FILE, MAP_FILE, *TEMPLATE_FILES, STOCK_FILE, ADDED_FILE, "*tekken*.json")
 """What AutoTokenizer reads beside or before a new tokenizer.json: it goes in each save unless it is written anew. The
 other foreign files may be a user's own: they go only where a tokenizer is replaced as a whole."""
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mws_hf.errors import MwSError, quoted
-from mws_hf.tokenizer.layout import ADDED_FILE, CONFIG_FILE, MODEL_FILE
+from mws_hf.tokenizer.layout import ADDED_FILE, CONFIG_FILE, MAP_FILE, MODEL_FILE
 
 _NAMES: dict[Any, str] = {
     str: "a text", bool: "true or false", int: "a whole number", float: "a number", None: "null", dict: "an object",
@@ -46,9 +46,10 @@ class With:
 
 _FLAGS = ("lstrip", "rstrip", "normalized", "single_word", "special")
 _TOKEN: Any = (str, None, With(("content",), {"content": str, **dict.fromkeys(_FLAGS, bool)}))
-_NAMED_TOKENS = ("unk_token", "bos_token", "eos_token", "pad_token", "sep_token", "cls_token", "mask_token")
+ROLE_NAMES = ("unk_token", "bos_token", "eos_token", "pad_token", "sep_token", "cls_token", "mask_token")
+"""The roles of special tokens that every version of transformers knows."""
 _TOKENS = {
-    **dict.fromkeys(_NAMED_TOKENS, _TOKEN),
+    **dict.fromkeys(ROLE_NAMES, _TOKEN),
     "additional_special_tokens": (None, Each(list, _TOKEN), Each(dict, _TOKEN)),
 }
 _NAMED_TEMPLATE = With(("name", "template"), {"name": str, "template": str})
@@ -56,6 +57,7 @@ SHAPES: dict[str, Any] = {
     CONFIG_FILE: {
         **_TOKENS,
         "extra_special_tokens": (None, Each(list, _TOKEN), Each(dict, _TOKEN)),
+        "model_specific_special_tokens": (None, Each(dict, _TOKEN)),
         "added_tokens_decoder": (None, Each(dict, _TOKEN)),
         "auto_map": (None, str, Each(list, (str, None)), Each(dict, (str, None, Each(list, (str, None))))),
         "chat_template": (
@@ -70,7 +72,7 @@ SHAPES: dict[str, Any] = {
         "tokenizer_class": (None, str),
         **dict.fromkeys(("add_prefix_space", "add_bos_token", "add_eos_token", "split_special_tokens"), (None, bool)),
     },
-    "special_tokens_map.json": _TOKENS,
+    MAP_FILE: _TOKENS,
     ADDED_FILE: Each(dict, int),
     MODEL_FILE: {"model_type": (None, str)},
 }

@@ -19,7 +19,7 @@ from tokenizers import Tokenizer
 
 from mws_hf.atomic import write_text
 from mws_hf.tokenizer.backend import tables_of
-from mws_hf.tokenizer.file import json_text, load_json
+from mws_hf.tokenizer.file import load_json, settings_text
 from mws_hf.tokenizer.layout import RECORD_FILE as FILE
 from mws_hf.tokenizer.shapes import RECORD, check_shape
 
@@ -31,13 +31,13 @@ ADDED_KINDS = ("added", "added morph", "added composition")
 
 def record_bytes(settings: Mapping[str, Any], merges: str) -> bytes:
     """Write the record of a tokenizer that was just learnt, as `FILE` holds it; `merges` is its `merges_digest`."""
-    return json_text({"merges": merges, "settings": settings}).encode()
+    return settings_text({"merges": merges, "settings": settings}).encode()
 
 
 def write_part(directory: Path, backend: Tokenizer, name: str, part: Mapping[str, Any]) -> None:
     """Put a part into the record of a tokenizer; the other parts stay, unless they are those of another tokenizer."""
     record = read_record(directory, backend) or {"merges": merges_digest(backend)}
-    write_text(directory / FILE, json_text(record | {name: part}))
+    write_text(directory / FILE, settings_text(record | {name: part}))
 
 
 def read_record(directory: Path, backend: Tokenizer) -> dict[str, Any]:

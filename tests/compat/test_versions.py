@@ -23,6 +23,7 @@ from mws_hf.text.sample_texts import sample_texts
 from tests.paths import ROOT
 from tests.small_corpus import running_text
 from tests.small_tokenizers import ADVERSARIAL, VARIANTS, small_fast, small_slow
+from tests.version_child import state
 
 pytestmark = pytest.mark.slow
 
@@ -30,6 +31,7 @@ VERSIONS = {
     "4.51.3": "transformers==4.51.3",
     "4.57.6": "transformers==4.57.6",
     "5.0.0": "transformers==5.0.0",
+    "5.10.4": "transformers==5.10.4",
     "newest": "transformers>=5.23,<6",
 }
 MODEL_TYPES = [None, "qwen2", "qwen3_5", "gpt2", "llama", "bert"]
@@ -133,6 +135,52 @@ def test_the_plug_in_itself_works(environments, version, tmp_path):
         for text in [*ADVERSARIAL, "чит<new>"]:
             assert loaded.encode(text) == ours.encode(text)
         assert set(loaded.all_special_tokens) == set(ours.all_special_tokens)
+
+
+NAMED = {"video_token": "<video>", "boi_token": "<boi>"}
+TEMPLATES = {"default": CHAT, "rag": "{% for m in messages %}<|user|>rag {{ m['content'] }}{% endfor %}"}
+
+
+def named_directories(folder: Path) -> dict[str, dict]:
+    """Directories with special tokens that have names and those that have none, and what is expected of each."""
+    made = {
+        "names": small_fast(extra_special_tokens=NAMED, additional_special_tokens=None),
+        "slow-names": small_slow(alphabet="bytes", extra_special_tokens=NAMED, additional_special_tokens=None),
+        "trained": MwSTrainer(vocab_size=500, show_progress=False).train([TEXT]),
+    }
+    for tokenizer in made.values():
+        tokenizer.add_special_tokens({"additional_special_tokens": ["<|user|>"]})
+        tokenizer.add_tokens(["<new>"])
+    made["templates"] = small_fast("o200k", alphabet="bytes")
+    made["templates"].chat_template = TEMPLATES
+    for name, tokenizer in made.items():
+        tokenizer.save_pretrained(folder / name)
+    return {str(folder / name): state(tokenizer, RESAVED) for name, tokenizer in made.items()}
+
+
+RESAVED = [*ADVERSARIAL, "чит<new><video> <|user|><boi>чит <new>"]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_what_is_loaded_and_saved_again_is_the_same(environments, version, tmp_path):
+    python = python_of(environments, version, tmp_path)
+    expected = named_directories(tmp_path)
+    job = tmp_path / "job.json"
+    job.write_text(json.dumps({"directories": list(expected), "texts": RESAVED}), encoding="utf-8")
+    answer = run_child(python, "resave", job, plug_in=True, home=tmp_path)
+    assert len(answer["saved"]) == 3 * len(expected)
+    for found in answer["saved"]:
+        first, *saved = map(Path, found["places"])
+        for place, seen in zip(found["places"], found["states"], strict=True):
+            assert seen == expected[str(first)], (found["class"], place)
+            assert state(AutoTokenizer.from_pretrained(place), RESAVED) == expected[str(first)]
+        files = [contents(place) for place in (first, *saved)]
+        assert files[1] == files[2]
+        assert found["class"] == "auto" or files[0] == files[1]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
 ONE = os.environ.get("MWS_TOKENIZERS_ONE", "tokenizers==1.0.0rc3")

@@ -38,6 +38,26 @@ def test_what_is_written(tmp_path, make):
     assert str(tmp_path) not in json.dumps(config)
 
 
+@BOTH
+def test_special_tokens_with_names_and_named_templates_are_written_where_all_versions_read_them(tmp_path, make):
+    tokenizer = make(extra_special_tokens={"boi": "<boi>", "audio_token": "<audio>"}, additional_special_tokens=None)
+    tokenizer.chat_template = {"default": "a", "rag": "b"}
+    tokenizer.save_pretrained(tmp_path / "one")
+    config = json.loads((tmp_path / "one" / "tokenizer_config.json").read_text(encoding="utf-8"))
+    assert config["extra_special_tokens"] == {"boi": "<boi>", "audio_token": "<audio>"}
+    assert config["chat_template"] == [{"name": "default", "template": "a"}, {"name": "rag", "template": "b"}]
+    assert not {"boi", "audio_token", "model_specific_special_tokens"} & config.keys()
+    again = type(tokenizer).from_pretrained(tmp_path / "one")
+    assert (again.audio_token, again.chat_template["rag"]) == ("<audio>", "b")
+    assert {"<boi>", "<audio>"} <= {*again.all_special_tokens}
+    again.audio_token = None
+    again.chat_template = "c"
+    again.save_pretrained(tmp_path / "one")
+    config = json.loads((tmp_path / "one" / "tokenizer_config.json").read_text(encoding="utf-8"))
+    assert config["extra_special_tokens"] == {"boi": "<boi>"}
+    assert type(tokenizer).from_pretrained(tmp_path / "one").chat_template == "c"
+
+
 def test_a_users_own_registered_class_is_left_alone():
     config = portable_config({"auto_map": {"AutoTokenizer": [None, "mine.Tokenizer"]}})
     assert config["auto_map"] == {"AutoTokenizer": [None, "mine.Tokenizer"]}

@@ -89,7 +89,7 @@ def test_a_byte_level_tokenizer_is_told_in_text(trained: Path, corpus: Path, tmp
     settings = json.loads((out / RECORD_FILE).read_text(encoding="utf-8"))["settings"]
     assert (settings["alphabet"], settings["pattern"]) == ("bytes", NAMED_PATTERNS["llama3"])
     assert f'"Regex": {json.dumps(NAMED_PATTERNS["llama3"])}' in (out / "tokenizer.json").read_text(encoding="utf-8")
-    assert "A byte-level BPE tokenizer" in (card := (out / "README.md").read_text(encoding="utf-8"))
+    assert "a byte-level BPE tokenizer" in (card := (out / "README.md").read_text(encoding="utf-8"))
     assert re.search(r"^\| characters built from bytes \| \d+ \|$", card, re.MULTILINE)
     examples = re.findall(r"^\| (\w+) \| ([^|]*) \|$", card.split("| word | tokens |")[1], re.MULTILINE)
     assert examples and all(tokens.replace("·", "").strip() == word for word, tokens in examples)

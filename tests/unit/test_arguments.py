@@ -1,6 +1,6 @@
 """Every argument is checked before any work begins, and no mistake is passed over in silence.
 
-Modules: cards/training_figures.py.
+Modules: cards/training_figures.py, text/pattern_trial.py.
 """
 
 from __future__ import annotations
@@ -312,6 +312,25 @@ def test_a_misspelt_pattern_name_is_no_pattern(name, tmp_path):
     with pytest.raises(MwSError, match="none of words, gpt4, llama3, o200k"):
         MwSTrainer(pattern=name)
     assert compiled("[a-z]+|.") and compiled(r"\w+|\W+") and compiled(".")
+
+
+TOO_MUCH = [
+    (r"(?:\d+,?)+;|\s|\S", "run of '1'"),
+    (r"(?:\p{Han}+\p{M}*)+x|\s|\S", "run of '中'"),
+    ("(?P<w>a+)|.", "compile"),
+]
+"""Patterns that `regex` runs and `tokenizers` does not, and what is said of them."""
+
+
+@pytest.mark.parametrize(("pattern", "said"), TOO_MUCH)
+def test_a_pattern_too_much_for_tokenizers_is_refused_before_training(pattern, said, tmp_path, capfd):
+    with pytest.raises(MwSError, match=f"tokenizers .*{said}.*write"):
+        MwSTrainer(pattern=pattern)
+    (tmp_path / "text.txt").write_text(READING, encoding="utf-8")
+    refused = mws("train", tmp_path / "text.txt", "--pattern", pattern, "--output", tmp_path / "out")
+    assert one_line(refused) and said in refused.stderr and not (tmp_path / "out").exists()
+    assert "panicked" not in "".join(capfd.readouterr())
+    assert MwSTrainer(pattern=r"\d+(?:,\d+)*|\s|\S").pattern  # as the message advises
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="file names that are no text")

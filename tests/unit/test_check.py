@@ -62,6 +62,12 @@ def bake_dropout(folder):
     tokenizer.save(str(folder / "tokenizer.json"))
 
 
+def file_of_a_named_template(folder):
+    (folder / "additional_chat_templates").mkdir()
+    (folder / "additional_chat_templates" / "rag.jinja").write_text("rag {{ messages }}", encoding="utf-8")
+    (folder / "chat_template.jinja").write_text("{{ messages }}", encoding="utf-8")
+
+
 SPOILED = {
     "no-config": lose_config,
     "baked-padding": bake_padding,
@@ -70,6 +76,11 @@ SPOILED = {
     "auto-map-file": lambda folder: (folder / "stock_tokenizer.py").unlink(),
     "version-class": lambda folder: change(folder / "tokenizer_config.json", tokenizer_class="TokenizersBackend"),
     "version-list": lambda folder: change(folder / "tokenizer_config.json", extra_special_tokens=["<|user|>"]),
+    "version-names": lambda folder: change(folder / "tokenizer_config.json", video_token="<|user|>"),
+    "version-map": lambda folder: change(
+        folder / "tokenizer_config.json", extra_special_tokens={"video_token": "<|endoftext|>"}
+    ),
+    "version-templates": file_of_a_named_template,
     "stale-added-tokens": lambda folder: change(folder / "added_tokens.json", чит=3),
     "replaced": lambda folder: (
         change(folder / "tokenizer_config.json", auto_map=None),
@@ -131,6 +142,40 @@ def test_each_trap_is_seen_and_repaired_and_ids_stay(trap, alphabet, tmp_path):
         assert (loaded.eos_token, loaded.pad_token) == ("<|endoftext|>", "<|pad|>")
 
 
+@pytest.mark.parametrize(
+    ("trap", "versions"), [("version-names", "5.x"), ("version-list", "5.x"), ("version-templates", "4.52 to 5.x")]
+)
+def test_only_versions_that_load_everything_are_promised(trap, versions, tmp_path):
+    small_fast().save_pretrained(tmp_path)
+    SPOILED[trap](tmp_path)
+    assert check(tmp_path).facts["transformers"] == versions
+    repair(tmp_path)
+    assert check(tmp_path).facts["transformers"] == "4.51 to 5.x"
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_names_and_templates_of_the_stock_class_are_repaired_for_all_versions(own, tmp_path):
+    names = {"audio_token": "<audio>", "eoi_token": "<eoi>"}
+    tokenizer = small_fast(extra_special_tokens=names, additional_special_tokens=None)
+    tokenizer.add_special_tokens({"additional_special_tokens": ["<|user|>"]})
+    tokenizer.chat_template = {"default": "{{ messages }}", "tool_use": "tool {{ messages }}"}
+    tokenizer.save_pretrained(tmp_path / "own")
+    stock = AutoTokenizer.from_pretrained(tmp_path / "own")
+    if own:
+        tokenizer.save_pretrained(tmp_path / "copy", save_jinja_files=True)
+    else:
+        stock.save_pretrained(tmp_path / "copy")
+    assert "version-templates" in traps(tmp_path / "copy")
+    repair(tmp_path / "copy")
+    assert traps(tmp_path / "copy") == traps(tmp_path / "own") == set()
+    config = json.loads((tmp_path / "copy" / "tokenizer_config.json").read_text(encoding="utf-8"))
+    assert (config["extra_special_tokens"], config["additional_special_tokens"]) == (names, ["<|user|>"])
+    loaded = AutoTokenizer.from_pretrained(tmp_path / "copy")
+    assert loaded.chat_template == tokenizer.chat_template
+    assert (loaded.audio_token, loaded.eoi_token_id) == ("<audio>", tokenizer.eoi_token_id)
+    assert not [*(tmp_path / "copy").rglob("*.jinja")]
+
+
 @ALPHABETS
 def test_a_copy_by_the_stock_class_is_repaired(alphabet, tmp_path):
     """Loaded by the stock class, called with truncation, saved: as training libraries and pushes do."""
@@ -156,6 +201,19 @@ def test_lost_text_is_seen(tmp_path):
     damaged.decoder = decoders.Fuse()
     damaged.save(str(tmp_path / "tokenizer.json"))
     assert "lossy" in traps(tmp_path)
+
+
+def test_a_pattern_too_much_for_tokenizers_is_a_finding(tmp_path, capfd):
+    """As a version that did not try patterns in `tokenizers` saved it; encoding such a sample would end in a panic."""
+    small_fast().save_pretrained(tmp_path)
+    split = {"type": "Split", "pattern": {"Regex": r"(?:\p{L}+'?)+;|\s|\S"}, "behavior": "Isolated", "invert": False}
+    change(tmp_path / "tokenizer.json", pre_tokenizer=split)
+    change(tmp_path / "tokenizer_config.json", auto_map=None)
+    change(tmp_path / "config.json", model_type="qwen2")  # whose class would be compared by encoding
+    assert "pattern" in traps(tmp_path)
+    told = mws("check", tmp_path)
+    assert told.returncode == 1 and "tokenizers gives up on a run of 'a'" in told.stdout and not told.stderr
+    assert "panicked" not in "".join(capfd.readouterr())
 
 
 def test_what_is_meant_to_change_text_is_no_loss(tmp_path):

@@ -354,6 +354,7 @@ def test_the_command_writes_a_directory_and_reports(folder):
     card = (folder / "out" / "README.md").read_text(encoding="utf-8")
     change = "| held out | {:.3f} | {:.3f} |".format(*held_out["tokens_per_word"])
     assert "| base | base |" in card and "50 tokens added" in card and change in card
+    assert "On held-out text, it needs " in card and f"On {folder / 'en.txt'}, it needs as many tokens as base." in card
     people = mws(*arguments, "-o", folder / "out2")
     assert "fewer tokens" in people.stdout and "50 new tokens" in people.stdout
     assert (folder / "out" / "tokenizer.json").read_bytes() == (folder / "out2" / "tokenizer.json").read_bytes()

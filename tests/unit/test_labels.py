@@ -1,6 +1,6 @@
 """Words cut by hand: how they are read, what they change, that they never count as evaluation.
 
-Modules: learn/evidence/labels.py.
+Modules: learn/evidence/labels.py, learn/setting_values.py.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from mws_hf.corpus.segmentations import GoldWord, read_labels
 from mws_hf.learn.evidence import labels
 from mws_hf.learn.evidence.forms import split_graphemes
 from mws_hf.learn.evidence.labels import label_targets
+from mws_hf.learn.settings import Settings, read_settings
 from mws_hf.learn.words import CodePoints
 from mws_hf.scoring import evaluate, read_gold
 from mws_hf.text.pattern import DEFAULT_PATTERN
@@ -79,6 +80,22 @@ def test_a_bad_label_is_refused_by_line(tmp_path: Path, text: str, line: int, wo
 def test_bad_labels_in_python_are_refused(labels: object):
     with pytest.raises(MwSError, match="labels"):
         MwSTrainer(labels=labels)  # type: ignore[arg-type]
+
+
+def test_a_trainer_reads_label_files_once_and_settings_read_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A copy with other values, and the trainer of a record, work where the file is gone, and a record reads none."""
+    file = tmp_path / "labels.tsv"
+    file.write_text("cats\tcat s\n", encoding="utf-8")
+    trainer = MwSTrainer(labels={"eng": file})
+    assert read_settings(Settings, labels={"eng": file}).labels == trainer.labels
+    with pytest.raises(MwSError, match="labels.tsv' is a file.*read_settings"):
+        Settings(labels=file)
+    monkeypatch.chdir(tmp_path)
+    record = trainer.record | {"labels": {"labels": "labels.tsv"}}
+    with pytest.raises(MwSError, match="do not spell"):  # a word, and not the group of a file
+        MwSTrainer.from_record(record)
+    file.unlink()
+    assert replace(trainer, vocab_size=300).labels == MwSTrainer.from_record(trainer.record).labels == trainer.labels
 
 
 def test_labels_that_mark_one_boundary_of_many_are_refused(tmp_path: Path):
@@ -184,7 +201,7 @@ def test_the_command_prints_and_keeps_what_came_of_the_labels(tmp_path: Path, co
     assert "labels: 40 of 40 used, 40 of them in the text; boundary F1" in done.stderr
     assert json.loads(done.stdout)["labels"]["used"] == 40
     card = (tmp_path / "model" / "README.md").read_text(encoding="utf-8")
-    assert "learnt with 40 words cut by hand" in card and "(cross-validated)" in card
+    assert "from raw text and 40 labeled words" in card and "(cross-validated)" in card
     (tmp_path / "labels.tsv").write_text("cats\tcat\n", encoding="utf-8")
     done = mws(*given, "--labels", str(tmp_path / "labels.tsv"))
     assert done.returncode == 2 and "labels.tsv:1: the morphs" in done.stderr and "Traceback" not in done.stderr
@@ -258,7 +275,7 @@ def test_files_and_commands_take_labels_by_group(tmp_path: Path, mixture: dict[s
     assert "labels of one: 40 of 40 used" in done.stderr and "labels of two: 30 of 30 used" in done.stderr
     assert "at some because a boundary is probable there (each group has a granularity of its own" in done.stdout
     card = (tmp_path / "model" / "README.md").read_text(encoding="utf-8")
-    assert "learnt with 70 words cut by hand" in card and "| labelled words of two | 30 of 30 used" in card
+    assert "from raw text and 70 labeled words" in card and "| labeled words of two | 30 of 30 used" in card
     record = json.loads((tmp_path / "model" / RECORD_FILE).read_text(encoding="utf-8"))["settings"]
     assert {name: fit["used"] for name, fit in record["label_fit"].items()} == {"one": 40, "two": 30}
     trainer = quiet(labels={name: str(tmp_path / f"{name}.tsv") for name in mixture}, vocab_size=None)
@@ -300,11 +317,11 @@ def test_labels_that_are_too_few_change_nothing(counts: WordCounts):
     unusable = {"x": "x", "7up": "7 up", "no-one": "no - one", "ab" * 15: " ".join(["ab"] * 15)}
     again = {word.capitalize(): [parts[0].capitalize(), *parts[1:]] for word, parts in absent.items()}
     plain = quiet().learn(counts)
-    for few in (absent, {**absent, **unusable}, {**absent, **again}):
-        learned = quiet(labels=few).learn(counts)
+    for given in (absent, {**absent, **unusable}, {**absent, **again}):
+        learned = quiet(labels=given).learn(counts)
         assert learned.merges == plain.merges
         fit = learned.label_fits[""]
-        assert (fit.given, fit.used, fit.f1) == (len(labels), 0, None)
+        assert (fit.given, fit.used, fit.f1) == (len(given), 0, None)
 
 
 def test_many_labels_are_fitted_in_bounded_memory(monkeypatch):

@@ -60,6 +60,7 @@ def test_a_loaded_tokenizer_has_the_card_of_its_record_with_what_is_said_of_it(t
     assert "| command | `mws train" in card and all(row in card for row in kept)
     assert "| trained on | novels |" in card and 'from_pretrained("me/russian")' in card and "| читать | " in card
     assert "license: mit" in card
+    assert card.split("# me/russian\n\n")[1].startswith("Use this tokenizer for a language model")
     assert "mws_hf" not in small_fast().create_model_card("plain").split("## Limits")[0]
 
 

@@ -220,7 +220,7 @@ def test_truncated_missing_and_foreign_files(tmp_path, name):
     with pytest.raises(MwSError, match=rf"{name}:1: not valid JSON .*truncated"):
         import_notebook(tmp_path)
     path.write_bytes(b'{"\xff": 0}')
-    with pytest.raises(MwSError, match=rf"{name}: not UTF-8 at byte 2"):
+    with pytest.raises(MwSError, match=rf"{name}: byte 2 is not UTF-8"):
         import_notebook(tmp_path)
     path.write_text("[" * 100_000)
     with pytest.raises(MwSError, match=rf"{name}: .*nested too deep"):

@@ -14,11 +14,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pretrained_card
 import pretrained_sources
 import pytest
 import train_pretrained as script
 from huggingface_hub import EvalResult, ModelCard
-from pretrained_card import index
 from transformers import AutoTokenizer
 
 import mws_hf
@@ -103,11 +103,29 @@ def test_the_hub_reads_its_card_and_the_card_agrees_with_the_results(folder):
     (text,) = {dataset for dataset, kind in found if kind == "tokens_per_word"}
     for kind in ("tokens_per_word", "bytes_per_token", "bits_per_byte"):
         assert found.get((text, kind)) == ours.get(kind)
-    for part in ("## Examples", "## Limits", f'from_pretrained("{folder.name}")', "the vocabulary is under"):
+    for part in ("## Examples", "## Limits", f'from_pretrained("{folder.name}")', "The vocabulary is "):
         assert part in card.content
     for rival in set(row["systems"]) - {"MwS"}:
-        assert "## Beside others" in card.content and f"| {rival} |" in card.content
+        assert "## Comparison" in card.content and f"| {pretrained_card.TITLES[rival]} |" in card.content
     assert is_untouched(folder / "README.md")
+
+
+@every_folder
+def test_its_card_begins_with_its_use_a_comparison_and_code_that_runs(folder, capsys):
+    content = ModelCard.load(folder / "README.md").content
+    head, code = content.split(f"# {folder.name}\n\n")[1].split("```")[0].strip(), content.split("```python\n")[1]
+    use, comparison = head.split("\n\n")
+    code = code.split("```")[0]
+    assert use.startswith("Use this tokenizer for ")
+    rows = json.loads((ROOT / "scripts/results/pretrained.json").read_text(encoding="utf-8"))["rows"]
+    (systems,) = [row["systems"] for row in rows if row["name"] == folder.name]
+    ours, bpe = systems["MwS"], systems["BPE"]
+    assert f"{100 * (bpe['bytes_per_token'] / ours['bytes_per_token'] - 1):.0f} % more tokens" in comparison
+    if ours["f1"] and "mean F1" not in comparison:
+        first = next(iter(ours["f1"]))
+        assert f"F1 {ours['f1'][first]:.2f} instead of {bpe['f1'][first]:.2f}" in comparison
+    exec(code, {})
+    assert capsys.readouterr().out.strip() == code.split("# ")[1].strip()
 
 
 @every_folder
@@ -184,7 +202,7 @@ def test_the_script_makes_a_folder_from_text_and_does_not_make_it_twice(tmp_path
     folder = tmp_path / "out" / "mws-fi-16k"
     assert "mws-fi-16k" in run()
     first = {file.name: file.read_bytes() for file in folder.iterdir()}
-    assert set(first) == FILES and "| BPE |" in first["README.md"].decode()
+    assert set(first) == FILES and "| byte-level BPE |" in first["README.md"].decode()
     assert "| `mws-fi-16k` |" in (tmp_path / "r.md").read_text(encoding="utf-8")
     assert run() == ""  # finished
     assert "mws-fi-16k" in run("--force")
@@ -198,7 +216,7 @@ WORD = " перечитывающая"
 def test_the_index_is_that_of_the_folders():
     rows = json.loads((ROOT / "scripts/results/pretrained.json").read_text(encoding="utf-8"))["rows"]
     written = json.loads(places.INDEX.read_text(encoding="utf-8"))["tokenizers"]
-    assert written == index(CARDS, rows), "run `python scripts/pretrained_card.py`"
+    assert written == pretrained_card.index(CARDS, rows), "run `python scripts/pretrained_card.py`"
     assert {row["name"] for row in written} == {path.name for path in CARDS.iterdir()}
     for row in rows:
         (entry,) = [each for each in written if each["name"] == row["name"]]

@@ -228,6 +228,22 @@ def test_both_classes_find_added_tokens_alike_but_for_two_kinds(normalization, s
         assert "single_word" in MwSTokenizer.__doc__ and "normalized=True" in MwSTokenizer.__doc__
 
 
+@pytest.mark.parametrize("alphabet", ["characters", "bytes"])
+def test_split_special_tokens_splits_special_tokens_only_in_both_classes(alphabet):
+    both = [make(alphabet=alphabet) for make in (small_fast, small_slow)]
+    for tokenizer in both:
+        tokenizer.add_tokens(["<new>", AddedToken("чи", lstrip=True), AddedToken("[ad", rstrip=True), "user"])
+        tokenizer.add_special_tokens({"mask_token": "[mask]"})
+    fast, slow = both
+    pieces = ["<new>", "чи", "[ad", "[mask]", "<|user|>", " ", "чит", "x", "<|endoftext|>", "漢"]
+    for number in range(1000):
+        text = "".join(pieces[int(digit)] for digit in f"{number:03}")
+        ids = fast.encode(text, split_special_tokens=True)
+        assert slow.encode(text, split_special_tokens=True) == ids, text
+        assert slow([text] * 2, split_special_tokens=True)["input_ids"] == [ids] * 2
+        assert not {"[mask]", "<|endoftext|>", "<|user|>"} & {*fast.convert_ids_to_tokens(ids)}
+
+
 BOTH = pytest.mark.parametrize(
     "make", [partial(make, alphabet=kind) for make in (small_fast, small_slow) for kind in ("characters", "bytes")]
 )

@@ -11,7 +11,7 @@ import binascii
 import json
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -399,6 +399,13 @@ def save_backend(
     plain = {"unk_token": None, "bos_token": None, "eos_token": None, "pad_token": None, "model_max_length": _NO_LIMIT}
     with staged(Path(directory), STALE) as stage:
         write_files(stage, backend, {**plain, **roles}, more or {})
+
+
+def check_template_names(names: Iterable[str]) -> None:
+    """Raise MwSError for a name of a chat template that leads out of the folder in which programs write NAME.jinja."""
+    for name in names:
+        if name != Path(name).name or "\\" in name:
+            raise MwSError(f"chat template {name!r}: programs write a file of this name; rename it without / and \\")
 
 
 def template_setting(templates: Mapping[str, str]) -> str | list[dict[str, str]]:

@@ -207,7 +207,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         """
         from mws_hf.corpus.counting import count_documents  # inference must not load the learner
         from mws_hf.learn.setting_rules import COUNT, check_range
-        from mws_hf.learn.settings import Settings
+        from mws_hf.learn.settings import Settings, read_settings
         from mws_hf.learn.vocabulary import learn
 
         check_range("vocab_size", vocab_size, COUNT)
@@ -223,7 +223,9 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         texts, pattern = _normalized(text_iterator, bare), pattern_of(bare)
         least = len(special) + len(BYTE_TOKENS)  # a smaller number makes no merges, as transformers' own classes do
         size = max(vocab_size, least) if vocab_size > 0 else vocab_size
-        settings = Settings(**kwargs, vocab_size=size, special_tokens=special, alphabet=kind, pattern=pattern)
+        settings = read_settings(
+            Settings, **kwargs, vocab_size=size, special_tokens=special, alphabet=kind, pattern=pattern
+        )
         counted = count_documents(
             texts, pattern=pattern, special_tokens=special, length=length, show_progress=settings.show_progress
         )

@@ -12,6 +12,7 @@ from tokenizers import Tokenizer
 
 from mws_hf.errors import MwSError
 from mws_hf.learn.setting_rules import described
+from mws_hf.learn.setting_values import read_label_files
 from mws_hf.learn.settings import Settings
 from mws_hf.portable import Training
 from mws_hf.text.symbols import special_settings
@@ -70,6 +71,10 @@ class MwSTrainer(Settings):
     >>> tokenizer.decode(tokenizer("читали!")["input_ids"])
     'читали!'
     """
+
+    def __post_init__(self) -> None:
+        self.set({"labels": read_label_files(self.labels)})
+        super().__post_init__()
 
     def train(
         self, source: Any, *, column: str | None = None, group_column: str | None = None, **reader_options: Any

@@ -325,31 +325,45 @@ def read_labels(source: OneList) -> tuple[GoldWord, ...]:
     return merge_alternatives((word, found) for _, word, found in rows)
 
 
-def read_all_labels(source: Any) -> tuple[GoldWord, ...] | dict[str, tuple[GoldWord, ...]]:
+def read_all_labels(source: Any, *, files: bool = True) -> tuple[GoldWord, ...] | dict[str, tuple[GoldWord, ...]]:
     """Read labels as `read_labels` does, or those of every group, by name ascending.
 
-    A mapping is from groups where each of its values is a path, a mapping or `GoldWord`s; else it is from words. A str
-    is a path where a file has that name; else it is the segmentation of a word.
+    A mapping is from groups if each of its values is a path, a mapping or `GoldWord`s; else it is from words. A str
+    is a path if a file has that name; else it is the segmentation of a word.
+
+    Args:
+        source: labels of one list of words, or by group.
+        files: False reads no file: a str is the segmentation of a word, and a path is an error.
+
+    Raises:
+        MwSError: a label, a file or the name of a group is wrong.
 
     >>> list(read_all_labels({"eng": {"cats": "cat s"}})), len(read_all_labels({"cats": "cat s"}))
     (['eng'], 1)
     """
-    if not (isinstance(source, Mapping) and source and all(map(_is_source, source.values()))):
-        return read_labels(source)
+    read = read_labels if files else _words_of
+    if not (isinstance(source, Mapping) and source and all(_is_source(value, files) for value in source.values())):
+        return read(source)
     from mws_hf.corpus.groups import check_group_name  # here, because gold needs no counts
 
     found = {}
     for name in sorted(map(check_group_name, source)):
         try:
-            found[name] = read_labels(source[name])
+            found[name] = read(source[name])
         except MwSError as error:
             raise MwSError(f"group {name!r}: {error}") from error
     return found
 
 
-def _is_source(value: Any) -> bool:
+def _words_of(source: Any) -> tuple[GoldWord, ...]:
+    if isinstance(source, str | os.PathLike):
+        raise MwSError(f"labels: {os.fspath(source)!r} is a file, and settings take words; let read_settings read it")
+    return read_labels(source)
+
+
+def _is_source(value: Any, files: bool) -> bool:
     if isinstance(value, str):
-        return os.path.isfile(value)
+        return files and os.path.isfile(value)
     if isinstance(value, list | tuple):
         return bool(value) and all(isinstance(each, GoldWord) for each in value)
     return isinstance(value, os.PathLike | Mapping)

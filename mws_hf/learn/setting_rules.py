@@ -190,15 +190,16 @@ class Described:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any], **others: Any) -> Self:
-        """Make the settings of a training again from its record; names that are no settings are passed over.
+        """Make the settings of a training again from its training metadata; no file is read.
 
         Args:
-            record: what mws_training.json holds, or a tokenizer just trained has as ``training.settings``.
+            record: content of mws_training.json, or ``training.settings`` of a tokenizer that was just trained. Names
+                that are not settings are ignored.
             **others: settings to change.
 
         Raises:
-            MwSError: a value is out of range.
-            TypeError: a value has a type that no record has.
+            MwSError: a value is out of range, or labels are a file.
+            TypeError: a value has a type that no training metadata have.
 
         >>> from mws_hf.learn.settings import Settings
         >>> Settings.from_record({"vocab_size": 500, "word_types": 3}, min_count=2).vocab_size
@@ -206,6 +207,10 @@ class Described:
         """
         names = cls._recorded(record.get("criterion", CONTEXTUAL))
         kept = {_NOW.get(name, name): value for name, value in record.items() if value is not None}
+        if kept.get("labels"):
+            from mws_hf.corpus.segmentations import read_all_labels
+
+            kept["labels"] = read_all_labels(kept["labels"], files=False)
         return cls(**{name: kept[name] for name in names if name in kept} | others)
 
 

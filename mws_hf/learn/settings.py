@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from mws_hf.errors import MwSError, SettingError
 from mws_hf.learn.defaults import (
@@ -32,29 +32,28 @@ from mws_hf.learn.setting_rules import (
     Setting,
     descriptions_of,
 )
-from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, Digits, compiled, problem_in_tokenizers, with_digits
+from mws_hf.learn.setting_values import in_one_form, read_label_files
+from mws_hf.text.pattern import Digits, compiled, problem_in_tokenizers
 from mws_hf.text.symbols import (
     BYTE_TOKENS,
     DEFAULT_ALPHABET,
     DEFAULT_SPECIAL_TOKENS,
     Alphabet,
-    characters_of,
     check_added_tokens,
-    check_alphabet_kind,
-    check_order,
-    check_special_tokens,
-    check_unicode,
 )
 
 if TYPE_CHECKING:
     from mws_hf.learn.limits import Apart
 
+S = TypeVar("S", bound="Settings")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(Described):
-    """All settings of a training, checked; `MwSTrainer` has them as arguments.
+    """All settings of a training, checked; `MwSTrainer` takes them as arguments.
 
-    `alphabet`, `pattern` and `labels` are read once: what was left out is there as the criterion has it.
+    No file is read to make one, and it does not change afterwards. `labels` are words here; `read_settings` and
+    `MwSTrainer` read the files of labels. `alphabet` and `pattern` have the default of the criterion if not given.
 
     Raises:
         MwSError: a value is out of range, a name is unknown, or a setting contradicts another or belongs to the other
@@ -344,7 +343,7 @@ class Settings(Described):
         if self.vocab_size is not None and self.n_merges is not None:
             raise SettingError("vocab_size", self.vocab_size, "is given beside a number of merges; give one of them")
         self._check_classic()
-        self.set(self._read())
+        self.set(in_one_form(self))
         least = len(self.special_tokens) + len(BYTE_TOKENS)
         if self.vocab_size is not None and self.vocab_size < least:
             said = f"is less than the {least} entries of {len(BYTE_TOKENS)} bytes and the special tokens; ask for more"
@@ -364,35 +363,6 @@ class Settings(Described):
             )
         if self.stop_threshold is not None and math.isnan(self.stop_threshold):
             raise MwSError("stop_threshold is not a number; give a number or None")
-
-    def _read(self) -> dict[str, Any]:
-        """Read what has several forms."""
-        from mws_hf.corpus.groups import check_weights
-        from mws_hf.corpus.splitter import check_normalization  # it needs numpy
-
-        lists = {}
-        for name in ("required", "keep_apart"):
-            given = getattr(self, name)
-            check_order(name, given)
-            if isinstance(given, str) or not all(isinstance(each, str) for each in given):
-                raise MwSError(f"{name}={given!r}: give a list of strings")
-            lists[name] = tuple(given)
-            check_unicode(" ".join(lists[name]), f"{name}={given!r}")
-        labels = self.labels
-        if isinstance(labels, Mapping | str) or labels != ():
-            from mws_hf.corpus.segmentations import read_all_labels
-
-            labels = read_all_labels(labels)
-        alphabet, pattern = ("characters", GPT4_PATTERN) if self.is_classic else (DEFAULT_ALPHABET, DEFAULT_PATTERN)
-        return lists | {
-            "alphabet": alphabet if self.alphabet is None else check_alphabet_kind(self.alphabet),
-            "weights": check_weights(self.weights),
-            "special_tokens": check_special_tokens(self.special_tokens),
-            "initial_alphabet": characters_of(self.initial_alphabet),
-            "labels": labels,
-            "pattern": with_digits(pattern if self.pattern is None else self.pattern, self.digits),
-            "normalization": check_normalization(self.normalization),
-        }
 
     @property
     def is_classic(self) -> bool:
@@ -430,6 +400,22 @@ class Settings(Described):
         """Return the share of compositions: as asked for, or usual; the published learner makes none."""
         usual = 0.0 if self.is_classic else DEFAULT_COMPOSITION if n_groups == 1 else COMPOSITION_OF_GROUPS
         return usual if self.composition is None else self.composition
+
+
+def read_settings(kind: type[S], /, **given: Any) -> S:
+    """Read the files that settings name, and make the settings, which read no file themselves.
+
+    Args:
+        kind: the class to make, `Settings` or a class derived from it.
+        **given: its fields; `labels` may be a file, or files by group.
+
+    Raises:
+        MwSError: a file cannot be read, or a value is wrong (see `Settings`).
+
+    >>> read_settings(Settings, labels={"cats": "cat s"}).labels
+    (GoldWord(word='cats', segmentations=(('cat', 's'),)),)
+    """
+    return kind(**given | ({"labels": read_label_files(given["labels"])} if "labels" in given else {}))
 
 
 SETTINGS = descriptions_of(Settings)

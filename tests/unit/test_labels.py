@@ -1,6 +1,6 @@
 """Words cut by hand: how they are read, what they change, that they never count as evaluation.
 
-Modules: learn/evidence/labels.py.
+Modules: learn/evidence/labels.py, learn/setting_values.py.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from mws_hf.corpus.segmentations import GoldWord, read_labels
 from mws_hf.learn.evidence import labels
 from mws_hf.learn.evidence.forms import split_graphemes
 from mws_hf.learn.evidence.labels import label_targets
+from mws_hf.learn.settings import Settings, read_settings
 from mws_hf.learn.words import CodePoints
 from mws_hf.scoring import evaluate, read_gold
 from mws_hf.text.pattern import DEFAULT_PATTERN
@@ -79,6 +80,22 @@ def test_a_bad_label_is_refused_by_line(tmp_path: Path, text: str, line: int, wo
 def test_bad_labels_in_python_are_refused(labels: object):
     with pytest.raises(MwSError, match="labels"):
         MwSTrainer(labels=labels)  # type: ignore[arg-type]
+
+
+def test_a_trainer_reads_label_files_once_and_settings_read_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A copy with other values, and the trainer of a record, work where the file is gone, and a record reads none."""
+    file = tmp_path / "labels.tsv"
+    file.write_text("cats\tcat s\n", encoding="utf-8")
+    trainer = MwSTrainer(labels={"eng": file})
+    assert read_settings(Settings, labels={"eng": file}).labels == trainer.labels
+    with pytest.raises(MwSError, match="labels.tsv' is a file.*read_settings"):
+        Settings(labels=file)
+    monkeypatch.chdir(tmp_path)
+    record = trainer.record | {"labels": {"labels": "labels.tsv"}}
+    with pytest.raises(MwSError, match="do not spell"):  # a word, and not the group of a file
+        MwSTrainer.from_record(record)
+    file.unlink()
+    assert replace(trainer, vocab_size=300).labels == MwSTrainer.from_record(trainer.record).labels == trainer.labels
 
 
 def test_labels_that_mark_one_boundary_of_many_are_refused(tmp_path: Path):

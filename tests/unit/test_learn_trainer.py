@@ -386,7 +386,7 @@ def test_the_share_of_entries_hardly_used_is_told(tmp_path):
     }
     words = f"{told['under_5']:.1%} fewer than 5 times, {told['unused']:.1%} never".replace("%", " %")
     assert check(out).facts["hardly_used"] == words
-    assert f"| merges hardly used by its training text | {words} |" in (out / "README.md").read_text(encoding="utf-8")
+    assert f"| merges that its training text rarely uses | {words} |" in (out / "README.md").read_text(encoding="utf-8")
 
 
 READERS = ["readers read reading 12 21 players play playing it's 1212 assess pass"] * 30

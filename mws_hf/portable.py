@@ -14,7 +14,14 @@ from tokenizers import Tokenizer
 from mws_hf.atomic import staged
 from mws_hf.errors import MwSError
 from mws_hf.text.symbols import check_added_tokens
-from mws_hf.tokenizer.file import check_directory, check_settings, load_json, read_spec, write_files
+from mws_hf.tokenizer.file import (
+    check_directory,
+    check_settings,
+    check_template_names,
+    load_json,
+    read_spec,
+    write_files,
+)
 from mws_hf.tokenizer.layout import (
     ADDED_FILE,
     CONFIG_FILE,
@@ -194,7 +201,8 @@ class PortableMixin:
             The paths of the files.
 
         Raises:
-            MwSError: the directory cannot be written, another run is writing it, or there is a prefix.
+            MwSError: the directory cannot be written, another run is writing it, there is a prefix, or the name of a
+                chat template is not the name of a file.
         """
         from mws_hf.cards.card import stage_own_card
 
@@ -203,6 +211,7 @@ class PortableMixin:
         directory = Path(save_directory)
         own: Any = self
         if isinstance(own.chat_template, dict) and own.chat_template.keys() != {"default"}:
+            check_template_names(own.chat_template)
             kwargs.setdefault("save_jinja_files", False)
         local = {key: kwargs[key] for key in ("save_jinja_files",) if key in kwargs}
         parent: Any = super()

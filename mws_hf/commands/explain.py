@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -145,10 +144,8 @@ def _explain_words(given: Namespace, opened: Opened | None, counts: WordCounts |
         if given.plot is not None:
             raise MwSError(said)
         note(said)
-    explained = _explaining(opened, counts, evidence)
     drawn = []
-    for word in given.words:
-        told = explained(word)
+    for word, told in zip(given.words, _explained(given.words, opened, counts, evidence), strict=True):
         drawn += told.spelt
         if given.as_json:
             settings = {"settings": opened.record} if opened else {}
@@ -168,22 +165,19 @@ def _explain_words(given: Namespace, opened: Opened | None, counts: WordCounts |
         plot_evidence(given.plot, drawn)
 
 
-def _explaining(
-    opened: Opened | None, counts: WordCounts | None, evidence: AnyWord | None
-) -> Callable[[str], Explanation]:
-    """Return the function that explains a word; without a tokenizer its pre-tokens stay whole."""
+def _explained(
+    words: list[str], opened: Opened | None, counts: WordCounts | None, evidence: AnyWord | None
+) -> list[Explanation]:
+    """Explain each word; without a tokenizer its pre-tokens stay whole."""
     from mws_hf.tokenizer.explain import Explanation, Traced
 
     if opened is not None:
-        return lambda word: opened.explain([word], evidence)[0]
+        return opened.explain(words, evidence)
     assert counts is not None
     splitter = counts.splitter
-
-    def explained(word: str) -> Explanation:
-        parts = [Traced(part, (part,), (), (part,)) for part in splitter.split(f" {word}")]
-        return Explanation.of(parts, evidence)
-
-    return explained
+    return Explanation.of_words(
+        [[Traced(part, (part,), (), (part,)) for part in splitter.split(f" {word}")] for word in words], evidence
+    )
 
 
 def _classic_rows(

@@ -27,6 +27,7 @@ import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -41,13 +42,13 @@ from mws_hf.corpus.groups import UNNAMED, group_shares
 from mws_hf.errors import MwSError, brief
 from mws_hf.kernels import Doubles, Ints, Longs
 from mws_hf.kernels.arithmetic import sigmoid
-from mws_hf.kernels.threads import side_by_side
+from mws_hf.kernels.threads import ThreadPool, side_by_side
 from mws_hf.learn.evidence.context_view import add_log_odds, fit_contexts
-from mws_hf.learn.evidence.contexts import CONTEXT_LENGTHS, collect_contexts, trie_view
+from mws_hf.learn.evidence.contexts import CONTEXT_LENGTHS, Contexts, collect_contexts, contexts_of_each, trie_view
 from mws_hf.learn.evidence.forms import collect_types, find_words, inner_positions, split_graphemes
 from mws_hf.learn.evidence.posteriors import CODE, Evidence, collect_evidence
 from mws_hf.learn.settings import Settings
-from mws_hf.learn.words import N_POINTS, CodePoints, concatenated, distinct, distinct_points, utf8_sizes
+from mws_hf.learn.words import N_POINTS, CodePoints, SymbolCorpus, concatenated, distinct, distinct_points, utf8_sizes
 from mws_hf.text.letter_case import fold
 from mws_hf.text.pattern import compiled
 from mws_hf.tokenizer.training_record import merges_digest
@@ -235,47 +236,73 @@ class AnyWord:
     """Boundary evidence that answers for any word; the context view judges words that are not among the types."""
 
     def __init__(self, evidence: Evidence) -> None:
-        self._evidence = evidence
+        self.evidence = evidence
         self._weights: tuple[Doubles, Doubles] | None = None
         self._guessed: dict[str, Evidence] = {}
 
     def knows(self, pretoken: str) -> bool:
         """Return whether a pre-token is a word among the training types."""
-        return self._evidence.word(pretoken) is not None
+        return self.evidence.word(pretoken) is not None
 
     def word(self, pretoken: str) -> list[float] | None:
-        """Answer as `Evidence.word` does, whether a word is among the types or not; None: it is no word."""
-        found = self._evidence.word(pretoken)
-        places = find_words([pretoken])
-        if found is not None or not places.is_word[0]:
-            return found
-        letters = fold(pretoken[places.begins[0] :])
-        if letters not in self._guessed:
-            in_code = None if self._evidence.in_code is None else np.ones(1)
-            self._guessed[letters] = Evidence(CodePoints.of([letters]), self._guess(letters), in_code=in_code)
-        return self._guessed[letters].word(pretoken)
+        """Return the probability of a boundary after each character of a pre-token; None if it is not a word."""
+        return self.words([pretoken])[0]
 
-    def _guess(self, letters: str) -> Doubles:
-        """Compute the posteriors of the context view for a word that is not among the types."""
-        listed = _most_frequent(self._evidence)
-        types = concatenated([listed.code_points, CodePoints.of([letters])])
-        graphemes = split_graphemes(types)
-        corpus, last = graphemes.corpus, graphemes.last
-        n = len(listed.probabilities)
-        targets = listed.probabilities[last[:n]].astype(np.float32)
-        found = np.zeros(len(last) - n)
-        if not len(targets) or not inner_positions(corpus.starts)[: len(targets)].any():
-            return found
-        tries = side_by_side(lambda backwards: trie_view(corpus, backwards), (False, True))
-        contexts = collect_contexts(corpus, CONTEXT_LENGTHS, tries)
-        if self._weights is None:
-            self._weights = fit_contexts(corpus, contexts, targets, _FIT_SAMPLE)
-        log_odds = np.zeros(len(corpus.symbols))
-        add_log_odds(contexts, len(corpus) - 1, corpus.starts[-2:], *self._weights, log_odds)
-        cuts = sigmoid(log_odds[corpus.starts[-2] :])
-        cuts[-1] = 0.0
-        found[last[n:]] = cuts
+    def words(self, pretokens: Sequence[str]) -> list[list[float] | None]:
+        """Return for each pre-token the probability of a boundary after each of its characters; None if it is no word.
+
+        The result for a word does not depend on the other pre-tokens. All words that are not among the training words
+        are judged in one pass, so it is faster to give many at once.
+        """
+        found = [self.evidence.word(pretoken) for pretoken in pretokens]
+        places = find_words(pretokens)
+        unlisted = {
+            row: fold(pretokens[row][begin:])
+            for row, begin in enumerate((places.begins - places.text.starts[:-1]).tolist())
+            if found[row] is None and places.is_word[row]
+        }
+        if new := [letters for letters in dict.fromkeys(unlisted.values()) if letters not in self._guessed]:
+            in_code = None if self.evidence.in_code is None else np.ones(1)
+            for letters, probabilities in zip(new, self._guess(new), strict=True):
+                self._guessed[letters] = Evidence(CodePoints.of([letters]), probabilities, in_code=in_code)
+        for row, letters in unlisted.items():
+            found[row] = self._guessed[letters].word(pretokens[row])
         return found
+
+    def _guess(self, words: Sequence[str]) -> list[Doubles]:
+        """Compute the boundary probabilities of distinct words that are not among the types, by their contexts."""
+        listed = _most_frequent(self.evidence)
+        new = CodePoints.of(words)
+        graphemes = split_graphemes(concatenated([listed.code_points, new]))
+        corpus, n_listed, n = graphemes.corpus, len(listed.code_points), len(listed.probabilities)
+        last = graphemes.last[n:]
+        found = np.zeros(len(last))
+        targets = listed.probabilities[graphemes.last[:n]].astype(np.float32)
+        starts = corpus.starts[: n_listed + 1]
+        if inner_positions(starts).any():
+            with ThreadPool() as pool:
+                contexts = pool.submit(_contexts_of, corpus, empty=True)
+                if self._weights is None:
+                    own = SymbolCorpus(corpus.alphabet, corpus.symbols[: starts[-1]], starts, corpus.weights[:n_listed])
+                    self._weights = fit_contexts(own, _contexts_of(own), targets, _FIT_SAMPLE)
+            each = contexts_of_each(corpus, contexts.result(), n_listed)
+            found[last] = np.concatenate([_judged(own, *self._weights) for own in each])
+        return [found[begin:end] for begin, end in pairwise(new.starts.tolist())]
+
+
+def _contexts_of(corpus: SymbolCorpus, *, empty: bool = False) -> Contexts:
+    tries = side_by_side(lambda backwards: trie_view(corpus, backwards, empty=empty), (False, True))
+    return collect_contexts(corpus, CONTEXT_LENGTHS, tries, empty=empty)
+
+
+def _judged(contexts: Contexts, linear: Doubles, square: Doubles) -> Doubles:
+    """Compute the probability of a boundary after each symbol of a word from its contexts; 0 after the last one."""
+    size = len(contexts.views[0].ids)
+    log_odds = np.zeros(size)
+    add_log_odds(contexts, 0, np.array([0, size]), linear, square, log_odds)
+    found = sigmoid(log_odds)
+    found[-1] = 0.0
+    return found
 
 
 def _most_frequent(evidence: Evidence) -> Evidence:

@@ -123,8 +123,8 @@ class Opened(Segmenter):
         """
         from mws_hf.tokenizer.explain import Explanation, trace
 
-        traced = (trace(self.backend, f" {word}", self._tracing_tables) for word in words)
-        return [Explanation.of(parts, evidence) for parts in traced]
+        traced = [trace(self.backend, f" {word}", self._tracing_tables) for word in words]
+        return Explanation.of_words(traced, evidence)
 
 
 def open_tokenizer(source: Any, *, by_class: bool = False, name: str | None = None) -> Opened:

@@ -41,6 +41,8 @@ LANGUAGES = {
     "tur": "Turkish", "ukr": "Ukrainian", "lat": "Latin", "rus-pymorphy3": "Russian, pymorphy3",
 }  # fmt: skip
 Figures = Iterator[tuple[str, str]]
+_TABLE_ROW_BYTES = 29
+"""Mean size of a word and its count in a partial table."""
 signed = partial(span, form=".1f", bold=False)
 
 
@@ -187,6 +189,30 @@ def dropout() -> Figures:
         {"merges that fail": way} | {text: f"{losses[way]:+.1f} %" for text, losses in lost.items()} for way in ways
     )
     yield "dropout_table", tabulated(lines)
+
+
+def clusters() -> Figures:
+    """Counting and encoding on one machine and on clusters, and what a terabyte takes on 16 cores."""
+    of = {(row["task"], row["how"]): row for row in results("distributed")}
+    count = of["count", "local"]
+    yield "cluster.megabytes", f"{count['mb']:.0f}"
+    yield "cluster.shuffled", f"{100 * _TABLE_ROW_BYTES * count['types'] / (1e6 * count['mb']):.0f}"
+    lines = []
+    for task in ("count", "encode"):
+        for how, title in (("local", "one machine"), ("spark", "Spark")):
+            speed = of[task, how]["mb"] / of[task, how]["cpu_seconds"]
+            hours = 1e6 / speed / 3600
+            lines.append({
+                "": f"{task}, {title}",
+                "MB per CPU second": f"{speed:.0f}",
+                "core-hours per terabyte (extrapolated)": f"{hours:.{1 if hours < 10 else 0}f}",
+            })  # fmt: skip
+        speed = of[task, "local"]["mb"] / of[task, "local"]["cpu_seconds"]
+        yield f"cluster.{task}.local", f"{speed:.0f}"
+        yield f"cluster.{task}.minutes", f"{1e6 / speed / 60 / 16:.0f}"
+        yield f"cluster.{task}.disk", f"{16 * speed / 1000:.1f}"
+        yield f"cluster.{task}.ray", f"{of[task, 'ray']['seconds'] / of[task, 'local']['seconds']:.1f}"
+    yield "cluster", tabulated(lines)
 
 
 def tagger() -> Figures:
@@ -472,7 +498,7 @@ def measures() -> Figures:
 def figures() -> dict[str, str]:
     """Give every figure and table by its name."""
     kinds = (
-        boundaries, public_sets, language_models, larger_models, older_models, dropout, tagger, ngram_models, forms,
-        speed, memory, uses, mixtures, labels, clients, surgery, ready, measures,
+        boundaries, public_sets, language_models, larger_models, older_models, dropout, clusters, tagger, ngram_models,
+        forms, speed, memory, uses, mixtures, labels, clients, surgery, ready, measures,
     )  # fmt: skip
     return {name: text for kind in kinds for name, text in kind()}

@@ -67,6 +67,17 @@ def test_words_outside_of_the_training_are_cut_where_their_parts_meet(saved: Pat
     assert np.mean(np.array(ranks) < 2) > 0.8  # the two true places have most evidence
 
 
+def test_a_word_is_judged_alike_alone_and_among_others(found: AnyWord, lines: list[str]):
+    """Neighbors in a call, even prefixes of the word, are not counted; nor does it matter which word came first."""
+    asked = [f" {word}" for word in UNSEEN]
+    prefixes = [f" {word[:k]}" for word in UNSEEN for k in range(2, len(word))]
+    together = AnyWord(found.evidence).words([*prefixes, *asked, "12", " читал", *asked[:3]])
+    alone = [AnyWord(found.evidence).word(word) for word in asked]
+    assert None not in alone and together[len(prefixes) :][: len(asked)] == alone
+    assert together[-5:] == [None, found.word(" читал"), *alone[:3]]
+    assert not any(found.knows(word) for word in asked)
+
+
 def test_explain_needs_no_training_words(saved: Path):
     known, other = (mws("explain", w, "--model", saved) for w in ("читал", UNSEEN[0]))
     assert known.returncode == other.returncode == 0

@@ -1,6 +1,6 @@
 """Mixtures as a user meets them: words by group, however given, learnt together, the same in any order.
 
-Modules: corpus/groups.py, corpus/grouped_counts.py.
+Modules: corpus/groups.py, corpus/grouped_counts.py, learn/group_evidence.py, learn/script_lists.py.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from mws_hf import MwSError, MwSTrainer, WordCounts
 from mws_hf.commands.report import evidence_of
 from mws_hf.corpus.counting import count_documents, count_files, count_source
 from mws_hf.corpus.segmentations import GoldWord
+from mws_hf.learn.group_evidence import find_evidence
 from mws_hf.learn.settings import Settings
-from mws_hf.learn.training_evidence import find_evidence
 from mws_hf.learn.vocabulary import LearnedVocabulary
 from mws_hf.text.pattern import DEFAULT_PATTERN
 from mws_hf.tokenizer.layout import RECORD_FILE

@@ -104,10 +104,11 @@ def test_groups_side_by_side_give_the_evidence_of_one_after_another(monkeypatch)
 
 def test_evidence_tells_how_often_its_types_occur_labelled_ones_once_at_least():
     counts = WordCounts.from_mapping({" talo": 4, "Talo": 2, " talossa": 1, " katu": 5}, pattern=DEFAULT_PATTERN)
-    labels = tuple(GoldWord(word, ((word,),)) for word in ("katu", "metsä"))
+    labels = tuple(GoldWord(word, ((word,),)) for word in ("katu", "metsä", "kivi", "puu", "järvi"))
     found = find_evidence(counts, Settings(max_types=1, labels=labels))
     assert found.times is not None
-    assert dict(zip(found.types, found.times.tolist(), strict=True)) == {"talo": 6, "katu": 5, "metsä": 1}
+    unseen = dict.fromkeys(("metsä", "kivi", "puu", "järvi"), 1)
+    assert dict(zip(found.types, found.times.tolist(), strict=True)) == {"talo": 6, "katu": 5, **unseen}
 
 
 def test_files_texts_counts_and_commands_give_the_same_mixture(files, mixture, tmp_path):

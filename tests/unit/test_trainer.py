@@ -1,4 +1,4 @@
-"""MwSTrainer as a user meets it: known answers, budgets, warnings, errors, determinism, what is saved.
+"""MwSTrainer as a user meets it: known answers, sizes, warnings, errors, determinism, saved metadata.
 
 Modules: learn/setting_rules.py, learn/vocabulary.py, tokenizer/training_record.py, trainer.py.
 """

@@ -168,7 +168,7 @@ _last: list[tuple[WordCounts, Settings, Evidence]] = []
 
 def evidence_of(counts: WordCounts, settings: Settings) -> Evidence:
     """Find the evidence of a word list; that of the last list is kept, for MwS and its ablations share it."""
-    from mws_hf.learn.training_evidence import find_evidence
+    from mws_hf.learn.group_evidence import find_evidence
 
     if not _last or _last[0][0] is not counts or _last[0][1].of_evidence != settings.of_evidence:
         _last[:] = [(counts, settings, find_evidence(counts, settings))]

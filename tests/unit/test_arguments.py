@@ -354,7 +354,7 @@ def test_a_card_claims_no_morphemes_where_none_were_learnt_and_keeps_its_tables(
     trained = trainer.trained(count_documents([READING]))
     facts = CardFacts(data="a | b", command="mws train 'a|b'")
     card = trained_card("x", trained.backend, facts, trained.training.settings).to_markdown()
-    assert "join frequent neighbours" in card and "follow morphemes" not in card
+    assert "join frequent neighbors" in card and "follow morpheme" not in card
     assert "| trained on | a \\| b |" in card and "'a\\|b'" in card
 
 

@@ -11,7 +11,7 @@ import binascii
 import json
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from mws_hf.tokenizer.layout import (
     MAP_FILE,
     MODEL_FILE,
     NOTEBOOK_FILES,
+    RECORD_FILE,
     STALE,
     STOCK_FILE,
     TEMPLATE_FILES,
@@ -37,7 +38,7 @@ from mws_hf.tokenizer.layout import (
     matching,
 )
 from mws_hf.tokenizer.links import file_inside
-from mws_hf.tokenizer.shapes import ROLE_NAMES, SHAPES, check_shape
+from mws_hf.tokenizer.shapes import LEARNED_MERGES, ROLE_NAMES, SHAPES, check_shape
 from mws_hf.tokenizer.spec import PARTS, parts_of
 
 _logger = logging.getLogger(__name__)
@@ -371,7 +372,13 @@ def config_files(config: dict[str, Any]) -> dict[str, str]:
 
 
 def write_files(folder: Path, backend: Tokenizer, config: dict[str, Any], more: Mapping[str, bytes]) -> list[Path]:
-    """Write tokenizer.json, its `config_files` and more into a folder; return the paths."""
+    """Write tokenizer.json, its `config_files` and more into a folder; return the paths.
+
+    With training metadata, the configuration contains the hash of the learned merges. The standard class keeps it when
+    it saves, so that `mws check` sees that the metadata are missing.
+    """
+    if RECORD_FILE in more:
+        config = {**config, LEARNED_MERGES: json.loads(more[RECORD_FILE])["merges"]}
     files = {TOKENIZER_FILE: backend.to_str(pretty=True).encode()}
     files |= {name: text.encode() for name, text in config_files(config).items()}
     files |= more
@@ -399,6 +406,13 @@ def save_backend(
     plain = {"unk_token": None, "bos_token": None, "eos_token": None, "pad_token": None, "model_max_length": _NO_LIMIT}
     with staged(Path(directory), STALE) as stage:
         write_files(stage, backend, {**plain, **roles}, more or {})
+
+
+def check_template_names(names: Iterable[str]) -> None:
+    """Raise MwSError for a name of a chat template that leads out of the folder in which programs write NAME.jinja."""
+    for name in names:
+        if name != Path(name).name or "\\" in name:
+            raise MwSError(f"chat template {name!r}: programs write a file of this name; rename it without / and \\")
 
 
 def template_setting(templates: Mapping[str, str]) -> str | list[dict[str, str]]:

@@ -15,8 +15,8 @@ from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.learn.evidence.forms import split_graphemes
 from mws_hf.learn.evidence.labels import label_targets, usable_labels
 from mws_hf.learn.evidence.posteriors import LONGEST_WORD, Evidence, calibrated_posteriors, mix_views
+from mws_hf.learn.group_evidence import find_evidence
 from mws_hf.learn.settings import Settings
-from mws_hf.learn.training_evidence import find_evidence
 from mws_hf.scoring import score
 from mws_hf.text.pattern import DEFAULT_PATTERN
 from mws_hf.tokenizer.opened import segment_words

@@ -14,13 +14,16 @@ import transformers
 from tokenizers import Regex, Tokenizer, decoders, pre_tokenizers
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
+from mws_hf import MwSTokenizerFast, MwSTrainer
 from mws_hf.check import check, repair
 from mws_hf.errors import MwSError
+from mws_hf.surgery.trim import trim
 from mws_hf.text.pattern import LLAMA3_PATTERN, with_digits
 from mws_hf.text.sample_texts import NATURAL
 from mws_hf.text.symbols import bytes_of
 from mws_hf.tokenizer.opened import open_tokenizer, segment_words
 from tests.in_process import mws
+from tests.small_corpus import running_text
 from tests.small_tokenizers import ADVERSARIAL, sentence_piece, small_fast
 
 ALPHABETS = pytest.mark.parametrize("alphabet", ["characters", "bytes"])
@@ -174,6 +177,19 @@ def test_names_and_templates_of_the_stock_class_are_repaired_for_all_versions(ow
     assert loaded.chat_template == tokenizer.chat_template
     assert (loaded.audio_token, loaded.eoi_token_id) == ("<audio>", tokenizer.eoi_token_id)
     assert not [*(tmp_path / "copy").rglob("*.jinja")]
+
+
+def test_missing_training_metadata_are_reported_where_merges_were_learned(tmp_path):
+    MwSTrainer(vocab_size=500, show_progress=False).train(["\n".join(running_text())]).save_pretrained(tmp_path / "own")
+    AutoTokenizer.from_pretrained(tmp_path / "own").save_pretrained(tmp_path / "stock")
+    MwSTokenizerFast.from_pretrained(tmp_path / "own").save_pretrained(tmp_path / "again")
+    small_fast().save_pretrained(tmp_path / "by hand")  # nothing was trained
+    trim(str(tmp_path / "own"), ["talossa"], keep_size=400).save(tmp_path / "trimmed", tmp_path / "own")  # other merges
+    found = {folder.name: {each.trap for each in check(folder).findings} for folder in tmp_path.iterdir()}
+    assert [name for name, traps_found in found.items() if "no-record" in traps_found] == ["stock"]
+    assert check(tmp_path / "stock").findings[-1].level == "warning"
+    shutil.copy(tmp_path / "own" / "mws_training.json", tmp_path / "stock")
+    assert "no-record" not in {each.trap for each in check(tmp_path / "stock").findings}
 
 
 @ALPHABETS

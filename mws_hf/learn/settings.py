@@ -33,7 +33,7 @@ from mws_hf.learn.setting_rules import (
     descriptions_of,
 )
 from mws_hf.learn.setting_values import in_one_form, read_label_files
-from mws_hf.text.pattern import Digits, compiled, problem_in_tokenizers
+from mws_hf.text.pattern import NAMED_PATTERNS, Digits, compiled, problem_in_tokenizers
 from mws_hf.text.symbols import (
     BYTE_TOKENS,
     DEFAULT_ALPHABET,
@@ -301,7 +301,7 @@ class Settings(Described):
     pattern: str | None = field(
         default=None,
         metadata=Setting(
-            "Split pattern: a regular expression, or the name of one (words, gpt4, llama3, o200k, tekken).",
+            f"Split pattern: a regular expression, or the name of one ({', '.join(NAMED_PATTERNS)}).",
             "o200k; gpt4 with the classic criterion; that of saved counts",
             "A pattern of your own is tried in `tokenizers` before anything is read, because its engine gives up on "
             "patterns that can match a run of letters in too many ways.",

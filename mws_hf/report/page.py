@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 import mws_hf
+from mws_hf.corpus.segmentations import Gold
 from mws_hf.errors import MwSError, printable
 from mws_hf.report.differences import comparisons, most_different_lines, parity
-from mws_hf.report.entries import TrainingEvidence, entries_of, known_words, packed_within
+from mws_hf.report.entries import Known, TrainingEvidence, entries_of, known_words, packed_within
 from mws_hf.report.html import packaged, templates
 from mws_hf.report.pictures import COLOURS, Point, bars, scatter
 from mws_hf.scoring.evaluation import EvaluationReport, evaluate
@@ -134,12 +135,6 @@ def report_page(
     scores = {name: {each.name: score_text(each, text) for each in tokenizers} for name, text in by_text}
     judged = lines or [entry.word for gold in report.golds for entry in gold.words]
     words = known_words(judged, evidence) if evidence else {}
-    share = _FOR_VOCABULARIES // max(1, len(tokenizers))
-    vocabularies = []
-    for opened in tokenizers:
-        entries = entries_of(opened, lines, report.golds, words)
-        packed, kept = packed_within(entries, share)
-        vocabularies.append({"name": opened.name, "data": packed, "kept": kept, "all": len(entries)})
     gold = {entry.word: entry.segmentations[0] for each in report.golds for entry in each.words}
     text = "\n".join(lines or gold)
     return _filled_page(
@@ -163,11 +158,24 @@ def report_page(
             for each in (comparisons(tokenizers, text, gold) if len(tokenizers) > 1 else ())
         ],
         lines=most_different_lines(tokenizers, lines, _LINES, _LONGEST) if len(tokenizers) > 1 else [],
-        vocabularies=vocabularies,
+        vocabularies=_vocabularies(tokenizers, lines, report.golds, words),
         has_gold=bool(report.golds),
         has_text=bool(lines),
         evidence=evidence.source if evidence and words else "",
     )
+
+
+def _vocabularies(
+    tokenizers: Sequence[Opened], lines: Sequence[str], golds: Sequence[Gold], words: Known
+) -> list[dict[str, Any]]:
+    """Return the table of tokens of each tokenizer, packed for the page; each has the same share of its bytes."""
+    share = _FOR_VOCABULARIES // max(1, len(tokenizers))
+    found = []
+    for opened in tokenizers:
+        entries = entries_of(opened, lines, golds, words)
+        packed, kept = packed_within(entries, share)
+        found.append({"name": opened.name, "data": packed, "kept": kept, "all": len(entries)})
+    return found
 
 
 def columns(

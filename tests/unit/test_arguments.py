@@ -15,7 +15,7 @@ from tokenizers import AddedToken, Tokenizer
 
 from mws_hf import MwSError, MwSTrainer, encode_corpus
 from mws_hf.cards.card import CardFacts, trained_card
-from mws_hf.compare import compare, rivals
+from mws_hf.compare import baselines, compare
 from mws_hf.corpus.counting import count_documents, count_files
 from mws_hf.surgery.extension import extend
 from mws_hf.text.pattern import LLAMA3_PATTERN, compiled
@@ -106,7 +106,7 @@ def test_a_size_in_letters_is_taken_by_no_door_of_python(tmp_path: Path):
         lambda: MwSTrainer(vocab_size="1k"),
         lambda: MwSTrainer(n_merges="1k"),
         lambda: tokenizer.train_new_from_iterator([TEXT], "1k"),
-        lambda: rivals.train("unigram", {"дом": 3}, "1k"),
+        lambda: baselines.train("unigram", {"дом": 3}, "1k"),
         lambda: compare({"дом": 3}, [], ["1k"], tmp_path, text=["дом"]),
     ]
     for door in doors:

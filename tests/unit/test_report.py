@@ -22,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from mws_hf.compare import rivals
+from mws_hf.compare import baselines
 from mws_hf.corpus.counting import count_documents
 from mws_hf.report.differences import comparisons
 from mws_hf.report.entries import Entry, packed, packed_within
@@ -58,7 +58,7 @@ def folder(tmp_path_factory):
     (folder / "train.txt").write_text("\n".join(lines[::2]) + "\n", encoding="utf-8")
     (folder / "gold.tsv").write_text(GOLD, encoding="utf-8")
     MwSTrainer(vocab_size=450, show_progress=False).train(lines).save_pretrained(folder / "mws")
-    rivals.train("bpe-character", count_documents(lines), 450, folder / "bpe")
+    baselines.train("bpe-character", count_documents(lines), 450, folder / "bpe")
     done = report(folder, "--bits", folder / "train.txt")
     assert done.returncode == 0, done.stderr
     return folder

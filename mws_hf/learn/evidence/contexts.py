@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -66,8 +67,13 @@ def read_contexts(view: View, w: int, begin: int, end: int, out: Ints) -> None:
         out[i - begin] = view.up[node] if len(view.up) else node
 
 
-def continuation_table(n_contexts: int, context: Ints, counts: Ints) -> Floats:
-    """Compute entropy, log2 support and log2 variety of contexts from distinct pairs (context, next symbol)."""
+def continuation_table(n_contexts: int, context: Ints, counts: Ints, *, empty: bool = False) -> Floats:
+    """Compute entropy, log2 support and log2 variety of contexts from distinct pairs (context, next symbol).
+
+    An empty table, of shape (n_contexts, 0), saves time where contexts are only numbered.
+    """
+    if empty:
+        return np.empty((n_contexts, 0), np.float32)
     support, variety, terms = np.zeros(n_contexts, np.int32), np.zeros(n_contexts, np.int32), np.zeros(n_contexts)
     _add_up(context, counts, support, variety)
     each = log2s(counts)
@@ -111,7 +117,7 @@ def _spread(symbols: Ints, starts: Longs, pad: int, padded: Ints) -> None:
             padded[i + pad * (w + 1)] = symbols[i] + 1
 
 
-def _gram_views(corpus: SymbolCorpus, orders: tuple[int, ...]) -> list[View]:
+def _gram_views(corpus: SymbolCorpus, orders: tuple[int, ...], *, empty: bool) -> list[View]:
     """Build the forward and the backward view of each order.
 
     An n-gram is the context (order n) that ends with its last symbol, and the one that begins with its first. So one
@@ -127,8 +133,9 @@ def _gram_views(corpus: SymbolCorpus, orders: tuple[int, ...]) -> list[View]:
         begins_with = grams[longer.first]
         if order in orders:
             n_grams = int(grams.max()) + 1
-            after = continuation_table(n_grams, begins_with, longer.counts)
-            tables[order] = after, continuation_table(n_grams, grams[longer.first + 1], longer.counts)
+            after = continuation_table(n_grams, begins_with, longer.counts, empty=empty)
+            before = continuation_table(n_grams, grams[longer.first + 1], longer.counts, empty=empty)
+            tables[order] = after, before
             give_back()
         if order < pad:
             shorter = {n: up[begins_with] for n, up in shorter.items()}
@@ -144,7 +151,7 @@ def _gram_views(corpus: SymbolCorpus, orders: tuple[int, ...]) -> list[View]:
     ]
 
 
-def trie_view(corpus: SymbolCorpus, backwards: bool) -> tuple[View, Mask]:
+def trie_view(corpus: SymbolCorpus, backwards: bool, *, empty: bool = False) -> tuple[View, Mask]:
     """Build the view of a trie, and tell which of its contexts are words.
 
     The continuations of a node are its children, and the end of the word where words end. All nodes with a single word
@@ -157,7 +164,8 @@ def trie_view(corpus: SymbolCorpus, backwards: bool) -> tuple[View, Mask]:
     inner, final = inner[shared[trie.parents[inner]]], final[shared[final]]
     context = number[np.concatenate([trie.parents[inner], final])]
     n_contexts = int(number.max(initial=0)) + 1
-    table = continuation_table(n_contexts, context, np.concatenate([trie.counts[inner], trie.ends[final]]))
+    counts = np.concatenate([trie.counts[inner], trie.ends[final]])
+    table = continuation_table(n_contexts, context, counts, empty=empty)
     is_word = np.append(False, trie.ends[shared] > 0)
     _renumber(trie.nodes, number)
     return View(trie.nodes, np.zeros(0, np.int32), 0, 0, table), is_word
@@ -169,10 +177,120 @@ def _renumber(ids: Ints, number: Ints) -> None:
         ids[k] = number[ids[k]] if ids[k] >= 0 else 0
 
 
-def collect_contexts(corpus: SymbolCorpus, orders: tuple[int, ...], tries: Sequence[tuple[View, Mask]]) -> Contexts:
-    """Build all context views of distinct words from their two `trie_view`; time is linear in the number of symbols."""
+def collect_contexts(
+    corpus: SymbolCorpus, orders: tuple[int, ...], tries: Sequence[tuple[View, Mask]], *, empty: bool = False
+) -> Contexts:
+    """Build all context views of distinct words from their two `trie_view`; time is linear in the number of symbols.
+
+    With `empty` the contexts are numbered, but their tables are empty.
+    """
     (prefixes, left_is_word), (suffixes, right_is_word) = tries
-    return Contexts([prefixes, suffixes, *_gram_views(corpus, orders)], (left_is_word, right_is_word))
+    return Contexts([prefixes, suffixes, *_gram_views(corpus, orders, empty=empty)], (left_is_word, right_is_word))
+
+
+def contexts_of_each(corpus: SymbolCorpus, contexts: Contexts, n_listed: int) -> list[Contexts]:
+    """Count the contexts of each word after the first `n_listed` ones as if no other word came after these.
+
+    So the contexts of a word do not depend on the other words that are looked at in the same pass.
+
+    Args:
+        corpus: the listed words, then the words to look at; all are distinct.
+        contexts: the contexts of the corpus; their tables may be empty.
+        n_listed: the number of listed words.
+
+    Returns:
+        For each word to look at, its contexts; they are numbered as in a corpus that has no other word.
+    """
+    edge = corpus.starts[n_listed]
+    words = [slice(begin, end) for begin, end in pairwise((corpus.starts[n_listed:] - edge).tolist())]
+    found: list[tuple[list[View], list[Mask]]] = [([], []) for _ in words]
+    following = _following(corpus.symbols, corpus.starts)
+    for v, view in enumerate(contexts.views):
+        nodes = _nodes_of(view, corpus.starts[n_listed:], n_listed)
+        listed = _pairs_of(view, corpus.starts[: n_listed + 1], nodes, following[v % 2], is_trie=v < 2)
+        if v < 2:  # in a trie, 0 stands for every node that a single word has
+            nodes[nodes == 0] = len(view.table) + np.arange(np.count_nonzero(nodes == 0))
+        number = np.full(len(view.table) + len(nodes), -1, np.int32)
+        for own, (views, is_word) in zip(words, found, strict=True):
+            ids = np.unique(nodes[own], return_inverse=True)[1].astype(np.int32)
+            number[nodes[own]] = ids
+            context, symbol, counts = _with_own(number, listed, nodes[own], following[v % 2][edge:][own])
+            number[nodes[own]] = -1
+            n_contexts = int(ids.max()) + 1
+            views.append(View(ids, np.zeros(0, np.int32), 0, 0, continuation_table(n_contexts, context, counts)))
+            is_word.append(np.isin(np.arange(n_contexts), context[symbol == 0]))
+    return [Contexts(views, (is_word[0], is_word[1])) for views, is_word in found]
+
+
+class _Pairs(NamedTuple):
+    """Distinct pairs of a context and the symbol that follows it, 0 at the end of a word; and how often each occurs."""
+
+    contexts: Ints
+    following: Ints
+    counts: Ints
+
+
+def _following(symbols: Ints, starts: Longs) -> tuple[Ints, Ints]:
+    """Look up the symbol after each symbol, and the one before it, each plus 1; 0 stands for the end of the word."""
+    after, before = np.append(symbols[1:] + 1, np.int32(0)), np.append(np.int32(0), symbols[:-1] + 1)
+    after[starts[1:] - 1] = 0
+    before[starts[:-1]] = 0
+    return after, before
+
+
+def _nodes_of(view: View, starts: Longs, first: int) -> Ints:
+    """Look up the context of each symbol of the words from number `first` on, which begin at `starts`."""
+    nodes = np.empty(starts[-1] - starts[0], np.int32)
+    for w, (begin, end) in enumerate(pairwise(starts.tolist()), start=first):
+        read_contexts(view, w, begin, end, nodes[begin - starts[0] :])
+    return nodes
+
+
+def _pairs_of(view: View, starts: Longs, nodes: Ints, following: Ints, *, is_trie: bool) -> _Pairs:
+    """Count what follows the contexts `nodes` in the listed words, which begin at `starts`."""
+    wanted = np.zeros(len(view.table), bool)
+    wanted[nodes] = True
+    if is_trie:
+        wanted[0] = False
+    symbols, contexts = np.empty((2, starts[-1]), np.int32)
+    n = _find_contexts(view, starts, wanted, symbols, contexts)
+    contexts, after = contexts[:n], following[symbols[:n]]
+    pairs = intern_pairs(contexts, after)
+    return _Pairs(contexts[pairs.first], after[pairs.first], pairs.counts)
+
+
+@njit(nogil=True)
+def _find_contexts(view: View, starts: Longs, wanted: Mask, symbols: Ints, contexts: Ints) -> int:
+    """Write the symbols whose context is wanted, and their contexts; returns how many there are."""
+    n = 0
+    for w in range(len(starts) - 1):
+        shift = view.shift + view.pad * (w + 1)
+        for i in range(starts[w], starts[w + 1]):
+            node = view.ids[i + shift]
+            node = view.up[node] if len(view.up) else node
+            symbols[n], contexts[n] = i, node
+            n += wanted[node]
+    return n
+
+
+def _with_own(number: Ints, listed: _Pairs, nodes: Ints, following: Ints) -> _Pairs:
+    """Add a word's own pairs to those of the listed words in its contexts.
+
+    Args:
+        number: for each context its number among the contexts of the word; -1 if the word does not have it.
+        listed: the pairs of the listed words.
+        nodes: the contexts of the word's symbols.
+        following: what follows them in the word.
+
+    Returns:
+        The pairs of the word's contexts, which are numbered by `number`.
+    """
+    chosen = np.nonzero(number[listed.contexts] >= 0)[0]
+    contexts = number[np.append(listed.contexts[chosen], nodes)]
+    after = np.append(listed.following[chosen], following)
+    pairs = intern_pairs(contexts, after)
+    counts = np.append(listed.counts[chosen], np.ones(len(nodes), np.int32))
+    return _Pairs(contexts[pairs.first], after[pairs.first], np.bincount(pairs.ids, counts).astype(np.int32))
 
 
 MAX_DISTANCE = 25
@@ -215,7 +333,7 @@ def _add_standard_rises(
             k += 1
 
 
-def normalised_variation(corpus: SymbolCorpus, contexts: Contexts) -> Doubles:
+def normalized_variation(corpus: SymbolCorpus, contexts: Contexts) -> Doubles:
     """Add up the standardised rises of branching entropy at each inner position, forward and backward, in the tries."""
     scores = np.zeros(len(corpus.symbols) - len(corpus))
     for backwards, trie in enumerate(contexts.views[:2]):

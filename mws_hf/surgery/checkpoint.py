@@ -30,7 +30,7 @@ from mws_hf.surgery.model_tables import (
     vocabulary_tables,
 )
 from mws_hf.tokenizer.file import load_json, load_settings
-from mws_hf.tokenizer.layout import IDS_FILE, INDEX, MODEL_FILE, Of, files, patterns
+from mws_hf.tokenizer.layout import IDS_FILE, MODEL_FILE, WEIGHTS_INDEX, Of, files, patterns
 from mws_hf.tokenizer.links import copy_inside, file_inside
 from mws_hf.tokenizer.opened import open_tokenizer
 from mws_hf.tokenizer.places import model_folder, tokenizer_folder
@@ -80,14 +80,18 @@ def transplant_directory(
         for table in tables
     }
     with staged(Path(output), patterns(*_OF_OLD), head=MODEL_FILE) as stage:
-        left = copy_companions(source, stage, {*shards.values(), INDEX})
+        left = copy_companions(source, stage, {*shards.values(), WEIGHTS_INDEX})
         size = 0
         for file in sorted(set(shards.values())):
             (stage / file).parent.mkdir(parents=True, exist_ok=True)
             inside = {name: rows for name, rows in changed.items() if shards[name] == file}
             size += rewrite_shard(source / file, stage / file, inside)
-        if (source / INDEX).is_file():
-            write_json(stage / INDEX, _resized_index(load_json(source / INDEX), size, tables, changed), indent=2)
+        if (source / WEIGHTS_INDEX).is_file():
+            write_json(
+                stage / WEIGHTS_INDEX,
+                _resized_index(load_json(source / WEIGHTS_INDEX), size, tables, changed),
+                indent=2,
+            )
         for name in patterns(Of.MODEL):
             if (source / name).is_file():
                 settings = load_settings(file_inside(source, name))

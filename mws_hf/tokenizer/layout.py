@@ -27,7 +27,7 @@ TOKENIZER_FILE, CONFIG_FILE, CARD_FILE = "tokenizer.json", "tokenizer_config.jso
 RECORD_FILE, EVIDENCE_FILE = "mws_training.json", "mws_evidence.pq"  # the Hub warns of .parquet beside a model
 IDS_FILE, RETIRED_FILE, TRIM_FILE = "ids.json", "retired.json", "trim.json"
 MODEL_FILE = "config.json"
-WEIGHTS_INDEX, WEIGHTS_FILE = "model.safetensors.index.json", "model.safetensors"
+WEIGHTS_INDEX, SINGLE_WEIGHTS = "model.safetensors.index.json", "model.safetensors"
 STOCK_FILE, ADDED_FILE, MAP_FILE = "stock_tokenizer.py", "added_tokens.json", "special_tokens_map.json"
 TEMPLATE_FILES = ("chat_template.jinja", "additional_chat_templates/*.jinja")
 NOTEBOOK_FILES = ("vocabulary.json", "merges.json")
@@ -47,8 +47,9 @@ LAYOUT = {
     Of.CARD: (CARD_FILE,),
     Of.MODEL: (MODEL_FILE, "generation_config.json", "params.json"),  # the last one of Mistral's and Meta's own loaders
     Of.WEIGHTS: (
-        *(WEIGHTS_INDEX, WEIGHTS_FILE, "*.safetensors", "*.safetensors.index.json", "*.bin", "*.bin.index.json"),
-        *("*.pt", "*.pth", "*.h5", "*.msgpack", "*.gguf", "*.onnx"),
+        *(WEIGHTS_INDEX, SINGLE_WEIGHTS, "*.safetensors", "*.safetensors.index.json", "*.bin", "*.bin.index.json"),
+        *("*.pt", "*.pth", "*.h5", "*.msgpack", "*.gguf", "*.onnx", "*.onnx_data", "*.tflite", "*.ckpt", "*.ot"),
+        *("*.nemo", "*.distcp"),
     ),
 }
 STALE = (TOKENIZER_FILE, CONFIG_FILE, MAP_FILE, *TEMPLATE_FILES, STOCK_FILE, ADDED_FILE, "*tekken*.json")

@@ -309,7 +309,7 @@ def test_saved_counts_and_another_pattern_or_normalization_are_refused(counted, 
 
 @pytest.mark.parametrize("name", ["lama3", "Llama3", "gpt-4", "word"])
 def test_a_misspelt_pattern_name_is_no_pattern(name, tmp_path):
-    with pytest.raises(MwSError, match="none of words, gpt4, llama3, o200k"):
+    with pytest.raises(MwSError, match="is unknown; choose words, gpt4, llama3, o200k"):
         MwSTrainer(pattern=name)
     assert compiled("[a-z]+|.") and compiled(r"\w+|\W+") and compiled(".")
 
@@ -354,7 +354,7 @@ def test_a_card_claims_no_morphemes_where_none_were_learnt_and_keeps_its_tables(
     trained = trainer.trained(count_documents([READING]))
     facts = CardFacts(data="a | b", command="mws train 'a|b'")
     card = trained_card("x", trained.backend, facts, trained.training.settings).to_markdown()
-    assert "join frequent neighbours" in card and "follow morphemes" not in card
+    assert "join frequent neighbors" in card and "follow morpheme boundaries" not in card
     assert "| trained on | a \\| b |" in card and "'a\\|b'" in card
 
 

@@ -70,7 +70,7 @@ class Training:
         """Return the files to save beside a tokenizer with this digest of merges: record and, if known, evidence."""
         files = {RECORD_FILE: record_bytes(self.settings, merges)}
         if self.evidence is not None:
-            from mws_hf.learn.training_evidence import evidence_bytes  # inference must not load the learner
+            from mws_hf.learn.evidence_file import evidence_bytes  # inference must not load the learner
 
             files[EVIDENCE_FILE] = evidence_bytes(self.evidence, merges)
         return files
@@ -148,7 +148,8 @@ class PortableMixin:
 
     def _kept_evidence(self) -> WordEvidence | None:
         """Return the evidence of its training, or that beside it; None where there is none."""
-        from mws_hf.learn.training_evidence import AnyWord, read_evidence  # inference must not load the learner
+        from mws_hf.learn.any_word import AnyWord  # inference must not load the learner
+        from mws_hf.learn.evidence_file import read_evidence
         from mws_hf.tokenizer.opened import open_tokenizer
 
         if self.training is not None and self.training.evidence is not None:

@@ -16,8 +16,8 @@ from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN
 
 if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts
+    from mws_hf.learn.any_word import AnyWord
     from mws_hf.learn.settings import Settings
-    from mws_hf.learn.training_evidence import AnyWord
     from mws_hf.tokenizer.explain import Explanation
     from mws_hf.tokenizer.opened import Opened
 
@@ -125,7 +125,9 @@ def _gathered(sources: Words, opened: Opened | None, default_pattern: str, show_
 
 def _evidence(opened: Opened | None, counts: WordCounts | None) -> AnyWord | None:
     """Compute the evidence of training words by the tokenizer's settings, or read what lies beside it, if anything."""
-    from mws_hf.learn.training_evidence import AnyWord, find_evidence, read_evidence
+    from mws_hf.learn.any_word import AnyWord
+    from mws_hf.learn.evidence_file import read_evidence
+    from mws_hf.learn.group_evidence import find_evidence
 
     if counts is None:
         return None if opened is None else read_evidence(opened)

@@ -21,6 +21,7 @@ from mws_hf.kernels import Ints, Longs
 from mws_hf.kernels.threads import give_back
 from mws_hf.learn.evidence.forms import collect_forms
 from mws_hf.learn.evidence.posteriors import Evidence
+from mws_hf.learn.group_evidence import find_evidence
 from mws_hf.learn.limits import Apart, LearnedMerges, MergeLimits
 from mws_hf.learn.phases import (
     MORPH_LIMITS,
@@ -32,7 +33,6 @@ from mws_hf.learn.phases import (
     with_capitals,
 )
 from mws_hf.learn.settings import Settings
-from mws_hf.learn.training_evidence import find_evidence
 from mws_hf.learn.words import CodePoints, SymbolCorpus, count_points
 from mws_hf.text.pattern import split
 from mws_hf.text.symbols import BYTE_TOKENS, character_merges
@@ -97,7 +97,7 @@ def learn(
     Args:
         counts: words and how often each occurs in running text; by group, such as language, where groups are named.
         settings: of the training; how words are split and normalized is the counts' own.
-        evidence: boundary evidence of the same counts (`training_evidence.find_evidence`), to save computing it again.
+        evidence: boundary evidence of the same counts (`group_evidence.find_evidence`), to save computing it again.
 
     Raises:
         MwSError: there is no word to learn from, counts are too large to be weighed, a special token is a character of

@@ -36,7 +36,7 @@ from mws_hf.learn.candidates import (
     with_room,
 )
 from mws_hf.learn.limits import NO_LIMIT, UNLIMITED, LearnedMerges, MergeLimits
-from mws_hf.learn.pairs import INSIDE, PairTable, write_cells
+from mws_hf.learn.pairs import INSIDE, Bounds, PairTable, write_cells
 from mws_hf.learn.words import SymbolCorpus
 
 
@@ -195,8 +195,8 @@ class WorkingCorpus:
         each cell of `text`, in units of your choice; their sum must fit into 63 bits. Values after the last character
         of a word are not used. None: the weight of the word everywhere (frequency BPE).
         """
-        bounds = (max(1, limits.min_occurrences), NO_LIMIT, limits.longest)
-        least = Least(bounds[0], max(1, limits.min_value), limits.min_frequency)
+        bounds = Bounds(max(1, limits.min_occurrences), NO_LIMIT, limits.longest)
+        least = Least(bounds.min_occurrences, max(1, limits.min_value), limits.min_frequency)
         weights = self.cell_values(None) if limits.min_frequency > 1 else np.zeros(0, np.int64)
         table = open_table(self.text, self.cell_values(values), self.tokens, bounds)
         for ids in limits.struck:

@@ -48,7 +48,7 @@ LAYOUT = {
     Of.MODEL: (MODEL_FILE, "generation_config.json", "params.json"),  # the last one of Mistral's and Meta's own loaders
     Of.WEIGHTS: (
         *(INDEX, SINGLE, "*.safetensors", "*.safetensors.index.json", "*.bin", "*.bin.index.json", "*.pt", "*.pth"),
-        *("*.h5", "*.msgpack", "*.gguf", "*.onnx"),
+        *("*.h5", "*.msgpack", "*.gguf", "*.onnx", "*.onnx_data", "*.tflite", "*.ckpt", "*.ot", "*.nemo", "*.distcp"),
     ),
 }
 STALE = (TOKENIZER_FILE, CONFIG_FILE, MAP_FILE, *TEMPLATE_FILES, STOCK_FILE, ADDED_FILE, "*tekken*.json")

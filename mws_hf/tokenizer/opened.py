@@ -94,7 +94,7 @@ class Opened(Segmenter):
 
     @property
     def evidence_file(self) -> Path | None:
-        """The file of boundary probabilities, which `learn.training_evidence.read_evidence` reads; None if absent."""
+        """The file of boundary probabilities, which `learn.evidence_file.read_evidence` reads; None if absent."""
         file = None if self._folder_with_record is None else self._folder_with_record / EVIDENCE_FILE
         return file if file is not None and file.is_file() else None
 
@@ -116,7 +116,7 @@ class Opened(Segmenter):
 
         Args:
             words: the words, without the space before them.
-            evidence: the boundary probabilities of its training, such as `learn.training_evidence.read_evidence` reads.
+            evidence: the boundary probabilities of its training, such as `learn.evidence_file.read_evidence` reads.
 
         Raises:
             MwSError: the model does not merge, or a word contains an added token.

@@ -82,6 +82,29 @@ def boundaries() -> Figures:
     yield "boundaries", tabulated(lines)
 
 
+def sizes() -> Figures:
+    """Length and boundaries by vocabulary size, and where morphs only stop."""
+    chosen = ("rus.tikhonov", "fin.morphochallenge2010", "tur.morphochallenge2010", "hun.sigmorphon2022",
+              "ces.sigmorphon2022", "eng.morphochallenge2010")  # fmt: skip
+    lines = []
+    for gold in chosen:
+        language = gold[:3]
+        small, large = (quality(language, gold, "mws", size) for size in (8_000, 32_000))
+        lines.append({
+            "language": LANGUAGES[language],
+            "tokens per word, 8,000": f"{small['text_fertility']:.2f}",
+            "32,000": f"{large['text_fertility']:.2f}",
+            "recall, 8,000": f"{small['recall']:.2f}",
+            "recall, 32,000": f"{large['recall']:.2f}",
+            "F1, 8,000": f"{small['f1']:.2f}",
+            "F1, 32,000": f"{large['f1']:.2f}",
+        })  # fmt: skip
+    yield "sizes", tabulated(lines)
+    for language in ("tur", "eng"):
+        row = quality(language, f"{language}.morphochallenge2010", "mws-morphs", 32_000)
+        yield f"morphs.{language}", f"{row['n_tokens']:,}"
+
+
 def public_sets() -> Figures:
     """Count the public sets on which it is ahead of each baseline tried there; F1 on roots that were never labeled.
 
@@ -498,7 +521,7 @@ def measures() -> Figures:
 def figures() -> dict[str, str]:
     """Give every figure and table by its name."""
     kinds = (
-        boundaries, public_sets, language_models, larger_models, older_models, dropout, clusters, tagger, ngram_models,
-        forms, speed, memory, uses, mixtures, labels, clients, surgery, ready, measures,
+        boundaries, sizes, public_sets, language_models, larger_models, older_models, dropout, clusters, tagger,
+        ngram_models, forms, speed, memory, uses, mixtures, labels, clients, surgery, ready, measures,
     )  # fmt: skip
     return {name: text for kind in kinds for name, text in kind()}

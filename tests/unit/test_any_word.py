@@ -1,4 +1,7 @@
-"""Evidence beside a tokenizer: the same for words of its training, sensible for others, and never in the way."""
+"""Evidence beside a tokenizer: the same for words of its training, sensible for others, and never in the way.
+
+Modules: learn/any_word.py, learn/evidence_file.py.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,8 @@ import pytest
 
 import mws_hf
 from mws_hf import MwSError, MwSTokenizer, MwSTokenizerFast, MwSTrainer
-from mws_hf.learn.training_evidence import AnyWord, find_evidence
+from mws_hf.learn.any_word import AnyWord
+from mws_hf.learn.group_evidence import find_evidence
 from mws_hf.text.symbols import BYTE_CHARACTERS
 from mws_hf.tokenizer.backend import base_vocab
 from mws_hf.tokenizer.layout import EVIDENCE_FILE

@@ -56,10 +56,13 @@ def test_sizes_are_written_as_people_do(text: Path, tmp_path: Path):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--vocab-size", 500, "--n-merges", 3], "--vocab-size 500 is given beside a number of merges"),
+        (["--vocab-size", 500, "--n-merges", 3], "--vocab-size 500 is given together with a number of merges"),
         (["--granularity", 3], "--granularity 3.0 must be"),
         (["--composition", 3], "--composition 3.0 must be a number from 0 to 1"),
-        (["--criterion", "classic", "--granularity", 0.1], "--granularity 0.1 belongs to the contextual criterion"),
+        (
+            ["--criterion", "classic", "--granularity", 0.1],
+            "--granularity 0.1 belongs to the contextual criterion",
+        ),
         (["--hidden-boundary-price", -3], "--hidden-boundary-price -3.0 must be"),
         (["--min-count", -1], "--min-count -1 is negative"),
         (["--min-count", 99999], "no training words are left that occur 99,999 times"),

@@ -1,6 +1,6 @@
 """Former packages and modules: imports from them work, warn, and break nothing.
 
-Modules: compare/rivals.py, evaluate.py, extend.py, former_package.py.
+Modules: compare/rivals.py, evaluate.py, extend.py, former_package.py, learn/training_evidence.py.
 """
 
 from __future__ import annotations
@@ -28,6 +28,14 @@ def test_a_former_import_warns_once_and_the_name_remains_a_function(line):
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("DeprecationWarning") == 1
     assert "import names and modules from mws_hf.s" in done.stderr
+
+
+def test_a_name_of_the_former_module_of_evidence_leads_to_its_present_module():
+    with pytest.warns(DeprecationWarning, match=r"import find_evidence from mws_hf\.learn\.group_evidence"):
+        from mws_hf.learn.training_evidence import find_evidence
+    from mws_hf.learn import group_evidence
+
+    assert find_evidence is group_evidence.find_evidence
 
 
 def test_the_functions_themselves_give_no_warning():

@@ -1,4 +1,4 @@
-"""MwSTrainer as a user meets it: known answers, budgets, warnings, errors, determinism, what is saved.
+"""MwSTrainer as a user meets it: known answers, sizes, warnings, errors, determinism, saved metadata.
 
 Modules: learn/setting_rules.py, learn/vocabulary.py, tokenizer/training_record.py, trainer.py.
 """
@@ -21,9 +21,9 @@ from mws_hf import MwSError, MwSTokenizerFast, MwSTrainer, WordCounts
 from mws_hf.check import check
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.word_list import count_mapping
+from mws_hf.learn.group_evidence import find_evidence
 from mws_hf.learn.setting_rules import FLAG, Range
 from mws_hf.learn.settings import SETTINGS, Settings
-from mws_hf.learn.training_evidence import find_evidence
 from mws_hf.learn.vocabulary import choose_alphabet, learn
 from mws_hf.learn.words import CodePoints
 from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, WORD_PATTERN

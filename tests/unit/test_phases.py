@@ -1,4 +1,4 @@
-"""Morphs and compositions: what a user sees in the tokens, a price at boundaries, a full vocabulary at the end.
+"""Morphs and compositions: tokens that a user sees, the penalty of hidden boundaries, a vocabulary that is filled.
 
 Modules: learn/phases.py.
 """

@@ -242,7 +242,7 @@ def test_a_wrong_number_of_boundaries_is_an_error():
 
 def test_characters_left_out_shift_no_price_in_any_part(monkeypatch):
     """Boundaries are told of all characters, also of those that are no symbols; each thread has words of its own."""
-    monkeypatch.setattr("mws_hf.kernels.threads._LEAST", 2)
+    monkeypatch.setattr("mws_hf.kernels.threads._MIN_STEPS_PER_THREAD", 2)
     monkeypatch.setenv("MWS_NUM_THREADS", "3")
     kept = [character for character in ALPHABET if character not in "ae"]
     chances = np.arange(sum(map(len, WORDS))) / 100

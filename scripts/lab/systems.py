@@ -123,21 +123,21 @@ def evidence_by_labels(
 ) -> Iterator[tuple[int, Evidence]]:
     """Yield how many words of a pool are labels and the boundary probabilities that they give; views are found once."""
     from mws_hf.learn.evidence.forms import collect_forms, count_graphemes, split_graphemes
-    from mws_hf.learn.evidence.labels import add_labelled, label_targets, usable_labels
+    from mws_hf.learn.evidence.labels import add_labeled, label_targets, usable_labels
     from mws_hf.learn.evidence.posteriors import LONGEST_WORD, Evidence, calibrated_posteriors, mix_views
     from mws_hf.learn.words import CodePoints
 
     listed = collect_forms(CodePoints.of_counts(counts), counts.counts).types
     lengths = count_graphemes(listed)
     chosen = np.nonzero((lengths > 1) & (lengths <= LONGEST_WORD))[0][: settings.max_types]
-    types = add_labelled(listed.take(chosen), usable_labels(pool, LONGEST_WORD))
+    types = add_labeled(listed.take(chosen), usable_labels(pool, LONGEST_WORD))
     graphemes = split_graphemes(types)
     mixture = mix_views(graphemes.corpus, settings, keep=True)
     for n in numbers:
         labels = usable_labels(pool[:n], LONGEST_WORD)
         targets = label_targets(types, labels, graphemes.last) if labels else None
         found = np.zeros(len(graphemes.last))
-        found[graphemes.last] = calibrated_posteriors(mixture, graphemes.corpus, settings, labelled=targets)[0]
+        found[graphemes.last] = calibrated_posteriors(mixture, graphemes.corpus, settings, targets=targets)[0]
         yield n, Evidence(types, found, settings)
 
 

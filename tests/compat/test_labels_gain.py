@@ -52,7 +52,7 @@ def test_no_number_of_labels_is_worse_than_none():
         used = usable_labels(labels, LONGEST_WORD)
         labelled = label_targets(types, used, graphemes.last) if used else None
         found = np.zeros(len(graphemes.last))
-        found[graphemes.last] = calibrated_posteriors(mixture, graphemes.corpus, settings, labelled=labelled)[0]
+        found[graphemes.last] = calibrated_posteriors(mixture, graphemes.corpus, settings, targets=labelled)[0]
         learned = trainer.learn(counts, evidence=Evidence(types, found, settings))
         return score(rest, segment_words(trainer.backend(learned), [entry.word for entry in rest])).f1
 

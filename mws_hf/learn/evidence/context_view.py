@@ -174,13 +174,13 @@ def fit_contexts(
     n = PER_VIEW * len(contexts.views)
     rows = np.empty((size, 2 * n + N_FLAGS))  # numbers, their squares, flags
     sample_rows(contexts, corpus.starts, sample, rows)
-    mean, scale = standardise(rows, n)
+    mean, scale = standardize(rows, n)
     np.square(rows[:, :n], out=rows[:, n : 2 * n])
     weights = fit_logistic(rows, targets[sample].astype(np.float64), RIDGE)
     return raw_coefficients(weights, mean, scale)
 
 
-def standardise(rows: Doubles, n: int) -> tuple[Doubles, Doubles]:
+def standardize(rows: Doubles, n: int) -> tuple[Doubles, Doubles]:
     """Bring the first `n` columns to mean 0 and deviation 1, in place; returns the former means and deviations."""
     mean, scale = moments(rows, n)
     scale += 1e-6
@@ -208,7 +208,7 @@ MOST_BANDS, BAND_ROWS = 4, 2000
 
 
 @njit(nogil=True)
-def penalised_likelihood(rows: Doubles, targets: Doubles, ridge: float, weights: Doubles, gradient: Doubles) -> float:
+def penalized_likelihood(rows: Doubles, targets: Doubles, ridge: float, weights: Doubles, gradient: Doubles) -> float:
     """Compute the log-likelihood of soft targets minus ridge / 2 * |weights|^2; writes its gradient to `gradient`."""
     value = 0.0
     for k in range(len(weights)):
@@ -269,7 +269,7 @@ def _add_curvature(rows: Doubles, factors: Doubles, first: int, end: int, result
 
 
 @njit(nogil=True)
-def factorise(lower: Doubles) -> None:
+def factorize(lower: Doubles) -> None:
     """Compute the Cholesky factor of a positive definite matrix, in place of its lower triangle."""
     for a in range(len(lower)):
         for b in range(a + 1):
@@ -300,7 +300,7 @@ def _substitute(factor: Doubles, x: Doubles) -> None:
 
 
 def fit_logistic(rows: Doubles, targets: Doubles, ridge: float, start: Doubles | None = None) -> Doubles:
-    """Find the weights that maximise the likelihood of soft `targets` minus ridge / 2 * |weights|^2.
+    """Find the weights that maximize the likelihood of soft `targets` minus ridge / 2 * |weights|^2.
 
     Of many rows an even sample is fitted first. Its weights are near the final ones, and its curvature serves for all
     rows.
@@ -315,20 +315,20 @@ def fit_logistic(rows: Doubles, targets: Doubles, ridge: float, start: Doubles |
         some = rows[::every].copy()
         weights = _newton(some, targets[::every].copy(), ridge / every, weights)
         factor = every * curvature_of(some, ridge / every, weights)
-        factorise(factor)
+        factorize(factor)
     return _newton(rows, targets, ridge, weights, factor)
 
 
 def _newton(rows: Doubles, targets: Doubles, ridge: float, weights: Doubles, factor: Doubles | None = None) -> Doubles:
     """Take Newton's steps, halved if the likelihood falls; curvature, dear as ten gradients, is kept if it serves."""
     weights, gradient, ahead = weights.copy(), np.empty(len(weights)), np.empty(len(weights))
-    value = penalised_likelihood(rows, targets, ridge, weights, gradient)
+    value = penalized_likelihood(rows, targets, ridge, weights, gradient)
     for _ in range(MAX_STEPS):
         if factor is None:
             factor = curvature_of(rows, ridge, weights)
-            factorise(factor)
+            factorize(factor)
         step = substitute(factor, gradient)
-        while (better := penalised_likelihood(rows, targets, ridge, weights + step, ahead)) < value:
+        while (better := penalized_likelihood(rows, targets, ridge, weights + step, ahead)) < value:
             step /= 2
             if np.abs(step).max() < TOLERANCE:
                 return weights

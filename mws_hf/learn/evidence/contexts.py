@@ -333,7 +333,7 @@ def _add_standard_rises(
             k += 1
 
 
-def normalised_variation(corpus: SymbolCorpus, contexts: Contexts) -> Doubles:
+def normalized_variation(corpus: SymbolCorpus, contexts: Contexts) -> Doubles:
     """Add up the standardised rises of branching entropy at each inner position, forward and backward, in the tries."""
     scores = np.zeros(len(corpus.symbols) - len(corpus))
     for backwards, trie in enumerate(contexts.views[:2]):

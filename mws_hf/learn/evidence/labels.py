@@ -27,10 +27,10 @@ from mws_hf.learn.evidence.context_view import (
     PER_VIEW,
     all_log_odds,
     fit_logistic,
-    penalised_likelihood,
+    penalized_likelihood,
     raw_coefficients,
     sample_rows,
-    standardise,
+    standardize,
 )
 from mws_hf.learn.evidence.contexts import Contexts
 from mws_hf.learn.evidence.forms import count_graphemes, find_words, inner_positions
@@ -86,7 +86,7 @@ def usable_labels(labels: Sequence[GoldWord], longest: int) -> Sequence[GoldWord
     >>> len(usable_labels([*five, GoldWord("7up", (("7", "up"),))], 29)), usable_labels([*five[:4], five[0]], 29)
     (5, [])
     """
-    words, letters = _labelled_letters(labels)
+    words, letters = _letters_of(labels)
     sizes = count_graphemes(letters)
     good = (sizes > 1) & (sizes <= longest)
     if len(set(letters.take(np.nonzero(good)[0]).strings())) < MIN_LABELS:
@@ -137,13 +137,13 @@ class LabelFit:
         )
 
 
-def add_labelled(types: CodePoints, labels: Sequence[GoldWord]) -> CodePoints:
+def add_labeled(types: CodePoints, labels: Sequence[GoldWord]) -> CodePoints:
     """Append the usable labeled words that are not among the types, in lowercase, ordered by code points.
 
-    >>> add_labelled(CodePoints.of(["cats"]), [GoldWord("Dogs", (("Dog", "s"),))]).strings()
+    >>> add_labeled(CodePoints.of(["cats"]), [GoldWord("Dogs", (("Dog", "s"),))]).strings()
     ['cats', 'dogs']
     """
-    _, letters = _labelled_letters(labels)
+    _, letters = _letters_of(labels)
     absent = letters.take(np.nonzero(find_among(letters, types) < 0)[0])
     return concatenated([types, CodePoints.of(sorted(set(absent.strings())))])
 
@@ -167,7 +167,7 @@ def report_labels(
         unused = LabelFit(given, 0, 0)
         _logger.warning("labels %s", unused.describe())
         return {UNNAMED: unused}
-    in_text = int((find_among(_labelled_letters(used)[1], types) < n_text).sum())
+    in_text = int((find_among(_letters_of(used)[1], types) < n_text).sum())
     scores = (fitted.f1, fitted.f1_without, fitted.granularity, fitted.ridge)
     return {UNNAMED: LabelFit(given, len(used), in_text, *scores)}
 
@@ -183,7 +183,7 @@ def label_targets(types: CodePoints, labels: Sequence[GoldWord], last: Mask) -> 
     Returns:
         float64, shape (n_graphemes of the types,): NaN where nothing is labeled.
     """
-    _, letters = _labelled_letters(labels)
+    _, letters = _letters_of(labels)
     total, seen = np.zeros(len(last)), np.zeros(len(last))
     for label, at in zip(labels, find_among(letters, types).tolist(), strict=True):
         begin, end = types.starts[at], types.starts[at + 1] - 1
@@ -195,7 +195,7 @@ def label_targets(types: CodePoints, labels: Sequence[GoldWord], last: Mask) -> 
     return targets[last]
 
 
-def _labelled_letters(labels: Sequence[GoldWord]) -> tuple[Longs, CodePoints]:
+def _letters_of(labels: Sequence[GoldWord]) -> tuple[Longs, CodePoints]:
     places = find_words([" " + label.word for label in labels])
     words = np.nonzero(places.is_word)[0]
     return words, places.types(words)
@@ -263,7 +263,7 @@ def _design_of(contexts: Contexts, corpus: SymbolCorpus, sample: Longs, views: D
     n = PER_VIEW * len(contexts.views)
     rows = np.empty((len(sample), n + N_FLAGS))
     sample_rows(contexts, corpus.starts, sample, rows)
-    mean, scale = standardise(rows, n)
+    mean, scale = standardize(rows, n)
     view_mean, view_scale = moments(views)
     return _Design(mean, scale, view_mean, view_scale + 1e-6)
 
@@ -305,7 +305,7 @@ def _product(rows: Doubles, weights: Doubles) -> Doubles:
 def _word_likelihoods(found: Doubles, targets: Doubles, words: Longs) -> Doubles:
     bounds = np.flatnonzero(np.diff(words, prepend=-1, append=-1)).tolist()
     one, spare, rows = np.ones(1), np.empty(1), found[:, None].copy()
-    each = [penalised_likelihood(rows[a:b], targets[a:b], 0.0, one, spare) for a, b in itertools.pairwise(bounds)]
+    each = [penalized_likelihood(rows[a:b], targets[a:b], 0.0, one, spare) for a, b in itertools.pairwise(bounds)]
     return np.array(each)
 
 

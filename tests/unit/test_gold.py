@@ -289,7 +289,7 @@ class _Trap:
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_a_pickle_is_refused_and_not_run(tmp_path, pack):
     (tmp_path / "model.bin").write_bytes(pack(pickle.dumps(_Trap())))
-    with pytest.raises(MwSError, match="save a Morfessor model as text"):
+    with pytest.raises(MwSError, match="save the Morfessor model as text"):
         open_tokenizer(tmp_path / "model.bin")
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from mws_hf.kernels import Longs
 from mws_hf.learn.words import CodePoints, concatenated, find_among
-from mws_hf.text.letter_case import DOTLESS, DOTTED
+from mws_hf.text.letter_case import DOTLESS, DOTTED, uppercase
 
 LOWERCASE_PER_CAPITAL = 500
 """Lowercase occurrences of a word for which it counts once in uppercase."""
@@ -18,7 +18,7 @@ def with_uppercase(words: CodePoints, counts: Longs) -> tuple[CodePoints, Longs]
     Running text has few words in uppercase, so without the variants a headline would be split into many tokens. They
     take 30 to 300 entries of the vocabulary (scripts/log, 2026-11-23). Titlecase variants are not added, because with
     them text becomes 1.9 % longer. A word whose uppercase is longer, such as one with "ß", gets no variant. The
-    uppercase of Turkish words has İ for i (`uppercase`).
+    uppercase of Turkish words has İ for i (`uppercase_variants`).
 
     Returns:
         The words, new ones last, and their counts.
@@ -30,7 +30,9 @@ def with_uppercase(words: CodePoints, counts: Longs) -> tuple[CodePoints, Longs]
     often = np.nonzero(counts >= LOWERCASE_PER_CAPITAL)[0]
     variants: dict[str, int] = {}
     listed = words.take(often).strings()
-    for word, variant, count in zip(listed, uppercase(listed, words, counts), counts[often].tolist(), strict=True):
+    for word, variant, count in zip(
+        listed, uppercase_variants(listed, words, counts), counts[often].tolist(), strict=True
+    ):
         if word == word.lower() and variant != word and len(variant) == len(word):
             variants[variant] = variants.get(variant, 0) + count // LOWERCASE_PER_CAPITAL
     if not variants:
@@ -50,22 +52,22 @@ Turkish and Azerbaijani have about 0.5 ı per i; other texts have ı only in nam
 """
 
 
-def uppercase(listed: list[str], words: CodePoints, counts: Longs) -> list[str]:
+def uppercase_variants(listed: list[str], words: CodePoints, counts: Longs) -> list[str]:
     """Return the uppercase of each listed word, with İ for i if the text writes it so.
 
     For each word, the form with I or İ that occurs more often among all words is taken. If neither occurs, i becomes İ
     if the whole text has as many ı as Turkish has (`DOTLESS_PER_I`).
 
     >>> words = CodePoints.of([" bir", " kapı", " BİR"])
-    >>> uppercase([" bir", " iki", " kapı"], words, np.array([9, 5, 1]))
+    >>> uppercase_variants([" bir", " iki", " kapı"], words, np.array([9, 5, 1]))
     [' BİR', ' İKİ', ' KAPI']
-    >>> uppercase([" in", " bir"], CodePoints.of([" in", " BİR"]), np.array([100, 1]))
+    >>> uppercase_variants([" in", " bir"], CodePoints.of([" in", " BİR"]), np.array([100, 1]))
     [' IN', ' BİR']
     """
-    plain = [word.upper() for word in listed]
+    plain = [uppercase(word) for word in listed]
     if not (words.points == ord(DOTTED)).any() and not (words.points == ord(DOTLESS)).any():
         return plain
-    dotted = [word.replace("i", DOTTED).upper() for word in listed]
+    dotted = [uppercase(word.replace("i", DOTTED)) for word in listed]
     times = np.append(counts, 0)  # -1 stands for a word that does not occur
     of_plain, of_dotted = (times[find_among(CodePoints.of(each), words)] for each in (plain, dotted))
     is_turkic = _times_of(DOTLESS, words, counts) > DOTLESS_PER_I * _times_of("i", words, counts)

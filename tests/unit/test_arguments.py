@@ -309,7 +309,7 @@ def test_saved_counts_and_another_pattern_or_normalization_are_refused(counted, 
 
 @pytest.mark.parametrize("name", ["lama3", "Llama3", "gpt-4", "word"])
 def test_a_misspelt_pattern_name_is_no_pattern(name, tmp_path):
-    with pytest.raises(MwSError, match="none of words, gpt4, llama3, o200k"):
+    with pytest.raises(MwSError, match="is unknown; choose words, gpt4, llama3, o200k"):
         MwSTrainer(pattern=name)
     assert compiled("[a-z]+|.") and compiled(r"\w+|\W+") and compiled(".")
 

@@ -38,6 +38,7 @@ from mws_hf.tokenizer.foreign import holds_other_entries
 from mws_hf.tokenizer.layout import (
     ADDED_FILE,
     CONFIG_FILE,
+    EVIDENCE_FILE,
     MODEL_FILE,
     NOTEBOOK_FILES,
     RECORD_FILE,
@@ -49,8 +50,9 @@ from mws_hf.tokenizer.layout import (
     matching,
 )
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
+from mws_hf.tokenizer.shapes import LEARNED_MERGES
 from mws_hf.tokenizer.spec import Spec, has_leading_space, parts_of, split_of, without_limits
-from mws_hf.tokenizer.training_record import rare_entries_said, read_record
+from mws_hf.tokenizer.training_record import merges_digest, rare_entries_said, read_record
 
 REPLACING_TYPES = {
     *("qwen2", "qwen3_5", "qwen3_5_moe", "qwen3_5_moe_text", "qwen4_exp", "hyperclovax_vision_v2", "siglip2"),
@@ -313,10 +315,18 @@ def _configured(look: _Look) -> Iterator[Finding]:
 
 
 def _of_others(look: _Look) -> Iterator[Finding]:
-    """Find what another tokenizer left in the directory: a record with its card, or what some programs read instead."""
+    """Report training metadata of another tokenizer or none, and vocabularies of another one that programs read."""
     if (look.directory / RECORD_FILE).is_file() and not read_record(look.directory, look.backend):
         message = f"{RECORD_FILE} is the record of other merges, and a card would tell its figures; remove it"
         yield Finding("error", "other-record", message)
+    digest = look.settings.get(LEARNED_MERGES)
+    if digest and not (look.directory / RECORD_FILE).is_file() and digest == merges_digest(look.backend):
+        message = (
+            f"{RECORD_FILE} is missing, because another program saved this: `mws evaluate` cannot leave out the words "
+            f"it was trained on with labels, and `mws explain` has no boundary probabilities; copy {RECORD_FILE} and "
+            f"{EVIDENCE_FILE} from the folder that `mws train` or save_pretrained of our classes wrote"
+        )
+        yield Finding("warning", "no-record", message)
     for name in files(look.directory, Of.FOREIGN):
         if str(name) in (ADDED_FILE, *NOTEBOOK_FILES):  # compared above, or read by import_notebook alone
             continue

@@ -14,7 +14,14 @@ from tokenizers import Tokenizer
 from mws_hf.atomic import staged
 from mws_hf.errors import MwSError
 from mws_hf.text.symbols import check_added_tokens
-from mws_hf.tokenizer.file import check_directory, check_settings, load_json, read_spec, write_files
+from mws_hf.tokenizer.file import (
+    check_directory,
+    check_settings,
+    check_template_names,
+    load_json,
+    read_spec,
+    write_files,
+)
 from mws_hf.tokenizer.layout import (
     ADDED_FILE,
     CONFIG_FILE,
@@ -63,7 +70,7 @@ class Training:
         """Return the files to save beside a tokenizer with this digest of merges: record and, if known, evidence."""
         files = {RECORD_FILE: record_bytes(self.settings, merges)}
         if self.evidence is not None:
-            from mws_hf.learn.training_evidence import evidence_bytes  # inference must not load the learner
+            from mws_hf.learn.evidence_file import evidence_bytes  # inference must not load the learner
 
             files[EVIDENCE_FILE] = evidence_bytes(self.evidence, merges)
         return files
@@ -141,7 +148,8 @@ class PortableMixin:
 
     def _kept_evidence(self) -> WordEvidence | None:
         """Return the evidence of its training, or that beside it; None where there is none."""
-        from mws_hf.learn.training_evidence import AnyWord, read_evidence  # inference must not load the learner
+        from mws_hf.learn.any_word import AnyWord  # inference must not load the learner
+        from mws_hf.learn.evidence_file import read_evidence
         from mws_hf.tokenizer.opened import open_tokenizer
 
         if self.training is not None and self.training.evidence is not None:
@@ -194,7 +202,8 @@ class PortableMixin:
             The paths of the files.
 
         Raises:
-            MwSError: the directory cannot be written, another run is writing it, or there is a prefix.
+            MwSError: the directory cannot be written, another run is writing it, there is a prefix, or the name of a
+                chat template is not the name of a file.
         """
         from mws_hf.cards.card import stage_own_card
 
@@ -203,6 +212,7 @@ class PortableMixin:
         directory = Path(save_directory)
         own: Any = self
         if isinstance(own.chat_template, dict) and own.chat_template.keys() != {"default"}:
+            check_template_names(own.chat_template)
             kwargs.setdefault("save_jinja_files", False)
         local = {key: kwargs[key] for key in ("save_jinja_files",) if key in kwargs}
         parent: Any = super()

@@ -15,7 +15,7 @@ from mws_hf.encode.encoder import BlockEncoder
 from mws_hf.kernels import Longs
 from mws_hf.kernels.threads import part_edges, side_by_side
 from mws_hf.learn.evidence.forms import find_words
-from mws_hf.learn.training_evidence import MAX_LISTS_AT_ONCE
+from mws_hf.learn.group_evidence import MAX_LISTS_AT_ONCE
 from mws_hf.learn.words import CodePoints
 from mws_hf.tokenizer.spec import Spec
 

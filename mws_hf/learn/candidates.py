@@ -31,6 +31,7 @@ from mws_hf.learn.pairs import (
     TOKEN_FIELDS,
     TOKENS,
     TOUCHED,
+    Bounds,
     PairTable,
     add_counts,
     count_pairs,
@@ -114,13 +115,11 @@ def fill_cells(symbols: Array, starts: Array, out: Array) -> None:
     in_parts(lambda a, b: write_cells(symbols, starts[a : b + 1], out[starts[a] + a :]), len(starts) - 1)
 
 
-def open_table(
-    tok: Array, val: Array, tokens: Sequence[str], bounds: tuple[int, int, int], *, strip: bool = False
-) -> PairTable:
+def open_table(tok: Array, val: Array, tokens: Sequence[str], bounds: Bounds, *, strip: bool = False) -> PairTable:
     """Count and list the pairs of a segmented text in cells (see pairs.py), which later merges change in place.
 
-    `val` is the worth of the position after each cell. `bounds` are (least occurrences, largest left size + length,
-    greatest length in characters) of a pair to keep. `strip` leaves leading whitespace out of left sizes.
+    `val` is the worth of the position after each cell. `bounds` are the limits of the pairs to
+    keep. `strip` leaves leading whitespace out of left sizes.
     """
     edges = part_edges(len(tok), _AT_ONCE)
     for k in range(1, len(edges) - 1):
@@ -132,7 +131,7 @@ def open_table(
     parts = side_by_side(_count_range, parts, edges, edges[1:], [bounds] * len(parts))
     table, places = _joined_tables(parts)
     del empty, parts
-    table = _laid_out(table, bounds[0])
+    table = _laid_out(table, bounds.min_occurrences)
     at = [table.pairs["begin"][: table.used[PAIRS]].copy()]  # where the list of each part begins
     for counts in places[:-1]:
         at.append(np.add(at[-1], counts, out=counts))
@@ -148,12 +147,12 @@ def strike(table: PairTable, pair: int) -> None:
     table.pairs["value"][pair] = table.pairs["occurrences"][pair] = table.pairs["listed"][pair] = 0
 
 
-def _count_range(table: PairTable, begin: int, end: int, bounds: tuple[int, int, int]) -> PairTable:
+def _count_range(table: PairTable, begin: int, end: int, bounds: Bounds) -> PairTable:
     """Count the pairs of the cells from `begin` to `end`; returns the table, enlarged where needed."""
-    position = count_pairs(table, begin, end, bounds[1], bounds[2])
+    position = count_pairs(table, begin, end, bounds)
     while position < end:
         table = _more_pairs(table, 2 * len(table.pairs))
-        position = count_pairs(table, position, end, bounds[1], bounds[2])
+        position = count_pairs(table, position, end, bounds)
     return table
 
 
@@ -341,7 +340,7 @@ def advance(
     strings: Array,
     goal: int,
     least: Least,
-    bounds: tuple[int, int, int],
+    bounds: Bounds,
     accepted: int,
     weights: Array,
 ) -> int:

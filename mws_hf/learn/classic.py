@@ -44,10 +44,10 @@ from mws_hf.learn.classic_coefficient import (
     to_units,
 )
 from mws_hf.learn.limits import NO_LIMIT, UNLIMITED, LearnedMerges, MergeLimits
-from mws_hf.learn.pairs import PAIRS, TOKENS, PairTable, has_room, merge_pair
+from mws_hf.learn.pairs import PAIRS, TOKENS, Bounds, PairTable, has_room, merge_pair
 from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import SymbolCorpus
-from mws_hf.learn.working_corpus import MERGES_A_CALL, WorkingCorpus, learnt
+from mws_hf.learn.working_corpus import MERGES_A_CALL, WorkingCorpus, learned_merges
 
 REBUILD = 4
 BLOCK = 128
@@ -251,7 +251,7 @@ def advance_classic(t: PairTable, k: Keys, strings: Array, goal: int, rules: Rul
             return ROOM
         first, new = t.used[PAIRS], t.used[TOKENS]
         t.token_score[new] = units / UNITS
-        total = merge_pair(t, p, (1, rules.limit, rules.max_token_length))
+        total = merge_pair(t, p, Bounds(1, rules.limit, rules.max_token_length))
         remember(strings, product)
         k.unigrams[new] = total
         k.unigrams[left] -= total
@@ -292,7 +292,7 @@ def learn_classic(
             if status == ASK:
                 accepted = working.accepted_pair(table, int(keys.totals[BEST]), limits.never)
             elif status == REBUILD:
-                found = found.then(learnt(table, working.tokens, opened, False))
+                found = found.then(learned_merges(table, working.tokens, opened, False))
                 opened = len(working.tokens)
                 table, keys, rules = _open_keys(working, values, rules)
             elif status == ROOM:
@@ -300,7 +300,7 @@ def learn_classic(
                 keys = _resized(keys, table)
             if status in (ROOM, REBUILD):
                 strings = working.taken_strings(table, limits.never)
-    return found.then(learnt(table, working.tokens, opened, status == EXHAUSTED))
+    return found.then(learned_merges(table, working.tokens, opened, status == EXHAUSTED))
 
 
 def _rules(settings: Settings, limits: MergeLimits) -> Rules:
@@ -326,7 +326,7 @@ def _open_keys(working: WorkingCorpus, values: Array, rules: Rules) -> tuple[Pai
     mean = n_characters / n_tokens if n_tokens else 0.0
     possible = (n for n in range(rules.max_merge_len, 0, -1) if n - math.sqrt(mean) <= rules.max_len_delta)
     rules = rules._replace(limit=next(possible, 0))
-    table = open_table(working.text, values, tokens, (1, rules.limit, rules.max_token_length), strip=True)
+    table = open_table(working.text, values, tokens, Bounds(1, rules.limit, rules.max_token_length), strip=True)
     n_words = int(working.corpus.weights[np.diff(working.corpus.starts) > 0].sum())
     largest = int(table.pairs["value"][: table.used[PAIRS]].max(initial=0))
     keys = _resized(
@@ -357,7 +357,7 @@ def _resized(keys: Keys, table: PairTable) -> Keys:
     )
 
 
-_ALL = 1, NO_LIMIT, NO_LIMIT
+_ALL_PAIRS = Bounds(1, NO_LIMIT, NO_LIMIT)
 """Bounds of the pair table: none, for any pair may be asked for."""
 
 Row: TypeAlias = dict[str, Any]
@@ -399,7 +399,7 @@ def explain_merges(
 def _taken(working: WorkingCorpus, pairs: Sequence[tuple[str, str]], settings: Settings) -> list[Row]:
     """Merge pairs one after another, which changes the corpus, and explain each as it stands before its merge."""
     values, ids = working.cell_values(None), {token: number for number, token in enumerate(working.tokens)}
-    table, found = open_table(working.text, values, working.tokens, _ALL), []
+    table, found = open_table(working.text, values, working.tokens, _ALL_PAIRS), []
     unigrams = np.zeros(len(ids) + len(pairs), np.int64)
     count_tokens(working.text, values, table.length, unigrams)
     weights, widths = working.corpus.weights, np.diff(working.corpus.starts)
@@ -414,7 +414,7 @@ def _taken(working: WorkingCorpus, pairs: Sequence[tuple[str, str]], settings: S
         found.append(_row(pair, counts, settings))
         if b > 0:
             table = make_room(table, row)
-            unigrams[product] = merge_pair(table, row, _ALL)
+            unigrams[product] = merge_pair(table, row, _ALL_PAIRS)
             np.subtract.at(unigrams, [left, right], unigrams[product])
             ids["".join(pair)] = product
     return found

@@ -28,6 +28,20 @@ TOKENS, PAIRS, ARENA, TOUCHED = 0, 1, 2, 3
 LEFT, RIGHT = np.int64(0), np.int64(1)
 
 
+class Bounds(NamedTuple):
+    """Limits of the pairs that a table contains.
+
+    Attributes:
+        min_occurrences: minimum number of places where the pair occurs.
+        max_size: maximum left size of the left token plus length of the right one (see `PairTable`), in characters.
+        max_length: maximum length of the product, in characters.
+    """
+
+    min_occurrences: int
+    max_size: int
+    max_length: int
+
+
 class PairTable(NamedTuple):
     """Arrays of the table; the first `used[...]` rows of each group are in use.
 
@@ -96,12 +110,13 @@ def _new_pair(t: PairTable, left: int, right: int) -> int:
 
 
 @njit(inner=True)
-def _fits(left_size: Array, length: Array, left: int, right: int, limit: int, longest: int) -> bool:
-    return max(1, left_size[left]) + length[right] <= limit and length[left] + length[right] <= longest
+def _fits(left_size: Array, length: Array, left: int, right: int, bounds: Bounds) -> bool:
+    small = max(1, left_size[left]) + length[right] <= bounds.max_size
+    return small and length[left] + length[right] <= bounds.max_length
 
 
 @njit(nogil=True)
-def count_pairs(t: PairTable, position: int, end: int, limit: int, longest: int) -> int:
+def count_pairs(t: PairTable, position: int, end: int, bounds: Bounds) -> int:
     """Count adjacent pairs from cell `position` up to `end`, a separator; returns where room ran out, or the end."""
     # handing the whole table to a function costs a reference count for each array: too dear within loops
     tok, val, length, left_size, pairs, keys, ids = t.tok, t.val, t.length, t.left_size, t.pairs, t.keys, t.ids
@@ -113,7 +128,7 @@ def count_pairs(t: PairTable, position: int, end: int, limit: int, longest: int)
             continue
         after = position + length[left]
         right = np.int64(tok[after])
-        if right >= 0 and _fits(left_size, length, left, right, limit, longest):
+        if right >= 0 and _fits(left_size, length, left, right, bounds):
             p = find_pair(keys, ids, left, right)
             if p < 0:
                 if t.used[PAIRS] >= room:
@@ -221,7 +236,7 @@ def _withdraw(t: PairTable, p: int) -> None:
 
 
 @njit(inner=True)
-def _enter(t: PairTable, new: int, bounds: tuple[int, int, int]) -> None:
+def _enter(t: PairTable, new: int, bounds: Bounds) -> None:
     """Make the pairs of `new` with the tallied neighbours, reserve their arena segments, and clear the tally."""
     for side in range(2):
         for k in range(t.n_seen[side]):
@@ -230,7 +245,7 @@ def _enter(t: PairTable, new: int, bounds: tuple[int, int, int]) -> None:
             t.hits[side, x] = t.sums[side, x] = 0
             t.cursor[side, x] = -1
             a, b = (x, new) if side == LEFT else (new, x)
-            if hits >= bounds[0] and _fits(t.left_size, t.length, a, b, bounds[1], bounds[2]):
+            if hits >= bounds.min_occurrences and _fits(t.left_size, t.length, a, b, bounds):
                 q = _new_pair(t, a, b)
                 t.pairs[q].value, t.pairs[q].occurrences, t.pairs[q].listed = value, hits, hits
                 t.pairs[q].begin = t.cursor[side, x] = t.used[ARENA]
@@ -253,13 +268,13 @@ def _add_token(t: PairTable, p: int) -> int:
 
 
 @njit(nogil=True)
-def merge_pair(t: PairTable, p: int, bounds: tuple[int, int, int]) -> int:
+def merge_pair(t: PairTable, p: int, bounds: Bounds) -> int:
     """Merge pair `p` everywhere: add the token, update text, counts and lists. Needs room (see `has_room`).
 
     Args:
         t: the table; pairs that lost occurrences are left in `touched`, new pairs are the last rows.
         p: row of the pair.
-        bounds: (least occurrences, largest left_size + length, greatest length) of a pair worth keeping.
+        bounds: limits of the pairs that are kept.
 
     Returns:
         The value of the occurrences replaced; the product's id is `used[TOKENS] - 1`.

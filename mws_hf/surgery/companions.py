@@ -48,7 +48,7 @@ def copy_companions(model: Path, stage: Path, written: Collection[str]) -> list[
         written: files of the model that are there already, such as the shards of its weights.
 
     Raises:
-        MwSError: a folder without which the model does not load has the old vocabulary in it.
+        MwSError: a folder without which the model does not load has the old vocabulary in it, or is outside of it.
     """
     parts, settings = _required_folders(model), load_settings(model / MODEL_FILE)
     replaced = {*map(Path, written), *files(model, *_REPLACED)}
@@ -104,8 +104,13 @@ def _required_folders(model: Path) -> set[str]:
     >>> _required_folders(folder)
     {'1_Pooling'}
     """
-    contents = [load_json(file) for name in ("modules.json", "router_config.json") if (file := model / name).is_file()]
-    return {Path(text).parts[0] for content in contents for text in _strings(content) if Path(text).parts}
+    found = set()
+    for file in (model / name for name in ("modules.json", "router_config.json")):
+        for path in map(Path, _strings(load_json(file)) if file.is_file() else ()):
+            if path.is_absolute() or ".." in path.parts:
+                raise MwSError(f"{file}: needs {str(path)!r}, which is outside of the model; copy it into the model")
+            found |= set(path.parts[:1])
+    return found
 
 
 def _strings(value: Any) -> Iterator[str]:

@@ -17,8 +17,8 @@ import regex
 
 from mws_hf.errors import MwSError, first_line
 from mws_hf.surgery.ids import PER_LAYER, SIZES, is_id_field, model_rows, parts_of_model
-from mws_hf.tokenizer.file import load_json
-from mws_hf.tokenizer.layout import INDEX, SINGLE
+from mws_hf.tokenizer.file import load_json, load_settings
+from mws_hf.tokenizer.layout import MODEL_FILE, SINGLE_WEIGHTS, WEIGHTS_INDEX
 from mws_hf.tokenizer.links import file_inside
 
 _KNOWN = frozenset(
@@ -169,24 +169,41 @@ def usable_tables(tables: list[Table], settings: Mapping[str, Any], where: objec
     return rows[0]
 
 
+def weights_file(directory: Path) -> str | None:
+    """Return the name of the file from which transformers loads a model: one file of weights or an index of several.
+
+    It is the file that config.json names as `transformers_weights`, or else model.safetensors, or else its index.
+    Other weights beside it are not loaded.
+    """
+    config = directory / MODEL_FILE
+    named = load_settings(config).get("transformers_weights") if config.is_file() else None
+    if named is not None:
+        return str(file_inside(directory, named).relative_to(directory))
+    return next((name for name in (SINGLE_WEIGHTS, WEIGHTS_INDEX) if (directory / name).is_file()), None)
+
+
 def shard_of_tensors(directory: Path) -> dict[str, str]:
     """Find the file of each tensor of a model's weights, by its path in the directory, which may be in a subfolder.
 
     Raises:
         MwSError: there are no .safetensors weights, the index is damaged, or it names a file outside of the directory.
     """
-    if not (directory / INDEX).is_file():
-        if not (directory / SINGLE).is_file():
-            raise MwSError(f"{directory}: no {SINGLE} and no {INDEX}; save the model with save_pretrained first")
-        return dict.fromkeys(tensors_of(file_inside(directory, SINGLE)), SINGLE)
-    index = load_json(file_inside(directory, INDEX))
+    name = weights_file(directory)
+    if name is None:
+        raise MwSError(
+            f"{directory}: no {SINGLE_WEIGHTS} and no {WEIGHTS_INDEX}; save the model with save_pretrained first"
+        )
+    file = file_inside(directory, name)
+    if file.suffix != ".json":
+        return dict.fromkeys(tensors_of(file), name)
+    index = load_json(file)
     shards = index.get("weight_map") if isinstance(index, dict) else None
     if not isinstance(shards, dict) or not shards or not isinstance(index.get("metadata", {}), dict | None):
-        raise MwSError(f"{directory / INDEX}: has no weight_map of tensors and files; download it again")
+        raise MwSError(f"{file}: has no weight_map of tensors and files; download it again")
     names = {name for name in shards.values() if isinstance(name, str)}
     places = {name: str(file_inside(directory, name).relative_to(directory)) for name in names}
     if unnamed := next((tensor for tensor, name in shards.items() if name not in names), None):
-        raise MwSError(f"{directory / INDEX}: {unnamed!r} has no file name; download it again")
+        raise MwSError(f"{file}: {unnamed!r} has no file name; download it again")
     return {tensor: places[name] for tensor, name in shards.items()}
 
 
@@ -226,11 +243,11 @@ def tensors_of(file: Path) -> dict[str, Tensor]:
 
 def stored_tensors(directory: Path) -> dict[str, Tensor]:
     """Read type and shape of each tensor of a model's weights; empty without .safetensors weights."""
-    if not any((directory / name).is_file() for name in (INDEX, SINGLE)):
+    if weights_file(directory) is None:
         return {}
     shards = shard_of_tensors(directory)
     tensors = {file: tensors_of(directory / file) for file in sorted(set(shards.values()))}
     for name, file in shards.items():
         if name not in tensors[file]:
-            raise MwSError(f"{directory / file}: lacks {name}, which {INDEX} names there; download it again")
+            raise MwSError(f"{directory / file}: lacks {name}, which the index names there; download it again")
     return {name: tensors[file][name] for name, file in shards.items()}

@@ -25,7 +25,7 @@ import numpy.typing as npt
 from tokenizers import Tokenizer
 
 from mws_hf import MwSTrainer, WordCounts
-from mws_hf.compare import rivals
+from mws_hf.compare import baselines
 from mws_hf.compare.feed import Task
 from mws_hf.compare.morfessor_baseline import build_frequent, within_cuts
 from mws_hf.corpus.segmentations import GoldWord
@@ -45,13 +45,13 @@ MWS: dict[str, dict[str, Any]] = {
     "mws-no-evidence": {},
     "mws-finer": {"granularity": 0.14},
 }
-"""MwS and its ablations by name: arguments of `MwSTrainer`. Other names are of `compare.rivals`."""
+"""MwS and its ablations by name: arguments of `MwSTrainer`. Other names are of `compare.baselines`."""
 
 UNIGRAM = "sentencepiece-unigram-identity"
 """The strongest rival that is lossless: SentencePiece's Unigram trainer, identity normalization, byte fallback."""
 
 RIVAL = {"bpe": "bpe-character"}
-"""Names of results files that `compare.rivals` has otherwise: ``bpe`` is BPE over characters in them."""
+"""Names of results files that `compare.baselines` has otherwise: ``bpe`` is BPE over characters in them."""
 
 MORPH_BPE = "morph-bpe-byte"
 """BPE over bytes inside the cuts of Morfessor, at inference by its merges alone (`within_cuts`)."""
@@ -68,7 +68,7 @@ NAMES = {"bpe-byte": "byte-level BPE", UNIGRAM: "SentencePiece Unigram"}
 def trained(name: str, counts: WordCounts, size: int, folder: Path) -> Path:
     """The directory of a tokenizer in a folder, trained unless it is there; Morfessor sees every word once.
 
-    A system is a key of `MWS`, `RIVAL` or `mws_hf.compare.rivals.RIVALS`, or `MORPH_BPE`.
+    A system is a key of `MWS`, `RIVAL` or `mws_hf.compare.baselines.BASELINE_SYSTEMS`, or `MORPH_BPE`.
     """
     directory = folder / f"{name}-{size}"
     if directory.is_dir():  # it is written as a whole, or not at all
@@ -82,9 +82,9 @@ def trained(name: str, counts: WordCounts, size: int, folder: Path) -> Path:
             evidence = replace(evidence, probabilities=evidence.probabilities * 0)
         trainer.trained(counts, evidence=evidence).save(directory)
     elif name == MORPH_BPE:
-        rivals.train("bpe-byte", within_cuts(counts, build_frequent(Task(counts, size)).segment), size, directory)
+        baselines.train("bpe-byte", within_cuts(counts, build_frequent(Task(counts, size)).segment), size, directory)
     else:
-        rivals.train(RIVAL.get(name, name), counts.as_types() if name == "morfessor" else counts, size, directory)
+        baselines.train(RIVAL.get(name, name), counts.as_types() if name == "morfessor" else counts, size, directory)
     return directory
 
 
@@ -123,21 +123,21 @@ def evidence_by_labels(
 ) -> Iterator[tuple[int, Evidence]]:
     """Yield how many words of a pool are labels and the boundary probabilities that they give; views are found once."""
     from mws_hf.learn.evidence.forms import collect_forms, count_graphemes, split_graphemes
-    from mws_hf.learn.evidence.labels import add_labelled, label_targets, usable_labels
+    from mws_hf.learn.evidence.labels import add_labeled, label_targets, usable_labels
     from mws_hf.learn.evidence.posteriors import LONGEST_WORD, Evidence, calibrated_posteriors, mix_views
     from mws_hf.learn.words import CodePoints
 
     listed = collect_forms(CodePoints.of_counts(counts), counts.counts).types
     lengths = count_graphemes(listed)
     chosen = np.nonzero((lengths > 1) & (lengths <= LONGEST_WORD))[0][: settings.max_types]
-    types = add_labelled(listed.take(chosen), usable_labels(pool, LONGEST_WORD))
+    types = add_labeled(listed.take(chosen), usable_labels(pool, LONGEST_WORD))
     graphemes = split_graphemes(types)
     mixture = mix_views(graphemes.corpus, settings, keep=True)
     for n in numbers:
         labels = usable_labels(pool[:n], LONGEST_WORD)
         targets = label_targets(types, labels, graphemes.last) if labels else None
         found = np.zeros(len(graphemes.last))
-        found[graphemes.last] = calibrated_posteriors(mixture, graphemes.corpus, settings, labelled=targets)[0]
+        found[graphemes.last] = calibrated_posteriors(mixture, graphemes.corpus, settings, targets=targets)[0]
         yield n, Evidence(types, found, settings)
 
 
@@ -168,7 +168,7 @@ _last: list[tuple[WordCounts, Settings, Evidence]] = []
 
 def evidence_of(counts: WordCounts, settings: Settings) -> Evidence:
     """Find the evidence of a word list; that of the last list is kept, for MwS and its ablations share it."""
-    from mws_hf.learn.training_evidence import find_evidence
+    from mws_hf.learn.group_evidence import find_evidence
 
     if not _last or _last[0][0] is not counts or _last[0][1].of_evidence != settings.of_evidence:
         _last[:] = [(counts, settings, find_evidence(counts, settings))]

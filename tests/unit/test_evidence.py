@@ -1,8 +1,7 @@
 """The evidence: contexts, forms, graphemes, short lists, spelling; kernels equal their readable twins.
 
 Modules: learn/candidates.py, learn/evidence/forms.py, learn/evidence/lexicon.py, learn/evidence/posteriors.py,
-learn/evidence/reranking.py, learn/limits.py, learn/training_evidence.py, learn/words.py, learn/working_corpus.py,
-text/letter_case.py.
+learn/evidence/reranking.py, learn/limits.py, learn/words.py, learn/working_corpus.py, text/letter_case.py.
 """
 
 import itertools

@@ -122,7 +122,7 @@ def expect(
     return counts[0], moves.sum(0)
 
 
-def maximise(counts: Longs, moved: Longs, lengths: Bytes, p: Doubles) -> Moves:
+def maximize(counts: Longs, moved: Longs, lengths: Bytes, p: Doubles) -> Moves:
     """Find the probabilities that explain the counts of `expect`; the entries' probabilities are written to `p`."""
     variational_weights(counts, lengths, SINGLE_STEM, p)
     step, stop, start = moved[:3] / FIXED_POINT, moved[3] / FIXED_POINT, moved[4] / FIXED_POINT
@@ -230,13 +230,13 @@ def lexicon_posteriors(corpus: SymbolCorpus, pool: ThreadPool) -> Iterator[Float
 
     for before, price in pairwise((-math.inf, *PRICE_RAMP, math.inf)):
         for _ in range(EM_STEPS - 1):
-            state.moves = maximise(*expected(), state.lengths, state.p)
+            state.moves = maximize(*expected(), state.lengths, state.p)
         counts, moves = expected()
         if before in PRICE_ENDS:
             yield posterior
         if price == math.inf:
             return
-        state.moves = maximise(counts, moves, state.lengths, state.p)
+        state.moves = maximize(counts, moves, state.lengths, state.p)
         _prune(state, counts, price)
         del counts
 

@@ -33,7 +33,7 @@ from mws_hf.kernels.interning import intern_pairs
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import ThreadPool
 from mws_hf.learn.evidence.contexts import View
-from mws_hf.learn.evidence.forms import inner_positions, least_cut
+from mws_hf.learn.evidence.forms import inner_positions, share_threshold
 from mws_hf.learn.evidence.lexicon import (
     LONGEST_PREFIX,
     LONGEST_SUFFIX,
@@ -43,7 +43,7 @@ from mws_hf.learn.evidence.lexicon import (
     Moves,
     build_lattice,
     expect,
-    maximise,
+    maximize,
 )
 from mws_hf.learn.evidence.lexicon_kernels import PREFIX, STEM, SUFFIX, Arcs, StemSpelling, WordModel, drop_arcs
 from mws_hf.learn.words import CodePoints, SymbolCorpus, cut_out, distinct
@@ -309,7 +309,7 @@ def fit_affixes(
     for _ in range(AFFIX_STEPS):
         full = WordModel(p, *model.moves, 1 - UNKNOWN_STEMS, spelling)
         used, moved = expect(corpus, arcs, full, posterior, pool)
-        model = model._replace(moves=maximise(used, moved, lattice.lengths, p))
+        model = model._replace(moves=maximize(used, moved, lattice.lengths, p))
     return model
 
 
@@ -403,7 +403,7 @@ def rerank(
     paradigms = support[inner]
     order = standard_scores(mixed) + weight * weight * PARADIGM_WEIGHT * standard_scores(paradigms)
     cut = np.zeros(len(inner), bool)
-    cut[inner] = handed_out(mixed, order) > least_cut(mixed, granularity)
+    cut[inner] = handed_out(mixed, order) > share_threshold(mixed, granularity)
     model = fit_affixes(corpus, lattice.result(), cut, pool)
     affixes = affix_log_odds(model, corpus, lattice.result(), pool)[inner].astype(np.float64)
     order += weight * AFFIX_WEIGHT * standard_scores(affixes)

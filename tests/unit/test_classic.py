@@ -1,4 +1,4 @@
-"""The classic criterion: published answers, the fast engine against the executable spec, and the formula by hand.
+"""The original MwS score: published answers, the fast learner compared with its twin, and the formula by hand.
 
 Modules: learn/classic.py, learn/classic_coefficient.py.
 """

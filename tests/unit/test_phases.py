@@ -1,6 +1,6 @@
 """Morphs and compositions: tokens that a user sees, the penalty of hidden boundaries, a vocabulary that is filled.
 
-Modules: learn/phases.py.
+Modules: learn/phases.py, learn/uppercase.py.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from mws_hf import MwSError
 from mws_hf.learn import phases
 from mws_hf.learn.evidence.forms import TypeCounts, collect_forms, collect_types
 from mws_hf.learn.evidence.posteriors import collect_evidence
-from mws_hf.learn.phases import MORPH_LIMITS, SCALE, composition_worth, learn_compositions, learn_contextual
+from mws_hf.learn.phases import MORPH_LIMITS, SCALE, composition_scores, learn_compositions, learn_contextual
 from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import CodePoints, SymbolCorpus
 from mws_hf.learn.working_corpus import WorkingCorpus
@@ -249,7 +249,7 @@ def test_characters_left_out_shift_no_price_in_any_part(monkeypatch):
     laid = []
 
     def lay_out(_segmentation, values, price, *_):
-        laid.append(values(partial(composition_worth, price=price * SCALE)))
+        laid.append(values(partial(composition_scores, price=price * SCALE)))
 
     monkeypatch.setattr(phases, "compose", lay_out)
     learn_compositions(WORDS, COUNTS, kept, [], 5, boundaries=lambda: chances, hidden_boundary_price=2.0)

@@ -45,12 +45,12 @@ class Encoded:
 
 @dataclass(frozen=True)
 class Segmenter:
-    """Whatever segments texts or words: a tokenizer of `tokenizers` or transformers, or a function of words.
+    """An object that segments texts or words: a tokenizer of `tokenizers` or transformers, or a function of words.
 
     Attributes:
-        name: as messages and tables call it.
+        name: its name in messages and tables.
         live: the object of `tokenizers` or transformers, if there is one.
-        cutting: the function of words, where there is no tokenizer.
+        cutting: the function that segments words, if there is no tokenizer.
     """
 
     name: str
@@ -86,8 +86,8 @@ class Segmenter:
     def _check_encodes(self) -> None:
         if self.cutting is not None:
             raise MwSError(
-                f"{self.name}: cuts words alone and has no tokens of running text; give a tokenizer, or score it on "
-                "gold"
+                f"{self.name}: segments only single words and cannot encode text; give a tokenizer, or evaluate it "
+                "only on reference segmentations (--gold)"
             )
 
     @cached_property
@@ -180,7 +180,11 @@ class Segmenter:
             return [_spelled_out(word, pieces) for word, pieces in zip(words, self.cutting(words), strict=True)]
         encoded = self.words(words, isolated)
         if lost := sum(item.spans is None for item in encoded):
-            _logger.warning("%d of %d words stay whole: no offsets, and the tokens do not spell them", lost, len(words))
+            _logger.warning(
+                "%d of %d words are left whole, because their tokens have no offsets and do not spell them",
+                lost,
+                len(words),
+            )
         return [
             pieces_of(word, cuts_within(item.spans or [], 0, len(word)))
             for word, item in zip(words, encoded, strict=True)

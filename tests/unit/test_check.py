@@ -316,7 +316,7 @@ def test_other_tokenizers_are_looked_at_and_never_repaired(tmp_path):
 
 def test_misuse(tmp_path):
     for repairing in ([], ["--repair"]):
-        assert "holds no tokenizer.json" in mws("check", tmp_path, *repairing).stderr
+        assert "has no tokenizer.json" in mws("check", tmp_path, *repairing).stderr
     small_fast().save_pretrained(tmp_path / "t")
     shutil.copy(tmp_path / "t" / "tokenizer_config.json", tmp_path / "t" / "tokenizer.json")
     damaged = mws("check", tmp_path / "t")
@@ -407,7 +407,7 @@ def test_what_other_commands_open_is_checked_too(tmp_path):
     assert mws("check", tmp_path / "tok/tokenizer.json").returncode == 0
     (tmp_path / "cuts.tsv").write_text("перечитать\tпере чит ать\n", encoding="utf-8")
     done = mws("check", tmp_path / "cuts.tsv")
-    assert done.returncode == 1 and "cuts words alone" in done.stdout, done
+    assert done.returncode == 1 and "segments only single words" in done.stdout, done
 
 
 def test_a_saved_dropout_is_left_out_by_every_command_that_segments(tmp_path, caplog):

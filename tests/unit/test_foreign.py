@@ -214,7 +214,7 @@ def test_words_that_cannot_be_laid_out_stay_whole_with_a_warning(built, caplog):
     slow = SlowStandIn(built["llama_like"])
     slow.tokenize = lambda text: ["other", "letters"]
     assert segment_words(slow, ["lock"]) == [("lock",)]
-    assert "1 of 1 words stay whole" in caplog.text
+    assert "1 of 1 words are left whole" in caplog.text
 
 
 def test_alignment_of_strings():

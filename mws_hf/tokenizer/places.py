@@ -239,7 +239,9 @@ def _trouble_of(status: int | None) -> Trouble:
         return Trouble(f"{constants.ENDPOINT} does not answer", "check the path or the network")
     said = f"HTTP status {status}"
     if status == 401:
-        return Trouble(f"{constants.ENDPOINT} refuses your token ({said})", "log in again with `hf auth login`")
+        return Trouble(
+            f"{constants.ENDPOINT} wants a login or refuses your token ({said})", "log in with `hf auth login`"
+        )
     if status == 403:
         return Trouble(
             f"{constants.ENDPOINT} refuses access ({said})",

@@ -1,4 +1,4 @@
-"""What a tokenizer does to the text it was trained on: entries hardly used, and of each group length and share."""
+"""Measure a tokenizer on its training text: rarely used tokens, and the length and share of each group."""
 
 from __future__ import annotations
 

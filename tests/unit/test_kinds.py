@@ -217,9 +217,7 @@ def test_wide_characters_without_a_mark_name_their_encoding(encoding, tmp_path):
 @pytest.mark.parametrize("errors", ["strict", "ignore"])
 def test_a_mark_that_the_encoding_needs_is_missing(encoding, errors, tmp_path):
     (tmp_path / "a.txt").write_text("кот и пёс\n", encoding="utf-8")
-    with pytest.raises(
-        MwSError, match=r"a.txt:1: has no byte order mark, .*--encoding utf-\d+-le"
-    ):
+    with pytest.raises(MwSError, match=r"a.txt:1: has no byte order mark, .*--encoding utf-\d+-le"):
         count_files(tmp_path / "a.txt", encoding=encoding, errors=errors)
 
 

@@ -215,7 +215,7 @@ def test_examples_of_the_help_stand_on_one_line_and_name_what_there_is():
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("encode", "DIR", "TEXT", "-o", "OUT", "--dropout", "2"), "--dropout 2.0 is no probability"),
+        (("encode", "DIR", "TEXT", "-o", "OUT", "--dropout", "2"), "--dropout 2.0 is not a probability"),
         (("extend", "DIR", "TEXT", "-o", "OUT", "--add", "3", "--composition", "1.5"), "--composition 1.5 must be"),
     ],
 )

@@ -1,4 +1,4 @@
-"""MwSTrainer: the one way from files, texts or word counts to a tokenizer that can be saved."""
+"""`MwSTrainer`, which trains a tokenizer on files, texts or word counts, and the tokenizer that results."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tokenizers import Tokenizer
 
 from mws_hf.errors import MwSError
 from mws_hf.learn.setting_rules import described
+from mws_hf.learn.setting_values import read_label_files
 from mws_hf.learn.settings import Settings
 from mws_hf.portable import Training
 from mws_hf.text.symbols import special_settings
@@ -28,7 +29,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TrainedTokenizer:
-    """A tokenizer just learnt: backend, special tokens by role (``eos_token``), training, digest of its merges."""
+    """A tokenizer that was just trained; it can be saved without importing transformers.
+
+    Attributes:
+        backend: the tokenizer of the library `tokenizers`.
+        roles: special tokens by role, such as ``{"eos_token": "<|endoftext|>"}``.
+        training: settings and figures of the training, and the boundary probabilities if there are any.
+        merges: digest of the merges.
+    """
 
     backend: Tokenizer
     roles: Mapping[str, Any]
@@ -36,16 +44,21 @@ class TrainedTokenizer:
     merges: str
 
     def save(self, directory: str | os.PathLike[str]) -> None:
-        """Write the directory that `MwSTokenizerFast.save_pretrained` writes, but for its card, or change nothing.
+        """Write the directory that `MwSTokenizerFast.save_pretrained` writes, except for the model card.
+
+        If it fails, the directory is unchanged.
+
+        Args:
+            directory: where to write; it is created if it does not exist.
 
         Raises:
-            MwSError: the directory cannot be written, or another run is writing it.
+            MwSError: the directory cannot be written, or another run is writing to it.
         """
         save_backend(directory, self.backend, self.roles, self.training.files(self.merges))
 
     def wrapped(self) -> MwSTokenizerFast:
-        """Make it a tokenizer of transformers."""
-        from mws_hf.tokenization_mws_fast import MwSTokenizerFast  # only now, for transformers takes 20 MB
+        """Return it as a tokenizer for transformers."""
+        from mws_hf.tokenization_mws_fast import MwSTokenizerFast  # here, because transformers takes 20 MB of memory
 
         tokenizer = MwSTokenizerFast(tokenizer_object=self.backend, **self.roles)
         tokenizer.training = self.training
@@ -55,50 +68,89 @@ class TrainedTokenizer:
 @described
 @dataclass(kw_only=True, frozen=True)
 class MwSTrainer(Settings):
-    """Learn morphemic BPE merges without labels; keyword arguments follow `tokenizers.trainers`.
+    """Train a BPE tokenizer whose merges follow morpheme boundaries.
 
-    Choose these first: `vocab_size`, `composition`, `granularity`, `labels`, `pattern`, `special_tokens`, `weights`.
-    The record of a training makes its trainer again: ``MwSTrainer.from_record(tokenizer.training.settings)``.
+    Training needs raw text and no labels. From the list of distinct words it estimates where morpheme boundaries are,
+    learns merges that stay between them, and then joins frequent neighbors as BPE does (docs/how-it-works.md). The
+    result is a `MwSTokenizerFast`, and what its `save_pretrained` writes loads in any Hugging Face program without
+    mws_hf.
+
+    All settings are keyword arguments. Those that `tokenizers.trainers` has too keep their names and meanings. A
+    trainer does not change, so one trainer can train many tokenizers, and
+    ``dataclasses.replace(trainer, vocab_size=8_000)`` makes a variant.
+
+    The defaults suit the tokenizer of a language model. The settings that people change first:
+
+    - `vocab_size`: size of the whole vocabulary, 32,000 by default.
+    - `composition`: share of the merges that join frequent neighbors; 0 gives morphs only, 1 is closest to plain BPE.
+    - `granularity`: how finely words are split, from 0.05 (coarse) to 0.15 (fine).
+    - `labels`: words that you split by hand, as examples of how words should be split.
+    - `pattern`: the regular expression that splits text into words first, or its name, such as ``"llama3"``.
+    - `special_tokens`: for example ``["[PAD]", "[CLS]", "[SEP]", "[MASK]"]``.
+    - `weights`: how much each language counts, if there are several.
+
+    To train again with the settings of an existing tokenizer, use
+    ``MwSTrainer.from_record(tokenizer.training.settings)``.
 
     The arguments are described in `mws_hf.learn.settings`.
 
     Raises:
-        MwSError: an argument is unknown, out of range, contradicts another or belongs to the other criterion.
+        MwSError: a setting is unknown or out of range, contradicts another, or belongs to the other criterion; or a
+            file of labels cannot be read.
 
-    >>> trainer = MwSTrainer(criterion="classic", n_merges=3, show_progress=False)
-    >>> tokenizer = trainer.train_from_iterator(["читать читал читала читали"])
-    >>> tokenizer.decode(tokenizer("читали!")["input_ids"])
-    'читали!'
+    >>> stems = ["walk", "talk", "jump", "play", "paint", "help", "work", "clean", "start", "plant"]
+    >>> text = " ".join(stem + ending for stem in stems for ending in ["", "s", "ed", "ing", "er", "ers"])
+    >>> tokenizer = MwSTrainer(n_merges=40, composition=0, show_progress=False).train([text])
+    >>> tokenizer.segment("planted")
+    ['plant', 'ed']
+    >>> tokenizer.decode(tokenizer("planted!")["input_ids"])
+    'planted!'
     """
+
+    def __post_init__(self) -> None:
+        self.set({"labels": read_label_files(self.labels)})
+        super().__post_init__()
 
     def train(
         self, source: Any, *, column: str | None = None, group_column: str | None = None, **reader_options: Any
     ) -> MwSTokenizerFast:
-        """Train on files or on texts, of one language or of several.
+        """Train a tokenizer on files or texts.
 
-        A str or path is a file, glob or "-" (standard input). A list of paths, or of strings of which one of the first
-        hundred names a file, is files, and all must exist; a list of strings is texts if one of them has a space in it
-        and none looks like a file name. Any other iterable is texts: iterators, generators, batches (lists of lists),
-        `datasets` of all four kinds, columns and tables of pandas and pyarrow. Anything else is an error.
+        `source` can be:
 
-        A dict from group to such a source, ``{"ru": "ru/*.gz", "en": [...]}``, is a mixture: each group, a language or
-        code, gets boundary evidence of its own, and the merges are learnt together (see `weights`).
+        - A str or path: a file, a glob such as ``"corpus/*.txt.gz"``, or ``"-"`` for standard input. Text, JSON lines,
+          CSV and TSV may be compressed; Parquet, Arrow and saved `datasets` are read too.
+        - A list of these.
+        - Texts: a list, generator or other iterable of strings, or of batches (lists) of strings.
+        - A dataset of `datasets` (map-style or streamed), or a table or column of pandas or pyarrow.
+        - A dict of groups, ``{"ru": "ru/*.gz", "en": [...]}``, for a tokenizer of several languages, or of text and
+          code. Boundaries are estimated for each group separately, and merges are learned together (see `weights`).
+
+        A list of strings may contain file names or texts. If one of its first hundred strings names an existing file,
+        all of them are file names. If one contains a space and none looks like a file name, all are texts. Any other
+        list of strings is an error, so that a mistyped file name is never learned as text. Pass such texts to
+        `train_from_iterator`.
 
         Args:
-            source: see above; `corpus.kinds` has the kinds of files.
-            column: the text column of tables and datasets, or field of records, in files or not; None: ``text``.
-            group_column: the column of tables and datasets that holds the group of each row.
-            **reader_options: further options of `corpus.counting.count_files` (`encoding`, `errors`, `workers`,
-                `memory_cap`), or for texts of `count_documents` (`length`, `workers`, `memory_cap`).
+            source: what to train on, as described above; `corpus.kinds` has the kinds of files.
+            column: column of a table or dataset, or field of JSON records, that contains the text. By default
+                ``"text"``.
+            group_column: column of a table or dataset that names the group of each row; use it instead of a dict.
+            **reader_options: `encoding` and `errors` for files, `length` (the number of texts, for the progress bar)
+                for iterables, and for both `workers` (threads) and `memory_cap` (bytes of the tables of counts).
+
+        Returns:
+            The trained tokenizer. Its `training` attribute contains the settings. Save it with `save_pretrained`.
 
         Raises:
-            MwSError: a missing or unreadable file, something that is no text, strings that could be files or texts.
+            MwSError: a file is missing or cannot be read, an item is not text, or a list could be files or texts.
 
-        >>> tokenizer = MwSTrainer(n_merges=3, show_progress=False).train(["читать читал", "читала читали"])
-        >>> MwSTrainer().train(["читать", "читал"])  # doctest: +ELLIPSIS
+        >>> trainer = MwSTrainer(n_merges=3, show_progress=False)
+        >>> tokenizer = trainer.train(["first text", "second text"])
+        >>> trainer.train(["walked", "walking"])  # files or texts?  # doctest: +ELLIPSIS
         Traceback (most recent call last):
             ...
-        mws_hf.errors.MwSError: a list of strings such as 'читать' names no file and may not be texts: ...
+        mws_hf.errors.MwSError: a list of strings such as 'walked': no file, and not surely texts; ...
         """
         from mws_hf.corpus.counting import count_source
 
@@ -109,13 +161,25 @@ class MwSTrainer(Settings):
     def train_from_iterator(
         self, iterator: Any, length: int | None = None, *, column: str | None = None, **options: Any
     ) -> MwSTokenizerFast:
-        """Train on texts: whatever `corpus.columns.iterate_documents` takes.
+        """Train a tokenizer on texts, as the trainers of `tokenizers` do.
+
+        Strings are always texts here, and never names of files.
 
         Args:
-            iterator: strings, batches of strings, a dataset, a table or a column of one.
-            length: the progress bar's total, nothing else.
-            column: the text column of a dataset or table, or field of records; None: ``text``.
+            iterator: strings, batches of strings, a dataset, or a table or a column of one.
+            length: number of texts, which only the progress bar uses.
+            column: column of a dataset or table, or field of records, that contains the text. By default ``"text"``.
             **options: `workers` and `memory_cap` of `corpus.counting.count_documents`.
+
+        Returns:
+            The trained tokenizer.
+
+        Raises:
+            MwSError: an item is not text, there is no word to learn from, or an option is unknown.
+
+        >>> trainer = MwSTrainer(n_merges=3, show_progress=False)
+        >>> trainer.train_from_iterator(["walked", "walking"]).segment("walked")
+        ['walk', 'e', 'd']
         """
         from mws_hf.corpus.counting import count_documents
 
@@ -127,15 +191,22 @@ class MwSTrainer(Settings):
     def train_from_counts(
         self, counts: WordCounts | Mapping[str, int] | Mapping[str, WordCounts] | str | Path
     ) -> MwSTokenizerFast:
-        """Train on word counts, made with the trainer's pattern and normalization.
+        """Train a tokenizer on word counts.
 
         Args:
-            counts: a `WordCounts`, the file of a saved one, or a dict or Counter of words, which are cut as after a
-                space, see `corpus.word_list.count_mapping`; for one of pre-tokens use `WordCounts.from_mapping`. Or a
-                dict from group to such counts.
+            counts: one of these:
+
+                - a `WordCounts`, or the file of a saved one;
+                - a dict or `Counter` from words to counts, where each word is split as after a space (see
+                  `corpus.word_list.count_mapping`); for counts of pre-tokens use `WordCounts.from_mapping`;
+                - a dict from the names of groups to such counts.
+
+        Returns:
+            The trained tokenizer.
 
         Raises:
-            MwSError: there is no word, or the counts were made with another pattern than the one asked for.
+            MwSError: there is no word, or the counts were made with another pattern or normalization than the
+                trainer's.
 
         >>> trainer = MwSTrainer(n_merges=3, show_progress=False)
         >>> tokenizer = trainer.train_from_counts({"читать": 5, "читала": 2})
@@ -150,14 +221,17 @@ class MwSTrainer(Settings):
         *,
         evidence: Evidence | None = None,
     ) -> TrainedTokenizer:
-        """Train as `train_from_counts`, without transformers.
+        """Train as `train_from_counts` does, without importing transformers.
 
         Args:
-            counts: as `train_from_counts` takes them.
-            evidence: boundary evidence of the same counts, to save computing it again.
+            counts: as `train_from_counts` accepts them.
+            evidence: boundary probabilities of the same counts, so that they are not computed again.
 
         Returns:
-            Backend, roles and training as one value, which saves itself; `mws train` writes what this gives.
+            The trained tokenizer, which `mws train` saves.
+
+        Raises:
+            MwSError: as in `train_from_counts`, or `evidence` was computed with other settings.
         """
         words = self._words_of(counts)
         learned = self.learn(words, evidence=evidence)
@@ -170,26 +244,34 @@ class MwSTrainer(Settings):
     ) -> LearnedVocabulary:
         """Learn alphabet and merges without building a tokenizer; see `mws_hf.learn.vocabulary.learn`.
 
+        Args:
+            counts: as `train_from_counts` accepts them.
+            evidence: boundary probabilities of the same counts, so that they are not computed again.
+
+        Returns:
+            Alphabet and merges, with figures of the training.
+
         Raises:
-            MwSError: there is no word to learn from, or pattern or normalization differ from the counts'.
+            MwSError: there is no word to learn from, or the counts were made with another pattern or normalization
+                than the trainer's.
         """
         from mws_hf.learn.vocabulary import learn
 
         return learn(self._words_of(counts), self, evidence=evidence)
 
     def backend(self, learned: LearnedVocabulary) -> Tokenizer:
-        """Build the `tokenizers` backend from the alphabet and merges that `learn` found."""
+        """Build a tokenizer of the library `tokenizers` from the alphabet and merges that `learn` returns."""
         return self._build(learned)[0]
 
     def _build(self, learned: LearnedVocabulary) -> tuple[Tokenizer, Sequence[tuple[str, str]]]:
-        """Build the backend; returns it and its merges."""
+        """Build the tokenizer, and return it with its merges."""
         special = self.special_tokens
         vocab, merges = tokenizer_tables(special, learned.alphabet, learned.merges, self.alphabet_kind)
         return build_backend(vocab, merges, self.split_pattern, self.normalization, special), merges
 
     def _words_of(self, counts: Any) -> WordCounts:
-        """Read the counts that a user gives; MwSError where their pattern or normalization differ from those here."""
-        from mws_hf.corpus.splitter import Splitter  # `mws train --help` needs no numpy
+        """Read the counts that a user gives; raises MwSError if their pattern or normalization is not the trainer's."""
+        from mws_hf.corpus.splitter import Splitter  # here, because `mws train --help` must start without numpy
         from mws_hf.corpus.word_list import as_word_counts
 
         splitter = Splitter(self.split_pattern, self.normalization, self.special_tokens)
@@ -203,15 +285,15 @@ class MwSTrainer(Settings):
 
     @property
     def _counting(self) -> dict[str, Any]:
-        """Return how text is counted for this training: cut at its special tokens, too."""
+        """The options of counting: how text is split into words, and whether progress is shown."""
         return {name: getattr(self, name) for name in ("pattern", "normalization", "special_tokens", "show_progress")}
 
 
 def _check_options(method: str, options: Mapping[str, Any], known: tuple[str, ...]) -> None:
-    """Refuse keywords that a method of `MwSTrainer` does not take, in its own name."""
+    """Raise MwSError for options that a method of `MwSTrainer` does not have."""
     if unknown := sorted(set(options) - set(known)):
         columns = ("column", "group_column") if method == "train" else ("column", "length")
         raise MwSError(
-            f"MwSTrainer.{method} takes no {', '.join(unknown)}; it takes {', '.join((*columns, *known))}, and "
-            "settings of the training are given to MwSTrainer(...)"
+            f"MwSTrainer.{method} has no option {', '.join(unknown)}; its options are "
+            f"{', '.join((*columns, *known))}, and settings of the training are given to MwSTrainer(...)"
         )

@@ -73,6 +73,6 @@ CONFIGS = (
 )
 UNIGRAM_TYPES = 100_000
 RIVALS = {"BPE": ("bpe-byte", None), "Unigram": (UNIGRAM, UNIGRAM_TYPES)}
-"""The baselines: system of `compare.rivals`, and how many of the most frequent pre-tokens it learns from."""
+"""The baselines: system of `compare.baselines`, and how many of the most frequent pre-tokens it learns from."""
 KEPT_BPE = {"mws-eight-languages-64k": "bpe-eight-languages-64k"}
 """Tokenizers whose BPE is kept too, in a folder of this name: the page of `scripts/space` shows both."""

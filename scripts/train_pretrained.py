@@ -36,7 +36,7 @@ from pretrained_sources import texts_of
 from mws_hf import MwSTrainer, WordCounts, __version__
 from mws_hf.atomic import write_text
 from mws_hf.cards.card import is_untouched
-from mws_hf.compare.rivals import train as train_rival
+from mws_hf.compare.baselines import train as train_baseline
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.word_list import lexicon_counts, lexicon_words
 from mws_hf.portable import Training
@@ -116,7 +116,7 @@ def make(config: Config, output: Path, data: Path, rivals: Sequence[str]) -> dic
         name, most = RIVALS[title]
         learnt_from = counts if most is None else most_frequent(counts, most)
         kept = output / KEPT_BPE[config.name] if title == "BPE" and config.name in KEPT_BPE else None
-        systems[title] = open_tokenizer(train_rival(name, learnt_from, config.size, kept).source, by_class=True)
+        systems[title] = open_tokenizer(train_baseline(name, learnt_from, config.size, kept).source, by_class=True)
     held_out = held_out_of(config, groups)
     lines = [line for own in held_out.values() for line in own]
     gold = [data / "gold" / f"{name}.tsv" for name in config.gold]

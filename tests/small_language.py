@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lm.config import RunConfig
 
-from mws_hf.compare.rivals import train
+from mws_hf.compare.baselines import train
 from mws_hf.corpus.counting import count_documents
 from mws_hf.trainer import MwSTrainer
 
@@ -37,7 +37,7 @@ def write_corpus(folder: Path, number: int = 1500) -> Path:
 
 
 def tokenizer_dir(folder: Path, name: str, size: int = 340) -> Path:
-    """A tokenizer trained on the language: "mws", or one of `mws_hf.compare.rivals`."""
+    """A tokenizer trained on the language: "mws", or one of `mws_hf.compare.baselines`."""
     directory = folder / f"{name}-{size}"
     if not directory.is_dir():
         counts = count_documents(sentences(1500), workers=1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,8 +16,8 @@ from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN
 
 if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts
+    from mws_hf.learn.any_word import AnyWord
     from mws_hf.learn.settings import Settings
-    from mws_hf.learn.training_evidence import AnyWord
     from mws_hf.tokenizer.explain import Explanation
     from mws_hf.tokenizer.opened import Opened
 
@@ -111,7 +110,7 @@ def _settings(opened: Opened | None) -> Settings:
 
 def _gathered(sources: Words, opened: Opened | None, default_pattern: str, show_progress: bool) -> WordCounts:
     """Count the training words with pattern and normalization of the tokenizer, and take those it was learnt from."""
-    from mws_hf.learn.vocabulary import words_learnt_from
+    from mws_hf.learn.vocabulary import words_learned_from
     from mws_hf.tokenizer.backend import pattern_of
 
     pattern = None if opened is None else pattern_of(opened.backend)
@@ -121,12 +120,14 @@ def _gathered(sources: Words, opened: Opened | None, default_pattern: str, show_
         pattern = default_pattern
     splitter = sources.splitter(pattern, normalization, special_tokens=settings.special_tokens)
     counts = sources.count(splitter, show_progress=show_progress)
-    return words_learnt_from(counts, settings)
+    return words_learned_from(counts, settings)
 
 
 def _evidence(opened: Opened | None, counts: WordCounts | None) -> AnyWord | None:
     """Compute the evidence of training words by the tokenizer's settings, or read what lies beside it, if anything."""
-    from mws_hf.learn.training_evidence import AnyWord, find_evidence, read_evidence
+    from mws_hf.learn.any_word import AnyWord
+    from mws_hf.learn.evidence_file import read_evidence
+    from mws_hf.learn.group_evidence import find_evidence
 
     if counts is None:
         return None if opened is None else read_evidence(opened)
@@ -145,10 +146,8 @@ def _explain_words(given: Namespace, opened: Opened | None, counts: WordCounts |
         if given.plot is not None:
             raise MwSError(said)
         note(said)
-    explained = _explaining(opened, counts, evidence)
     drawn = []
-    for word in given.words:
-        told = explained(word)
+    for word, told in zip(given.words, _explained(given.words, opened, counts, evidence), strict=True):
         drawn += told.spelt
         if given.as_json:
             settings = {"settings": opened.record} if opened else {}
@@ -168,29 +167,26 @@ def _explain_words(given: Namespace, opened: Opened | None, counts: WordCounts |
         plot_evidence(given.plot, drawn)
 
 
-def _explaining(
-    opened: Opened | None, counts: WordCounts | None, evidence: AnyWord | None
-) -> Callable[[str], Explanation]:
-    """Return the function that explains a word; without a tokenizer its pre-tokens stay whole."""
+def _explained(
+    words: list[str], opened: Opened | None, counts: WordCounts | None, evidence: AnyWord | None
+) -> list[Explanation]:
+    """Explain each word; without a tokenizer its pre-tokens stay whole."""
     from mws_hf.tokenizer.explain import Explanation, Traced
 
     if opened is not None:
-        return lambda word: opened.explain([word], evidence)[0]
+        return opened.explain(words, evidence)
     assert counts is not None
     splitter = counts.splitter
-
-    def explained(word: str) -> Explanation:
-        parts = [Traced(part, (part,), (), (part,)) for part in splitter.split(f" {word}")]
-        return Explanation.of(parts, evidence)
-
-    return explained
+    return Explanation.of_words(
+        [[Traced(part, (part,), (), (part,)) for part in splitter.split(f" {word}")] for word in words], evidence
+    )
 
 
 def _classic_rows(
     sources: Words, pair: tuple[str, str] | None, merges: int | None, opened: Opened | None, show_progress: bool
 ) -> list[dict[str, Any]]:
-    from mws_hf.learn.classic import explain_merges, explain_pair
     from mws_hf.learn.classic_coefficient import PUBLISHED
+    from mws_hf.learn.classic_explained import explain_merges, explain_pair
     from mws_hf.learn.words import CodePoints, SymbolCorpus
 
     settings = PUBLISHED if opened is None or opened.record is None else _settings(opened)

@@ -31,7 +31,7 @@ from mws_hf.commands.outputs import (
 )
 from mws_hf.commands.parser import Parser
 from mws_hf.commands.sources import entries_in
-from mws_hf.errors import MwSError
+from mws_hf.errors import MwSError, SettingError
 
 if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts
@@ -75,7 +75,9 @@ def add_options(parser: Parser) -> None:
     add("--protect", action="append", default=[], metavar="FILE", help=protect)
     add_setting(parser, "required")
     add_setting(parser, "keep_apart")
-    trim = "First remove the tokens that the corpus and --also use least, until this many are left."
+    trim = (
+        "First remove the tokens that the corpus and --also use least, until this many are left. BASE must have more."
+    )
     add("--trim-to", metavar="SIZE", type=parse_size, help=trim)
     add_reading(parser)
     add_writing(parser)
@@ -121,7 +123,10 @@ def _extended(given: Namespace, source: Source, output: Path) -> tuple[dict[str,
     original = open_base(given.base)  # whatever is wrong with it is reported before anything is counted
     required = entries_in(given.required, reading, lambda entry: check_strings(original, [entry]))
     apart = entries_in(given.keep_apart, reading, lambda entry: Apart.of([entry]))
-    trimmed = None if given.trim_to is None else trim(original, used(), keep_size=given.trim_to)
+    try:
+        trimmed = None if given.trim_to is None else trim(original, used(), keep_size=given.trim_to)
+    except SettingError as error:
+        raise SettingError("trim_to", error.value, error.said) from error
     held_out, unseen = list[str](), list[str]()
     extension = extend(
         original if trimmed is None else trimmed.trimmed_base,

@@ -43,9 +43,10 @@ def add_options(parser: Parser) -> None:
     text = f"Text that it must stay good at; repeat the option for more. {INPUTS.partition(', or')[0]}."
     add("--text", required=True, action="append", default=[], metavar="FILE", help=text)
     add_output(parser, "The folder of the new tokenizer.")
-    size = "How many tokens to keep, such as 64k. Give this or --min-count."
+    size = "How many tokens to keep, such as 64k; BASE must have more. Give this or --min-count."
     add("--keep-size", metavar="SIZE", type=parse_size, help=size)
-    add("--min-count", metavar="NUMBER", type=parse_size, help="Keep tokens that the texts use at least this often.")
+    uses = "Keep tokens that the texts use at least this often. A warning says if no token is removed."
+    add("--min-count", metavar="NUMBER", type=parse_size, help=uses)
     add("--keep", type=Path, metavar="FILE", help="Tokens to keep in any case, one per line.")
     add_reading(parser)
     add_writing(parser)
@@ -64,11 +65,12 @@ def run(given: Namespace) -> None:
     from mws_hf.corpus.sources import Source, read_documents
     from mws_hf.surgery.base import open_base
     from mws_hf.surgery.change_report import measure_use, trim_figures, trim_summary
-    from mws_hf.surgery.trim import named_entry, trim
+    from mws_hf.surgery.trim import check_keep_size, named_entry, trim
     from mws_hf.tokenizer.layout import TRIM_FILE
 
     Source.of_options(text, reading, twice="mws trim")
     opened = open_base(base)
+    check_keep_size(opened, keep_size)  # before texts are read
     named = entries_in(keep, reading, partial(named_entry, opened))
     with output_lock(output):
         before: dict[str, Any] = {

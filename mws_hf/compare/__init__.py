@@ -1,4 +1,4 @@
-"""MwS and baseline tokenizers (called rivals in the API), trained and evaluated on the same words."""
+"""Train MwS and baseline tokenizers on the same words, and compare them."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from mws_hf.tokenizer.plotting import labels_of
 
 # colors that people with any color vision can distinguish (Okabe and Ito; Tol); the warm ones are for MwS
 _OURS = ("#d55e00", "#7f4a1e", "#e6a000")
-_RIVALS = (
+_BASELINES = (
     "#332288 #117733 #44aa99 #0072b2 #999933 #aa4499 #777777 #6699cc #000000 #c2a500 #5a3e85 #2f6f6f #66a61e #b3a2d9"
 ).split()
 _TRIVIAL = ("characters", "words")
@@ -90,7 +90,7 @@ def _styles(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     systems = sorted({str(row["system"]) for row in rows})
     for ours in (True, False):
         for number, system in enumerate(each for each in systems if each.startswith("mws") == ours):
-            colors = _OURS if ours else _RIVALS
+            colors = _OURS if ours else _BASELINES
             color = colors[number % len(colors)]
             styles[system] = {"color": color, "linewidth": 2.6 if ours else 1.2, "zorder": 3 if ours else 2}
     return styles

@@ -1,147 +1,17 @@
-"""All baselines (called rivals in the API) by name, and the function that trains them."""
+"""Former module `mws_hf.compare.rivals`: its names are in `mws_hf.compare.baselines`, some of them changed."""
 
-from __future__ import annotations
+import warnings
 
-import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from mws_hf.compare.baselines import BASELINE_SYSTEMS as RIVALS
+from mws_hf.compare.baselines import Baseline as System
+from mws_hf.compare.baselines import TrainedBaseline as Rival
+from mws_hf.compare.baselines import saved, train
 
-from tokenizers import Tokenizer
+__all__ = ["RIVALS", "Rival", "System", "saved", "train"]
 
-import mws_hf.compare.bpe as bpe
-import mws_hf.compare.morfessor_baseline as morfessor
-import mws_hf.compare.unigram as unigram
-import mws_hf.compare.word_piece as word_piece
-from mws_hf.atomic import staged
-from mws_hf.compare.feed import UNKNOWN, Task
-from mws_hf.compare.morfessor_baseline import MorfessorModel
-from mws_hf.corpus.counts import WordCounts
-from mws_hf.corpus.word_list import as_word_counts
-from mws_hf.errors import MwSError, is_installed
-from mws_hf.learn.setting_rules import COUNT, check_range
-from mws_hf.text.symbols import DEFAULT_SPECIAL_TOKENS, check_special_tokens, special_settings
-from mws_hf.tokenizer.file import save_backend
-from mws_hf.tokenizer.opened import Opened, open_tokenizer
-
-MORFESSOR_FILE = "morfessor.txt"
-MORFESSOR, SENTENCEPIECE = "morfessor", "sentencepiece"
-Model: TypeAlias = Tokenizer | MorfessorModel
-
-
-@dataclass(frozen=True)
-class System:
-    """A baseline.
-
-    Attributes:
-        build: the function that trains it, from a `Task` and options.
-        needs: a library that it needs besides those of the package.
-        sized: whether the vocabulary size has an effect.
-        reserved: special tokens that it adds to the given ones.
-    """
-
-    build: Callable[..., Model]
-    needs: str | None = None
-    sized: bool = True
-    reserved: tuple[str, ...] = ()
-
-    @property
-    def installed(self) -> bool:
-        """Whether the library that it needs is installed."""
-        return self.needs is None or is_installed(self.needs)
-
-
-RIVALS: dict[str, System] = {
-    # BPE by frequency: over bytes, as GPT-2; over characters, with pre-tokenizer and byte fallback as MwS; within the
-    # segments of Morfessor (MorphBPE, without labels); with </w> after each word; with a final ▁, on lowercase text
-    # without trailing punctuation
-    "bpe-byte": System(bpe.build_byte_bpe),
-    "bpe-character": System(bpe.build_character_bpe),
-    "morph-bpe": System(morfessor.build_morph_bpe, MORFESSOR),
-    "bpe-end-of-word": System(bpe.build_end_of_word),
-    "bpe-low-line": System(bpe.build_final_low_line),
-    # WordPiece: by the trainer of `tokenizers` (frequency); by the highest b/(u_l*u_r); from long substrings to short
-    # ones, as TensorFlow Text
-    "wordpiece": System(word_piece.build_library),
-    "wordpiece-likelihood": System(word_piece.build_likelihood),
-    "wordpiece-top-down": System(word_piece.build_top_down, reserved=word_piece.RESERVED),
-    # Unigram by EM and pruning, with byte fallback; SentencePiece with NFKC; without normalization, with all spaces
-    "unigram": System(unigram.build_unigram),
-    "sentencepiece-bpe": System(partial(unigram.build_sentence_piece, "bpe"), SENTENCEPIECE),
-    "sentencepiece-unigram": System(partial(unigram.build_sentence_piece, "unigram"), SENTENCEPIECE),
-    "sentencepiece-unigram-identity": System(
-        partial(unigram.build_sentence_piece, "unigram", normalization="identity", character_coverage=1.0),
-        SENTENCEPIECE,
-    ),
-    # Morfessor 2.0 Baseline on at most 30,000 words: a sample; the most frequent ones, each once
-    "morfessor": System(morfessor.build_morfessor, MORFESSOR, sized=False),
-    "morfessor-frequent": System(morfessor.build_frequent, MORFESSOR, sized=False),
-    # the two extremes: characters; the most frequent words, all others unknown
-    "characters": System(bpe.build_characters, sized=False),
-    "words": System(bpe.build_words),
-}
-
-
-class Rival(NamedTuple):
-    """A trained baseline.
-
-    Attributes:
-        source: the tokenizer, or a segmenter if it cannot be written as tokenizer.json.
-        n_tokens: number of entries of its vocabulary.
-    """
-
-    source: Opened
-    n_tokens: int
-
-
-def train(
-    name: str,
-    counts: WordCounts | Mapping[str, int],
-    vocab_size: int,
-    output_dir: str | os.PathLike[str] | None = None,
-    *,
-    special_tokens: Sequence[str] = DEFAULT_SPECIAL_TOKENS,
-    **options: Any,
-) -> Rival:
-    """Train a baseline on word counts, in any form that `corpus.word_list.as_word_counts` takes.
-
-    Args:
-        name: a key of `RIVALS`.
-        counts: counts of running text, or `counts.as_types()` for each word once.
-        vocab_size: size of the vocabulary with special tokens, bytes and characters; exceeded only if these need more.
-        output_dir: folder to save in, atomically: for `AutoTokenizer`, or for Morfessor what `saved` returns. With None
-            nothing is saved.
-        special_tokens: tokens that get the first ids.
-        **options: options of the function that builds it, such as `max_types`, `character_coverage`.
-
-    Raises:
-        MwSError: the name is unknown, there are no words, a library is not installed, or the directory cannot be
-            written.
-    """
-    if name not in RIVALS:
-        raise MwSError(f"unknown system {name!r}; choose one of {', '.join(RIVALS)}")
-    system = RIVALS[name]
-    check_range("vocab_size", vocab_size, COUNT)
-    counts = as_word_counts(counts)
-    if len(counts) == 0:
-        raise MwSError(f"{name}: there are no words to learn from; give counts with at least one word")
-    tokens = check_special_tokens(special_tokens)
-    model = system.build(Task(counts, vocab_size, tokens), **options)
-    if output_dir is not None:
-        with staged(Path(output_dir)) as stage:
-            if isinstance(model, Tokenizer):
-                reserved = dict.fromkeys((*tokens, *system.reserved))  # decoding skips tokens with a role
-                save_backend(stage, model, special_settings([token for token in reserved if token != UNKNOWN]))
-            else:
-                model.save(stage / MORFESSOR_FILE)
-    if isinstance(model, Tokenizer):
-        return Rival(open_tokenizer(model), model.get_vocab_size())
-    return Rival(open_tokenizer(model.segment), len(model))
-
-
-def saved(directory: Path) -> Path:
-    """Return the path that `open_tokenizer` takes for a directory of `train`: itself, or the Morfessor model in it."""
-    file = directory / MORFESSOR_FILE
-    return file if file.is_file() else directory
+warnings.warn(
+    "mws_hf.compare.rivals is called mws_hf.compare.baselines, with BASELINE_SYSTEMS, Baseline and TrainedBaseline "
+    "instead of RIVALS, System and Rival",
+    DeprecationWarning,
+    stacklevel=2,
+)

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 import mws_hf
-import mws_hf.compare.rivals as rivals
+import mws_hf.compare.baselines as baselines
 from mws_hf.atomic import write_json
+from mws_hf.compare.baselines import BASELINE_SYSTEMS, Baseline
 from mws_hf.compare.morfessor_baseline import MAX_TYPES
 from mws_hf.compare.results import Comparison, Row, flat_row, write_tables
-from mws_hf.compare.rivals import RIVALS, System
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.segmentations import Gold, GoldFiles, read_golds
 from mws_hf.corpus.word_list import as_word_counts
@@ -28,7 +28,7 @@ from mws_hf.learn.setting_rules import Range, check_range
 from mws_hf.scoring.boundaries import summarize, word_table
 from mws_hf.scoring.ngram_model import ngram_bits
 from mws_hf.scoring.running_text import lines_of, score_text
-from mws_hf.scoring.significance import bootstrap_f1, difference, interval
+from mws_hf.scoring.significance import bootstrap_f1, check_resamples, difference, interval
 from mws_hf.text.symbols import DEFAULT_SPECIAL_TOKENS, check_special_tokens
 from mws_hf.tokenizer.file import load_json
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
@@ -63,7 +63,7 @@ class SystemSpec:
     """A system, its training words and its size.
 
     Attributes:
-        name: a key of `MWS_SYSTEMS` or `RIVALS`.
+        name: a key of `MWS_SYSTEMS` or `BASELINE_SYSTEMS`.
         words: "types" for each word once, or "text" for words weighted by frequency.
         vocab_size: size of the vocabulary; None before `plan`, and if it has no effect.
     """
@@ -80,19 +80,19 @@ class SystemSpec:
     @property
     def label(self) -> str:
         """The name in tables, without the weighting if a system has only one."""
-        if self.name == "characters" or (self.rival is None and self.words == "types"):
+        if self.name == "characters" or (self.baseline is None and self.words == "types"):
             return self.name
         return f"{self.name}:{self.words}"
 
     @property
-    def rival(self) -> System | None:
+    def baseline(self) -> Baseline | None:
         """The baseline that it is; None for MwS."""
-        return RIVALS.get(self.name)
+        return BASELINE_SYSTEMS.get(self.name)
 
     @property
     def installed(self) -> bool:
         """Whether the library it needs is there."""
-        return self.rival is None or self.rival.installed
+        return self.baseline is None or self.baseline.installed
 
 
 def parse_systems(names: Iterable[str]) -> list[SystemSpec]:
@@ -108,8 +108,8 @@ def parse_systems(names: Iterable[str]) -> list[SystemSpec]:
     for given in (part.strip() for name in names for part in name.split(",") if part.strip()):
         name, _, words = given.partition(":")
         name = "bpe-byte" if name == "bpe" else name
-        if name not in MWS_SYSTEMS and name not in RIVALS:
-            raise MwSError(f"{name!r} is not a system; choose from {', '.join((*MWS_SYSTEMS, *RIVALS))}")
+        if name not in MWS_SYSTEMS and name not in BASELINE_SYSTEMS:
+            raise MwSError(f"{name!r} is not a system; choose from {', '.join((*MWS_SYSTEMS, *BASELINE_SYSTEMS))}")
         if words not in ("", "types", "text"):
             raise MwSError(f"system {given!r}: write 'types' (each word once) or 'text' (by frequency) after the colon")
         usual: Weighting = "types" if name in MWS_SYSTEMS or name.startswith("morfessor") else "text"
@@ -143,7 +143,7 @@ def plan(specs: Sequence[SystemSpec], sizes: Sequence[int]) -> list[SystemSpec]:
     return [
         replace(spec, vocab_size=size)
         for spec in specs
-        for size in (sizes if spec.rival is None or spec.rival.sized else (None,))
+        for size in (sizes if spec.baseline is None or spec.baseline.sized else (None,))
     ]
 
 
@@ -186,6 +186,7 @@ def compare(
         MwSError: there are no sizes, or neither gold nor text; a file is unreadable; a library of a given system is not
             installed; a tokenizer of an earlier run is damaged.
     """
+    check_resamples(resamples)
     golds = read_golds(gold_files)
     if not sizes or not (golds or text is not None):
         raise MwSError("nothing to compare; give at least one vocabulary size, and gold segmentations or a text")
@@ -200,8 +201,8 @@ def compare(
     texts = None if text is None else (lines_of(text), None if bits is None else lines_of(bits))
     systems = default_systems(len(counts)) if systems is None else systems
     for spec in systems:
-        if spec.rival and spec.rival.needs:
-            needed(spec.rival.needs, spec.label)
+        if spec.baseline and spec.baseline.needs:
+            needed(spec.baseline.needs, spec.label)
     training = TrainedSystems(counts, Path(output), special_tokens)
     found = list(_measured(training, plan(systems, sizes), golds, texts, show_progress))
     if not found:
@@ -244,7 +245,7 @@ class TrainedSystems:
             return dict(record)
         file.unlink(missing_ok=True)
         started = time.perf_counter()
-        n_tokens = (self._train_rival if spec.rival else self._train_mws)(spec)
+        n_tokens = (self._train_baseline if spec.baseline else self._train_mws)(spec)
         record = {**self._made_of, "n_tokens": n_tokens, "seconds": round(time.perf_counter() - started, 2)}
         write_json(file, record, indent=None)
         return record
@@ -272,10 +273,12 @@ class TrainedSystems:
         trained.save(self.directory(spec))
         return trained.backend.get_vocab_size()
 
-    def _train_rival(self, spec: SystemSpec) -> int:
+    def _train_baseline(self, spec: SystemSpec) -> int:
         counts = self.counts.as_types() if spec.words == "types" else self.counts
         made = self.directory(spec)
-        return rivals.train(spec.name, counts, spec.vocab_size or 0, made, special_tokens=self.special_tokens).n_tokens
+        return baselines.train(
+            spec.name, counts, spec.vocab_size or 0, made, special_tokens=self.special_tokens
+        ).n_tokens
 
 
 def _measured(
@@ -295,7 +298,7 @@ def _measured(
             logger.warning("%s is left out: %s", spec.title, error)
             continue
         directory = training.directory(spec)
-        opened = open_tokenizer(rivals.saved(directory), by_class=True)
+        opened = open_tokenizer(baselines.saved(directory), by_class=True)
         text = None if texts is None or opened.is_segmenter else _text_scores(opened, *texts)
         tokenizer = {
             "system": spec.label,
@@ -306,7 +309,7 @@ def _measured(
             "text": text,
             "bits_comparable": (text or {}).get("restored_lines") in (None, 1),
         }
-        yield tokenizer, {gold.name: opened.cut([entry.word for entry in gold.words]) for gold in golds}
+        yield tokenizer, {gold.name: opened.segment_words([entry.word for entry in gold.words]) for gold in golds}
 
 
 def _text_scores(opened: Opened, lines: list[str], train: list[str] | None) -> dict[str, float | None]:

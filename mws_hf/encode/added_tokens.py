@@ -7,18 +7,22 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from tokenizers import Tokenizer
 
-from mws_hf.corpus.blocks import Block, finder
+from mws_hf.corpus.blocks import Block, token_pattern
 from mws_hf.kernels import Bytes, Longs
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.scanner import find_short
 
 BEGINNING_BYTES = 3
 MOST_BEGINNINGS = 16
-"""Up to this many beginnings of tokens are searched for one by one, which takes next to no time if there are none."""
+"""The most beginnings of tokens that are searched for one by one, which takes almost no time if none occurs."""
 
 
 class AddedTexts:
-    """The texts of added tokens, sorted, so that a document is read once however many there are of them."""
+    """The texts of added tokens, sorted, so that a document is read only once for any number of them.
+
+    Args:
+        texts: UTF-8 of each token; an empty one is ignored.
+    """
 
     def __init__(self, texts: Iterable[bytes]) -> None:
         literals = sorted({*texts} - {b""})
@@ -47,16 +51,16 @@ class AddedTexts:
 
 
 class AddedTokens:
-    """The added tokens of a tokenizer, which split a text before anything else does.
+    """The added tokens of a tokenizer, at which a text is split before all other steps.
 
-    As in `tokenizers`, those that are not `normalized` are found in the text as it is, the others in the normalized
-    stretches between them; the longest of several that begin at one position counts.
+    As in `tokenizers`, tokens that are not `normalized` are found in the original text, and the others in the
+    normalized text between them. If several tokens begin at the same position, the longest is taken.
 
     Attributes:
-        in_raw: The texts that are found in the text as it is.
-        in_normalized: The texts that are found in normalized text.
-        take_space: Some are matched with the white space beside them, or only as whole words (`lstrip`, `rstrip`,
-            `single_word`); only the library can tell where they are.
+        in_raw: the texts that are found in the original text.
+        in_normalized: the texts that are found in normalized text.
+        take_space: whether some tokens take the white space beside them or are only whole words (`lstrip`, `rstrip`,
+            `single_word`), so that the library must find them.
     """
 
     def __init__(self, backend: Tokenizer) -> None:
@@ -69,13 +73,13 @@ class AddedTokens:
             is_text = backend.encode_special_tokens and token.special
             content = self._normalize(token.content) if token.normalized else token.content
             (self._normalized if token.normalized else self._raw)[content.encode()] = None if is_text else index
-        alike = len(self._raw) + len(self._normalized) < len(added)  # two are one text when they are normalized
+        alike = len(self._raw) + len(self._normalized) < len(added)  # two tokens have the same normalized text
         flags = any(token.lstrip or token.rstrip or token.single_word for token in added.values())
         self.take_space = flags or alike or b"" in self._normalized
         self.in_raw, self.in_normalized = AddedTexts(self._raw), AddedTexts(self._normalized)
 
     def split(self, text: str) -> list[str | int]:
-        """Return the normalized stretches between the added tokens of a text, and the ids of the tokens, in order."""
+        """Return the normalized text between added tokens, and the ids of these tokens, in the order of the text."""
         parts = self._by_the_library(text) if self.take_space else self._by_their_texts(text)
         return [part for part in parts if part != ""]
 
@@ -94,9 +98,9 @@ class AddedTokens:
 
 
 def _split(text: str, tokens: dict[bytes, int | None]) -> Iterator[str | int]:
-    """Yield the stretches between tokens, and the ids of the tokens; those without an id stay text."""
+    """Yield the text between tokens, and the ids of the tokens; tokens without an id remain text."""
     octets, at = text.encode(), 0
-    for found in finder(tuple(tokens)).finditer(octets) if tokens else ():
+    for found in token_pattern(tuple(tokens)).finditer(octets) if tokens else ():
         if (index := tokens[found[0]]) is not None:
             yield octets[at : found.start()].decode()
             yield index
@@ -106,7 +110,7 @@ def _split(text: str, tokens: dict[bytes, int | None]) -> Iterator[str | int]:
 
 @njit(inner=True)
 def _at_least(texts: Bytes, starts: Longs, low: int, high: int, depth: int, byte: int) -> int:
-    """Find the first of the sorted texts `low` to `high` whose byte number `depth` is at least `byte`; else `high`."""
+    """Return the first of the sorted texts `low` to `high` whose byte at `depth` is at least `byte`, or `high`."""
     while low < high:
         middle = (low + high) >> 1
         if texts[starts[middle] + depth] < byte:
@@ -120,10 +124,11 @@ def _at_least(texts: Bytes, starts: Longs, low: int, high: int, depth: int, byte
 def _mark_documents(
     block: Bytes, offsets: Longs, first: int, texts: Bytes, starts: Longs, begins: Longs, found: Bytes
 ) -> None:
-    """Mark in `found` the documents that hold a text, which starts at byte `first` of the block or later.
+    """Mark in `found` the documents that contain one of the texts, of which none starts before byte `first`.
 
-    At each byte the range of sorted texts that agree with the document so far is narrowed, byte by byte; of texts that
-    begin alike the shortest is the first. ``begins[b]`` is the first text that starts with byte b or a higher one.
+    At each byte of a document, the kernel narrows the range of sorted texts that begin as the document does there, byte
+    by byte; the shortest of these texts is the first. ``begins[b]`` is the first text that starts with byte b or a
+    higher one.
     """
     for document in range(len(found)):
         stop = offsets[document + 1]

@@ -1,6 +1,7 @@
-"""A BPE as arrays, read from its `tokenizer.json`, and merging inside one pre-token: lowest rank, then leftmost.
+"""Read a BPE from its tokenizer.json into arrays, and merge the symbols of one pre-token.
 
-A tokenizer of any other than the known shape is left to the Rust backend.
+The pair with the lowest rank is merged first, and of equal pairs the leftmost. Tokenizers that `is_served` excludes are
+encoded by the Rust library instead.
 """
 
 from __future__ import annotations
@@ -27,11 +28,13 @@ _STEP, _PLACE, _FIRST, _SECOND = (_U(number) for number in (STEP, PLACE, FIRST, 
 _SHIFT = _U(64 - DRAW_BITS)
 
 SHORT = 48
-"""Longest pre-token, in symbols, merged by scanning for the lowest rank; beyond it a heap is faster."""
+"""Most symbols of a pre-token that is merged by scanning for the lowest rank; for more a heap is faster."""
 
 ID_BITS = 20
+"""Bits of an id; larger vocabularies are encoded by the Rust library."""
+
 NO_RANK = (1 << 31) - 1
-"""Rank of a pair that is no merge: larger than any other. Vocabularies of 2^20 entries and more are not served."""
+"""Rank of a pair that is not a merge; it is larger than all others."""
 
 _NEVER = NO_RANK << 6
 _CODE_POINTS = 0x110000
@@ -39,21 +42,36 @@ _DECODABLE = 0x200000
 
 
 class Merges(NamedTuple):
-    """The merges of a BPE: `pairs` and `ranks` are the table (`kernels.containers`) from a pair of ids to its rank."""
+    """The merges of a BPE, as a hash table of `kernels.containers` from pairs of ids to ranks.
+
+    Attributes:
+        pairs: keys of the table.
+        ranks: values of the table; `NO_RANK` in free slots.
+        products: id of the token that the merge of each rank makes.
+    """
 
     pairs: Longs
-    ranks: Ints  # `NO_RANK` in free slots
-    products: Ints  # the id that the merge of each rank makes
+    ranks: Ints
+    products: Ints
 
 
 class BpeTables(NamedTuple):
-    """A BPE of characters with byte fallback, or a byte-level one, as arrays."""
+    """A byte-level BPE, or a BPE of characters with byte fallback, as arrays.
 
-    characters: Ints  # id of each code point, -1 where it has none and starts as its bytes
+    Attributes:
+        characters: id of each code point; -1 if it has none, so that it starts as its bytes.
+        byte_ids: id of each byte.
+        merges: the merges.
+        classes: the scanner's class of each code point, with 0x200000 elements, because four bytes that are not valid
+            UTF-8 can give such an index.
+        kind: the scanner's kind of the split pattern.
+    """
+
+    characters: Ints
     byte_ids: Ints
     merges: Merges
-    classes: Bytes  # of the scanner, 0x200000: four bytes that are not UTF-8 still index it
-    kind: int  # which split pattern the scanner follows
+    classes: Bytes
+    kind: int
 
 
 @njit
@@ -63,7 +81,12 @@ def _fill_ranks(merges: Longs, pairs: Longs, ranks: Ints) -> None:
 
 
 def merge_table(merges: Longs, products: Ints) -> Merges:
-    """Build the table of merges, int64[n, 2] rows (left id, right id) in rank order; a pair's last rank counts."""
+    """Build the table of merges; the last rank of a repeated pair counts.
+
+    Args:
+        merges: pairs of ids in rank order, int64, shape (n, 2).
+        products: id of the token that each merge makes.
+    """
     pairs, ranks = new_table(len(merges), NO_RANK)
     _fill_ranks(np.ascontiguousarray(merges, np.int64), pairs, ranks)
     return Merges(pairs, ranks, products)
@@ -85,10 +108,15 @@ def _characters(vocab: Mapping[str, int], merges: Sequence[tuple[str, str]], in_
 
 
 def is_served(spec: Spec) -> bool:
-    """Return whether a tokenizer.json is one that `bpe_tables` reads; all others are left to the Rust code.
+    """Return whether `bpe_tables` can read a tokenizer.json; all others are encoded by the Rust library.
 
-    Served: BPE without dropout, affixes or `ignore_merges`, after an isolating Split on a pattern the scanner knows,
-    with byte fallback and all 256 byte tokens, or byte-level. Normalizers and added tokens are the caller's business.
+    It can read a tokenizer.json that has
+
+    * a BPE without dropout, affixes or `ignore_merges`,
+    * an isolating Split by a pattern that the scanner has,
+    * all 256 byte tokens, as a byte-level BPE or as a BPE with byte fallback.
+
+    The caller handles normalizers and added tokens.
     """
     pattern, in_bytes = spec.split
     if pattern is None or scanner_kind(pattern) is None or not spec.plain:
@@ -99,7 +127,7 @@ def is_served(spec: Spec) -> bool:
 
 
 def bpe_tables(spec: Spec) -> BpeTables | None:
-    """Read the tables of a tokenizer.json; None when only the Rust code can be trusted with it (`is_served`)."""
+    """Read the tables of a tokenizer.json; None if `is_served` excludes it."""
     (pattern, in_bytes), merges = spec.split, spec.merges
     kind = scanner_kind(pattern) if pattern is not None else None
     if kind is None or not is_served(spec):
@@ -111,16 +139,17 @@ def bpe_tables(spec: Spec) -> BpeTables | None:
     table = merge_table(np.column_stack([_ids(vocab, left), _ids(vocab, right)]), products)
     classes = np.full(_DECODABLE, OTHER, np.uint8)
     classes[:_CODE_POINTS] = classes_of(kind)
-    classes.flags.writeable = False  # as those of `classes_of` are, or kernels would be compiled for both
+    classes.flags.writeable = False  # as in `classes_of`; otherwise kernels would be compiled twice
     return BpeTables(_characters(vocab, merges, in_bytes), byte_ids, table, classes, kind)
 
 
 @njit
 def merge_short(scratch: Longs, size: int, merges: Merges) -> int:
-    """Merge the symbols ``scratch[0, :size]``, 1 to `SHORT`, in place; return the new size. ``scratch[1]`` is room.
+    """Merge the symbols ``scratch[0, :size]`` in place; return how many are left. ``scratch[1]`` is working memory.
 
-    Quadratic, and the fastest for words: ``rank << 6 | place`` of all pairs is kept, and searched for its minimum every
-    time. Symbols keep their places, a bit set tells which are left, so that nothing moves and few branches are guessed.
+    There may be 1 to `SHORT` symbols. The time is quadratic, but for words no other method was faster: the kernel keeps
+    ``rank << 6 | position`` of all pairs and searches for the minimum before each merge. Symbols keep their positions,
+    and a bit set marks those that are left, so that nothing is moved and few branches are mispredicted.
     """
     ids, waiting = scratch[0], scratch[1]
     pairs, ranks, products = merges.pairs, merges.ranks, merges.products
@@ -155,22 +184,28 @@ def merge_short(scratch: Longs, size: int, merges: Merges) -> int:
 
 
 class Linked(NamedTuple):
-    """Symbols of one pre-token while they are merged: each knows the next one and the one before."""
+    """The symbols of one pre-token during merging, as a doubly linked list.
 
-    ids: Longs  # -1 where one was joined with the one before
-    following: Longs  # place of the next symbol; `size` after the last
-    previous: Longs  # -1 before the first
+    Attributes:
+        ids: id at each position; -1 if the symbol there was merged into the one before.
+        following: position of the next symbol; the number of positions for the last symbol.
+        previous: position of the symbol before; -1 for the first symbol.
+    """
+
+    ids: Longs
+    following: Longs
+    previous: Longs
 
 
 @njit(allocates=True)
 def linked_symbols(ids: Longs, size: int) -> Linked:
-    """Link the symbols ``ids[:size]``, which are merged in place."""
+    """Link the symbols ``ids[:size]``, so that they can be merged in place."""
     return Linked(ids, np.arange(1, size + 1), np.arange(-1, size - 1))
 
 
 @njit(inner=True)
 def offer_all(heap: Longs, merges: Merges, symbols: Linked) -> int:
-    """Fill an empty heap of (rank, place) with all pairs that are merges; return its size."""
+    """Fill an empty heap of (rank, position) with all pairs that are merges; return its size."""
     waiting = _I(0)
     for k in range(symbols.following.shape[0] - 1):
         waiting = _offer(heap, waiting, merges, symbols.ids[k], symbols.ids[k + 1], k)
@@ -179,7 +214,7 @@ def offer_all(heap: Longs, merges: Merges, symbols: Linked) -> int:
 
 @njit(inner=True)
 def still_there(symbols: Linked, merges: Merges, rank: int, at: int) -> bool:
-    """Return whether the pair of an entry of the heap is what it was: its rank no longer matches if not."""
+    """Return whether the pair at a position still has the rank of its heap entry, so that it can be merged."""
     ids, right = symbols.ids, symbols.following[at]
     if ids[at] < 0 or right >= symbols.following.shape[0]:
         return False
@@ -188,7 +223,7 @@ def still_there(symbols: Linked, merges: Merges, rank: int, at: int) -> bool:
 
 @njit(inner=True)
 def join(heap: Longs, waiting: int, merges: Merges, symbols: Linked, rank: int, at: int) -> int:
-    """Merge the symbol at a place with the next one, and offer the new pairs; return the size of the heap."""
+    """Merge the symbol at a position with the next one, and add the new pairs to the heap; return its size."""
     ids, following, previous = symbols.ids, symbols.following, symbols.previous
     right = following[at]
     ids[at] = merges.products[rank]
@@ -205,7 +240,7 @@ def join(heap: Longs, waiting: int, merges: Merges, symbols: Linked, rank: int, 
 
 @njit(inner=True)
 def left_over(symbols: Linked) -> int:
-    """Move the symbols that are left to the front; return how many there are."""
+    """Move the remaining symbols to the beginning of the array; return how many there are."""
     ids = symbols.ids
     kept = _I(0)
     for k in range(symbols.following.shape[0]):
@@ -216,16 +251,16 @@ def left_over(symbols: Linked) -> int:
 
 @njit(inner=True)
 def _offer(heap: Longs, size: int, merges: Merges, left: int, right: int, at: int) -> int:
-    """Add a pair to a heap of (rank, place), if it is a merge; return the heap's size."""
+    """Add a pair to a heap of (rank, position), if it is a merge; return the size of the heap."""
     rank = find_pair(merges.pairs, merges.ranks, left, right)
     return size if rank == NO_RANK else push(heap, size, rank, at)
 
 
 @njit(allocates=True)
 def merge_long(ids: Longs, size: int, merges: Merges) -> int:
-    """Merge ``ids[:size]`` in place in O(n log n): linked symbols, a heap of (rank, position).
+    """Merge ``ids[:size]`` in place in O(n log n), with a heap of (rank, position); return how many ids are left.
 
-    An entry whose pair has changed since is dropped when its rank no longer matches.
+    A heap entry is skipped if its pair has changed since.
     """
     symbols = linked_symbols(ids, size)
     heap = np.empty((3 * size, 2), np.int64)
@@ -239,21 +274,27 @@ def merge_long(ids: Longs, size: int, merges: Merges) -> int:
 
 
 class Failing(NamedTuple):
-    """The settings of a `Dropout` as numbers."""
+    """The settings of a `Dropout` as numbers.
 
-    ranks: Mask  # whether the merge of each rank may be left out
-    threshold: np.uint64  # draws below it leave a pair out
+    Attributes:
+        ranks: whether the merge of each rank may be left out.
+        threshold: a pair is left out if its random number is below the threshold.
+        seed: the seed.
+    """
+
+    ranks: Mask
+    threshold: np.uint64
     seed: np.uint64
 
     @classmethod
     def of(cls, how: Dropout, may_fail: list[bool]) -> Failing:
-        """Take the merges that `Dropout.may_fail` allows to fail."""
+        """Convert a `Dropout` and the result of its `may_fail` for each merge."""
         return cls(np.array(may_fail, np.bool_), np.uint64(how.threshold), np.uint64(how.seed))
 
 
 @njit
 def mix(number: int) -> int:
-    """Mix the bits of a number, as SplitMix64 does at its end."""
+    """Mix the bits of a number, as the last step of SplitMix64 does."""
     number = (number ^ (number >> _U(30))) * _FIRST
     number = (number ^ (number >> _U(27))) * _SECOND
     return _U(number ^ (number >> _U(31)))
@@ -261,14 +302,16 @@ def mix(number: int) -> int:
 
 @njit
 def _fails(key: int, step: int, place: int, threshold: int) -> bool:
+    """Return whether the pair at a position is left out at a step."""
     return mix(key + _U(step) * _STEP + _U(place) * _PLACE) >> _SHIFT < threshold
 
 
 @njit(allocates=True)
 def merge_dropped(ids: Longs, size: int, merges: Merges, failing: Failing, key: int) -> int:
-    """Merge ``ids[:size]`` in place, leaving pairs out at random; return the number of ids that stay.
+    """Merge ``ids[:size]`` in place with dropout; return how many ids are left.
 
-    A heap of (rank, place), as without dropout; entries left out at a step wait aside until the next merge is done.
+    The heap of (rank, position) is that of `merge_long`. An entry that is left out at a step is set aside until the
+    next merge is done.
     """
     linked = linked_symbols(ids, size)
     heap = np.empty((3 * size, 2), np.int64)

@@ -1,8 +1,9 @@
-"""The encoding loop over UTF-8 bytes: cut a pre-token, look it up, merge it when it is new, write its ids.
+"""The loop that encodes UTF-8 text: split off a pre-token, look it up, merge it if it is new, and write its ids.
 
-Every call is exact whatever the cache holds: a bounded map from pre-tokens (UTF-8 bytes) to their ids, for one thread,
-that never evicts. It is a byte table of `kernels.containers`; the fourth word of a slot holds up to three ids, or says
-where in a pool more are. BPE-dropout, which `mws_hf.tokenizer.merging` defines, has a loop of its own.
+The cache of a thread maps pre-tokens (UTF-8 bytes) to their ids. It has a limited size and never removes an entry; its
+content changes the speed but never the ids. It is a hash table of `kernels.containers`, and the fourth word of a slot
+contains up to three ids, or their position in a pool. BPE-dropout, which `mws_hf.tokenizer.merging` defines, has a loop
+of its own without a cache.
 """
 
 from __future__ import annotations
@@ -18,30 +19,37 @@ from mws_hf.kernels.jit import njit
 from mws_hf.kernels.scanner import cut
 from mws_hf.tokenizer.merging import BYTE, PLACE
 
-LONGEST_KEY = 512
-"""Pre-tokens of more bytes are merged each time: they are rare and seldom repeat."""
+MAX_KEY_BYTES = 512
+"""Pre-tokens of more bytes are not cached, because they are rare and seldom occur again."""
 
 _U: Any = np.uint64
 _I: Any = np.int64
 _BYTE, _PLACE = _U(BYTE), _U(PLACE)
 _INLINE_IDS = 3
-SLOT_BYTES = 40  # of memory, with the pools
+SLOT_BYTES = 40  # of memory per slot, including its share of the pools
 _ID_MASK = (1 << ID_BITS) - 1
 
 SLOTS_USED, IDS_USED, BYTES_USED, MISSES, LOOKUPS = range(5)
 
 
 class PretokenCache(NamedTuple):
-    """Arrays of one thread's cache."""
+    """The arrays of one thread's cache.
 
-    slots: Bits  # shape (slots, 4), a power of two of them
-    ids: Ints  # pool of runs of more than three ids
-    text: Bytes  # pool of keys of more than 23 bytes
-    counters: Longs  # slots, ids and bytes in use, misses, lookups
+    Attributes:
+        slots: the hash table, shape (number of slots, 4); the number is a power of two.
+        ids: pool for pre-tokens of more than three ids.
+        text: pool for keys of more than 23 bytes.
+        counters: number of slots, ids and bytes in use, of misses and of lookups (`SLOTS_USED` to `LOOKUPS`).
+    """
+
+    slots: Bits
+    ids: Ints
+    text: Bytes
+    counters: Longs
 
 
 def empty_cache(slots: int = 1 << 18) -> PretokenCache:
-    """Make a cache of `slots` slots (a power of two), with pools in proportion."""
+    """Make an empty cache with so many `slots`, a power of two, and pools of proportional size."""
     return PretokenCache(
         empty_slots(slots), np.empty(slots, np.int32), np.empty(4 * slots, np.uint8), np.zeros(5, np.int64)
     )
@@ -49,7 +57,7 @@ def empty_cache(slots: int = 1 << 18) -> PretokenCache:
 
 @njit
 def add(cache: PretokenCache, slot: int, text: Bytes, start: int, size: int, keys: Bits, k: int, ids: Longs) -> None:
-    """Store the ids under key k in a free slot; without room in a pool or the table nothing is stored."""
+    """Store the ids of key k in a free slot; nothing is stored if the table or a pool is full."""
     counters = cache.counters
     at, long = counters[BYTES_USED], keys[k, 2] >= LONG
     if 4 * counters[SLOTS_USED] >= 3 * cache.slots.shape[0] or long and at + size > cache.text.shape[0]:
@@ -58,7 +66,7 @@ def add(cache: PretokenCache, slot: int, text: Bytes, start: int, size: int, key
     if value < 0:
         return
     if long:
-        for i in range(size):  # a slice assignment takes two seconds more to compile
+        for i in range(size):  # a slice assignment would take two seconds longer to compile
             cache.text[at + i] = text[start + i]
         counters[BYTES_USED] += size
     enter(cache.slots, slot, keys, k, at)
@@ -68,7 +76,10 @@ def add(cache: PretokenCache, slot: int, text: Bytes, start: int, size: int, key
 
 @njit
 def _pack(cache: PretokenCache, ids: Longs) -> int:
-    """Pack n ids: ``ids << 2 | n`` for at most three, else ``(place << 20 | n) << 2``; -1 when the pool is full."""
+    """Return the word of a slot for n ids; -1 if the pool is full.
+
+    It is ``ids << 2 | n`` for at most three ids, otherwise ``(position in the pool << 20 | n) << 2``.
+    """
     n = _I(len(ids))
     if n <= _INLINE_IDS:
         packed = _I(0)
@@ -86,7 +97,10 @@ def _pack(cache: PretokenCache, ids: Longs) -> int:
 
 @njit(inline="always")
 def copy_ids(cache: PretokenCache, slot: int, out: Array, at: int) -> int:
-    """Write the ids of a slot to ``out[at:]``, which has room for three more; return the place after them."""
+    """Write the ids of a slot to ``out[at:]``; return the position after them.
+
+    `out` must have room for three elements more than the ids, because three are always written.
+    """
     value = _I(cache.slots[slot, 3])
     n = value & 3
     value >>= 2
@@ -103,7 +117,7 @@ def copy_ids(cache: PretokenCache, slot: int, out: Array, at: int) -> int:
 
 
 def grown(cache: PretokenCache, limit: int) -> PretokenCache:
-    """Return the same cache with four times the room, if it is nearly full and `limit` bytes allow it; else `cache`."""
+    """Return the cache, enlarged to four times its size if it is nearly full and stays within `limit` bytes."""
     slots, counters = cache.slots.shape[0], cache.counters
     pools = max(counters[IDS_USED] / cache.ids.shape[0], counters[BYTES_USED] / cache.text.shape[0])
     if max(0.8 * pools, counters[SLOTS_USED] / slots) < 0.6 or 4 * slots * SLOT_BYTES > limit:
@@ -117,15 +131,18 @@ def grown(cache: PretokenCache, limit: int) -> PretokenCache:
 
 
 AHEAD = 32
-"""Pre-tokens cut before they are looked up, so that their slots come from memory meanwhile."""
+"""Number of pre-tokens that are split off before they are looked up, so that their slots can be prefetched."""
 
 CACHE_LIMIT = 256 << 20
-"""Default memory cap of one worker's pre-token cache, in bytes."""
+"""Default limit of the memory of one worker's cache, in bytes."""
 
 
 @njit
 def _sequence_length(text: Bytes, at: int, stop: int) -> int:
-    """Return 3 or 4 for a sequence of that length that is well-formed (no surrogate, no overlong form), else 0."""
+    """Return the length of a well-formed UTF-8 sequence of 3 or 4 bytes at byte `at`; 0 if there is none.
+
+    Surrogates and overlong forms are not well-formed.
+    """
     lead = text[at]
     size = 3 if 0xE0 <= lead <= 0xEF else 4 if 0xF0 <= lead <= 0xF4 else 0
     if size == 0 or at + size > stop:
@@ -143,7 +160,10 @@ def _sequence_length(text: Bytes, at: int, stop: int) -> int:
 
 @njit
 def symbols(text: Bytes, start: int, stop: int, tables: BpeTables, ids: Longs) -> int:
-    """Write the ids of the characters of one pre-token, or of their bytes; return how many, -1 if it is not UTF-8."""
+    """Write the initial ids of one pre-token: those of its characters, or of the bytes of characters without an id.
+
+    Returns the number of ids; -1 if the pre-token is not valid UTF-8.
+    """
     n = 0
     at = start
     while at < stop:
@@ -172,7 +192,7 @@ def symbols(text: Bytes, start: int, stop: int, tables: BpeTables, ids: Longs) -
 
 @njit
 def _merge(text: Bytes, start: int, stop: int, tables: BpeTables, scratch: Longs) -> int:
-    """Encode one pre-token into ``scratch[0]``; return the number of ids, -1 if it is not UTF-8."""
+    """Write the ids of one pre-token to ``scratch[0]``; return their number, or -1 if it is not valid UTF-8."""
     n = symbols(text, start, stop, tables, scratch[0])
     if n < 0:
         return -1
@@ -185,17 +205,22 @@ def _merge(text: Bytes, start: int, stop: int, tables: BpeTables, scratch: Longs
 def encode_documents(
     text: Bytes, ends: Longs, tables: BpeTables, cache: PretokenCache, separator: int, out: Array, out_ends: Longs
 ) -> int:
-    """Encode the documents of one buffer; return -1, or the index of the first document that is not UTF-8.
+    """Encode the documents of one buffer; return -1, or the index of the first document that is not valid UTF-8.
 
-    The text has at least `corpus.blocks.PADDING` bytes after the last document; `ends` are the documents' ends. The
-    separator is written after each document, unless it is -1. `out` has room for one id per byte, one per document and
-    three more; `out_ends` gets the end of each document's ids.
+    Args:
+        text: the documents one after another, with at least `corpus.blocks.PADDING` bytes after the last one.
+        ends: end of each document in `text`.
+        tables: the BPE.
+        cache: the cache of this thread.
+        separator: id that is written after each document; -1 for none.
+        out: gets the ids; it must have room for one id per byte, one per document and three more.
+        out_ends: gets the end of the ids of each document.
     """
-    scratch = np.empty((2, LONGEST_KEY), np.int64)
+    scratch = np.empty((2, MAX_KEY_BYTES), np.int64)
     starts = np.empty(AHEAD + WINDOW, np.int64)
     keys = np.empty((AHEAD + WINDOW, 4), np.uint64)
     slots, mask = cache.slots, _U(cache.slots.shape[0] - 1)
-    at = start = zero = _I(0)  # a literal 0 is a type of its own, for which every function would be compiled once more
+    at = start = zero = _I(0)  # a literal 0 has a type of its own, for which all functions would be compiled again
     lookups = misses = 0
     for document in range(ends.shape[0]):
         end = ends[document]
@@ -215,14 +240,14 @@ def encode_documents(
                     continue
                 start, stop, size = starts[k], starts[k + 1], starts[k + 1] - starts[k]
                 misses += 1
-                work = scratch if size <= LONGEST_KEY else np.empty((2, size), np.int64)
+                work = scratch if size <= MAX_KEY_BYTES else np.empty((2, size), np.int64)
                 n = _merge(text, start, stop, tables, work)
                 if n < 0:
                     return document
                 for i in range(n):
                     out[at + i] = work[0, i]
                 at += n
-                if size <= LONGEST_KEY:
+                if size <= MAX_KEY_BYTES:
                     add(cache, slot, text, start, size, keys, k, work[0, :n])
             start = starts[ahead]
         if separator >= 0:
@@ -238,7 +263,7 @@ def encode_documents(
 def encode_dropped(
     text: Bytes, ends: Longs, tables: BpeTables, failing: Failing, separator: int, out: Array, out_ends: Longs
 ) -> int:
-    """Encode the documents of one buffer as `encode_documents` does, with dropout; no pre-token comes from a cache."""
+    """Encode the documents of one buffer as `encode_documents` does, but with dropout and without a cache."""
     starts = np.empty(AHEAD + WINDOW, np.int64)
     at = start = zero = _I(0)
     for document in range(ends.shape[0]):
@@ -271,7 +296,13 @@ def encode_dropped(
 
 
 class Worker:
-    """The kernel with one thread's cache and output buffer. Not for use by two threads at once."""
+    """The kernel with the cache and the output buffer of one thread; two threads must not use it at once.
+
+    Args:
+        tables: the BPE.
+        dtype: type of the ids.
+        cache_limit: most memory of the cache, in bytes.
+    """
 
     def __init__(self, tables: BpeTables, dtype: np.dtype, cache_limit: int = CACHE_LIMIT) -> None:
         self.tables = tables
@@ -280,16 +311,18 @@ class Worker:
         self._out = np.empty(0, dtype)
 
     def encode(self, text: Bytes, ends: Longs, separator: int = -1) -> tuple[Array, Longs, int]:
-        """Return the ids of all documents, where each document's ids end, and the first document not in UTF-8 (or -1).
+        """Encode documents; the arguments are those of `encode_documents`.
 
-        The arguments are those of `encode_documents`.
+        Returns:
+            The ids of all documents, the end of the ids of each document, and the index of the first document that is
+            not valid UTF-8, or -1. If there is such a document, no ids are returned.
         """
         room = (int(ends[-1]) if len(ends) else 0) + len(ends) + 3
         if len(self._out) < room:
             self._out = np.empty(room, self._out.dtype)
         out_ends = np.empty(len(ends), np.int64)
         text = text.view()
-        text.flags.writeable = False  # as where words are counted, or the kernels of both would be compiled twice
+        text.flags.writeable = False  # as in counting; otherwise the shared kernels would be compiled twice
         bad = encode_documents(text, ends, self.tables, self.cache, separator, self._out, out_ends)
         self.cache = grown(self.cache, self._limit)
         size = int(out_ends[-1]) if len(ends) and bad < 0 else 0

@@ -1,7 +1,8 @@
-"""The parts that compiled loops share: `jit` compiles, `scanner` reads text, `containers` hold, `interning` numbers.
+"""Building blocks of compiled loops, and short names of NumPy array types for annotations.
 
-Nothing here knows of merges, counts or files. Here stand short names for NumPy array types, one for each type of
-element, for the annotations of the whole package.
+`jit` compiles kernels and caches their machine code, `threads` runs them side by side, `scanner` splits UTF-8 text,
+`containers` has hash tables and a heap, `interning` assigns ids to equal rows, and `arithmetic` computes the same
+floating-point results on every machine. Merges, word counts and files are the subject of other packages.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[Any]
-"""Elements of a type that the docstring tells."""
+"""Elements of a type that the docstring of the function names."""
 
 Mask = npt.NDArray[np.bool_]
-"""True or False: which rows of another array are meant."""
+"""Booleans that select rows of another array."""
 
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int32]

@@ -1,9 +1,10 @@
-"""Logarithm and exponential that are the same bit for bit on every machine, and sums in one order.
+"""Logarithms, exponentials and sums that are the same to the last bit on every machine.
 
-IEEE 754 fixes the result of + - * / and of the square root, and a compiler without flags keeps their order. It does
-not fix log and exp: numpy and the C library choose among several by the processor (AVX2, AVX-512, FMA), which differ in
-the last bit, and a last bit decides ties. So every number that a merge depends on is made of these operations here.
-The polynomials are those of Sun's fdlibm (e_log.c, e_exp.c): errors below 1 unit in the last place.
+IEEE 754 defines the exact result of + - * / and of the square root, and compilers keep their order unless a flag allows
+another one. It does not define log and exp: NumPy and the C library have several versions for different processors
+(AVX2, AVX-512, FMA), which differ in the last bit, and the last bit decides between merges of nearly equal score.
+Therefore every number that a merge depends on is computed here, with these five operations. The polynomials are those
+of Sun's fdlibm (e_log.c, e_exp.c), with errors below 1 unit in the last place.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import in_parts
 
 _LN2_HIGH, _LN2_LOW, _PER_LN2 = 6.93147180369123816490e-01, 1.90821492927058770002e-10, 1.44269504088896338700
-# as bits of a double: 1, the root of 1/2, and the mask of a fraction
+# bits of doubles: those of 1 and of the square root of 1/2, and the mask of the fraction
 _ONE, _ROOT_HALF, _FRACTION = 0x3FF0000000000000, 0x3FE6A09E667F3BCD, 0xFFFFFFFFFFFFF
 _LEAST_NORMAL, _TWO_54 = 2.2250738585072014e-308, 18014398509481984.0
 
 
 @njit(nogil=True)
 def log(x: float) -> float:
-    """Compute the natural logarithm of a finite x; -inf for 0 and below."""
+    """Compute the natural logarithm of a finite x; -inf if x is 0 or negative."""
     if x <= 0.0:
         return -math.inf
     scaled = 0
@@ -47,7 +48,10 @@ def log(x: float) -> float:
 
 @njit(nogil=True)
 def exp(x: float) -> float:
-    """Compute e to the power x; 0 below -700, where no number here depends on the remainder, and inf above 709."""
+    """Compute e to the power x; 0 for x below -700, and inf for x above 709.
+
+    Below -700 the power is too small to change any number of the learner.
+    """
     if x < -700.0:
         return 0.0
     if x > 709.0:
@@ -73,14 +77,17 @@ _LOG, _LOG2, _EXP, _SIGMOID = map(np.int64, range(4))
 
 @njit(nogil=True)
 def _fill(function: int, values: Doubles, out: Doubles) -> None:
-    """Write one of the functions above of all values; one kernel, for each takes a tenth of a second to compile."""
+    """Apply one of the functions `_LOG`, `_LOG2`, `_EXP` and `_SIGMOID` to all values.
+
+    They share a kernel, because each kernel takes a tenth of a second to compile.
+    """
     for k in range(len(values)):
         x = values[k]
         if function == _LOG:
             out[k] = log(x)
         elif function == _LOG2:
             power = np.int64(0)
-            while x >= 2.0:  # so that powers of 2 have whole logarithms
+            while x >= 2.0:  # so that the logarithms of powers of 2 are exact integers
                 power += 1
                 x *= 0.5
             out[k] = power + _PER_LN2 * log(x)
@@ -147,26 +154,26 @@ def exps(values: Array) -> Doubles:
 
 
 def log_odds(p: Floats, least: float = 1e-3) -> Floats:
-    """Compute log(p / (1 - p)) of a flat array, with p kept `least` away from 0 and 1."""
+    """Compute log(p / (1 - p)) of a flat array, where p is first clipped to `least` and 1 - `least`."""
     out = np.empty(len(p), np.float32)
     in_parts(lambda a, b: _fill_log_odds(p[a:b], least, out[a:b]), len(out))
     return out
 
 
 def sigmoid(x: Doubles) -> Doubles:
-    """Compute 1 / (1 + exp(-x)) of a flat array, safe for any finite x."""
+    """Compute 1 / (1 + exp(-x)) of a flat array; x is first clipped to -50 and 50."""
     return _filled(_SIGMOID, x)
 
 
 def column_sums(rows: Doubles) -> Doubles:
-    """Sum of each column, row after row; numpy's own order is not promised."""
+    """Add up each column, row after row, because NumPy does not guarantee an order."""
     sums = np.zeros(rows.shape[1])
     _column_sums(rows, sums)
     return sums
 
 
 def moments(rows: Doubles, columns: int | None = None) -> tuple[Doubles, Doubles]:
-    """Compute mean and standard deviation of each column, or of the first so many, row after row.
+    """Compute the mean and standard deviation of each column, or of the first so many `columns`.
 
     >>> mean, deviation = moments(np.array([[1.0, 5.0], [3.0, 5.0]]))
     >>> mean.tolist(), deviation.tolist()

@@ -1,10 +1,13 @@
-"""Containers in flat arrays that kernels read and write: hash tables from bytes or integers to numbers, and a heap.
+"""Hash tables and a heap in flat arrays, for kernels.
 
-First come the processor instructions that they and other kernels need and numba has no word for; these check no index.
+The module begins with processor instructions for which numba has no function. They do not check indices.
 
-The heap is a priority queue, int64, shape (room, 2): entries of two numbers whose meaning its users decide; the
-smallest (by the first, then by the second) is ``heap[0]``. The number of entries is handed over and returned; the
-caller makes sure that there is room.
+There are two hash tables. One maps strings of bytes to slots (`empty_slots`, `look_ahead`, `find`, `enter`), the other
+maps integers to integers (`new_table`, `slot_of`, `put`).
+
+The heap is a priority queue: int64, shape (capacity, 2). An entry is two numbers; the smallest entry, by the first
+number and then by the second, is ``heap[0]``. The caller passes the number of entries, gets the new number back, and
+makes sure that the array is large enough.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from llvmlite import ir
 from mws_hf.kernels import Ints, Longs
 from mws_hf.kernels.jit import instruction, njit
 
-WINDOW = 64  # bytes that `range_mask` looks at
+WINDOW = 64  # bytes that `range_mask` compares at once
 
 _I8, _I32, _I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 _LANES = ir.VectorType(_I8, WINDOW)
@@ -33,7 +36,7 @@ def _address(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> A
 
 @instruction
 def prefetch(_typing: Any, array: Any, index: Any) -> Any:
-    """Ask for the cache line of ``array[index, 0]`` (C order), without waiting for it."""
+    """Start loading the cache line of ``array[index, 0]`` (C order), without waiting for it."""
     from numba import types
     from numba.core import cgutils
 
@@ -49,7 +52,7 @@ def prefetch(_typing: Any, array: Any, index: Any) -> Any:
 
 @instruction
 def load_word(_typing: Any, text: Any, at: Any) -> Any:
-    """Read the 8 bytes of a uint8 array from byte `at` on, at any address, as uint64 (little-endian)."""
+    """Return the 8 bytes of a uint8 array from byte `at` on as a uint64 (little-endian); any alignment works."""
     from numba import types
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -74,9 +77,10 @@ def store_word(_typing: Any, text: Any, at: Any, word: Any) -> Any:
 
 @instruction
 def range_mask(_typing: Any, text: Any, at: Any, first: Any, count: Any) -> Any:
-    """Mark the bytes of a `WINDOW` from byte `at` on that are `first` or up to ``count - 1`` more, as a uint64.
+    """Return a mask of the bytes from ``text[at]`` on that are at least `first` and below ``first + count``.
 
-    The first byte is the lowest bit; `count` is 1 to 255. It takes a handful of vector instructions.
+    The mask is a uint64 for the `WINDOW` of 64 bytes; its lowest bit stands for the first byte. `count` is 1 to 255.
+    It takes a few vector instructions.
     """
     from numba import types
 
@@ -97,7 +101,7 @@ def _repeated(builder: Any, byte: Any) -> Any:
 
 @instruction
 def trailing_zeros(_typing: Any, word: Any) -> Any:
-    """Count the zero bits below the lowest one of a uint64; 64 if it is 0."""
+    """Return the number of zero bits below the lowest set bit of a uint64; 64 if it is 0."""
     from numba import types
 
     def codegen(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
@@ -108,7 +112,7 @@ def trailing_zeros(_typing: Any, word: Any) -> Any:
 
 @instruction
 def leading_zeros(_typing: Any, word: Any) -> Any:
-    """Count the zero bits above the highest one of a uint64; 64 if it is 0."""
+    """Return the number of zero bits above the highest set bit of a uint64; 64 if it is 0."""
     from numba import types
 
     def codegen(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
@@ -120,11 +124,11 @@ def leading_zeros(_typing: Any, word: Any) -> Any:
 INLINE_KEY = 23
 KEY_BYTES = 24
 _BATCH = 256
-_AHEAD = 32  # entries, whose slots are fetched while those before them are worked on
+_PREFETCH_DISTANCE = 32  # the slot of an entry is prefetched so many entries before it is needed
 
 _U: Any = np.uint64
 LONG = _U(0xFF << 56)
-"""A key whose third word is at least this is that of a long string."""
+"""A key belongs to a long string if its third word is at least this."""
 
 _KEY_MASKS = np.array(
     [[(1 << 8 * min(max(n - 8 * word, 0), 8)) - 1 for word in range(3)] for n in range(INLINE_KEY + 1)], np.uint64
@@ -134,7 +138,7 @@ _MULTIPLIERS = (_U(0x9E3779B97F4A7C15), _U(0xC2B2AE3D27D4EB4F), _U(0x165667B19E3
 
 
 def empty_slots(n: int) -> np.ndarray:
-    """Make zeros: uint64, shape (n, 4), none of whose rows lies across two cache lines of 64 bytes."""
+    """Make an empty table: zeros, uint64, shape (n, 4); each row lies within one cache line of 64 bytes."""
     memory = np.zeros(4 * n + 8, np.uint64)
     first = -(memory.ctypes.data >> 3) % 8
     return memory[first : first + 4 * n].reshape(-1, 4)
@@ -142,7 +146,11 @@ def empty_slots(n: int) -> np.ndarray:
 
 @njit(inline="always")
 def key_of(text: np.ndarray, start: int, size: int) -> tuple[int, int, int]:
-    """Compute the three key words of the string of `size` bytes at byte `start`; 24 bytes from there on are read."""
+    """Compute the three words of the key of the string of `size` bytes at byte `start`.
+
+    `text` must have 24 bytes from `start` on, because so many are read. The key of a string of at most `INLINE_KEY`
+    bytes contains the string itself.
+    """
     if size <= INLINE_KEY:
         length = _U(size)
         first = load_word(text, start) & _KEY_MASKS[length, _U(0)]
@@ -154,7 +162,7 @@ def key_of(text: np.ndarray, start: int, size: int) -> tuple[int, int, int]:
 
 @njit(inner=True)
 def long_key(text: np.ndarray, start: int, size: int) -> tuple[int, int, int]:
-    """Compute the three key words of a string of more than `INLINE_KEY` bytes."""
+    """Compute the three words of the key of a string of more than `INLINE_KEY` bytes: hash, 0, and length."""
     mixed = _U(size)
     for at in range(start, start + size - 7, 8):
         mixed = (mixed ^ load_word(text, at)) * _MULTIPLIERS[0]
@@ -165,7 +173,7 @@ def long_key(text: np.ndarray, start: int, size: int) -> tuple[int, int, int]:
 
 @njit(inline="always")
 def key_at_end(text: np.ndarray, start: int, size: int) -> tuple[int, int, int]:
-    """Compute the three key words where fewer than 24 bytes may follow `start` in `text`; slower than `key_of`."""
+    """Compute the same key as `key_of`, more slowly, where `text` may have fewer than 24 bytes from `start` on."""
     if size > INLINE_KEY:
         return long_key(text, start, size)
     first, second, third = _U(0), _U(0), _U(size) << _U(56)
@@ -182,7 +190,7 @@ def key_at_end(text: np.ndarray, start: int, size: int) -> tuple[int, int, int]:
 
 @njit(inline="always")
 def home_of(first: int, second: int, third: int) -> int:
-    """Hash a key; the second word of a long key must be 0."""
+    """Return the hash of a key; the second word of a long key must be 0."""
     mixed = first * _MULTIPLIERS[0] + second * _MULTIPLIERS[1] + third * _MULTIPLIERS[2]
     mixed = (mixed ^ (mixed >> _U(32))) * _MULTIPLIERS[3]
     return mixed ^ (mixed >> _U(29))
@@ -196,7 +204,7 @@ def size_of(third: int) -> np.int64:
 
 @njit(inner=True)
 def same_bytes(pool: np.ndarray, at: int, text: np.ndarray, start: int, size: int) -> bool:
-    """Return whether `size` bytes, 8 or more, are the same in both places."""
+    """Return whether `size` bytes (at least 8) are the same in `pool` from `at` on and in `text` from `start` on."""
     for k in range(0, size - 7, 8):
         if load_word(pool, at + k) != load_word(text, start + k):
             return False
@@ -205,7 +213,7 @@ def same_bytes(pool: np.ndarray, at: int, text: np.ndarray, start: int, size: in
 
 @njit(inline="always")
 def file_key(keys: np.ndarray, q: int, first: int, second: int, third: int, slots: np.ndarray) -> int:
-    """Put down a key and its hash as row `q` of `keys`, have its slot fetched early, and return the hash."""
+    """Write a key and its hash to row `q` of `keys`, prefetch its slot, and return the hash."""
     home = home_of(first, second, third)
     keys[q, 0], keys[q, 1], keys[q, 2], keys[q, 3] = first, second, third, home
     prefetch(slots, np.int64(home & _U(len(slots) - 1)))
@@ -214,9 +222,12 @@ def file_key(keys: np.ndarray, q: int, first: int, second: int, third: int, slot
 
 @njit
 def look_ahead(text: np.ndarray, bounds: np.ndarray, n: int, keys: np.ndarray, slots: np.ndarray) -> None:
-    """Put keys and hashes of the strings ``text[bounds[q]:bounds[q + 1]]``, q < n, into uint64 ``keys[:n, :4]``."""
+    """Write the keys and hashes of `n` strings to ``keys[:n]``, and prefetch their slots.
+
+    String q is ``text[bounds[q]:bounds[q + 1]]``; `keys` is uint64, shape (at least n, 4).
+    """
     safe = len(text) - KEY_BYTES
-    for q in range(_U(n)):  # unsigned, as numba tests signed indices for being negative: a quarter of the time
+    for q in range(_U(n)):  # unsigned: numba checks signed indices for being negative (a quarter of the time)
         start, size = bounds[q], bounds[q + _U(1)] - bounds[q]
         first, second, third = key_of(text, start, size) if start <= safe else key_at_end(text, start, size)
         file_key(keys, q, first, second, third, slots)
@@ -224,9 +235,9 @@ def look_ahead(text: np.ndarray, bounds: np.ndarray, n: int, keys: np.ndarray, s
 
 @njit(inline="always")
 def ends_at_home(slots: np.ndarray, slot: int, keys: np.ndarray, q: int) -> bool:
-    """Return whether `find` would stop at this slot, which the hash of string q points to, and the string is short.
+    """Return whether `find` would stop at once at `slot`, the home of string q, and the string is short.
 
-    For nine strings in ten it would; a call of `find` takes longer, for its arrays' references are counted.
+    This is so for nine of ten strings. A call of `find` takes longer, because numba counts references to its arrays.
     """
     same = slots[slot, 0] == keys[q, 0] and slots[slot, 1] == keys[q, 1] and slots[slot, 2] == keys[q, 2]
     return slots[slot, 2] == _U(0) or same and keys[q, 2] < LONG
@@ -234,7 +245,7 @@ def ends_at_home(slots: np.ndarray, slot: int, keys: np.ndarray, q: int) -> bool
 
 @njit
 def find(slots: np.ndarray, pool: np.ndarray, keys: np.ndarray, q: int, text: np.ndarray, start: int) -> int:
-    """Find the slot of the string with key q, ``text[start:]``, or the free slot where it belongs: uint64."""
+    """Return the slot of the string with key q, at ``text[start:]``, or the free slot where it belongs: uint64."""
     first, second, third = keys[q, 0], keys[q, 1], keys[q, 2]
     mask = _U(len(slots) - 1)
     slot = keys[q, 3] & mask
@@ -251,21 +262,21 @@ def find(slots: np.ndarray, pool: np.ndarray, keys: np.ndarray, q: int, text: np
 
 @njit(inline="always")
 def enter(slots: np.ndarray, slot: int, keys: np.ndarray, q: int, place: int) -> None:
-    """Give a free slot to the string with key q; `place` says where in the pool a long one is."""
+    """Write the string with key q to a free slot; a long string is at `place` in the pool."""
     slots[slot, 0], slots[slot, 2] = keys[q, 0], keys[q, 2]
     slots[slot, 1] = _U(place) if keys[q, 2] >= LONG else keys[q, 1]
 
 
 @njit(nogil=True, allocates=True)
 def rehash(old: np.ndarray, places: np.ndarray, new: np.ndarray) -> None:
-    """Move the entries in slots `places` (int64) of `old` to the empty `new`; `places` then are their slots there."""
+    """Move the entries in slots `places` (int64) of `old` to the empty `new`; `places` gets their slots there."""
     n, mask = len(places), _U(len(new) - 1)
     homes = np.empty(_BATCH, np.uint64)
     for begin in range(0, n, _BATCH):
         end = min(begin + _BATCH, n)
         for e in range(begin, end):
             s = places[e]
-            prefetch(old, places[min(e + _AHEAD, n - 1)])
+            prefetch(old, places[min(e + _PREFETCH_DISTANCE, n - 1)])
             home = home_of(old[s, 0], _U(0) if old[s, 2] >= LONG else old[s, 1], old[s, 2]) & mask
             prefetch(new, np.int64(home))
             homes[e - begin] = home
@@ -283,31 +294,34 @@ _MULTIPLIER = 0x9E3779B97F4A7C15 - (1 << 64)
 
 
 def new_keys(entries: int) -> Longs:
-    """Make an empty set with room for so many members."""
+    """Make an empty set of integers with room for so many `entries`: int64, `FREE` in each slot."""
     return np.full(1 << max(4, (2 * entries).bit_length()), FREE, np.int64)
 
 
 def new_table(entries: int, absent: int = -1) -> tuple[Longs, Ints]:
-    """Make keys and values of an empty table with room for so many entries; absent keys have the value `absent`."""
+    """Make keys and values of an empty table with room for so many `entries`; absent keys have the value `absent`."""
     keys = new_keys(entries)
     return keys, np.full(len(keys), absent, np.int32)
 
 
 @njit
 def pair_key(left: int, right: int) -> np.int64:
-    """Make one key of two numbers from 0 to 2**31 - 1; keys are in the order of pairs."""
+    """Return the key of a pair of numbers from 0 to 2**31 - 1; keys are in the order of pairs."""
     return np.int64(left) << 32 | np.int64(right)
 
 
 @njit
 def home_of_int(keys: Longs, key: int) -> int:
-    """Find the slot where the search for `key` begins, in the order of hashes: so a larger table fills in order."""
+    """Return the slot where the search for `key` begins.
+
+    Slots are in the order of hashes, so that entries move to a larger table in the order of its memory.
+    """
     return (((key * _MULTIPLIER) >> 32 & 0xFFFFFFFF) * len(keys)) >> 32
 
 
 @njit
 def slot_of(keys: Longs, key: int) -> int:
-    """Find the slot of `key`, or the free slot where it belongs."""
+    """Return the slot of `key`, or the free slot where it belongs."""
     slot, mask = home_of_int(keys, key), len(keys) - 1
     while keys[slot] != key and keys[slot] != FREE:
         slot = (slot + 1) & mask
@@ -316,27 +330,27 @@ def slot_of(keys: Longs, key: int) -> int:
 
 @njit
 def find_pair(keys: Longs, values: Ints, left: int, right: int) -> np.int64:
-    """Return the value of a pair; a free slot answers by itself, without a branch."""
+    """Return the value of a pair; a free slot has the value of absent keys, so no branch is needed."""
     return np.int64(values[slot_of(keys, pair_key(left, right))])
 
 
 @njit
 def put(keys: Longs, values: Ints, key: int, value: int) -> None:
-    """Set the value of `key`, whether it has one or not."""
+    """Set the value of `key`, which may be new."""
     slot = slot_of(keys, key)
     keys[slot], values[slot] = key, value
 
 
 def enlarged(keys: Longs, values: Ints, slots: int) -> tuple[Longs, Ints]:
     """Copy a table's entries into `slots` slots, a power of two; the values of free slots are -1."""
-    larger, moved = np.full(slots, FREE, np.int64), np.full(slots, -1, np.int32)  # numpy's memory comes in large pages
+    larger, moved = np.full(slots, FREE, np.int64), np.full(slots, -1, np.int32)  # NumPy allocates them in large pages
     move_entries(keys, values, larger, moved)
     return larger, moved
 
 
 @njit
 def move_entries(keys: Longs, values: Ints, larger: Longs, moved: Ints) -> None:
-    """Enter all entries of a table into another, empty one."""
+    """Copy all entries of a table to another, empty table."""
     for old in range(len(keys)):
         if keys[old] != FREE:
             put(larger, moved, keys[old], values[old])
@@ -344,7 +358,7 @@ def move_entries(keys: Longs, values: Ints, larger: Longs, moved: Ints) -> None:
 
 @njit
 def push(heap: Longs, size: int, first: int, second: int) -> int:
-    """Add an entry; return the new size."""
+    """Add an entry to the heap, and return the new number of entries."""
     at = size
     while at > 0:
         parent = (at - 1) >> 1
@@ -358,7 +372,7 @@ def push(heap: Longs, size: int, first: int, second: int) -> int:
 
 @njit
 def pop(heap: Longs, size: int) -> int:
-    """Remove the smallest entry; return the new size."""
+    """Remove the smallest entry, and return the new number of entries."""
     heap[0, 0], heap[0, 1] = heap[size - 1, 0], heap[size - 1, 1]
     sift_down(heap, size - 1)
     return size - 1
@@ -366,7 +380,7 @@ def pop(heap: Longs, size: int) -> int:
 
 @njit
 def sift_down(heap: Longs, size: int) -> None:
-    """Bring ``heap[0]``, which may be too large for its place, down to where it belongs."""
+    """Move ``heap[0]``, which may be larger than its children, down to where it belongs."""
     first, second, at = heap[0, 0], heap[0, 1], np.int64(0)
     while 2 * at + 1 < size:
         child = 2 * at + 1

@@ -1,21 +1,21 @@
-"""numba's `njit`, at the first call, with a disk cache that notices every change of the package and every damage.
+"""numba's `njit`, applied at the first call, with a cache of machine code that detects changed sources and damage.
 
-A kernel is a plain object until it is called: only then is numba imported (0.3 s) and machine code loaded or compiled,
-for this kernel and those that it calls. A command that needs no kernel does without numba.
+A kernel is a plain object until it is called. Only then numba is imported (0.3 s), and machine code is loaded or
+compiled for this kernel and those that it calls. A command that calls no kernel runs without numba.
 
-numba's own cache looks at the file a kernel stands in, not at the files of the kernels it calls, so after an upgrade it
-could run yesterday's machine code. Here the cache folder is named by a digest of all files that hold a kernel. A key
-holds a kernel's argument types, its code, its constants and the kernels it calls: numba freezes constants and global
-values into machine code, so a kernel whose constant changed is another kernel.
+numba's own cache compares the file in which a kernel is defined, but not the files of the kernels that it calls, so
+after an upgrade it could run outdated machine code. Here the cache folder is named after a digest of all files that
+define a kernel. A key contains a kernel's argument types, its code, its constants and the kernels that it calls. The
+constants are included because numba compiles constants and global values into the machine code.
 
-There is one file for each kernel and signature: a digest of the rest, then the pickled key and code. Damaged,
-unreadable or unwritable files are passed over, with one note. Damage is noticed before anything is unpickled or handed
-to LLVM, which would end the process. Unpickling runs code of the file, so it is read only where nobody but this user or
-root can have written it: the digest guards against accidents, not against forgery. `attach` names every inner part of
-numba that is used.
+Each kernel and signature has one file: a digest, then the pickled key and code. Damaged, unreadable or unwritable files
+are skipped with one warning. Damage is detected before anything is unpickled or passed to LLVM, because LLVM would end
+the process. Unpickling runs code from the file, so a file is read only if nobody except this user and root can have
+written it; the digest protects against accidents, not against forgery. `attach` names every internal part of numba that
+is used.
 
-A wheel may carry machine code too (`SHIPPED`); it is read where a user's own folder has none, and trusted as the
-package is.
+A wheel may also contain machine code (`SHIPPED`). It is read if a user's own folder has none, and it is as trusted as
+the package itself.
 """
 
 from __future__ import annotations
@@ -47,12 +47,15 @@ import numpy as np
 from mws_hf.errors import MwSError
 
 _SIGNS = (b"njit", b"numba")
-"""What only files that hold kernels, or what kernels are made of, say; in which folder they lie is no matter."""
+"""Words that only files with kernels, or with parts of kernels, contain; their folder does not matter."""
 
 
 @lru_cache(maxsize=1)
 def cache_directory() -> Path:
-    """Return the folder of machine code: ``NUMBA_CACHE_DIR`` or ``~/.cache/mws_hf/numba``, then a digest of sources."""
+    """Return the folder of machine code, whose name is a digest of the sources of kernels.
+
+    It is in ``NUMBA_CACHE_DIR`` if that is set, otherwise in ``~/.cache/mws_hf/numba``.
+    """
     import numba
 
     digest = hashlib.sha256(numba.__version__.encode())
@@ -63,7 +66,7 @@ def cache_directory() -> Path:
 
 
 def _sources(package: Traversable) -> Iterator[bytes]:
-    """Yield the sources of a package in the order of their names; the package may lie in a zip."""
+    """Yield the sources of a package in the order of their names; the package may be in a zip file."""
     for each in sorted(package.iterdir(), key=lambda each: each.name):
         if each.is_dir():
             yield from _sources(each)
@@ -72,19 +75,23 @@ def _sources(package: Traversable) -> Iterator[bytes]:
 
 
 def user_cache() -> Path:
-    """Return the folder for what can be made again: ``~/.cache/mws_hf``, or without a home a temporary one."""
+    """Return the folder for files that can be made again: ``~/.cache/mws_hf``, or a temporary one without a home."""
     try:
         return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mws_hf"
-    except RuntimeError:  # no HOME, and a user id that the system does not know, as in containers
+    except RuntimeError:  # no HOME, and a user id without an entry in the system, as in containers
         return Path(tempfile.gettempdir()) / f"mws_hf-{getattr(os, 'getuid', int)()}"
 
 
 _MAKING = threading.RLock()
-"""Held while numba makes a kernel or compiles it: its registries break where two threads come at once."""
+"""Lock that is held while numba makes or compiles a kernel, because its registries are not safe for threads."""
 
 
-class Later:
-    """What numba makes of a function, made when it is first asked for; it is called like the result of `make`."""
+class LazyKernel:
+    """A kernel, or another object that numba makes of a function, which is made at its first use.
+
+    Attributes:
+        py_func: the Python function.
+    """
 
     def __init__(self, function: Callable[..., Any], make: Callable[[Callable[..., Any]], Any]) -> None:
         functools.update_wrapper(self, function)
@@ -92,12 +99,16 @@ class Later:
 
     @cached_property
     def made(self) -> Any:
-        """What numba made of the function; in its module the names of others like it now stand for theirs."""
+        """The object that numba made of the function.
+
+        The function's module gets the objects of all lazy kernels that the function calls, under the same names,
+        because numba can only compile calls of those.
+        """
         with _MAKING:
             if "made" not in self.__dict__:
                 known = self.py_func.__globals__
                 for name in _names(self.py_func.__code__):
-                    if isinstance(known.get(name), Later):
+                    if isinstance(known.get(name), LazyKernel):
                         known[name] = known[name].made
                 self.__dict__["made"] = self._make(self.py_func)
         return self.__dict__["made"]
@@ -107,13 +118,13 @@ class Later:
         return self.made(*arguments)
 
     def __getattr__(self, name: str) -> Any:
-        if name == "made":  # making it failed: an AttributeError of numba's
-            raise MwSError(f"numba cannot make the kernel {self.py_func.__name__}; pip install --upgrade numba")
+        if name == "made":  # numba raised an AttributeError when it made the kernel
+            raise MwSError(f"numba cannot make the kernel {self.py_func.__name__}: pip install --upgrade numba")
         return getattr(self.made, name)
 
 
 def _names(code: CodeType) -> Iterator[str]:
-    """List the global names that a function and those within it may use."""
+    """Yield the global names that a function and the functions inside it may use."""
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -123,34 +134,37 @@ def _names(code: CodeType) -> Iterator[str]:
 def njit(
     function: Callable[..., Any] | None = None, *, allocates: bool = False, inner: bool = False, **options: Any
 ) -> Any:
-    """Compile as ``numba.njit(cache=True)`` into `cache_directory`; numba's own cache serves if its parts are unknown.
+    """Compile a function as ``numba.njit(cache=True)`` does, at its first call, with the cache in `cache_directory`.
+
+    If this version of numba does not have the internal parts that our cache needs, numba's own cache is used.
 
     Args:
         function: the kernel.
-        allocates: whether the kernel makes or returns arrays; numba refuses to compile one otherwise ("NRT required").
-            Other kernels do without reference counts: they compile and are called faster.
-        inner: whether kernels alone call it. It compiles in two thirds of the time; called from Python it would crash.
-        **options: options of `numba.njit`. ``inline="always"`` is for a kernel with one caller or a few lines: a kernel
-            of its own costs 50 ms of compilation, and where kernels nest, each compiles those below it again.
+        allocates: whether the kernel makes or returns arrays; without it numba does not compile such a kernel ("NRT
+            required"). Other kernels do not count references, so they are compiled and called faster.
+        inner: whether only kernels call it. It then compiles in two thirds of the time, but a call from Python would
+            crash.
+        **options: options of `numba.njit`. Use ``inline="always"`` for a kernel with one caller or a few lines, because
+            each separate kernel takes 50 ms to compile, and a kernel compiles all kernels that it calls again.
     """
     if function is None:
         return lambda decorated: njit(decorated, allocates=allocates, inner=inner, **options)
-    return Later(function, functools.partial(_dispatcher, allocates, inner, options))
+    return LazyKernel(function, functools.partial(_dispatcher, allocates, inner, options))
 
 
 def instruction(function: Callable[..., Any]) -> Any:
-    """Let kernels call what numba's `intrinsic` makes of a function."""
+    """Make a processor instruction for kernels from a function, as numba's `intrinsic` does, at its first use."""
 
     def make(typing: Callable[..., Any]) -> Any:
         from numba.extending import intrinsic
 
         return intrinsic(typing)
 
-    return Later(function, make)
+    return LazyKernel(function, make)
 
 
 def _dispatcher(allocates: bool, inner: bool, more: dict[str, Any], function: Callable[..., Any]) -> Any:
-    """Make numba's dispatcher of a kernel, with our cache where this numba has the parts that it takes."""
+    """Make numba's dispatcher of a kernel, with our cache if this numba has the parts that the cache needs."""
     import numba
     from numba.core.options import DefaultOptions
 
@@ -158,13 +172,13 @@ def _dispatcher(allocates: bool, inner: bool, more: dict[str, Any], function: Ca
     if hasattr(DefaultOptions, "_nrt"):
         options["_nrt"] = allocates
     if numba.config.DISABLE_JIT:
-        raise MwSError("NUMBA_DISABLE_JIT is set, but training and encoding in bulk need compiled kernels; unset it")
+        raise MwSError("NUMBA_DISABLE_JIT is set, but training and `mws encode` need compiled kernels; unset it")
     compiled = numba.njit(**options)(function)
     if not attach(compiled, function, cache_directory()):
-        with contextlib.suppress(RuntimeError):  # numba's word for: no folder to cache in
-            if is_ours(cache_directory().parent):  # numba trusts whatever lies there
+        with contextlib.suppress(RuntimeError):  # numba raises it if there is no folder to cache in
+            if is_ours(cache_directory().parent):  # numba trusts any file there
                 compiled = numba.njit(cache=True, **options)(function)
-    compile_one = compiled._compile_for_args  # what it calls for a signature that is new to it
+    compile_one = compiled._compile_for_args  # the method for a signature that is not compiled yet
 
     def compile_alone(*arguments: Any, **named: Any) -> Any:
         with _MAKING:
@@ -175,14 +189,14 @@ def _dispatcher(allocates: bool, inner: bool, more: dict[str, Any], function: Ca
 
 
 def constants_digest(function: Callable[..., Any]) -> str:
-    """Digest a function's code, all constants in it, and the functions and global values that it names."""
+    """Return a digest of a function's code and constants, and of the functions and global values that it uses."""
     parts: list[str] = []
     _add_function(function, parts, set())
     return hashlib.sha256("\n".join(parts).encode("utf-8", "backslashreplace")).hexdigest()
 
 
 def _add_function(function: Any, parts: list[str], seen: set[int]) -> None:
-    """Add a function or kernel, each once: kernels may call themselves."""
+    """Append a function or kernel to `parts`, unless it is in `seen`, because kernels may call themselves."""
     function = getattr(function, "py_func", function)
     if id(function) in seen:
         return
@@ -204,7 +218,7 @@ def _add_code(code: CodeType, parts: list[str], names: set[str]) -> None:
         if isinstance(constant, CodeType):
             _add_code(constant, parts, names)
         elif isinstance(constant, frozenset):
-            parts.append(f"{sorted(map(repr, constant))}")  # whose order differs from run to run
+            parts.append(f"{sorted(map(repr, constant))}")  # its order differs from run to run
         else:
             parts.append(f"{type(constant).__name__} {constant!r}")
 
@@ -226,33 +240,34 @@ def _add_value(value: Any, parts: list[str], seen: set[int]) -> None:
 
 logger = logging.getLogger(__name__)
 notices = logging.getLogger(__name__ + ".notices")
-"""Says that kernels are being compiled, unless its level is above WARNING (``--quiet``)."""
+"""Logger of the note that kernels are being compiled; `--quiet` sets its level above WARNING."""
 
 _SEAL = 32  # bytes of SHA-256
-_COMPILING = "compiling kernels for this machine, once, about 15 s"
-_DAMAGED = "the cache of compiled kernels %s is damaged (%s) and is mended: what is damaged is compiled anew"
-_UNREADABLE = "the cache of compiled kernels %s cannot be read (%s): kernels are compiled anew, for about 15 s"
+_COMPILING = "compiling kernels for this machine (only once, about 15 s)"
+_DAMAGED = "the cache of compiled kernels %s is damaged (%s); the damaged kernels are compiled again"
+_UNREADABLE = "the cache of compiled kernels %s cannot be read (%s); kernels are compiled again, for about 15 s"
 _UNWRITABLE = (
-    "compiled kernels cannot be kept in %s (%s): every process compiles them, for about 15 s; set NUMBA_CACHE_DIR to a "
-    "folder of your own that nobody else can write"
+    "compiled kernels cannot be stored in %s (%s), so each process compiles them for about 15 s; set NUMBA_CACHE_DIR "
+    "to a folder that only you can write"
 )
 _FOREIGN = (
-    "the cache of compiled kernels %s is not used (%s), for it could hold another's code: every process compiles, for "
-    "about 15 s; set NUMBA_CACHE_DIR to a folder of your own that nobody else can write"
+    "the cache of compiled kernels %s is not used, because it could contain another user's code (%s), so each process "
+    "compiles kernels for about 15 s; set NUMBA_CACHE_DIR to a folder that only you can write"
 )
 SHIPPED = Path(__file__).with_name("machine_code")
-"""Machine code that came with the package: made by `scripts/project.py wheel`, absent from a checkout."""
+"""Folder of the machine code in a wheel, which `scripts/project.py wheel` makes; a checkout does not have it."""
 PROCESSOR_FILE = "processor.json"
-"""In `SHIPPED`, what its code was compiled for: numba's triple, name and features of a processor."""
+"""File in `SHIPPED` with the processor that it was compiled for: numba's triple, name and features."""
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _said: set[str] = set()
-_asked: list[float] = []  # when kernels had to be compiled
+_compilations: list[float] = []  # times at which kernels had to be compiled
 
 
 def attach(dispatcher: Any, function: Callable[..., Any], folder: Path) -> bool:
-    """Let a numba dispatcher keep its machine code in `folder`; False where this numba lacks the parts it takes.
+    """Make a numba dispatcher store its machine code in `folder`; return False if this numba lacks the necessary parts.
 
-    numba's own cache imports SciPy at loading where there is one (0.4 s in every process), and it trusts its files.
+    numba's own cache imports SciPy, if that is installed, when it loads code (0.4 s in every process), and it trusts
+    its files.
     """
     try:
         from numba.core.compiler import CompileResult
@@ -260,7 +275,7 @@ def attach(dispatcher: Any, function: Callable[..., Any], folder: Path) -> bool:
         from numba.core.serialize import dumps
 
         rebuild, _ = CompileResult._rebuild, CompileResult._reduce
-        dispatcher._cache.load_overload, dispatcher._cache.save_overload  # noqa: B018 - there must be such a slot
+        dispatcher._cache.load_overload, dispatcher._cache.save_overload  # noqa: B018 - raises AttributeError if they are missing
         dispatcher._cache = _KernelCache(function, folder, rtsys.initialize, rebuild, dumps)
     except (ImportError, AttributeError):
         return False
@@ -269,12 +284,12 @@ def attach(dispatcher: Any, function: Callable[..., Any], folder: Path) -> bool:
 
 @dataclass(eq=False)
 class _KernelCache:
-    """The cache that a dispatcher asks. No error of reading or writing leaves it."""
+    """The cache of a dispatcher. Errors of reading and writing become warnings."""
 
     _function: Callable[..., Any]
     _folder: Path
-    _initialize: Callable[[Any], None]  # readies numba's runtime for code that was loaded
-    _rebuild: Callable[..., Any]  # makes code ready to run from what was stored
+    _initialize: Callable[[Any], None]  # prepares numba's runtime for loaded code
+    _rebuild: Callable[..., Any]  # makes runnable code from the stored form
     _dumps: Callable[[Any], bytes]
 
     @property
@@ -282,10 +297,10 @@ class _KernelCache:
         return str(self._folder)
 
     def flush(self) -> None:
-        """Do nothing: numba calls it when a kernel is compiled anew by hand."""
+        """Do nothing; numba calls this method from `recompile`."""
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
-        """Return the machine code of a signature, or None when it has to be compiled."""
+        """Return the machine code of a signature; None if it must be compiled."""
         self._initialize(target_context)
         processor = target_context.codegen().magic_tuple()
         shipped = SHIPPED / self._folder.name
@@ -300,8 +315,8 @@ class _KernelCache:
         return None
 
     def _read(self, path: Path) -> bytes | None:
-        """Return the content of a file, if it is there, whole, and nobody else can have written it."""
-        shipped = path.is_relative_to(SHIPPED)  # who may write there may change the package itself
+        """Return the content of a file; None if it is absent or damaged, or if another user can have written it."""
+        shipped = path.is_relative_to(SHIPPED)  # whoever can write there can change the package itself
         try:
             if not shipped and self._is_foreign(os.lstat(self._folder), self._folder):
                 return None
@@ -326,7 +341,7 @@ class _KernelCache:
         return reason is not None
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
-        """Keep compiled code, where it can be kept."""
+        """Store compiled code, if it can be stored."""
         if compiled.library.has_dynamic_globals or not all(lifted.can_cache for lifted in compiled.lifted):
             return
         key = signature, compiled.library.codegen.magic_tuple(), self._folder.name, self._where
@@ -340,19 +355,19 @@ class _KernelCache:
 
     @cached_property
     def _where(self) -> tuple[str, str, int, str]:
-        """The kernel's identity: its place in the source, and the code of it and of the kernels it calls."""
+        """The identity of the kernel: its position in the source, its code, and that of the kernels that it calls."""
         function = self._function
         return function.__module__, function.__qualname__, function.__code__.co_firstlineno, constants_digest(function)
 
     def _path(self, key: tuple[Any, ...], folder: Path) -> Path:
-        """Name the file of a key (types, processor, sources, the kernel itself): no file serves as another's."""
+        """Return the file of a key, which has types, processor, sources and kernel; no two keys have the same file."""
         digest = hashlib.sha256(f"{sys.version_info[:2]} {key!r}".encode()).hexdigest()
         return folder / f"{self._function.__name__}-{digest[:24]}.kernel"
 
 
 @lru_cache(maxsize=1)
 def shipped_for(processor: tuple[str, str, str]) -> tuple[str, str, str] | None:
-    """Return the processor that `SHIPPED` was compiled for, if `processor` can do all that it can; None otherwise."""
+    """Return the processor that `SHIPPED` was compiled for, if `processor` has all its features; otherwise None."""
     try:
         triple, name, features = json.loads((SHIPPED / PROCESSOR_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -362,7 +377,7 @@ def shipped_for(processor: tuple[str, str, str]) -> tuple[str, str, str] | None:
 
 
 def is_ours(folder: Path) -> bool:
-    """Return whether nobody but this user or root can write in a folder, or it is absent."""
+    """Return whether only this user and root can write in a folder, or whether it is absent."""
     try:
         return _foreign(os.lstat(folder)) is None
     except OSError:
@@ -370,7 +385,10 @@ def is_ours(folder: Path) -> bool:
 
 
 def _foreign(status: os.stat_result) -> str | None:
-    """Return why others can have written a folder or file of that status; None also where systems have no owners."""
+    """Return why another user can have written a folder or file with this status; None if none can.
+
+    The result is None, too, on systems without owners of files.
+    """
     if not hasattr(os, "geteuid"):
         return None
     if not (stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode)):
@@ -378,17 +396,17 @@ def _foreign(status: os.stat_result) -> str | None:
     if status.st_uid not in (os.geteuid(), 0):
         return f"it belongs to user {status.st_uid}"
     if status.st_mode & _OTHERS_WRITE:
-        return f"others may write it, mode {stat.S_IMODE(status.st_mode):03o}"
+        return f"others can write it, mode {stat.S_IMODE(status.st_mode):03o}"
     return None
 
 
 def _open_no_link(path: str, flags: int) -> int:
-    """Open a file, and never the target of a link."""
+    """Open a file, but not the target of a link."""
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0))
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Put `content` there in one step, so that no other process reads half of it, and for this user alone."""
+    """Write a file that only this user can read, in one step, so that no other process reads a part of it."""
     temporary = path.with_suffix(f".{secrets.token_hex(8)}.tmp")
     try:
         with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
@@ -401,20 +419,20 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def say_compiling() -> None:
-    """Say once a process that kernels are being compiled: on a terminal at once, elsewhere after a second."""
+    """Print once per process that kernels are being compiled: on a terminal at once, elsewhere after a second."""
     if _COMPILING in _said or sys.stderr is None or not notices.isEnabledFor(logging.WARNING):
         return
-    _asked.append(time.monotonic())
-    if sys.stderr.isatty() or _asked[-1] - _asked[0] > 1:
+    _compilations.append(time.monotonic())
+    if sys.stderr.isatty() or _compilations[-1] - _compilations[0] > 1:
         _said.add(_COMPILING)
-        if "tqdm" in sys.modules:  # where bars may be drawn, which it leaves whole
+        if "tqdm" in sys.modules:  # its `write` does not damage progress bars
             sys.modules["tqdm"].tqdm.write(_COMPILING, file=sys.stderr)
         else:
             sys.stderr.write(f"{_COMPILING}\n")
 
 
 def _warn_once(what: str, folder: Path, why: str) -> None:
-    """Say `what` of the folder and why, unless it was said before."""
+    """Log the warning `what` about a folder with its reason, once per process."""
     if what not in _said:
         _said.add(what)
         logger.warning(what, folder, why)

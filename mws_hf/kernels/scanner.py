@@ -1,23 +1,26 @@
-r"""UTF-8 in kernels: a table-driven scanner of the known split patterns, a test of validity, and code points.
+r"""Kernels for UTF-8: split text by the named patterns, check that bytes are valid, and decode code points.
 
-The caller hands in ``kind = scanner_kind(pattern)`` and the class of every code point, ``classes_of(kind)``, both of
+The caller passes ``kind = scanner_kind(pattern)`` and the class of each code point, ``classes_of(kind)``, both from
 `mws_hf.text.scanner_classes`. Other patterns need `regex`.
 
-`cut` cuts plain running text 64 bytes at a time, and leaves other text to `next_pretoken`. Plain are line ends, single
-spaces, ASCII letters, those letters of two bytes whose first byte leads nothing but letters (Cyrillic, Latin with
-marks), and the symbols of ASCII, « and », and those of U+2010 to U+2027 (dashes, quotes, ellipsis), but for the two
-apostrophes. GPT-4's and our pattern cut these alike:
+`cut` splits plain text 64 bytes at a time, and leaves other text to `next_pretoken`. Plain text consists of
+
+* line ends and single spaces,
+* ASCII letters, and letters of two bytes whose first byte begins only letters (Cyrillic, Latin with marks),
+* the symbols of ASCII, « and », and U+2010 to U+2027 (dashes, quotes, ellipsis), except for the two apostrophes.
+
+The patterns `gpt4` and `words` split plain text in the same way:
 
     [^\r\n\p{L}\p{N}]?\p{L}+      letters, with the space or the lone symbol before them
     ' '?[^\s\p{L}\p{N}]+[\r\n]*   symbols, with the space before them and the line ends after them
     \s*[\r\n]                    line ends
 
-A symbol is lone when neither a space nor another symbol stands before it. The first byte of a window starts a
-pre-token, and how a pattern goes on from there depends on nothing before it. The patterns of GPT-4o and Tekken, which
-split before uppercase letters, are left to `next_pretoken` altogether.
+A symbol is lone if neither a space nor another symbol is before it. The first byte of a window starts a pre-token, and
+the split from there on does not depend on anything before it. The patterns of GPT-4o and Tekken, which split before
+uppercase letters, always use `next_pretoken`.
 
-The test of validity looks at each byte and the three before it, without branches, so that the compiler works on many
-bytes at once: three times as fast as Arrow on Cyrillic.
+The check of validity compares each byte with the three before it, without branches, so that the compiler works on many
+bytes at once. On Cyrillic it is three times as fast as Arrow.
 """
 
 from __future__ import annotations
@@ -31,14 +34,17 @@ from mws_hf.kernels.containers import WINDOW, range_mask, trailing_zeros
 from mws_hf.kernels.jit import njit
 
 GPT4_KIND, WORD_KIND, O200K_KIND, TEKKEN_KIND = range(4)
-"""The split patterns that the scanner knows; those from `O200K_KIND` on tell uppercase from lowercase letters."""
+"""The split patterns of the scanner; those from `O200K_KIND` on distinguish uppercase from lowercase letters."""
 N_KINDS = 4
-"""A kind is one of these, for numbers in threes from the left, plus `N_KINDS` times `SINGLE` or `RIGHT`."""
+"""A kind is a split pattern, plus `N_KINDS` times the way in which numbers are split.
+
+That is 0 for threes from the left, `SINGLE` for single digits, and `RIGHT` for threes from the right.
+"""
 SINGLE, RIGHT = 1, 2
 LOOK_AHEAD = 101
-"""Digits that `mws_hf.text.pattern.DIGIT_PARTS` looks at to align them to the right: 2 and 33 times 3."""
-# the order matters: SPACE..NEWLINE is \s, and MARK..QUOTE with NUMBER left out is [^\s\p{L}\p{N}]; where case counts,
-# LETTER is one that has none, \p{Lm} or \p{Lo}
+"""Digits that the part ``right`` of `mws_hf.text.pattern.DIGIT_PARTS` can match: 2, and 33 times 3."""
+# the order matters: SPACE to NEWLINE are \s, and MARK to QUOTE are [^\s\p{L}\p{N}]; for patterns that distinguish case,
+# LETTER is a letter without case, \p{Lm} or \p{Lo}
 LETTER, NUMBER, MARK, OTHER, APOSTROPHE, QUOTE, SPACE, BLANK, NEWLINE, UPPER, LOWER = range(11)
 
 
@@ -54,6 +60,7 @@ def _lead_length(byte: int) -> int:
 
 @njit
 def _class_at(data: Bytes, i: int, classes: Bytes) -> np.int64:
+    """Return the class of the character at byte `i`."""
     lead = np.int64(data[i])
     if lead < 0x80:
         return np.int64(classes[lead])
@@ -67,7 +74,10 @@ def _class_at(data: Bytes, i: int, classes: Bytes) -> np.int64:
 
 @njit
 def _contraction_end(data: Bytes, i: int, n: int) -> int:
-    """End of ``(?i:[sdmt]|ll|ve|re)`` at byte `i`, or -1. U+017F, the long s, folds to s."""
+    """Return the end of ``(?i:[sdmt]|ll|ve|re)`` at byte `i`; -1 if it does not match.
+
+    U+017F, the long s, matches as s.
+    """
     if i >= n:
         return -1
     first = data[i] | 0x20
@@ -87,9 +97,9 @@ def _contraction_end(data: Bytes, i: int, n: int) -> int:
 
 @njit
 def _word_end(data: Bytes, i: int, n: int, classes: Bytes, kind: int) -> int:
-    r"""End of the letters from byte `i` on, which starts a letter.
+    r"""Return the end of the word whose first letter is at byte `i`.
 
-    ``\p{L}+`` for GPT4_KIND, ``\p{L}[\p{L}\p{M}]*(?:['’]\p{L}[\p{L}\p{M}]*)*`` for WORD_KIND.
+    A word is ``\p{L}+`` for GPT4_KIND, and ``\p{L}[\p{L}\p{M}]*(?:['’]\p{L}[\p{L}\p{M}]*)*`` for WORD_KIND.
     """
     while i < n:
         code = _class_at(data, i, classes)
@@ -107,7 +117,7 @@ def _word_end(data: Bytes, i: int, n: int, classes: Bytes, kind: int) -> int:
 
 @njit(inline="always")
 def _blank_end(data: Bytes, i: int, n: int, classes: Bytes) -> int:
-    r"""End of ``\s*[\r\n]|\s+(?!\S)|\s+`` at byte `i`, which starts a white-space character."""
+    r"""Return the end of ``\s*[\r\n]|\s+(?!\S)|\s+`` at byte `i`, where a white-space character begins."""
     last_newline = previous = -1
     start = i
     while i < n:
@@ -125,7 +135,7 @@ def _blank_end(data: Bytes, i: int, n: int, classes: Bytes) -> int:
 
 @njit
 def _symbols_end(data: Bytes, i: int, n: int, classes: Bytes, kind: int) -> int:
-    r"""End of ``[^\s\p{L}\p{N}]*[\r\n]*`` at byte `i`; the last part is ``[\r\n/]*`` from O200K_KIND on."""
+    r"""Return the end of ``[^\s\p{L}\p{N}]*[\r\n]*`` at byte `i`; from O200K_KIND on the last part is ``[\r\n/]*``."""
     while i < n:
         code = _class_at(data, i, classes)
         if code <= NUMBER or code >= SPACE:
@@ -138,10 +148,11 @@ def _symbols_end(data: Bytes, i: int, n: int, classes: Bytes, kind: int) -> int:
 
 @njit(inline="always")
 def _cased_end(data: Bytes, i: int, n: int, classes: Bytes, kind: int) -> int:
-    r"""End of ``U*L+|U+L*`` at byte `i`, for O200K_KIND with an English ending; `i` where neither matches.
+    r"""Return the end of ``U*L+|U+L*`` at byte `i`; `i` if neither matches. O200K_KIND adds an English ending.
 
-    U is ``[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]``, L is ``[\p{Ll}\p{Lm}\p{Lo}\p{M}]``. After all of U that there is, either a
-    small letter follows, or the last character that is in both is the L of the first alternative, or the second counts.
+    U is ``[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]``, and L is ``[\p{Ll}\p{Lm}\p{Lo}\p{M}]``. After the longest ``U*`` there are
+    three cases: a lowercase letter follows and begins ``L+``; or the last character that is in both U and L is the
+    ``L+`` of the first alternative; or the second alternative matches.
     """
     start, both, code = i, -1, np.int64(OTHER)
     while i < n:
@@ -165,7 +176,7 @@ def _cased_end(data: Bytes, i: int, n: int, classes: Bytes, kind: int) -> int:
 
 @njit(inline="always")
 def _number_end(data: Bytes, i: int, n: int, classes: Bytes, digits: int) -> int:
-    r"""End of the number part of the pattern, one of `DIGIT_PARTS`, at byte `i`, which starts a number."""
+    """Return the end of the pattern's part for numbers, one of `DIGIT_PARTS`, at byte `i`, where a number begins."""
     most = 3
     if digits == SINGLE:
         most = 1
@@ -185,12 +196,12 @@ def _number_end(data: Bytes, i: int, n: int, classes: Bytes, digits: int) -> int
 
 @njit
 def next_pretoken(data: Bytes, i: int, n: int, classes: Bytes, kind: int) -> int:
-    """Find the end of the pre-token that starts at byte `i`; the signature is stable, for use inside other kernels.
+    """Return the end of the pre-token that starts at byte `i`.
 
     Args:
-        data: valid UTF-8; bytes from `n` on are not looked at, so ``[i, n)`` is read as one whole text.
-        i: first byte of the pre-token, ``0 <= i < n``, at a character's start.
-        n: end of the text in `data`.
+        data: valid UTF-8.
+        i: first byte of the pre-token and of a character, ``0 <= i < n``.
+        n: end of the text in `data`; bytes from there on are not read.
         classes: `mws_hf.text.scanner_classes.classes_of` the kind.
         kind: `mws_hf.text.scanner_classes.scanner_kind` of the pattern.
     """
@@ -202,7 +213,7 @@ def next_pretoken(data: Bytes, i: int, n: int, classes: Bytes, kind: int) -> int
         return _word_end(data, i, n, classes, kind)
     after = i + _lead_length(data[i])
     if kind >= O200K_KIND and code != NEWLINE:
-        first = i if code == LETTER or code == MARK or code > NEWLINE else after  # what is no letter may stand before
+        first = i if code == LETTER or code == MARK or code > NEWLINE else after  # another character may come first
         end = _cased_end(data, first, n, classes, kind)
         if end > first:
             return end
@@ -219,13 +230,13 @@ def next_pretoken(data: Bytes, i: int, n: int, classes: Bytes, kind: int) -> int
     return _blank_end(data, i, n, classes) if code >= SPACE else _symbols_end(data, i, n, classes, kind)
 
 
-# unsigned: numba tests signed indices for being negative
+# unsigned, because numba checks whether signed indices are negative
 _U1, _U2, _U3, _U4 = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 
 
 @njit(inline="always")
 def _wrong(byte: int, one: int, two: int, three: int) -> bool:
-    """Return whether `byte` may not stand after the bytes `one`, `two` and `three` places before it."""
+    """Return whether `byte` is invalid after the bytes `one`, `two` and `three` positions before it."""
     continues = 0x80 <= byte < 0xC0
     must_continue = (one >= 0xC0) | (two >= 0xE0) | (three >= 0xF0)
     never = (byte == 0xC0) | (byte == 0xC1) | (byte >= 0xF5)
@@ -236,21 +247,21 @@ def _wrong(byte: int, one: int, two: int, three: int) -> bool:
 
 @njit(nogil=True)
 def is_utf8(data: Bytes) -> bool:
-    """Return whether `data` (any length) is valid UTF-8 as Python's strict decoder sees it."""
+    """Return whether `data` is valid UTF-8, by the rules of Python's strict decoder."""
     n, wrong = np.uint64(len(data)), False
     for i in range(min(n, _U3)):
         one, two = data[i - 1] if i > 0 else 0, data[i - 2] if i > 1 else 0
         wrong |= _wrong(data[i], one, two, 0)
     for i in range(_U3, n):
         wrong |= _wrong(data[i], data[i - _U1], data[i - _U2], data[i - _U3])
-    for i in range(min(n, _U3)):  # a sequence that the end cuts off
+    for i in range(min(n, _U3)):  # an incomplete sequence at the end
         wrong |= data[n - i - _U1] >= (0xC0, 0xE0, 0xF0)[i]
     return not wrong
 
 
 @njit(nogil=True)
 def write_code_points(data: Bytes, begin: int, end: int, out: Array) -> None:
-    """Decode ``data[begin:end]``, which is valid UTF-8, into the front of `out`, uint32."""
+    """Decode ``data[begin:end]``, which must be valid UTF-8, into the beginning of `out`, uint32."""
     at, i = np.uint64(0), np.uint64(begin)
     while i < np.uint64(end):
         byte = data[i]
@@ -276,9 +287,9 @@ _ONE = _U(1)
 
 @njit(inline="always")
 def _letter_bits(text: np.ndarray, at: int, ascii_letters: int) -> int:
-    """Mark the bytes of plain letters; a letter cut by the end of the window is none.
+    """Return a mask of the bytes of plain letters, without a letter that crosses the end of the window.
 
-    0xC4 to 0xCA, 0xD0, 0xD1 and 0xD3 make a letter with every continuation byte, 0xC3 with all but those of × and ÷.
+    0xC4 to 0xCA, 0xD0, 0xD1 and 0xD3 begin only letters, and 0xC3 begins only letters besides × and ÷.
     """
     rest = range_mask(text, at, 0x80, 0x40)
     latin = range_mask(text, at, 0xC3, 1) & ~((range_mask(text, at, 0x97, 1) | range_mask(text, at, 0xB7, 1)) >> _ONE)
@@ -289,7 +300,7 @@ def _letter_bits(text: np.ndarray, at: int, ascii_letters: int) -> int:
 
 @njit(inline="always")
 def _wide_symbols(text: np.ndarray, at: int) -> tuple[int, int]:
-    """Mark the first bytes of symbols of two and of three bytes: « », and U+2010 to U+2027 without ’."""
+    """Return masks of the first bytes of symbols of two bytes (« ») and of three bytes (U+2010 to U+2027 without ’)."""
     quotes = range_mask(text, at, 0xC2, 1) & (range_mask(text, at, 0xAB, 1) | range_mask(text, at, 0xBB, 1)) >> _ONE
     third = range_mask(text, at, 0x90, 0x18) & ~range_mask(text, at, 0x99, 1)
     return quotes, range_mask(text, at, 0xE2, 1) & range_mask(text, at, 0x80, 1) >> _ONE & third >> _U(2)
@@ -297,9 +308,10 @@ def _wide_symbols(text: np.ndarray, at: int) -> tuple[int, int]:
 
 @njit(inline="always")
 def plain_boundaries(text: np.ndarray, at: int, end: int) -> int:
-    """Find where pre-tokens end that begin with one at byte `at`: uint64, bit k stands for byte ``at + k``; may be 0.
+    """Return a mask of the ends of pre-tokens in the plain text from byte `at` on, where a pre-token begins.
 
-    The text, uint8, has `WINDOW` bytes after `at`; an end at the document's `end`, greater than `at`, is never found.
+    Bit k of the uint64 stands for byte ``at + k``; the mask is 0 if no end is found. The text, uint8, must have
+    `WINDOW` bytes from `at` on. An end at the `end` of the document, which is above `at`, is never found.
     """
     inside = (_ONE << _U(end - at)) - _ONE if end - at < WINDOW else ~_U(0)
     ascii_ = range_mask(text, at, 0, 0x80) & inside
@@ -329,10 +341,10 @@ def plain_boundaries(text: np.ndarray, at: int, end: int) -> int:
 def cut(
     text: np.ndarray, start: int, end: int, classes: np.ndarray, kind: int, bounds: np.ndarray, n: int, wanted: int
 ) -> int:
-    """Cut pre-tokens of ``text[start:end]`` until there are `wanted` or a few more, or the text is at its end.
+    """Split ``text[start:end]`` into pre-tokens until `wanted` of them, or a few more, are found, or the text ends.
 
-    Their ends are written to ``bounds[n + 1:]``, which has room for `wanted` and a `WINDOW`; returned is the last place
-    written. Only where the text is not UTF-8, the last one may end beyond `end`.
+    Their ends are written to `bounds` from position ``n + 1`` on, which must have room for `wanted` and a `WINDOW`.
+    The last position written is returned. If the text is not valid UTF-8, the last pre-token may end beyond `end`.
     """
     while n < wanted and start < end:
         plain = kind % N_KINDS < O200K_KIND and start + WINDOW <= len(text)
@@ -350,7 +362,10 @@ def cut(
 
 @njit(nogil=True)
 def find_short(text: np.ndarray, size: int, wanted: np.ndarray) -> int:
-    """Find the first place of one to eight bytes in ``text[:size]``, or -1; often ten times as fast as `bytes.find`."""
+    """Return the first position of one to eight bytes in ``text[:size]``; -1 if they do not occur.
+
+    It is often ten times as fast as `bytes.find`.
+    """
     for start in range(0, size, WINDOW):
         found = range_mask(text, start, wanted[0], 1)
         for k in range(1, wanted.shape[0]):

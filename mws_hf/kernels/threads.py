@@ -1,6 +1,6 @@
-"""The number of threads to use, one answer for counting, learning and encoding; and loops shared out among threads.
+"""The number of threads, the same for counting, learning and encoding, and loops that are divided among threads.
 
-Between phases that need much, freed memory is given back to the system at once (`give_back`).
+`give_back` returns freed memory to the operating system between phases that need much memory.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from mws_hf.errors import MwSError
 
 @lru_cache(maxsize=1)
 def _malloc_trim() -> Callable[[int], int] | None:
-    """Find this function of the C library where it is glibc; None elsewhere."""
+    """Return `malloc_trim` of the C library; None if the library is not glibc."""
     return getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform.startswith("linux") else None
 
 
 def give_back() -> None:
-    """Return freed memory to the system: Arrow's, and the C library's where glibc keeps some.
+    """Return freed memory of Arrow and of the C library to the operating system.
 
-    glibc keeps freed arrays of up to 32 MB, for each thread. Called where a step has ended whose arrays are gone,
-    `malloc_trim` takes about a millisecond and saves a third of the peak.
+    glibc keeps freed arrays of up to 32 MB for each thread. `malloc_trim`, called at the end of a step whose arrays are
+    no longer needed, takes about a millisecond and reduces the peak by a third.
     """
     if (trim := _malloc_trim()) is not None:
         trim(0)
@@ -39,44 +39,52 @@ def give_back() -> None:
 
 
 VARIABLES = ("MWS_NUM_THREADS", "OMP_NUM_THREADS")
-"""Environment variables asked in this order; the second is what schedulers and `torchrun` set."""
+"""Environment variables for the number of threads; the first that is set counts. Schedulers set the second."""
 
-_LEAST = 1 << 15  # steps of a loop that are worth a thread
-PARTS_A_THREAD = 4
-"""Parts of a loop for each thread: equal parts are not equal work, for rare words are long, and cores are shared."""
+_MIN_STEPS_PER_THREAD = 1 << 15  # for fewer steps of a loop, starting a thread takes longer than it saves
+PARTS_PER_THREAD = 4
+"""Parts of a loop for each thread; there are several because equal parts take different times.
+
+Rare words are longer than frequent ones, and other processes use the same cores.
+"""
 
 _CGROUPS = Path("/sys/fs/cgroup")
 _Result = TypeVar("_Result")
 
 
 def thread_count(asked: int | None = None) -> int:
-    """Return the number of threads to use; no result depends on it, only time and memory.
+    """Return the number of threads to use, which changes time and memory but never results.
 
-    It is `asked`, else the first of `VARIABLES` that is set, else the processors this process may use.
+    It is `asked` if that is given, otherwise the value of the first of `VARIABLES` that is set, otherwise the number of
+    processors that this process may use.
 
     Raises:
-        MwSError: the argument or the variable is not a whole number from 1 up.
+        MwSError: the argument or the variable is not a whole number of at least 1.
     """
     if asked is not None:
         if isinstance(asked, bool) or not isinstance(asked, Integral):
-            raise MwSError(f"workers={asked!r}: not a whole number; give one from 1 up, or none for all processors")
+            raise MwSError(
+                f"workers={asked!r} is not a whole number; give one from 1, or leave it out to use all processors"
+            )
         if asked < 1:
-            raise MwSError(f"workers={asked}: must be at least 1; give none for all processors")
+            raise MwSError(f"workers={asked} must be at least 1; leave it out to use all processors")
         return int(asked)
     for name in VARIABLES:
         value = os.environ.get(name, "").strip()
         if value:
-            first = value.split(",")[0]  # OMP_NUM_THREADS may name one number a level: the outermost comes first
+            first = value.split(",")[0]  # OMP_NUM_THREADS may have one number per nesting level, the outermost first
             if not first.isdecimal() or int(first) < 1:
-                raise MwSError(f"environment variable {name}={value!r}: give a number from 1 up, or unset it")
+                raise MwSError(
+                    f"environment variable {name}={value!r} is not a number from 1; set it to one, or unset it"
+                )
             return int(first)
     return available_processors()
 
 
 def in_parts(work: Callable[[int, int], object], n: int) -> None:
-    """Call ``work(begin, end)`` for even parts of ``range(n)`` side by side, or once where there is little to do.
+    """Call ``work(begin, end)`` in threads for equal parts of ``range(n)``, or once if `n` is small.
 
-    It is for kernels without the interpreter's lock whose parts write to different places.
+    `work` should be a kernel that releases the global interpreter lock, and its parts must write to different places.
 
     >>> found = [0] * 70_000
     >>> def fill(begin, end):
@@ -85,12 +93,16 @@ def in_parts(work: Callable[[int, int], object], n: int) -> None:
     >>> sum(found)
     70000
     """
-    edges = part_edges(n, each=PARTS_A_THREAD)
+    edges = part_edges(n, each=PARTS_PER_THREAD)
     side_by_side(work, edges, edges[1:])
 
 
 class ThreadPool(ThreadPoolExecutor):
-    """A pool of threads (`thread_count` of them) that tells its size, so that work can be cut into as many parts."""
+    """A pool of `thread_count` threads; its `size` is their number, so that work can be divided into as many parts.
+
+    Args:
+        asked: number of threads, as `thread_count` takes it.
+    """
 
     def __init__(self, asked: int | None = None) -> None:
         self.size = thread_count(asked)
@@ -98,9 +110,15 @@ class ThreadPool(ThreadPoolExecutor):
 
 
 def side_by_side(work: Callable[..., _Result], *rows: Iterable[Any], most: int | None = None) -> list[_Result]:
-    """Call `work` with the first element of each of `rows`, with the second of each, and so on, in threads.
+    """Return ``[*map(work, *rows)]``, computed in threads.
 
-    One call alone, or one thread, needs no pool.
+    Args:
+        work: the function to call.
+        *rows: its arguments; the first call gets the first element of each, the second call the second, and so on.
+        most: the most threads to use; None for `thread_count`.
+
+    >>> side_by_side(pow, [2, 3], [3, 2])
+    [8, 9]
     """
     calls = list(zip(*rows, strict=False))
     threads = min(thread_count(), most or len(calls), len(calls))
@@ -111,34 +129,43 @@ def side_by_side(work: Callable[..., _Result], *rows: Iterable[Any], most: int |
 
 
 def part_edges(n: int, most: int | None = None, each: int = 1) -> list[int]:
-    """List where the even parts of ``range(n)`` begin, and `n`: `each` parts a thread, fewer where work is little.
+    """List the beginnings of equal parts of ``range(n)``, and `n` itself.
 
-    There are `most` parts at the most.
+    Args:
+        n: number of steps.
+        most: the most parts.
+        each: parts per thread; there are fewer if `n` is small.
 
     >>> part_edges(10), part_edges(1 << 20, most=1)
     ([0, 10], [0, 1048576])
     """
-    parts = max(1, min(each * thread_count(), n // _LEAST, n if most is None else most))
+    parts = max(1, min(each * thread_count(), n // _MIN_STEPS_PER_THREAD, n if most is None else most))
     return [n * k // parts for k in range(parts + 1)]
 
 
 def available_processors() -> int:
-    """Count the processors this process may use: the machine's, less by its affinity and by its cgroup's quota (up)."""
+    """Return the number of processors that this process may use.
+
+    Its CPU affinity and the quota of its control group, rounded up, limit the number.
+    """
     own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     quota = cgroup_quota(_CGROUPS, _read(Path("/proc/self/cgroup")) or "")
     return own if quota is None else max(1, min(own, math.ceil(quota)))
 
 
 def cgroup_quota(root: Path, memberships: str) -> float | None:
-    """Return the processors that the control groups of a process grant it; None: no limit.
+    """Return the number of processors that control groups (version 2) allow a process; None if they set no limit.
 
-    Version 2 is mounted at `root`, and `memberships` is the content of ``/proc/self/cgroup``. Every group from the
-    process's own up to the root may limit it.
+    Each group from the process's own up to the root may set a limit; the lowest counts.
+
+    Args:
+        root: the folder where the file system of control groups is mounted.
+        memberships: the content of ``/proc/self/cgroup``.
     """
     paths = [line.removeprefix("0::") for line in memberships.splitlines() if line.startswith("0::")]
     groups = [Path(os.path.normpath("/" + path)) for path in paths]
     levels = {root / str(level).lstrip("/") for group in groups for level in (group, *group.parents)}
-    rows = [(_read(folder / "cpu.max") or "").split() for folder in levels]  # "max" is no limit
+    rows = [(_read(folder / "cpu.max") or "").split() for folder in levels]  # "max" means no limit
     limits = [[int(cell) for cell in row] for row in rows if len(row) == 2 and all(map(str.isdecimal, row))]
     return min((quota / period for quota, period in limits if quota > 0 and period > 0), default=None)
 

@@ -1,7 +1,7 @@
-"""How a setting is described: what it does, which values it takes, where it is recorded; and the check of values.
+"""Descriptions of settings, and the base class whose fields have them, which checks and records its values.
 
-The docstring of a class, the options of a command, the page of reference and the record come from the descriptions of
-its fields. Nothing heavy is imported here, so that the help of a command needs no numpy.
+The docstring of a class, the options of a command, the reference page and the training metadata come from the
+descriptions of its fields. Nothing heavy is imported here, because the help of a command must start without numpy.
 """
 
 from __future__ import annotations
@@ -19,13 +19,19 @@ T = TypeVar("T")
 
 PLACE = "The arguments are described in `mws_hf.learn.settings`."
 CONTEXTUAL, CLASSIC = "contextual", "classic"
-"""The criteria, by which merges are chosen."""
+"""The criteria by which merges are chosen."""
 
 
 class Range(NamedTuple):
-    """The numbers that a setting takes, `least` not among them if `above` is true, and a `word` in their place.
+    """The numbers that a setting accepts.
 
-    `advice` is what a message adds where another number was given.
+    Attributes:
+        least: minimum.
+        most: maximum.
+        whole: True if only whole numbers are accepted.
+        above: True if `least` itself is not accepted.
+        word: a word that is accepted instead of a number, "" for none.
+        advice: which values are useful, for the message about any other value.
     """
 
     least: float = 0
@@ -45,13 +51,19 @@ _DESCRIPTION = "setting"
 
 
 class Setting(NamedTuple):
-    """A setting in words, and the values it takes.
+    """The description of a setting, and the values that it accepts.
 
-    `about` says in sentences what it does, `more` what only a program may want to know. `default` is "" where the
-    signature shows it; `shown` is how the command line writes it, where it differs. `takes` is None where other code
-    checks the value (a default of None is always allowed). `option` is how `mws train` calls it, where it differs from
-    its name; None: there is no such option. `first` settings are among those to choose first. `criterion` is the one
-    that a setting belongs to, "" for both. `unrecorded` says why a record of a training does not keep it.
+    Attributes:
+        about: what it does, in sentences.
+        default: its default in words, "" if the signature shows it.
+        more: sentences that only users of Python need.
+        criterion: the criterion that it belongs to, "" for both.
+        takes: the accepted values, None if other code checks them. A default of None is always accepted.
+        option: option of `mws train`, "" if it is the name of the setting, None if there is no option.
+        metavar: what the help of the option shows for its value.
+        shown: the default as the help of the option shows it, None if it is `default`.
+        first: True if it is one of the settings that people change first.
+        unrecorded: the reason why training metadata do not contain it, "" if they do.
     """
 
     about: str
@@ -79,7 +91,7 @@ class Setting(NamedTuple):
         return {_DESCRIPTION: self}
 
     def option_help(self) -> str:
-        """Write the help of an option.
+        """Return the help text of the option.
 
         >>> Setting("Pairs to merge.", "all", criterion=CONTEXTUAL).option_help()
         'Pairs to merge [default: all; not with --criterion classic].'
@@ -89,23 +101,23 @@ class Setting(NamedTuple):
         return f"{self.about[:-1]} [default: {value_shown}{other}]." if value_shown else self.about
 
     def argument_help(self) -> str:
-        """Write the lines of an argument in a docstring.
+        """Return the text of the argument in a docstring.
 
         >>> Setting("Pairs to merge.", "all", "An int.", criterion=CONTEXTUAL).argument_help()
-        'Pairs to merge. An int. Of the contextual criterion alone. Default: all.'
+        'Pairs to merge. An int. Only with the contextual criterion. Default: all.'
         """
-        own = f"Of the {self.criterion} criterion alone." if self.criterion else ""
-        kept = f"Not in the record: {self.unrecorded}." if self.unrecorded else ""
+        own = f"Only with the {self.criterion} criterion." if self.criterion else ""
+        kept = f"Not in the training metadata, because {self.unrecorded}." if self.unrecorded else ""
         return " ".join(filter(None, [self.about, self.more, own, self.default and f"Default: {self.default}.", kept]))
 
 
 def descriptions_of(cls: Any) -> dict[str, Setting]:
-    """Return the descriptions of a dataclass's fields, by name, in their order."""
+    """Return the descriptions of the fields of a dataclass by name, in their order."""
     return {each.name: each.metadata[_DESCRIPTION] for each in fields(cls) if _DESCRIPTION in each.metadata}
 
 
 def plain(value: Any) -> Any:
-    """Write the value of a setting as JSON has it, labels (`GoldWord`) as words and their morphs."""
+    """Return the value of a setting as JSON can contain it; labels (`GoldWord`) become words with their morphs."""
     if isinstance(value, Mapping):
         return {name: plain(each) for name, each in value.items()}
     if not isinstance(value, list | tuple):
@@ -116,7 +128,7 @@ def plain(value: Any) -> Any:
 
 
 def described(documented: type[T]) -> type[T]:
-    """Put the descriptions of a class's fields into its docstring, as arguments, in place of `PLACE`."""
+    """Replace `PLACE` in the docstring of a class by its arguments, with the descriptions of its fields."""
     if documented.__doc__:
         lines = "\n".join(f"    {name}: {each.argument_help()}" for name, each in descriptions_of(documented).items())
         documented.__doc__ = inspect.cleandoc(documented.__doc__).replace(PLACE, f"Args:\n{lines}")
@@ -124,43 +136,43 @@ def described(documented: type[T]) -> type[T]:
 
 
 _NOW = {"tokens": "required"}
-"""Names that settings had before 0.4, in records and in arguments, and have now."""
+"""Former names of settings (before 0.4) and their present names."""
 
 
 def check_names(taker: str, given: Iterable[str], known: Collection[str]) -> None:
-    """Refuse the name of a setting that is not known, with the nearest one that is.
+    """Raise MwSError for the first unknown name of a setting, with the most similar known one.
 
     >>> check_names("MwSTrainer", ["vocab"], ["vocab_size", "n_merges"])
     Traceback (most recent call last):
         ...
-    mws_hf.errors.MwSError: MwSTrainer takes no 'vocab'; the nearest name is 'vocab_size'
+    mws_hf.errors.MwSError: MwSTrainer has no setting 'vocab'; did you mean 'vocab_size'?
     """
     for name in given:
         if name not in known:
             near = _NOW.get(name) or nearest(name, known)
-            advice = f"the nearest name is {near!r}" if near else f"it takes {', '.join(known)}"
-            raise MwSError(f"{taker} takes no {name!r}; {advice}")
+            advice = f"did you mean {near!r}?" if near else f"its settings are {', '.join(known)}"
+            raise MwSError(f"{taker} has no setting {name!r}; {advice}")
 
 
 class Described:
-    """What is made of described fields: its names and values are checked, a record keeps them and makes it again."""
+    """Base class of dataclasses with described fields: it checks names and values, and records and restores them."""
 
     criterion: str
 
     def __new__(cls, *values: Any, **given: Any) -> Self:
-        """Refuse what is no setting, with the nearest name."""
+        """Raise MwSError for an unknown name and for a value without a name."""
         if values:
-            raise MwSError(f"{cls.__name__}({values[0]!r}): give settings by name, such as vocab_size=32000")
+            raise MwSError(f"{cls.__name__}({values[0]!r}): give settings by name, for example vocab_size=32000")
         check_names(cls.__name__, given, descriptions_of(cls))
         return super().__new__(cls)
 
     def set(self, values: Mapping[str, Any]) -> None:
-        """Put values in place while the settings are made; afterwards they do not change."""
+        """Set fields while the object is made; afterwards they do not change."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
     def check(self) -> None:
-        """Put defaults in place of None, and check each field by its description; SettingError names a wrong one."""
+        """Replace None by defaults, and check each field by its description; raises SettingError for a wrong value."""
         defaults = {
             each.name: each.default if each.default_factory is MISSING else each.default_factory()
             for each in fields(self)  # type: ignore[arg-type]
@@ -179,26 +191,27 @@ class Described:
 
     @classmethod
     def _recorded(cls, criterion: str) -> list[str]:
-        """List the settings that a record of a criterion keeps."""
+        """List the settings that training metadata contain with a criterion."""
         described = descriptions_of(cls).items()
         return [name for name, each in described if each.criterion in ("", criterion) and not each.unrecorded]
 
     @property
     def record(self) -> dict[str, Any]:
-        """The settings as plain values, as mws_training.json keeps them beside a tokenizer."""
+        """The settings as plain values, which mws_training.json contains next to a tokenizer."""
         return {name: plain(getattr(self, name)) for name in self._recorded(self.criterion)}
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any], **others: Any) -> Self:
-        """Make the settings of a training again from its record; names that are no settings are passed over.
+        """Make the settings of a training again from its training metadata; no file is read.
 
         Args:
-            record: what mws_training.json holds, or a tokenizer just trained has as ``training.settings``.
+            record: content of mws_training.json, or ``training.settings`` of a tokenizer that was just trained. Names
+                that are not settings are ignored.
             **others: settings to change.
 
         Raises:
-            MwSError: a value is out of range.
-            TypeError: a value has a type that no record has.
+            MwSError: a value is out of range, or labels are a file.
+            TypeError: a value has a type that no training metadata have.
 
         >>> from mws_hf.learn.settings import Settings
         >>> Settings.from_record({"vocab_size": 500, "word_types": 3}, min_count=2).vocab_size
@@ -206,11 +219,15 @@ class Described:
         """
         names = cls._recorded(record.get("criterion", CONTEXTUAL))
         kept = {_NOW.get(name, name): value for name, value in record.items() if value is not None}
+        if kept.get("labels"):
+            from mws_hf.corpus.labeled_words import read_all_labels
+
+            kept["labels"] = read_all_labels(kept["labels"], files=False)
         return cls(**{name: kept[name] for name in names if name in kept} | others)
 
 
 def check_range(name: str, value: Any, takes: Range, *, optional: bool = False) -> None:
-    """Check that an argument is a number of a range, or None where it is optional; SettingError says what is wrong.
+    """Raise SettingError unless an argument is a number in a range, or None if it is `optional`.
 
     >>> check_range("crossing_penalty", 0, Range(above=True, advice="8 to 20 work"))
     Traceback (most recent call last):

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from mws_hf.errors import MwSError, SettingError
 from mws_hf.learn.defaults import (
@@ -32,29 +32,28 @@ from mws_hf.learn.setting_rules import (
     Setting,
     descriptions_of,
 )
-from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, Digits, compiled, problem_in_tokenizers, with_digits
+from mws_hf.learn.setting_values import in_one_form, read_label_files
+from mws_hf.text.pattern import NAMED_PATTERNS, Digits, compiled, problem_in_tokenizers
 from mws_hf.text.symbols import (
     BYTE_TOKENS,
     DEFAULT_ALPHABET,
     DEFAULT_SPECIAL_TOKENS,
     Alphabet,
-    characters_of,
     check_added_tokens,
-    check_alphabet_kind,
-    check_order,
-    check_special_tokens,
-    check_unicode,
 )
 
 if TYPE_CHECKING:
     from mws_hf.learn.limits import Apart
 
+S = TypeVar("S", bound="Settings")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(Described):
-    """All settings of a training, checked; `MwSTrainer` has them as arguments.
+    """All settings of a training, checked; `MwSTrainer` takes them as arguments.
 
-    `alphabet`, `pattern` and `labels` are read once: what was left out is there as the criterion has it.
+    No file is read to make one, and it does not change afterwards. `labels` are words here; `read_settings` and
+    `MwSTrainer` read the files of labels. `alphabet` and `pattern` have the default of the criterion if not given.
 
     Raises:
         MwSError: a value is out of range, a name is unknown, or a setting contradicts another or belongs to the other
@@ -67,57 +66,57 @@ class Settings(Described):
     vocab_size: int | None = field(
         default=None,
         metadata=Setting(
-            "Entries of the whole vocabulary: special tokens, bytes, alphabet and merges.",
-            "32,000, or what n_merges gives",
+            "Size of the whole vocabulary: special tokens, bytes, alphabet and merges.",
+            "32,000, or the size that n_merges gives",
             takes=COUNT,
             metavar="SIZE",
-            shown="32k, or what --n-merges gives",
+            shown="32k, or the size that --n-merges gives",
             first=True,
         ).metadata,
     )
     n_merges: int | None = field(
         default=None,
         metadata=Setting(
-            "Number of merges, in place of a vocabulary size.",
-            "what vocab_size leaves",
-            'With ``criterion="classic"`` the published size test applies: special tokens are counted before they are '
-            "appended, so `n_merges` + the number of special tokens merges are learnt.",
+            "Number of merges, instead of a vocabulary size.",
+            "as many as vocab_size has room for",
+            'With ``criterion="classic"`` the size test of the original MwS is used. It counts the special tokens '
+            "before it appends them, so the number of learned merges is `n_merges` plus the number of special tokens.",
             takes=COUNT,
             metavar="SIZE",
-            shown="what --vocab-size leaves",
+            shown="as many as --vocab-size has room for",
         ).metadata,
     )
     alphabet: Alphabet | None = field(
         default=None,
         metadata=Setting(
-            "Start from bytes (GPT-2's alphabet, known to most programs) or from characters (token strings that can be "
-            "read).",
+            "Start from bytes (GPT-2's alphabet, which most programs know) or from characters (readable token "
+            "strings).",
             "bytes; characters with the classic criterion",
-            '``"bytes"`` writes token strings like ``ĠÑĩ``; ``"characters"`` has byte tokens for characters that were '
-            "not seen, and needs no merges that build characters. See `symbols.DEFAULT_ALPHABET`.",
+            '``"bytes"`` writes token strings such as ``ĠÑĩ``. ``"characters"`` needs no merges that build characters, '
+            "and has byte tokens for characters that the text does not have. See `symbols.DEFAULT_ALPHABET`.",
             shown="bytes; characters with --criterion classic",
         ).metadata,
     )
     min_frequency: int = field(
         default=0,
         metadata=Setting(
-            "Least frequency of a merged pair.",
-            more="As in `tokenizers`, occurrences weighted by word count (1 a word when `types` is True; compositions "
-            "always by count). The seed merges, a space with a letter and a letter with its marks, are excepted.",
+            "Minimum frequency of a merged pair.",
+            more="As in `tokenizers`, an occurrence counts as often as its word occurs. If `types` is True, it counts "
+            "once per word among the morph merges, but frequency merges always use the word counts. The minimum does "
+            "not apply to the first merges, which join a space with a letter, or a letter with its marks.",
             takes=COUNT,
             option=None,
         ).metadata,
     )
     min_count: int = field(
         default=1,
-        metadata=Setting("Leave out pre-tokens seen less often.", takes=COUNT).metadata,
+        metadata=Setting("Leave out pre-tokens that occur less often than this.", takes=COUNT).metadata,
     )
     special_tokens: Sequence[str] = field(
         default=DEFAULT_SPECIAL_TOKENS,
         metadata=Setting(
-            "Tokens that stand for something else than text; customary names take their role (<|endoftext|>: eos, "
-            "[PAD]: pad).",
-            more="They get the ids 0, 1, ...",
+            "Tokens that do not stand for text; the usual names get their role (<|endoftext|>: eos, [PAD]: pad).",
+            more="They get the ids 0, 1, ... in this order.",
             option="--special-token",
             shown=f"{', '.join(DEFAULT_SPECIAL_TOKENS)}; repeat for more",
             first=True,
@@ -126,51 +125,57 @@ class Settings(Described):
     initial_alphabet: Iterable[str] = field(
         default=(),
         metadata=Setting(
-            "Characters to know whether the text has them or not.",
+            "Characters that are in the vocabulary even if the text does not have them.",
             "none",
-            'A string of them, or a list of characters and names of alphabets, such as ``["latin-1", "€"]``; see '
-            "`symbols.NAMED_ALPHABETS`.",
+            "A string of characters, or a list of characters and names of alphabets, such as "
+            '``["latin-1", "€"]`` (see `symbols.NAMED_ALPHABETS`).',
             option=None,
         ).metadata,
     )
     required: Sequence[str] = field(
         default=(),
         metadata=Setting(
-            "Strings that must be entries, whatever the learner thinks; each a word to the split pattern, its leading "
-            "space included.",
+            "Strings that become tokens in any case; each must be one word to the split pattern, with its leading "
+            "space.",
             "none",
-            "Their merges rank after all others, in place of the last compositions.",
+            "Their merges come after all others, and replace the last frequency merges.",
             metavar="FILE",
-            shown="none; one a line",
+            shown="none; one per line",
         ).metadata,
     )
     keep_apart: Sequence[str] = field(
         default=(),
         metadata=Setting(
-            "Characters that are merged with no other, and pairs of characters that are never joined.",
+            "Characters that are never merged with others, and pairs of characters that are never joined.",
             "none",
-            'Strings of one character or of two, such as ``["\'", "ss"]``.',
+            'Strings of one or two characters, such as ``["\'", "ss"]``.',
             metavar="FILE",
-            shown="none; one a line",
+            shown="none; one per line",
         ).metadata,
     )
     limit_alphabet: int | None = field(
         default=None,
         metadata=Setting(
-            "Keep this many of the most frequent characters; others become bytes.", "all", takes=COUNT, option=None
+            "Keep only this number of the most frequent characters; the others become bytes.",
+            "all",
+            takes=COUNT,
+            option=None,
         ).metadata,
     )
     max_token_length: int | None = field(
         default=None,
         metadata=Setting(
-            "Longest token in characters, its space included.", "no limit", takes=Range(1, whole=True), option=None
+            "Maximum length of a token in characters, with its leading space.",
+            "no limit",
+            takes=Range(1, whole=True),
+            option=None,
         ).metadata,
     )
     types: bool = field(
         default=True,
         metadata=Setting(
-            "Learn morphs from every form once (the good-dataset principle).",
-            more="False weighs forms by their counts. Compositions always use the counts.",
+            "Learn morphs from each distinct word once, however often it occurs (the good-dataset principle).",
+            more="False weights words by their counts. Frequency merges always use the counts.",
             takes=FLAG,
             option=None,
         ).metadata,
@@ -178,10 +183,10 @@ class Settings(Described):
     composition: float | Literal["fill"] | None = field(
         default=None,
         metadata=Setting(
-            "Share of the merges for frequent stems and words after the morphs: 0 (morphs only) to 1, or fill (what "
-            "the morphs leave).",
+            "Share of the merges that join frequent stems and words after the morphs: 0 (morphs only) to 1, or fill "
+            "(all merges that the morphs leave).",
             "0.5; 0.6 for several groups; 0 with the classic criterion",
-            "Compositions also fill what the morphs leave.",
+            "If the words yield fewer morph merges than their share, these merges fill the vocabulary.",
             takes=Range(most=1, word="fill"),
             shown="0.5; 0.6 for several groups; 0 with --criterion classic",
             first=True,
@@ -190,11 +195,12 @@ class Settings(Described):
     weights: Mapping[str, float] = field(
         default_factory=dict,
         metadata=Setting(
-            "Weight of a group of words against the others.",
+            "Weight of a group of words relative to the others.",
             "1 each",
-            'A dict such as ``{"ru": 2}``. In the morphs every language weighs the same, however much text and however '
-            "many forms it has; compositions go by the text, that of a group repeated as its weight says. The words of "
-            "a group named ``code`` are cut at their capitals for sure: ``get|User|Name``, ``HTTP|Server``.",
+            'A dict such as ``{"ru": 2}``. Among the morph merges all languages have equal weight by default, however '
+            "much text and however many words they have. Frequency merges depend on the amount of text, and the text "
+            "of a group counts as often as its weight says. Words of a group named ``code`` are always split at their "
+            "capitals: ``get|User|Name``, ``HTTP|Server``.",
             option="--weight",
             metavar="GROUP=NUMBER",
             shown="1 each; repeat for more",
@@ -203,29 +209,31 @@ class Settings(Described):
     criterion: Literal["contextual", "classic"] = field(
         default="contextual",
         metadata=Setting(
-            "How merges are chosen: contextual (boundary evidence from the word list) or classic (the published MwS "
-            "coefficient, exact).",
+            "How merges are chosen: contextual (by boundary probabilities estimated from the words) or classic (by the "
+            "original MwS score, computed exactly).",
         ).metadata,
     )
     granularity: float | None = field(
         default=None,
         metadata=Setting(
-            "How finely to cut: the share of places inside words where the evidence passes one half, 0.05 (coarse) to "
-            "0.15 (fine); how many places come to be cut is reported after training.",
-            "0.095, or as the labels ask",
+            "How finely words are split: the share of positions inside words where a boundary is more probable than "
+            "not, from 0.05 (coarse) to 0.15 (fine). The share of positions that are split is reported after "
+            "training.",
+            "0.095, or estimated from the labels",
             criterion=CONTEXTUAL,
-            # gold has a boundary at a quarter of the places (`labels.USUAL_SHARE`), for which .095 is right; from
-            # twice the useful .15 on most words would fall apart into letters
-            takes=Range(0.01, 0.3, advice="useful are 0.05 (coarse) to 0.15 (fine)"),
+            # In reference segmentations a quarter of the positions are boundaries (`labels.USUAL_SHARE`), for which
+            # 0.095 is right. From twice the useful 0.15 on, most words would fall apart into letters.
+            takes=Range(0.01, 0.3, advice="useful values are 0.05 (coarse) to 0.15 (fine)"),
             first=True,
         ).metadata,
     )
     hidden_boundary_price: float = field(
         default=DEFAULT_HIDDEN_BOUNDARY_PRICE,
         metadata=Setting(
-            "Price of a morph boundary that a frequent stem or word hides; 0 is plain frequency.",
+            "Penalty for each morpheme boundary inside a token, when frequent stems and words are merged; 0 merges "
+            "by frequency only.",
             "1.0",
-            "In units of the mean frequency of a word type, see `learn.defaults.DEFAULT_HIDDEN_BOUNDARY_PRICE`.",
+            "The unit is the mean frequency of a word type, see `learn.defaults.DEFAULT_HIDDEN_BOUNDARY_PRICE`.",
             criterion=CONTEXTUAL,
             takes=NUMBER,
         ).metadata,
@@ -233,9 +241,10 @@ class Settings(Described):
     crossing_penalty: float = field(
         default=DEFAULT_CROSSING_PENALTY,
         metadata=Setting(
-            "Price of merging across a boundary against one within a morph (lambda); higher cuts finer.",
+            "Cost of a morph merge across a boundary, where a merge inside a morph gains 1 (lambda); a higher value "
+            "splits more finely.",
             takes=Range(above=True, advice="8 to 20 work for all languages"),
-            more="8 with a `granularity` 0.02 higher is a tie on the mean.",
+            more="8 with a `granularity` that is higher by 0.02 makes no difference in the mean.",
             criterion=CONTEXTUAL,
             option=None,
         ).metadata,
@@ -243,8 +252,9 @@ class Settings(Described):
     max_types: int = field(
         default=400_000,
         metadata=Setting(
-            "Boundary evidence comes from this many most frequent word types.",
-            more="From 150,000 to 400,000 Hungarian gains 0.008, Russian lemmas 0.010, Czech 0.047, Finnish nothing.",
+            "Boundary probabilities are estimated from at most this number of the most frequent word types.",
+            more="From 150,000 to 400,000 the F1 of Hungarian rises by 0.008, of Russian lemmas by 0.010 and of Czech "
+            "by 0.047, but that of Finnish does not rise.",
             criterion=CONTEXTUAL,
             takes=Range(1, whole=True),
             option=None,
@@ -253,10 +263,11 @@ class Settings(Described):
     labels: Any = field(
         default=(),
         metadata=Setting(
-            "Words cut by hand to learn from, better 20 or more: a file of word<TAB>mor ph eme s, alternatives after a "
-            "comma, or another format that `mws evaluate` reads; of several groups a file each.",
+            "Words that you split by hand, better 20 or more: a file with lines of word<TAB>mor ph eme s, alternatives "
+            "after a comma, or in another format that `mws evaluate` reads. For several groups give a file each.",
             "none",
-            'Also a dict, or pairs; by group ``{"fin": "fin.tsv"}``. See `corpus.segmentations.read_all_labels`.',
+            'Also a dict, or pairs of a word and its morphs; by group ``{"fin": "fin.tsv"}``. See '
+            "`corpus.labeled_words.read_all_labels`.",
             criterion=CONTEXTUAL,
             metavar="[GROUP=]FILE",
             shown="none; repeat for more",
@@ -266,7 +277,7 @@ class Settings(Described):
     len_norm_factor: float = field(
         default=2.0,
         metadata=Setting(
-            "Weight of the length penalty, 0 to `log_base`.", criterion=CLASSIC, takes=NUMBER, option=None
+            "Weight of the length penalty, from 0 to `log_base`.", criterion=CLASSIC, takes=NUMBER, option=None
         ).metadata,
     )
     log_base: float = field(
@@ -278,7 +289,7 @@ class Settings(Described):
     max_merge_len: int = field(
         default=5,
         metadata=Setting(
-            "Longest product of a merge in characters, without leading white space.",
+            "Maximum length of the product of a merge in characters, without leading white space.",
             criterion=CLASSIC,
             takes=Range(2, (1 << 20) - 1, whole=True),
             option=None,
@@ -287,7 +298,7 @@ class Settings(Described):
     max_len_delta: float = field(
         default=2.0,
         metadata=Setting(
-            "Largest distance between the length of a product and the root of the mean token length.",
+            "Maximum difference between the length of a product and the square root of the mean token length.",
             criterion=CLASSIC,
             takes=Range(most=math.inf),
             option=None,
@@ -296,27 +307,27 @@ class Settings(Described):
     stop_threshold: float | None = field(
         default=None,
         metadata=Setting(
-            "Stop where the best coefficient is not above this.", "0", criterion=CLASSIC, option=None
+            "Stop when the best coefficient is not above this value.", "0", criterion=CLASSIC, option=None
         ).metadata,
     )
     pattern: str | None = field(
         default=None,
         metadata=Setting(
-            "Split pattern: a regular expression, or the name of one (words, gpt4, llama3, o200k, tekken).",
-            "o200k; gpt4 with the classic criterion; that of saved counts",
+            f"Split pattern: a regular expression, or the name of a known one ({', '.join(NAMED_PATTERNS)}).",
+            "o200k; gpt4 with the classic criterion; the pattern of saved counts",
             "A pattern of your own is tried in `tokenizers` before anything is read, because its engine gives up on "
             "patterns that can match a run of letters in too many ways.",
             metavar="NAME|REGEX",
-            shown="o200k, or that of the criterion or of saved counts",
+            shown="o200k; gpt4 with --criterion classic; the pattern of saved counts",
             first=True,
         ).metadata,
     )
     digits: Digits | None = field(
         default=None,
         metadata=Setting(
-            "How the pattern splits numbers: threes from the left (123|456|7), single digits, or threes from the right "
-            "(1|234|567).",
-            "as the pattern has it: single digits in tekken, threes in the other named ones",
+            "How the pattern splits numbers: into threes from the left (123|456|7), into single digits, or into threes "
+            "from the right (1|234|567).",
+            "as the pattern does: single digits in tekken, threes in the other named ones",
             '``"threes"``, ``"single"`` or ``"right"``.',
             unrecorded="it is part of the pattern",
         ).metadata,
@@ -324,14 +335,15 @@ class Settings(Described):
     normalization: str | None = field(
         default=None,
         metadata=Setting(
-            "Unicode form that becomes part of the tokenizer: nfc, nfd, nfkc or nfkd (lossy).",
-            "none, or that of saved counts",
+            "Unicode form that becomes part of the tokenizer: nfc, nfd, nfkc or nfkd (the last two lose distinctions). "
+            "Decoded text has this form, so nfd and nfkd return Korean syllables and accented letters decomposed.",
+            "none, or the form of saved counts",
         ).metadata,
     )
     show_progress: bool = field(
         default=True,
         metadata=Setting(
-            "Progress bars on stderr when it is a terminal.",
+            "Show progress bars on stderr if it is a terminal.",
             takes=FLAG,
             option=None,
             unrecorded="nothing depends on it",
@@ -341,14 +353,15 @@ class Settings(Described):
     def __post_init__(self) -> None:
         self.check()
         if self.vocab_size is not None and self.n_merges is not None:
-            raise SettingError("vocab_size", self.vocab_size, "is given beside a number of merges; give one of them")
+            said = "is given together with a number of merges; give one of them"
+            raise SettingError("vocab_size", self.vocab_size, said)
         self._check_classic()
-        self.set(self._read())
+        self.set(in_one_form(self))
         least = len(self.special_tokens) + len(BYTE_TOKENS)
         if self.vocab_size is not None and self.vocab_size < least:
             said = f"is less than the {least} entries of {len(BYTE_TOKENS)} bytes and the special tokens; ask for more"
             raise SettingError("vocab_size", self.vocab_size, said)
-        self.apart  # noqa: B018  # refuses what cannot be kept apart
+        self.apart  # noqa: B018  # raises MwSError if an entry of keep_apart is neither a character nor a pair
         compiled(self.split_pattern)
         if problem := problem_in_tokenizers(self.split_pattern):
             raise MwSError(problem)
@@ -358,78 +371,65 @@ class Settings(Described):
     def _check_classic(self) -> None:
         if self.criterion == CLASSIC and self.len_norm_factor > self.log_base:
             raise MwSError(
-                f"len_norm_factor={self.len_norm_factor} must lie between 0 and log_base={self.log_base}: beyond, the "
-                "length penalty is the logarithm of a negative number"
+                f"len_norm_factor={self.len_norm_factor} must be between 0 and log_base={self.log_base}, because "
+                "above that the length penalty is the logarithm of a negative number; give a smaller one"
             )
         if self.stop_threshold is not None and math.isnan(self.stop_threshold):
             raise MwSError("stop_threshold is not a number; give a number or None")
 
-    def _read(self) -> dict[str, Any]:
-        """Read what has several forms."""
-        from mws_hf.corpus.groups import check_weights
-        from mws_hf.corpus.splitter import check_normalization  # it needs numpy
-
-        lists = {}
-        for name in ("required", "keep_apart"):
-            given = getattr(self, name)
-            check_order(name, given)
-            if isinstance(given, str) or not all(isinstance(each, str) for each in given):
-                raise MwSError(f"{name}={given!r}: give a list of strings")
-            lists[name] = tuple(given)
-            check_unicode(" ".join(lists[name]), f"{name}={given!r}")
-        labels = self.labels
-        if isinstance(labels, Mapping | str) or labels != ():
-            from mws_hf.corpus.segmentations import read_all_labels
-
-            labels = read_all_labels(labels)
-        alphabet, pattern = ("characters", GPT4_PATTERN) if self.is_classic else (DEFAULT_ALPHABET, DEFAULT_PATTERN)
-        return lists | {
-            "alphabet": alphabet if self.alphabet is None else check_alphabet_kind(self.alphabet),
-            "weights": check_weights(self.weights),
-            "special_tokens": check_special_tokens(self.special_tokens),
-            "initial_alphabet": characters_of(self.initial_alphabet),
-            "labels": labels,
-            "pattern": with_digits(pattern if self.pattern is None else self.pattern, self.digits),
-            "normalization": check_normalization(self.normalization),
-        }
-
     @property
     def is_classic(self) -> bool:
-        """Whether the criterion is the published one, which finds no evidence and whose learner is kept as it was."""
+        """Whether merges are chosen by the original MwS score, which uses no boundary probabilities."""
         return self.criterion == CLASSIC
 
     @property
     def alphabet_kind(self) -> Alphabet:
-        """Whether symbols below the merges are bytes or characters, which is known once the settings are made."""
+        """The alphabet that merges start from: "bytes" or "characters"."""
         return self.alphabet or DEFAULT_ALPHABET
 
     @property
     def split_pattern(self) -> str:
-        """The split pattern, which is known once the settings are made."""
+        """The split pattern as a regular expression."""
         return str(self.pattern)
 
     @property
     def wanted(self) -> int | None:
-        """The entries asked for; None where a number of merges is."""
+        """The vocabulary size, or None if `n_merges` was given instead."""
         return DEFAULT_VOCAB_SIZE if self.vocab_size is None and self.n_merges is None else self.vocab_size
 
     @property
     def of_evidence(self) -> tuple[Any, ...]:
-        """The settings that the boundary evidence depends on."""
+        """The settings that boundary probabilities depend on."""
         return self.max_types, self.granularity, self.labels
 
     @cached_property
     def apart(self) -> Apart:
-        """What `keep_apart` says, read."""
+        """The characters and pairs of `keep_apart`."""
         from mws_hf.learn.limits import Apart
 
         return Apart.of(self.keep_apart)
 
     def share_of_compositions(self, n_groups: int) -> float | Literal["fill"]:
-        """Return the share of compositions: as asked for, or usual; the published learner makes none."""
+        """Return the setting `composition`, or its default for this number of groups and this criterion."""
         usual = 0.0 if self.is_classic else DEFAULT_COMPOSITION if n_groups == 1 else COMPOSITION_OF_GROUPS
         return usual if self.composition is None else self.composition
 
 
+def read_settings(kind: type[S], /, **given: Any) -> S:
+    """Read the files that settings name, and make the settings, which read no file themselves.
+
+    Args:
+        kind: the class to make, `Settings` or a class derived from it.
+        **given: its fields; `labels` may be a file, or files by group.
+
+    Raises:
+        MwSError: a file cannot be read, or a value is wrong (see `Settings`).
+
+    >>> read_settings(Settings, labels={"cats": "cat s"}).labels
+    (GoldWord(word='cats', segmentations=(('cat', 's'),)),)
+    """
+    return kind(**given | ({"labels": read_label_files(given["labels"])} if "labels" in given else {}))
+
+
 SETTINGS = descriptions_of(Settings)
-"""The settings by the name of the argument."""
+"""The descriptions of all settings, by name."""

@@ -1,4 +1,4 @@
-"""Hold words as flat arrays, of code points or of symbols."""
+"""Words as flat arrays of code points (`CodePoints`) or of symbols (`SymbolCorpus`)."""
 
 from __future__ import annotations
 
@@ -18,19 +18,30 @@ if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts
 
 N_POINTS = 0x110000
-"""How many code points there may be."""
+"""Number of Unicode code points; tables of all characters have this length."""
+_FEW_POINTS, _LEAST_TABLE = 10_000, 0x200
+"""Points up to which a table ends behind the last one, and its least size: it has ı, which may take the place of I."""
 
 
 @dataclass(frozen=True)
 class CodePoints:
-    """Words as one array of code points, one after another; word w is ``points[starts[w]:starts[w + 1]]``."""
+    """Words as one array of code points, one word after another.
+
+    Attributes:
+        points: int32, shape (n_characters,): the code points of all words.
+        starts: int64, shape (n_words + 1,): word w is ``points[starts[w]:starts[w + 1]]``.
+
+    >>> words = CodePoints.of(["до", "ма"])
+    >>> len(words), words.starts.tolist(), words.take(np.array([1, 1])).strings()
+    (2, [0, 2, 4], ['ма', 'ма'])
+    """
 
     points: Ints
     starts: Longs
 
     @classmethod
     def of(cls, words: Sequence[str] | CodePoints) -> CodePoints:
-        """Convert strings to code points; lone surrogates are kept. Words in code points are returned as they are."""
+        """Convert strings to code points, lone surrogates included; `CodePoints` are returned as they are."""
         if isinstance(words, CodePoints):
             return words
         points = np.frombuffer(bytearray("".join(words).encode("utf-32-le", "surrogatepass")), np.int32)
@@ -40,7 +51,7 @@ class CodePoints:
 
     @classmethod
     def of_counts(cls, counts: WordCounts) -> CodePoints:
-        """Return the words of counts."""
+        """Return the words of word counts, in their order there."""
         points, starts = counts.code_points()
         return cls(points.view(np.int32), starts)
 
@@ -48,13 +59,13 @@ class CodePoints:
         return len(self.starts) - 1
 
     def strings(self) -> list[str]:
-        """Convert the words to a list of str."""
+        """Convert the words to strings."""
         text = self.points.tobytes().decode("utf-32-le", "surrogatepass")
         bounds = self.starts.tolist()
         return [text[begin:end] for begin, end in zip(bounds, bounds[1:], strict=False)]
 
     def take(self, words: Longs | Ints) -> CodePoints:
-        """Select words by number, in the order of the numbers."""
+        """Copy the words with these numbers, in the order of the numbers."""
         return cut_out(self.points, self.starts[words], self.starts[words + 1])
 
 
@@ -83,7 +94,13 @@ def _copy_slices(points: Ints, begins: Longs, starts: Longs, out: Ints) -> None:
 
 
 class Distinct(NamedTuple):
-    """Numbers of words among the distinct ones; of these the first places, and hashes equal on all machines."""
+    """The distinct words of a list.
+
+    Attributes:
+        ids: int32, shape (n_words,): the number of each word among the distinct ones, in order of first appearance.
+        first: int32, shape (n_distinct,): the index at which each distinct word first appears in the list.
+        hashes: int64, shape (n_distinct,): hashes of the distinct words, which are the same on all machines.
+    """
 
     ids: Ints
     first: Ints
@@ -97,12 +114,12 @@ def distinct(words: CodePoints) -> Distinct:
 
 
 def find_among(words: CodePoints, known: CodePoints) -> Ints:
-    """Find the first place in another list of a word equal to each of the words; -1 where there is none."""
+    """Find each word in another list: int32, shape (n_words,), the first index of an equal word, or -1."""
     return find_slices(words.points, words.starts, known.points, known.starts)
 
 
 def count_points(words: CodePoints, weights: Longs) -> Longs:
-    """Count how often each code point occurs, each word as often as its weight; shape (N_POINTS,)."""
+    """Count the code points of words, each word as often as its weight: int64, shape (N_POINTS,)."""
     found = np.zeros(N_POINTS, np.int64)
     _add_points(words.points, words.starts, weights, found)
     return found
@@ -115,15 +132,20 @@ def _add_points(points: Ints, starts: Longs, weights: Longs, found: Longs) -> No
             found[points[i]] += weights[w]
 
 
+def table_size(points: Ints) -> int:
+    """Return how many code points a table needs for these; a table of all takes longer than to look a word up."""
+    return N_POINTS if len(points) > _FEW_POINTS else max(points.max(initial=0) + 1, _LEAST_TABLE)
+
+
 def distinct_points(points: Ints) -> list[int]:
-    """List the code points that occur, ascending."""
-    seen = np.zeros(N_POINTS, bool)
+    """List the distinct code points, ascending."""
+    seen = np.zeros(table_size(points), bool)
     seen[points] = True
     return np.nonzero(seen)[0].tolist()
 
 
 def utf8_sizes(points: Array) -> Longs:
-    """Count the bytes of each character in UTF-8.
+    """Count the UTF-8 bytes of each character: int64, shape (n_characters,).
 
     >>> utf8_sizes(np.array([97, 1078, 8364, 128512], np.int32)).tolist()
     [1, 2, 3, 4]
@@ -132,7 +154,12 @@ def utf8_sizes(points: Array) -> Longs:
 
 
 def numbering(alphabet: Iterable[str]) -> tuple[tuple[str, ...], Ints]:
-    """Return the distinct characters, ascending, and the numbers of all N_POINTS code points among them, else -1."""
+    """Number the distinct characters of an alphabet.
+
+    Returns:
+        The distinct characters, ascending; and for each code point its index among them or -1, int32, shape
+        (N_POINTS,).
+    """
     kept = np.array(sorted({ord(c) for c in alphabet}), np.int64)
     number = np.full(N_POINTS, -1, np.int32)
     number[kept] = np.arange(len(kept), dtype=np.int32)
@@ -140,17 +167,20 @@ def numbering(alphabet: Iterable[str]) -> tuple[tuple[str, ...], Ints]:
 
 
 def in_alphabet(words: CodePoints, alphabet: Iterable[str]) -> Mask:
-    """Say of each character of the words whether it belongs to an alphabet."""
+    """Check for each character of words whether it belongs to an alphabet: bool, shape (n_characters,)."""
     return np.greater_equal(numbering(alphabet)[1][words.points], 0)
 
 
 @dataclass(frozen=True)
 class SymbolCorpus:
-    """Distinct pre-tokens as one flat array of symbols, the input of every learner.
+    """Words as one array of symbols, one word after another; all learners take this as input.
 
-    The id of a symbol is its index in `alphabet`, ascending by code point. Word w is
-    ``symbols[starts[w]:starts[w+1]]``, and counts as often as its weight says (1 each under the good-dataset
-    principle).
+    Attributes:
+        alphabet: the symbols as strings; the id of a symbol is its index here.
+        symbols: int32, shape (n_symbols,): the ids of the symbols of all words.
+        starts: int64, shape (n_words + 1,): word w is ``symbols[starts[w]:starts[w + 1]]``.
+        weights: int64, shape (n_words,): how often each word counts. It is 1 if every distinct word counts once, which
+            the original MwS calls the good-dataset principle.
     """
 
     alphabet: tuple[str, ...]
@@ -162,7 +192,7 @@ class SymbolCorpus:
         return len(self.weights)
 
     def word(self, index: int) -> str:
-        """Return word number `index` as a string."""
+        """Return the word with this number as a string."""
         return "".join(self.alphabet[s] for s in self.symbols[self.starts[index] : self.starts[index + 1]])
 
     @classmethod
@@ -172,9 +202,18 @@ class SymbolCorpus:
         weights: Iterable[int] | Longs | None = None,
         alphabet: Iterable[str] | None = None,
     ) -> SymbolCorpus:
-        """Build the arrays. Characters outside a given `alphabet` are left out, and cut their word in two.
+        """Convert words to symbols, with one symbol per character.
 
-        Empty words are dropped. Without weights each word counts once; without an alphabet all characters are kept.
+        A character that is not in the alphabet is left out, and the parts of the word before and after it become
+        separate words. Empty words are left out.
+
+        Args:
+            words: the words.
+            weights: how often each word counts; 1 if not given.
+            alphabet: characters to keep; all characters of the words if not given.
+
+        Raises:
+            MwSError: there are more or fewer weights than words.
 
         >>> limited = SymbolCorpus.from_words(["aba", "cab"], [2, 1], alphabet="ac")
         >>> [limited.word(i) for i in range(len(limited))], limited.weights.tolist()
@@ -184,12 +223,12 @@ class SymbolCorpus:
         ones = np.ones(len(text), np.int64) if weights is None else weights
         counts = np.asarray(ones if isinstance(ones, np.ndarray) else list(ones), np.int64)
         if len(counts) != len(text):
-            raise MwSError(f"{len(text)} words but {len(counts)} weights; give one weight a word")
+            raise MwSError(f"{len(text)} words but {len(counts)} weights; give one weight per word")
         characters, number = numbering(map(chr, np.unique(text.points).tolist()) if alphabet is None else alphabet)
         symbols = number[text.points]
         known = symbols >= 0
         if known.all() and np.diff(text.starts).all():
-            return cls(characters, symbols, text.starts, counts.copy())  # kernels would be compiled anew for read-only
+            return cls(characters, symbols, text.starts, counts.copy())  # kernels would be compiled again for read-only
         edges = np.zeros(len(symbols) + 1, bool)
         edges[text.starts] = True
         first = known & edges[:-1]
@@ -204,11 +243,11 @@ class SymbolCorpus:
 
 
 BITS = 62
-"""Sums of worth stay below 2 ** BITS, a factor of two below what int64 holds."""
+"""Sums of scores stay below 2 ** BITS, which is half of the largest int64."""
 
 
 def letters_weighed(starts: Longs, weights: Longs) -> int:
-    """Add up the lengths of all words times their weights, exactly, for 64 bits may not hold the sum.
+    """Add up length times weight over all words, exactly, because the sum may exceed 64 bits.
 
     >>> letters_weighed(np.array([0, 3, 4]), np.array([2**62, 1]))
     13835058055282163713

@@ -1,6 +1,6 @@
-"""Describe the tokens of a vocabulary: uses, boundary probabilities at their ends, boundaries in gold.
+"""Describe each token of a vocabulary: its uses, and whether it begins and ends at morpheme boundaries.
 
-They are packed for the page as compressed text, which the browser unpacks and searches.
+The descriptions are packed for the page as compressed text, which the browser unpacks and searches.
 """
 
 from __future__ import annotations
@@ -25,48 +25,56 @@ from mws_hf.tokenizer.opened import Opened
 if TYPE_CHECKING:
     from mws_hf.tokenizer.explain import WordEvidence
 
-_MOST_WORDS = 20_000  # distinct ones, the most frequent first: more change no figure of a token that is much used
-Known = Mapping[str, tuple[int, Sequence[float]]]
+_MAX_WORDS = 20_000  # the most frequent distinct words; more of them change no figure of a frequent token
+WordProbabilities = Mapping[str, tuple[int, Sequence[float]]]
 """Word -> how often it occurs, and the probability of a boundary after each of its letters."""
 
 
 @dataclass(frozen=True)
 class TrainingEvidence:
-    """Boundary probabilities, the pattern that splits their training words from text, and their source."""
+    """Boundary probabilities of a training.
+
+    Attributes:
+        evidence: returns the probabilities of a word.
+        pattern: the split pattern of the training, which finds the words in a text.
+        source: where the probabilities come from, as the page names it.
+    """
 
     evidence: WordEvidence
     pattern: str
     source: str
 
     def values(self, text: str) -> list[float | None]:
-        """Return the probability of a boundary after each character; None in pre-tokens that are not words."""
+        """Return the probability of a boundary after each character, or None for characters outside of words."""
         found: list[float | None] = []
         for part in split(text, self.pattern):
             found += self.evidence.word(part) or [None] * len(part)
         return found
 
 
-def known_words(lines: Sequence[str], known: TrainingEvidence) -> Known:
-    """Find the words of a text that, after a space, are training words; other words have no probabilities."""
+def known_words(lines: Sequence[str], known: TrainingEvidence) -> WordProbabilities:
+    """Find the words of a text that are also training words, with their boundary probabilities."""
     counts = Counter(match.group() for line in lines for match in compiled(WORD).finditer(line))
     found = {}
-    for word, times in counts.most_common(_MOST_WORDS):
+    for word, times in counts.most_common(_MAX_WORDS):
         if all(known.evidence.knows(part) for part in split(f" {word}", known.pattern)):
             found[word] = (times, [value or 0.0 for value in known.values(f" {word}")[1:]])
     return found
 
 
 def _pieces(opened: Opened, words: Sequence[str]) -> Iterator[list[tuple[int, int, int]]]:
-    """Yield the tokens of each word inside a sentence: id, and where it begins and ends in the word."""
+    """Yield the tokens of each word as it is segmented in a sentence: id, start and end in the word."""
     for encoded in opened.words(words):
         yield [(number, *span) for number, span in zip(encoded.ids, encoded.spans or (), strict=False)]
 
 
-def token_evidence(opened: Opened, words: Known) -> dict[int, tuple[int | None, int | None]]:
-    """Average the boundary evidence of each token over its occurrences in words.
+def token_evidence(opened: Opened, words: WordProbabilities) -> dict[int, tuple[int | None, int | None]]:
+    """Average the boundary probabilities at the edges of each token and inside it, over its occurrences in words.
 
-    Returns id -> per cent at its ends, and at the place inside it that has most. The beginning and the end of a word
-    are no places; None for a token that has no end, or no place, inside a word.
+    Returns:
+        Two figures for each id, in per cent: the probability of a boundary at the token's edges, and the highest one
+        inside the token. The beginning and the end of a word do not count. A figure is None if the token never has an
+        edge, or a position, inside a word.
     """
     ends: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
     inside: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
@@ -86,10 +94,18 @@ def _per_cent(sums: list[float] | None) -> int | None:
 
 
 class Entry(NamedTuple):
-    """A token of a vocabulary: its characters or bytes, its uses in the texts, the rank and kind of its merge.
+    """A token of a vocabulary.
 
-    Then how many of its ends lie inside a gold word, how many of these are boundaries (`right`), and its evidence in
-    known words of the texts, in per cent, as `token_evidence` has it.
+    Attributes:
+        id: its id.
+        shown: its characters or bytes, as the page shows them.
+        uses: how often it occurs in the texts.
+        rank: rank of the merge that makes it; None if no merge does.
+        kind: kind of that merge, or "added" for an added token.
+        edges: how many of its edges are inside a word of the reference segmentations.
+        right: how many of these edges are boundaries there.
+        ends: mean probability of a boundary at its edges in the texts, in per cent (see `token_evidence`).
+        inside: mean of the highest probability inside it, in per cent.
     """
 
     id: int
@@ -104,10 +120,10 @@ class Entry(NamedTuple):
 
 
 def packed(entries: Sequence[Entry]) -> str:
-    """Pack entries as columns of JSON, compressed (zlib's form, which browsers call `deflate`) and in base64.
+    """Pack entries as columns of JSON, compressed by zlib (which browsers call `deflate`) and written in base64.
 
-    Entries come in the order of their ids: an id is written as its distance from the one before, a rank by its distance
-    from the id, so that most of these numbers are alike and take no room.
+    The entries are sorted by id. An id is written as its difference from the previous one, and a rank as its difference
+    from the id, because most of these numbers are then equal and compress well.
     """
     entries = sorted(entries)
     columns: dict[str, list[Any]] = {name: [getattr(entry, name) for entry in entries] for name in Entry._fields}
@@ -127,8 +143,10 @@ def packed_within(entries: Sequence[Entry], most: int) -> tuple[str, int]:
         kept = min(kept - 1, int(kept * most / len(text) * 0.98))
 
 
-def entries_of(opened: Opened, lines: Sequence[str], golds: Sequence[Gold], words: Known | None = None) -> list[Entry]:
-    """List the vocabulary of a tokenizer, the most used first, with what texts, gold and evidence say of each token."""
+def entries_of(
+    opened: Opened, lines: Sequence[str], golds: Sequence[Gold], words: WordProbabilities | None = None
+) -> list[Entry]:
+    """List the tokens of a vocabulary, the most used first, with their figures from texts, gold and evidence."""
     uses = Counter(number for ids in ids_of(opened, lines) for number in ids)
     edges, right = _edges(opened, golds)
     evidence = token_evidence(opened, words) if words else {}
@@ -145,7 +163,7 @@ def entries_of(opened: Opened, lines: Sequence[str], golds: Sequence[Gold], word
 
 
 def _edges(opened: Opened, golds: Sequence[Gold]) -> tuple[Counter[int], Counter[int]]:
-    """Count for each token its ends inside gold words, and how many are boundaries by the first segmentation."""
+    """Count the edges of each token inside gold words, and those that are boundaries by the first segmentation."""
     edges: Counter[int] = Counter()
     right: Counter[int] = Counter()
     words = [entry for gold in golds for entry in gold.words]

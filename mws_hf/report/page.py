@@ -10,20 +10,21 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 import mws_hf
+from mws_hf.corpus.segmentations import Gold
 from mws_hf.errors import MwSError, printable
 from mws_hf.report.differences import comparisons, most_different_lines, parity
-from mws_hf.report.entries import TrainingEvidence, entries_of, known_words, packed_within
+from mws_hf.report.entries import TrainingEvidence, WordProbabilities, entries_of, known_words, packed_within
 from mws_hf.report.html import packaged, templates
-from mws_hf.report.pictures import COLOURS, Point, bars, scatter
+from mws_hf.report.pictures import COLORS, Point, bars, scatter
 from mws_hf.scoring.evaluation import EvaluationReport, evaluate
 from mws_hf.scoring.measures import BITS, GOLD, TEXT, number_cell
 from mws_hf.scoring.running_text import TextScores, score_text
 from mws_hf.tokenizer.opened import Opened
 
-MOST_BYTES = 1_000_000  # the page is smaller
-_FOR_VOCABULARIES = 800_000
-_WORDS, _LINES, _LONGEST = 60, 12, 400
-_TEXT = ("vocabulary_size", "fertility", "bytes_per_token", "whole_words", "vocabulary_used", "byte_tokens")
+MAX_PAGE_BYTES = 1_000_000
+_MAX_VOCABULARY_BYTES = 800_000  # of all tokenizers together
+_MAX_WORDS, _MAX_LINES, _MAX_LINE_CHARACTERS = 60, 12, 400
+_TEXT_MEASURES = ("vocabulary_size", "fertility", "bytes_per_token", "whole_words", "vocabulary_used", "byte_tokens")
 
 
 class Cell(NamedTuple):
@@ -72,9 +73,9 @@ def text_columns(keys: Iterable[str], scores: Sequence[TextScores | None]) -> li
 
 
 def outcome(report: EvaluationReport, names: Sequence[str]) -> list[str]:
-    """Say in a sentence for each other tokenizer, and each gold, what the first one gains over it and what it costs.
+    """Write a sentence for each other tokenizer and each gold: the difference in F1 and in length from the first one.
 
-    The texts are compared by all their tokens. If the 95 % intervals of F1 overlap, the sentence says so.
+    The length is the number of tokens of all texts. If the 95 % intervals of F1 overlap, the sentence says so.
     """
     first, *others = names
     found = []
@@ -95,7 +96,7 @@ def outcome(report: EvaluationReport, names: Sequence[str]) -> list[str]:
 
 
 def _longer(report: EvaluationReport, first: str, other: str) -> str:
-    """Write how many more tokens a text has by one tokenizer than by another; "" where they were not measured."""
+    """Write how many more tokens one tokenizer needs for the texts than another; "" if they were not measured."""
     if first not in report.text or other not in report.text or not report.text[other].tokens:
         return ""
     share = 100 * (report.text[first].tokens / report.text[other].tokens - 1)
@@ -110,15 +111,16 @@ def report_page(
     parallel: bool = False,
     evidence: TrainingEvidence | None = None,
 ) -> str:
-    """Write the HTML of a report; the first tokenizer is compared with each other one, and the two that differ most.
+    """Write the HTML of a report, which compares the first tokenizer with each of the others.
 
     Args:
-        systems: the tokenizers; segmenters of words among them are only scored on gold.
+        systems: the tokenizers; those that only segment words are scored only on gold.
         golds: files of reference segmentations.
         texts: name -> the lines of a text.
         bits: text to train n-gram models on.
         parallel: whether the texts are translations of each other, line by line.
-        evidence: boundary probabilities by which tokens are judged, in the words of the texts, or else of the gold.
+        evidence: boundary probabilities of a training, which the table of tokens shows. They are averaged over the
+            words of the texts, or of the gold if there is no text.
     """
     if not systems:
         raise MwSError("nothing to report on: give at least one tokenizer")
@@ -134,19 +136,13 @@ def report_page(
     scores = {name: {each.name: score_text(each, text) for each in tokenizers} for name, text in by_text}
     judged = lines or [entry.word for gold in report.golds for entry in gold.words]
     words = known_words(judged, evidence) if evidence else {}
-    share = _FOR_VOCABULARIES // max(1, len(tokenizers))
-    vocabularies = []
-    for opened in tokenizers:
-        entries = entries_of(opened, lines, report.golds, words)
-        packed, kept = packed_within(entries, share)
-        vocabularies.append({"name": opened.name, "data": packed, "kept": kept, "all": len(entries)})
     gold = {entry.word: entry.segmentations[0] for each in report.golds for entry in each.words}
     text = "\n".join(lines or gold)
     return _filled_page(
         version=mws_hf.__version__,
         names=names,
         shown=shown,
-        colours=[COLOURS[at % len(COLOURS)] for at in range(len(names))],
+        colors=[COLORS[at % len(COLORS)] for at in range(len(names))],
         columns=columns(report, names, parity(scores, parallel), parallel),
         sources=_measured_on(report, texts, bits),
         pictures=pictures(report, scores),
@@ -159,21 +155,34 @@ def report_page(
         },
         outcome=outcome(report, names),
         compared=[
-            each._replace(words=each.words[:_WORDS])
+            each._replace(words=each.words[:_MAX_WORDS])
             for each in (comparisons(tokenizers, text, gold) if len(tokenizers) > 1 else ())
         ],
-        lines=most_different_lines(tokenizers, lines, _LINES, _LONGEST) if len(tokenizers) > 1 else [],
-        vocabularies=vocabularies,
+        lines=most_different_lines(tokenizers, lines, _MAX_LINES, _MAX_LINE_CHARACTERS) if len(tokenizers) > 1 else [],
+        vocabularies=_vocabularies(tokenizers, lines, report.golds, words),
         has_gold=bool(report.golds),
         has_text=bool(lines),
         evidence=evidence.source if evidence and words else "",
     )
 
 
+def _vocabularies(
+    tokenizers: Sequence[Opened], lines: Sequence[str], golds: Sequence[Gold], words: WordProbabilities
+) -> list[dict[str, Any]]:
+    """Return the table of tokens of each tokenizer, packed for the page, with an equal share of its bytes for each."""
+    share = _MAX_VOCABULARY_BYTES // max(1, len(tokenizers))
+    found = []
+    for opened in tokenizers:
+        entries = entries_of(opened, lines, golds, words)
+        packed, kept = packed_within(entries, share)
+        found.append({"name": opened.name, "data": packed, "kept": kept, "all": len(entries)})
+    return found
+
+
 def columns(
     report: EvaluationReport, names: Sequence[str], uneven: Mapping[str, float], parallel: bool
 ) -> list[Column]:
-    """List the measures of the first table, each with its meaning; measures that were not taken are left out."""
+    """List the measures of the first table, each with its meaning; measures without figures are left out."""
     found = []
     for gold in report.golds:
         rows = {row.tokenizer: row for row in report.rows if row.gold == gold.name}
@@ -181,16 +190,16 @@ def columns(
         below = [f"{rows[n].interval[0]:.3f} to {rows[n].interval[1]:.3f}" for n in names]
         about = f"{GOLD['f1'].about}, {len(gold.words):,} of them, with its 95 % interval; higher is better"
         found.append(Column(f"{GOLD['f1'].name}, {gold.name}", about, marked(figures, below, "up")))
-    found += text_columns(_TEXT, [report.text.get(name) for name in names]) if report.text else []
+    found += text_columns(_TEXT_MEASURES, [report.text.get(name) for name in names]) if report.text else []
     if report.bits:
         bits = report.bits
         figures = [number_cell(bits[n].value, BITS.form) if n in bits else "-" for n in names]
         below = [report.more_bits(n) if n in bits else "" for n in names]
-        about = f"{BITS.about}; fewer is better; below it against the first, with 95 % interval"
+        about = f"{BITS.about}; fewer is better; below: difference from the first tokenizer with its 95 % interval"
         found.append(Column(BITS.name, about, marked(figures, below, "down")))
     if uneven:
         by = "tokens" if parallel else "tokens per word"
-        about = f"how unevenly the texts are treated: the most {by} of a text over the fewest; 1 would be even"
+        about = f"the most {by} of a text, divided by the fewest; 1 if all texts are treated equally"
         figures = [f"{uneven[n]:.2f}" if n in uneven else "-" for n in names]
         found.append(Column("parity", about, marked(figures, [""] * len(names), "down")))
     return found
@@ -226,6 +235,6 @@ def _measured_on(report: EvaluationReport, texts: Mapping[str, Sequence[str]], b
 def _filled_page(**values: Any) -> str:
     style, script = (Markup(packaged(name)) for name in ("page.css", "page.js"))
     page = printable(templates().get_template("page.html").render(style=style, script=script, **values), keep="\n\t")
-    if len(page.encode()) >= MOST_BYTES:
+    if len(page.encode()) >= MAX_PAGE_BYTES:
         raise MwSError(f"the page would have {len(page.encode()):,} bytes; give fewer tokenizers or texts")
     return page

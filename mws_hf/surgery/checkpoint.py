@@ -28,9 +28,10 @@ from mws_hf.surgery.model_tables import (
     stored_tensors,
     usable_tables,
     vocabulary_tables,
+    weights_file,
 )
 from mws_hf.tokenizer.file import load_json, load_settings
-from mws_hf.tokenizer.layout import IDS_FILE, INDEX, MODEL_FILE, Of, files, patterns
+from mws_hf.tokenizer.layout import IDS_FILE, MODEL_FILE, Of, files, patterns
 from mws_hf.tokenizer.links import copy_inside, file_inside
 from mws_hf.tokenizer.opened import open_tokenizer
 from mws_hf.tokenizer.places import model_folder, tokenizer_folder
@@ -71,6 +72,7 @@ def transplant_directory(
     refuse_adapter(source)
     old_tokenizer, new_tokenizer = (open_tokenizer(each, by_class=True).of_transformers for each in (source, target))
     shards, settings = shard_of_tensors(source), load_settings(source / MODEL_FILE)
+    weights = str(weights_file(source))
     tables = vocabulary_tables(stored_tensors(source), settings)
     rows = usable_tables(tables, settings, source)
     ids = read_ids(target / IDS_FILE) if (target / IDS_FILE).is_file() else None
@@ -80,14 +82,14 @@ def transplant_directory(
         for table in tables
     }
     with staged(Path(output), patterns(*_OF_OLD), head=MODEL_FILE) as stage:
-        left = copy_companions(source, stage, {*shards.values(), INDEX})
+        left = copy_companions(source, stage, {*shards.values(), weights})
         size = 0
         for file in sorted(set(shards.values())):
             (stage / file).parent.mkdir(parents=True, exist_ok=True)
             inside = {name: rows for name, rows in changed.items() if shards[name] == file}
             size += rewrite_shard(source / file, stage / file, inside)
-        if (source / INDEX).is_file():
-            write_json(stage / INDEX, _resized_index(load_json(source / INDEX), size, tables, changed), indent=2)
+        if weights not in shards.values():
+            write_json(stage / weights, _resized_index(load_json(source / weights), size, tables, changed), indent=2)
         for name in patterns(Of.MODEL):
             if (source / name).is_file():
                 settings = load_settings(file_inside(source, name))

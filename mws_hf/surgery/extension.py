@@ -18,6 +18,7 @@ from mws_hf.corpus.word_list import as_word_counts
 from mws_hf.errors import MwSError
 from mws_hf.kernels import Longs
 from mws_hf.learn.setting_rules import Range, check_range
+from mws_hf.learn.settings import read_settings
 from mws_hf.learn.vocabulary import merges_for
 from mws_hf.surgery.base import Base, IdMap, Rewritten, open_base
 from mws_hf.surgery.new_tokens import ExtensionSettings, LearnedTokens, learn_tokens, pre_tokens, protect
@@ -140,7 +141,8 @@ def extend(
     check_order("required", required)
     counts = as_word_counts(counts)
     base = open_base(tokenizer)
-    chosen, strings, guard = ExtensionSettings(**settings), check_strings(base, required), protect(base, protected)
+    chosen = read_settings(ExtensionSettings, **settings)
+    strings, guard = check_strings(base, required), protect(base, protected)
     learned = learn_tokens(base, counts, n_tokens, chosen, guard, show_progress)
     learned = with_strings(base, learned, strings, n_tokens) if strings else learned
     if len(learned.tokens) < n_tokens:

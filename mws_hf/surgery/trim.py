@@ -9,6 +9,7 @@ segmented differently, but decode to themselves, because byte tokens stay.
 from __future__ import annotations
 
 import heapq
+import logging
 import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
@@ -26,6 +27,8 @@ from mws_hf.surgery.base import Base, IdMap, Rewritten, count_ids, open_base
 from mws_hf.surgery.ids import renumbered_tokenizer
 from mws_hf.text.symbols import BYTE_CHARACTERS, BYTE_TOKENS
 from mws_hf.tokenizer.merging import merge_steps, ranked
+
+_logger = logging.getLogger(__name__)
 
 Reason = Literal["added", "bytes", "named", "used", "part", "unused", "rare"]
 """Why an entry stays (the first five; also "unused" if more entries may stay) or is dropped (the last two)."""
@@ -88,13 +91,14 @@ def trim(
     Args:
         tokenizer: any tokenizer that `mws_hf.extend` takes.
         texts: texts like those that the tokenizer will encode, or `count_uses` of them.
-        keep_size: number of entries that stay, added tokens included.
-        min_count: minimum number of uses with which an entry stays; give this or `keep_size`.
+        keep_size: number of entries that stay, added tokens included; less than the tokenizer has.
+        min_count: minimum number of uses with which an entry stays; give this or `keep_size`. A warning is logged if
+            every entry stays.
         keep: entries that always stay, as people read them (``" the"``) or as they are written in the vocabulary.
 
     Raises:
         MwSError: the tokenizer is missing or of another kind, an entry to keep is not in the vocabulary, more entries
-            than `keep_size` must stay.
+            than `keep_size` must stay, or the tokenizer has no more than `keep_size`.
 
     >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> merges = [("a", "b"), ("c", "d"), ("ab", "c")]
@@ -108,16 +112,30 @@ def trim(
     for name, value in (("keep_size", keep_size), ("min_count", min_count)):
         check_range(name, value, Range(1, whole=True), optional=True)
     base = open_base(tokenizer)
+    check_keep_size(base, keep_size)
     uses = texts if isinstance(texts, np.ndarray) else count_uses(base, texts)
     pinned = _pinned(base, keep)
     remaining = prune(base, uses, pinned, keep_size, min_count)
     ids: dict[int, int | None] = dict.fromkeys(range(base.next_id))
     ids.update({number: place for place, number in enumerate(sorted(base.vocab[token] for token in remaining))})
+    if len(remaining) == len(base.vocab):
+        _logger.warning(
+            "no entry is dropped, because each has at least %s use(s), or must stay (added tokens, bytes, entries to "
+            "keep, and their parts); the new tokenizer equals the old one",
+            min_count,
+        )
     spec = renumbered_tokenizer(base.spec, ids)
     spec["model"]["merges"] = base.merges_among(remaining)
     trimming = Trimming(base, ids, uses, *_reasons(base, uses, remaining, pinned), spec)
     trimming.check_ids({token: ids[base.vocab[token]] for token in remaining})
     return trimming
+
+
+def check_keep_size(base: Base, keep_size: int | None) -> None:
+    """Raise MwSError if the base has no more entries than are to stay, so that nothing would be dropped."""
+    if keep_size is not None and keep_size >= len(base.vocab):
+        said = f"would drop nothing, because the tokenizer has {len(base.vocab)} entries; give a smaller number"
+        raise SettingError("keep_size", keep_size, said)
 
 
 def count_uses(base: Base, texts: Iterable[str]) -> Longs:

@@ -1,1 +1,1 @@
-"""What text is to a tokenizer: split patterns, special tokens, the byte alphabet, named alphabets."""
+"""Properties of text that tokenizers depend on: split patterns, special tokens, alphabets, Unicode classes."""

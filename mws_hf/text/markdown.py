@@ -1,4 +1,4 @@
-"""Tables in Markdown, for cards, evaluations and reports; it knows nothing of what they show."""
+"""Tables in Markdown, for model cards, evaluations and comparisons."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: bool = True) -> str:
-    r"""Write a table: the first column aligned left, the others right, as numbers are, or left without `numbers`.
+    r"""Write a table. The first column is aligned left; the others are aligned right if they have `numbers`, else left.
 
     >>> print(markdown_table(["a", "b|c"], [["x", "1"]]))
     | a | b\|c |
@@ -19,7 +19,7 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, numb
 
 
 def cell(text: str) -> str:
-    r"""Write a text so that it can stand within a table.
+    r"""Escape a text for a cell of a table.
 
     >>> cell("a|b\nc")
     'a\\|b c'

@@ -1,7 +1,7 @@
-r"""The split patterns that cut text into pre-tokens; this module neither counts nor encodes them.
+r"""Split patterns, regular expressions that split text into pre-tokens.
 
-A pre-token holds literal characters, and a word inside a sentence carries its leading space: ``" читать"``.
-Merges never cross the edge of a pre-token.
+A pre-token has the characters of the text as they are, so a word inside a sentence begins with its space:
+``" читать"``. Merges never cross the boundary between two pre-tokens.
 """
 
 from __future__ import annotations
@@ -18,25 +18,29 @@ from mws_hf.text.pattern_trial import ADVICE, failure_in_tokenizers, trial_runs
 GPT4_PATTERN = (
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+"
 )
-"""GPT-4's pattern, verbatim: the classic default. JavaScript clients replace substrings of it literally."""
+"""GPT-4's pattern, verbatim; the default of the classic criterion.
+
+JavaScript libraries replace substrings of it literally.
+"""
 
 WORD_PATTERN = (
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}[\p{L}\p{M}]*(?:['’]\p{L}[\p{L}\p{M}]*)*"
     r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+"
 )
-"""GPT-4's pattern with words kept whole around combining marks and inner apostrophes.
+"""GPT-4's pattern, but words with combining marks and inner apostrophes stay whole.
 
-The three substrings that transformers.js <= 3 replaces literally are kept. Under GPT-4's own pattern a Devanagari vowel
-sign starts a new pre-token, Ukrainian ``п'ять`` falls apart and Turkish ``Ankara'da`` becomes ``Ankara|'d|a``.
+The pattern has the three substrings that transformers.js <= 3 replaces literally. With GPT-4's own pattern, a
+Devanagari vowel sign starts a new pre-token, Ukrainian ``п'ять`` is split at the apostrophe, and Turkish ``Ankara'da``
+becomes ``Ankara|'d|a``.
 """
 
 LLAMA3_PATTERN = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
     r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
-"""Llama 3's pattern, verbatim from its tokenizer.json; it splits as GPT-4's (of which tiktoken once had this form).
+"""Llama 3's pattern, verbatim from its tokenizer.json; it splits text exactly as GPT-4's does.
 
-llama.cpp knows it by the pre types ``llama-bpe`` and ``dbrx``.
+llama.cpp calls it by the pre types ``llama-bpe`` and ``dbrx``.
 """
 
 O200K_PATTERN = (
@@ -44,10 +48,10 @@ O200K_PATTERN = (
     r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
     r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
-"""GPT-4o's pattern, verbatim that of o200k_base in tiktoken's ``openai_public.py``; in llama.cpp pre type ``gpt-4o``.
+"""GPT-4o's pattern, verbatim from o200k_base in tiktoken's ``openai_public.py``; llama.cpp's pre type ``gpt-4o``.
 
-The contextual default. Combining marks stay with their letters, a word is cut before a capital that follows a small
-letter, and an English ending such as ``'s`` stays with its word.
+It is the default of the contextual criterion. Combining marks stay with their letters, a word is split before an
+uppercase letter that follows a lowercase letter, and an English ending such as ``'s`` stays with its word.
 """
 
 TEKKEN_PATTERN = (
@@ -55,10 +59,10 @@ TEKKEN_PATTERN = (
     r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
     r"|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
-"""Mistral's pattern, verbatim that of ``tekken.json``: GPT-4o's without English contractions, and with single digits.
+"""Mistral's pattern, verbatim from ``tekken.json``: GPT-4o's without English contractions and with single digits.
 
-Every apostrophe word is split before its apostrophe and nowhere else: Turkish ``Ankara|'da``, English ``don|'t``. With
-English contractions GPT-4o's pattern splits inside Turkish suffixes that begin like one: ``Ankara'd|a``.
+A word with an apostrophe is split only before the apostrophe: Turkish ``Ankara|'da``, English ``don|'t``. GPT-4o's
+pattern, which has the English contractions, also splits Turkish suffixes that begin like one: ``Ankara'd|a``.
 """
 
 NAMED_PATTERNS = {
@@ -68,10 +72,13 @@ NAMED_PATTERNS = {
     "o200k": O200K_PATTERN,
     "tekken": TEKKEN_PATTERN,
 }
-"""The names that stand for patterns wherever one is asked for; what is saved always holds the pattern itself."""
+"""Patterns by name; you can give the name wherever a pattern is expected.
+
+A saved tokenizer always contains the pattern itself.
+"""
 
 NORMALIZATIONS = ("nfc", "nfd", "nfkc", "nfkd")
-"""Unicode forms that text may be brought to before it is cut; None leaves it as it is."""
+"""Unicode normalization forms that can be applied to text before it is split; None applies none."""
 
 Digits = Literal["threes", "single", "right"]
 
@@ -80,20 +87,23 @@ DIGIT_PARTS: dict[Digits, str] = {
     "threes": r"|\p{N}{1,3}|",
     "single": r"|\p{N}|",
 }
-"""How a pattern cuts numbers; every named one has exactly one of these parts.
+"""The part of a pattern that splits numbers; each named pattern has exactly one of these parts.
 
-``threes``: from the left, ``123|456|7``, as GPT-4 and Llama 3 do. ``single``: each digit for itself; with `llama3` this
-is Qwen 2's pattern, and `tekken` has it by itself. ``right``: threes as thousands are written, ``1|234|567``, so that a
-token's place in the number does not depend on the number's length. It looks ahead 101 digits at most, or long runs
-would take quadratic time; what is longer begins with threes from the left. None of them needs more than what Oniguruma,
-`regex` and JavaScript share.
+* ``threes``: groups of three from the left, ``123|456|7``, as in GPT-4 and Llama 3.
+* ``single``: single digits, as in `tekken`; together with `llama3` this is Qwen 2's pattern.
+* ``right``: groups of three from the right, ``1|234|567``, as thousands are written, so that the position of a token
+  in the number does not depend on the length of the number. The pattern looks ahead at most 101 digits, because
+  otherwise long runs would take quadratic time; the beginning of a longer run is split in threes from the left.
+
+All three use only syntax that Oniguruma, `regex` and JavaScript have in common.
 """
 
 DEFAULT_PATTERN = O200K_PATTERN
-"""The split pattern where none is asked for; the classic criterion keeps GPT-4's.
+"""The default split pattern; the classic criterion has GPT-4's instead.
 
-Almost every program that reads tokenizer.json knows it by heart (scripts/results/clients.md), and it costs no more than
-noise in length and F1 (scripts/results/patterns.md), but for words with inner apostrophes, which `words` keeps whole.
+Almost every program that reads tokenizer.json has this pattern built in (scripts/results/clients.md). Its effect on
+length and F1 is within noise (scripts/results/patterns.md), except on words with inner apostrophes, which `words` keeps
+whole.
 """
 
 
@@ -107,7 +117,7 @@ def literal_pattern(pattern: str) -> str:
 
 
 def digits_of(pattern: str) -> Digits | None:
-    """Return how a pattern, or the name of one, cuts numbers; None where it has none of the `DIGIT_PARTS`.
+    """Return how a pattern, or a named pattern, splits numbers; None if it has none of the `DIGIT_PARTS`.
 
     >>> digits_of("gpt4"), digits_of("[a-z]+|.")
     ('threes', None)
@@ -117,7 +127,7 @@ def digits_of(pattern: str) -> Digits | None:
 
 
 def named(pattern: str) -> tuple[str, Digits] | None:
-    """Name a pattern and the way in which it cuts numbers; None where it is none of `NAMED_PATTERNS`.
+    """Return the name of a pattern and the way in which it splits numbers; None if it is not one of `NAMED_PATTERNS`.
 
     >>> named(with_digits("llama3", "single")), named("[a-z]+|.")
     (('llama3', 'single'), None)
@@ -128,7 +138,7 @@ def named(pattern: str) -> tuple[str, Digits] | None:
 
 
 def pattern_name(pattern: str) -> str:
-    """Return the name of a split pattern for a message, or the pattern itself, cut short, where it has none.
+    """Return the name of a split pattern for a message; a pattern without a name is quoted and shortened.
 
     >>> pattern_name(with_digits("llama3", "single")), pattern_name(literal_pattern("o200k")), pattern_name("[a-z]+|.")
     ('llama3, digits single', 'o200k', "'[a-z]+|.'")
@@ -143,10 +153,10 @@ def pattern_name(pattern: str) -> str:
 
 
 def with_digits(pattern: str, digits: Digits | None) -> str:
-    """Return a pattern, or the one that a name stands for, with numbers cut in another way; None changes nothing.
+    """Return a pattern, or a named pattern, that splits numbers in another way; None changes nothing.
 
     Raises:
-        MwSError: `digits` is unknown, or the pattern does not say how numbers are cut as the named ones do.
+        SettingError: `digits` is unknown, or the pattern has none of the `DIGIT_PARTS`.
 
     >>> [split("+1234567", with_digits("words", digits)) for digits in ("threes", "right")]
     [['+', '123', '456', '7'], ['+', '1', '234', '567']]
@@ -163,8 +173,8 @@ def with_digits(pattern: str, digits: Digits | None) -> str:
         raise SettingError(
             "digits",
             digits,
-            f"needs a part for numbers to replace, which split pattern {pattern!r} has not; use one of "
-            f"{', '.join(NAMED_PATTERNS)}, or write the pattern as you want it",
+            f"replaces the part of a pattern that splits numbers, but split pattern {pattern!r} does not have such a "
+            f"part; use one of {', '.join(NAMED_PATTERNS)}, or write the pattern as you want it",
         )
     return literal.replace(DIGIT_PARTS[now], DIGIT_PARTS[digits])
 
@@ -174,24 +184,24 @@ def compiled(pattern: str) -> regex.Pattern[str]:
     """Compile a split pattern, or a named one, with the `regex` module (possessive quantifiers, Unicode properties).
 
     Raises:
-        MwSError: the pattern does not compile, can match the empty string, or is a word that is no name.
+        MwSError: the pattern does not compile, can match the empty string, or is a word that is not a name.
 
     >>> compiled("lama3")
     Traceback (most recent call last):
         ...
-    mws_hf.errors.MwSError: split pattern 'lama3' is none of words, gpt4, llama3, o200k, tekken; as a regular ...
+    mws_hf.errors.MwSError: split pattern 'lama3' is unknown; choose words, gpt4, llama3, o200k, tekken, ...
     """
     if pattern not in NAMED_PATTERNS and regex.fullmatch(r"[\w -]+", pattern):
         raise MwSError(
-            f"split pattern {pattern!r} is none of {', '.join(NAMED_PATTERNS)}; as a regular expression it would match "
-            "that very text alone"
+            f"split pattern {pattern!r} is unknown; choose {', '.join(NAMED_PATTERNS)}, or write a regular expression "
+            "(this one would match only its own letters)"
         )
     try:
         result = regex.compile(literal_pattern(pattern))
     except regex.error as error:
         raise MwSError(f"split pattern {pattern!r} does not compile: {error}") from error
     if result.match(""):
-        raise MwSError(f"split pattern {pattern!r} matches the empty string; each alternative must consume text")
+        raise MwSError(f"split pattern {pattern!r} matches the empty string; each alternative must match a character")
     check_backtracking(pattern)
     return result
 
@@ -201,25 +211,25 @@ _MATCH_SECONDS = 0.1
 
 @lru_cache(maxsize=64)
 def check_backtracking(pattern: str) -> None:
-    """Refuse a pattern with which `regex` tries, one by one, more ways to match a run than there are atoms.
+    """Raise MwSError for a pattern that can match a run of characters in too many ways for `regex` to try them all.
 
-    Texts of `trial_runs` are tried, and none may take longer than a tenth of a second.
+    The pattern is tried on the texts of `trial_runs`; none may take longer than a tenth of a second.
 
     Raises:
-        MwSError: a match took too long.
+        MwSError: a text took longer.
     """
     if named(literal_pattern(pattern)):
         return
     try:
         found = regex.compile(pattern)
-    except regex.error:  # whoever needs the pattern says so
+    except regex.error:  # `compiled` reports it
         return
     for unit, text in trial_runs(pattern):
         try:
             deque(found.finditer(text, timeout=_MATCH_SECONDS), maxlen=0)
         except TimeoutError as error:
             raise MwSError(
-                f"split pattern {quoted(pattern)} tries ever more ways to match a run of {unit!r}; {ADVICE}"
+                f"split pattern {quoted(pattern)} can match a run of {unit!r} in too many ways; {ADVICE}"
             ) from error
 
 
@@ -240,7 +250,9 @@ def problem_in_tokenizers(pattern: str) -> str | None:
 
 
 def split(text: str, pattern: str = DEFAULT_PATTERN) -> list[str]:
-    """Cut `text` into pre-tokens; text that the pattern does not match forms pre-tokens of its own, so nothing is lost.
+    """Split a text into pre-tokens, which together are the text.
+
+    Text that the pattern does not match becomes pre-tokens of its own.
 
     >>> split("Don't stop: п'ять слов.", GPT4_PATTERN)
     ['Don', "'t", ' stop', ':', ' п', "'ять", ' слов', '.']

@@ -1,6 +1,6 @@
-"""Texts that tokenizers are compared on: lines of several languages and scripts, and strings that break readers.
+"""Texts to compare tokenizers on: lines in several languages and scripts, and strings that other programs misread.
 
-The texts are part of the package, so that a directory can be checked and exported without a corpus at hand.
+The texts are part of the package, so that you can check and export a tokenizer without a corpus.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NATURAL = (
     "def f(x):\n    return {'a': x ** 2}  # comment\n\n\tclass A: pass\r\n",
     "漢字かな交じり文、한국어 문장, ภาษาไทย, ქართული, հայերեն, עברית, العَرَبِيّة",
 )
-"""Lines of running text in languages with much morphology, and a few of other scripts and of code."""
+"""Lines of running text in languages with rich morphology, in other scripts, and of code."""
 
 ADVERSARIAL = (
     *(
@@ -45,11 +45,11 @@ ADVERSARIAL = (
     *("'s'S'll'LL're'Re'd'm't've", "’s ’ll don’t", "ABCabcABC camelCaseWord HTTPServer", "!!!???...---===", "a\\c//d"),
     *("1234567890 12 123 1234", "ababababababababababab", "а" * 300, " " * 100 + "x", "\n" * 50),
 )
-"""White space, marks of byte order, unassigned and new code points, and look-alikes of byte tokens."""
+"""White space, byte order marks, unassigned and new code points, and text that looks like byte tokens."""
 
 
 def sample_texts() -> list[str]:
-    """List texts to compare on: the built-in ones and random Unicode; none is empty.
+    """List the built-in texts and 200 random strings of Unicode; the list is always the same, and no text is empty.
 
     >>> len(sample_texts()) > 200, all(sample_texts())
     (True, True)

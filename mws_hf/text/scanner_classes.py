@@ -1,7 +1,7 @@
-r"""Unicode as `tokenizers` knows it: the class of every code point, for `mws_hf.kernels.scanner`.
+r"""The class of every code point (letter, number, mark, ...) as `tokenizers` has it, for `mws_hf.kernels.scanner`.
 
-Classes come from the tables of `tokenizers` (onig), so that pre-tokens equal those of the Rust backend also on the code
-points that only newer tables call letters.
+The classes come from the Unicode tables of `tokenizers` (Oniguruma), so that pre-tokens are those of the Rust library
+even for code points that are letters only in newer versions of Unicode.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ from mws_hf.text.pattern import Digits, digits_of, with_digits
 
 _DIGITS: dict[Digits, int] = {"threes": 0, "single": SINGLE, "right": RIGHT}
 _NAMED = {"words": WORD_KIND, "gpt4": GPT4_KIND, "llama3": GPT4_KIND, "o200k": O200K_KIND, "tekken": TEKKEN_KIND}
-"""The scanner's kind of each named pattern; llama3 splits as gpt4 does."""
+"""The scanner's kind of each named pattern; `llama3` splits exactly as `gpt4` does."""
 _KINDS = {with_digits(name, "threes"): kind for name, kind in _NAMED.items()}
 _PROBED = {LETTER: r"\p{L}", NUMBER: r"\p{N}", MARK: r"\p{M}", BLANK: r"\s"}
 _CASES = {UPPER: r"\p{Lu}\p{Lt}", LOWER: r"\p{Ll}"}
 
 
 def scanner_kind(pattern: str) -> int | None:
-    """Return the scanner's number for a split pattern, or None when only `regex` can do it."""
+    """Return the kind of a split pattern in the scanner; None if only `regex` can apply the pattern."""
     digits = digits_of(pattern)
     if digits is None:
         return None
@@ -61,15 +61,19 @@ def scanner_kind(pattern: str) -> int | None:
 
 
 def classes_of(kind: int) -> Bytes:
-    """Return the `character_classes` that the scanner wants for its kind of pattern."""
+    """Return the `character_classes` that the scanner needs for a kind of pattern."""
     return character_classes(cased=kind % N_KINDS >= O200K_KIND)
 
 
 @lru_cache(maxsize=2)
 def character_classes(cased: bool = False) -> Bytes:
-    """List the class of every code point: uint8, shape (0x110000,), read-only; with UPPER and LOWER if `cased`.
+    """Return the class of every code point: uint8, shape (0x110000,), read-only.
 
-    Made in 0.4 s once for a version of `tokenizers` and `regex`, then kept beside the machine code of the kernels.
+    The table is computed once for each version of `tokenizers` and `regex`, in 0.4 s, and then kept in the folder of
+    compiled kernels.
+
+    Args:
+        cased: whether letters with a case have the classes UPPER and LOWER instead of LETTER.
     """
     name = f"{'cased' if cased else 'classes'}-{tokenizers.__version__}-{regex.__version__}.npz"
     path = cache_directory() / name
@@ -77,13 +81,13 @@ def character_classes(cased: bool = False) -> Bytes:
     if classes is None:
         classes = probe_cases() if cased else probe_classes()
         with contextlib.suppress(OSError, MwSError), atomic_path(path) as temporary, temporary.open("wb") as stream:
-            np.savez(stream, classes=classes)  # without a folder to keep it in it is made again next time
+            np.savez(stream, classes=classes)  # if it cannot be stored, the next process computes it again
     classes.flags.writeable = False
     return classes
 
 
 def _stored_table(path: Path) -> Bytes | None:
-    """Read the table that an earlier process kept, or return None when there is none or it is damaged."""
+    """Read the table that an earlier process stored; None if there is none or it is damaged."""
     try:
         with np.load(path, allow_pickle=False) as stored:  # reading verifies a checksum
             classes = stored["classes"]
@@ -93,10 +97,11 @@ def _stored_table(path: Path) -> Bytes | None:
 
 
 def probe_classes() -> Bytes:
-    """Make `character_classes` anew, by asking `regex` and `tokenizers` about every code point.
+    """Compute `character_classes` by matching every code point with `regex` and `tokenizers`.
 
-    Code points that `regex` counts among letters, numbers, marks or spaces are put to `tokenizers`; all others
-    (symbols, unassigned ones) are OTHER. The tables of onig hold nothing beyond those of `regex`; a test checks it.
+    Code points that are letters, numbers, marks or spaces for `regex` get their class from `tokenizers`. All others,
+    such as symbols and unassigned code points, are OTHER, because the tables of Oniguruma have no letters, numbers,
+    marks or spaces beyond those of `regex` (a test checks it).
     """
     classes = np.full(0x110000, OTHER, np.uint8)
     everything = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x110000)]))
@@ -114,7 +119,7 @@ def probe_classes() -> Bytes:
 
 
 def probe_cases() -> Bytes:
-    """Make `character_classes` anew with the case of letters, as `tokenizers` knows it."""
+    """Compute `character_classes` with the case of letters, as `tokenizers` has it."""
     classes = character_classes().copy()
     letters = np.flatnonzero(classes == LETTER).astype(np.uint32).tobytes().decode("utf-32-le")
     for code, name in _CASES.items():
@@ -127,6 +132,6 @@ def _points(text: str) -> Array:
 
 
 def _matches(name: str, text: str) -> str:
-    """Find the characters of `text` that `tokenizers` finds to match a one-character expression."""
+    r"""Return the characters of a text that match an expression such as ``\p{L}`` in `tokenizers`."""
     pieces = pre_tokenizers.Split(Regex(f"[^{name}]+"), "removed").pre_tokenize_str(text)
     return "".join(piece for piece, _ in pieces)

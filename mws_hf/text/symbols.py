@@ -1,12 +1,13 @@
-r"""The entries of a vocabulary that no merge makes: special tokens, the 256 bytes, the characters of an alphabet.
+r"""The tokens of a vocabulary that no merge makes: special tokens, the 256 bytes and the characters of an alphabet.
 
-Characters of a named alphabet, such as "arrows", are in a vocabulary whether its training text has them or not. Small
-letters and capitals stand side by side, so that a word in capitals is not spelled in bytes.
+Characters of a named alphabet, such as "arrows", are in a vocabulary whether its training text has them or not. The
+alphabet of a language has both cases of each letter, so that a word in uppercase is not spelled in bytes.
 
-A byte-level tokenizer starts from the 256 bytes of UTF-8, each as a printable character. Learning stays in characters;
-`byte_level_merges` rewrites the learnt merges in bytes: first the merges that build every character of the alphabet
-from its bytes, then the learnt ones. A byte that starts a character never continues one, so merges of characters never
-join two of them, and since they rank before all others, text in the alphabet is cut exactly as by the learnt merges.
+A byte-level tokenizer starts from the 256 bytes of UTF-8, each written as a printable character. Merges are learned on
+characters, and `byte_level_merges` rewrites them in bytes: first come the merges that build every character of the
+alphabet from its bytes, then the learned ones. Text in the alphabet is split exactly as by the learned merges for two
+reasons: the merges that build characters rank before all others, and they never join two characters, because a byte
+that starts a character never continues one.
 """
 
 from __future__ import annotations
@@ -42,14 +43,17 @@ NAMED_ALPHABETS: dict[str, str] = {
     "arrows": "←↑→↓↔⇐⇒⇔",
     **{name: "".join(sorted({*letters, *letters.upper()})) for name, letters in _LETTERS.items()},
 }
-"""Each name, and the characters it stands for."""
+"""The characters of each alphabet, by its name."""
 
 EVERYDAY = ("ascii", "latin-1", "punctuation", "currency", "arrows")
-"""What texts in any language of Europe have, beside its letters."""
+"""The alphabets that texts in any European language use, besides the alphabet of the language."""
 
 
 def surrogate_problem(text: str) -> str | None:
-    """Say where a str holds a lone surrogate, which no UTF-8 text can; None where it holds none."""
+    """Return where a str has a lone surrogate and what to do about it; None if it has none.
+
+    UTF-8 cannot represent a lone surrogate.
+    """
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -61,18 +65,18 @@ def surrogate_problem(text: str) -> str | None:
 
 
 def check_unicode(text: str, where: str) -> None:
-    """Raise MwSError if a str holds a lone surrogate; `where` names the text."""
+    """Raise MwSError if a str has a lone surrogate; the message begins with `where`, the name of the text."""
     if problem := surrogate_problem(text):
         raise MwSError(f"{where}: {problem}")
 
 
 def characters_of(given: Iterable[str]) -> list[str]:
-    """List the characters that single characters and names of alphabets stand for, ascending by code point.
+    """List the characters of an alphabet that is given as characters and names of alphabets, sorted by code point.
 
-    A string is the characters it holds, so names come in a list. A string that is itself a name is refused.
+    A string stands for its characters, so names must be given in a list. A string that is itself a name is an error.
 
     Raises:
-        MwSError: something is neither one character nor a name, or half of a surrogate pair.
+        MwSError: an element is neither one character nor a name, or is a lone surrogate.
 
     >>> "".join(characters_of(["arrows", "b", "a"])), characters_of("ba")
     ('ab←↑→↓↔⇐⇒⇔', ['a', 'b'])
@@ -82,7 +86,7 @@ def characters_of(given: Iterable[str]) -> list[str]:
     mws_hf.errors.MwSError: initial_alphabet: 'arrows' is the name of an alphabet; give it in a list, ['arrows']
     """
     if isinstance(given, bytes) or not isinstance(given, Iterable):
-        raise MwSError(f"initial_alphabet: {type(given).__name__} is no text; give single characters")
+        raise MwSError(f"initial_alphabet: {type(given).__name__} is not text; give single characters")
     if isinstance(given, str) and given in NAMED_ALPHABETS:
         raise MwSError(f"initial_alphabet: {given!r} is the name of an alphabet; give it in a list, [{given!r}]")
     found: set[str] = set()
@@ -99,11 +103,12 @@ def characters_of(given: Iterable[str]) -> list[str]:
 
 Alphabet = Literal["bytes", "characters"]
 DEFAULT_ALPHABET: Alphabet = "bytes"
-"""What the symbols below the merges are, unless a training says so; the classic criterion keeps characters.
+"""The kind of symbols that the first merges join, if a training does not set it; the classic criterion has characters.
 
-Bytes, because cuts and length are the same to .003 and programs that know byte-level BPE alone then read the file
-rightly or refuse it. Of characters, llama.cpp's converter, onnxruntime-extensions, tokie and tiktoken read it wrongly
-and say nothing; of bytes only tokie does, where it does not know the pattern (scripts/results/clients.md).
+The default is bytes, because segmentation and length are the same to .003, and because programs that know only
+byte-level BPE then read the file correctly or reject it. With characters, llama.cpp's converter,
+onnxruntime-extensions, tokie and tiktoken misread the file silently; with bytes only tokie does, if it does not know
+the pattern (scripts/results/clients.md).
 """
 
 
@@ -114,14 +119,14 @@ def _byte_table() -> tuple[str, ...]:
 
 
 BYTE_CHARACTERS = _byte_table()
-"""The character that stands for each byte: printable Latin-1 for itself, the others from U+0100 on, in order."""
+"""The character that stands for each byte: itself if it is printable Latin-1; the others follow from U+0100 on."""
 
 BYTE_OF = {character: byte for byte, character in enumerate(BYTE_CHARACTERS)}
 """The byte that each of `BYTE_CHARACTERS` stands for."""
 
 
 def check_alphabet_kind(name: object) -> Alphabet:
-    """Return `name` if it is a kind of alphabet; raises MwSError if not."""
+    """Return `name` if it is a kind of alphabet; otherwise raise MwSError."""
     kinds: tuple[Alphabet, ...] = get_args(Alphabet)
     for known in kinds:
         if name == known:
@@ -130,15 +135,15 @@ def check_alphabet_kind(name: object) -> Alphabet:
 
 
 def to_byte_level(text: str) -> str:
-    """Write a text with a character for each of its bytes."""
+    """Write a text with one character for each byte of its UTF-8 form."""
     return "".join([BYTE_CHARACTERS[byte] for byte in text.encode()])
 
 
 def bytes_of(token: str) -> bytes:
     r"""Return the bytes that a token of a byte-level tokenizer decodes to.
 
-    A token with a character that stands for no byte, such as an added token with a space, stands for itself, as in
-    `tokenizers`.
+    If a token has a character that does not stand for a byte, such as a space in an added token, the result is the
+    token's own UTF-8 form, as in `tokenizers`.
 
     >>> bytes_of("ĠÐ¾").decode(), bytes_of("<|конец|>").decode(), bytes_of("é")
     (' о', '<|конец|>', b'\xe9')
@@ -149,9 +154,9 @@ def bytes_of(token: str) -> bytes:
         return token.encode()
 
 
-@lru_cache(maxsize=1 << 16)  # what traces a word asks for the same tokens after every merge
+@lru_cache(maxsize=1 << 16)  # tracing the merges of a word needs the same tokens after each merge
 def readable(token: str) -> str:
-    """Spell a token of a byte-level tokenizer in text; bytes that are no whole character are written one by one.
+    """Write a token of a byte-level tokenizer as text; bytes that are not a whole character are written one by one.
 
     >>> readable("ĠÐ¾Ð½"), readable("æ¼"), readable("<|pad|>")
     (' он', '<0xE6><0xBC>', '<|pad|>')
@@ -161,10 +166,10 @@ def readable(token: str) -> str:
 
 
 def character_merges(alphabet: Iterable[str]) -> list[tuple[str, str]]:
-    """List the merges that build characters from their bytes, in the byte alphabet.
+    """List the merges that build characters from their bytes, written in the byte alphabet.
 
-    Characters come in the order of their code points, each as the chain of its bytes from left to right; a beginning
-    that several share is made once. ASCII characters are bytes and need none.
+    Characters come in the order of their code points, and the bytes of each are joined from left to right. A prefix
+    that several characters share is made once. ASCII characters are single bytes and need no merge.
 
     >>> character_merges("aя€")
     [('Ñ', 'ı'), ('â', 'Ĥ'), ('âĤ', '¬')]
@@ -179,10 +184,10 @@ def character_merges(alphabet: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def built_first(merges: Sequence[tuple[str, str]]) -> tuple[list[str], int]:
-    r"""Find the characters that the first merges of a byte-level BPE build from their bytes, and the number of these.
+    r"""Find the characters that the first merges of a byte-level BPE build from their bytes, and the number of merges.
 
-    Text can then start as these characters: merges that append bytes to the beginning of one join no two. ASCII needs
-    no merge and is always among them.
+    An encoder can then start from these characters instead of bytes, because these merges only append a byte to the
+    beginning of a character and never join two characters. ASCII needs no merge and is always included.
 
     >>> characters, number = built_first([("Ñ", "ı"), ("a", "b"), ("Ð", "½")])
     >>> characters[-3:], number
@@ -190,7 +195,7 @@ def built_first(merges: Sequence[tuple[str, str]]) -> tuple[list[str], int]:
     """
     whole = [chr(code) for code in range(128)]
     if len(set(merges)) < len(merges):
-        return whole, 0  # the last rank of a pair counts
+        return whole, 0  # of a repeated pair the last rank counts
     made = set(BYTE_CHARACTERS)
     for number, (left, right) in enumerate(merges):
         begun, added = bytes_of(left), bytes_of(right)
@@ -204,31 +209,31 @@ def built_first(merges: Sequence[tuple[str, str]]) -> tuple[list[str], int]:
 
 
 def byte_level_merges(alphabet: Iterable[str], merges: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Write merges of characters in the byte alphabet, in rank order, after the merges that build the characters."""
+    """List the merges that build the characters of an alphabet, then the given merges, all in the byte alphabet."""
     return character_merges(alphabet) + [(to_byte_level(left), to_byte_level(right)) for left, right in merges]
 
 
 def check_added_tokens(tokens: Sequence[str]) -> None:
-    """Check that tokens taken whole from text come out of a byte-level decoder as they went in.
+    """Check that a byte-level decoder returns added tokens unchanged.
 
     Raises:
-        MwSError: a token would decode to another string: all its characters stand for bytes, but some for other bytes
-            than their own.
+        MwSError: a token would decode to another string, because all its characters stand for bytes, and some of them
+            for other bytes than their own.
 
     >>> check_added_tokens(["<|endoftext|>", "<|конец|>", "<a b>"])
     >>> check_added_tokens(["<|é|>"])
     Traceback (most recent call last):
         ...
-    mws_hf.errors.MwSError: added token '<|é|>' would decode to '<|<0xE9>|>' in a byte-level tokenizer; keep to ASCII
+    mws_hf.errors.MwSError: added token '<|é|>' would decode to '<|<0xE9>|>' in a byte-level tokenizer; use ASCII only
     """
     for token in tokens:
         if bytes_of(token) != token.encode():
             found = readable(token)
-            raise MwSError(f"added token {token!r} would decode to {found!r} in a byte-level tokenizer; keep to ASCII")
+            raise MwSError(f"added token {token!r} would decode to {found!r} in a byte-level tokenizer; use ASCII only")
 
 
 BYTE_TOKENS: tuple[str, ...] = tuple(f"<0x{byte:02X}>" for byte in range(256))
-"""The 256 tokens a character outside the alphabet falls back to, one for each byte of its UTF-8 form."""
+"""The 256 byte tokens; a character outside the alphabet becomes one for each byte of its UTF-8 form."""
 
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 SURROGATE = re.compile(r"[\ud800-\udfff]")
@@ -244,27 +249,33 @@ ROLES = {
     "sep_token": ("[SEP]", "<sep>"),
     "mask_token": ("[MASK]", "<mask>", "<|mask|>"),
 }
-"""The roles of transformers, and the customary names of the token of each."""
+"""The usual names of the token of each special role in transformers."""
 
 
 def byte_of(token: str) -> int | None:
-    """Return the byte that a byte token of any tokenizer stands for; None for other tokens."""
+    """Return the byte of a byte token, in any tokenizer; None for other tokens.
+
+    >>> byte_of("<0x41>"), byte_of("A")
+    (65, None)
+    """
     found = _BYTE.fullmatch(token)
     return None if found is None else int(found[1], 16)
 
 
 def check_special_tokens(tokens: Iterable[str]) -> list[str]:
-    """Return the special tokens as a list, each of them checked.
+    """Check special tokens and return them as a list.
 
     Raises:
-        MwSError: the tokens are one string, a mapping or a set, which has no order; a token is empty or blank, given
-            twice, no Unicode text, has the form of a byte token (``<0x41>``), or takes white space or whole words alone
-            (flags of an AddedToken, which would be lost).
+        MwSError: the tokens are one string, a mapping or a set, which has no order; or a token
+
+            * is empty, blank, given twice, or not Unicode text,
+            * has the form of a byte token (``<0x41>``),
+            * is an AddedToken with `lstrip`, `rstrip` or `single_word`, because these flags would be lost.
 
     >>> check_special_tokens(["<s>", "</s>", "<s>"])
     Traceback (most recent call last):
         ...
-    mws_hf.errors.MwSError: special token '<s>' is given twice; list each once
+    mws_hf.errors.MwSError: special token '<s>' is given twice; list each token once
     """
     if isinstance(tokens, str | bytes | Mapping) or not isinstance(tokens, Iterable):
         raise MwSError(f"special_tokens={tokens!r}: give a list of tokens, such as ['<|endoftext|>', '<|pad|>']")
@@ -272,19 +283,19 @@ def check_special_tokens(tokens: Iterable[str]) -> list[str]:
     result: dict[str, None] = {}
     for given in tokens:
         if isinstance(given, Mapping | list | tuple | bytes) or given is None:
-            raise MwSError(f"special token {given!r} is a {type(given).__name__}, not text; give its name alone")
+            raise MwSError(f"special token {given!r} is a {type(given).__name__}, not text; give its name as a string")
         token = str(given)
         if lost := [flag for flag in ("lstrip", "rstrip", "single_word") if getattr(given, flag, False) is True]:
             raise MwSError(
-                f"special token {token!r} has {lost[0]}=True, which training does not keep; give its name alone, and "
-                "the AddedToken to add_special_tokens of the tokenizer that comes out"
+                f"special token {token!r} has {lost[0]}=True, which training does not keep; give its name as a string, "
+                "and pass the AddedToken to add_special_tokens of the trained tokenizer"
             )
         if not token.strip():
-            what = "the empty string" if not token else f"nothing but white space ({token!r})"
-            raise MwSError(f"a special token is {what}; give each a name such as '<|endoftext|>'")
+            what = "is the empty string" if not token else f"has only white space ({token!r})"
+            raise MwSError(f"a special token {what}; give each a name such as '<|endoftext|>'")
         check_unicode(token, f"special token {token!r}")
         if token in result:
-            raise MwSError(f"special token {token!r} is given twice; list each once")
+            raise MwSError(f"special token {token!r} is given twice; list each token once")
         if len(token) == 6 and token.startswith("<0x") and token.endswith(">"):
             raise MwSError(f"special token {token!r} has the name of a byte token; choose another name")
         result[token] = None
@@ -292,13 +303,16 @@ def check_special_tokens(tokens: Iterable[str]) -> list[str]:
 
 
 def check_order(name: str, given: object) -> None:
-    """Refuse a set where the order decides about ids: that of strings in a set differs from process to process."""
+    """Raise MwSError for a set where the order of tokens decides their ids.
+
+    The order of strings in a set differs between processes.
+    """
     if isinstance(given, Set) and not isinstance(given, KeysView):
-        raise MwSError(f"{name}: a {type(given).__name__} has no order, and the order decides about ids; give a list")
+        raise MwSError(f"{name}: a {type(given).__name__} has no order, but the order decides the ids; give a list")
 
 
 def special_roles(tokens: Iterable[str]) -> dict[str, str]:
-    """Map transformers' role names to the first token whose name is customary for that role.
+    """Return the token of each role in transformers: the first one that has a usual name for the role.
 
     >>> special_roles(["<|endoftext|>", "[PAD]", "<|user|>"])
     {'eos_token': '<|endoftext|>', 'pad_token': '[PAD]'}
@@ -312,7 +326,7 @@ def special_roles(tokens: Iterable[str]) -> dict[str, str]:
 
 
 def special_settings(tokens: Sequence[str]) -> dict[str, Any]:
-    """Return `special_roles`, and the tokens without one as ``additional_special_tokens`` where there are any."""
+    """Return `special_roles`, and the tokens without a role, if there are any, as ``additional_special_tokens``."""
     roles = special_roles(tokens)
     others = [token for token in tokens if token not in roles.values()]
     return {**roles, "additional_special_tokens": others} if others else {**roles}

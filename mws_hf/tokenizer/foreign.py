@@ -24,7 +24,7 @@ _NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _BYTE = 1, 2, 3, 4, 6  # types of pi
 _UNIGRAM, _BPE = 1, 2
 PICKLES, _HEAD = (b"\x80", b"PK\x03\x04"), 4096
 _SHOWN = 3
-Cutting: TypeAlias = Callable[[Sequence[str]], Iterable[Sequence[str]]]
+SegmentFunction: TypeAlias = Callable[[Sequence[str]], Iterable[Sequence[str]]]
 """A function that segments words into pieces that spell them."""
 
 
@@ -43,10 +43,11 @@ def first_bytes(file: Path) -> bytes:
         return stream.read(_HEAD)
 
 
-def segmentations(file: Path) -> Cutting:
-    """Read a table of segmentations as a segmenter.
+def segmentations(file: Path) -> SegmentFunction:
+    """Read a table of segmentations, and return a function that looks words up in it.
 
-    The first of several segmentations of a word counts. The segmenter raises MwSError for a word that is not there.
+    If a line has several segmentations of a word, the first one is used. The function raises MwSError for a word that
+    is not in the table.
     """
     from mws_hf.corpus.segmentations import read_gold
 
@@ -54,37 +55,39 @@ def segmentations(file: Path) -> Cutting:
     pieces: dict[str, tuple[str, ...]] = {}
     for number, word, ways in found.rows:
         if pieces.setdefault(word, ways[0]) != ways[0]:
-            raise MwSError(f"{file}:{number}: {word!r} is cut in another way above; keep one of the two lines")
+            raise MwSError(
+                f"{file}:{number}: {word!r} is segmented differently in an earlier line; keep one of the two lines"
+            )
     if found.problems:
-        raise MwSError(f"{found.problems[0]} ({len(found.problems)} such lines); mend the file")
+        raise MwSError(f"{found.problems[0]} ({len(found.problems)} such lines); correct the file")
 
-    def cut(words: Sequence[str]) -> list[tuple[str, ...]]:
+    def look_up(words: Sequence[str]) -> list[tuple[str, ...]]:
         if absent := [word for word in dict.fromkeys(words) if word not in pieces]:
             shown = ", ".join(absent[:_SHOWN]) + (", ..." if len(absent) > _SHOWN else "")
             raise MwSError(
-                f"{file}: no segmentation of {len(absent):,} of {len(set(words)):,} words ({shown}); add them, or "
-                "leave them out of what is scored"
+                f"{file}: {len(absent):,} of {len(set(words)):,} words are missing ({shown}); add them, or remove them "
+                "from the reference segmentations"
             )
         return [pieces[word] for word in words]
 
-    return cut
+    return look_up
 
 
-def morfessor_cut(model: Any, word: str, smoothing: float = 0) -> list[str]:
+def morfessor_segments(model: Any, word: str, smoothing: float = 0) -> list[str]:
     """Segment a word as the program `morfessor-segment` does; by default the library adds 1 for a new morph."""
     return [str(piece) for piece in model.viterbi_segment(word, smoothing)[0]]
 
 
-def morfessor(file: Path) -> Cutting:
+def morfessor(file: Path) -> SegmentFunction:
     """Read a Morfessor model saved as text."""
     library = needed("morfessor")
     model = library.BaselineModel()
     try:
         model.load_segmentations(library.MorfessorIO(encoding="utf-8").read_segmentation_file(str(file)))
-        morfessor_cut(model, "a")
+        morfessor_segments(model, "a")
     except Exception as error:  # its reader raises whatever a damaged line leads to
         raise MwSError(f"{file}: not a Morfessor model that can be read ({first_line(error)})") from error
-    return lambda words: [morfessor_cut(model, word) for word in words]
+    return lambda words: [morfessor_segments(model, word) for word in words]
 
 
 class _Piece(NamedTuple):
@@ -104,17 +107,23 @@ def sentence_piece(file: Path) -> Tokenizer:
 
 
 def tokenizer_of(model: bytes, *, dummy_prefix: bool | None = None) -> Tokenizer:
-    """Rewrite a SentencePiece model as a tokenizer with the same ids.
+    """Convert a SentencePiece model into a tokenizer of `tokenizers` with the same ids.
 
-    `dummy_prefix`: whether a text gets the mark ``▁`` in front; None does as the model says. Two things differ, as in
-    the converters of transformers: a space before a control or user-defined symbol is lost, and a unigram model takes
-    a text that is spelled like a byte token, such as ``<0xD0>``, for that token.
+    Two things differ, as in the converters of transformers. A space before a control or user-defined symbol is lost,
+    and with a unigram model a text that is spelled like a byte token, such as ``<0xD0>``, becomes that token.
+
+    Args:
+        model: the content of the file.
+        dummy_prefix: whether the mark ``▁`` is put before a text; None for the setting of the model.
+
+    Raises:
+        ValueError: it is not a model of subwords.
     """
     fields = list(_fields(model))
     pieces = [_piece(message) for number, message in fields if number == 1]
     unknown = next((i for i, piece in enumerate(pieces) if piece.type == _UNKNOWN), None)
     if unknown is None:
-        raise ValueError("it holds no pieces, or none for the unknown")
+        raise ValueError("it has no tokens, or no unknown token")
     trainer, normalizer = (dict(_fields(dict(fields).get(number, b""))) for number in (2, 3))  # specs in ModelProto
     byte_fallback = any(piece.type == _BYTE for piece in pieces)
     form = trainer.get(3, _UNIGRAM)
@@ -130,7 +139,7 @@ def tokenizer_of(model: bytes, *, dummy_prefix: bool | None = None) -> Tokenizer
             byte_fallback=byte_fallback,
         )
     else:
-        raise ValueError("its pieces are whole words or characters, which no tokenizer.json holds")
+        raise ValueError("its tokens are whole words or characters, for which tokenizer.json has no model")
     tokenizer = Tokenizer(kind)
     prefixed = bool(normalizer.get(3, 1)) if dummy_prefix is None else dummy_prefix  # add_dummy_prefix
     squeezes = bool(normalizer.get(4, 1))  # remove_extra_whitespaces
@@ -138,7 +147,7 @@ def tokenizer_of(model: bytes, *, dummy_prefix: bool | None = None) -> Tokenizer
     if squeezes:
         steps += [normalizers.Strip(left=not prefixed), normalizers.Replace(Regex(" {2,}"), " ")]
     elif prefixed:
-        steps += [normalizers.Prepend(SPACE)]  # also before a space, which a text may begin with
+        steps += [normalizers.Prepend(SPACE)]  # also if the text begins with a space
     tokenizer.normalizer = normalizers.Sequence(steps)
     scheme = "first" if squeezes and prefixed else "never"
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(replacement=SPACE, prepend_scheme=scheme)
@@ -208,7 +217,7 @@ def holds_other_entries(file: Path, backend: Tokenizer) -> bool | None:
             merges = [line for line in lines if line and not line.startswith("#version")]
             return merges != [" ".join(pair) for pair in spec.merges]
         entries, by_id = _entries(file, letters)
-    except Exception:  # whatever the form of a file that is not ours
+    except Exception:  # a file of another program can have any form
         return None
     vocab = sorted(backend.get_vocab().items(), key=itemgetter(1))
     everything = {token_bytes(token, letters): number for token, number in vocab}
@@ -234,7 +243,7 @@ def _entries(file: Path, letters: dict[str, int] | None) -> tuple[dict[bytes, in
     try:
         pairs = [line.split() for line in data.splitlines() if line]
         return {base64.b64decode(token, validate=True): int(rank) for token, rank in pairs}, True
-    except ValueError:  # no ranks of tiktoken
+    except ValueError:  # not a rank file of tiktoken
         pieces = [_piece(message) for number, message in _fields(data) if number == 1]
         return {token_bytes(piece.text): number for number, piece in enumerate(pieces)}, False
 

@@ -35,7 +35,7 @@ def file_inside(directory: str | os.PathLike[str], name: object) -> Path:
     mws_hf.errors.MwSError: out/model: '../mine/model.safetensors' leads out of the directory; correct the name
     """
     shown = f"{printable(directory)}: {printable(name)!r}"
-    if not isinstance(name, str | os.PathLike) or not os.fspath(name) or "\0" in os.fspath(name):
+    if not isinstance(name, str | os.PathLike) or not _can_be_a_name(os.fspath(name)):
         raise MwSError(f"{shown} is not the name of a file; correct the name")
     relative = Path(name)
     if relative.is_absolute() or relative.drive or ".." in relative.parts:
@@ -53,6 +53,15 @@ def file_inside(directory: str | os.PathLike[str], name: object) -> Path:
         kind = "is not a regular file" if target.exists() else "is missing"
         raise MwSError(f"{printable(file)}: {kind}; fetch or save the directory again")
     return file
+
+
+def _can_be_a_name(name: str) -> bool:
+    """Return whether a text can be the path of a file: not empty, without NUL and lone surrogates, no part too long."""
+    try:
+        encoded = os.fsencode(name)
+    except UnicodeEncodeError:
+        return False
+    return bool(encoded) and b"\0" not in encoded and all(len(part) < 256 for part in encoded.split(b"/"))
 
 
 def copy_inside(directory: str | os.PathLike[str], name: object, output: Path) -> None:

@@ -20,7 +20,7 @@ from mws_hf.errors import MwSError, quoted
 from mws_hf.tokenizer.layout import ADDED_FILE, CONFIG_FILE, MAP_FILE, MODEL_FILE
 
 _NAMES: dict[Any, str] = {
-    str: "a text", bool: "true or false", int: "a whole number", float: "a number", None: "null", dict: "an object",
+    str: "a string", bool: "true or false", int: "a whole number", float: "a number", None: "null", dict: "an object",
     list: "a list",
 }  # fmt: skip
 
@@ -48,6 +48,8 @@ _FLAGS = ("lstrip", "rstrip", "normalized", "single_word", "special")
 _TOKEN: Any = (str, None, With(("content",), {"content": str, **dict.fromkeys(_FLAGS, bool)}))
 ROLE_NAMES = ("unk_token", "bos_token", "eos_token", "pad_token", "sep_token", "cls_token", "mask_token")
 """The roles of special tokens that every version of transformers knows."""
+LEARNED_MERGES = "mws_merges"
+"""The setting with the hash of the merges that a training learned (`training_record.merges_digest`)."""
 _TOKENS = {
     **dict.fromkeys(ROLE_NAMES, _TOKEN),
     "additional_special_tokens": (None, Each(list, _TOKEN), Each(dict, _TOKEN)),
@@ -70,6 +72,7 @@ SHAPES: dict[str, Any] = {
         "model_input_names": (None, Each(list, str)),
         "model_max_length": (None, float),
         "tokenizer_class": (None, str),
+        LEARNED_MERGES: (None, str),
         **dict.fromkeys(("add_prefix_space", "add_bos_token", "add_eos_token", "split_special_tokens"), (None, bool)),
     },
     MAP_FILE: _TOKENS,

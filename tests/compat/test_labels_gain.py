@@ -15,8 +15,8 @@ from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.learn.evidence.forms import split_graphemes
 from mws_hf.learn.evidence.labels import label_targets, usable_labels
 from mws_hf.learn.evidence.posteriors import LONGEST_WORD, Evidence, calibrated_posteriors, mix_views
+from mws_hf.learn.group_evidence import find_evidence
 from mws_hf.learn.settings import Settings
-from mws_hf.learn.training_evidence import find_evidence
 from mws_hf.scoring import score
 from mws_hf.text.pattern import DEFAULT_PATTERN
 from mws_hf.tokenizer.opened import segment_words
@@ -52,7 +52,7 @@ def test_no_number_of_labels_is_worse_than_none():
         used = usable_labels(labels, LONGEST_WORD)
         labelled = label_targets(types, used, graphemes.last) if used else None
         found = np.zeros(len(graphemes.last))
-        found[graphemes.last] = calibrated_posteriors(mixture, graphemes.corpus, settings, labelled=labelled)[0]
+        found[graphemes.last] = calibrated_posteriors(mixture, graphemes.corpus, settings, targets=labelled)[0]
         learned = trainer.learn(counts, evidence=Evidence(types, found, settings))
         return score(rest, segment_words(trainer.backend(learned), [entry.word for entry in rest])).f1
 

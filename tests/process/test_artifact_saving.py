@@ -58,6 +58,15 @@ def test_special_tokens_with_names_and_named_templates_are_written_where_all_ver
     assert type(tokenizer).from_pretrained(tmp_path / "one").chat_template == "c"
 
 
+@BOTH
+@pytest.mark.parametrize("name", ["a/b", "../up", "/rag", "a\\b"])
+def test_a_template_name_that_is_no_file_name_is_refused(tmp_path, make, name):
+    tokenizer = make(chat_template={"default": "a", name: "b"})
+    with pytest.raises(MwSError, match="rename it without"):
+        tokenizer.save_pretrained(tmp_path / "one")
+    assert not (tmp_path / "one").exists()
+
+
 def test_a_users_own_registered_class_is_left_alone():
     config = portable_config({"auto_map": {"AutoTokenizer": [None, "mine.Tokenizer"]}})
     assert config["auto_map"] == {"AutoTokenizer": [None, "mine.Tokenizer"]}

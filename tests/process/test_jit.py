@@ -26,7 +26,7 @@ print(intern_pairs(np.array([1, 2, 1], np.int32), np.array([1, 2, 1], np.int32))
 """
 
 
-COMPILING = "compiling kernels for this machine, once, about 15 s\n"
+COMPILING = "compiling kernels for this machine (only once, about 15 s)\n"
 
 
 def raw(cache, code=CHILD, **options):
@@ -96,7 +96,7 @@ def test_a_cache_that_cannot_be_written_is_said_once(tmp_path, place):
         options["preexec_fn"] = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))
     done = run(cache, **options)
     assert (done.returncode, done.stdout) == (0, "[0, 1, 0]\n"), done.stderr
-    assert done.stderr.count("cannot be kept in") == 1
+    assert done.stderr.count("cannot be stored in") == 1
     assert "NUMBA_CACHE_DIR" in done.stderr
     assert "Traceback" not in done.stderr
 
@@ -117,7 +117,7 @@ def test_rights_that_are_missing(tmp_path):
     done = run(cache, code)
     cache.chmod(0o755)
     assert (done.returncode, done.stdout) == (0, "[0, 1, 0]\n"), done.stderr
-    assert "cannot be kept in" in done.stderr
+    assert "cannot be stored in" in done.stderr
     assert "Permission denied" in done.stderr
 
 
@@ -236,7 +236,7 @@ def test_no_code_runs_that_others_could_have_written(filled, tmp_path, opened):
     assert not proof.exists()
     assert (done.returncode, done.stdout) == (0, "[0, 1, 0]\n"), done.stderr
     assert done.stderr.count("is not used") == done.stderr.count("\n") == 1
-    assert "folder of your own that nobody else can write" in done.stderr
+    assert "a folder that only you can write" in done.stderr
 
 
 def test_the_cache_is_for_its_user_alone(filled, tmp_path):

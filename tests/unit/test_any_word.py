@@ -1,4 +1,7 @@
-"""Evidence beside a tokenizer: the same for words of its training, sensible for others, and never in the way."""
+"""Evidence beside a tokenizer: the same for words of its training, sensible for others, and never in the way.
+
+Modules: learn/any_word.py, learn/evidence_file.py.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,8 @@ import pytest
 
 import mws_hf
 from mws_hf import MwSError, MwSTokenizer, MwSTokenizerFast, MwSTrainer
-from mws_hf.learn.training_evidence import AnyWord, find_evidence
+from mws_hf.learn.any_word import AnyWord
+from mws_hf.learn.group_evidence import find_evidence
 from mws_hf.text.symbols import BYTE_CHARACTERS
 from mws_hf.tokenizer.backend import base_vocab
 from mws_hf.tokenizer.layout import EVIDENCE_FILE
@@ -65,6 +69,17 @@ def test_words_outside_of_the_training_are_cut_where_their_parts_meet(saved: Pat
         for place in (len(prefix), len(prefix) + len(stem)):
             ranks.append(sum(value > inner[place - 1] for value in inner))
     assert np.mean(np.array(ranks) < 2) > 0.8  # the two true places have most evidence
+
+
+def test_a_word_is_judged_alike_alone_and_among_others(found: AnyWord, lines: list[str]):
+    """Neighbors in a call, even prefixes of the word, are not counted; nor does it matter which word came first."""
+    asked = [f" {word}" for word in UNSEEN]
+    prefixes = [f" {word[:k]}" for word in UNSEEN for k in range(2, len(word))]
+    together = AnyWord(found.evidence).words([*prefixes, *asked, "12", " читал", *asked[:3]])
+    alone = [AnyWord(found.evidence).word(word) for word in asked]
+    assert None not in alone and together[len(prefixes) :][: len(asked)] == alone
+    assert together[-5:] == [None, found.word(" читал"), *alone[:3]]
+    assert not any(found.knows(word) for word in asked)
 
 
 def test_explain_needs_no_training_words(saved: Path):

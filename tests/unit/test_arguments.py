@@ -15,7 +15,7 @@ from tokenizers import AddedToken, Tokenizer
 
 from mws_hf import MwSError, MwSTrainer, encode_corpus
 from mws_hf.cards.card import CardFacts, trained_card
-from mws_hf.compare import compare, rivals
+from mws_hf.compare import baselines, compare
 from mws_hf.corpus.counting import count_documents, count_files
 from mws_hf.surgery.extension import extend
 from mws_hf.text.pattern import LLAMA3_PATTERN, compiled
@@ -91,7 +91,7 @@ def test_a_lone_surrogate_in_a_list_is_no_text(name: str):
     ("name", "nearest"), [("size", "vocab_size"), ("specialtokens", "special_tokens"), ("tokens", "required")]
 )
 def test_a_wrong_name_is_refused_with_the_nearest(name: str, nearest: str):
-    with pytest.raises(MwSError, match=f"no '{name}'.*'{nearest}'"):
+    with pytest.raises(MwSError, match=f"no setting '{name}'.*'{nearest}'"):
         MwSTrainer(**{name: 3})
     tokenizer = MwSTrainer(n_merges=2, show_progress=False).train_from_iterator([TEXT])
     with pytest.raises(MwSError, match=name):
@@ -106,7 +106,7 @@ def test_a_size_in_letters_is_taken_by_no_door_of_python(tmp_path: Path):
         lambda: MwSTrainer(vocab_size="1k"),
         lambda: MwSTrainer(n_merges="1k"),
         lambda: tokenizer.train_new_from_iterator([TEXT], "1k"),
-        lambda: rivals.train("unigram", {"дом": 3}, "1k"),
+        lambda: baselines.train("unigram", {"дом": 3}, "1k"),
         lambda: compare({"дом": 3}, [], ["1k"], tmp_path, text=["дом"]),
     ]
     for door in doors:
@@ -233,7 +233,7 @@ def test_threads_are_a_number_of_one_at_least(workers: Any, tmp_path: Path):
         (["evaluate", "absent", "--text", "CORPUS"], "absent"),
         (["evaluate", "FOLDER"], "--gold"),
         (["explain", "слово", "--from", "CORPUS", "--plot", "x.xyz"], ".png, .svg or .pdf"),
-        (["explain", "слово", "--model", "FOLDER", "--plot", "x.png"], "holds no tokenizer.json"),
+        (["explain", "слово", "--model", "FOLDER", "--plot", "x.png"], "has no tokenizer.json"),
         (["explain", "слово", "--model", "absent"], "absent"),
     ],
 )
@@ -275,10 +275,10 @@ def test_what_is_saved_without_transformers_is_what_transformers_saves(special: 
 def test_a_wrong_keyword_is_refused_in_the_name_of_the_method_that_was_called():
     trainer = MwSTrainer(show_progress=False)
     with pytest.raises(
-        MwSError, match=r"MwSTrainer\.train takes no text_field; it takes column, group_column, encoding"
+        MwSError, match=r"MwSTrainer\.train has no option text_field; its options are column, group_column, encoding"
     ):
         trainer.train(["читать читал"], text_field="text")
-    with pytest.raises(MwSError, match=r"MwSTrainer\.train_from_iterator takes no vocab_size; it takes column, length"):
+    with pytest.raises(MwSError, match=r"train_from_iterator has no option vocab_size; its options are column, length"):
         trainer.train_from_iterator(iter(["читать читал"]), vocab_size=300)
 
 
@@ -309,7 +309,7 @@ def test_saved_counts_and_another_pattern_or_normalization_are_refused(counted, 
 
 @pytest.mark.parametrize("name", ["lama3", "Llama3", "gpt-4", "word"])
 def test_a_misspelt_pattern_name_is_no_pattern(name, tmp_path):
-    with pytest.raises(MwSError, match="none of words, gpt4, llama3, o200k"):
+    with pytest.raises(MwSError, match="is unknown; choose words, gpt4, llama3, o200k"):
         MwSTrainer(pattern=name)
     assert compiled("[a-z]+|.") and compiled(r"\w+|\W+") and compiled(".")
 
@@ -354,7 +354,7 @@ def test_a_card_claims_no_morphemes_where_none_were_learnt_and_keeps_its_tables(
     trained = trainer.trained(count_documents([READING]))
     facts = CardFacts(data="a | b", command="mws train 'a|b'")
     card = trained_card("x", trained.backend, facts, trained.training.settings).to_markdown()
-    assert "join frequent neighbours" in card and "follow morphemes" not in card
+    assert "join frequent neighbors" in card and "follow morpheme" not in card
     assert "| trained on | a \\| b |" in card and "'a\\|b'" in card
 
 

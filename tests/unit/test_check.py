@@ -1,6 +1,6 @@
 """`mws check` and `mws check --repair`: every trap is seen, mended where it can be, and ids never change.
 
-Modules: check.py, commands/check.py.
+Modules: check.py, surgery/checked_folder.py, commands/check.py.
 """
 
 from __future__ import annotations
@@ -14,13 +14,16 @@ import transformers
 from tokenizers import Regex, Tokenizer, decoders, pre_tokenizers
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
+from mws_hf import MwSTokenizer, MwSTokenizerFast, MwSTrainer
 from mws_hf.check import check, repair
 from mws_hf.errors import MwSError
+from mws_hf.surgery.trim import trim
 from mws_hf.text.pattern import LLAMA3_PATTERN, with_digits
 from mws_hf.text.sample_texts import NATURAL
 from mws_hf.text.symbols import bytes_of
 from mws_hf.tokenizer.opened import open_tokenizer, segment_words
 from tests.in_process import mws
+from tests.small_corpus import running_text
 from tests.small_tokenizers import ADVERSARIAL, sentence_piece, small_fast
 
 ALPHABETS = pytest.mark.parametrize("alphabet", ["characters", "bytes"])
@@ -176,6 +179,19 @@ def test_names_and_templates_of_the_stock_class_are_repaired_for_all_versions(ow
     assert not [*(tmp_path / "copy").rglob("*.jinja")]
 
 
+def test_missing_training_metadata_are_reported_where_merges_were_learned(tmp_path):
+    MwSTrainer(vocab_size=500, show_progress=False).train(["\n".join(running_text())]).save_pretrained(tmp_path / "own")
+    AutoTokenizer.from_pretrained(tmp_path / "own").save_pretrained(tmp_path / "stock")
+    MwSTokenizerFast.from_pretrained(tmp_path / "own").save_pretrained(tmp_path / "again")
+    small_fast().save_pretrained(tmp_path / "by hand")  # nothing was trained
+    trim(str(tmp_path / "own"), ["talossa"], keep_size=400).save(tmp_path / "trimmed", tmp_path / "own")  # other merges
+    found = {folder.name: {each.trap for each in check(folder).findings} for folder in tmp_path.iterdir()}
+    assert [name for name, traps_found in found.items() if "no-record" in traps_found] == ["stock"]
+    assert check(tmp_path / "stock").findings[-1].level == "warning"
+    shutil.copy(tmp_path / "own" / "mws_training.json", tmp_path / "stock")
+    assert "no-record" not in {each.trap for each in check(tmp_path / "stock").findings}
+
+
 @ALPHABETS
 def test_a_copy_by_the_stock_class_is_repaired(alphabet, tmp_path):
     """Loaded by the stock class, called with truncation, saved: as training libraries and pushes do."""
@@ -300,7 +316,7 @@ def test_other_tokenizers_are_looked_at_and_never_repaired(tmp_path):
 
 def test_misuse(tmp_path):
     for repairing in ([], ["--repair"]):
-        assert "holds no tokenizer.json" in mws("check", tmp_path, *repairing).stderr
+        assert "has no tokenizer.json" in mws("check", tmp_path, *repairing).stderr
     small_fast().save_pretrained(tmp_path / "t")
     shutil.copy(tmp_path / "t" / "tokenizer_config.json", tmp_path / "t" / "tokenizer.json")
     damaged = mws("check", tmp_path / "t")
@@ -391,7 +407,7 @@ def test_what_other_commands_open_is_checked_too(tmp_path):
     assert mws("check", tmp_path / "tok/tokenizer.json").returncode == 0
     (tmp_path / "cuts.tsv").write_text("перечитать\tпере чит ать\n", encoding="utf-8")
     done = mws("check", tmp_path / "cuts.tsv")
-    assert done.returncode == 1 and "cuts words alone" in done.stdout, done
+    assert done.returncode == 1 and "only segments words" in done.stdout, done
 
 
 def test_a_saved_dropout_is_left_out_by_every_command_that_segments(tmp_path, caplog):
@@ -403,8 +419,22 @@ def test_a_saved_dropout_is_left_out_by_every_command_that_segments(tmp_path, ca
     for by_class in (False, True):
         caplog.clear()
         opened = open_tokenizer(str(saved), by_class=by_class)
-        assert opened.cut(words) == whole and "BPE-dropout of 0.25" in caplog.text
+        assert opened.segment_words(words) == whole and "BPE-dropout of 0.25" in caplog.text
     config = json.loads((saved / "tokenizer_config.json").read_text(encoding="utf-8"))
     del config["auto_map"]  # read by the class that it names
     (saved / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
-    assert open_tokenizer(str(saved), by_class=True).cut(words) == whole
+    assert open_tokenizer(str(saved), by_class=True).segment_words(words) == whole
+
+
+def test_a_saved_dropout_is_left_out_by_both_classes_and_by_what_is_trimmed(tmp_path):
+    saved, text = tmp_path / "saved", "перечитать прочитать "
+    small_fast().save_pretrained(saved)
+    whole = MwSTokenizerFast.from_pretrained(saved)(text)["input_ids"]
+    bake_dropout(saved)
+    tokenizers = [of.from_pretrained(saved) for of in (MwSTokenizerFast, MwSTokenizer)]
+    assert all(tokenizer(text)["input_ids"] == whole for tokenizer in tokenizers for _ in range(20))
+    words = tmp_path / "words.txt"
+    words.write_text(text, encoding="utf-8")
+    size = Tokenizer.from_file(str(saved / "tokenizer.json")).get_vocab_size() - 1
+    assert mws("trim", saved, "--text", words, "--keep-size", size, "-o", tmp_path / "less").returncode == 0
+    assert "baked-dropout" not in traps(tmp_path / "less")

@@ -12,8 +12,8 @@ from tokenizers import Regex, Tokenizer, pre_tokenizers
 
 from mws_hf import MwSError, MwSTrainer, WordCounts
 from mws_hf.corpus.counting import count_documents
+from mws_hf.learn.group_evidence import find_evidence
 from mws_hf.learn.phases import priced_boundaries
-from mws_hf.learn.training_evidence import find_evidence
 from mws_hf.learn.words import CodePoints
 from mws_hf.text.pattern import DIGIT_PARTS, NAMED_PATTERNS, split, with_digits
 from tests.in_process import mws

@@ -86,6 +86,28 @@ def test_no_file_outside_is_written_or_read(model, larger, tmp_path, kind):
     assert checked.returncode == 1 and str(model) in checked.stdout + checked.stderr
 
 
+@pytest.mark.parametrize("name", ["gone\ud800.safetensors", "n" * 300, "parts/\0"])
+def test_a_name_that_no_file_can_have_is_an_error(model, larger, tmp_path, name):
+    shard_with(model, "model.norm.weight", name)
+    with pytest.raises(MwSError, match="is not the name of a file"):
+        transplant_directory(model, larger, tmp_path / "new")
+    assert mws("check", model).returncode == 1
+
+
+@pytest.mark.parametrize("named", [None, "other.safetensors", INDEX])
+def test_the_weights_that_transformers_loads_are_transplanted(model, larger, tmp_path, named):
+    """One file comes before an index, and a file that config.json names comes before both."""
+    loaded = AutoModelForCausalLM.from_pretrained(model)
+    for file, number in (("model.safetensors", 1), ("other.safetensors", 2)):
+        save_file({key: value + number for key, value in loaded.state_dict().items()}, model / file, {"format": "pt"})
+    config = json.loads((model / "config.json").read_text("utf-8"))
+    write(model / "config.json", config if named is None else {**config, "transformers_weights": named})
+    transplant_directory(model, larger, tmp_path / "new")
+    old, new = (AutoModelForCausalLM.from_pretrained(place) for place in (model, tmp_path / "new"))
+    assert torch.equal(new.model.embed_tokens.weight[:ROWS], old.model.embed_tokens.weight)
+    assert torch.equal(new.model.norm.weight, old.model.norm.weight)
+
+
 def test_shards_in_subfolders_stay_where_they_are(model, larger, tmp_path):
     for name in ("model.embed_tokens.weight", "model.norm.weight"):
         place = index_of(model)["weight_map"][name]
@@ -148,9 +170,11 @@ def test_copies_of_the_old_model_are_left_behind_and_named(model, larger, tmp_pa
     (model / "checkpoint-5").mkdir()
     save_file({"lm_head.weight": torch.ones(ROWS, 16)}, model / "checkpoint-5/model.safetensors")
     (model / "pytorch_model.bin").write_bytes(b"weights")
+    (model / "graph").mkdir()
+    (model / "graph/model.onnx_data").write_bytes(b"weights of a graph")
     with caplog.at_level(logging.WARNING):
         transplant_directory(model, larger, tmp_path / "new")
-    assert "checkpoint-5/, onnx/, original/, pytorch_model.bin;" in caplog.text
+    assert "checkpoint-5/, graph/, onnx/, original/, pytorch_model.bin;" in caplog.text
     left = ("checkpoint-5", "onnx", "original", "pytorch_model.bin")
     assert not [name for name in left if (tmp_path / "new" / name).exists()]
 
@@ -167,9 +191,17 @@ def test_a_module_with_the_old_vocabulary_stops_the_command(model, larger, tmp_p
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.parametrize("path", ["../shared/2_Dense", "/shared/2_Dense"])
+def test_a_module_outside_of_the_model_stops_the_command(model, larger, tmp_path, path):
+    write(model / "modules.json", [{"path": "", "type": "x.Transformer"}, {"path": path, "type": "x.Dense"}])
+    with pytest.raises(MwSError, match=r"modules.json: needs .*2_Dense', which is outside of the model"):
+        transplant_directory(model, larger, tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
 def test_an_adapter_beside_the_weights_stops_the_command(model, larger, tmp_path):
     write(model / "adapter_config.json", {"peft_type": "LORA", "base_model_name_or_path": "x"})
-    with pytest.raises(MwSError, match=r"adapter_config.json: an adapter .*merge_and_unload"):
+    with pytest.raises(MwSError, match=r"adapter_config.json: transformers loads this adapter .*merge_and_unload"):
         transplant_directory(model, larger, tmp_path / "new")
     assert not (tmp_path / "new").exists()
 

@@ -19,8 +19,8 @@ from lab.cells import rows_of
 
 import mws_hf
 from mws_hf.compare import DEFAULT_SYSTEMS, compare, feed, parse_systems
+from mws_hf.compare.baselines import BASELINE_SYSTEMS
 from mws_hf.compare.results import summary
-from mws_hf.compare.rivals import RIVALS
 from mws_hf.compare.run import MWS_SYSTEMS, TrainedSystems, default_systems, plan
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.segmentations import read_gold
@@ -47,7 +47,7 @@ def test_defaults_cover_every_criterion_of_both_sides():
     names = {spec.name for spec in parse_systems(DEFAULT_SYSTEMS)}
     assert set(MWS_SYSTEMS) <= names
     variants = {"bpe-low-line", "morfessor-frequent", "morph-bpe", "sentencepiece-unigram-identity"}
-    assert set(RIVALS) - names == variants
+    assert set(BASELINE_SYSTEMS) - names == variants
 
 
 def test_missing_libraries_leave_the_defaults_with_a_warning(monkeypatch, caplog):
@@ -139,7 +139,7 @@ def test_second_run_trains_nothing_and_agrees(compared, gold):
 
 KILLED = """
 import sys
-from mws_hf.compare.rivals import RIVALS
+from mws_hf.compare.baselines import BASELINE_SYSTEMS
 from mws_hf.compare import DEFAULT_SYSTEMS, compare, feed, parse_systems
 from tests.small_corpus import small_counts
 systems = parse_systems(["bpe-character:types"])
@@ -182,7 +182,7 @@ def test_other_words_special_tokens_and_versions_are_trained_anew(tmp_path, monk
     assert times == sorted(set(times))
 
 
-def test_a_rival_that_refuses_a_size_is_left_out(gold, tmp_path, caplog):
+def test_a_baseline_that_refuses_a_size_is_left_out(gold, tmp_path, caplog):
     pytest.importorskip("sentencepiece")
     systems = parse_systems(["bpe-character:types,sentencepiece-bpe:types"])
     comparison = compare(small_counts(), [gold], [270, 420], tmp_path, systems=systems, picture=False, resamples=10)
@@ -303,7 +303,7 @@ def test_bits_of_a_system_that_loses_text_are_marked_in_every_form(tmp_path):
 
 def test_the_help_names_every_system():
     said = set(re.findall(r"[\w-]+", mws("compare", "--help").stdout))
-    assert {*RIVALS, *MWS_SYSTEMS, "bpe"} <= said
+    assert {*BASELINE_SYSTEMS, *MWS_SYSTEMS, "bpe"} <= said
     assert [spec.label for spec in parse_systems(["bpe", "unigram", "morfessor", "mws"])] == [
         "bpe-byte:text", "unigram:text", "morfessor:types", "mws"
     ]  # fmt: skip

@@ -17,7 +17,7 @@ from tokenizers import AddedToken, Tokenizer, normalizers, pre_tokenizers
 from mws_hf.corpus.blocks import PADDING, block_of
 from mws_hf.encode.bpe_kernels import NO_RANK, SHORT, bpe_tables, merge_long, merge_short, merge_table
 from mws_hf.encode.encoder import BlockEncoder
-from mws_hf.encode.kernel import LONGEST_KEY, SLOT_BYTES, SLOTS_USED, Worker, add, copy_ids, empty_cache, grown
+from mws_hf.encode.kernel import MAX_KEY_BYTES, SLOT_BYTES, SLOTS_USED, Worker, add, copy_ids, empty_cache, grown
 from mws_hf.errors import MwSError
 from mws_hf.kernels.containers import INLINE_KEY, ends_at_home, find, find_pair, look_ahead
 from mws_hf.text.pattern import split
@@ -256,7 +256,7 @@ def test_pair_table_finds_every_pair_and_nothing_else():
 
 def make_keys(count, seed=0):
     chooser = random.Random(seed)
-    lengths = [1, 2, 8, 22, INLINE_KEY, INLINE_KEY + 1, 31, 32, 100, LONGEST_KEY]
+    lengths = [1, 2, 8, 22, INLINE_KEY, INLINE_KEY + 1, 31, 32, 100, MAX_KEY_BYTES]
     return list({bytes(chooser.choices(b"\x00ab", k=chooser.choice(lengths))) for _ in range(count)})
 
 

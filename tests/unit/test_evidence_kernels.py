@@ -17,13 +17,13 @@ from mws_hf.learn.evidence.context_view import (
     PER_VIEW,
     add_log_odds,
     curvature_of,
-    factorise,
+    factorize,
     fit_logistic,
-    penalised_likelihood,
+    penalized_likelihood,
     sample_rows,
     substitute,
 )
-from mws_hf.learn.evidence.contexts import collect_contexts, normalised_variation, read_contexts, trie_view
+from mws_hf.learn.evidence.contexts import collect_contexts, normalized_variation, read_contexts, trie_view
 from mws_hf.learn.evidence.forms import inner_positions
 from mws_hf.learn.evidence.lexicon import build_lattice
 from mws_hf.learn.evidence.lexicon_kernels import (
@@ -236,7 +236,7 @@ def test_variation_is_the_standardised_rise_of_entropy_from_both_sides(words, co
     for rise, group in zip(map(np.array, rises), map(np.array, groups), strict=True):
         mean, deviation = ([f(rise[group == g]) for g in range(group.max() + 1)] for f in (np.mean, np.std))
         expected += (rise - np.array(mean)[group]) / (np.array(deviation)[group] + 1e-3)
-    np.testing.assert_allclose(normalised_variation(corpus, contexts), expected, atol=1e-4)
+    np.testing.assert_allclose(normalized_variation(corpus, contexts), expected, atol=1e-4)
 
 
 def test_dropping_arcs_renumbers_what_is_left(corpus):
@@ -266,7 +266,7 @@ def test_rare_entries_starve_and_single_symbols_survive():
 
 def likelihood_and_gradient(rows, targets, ridge, weights):
     gradient = np.empty(len(weights))
-    return penalised_likelihood(rows, targets, ridge, weights, gradient), gradient
+    return penalized_likelihood(rows, targets, ridge, weights, gradient), gradient
 
 
 def test_solver_and_derivatives_equal_numpy():
@@ -279,7 +279,7 @@ def test_solver_and_derivatives_equal_numpy():
     full = (rows.T * (p * (1 - p) + 1e-6)) @ rows + 2 * np.eye(7)
     factor = curvature_of(rows, 2.0, w)
     np.testing.assert_allclose(factor, np.tril(full))
-    factorise(factor)
+    factorize(factor)
     np.testing.assert_allclose(substitute(factor, targets[:7]), np.linalg.solve(full, targets[:7]))
 
 

@@ -1,6 +1,6 @@
-"""Former packages `mws_hf.evaluate`, `mws_hf.extend` (`former_package.py`): imports work, warn, and break nothing.
+"""Former packages and modules: imports from them work, warn, and break nothing.
 
-Modules: evaluate.py, extend.py.
+Modules: compare/rivals.py, evaluate.py, extend.py, former_package.py, learn/training_evidence.py.
 """
 
 from __future__ import annotations
@@ -30,6 +30,31 @@ def test_a_former_import_warns_once_and_the_name_remains_a_function(line):
     assert "import names and modules from mws_hf.s" in done.stderr
 
 
+def test_a_former_import_needs_no_library_that_its_successor_does_not_need():
+    code = "import sys\nsys.modules['torch'] = None\nfrom mws_hf.extend.trim import trim\n"
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_a_name_of_the_former_module_of_evidence_leads_to_its_present_module():
+    with pytest.warns(DeprecationWarning, match=r"import find_evidence from mws_hf\.learn\.group_evidence"):
+        from mws_hf.learn.training_evidence import find_evidence
+    from mws_hf.learn import group_evidence
+
+    assert find_evidence is group_evidence.find_evidence
+
+
 def test_the_functions_themselves_give_no_warning():
     code = "from mws_hf import evaluate, extend\nimport mws_hf\nassert mws_hf.evaluate is evaluate"
     subprocess.run([sys.executable, "-W", "error::DeprecationWarning:mws_hf", "-c", code], check=True)
+
+
+def test_the_former_module_of_baselines_warns_and_has_the_same_objects():
+    code = (
+        "from mws_hf.compare.rivals import RIVALS, Rival, System, saved, train\nfrom mws_hf.compare import baselines\n"
+    )
+    code += "assert (RIVALS, System, Rival) == "
+    code += "(baselines.BASELINE_SYSTEMS, baselines.Baseline, baselines.TrainedBaseline)\n"
+    code += "assert (saved, train) == (baselines.saved, baselines.train)\n"
+    done = subprocess.run([sys.executable, "-W", "always", "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("DeprecationWarning: mws_hf.compare.rivals is called mws_hf.compare.baselines") == 1

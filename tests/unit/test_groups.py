@@ -1,6 +1,6 @@
 """Mixtures as a user meets them: words by group, however given, learnt together, the same in any order.
 
-Modules: corpus/groups.py, corpus/grouped_counts.py.
+Modules: corpus/groups.py, corpus/grouped_counts.py, learn/group_evidence.py, learn/script_lists.py.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from mws_hf import MwSError, MwSTrainer, WordCounts
 from mws_hf.commands.report import evidence_of
 from mws_hf.corpus.counting import count_documents, count_files, count_source
 from mws_hf.corpus.segmentations import GoldWord
+from mws_hf.learn.group_evidence import find_evidence
 from mws_hf.learn.settings import Settings
-from mws_hf.learn.training_evidence import find_evidence
 from mws_hf.learn.vocabulary import LearnedVocabulary
 from mws_hf.text.pattern import DEFAULT_PATTERN
 from mws_hf.tokenizer.layout import RECORD_FILE
@@ -104,10 +104,11 @@ def test_groups_side_by_side_give_the_evidence_of_one_after_another(monkeypatch)
 
 def test_evidence_tells_how_often_its_types_occur_labelled_ones_once_at_least():
     counts = WordCounts.from_mapping({" talo": 4, "Talo": 2, " talossa": 1, " katu": 5}, pattern=DEFAULT_PATTERN)
-    labels = tuple(GoldWord(word, ((word,),)) for word in ("katu", "metsä"))
+    labels = tuple(GoldWord(word, ((word,),)) for word in ("katu", "metsä", "kivi", "puu", "järvi"))
     found = find_evidence(counts, Settings(max_types=1, labels=labels))
     assert found.times is not None
-    assert dict(zip(found.types, found.times.tolist(), strict=True)) == {"talo": 6, "katu": 5, "metsä": 1}
+    unseen = dict.fromkeys(("metsä", "kivi", "puu", "järvi"), 1)
+    assert dict(zip(found.types, found.times.tolist(), strict=True)) == {"talo": 6, "katu": 5, **unseen}
 
 
 def test_files_texts_counts_and_commands_give_the_same_mixture(files, mixture, tmp_path):

@@ -18,7 +18,8 @@ from mws_hf.corpus.counting import count_documents, count_files, count_source
 from mws_hf.corpus.encodings import candidates
 from mws_hf.corpus.files import Reading
 from mws_hf.corpus.kinds import InMemory, kind_of
-from mws_hf.corpus.segmentations import read_gold, read_labels
+from mws_hf.corpus.labeled_words import read_labels
+from mws_hf.corpus.segmentations import read_gold
 from mws_hf.corpus.sources import Source
 from mws_hf.corpus.word_list import read_word_list
 from mws_hf.errors import MwSError
@@ -154,13 +155,17 @@ SAMPLES = {
     "日本語": "私はりんごが好きです。とてもおいしいです",
     "中文": "我喜欢吃苹果，因为它们很甜",
     "한국어": "나는 사과를 좋아한다 왜냐하면 달기 때문이다",
+    "조선말": "대한민국의 수도는 서울이다. 안녕하세요",
+    "カタカナ": "すべての人間は、生れながらにして自由であり、コンピュータ",
+    "北京": "北京是中华人民共和国的首都，位于华北平原的北部",
     "français": "Où est la forêt où l'été brûlait déjà, garçon",
 }
 ENCODED = [
     ("polski", "cp1250"), ("polski", "iso8859-2"), ("čeština", "cp1250"), ("türkçe", "cp1254"),
     ("türkçe", "iso8859-9"), ("русский", "cp1251"), ("русский", "koi8-r"), ("русский", "cp866"),
     ("українська", "cp1251"), ("українська", "koi8-u"), ("ελληνικά", "cp1253"), ("日本語", "shift_jis"),
-    ("中文", "gb18030"), ("한국어", "euc_kr"), ("français", "cp1252"),
+    ("中文", "gb18030"), ("한국어", "euc_kr"), ("français", "cp1252"), ("조선말", "euc_kr"),
+    ("カタカナ", "euc_jp"), ("北京", "gb18030"),
 ]  # fmt: skip
 
 
@@ -207,6 +212,28 @@ def test_wide_characters_without_a_mark_name_their_encoding(encoding, tmp_path):
     (tmp_path / "a.md").write_bytes("кот и пёс\nпёс\n".encode(encoding))
     with pytest.raises(MwSError, match=f"is NUL, which is not text; name the encoding .--encoding {encoding}"):
         count_files(tmp_path / "a.md")
+
+
+@pytest.mark.parametrize("encoding", ["utf_16", "UTF32"])
+@pytest.mark.parametrize("errors", ["strict", "ignore"])
+def test_a_mark_that_the_encoding_needs_is_missing(encoding, errors, tmp_path):
+    (tmp_path / "a.txt").write_text("кот и пёс\n", encoding="utf-8")
+    with pytest.raises(MwSError, match=r"a.txt:1: has no byte order mark, .*--encoding utf-\d+-le"):
+        count_files(tmp_path / "a.txt", encoding=encoding, errors=errors)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("a.txt", b"ab\0cd\n", "leave out what is not text"),
+        ("a.orc", b"ORC\x08\x03", "convert it to .parquet first"),
+        ("a.json", b'{"text": "a"}\n{"text": "b"}\n', "one record per line, end its name in .jsonl"),
+    ],
+)
+def test_what_is_not_read_is_told_by_what_it_is(name, content, says, tmp_path):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(MwSError, match=says):
+        count_files(tmp_path / name)
 
 
 def test_damaged_utf8_is_not_taken_for_another_encoding(tmp_path):

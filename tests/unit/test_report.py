@@ -22,12 +22,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from mws_hf.compare import rivals
+from mws_hf.compare import baselines
 from mws_hf.corpus.counting import count_documents
 from mws_hf.report.differences import comparisons
 from mws_hf.report.entries import Entry, packed, packed_within
 from mws_hf.report.html import visible
-from mws_hf.report.page import MOST_BYTES
+from mws_hf.report.page import MAX_PAGE_BYTES
 from mws_hf.report.pictures import Point, _ticks, bars, scatter
 from mws_hf.scoring import evaluate, read_gold
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
@@ -58,7 +58,7 @@ def folder(tmp_path_factory):
     (folder / "train.txt").write_text("\n".join(lines[::2]) + "\n", encoding="utf-8")
     (folder / "gold.tsv").write_text(GOLD, encoding="utf-8")
     MwSTrainer(vocab_size=450, show_progress=False).train(lines).save_pretrained(folder / "mws")
-    rivals.train("bpe-character", count_documents(lines), 450, folder / "bpe")
+    baselines.train("bpe-character", count_documents(lines), 450, folder / "bpe")
     done = report(folder, "--bits", folder / "train.txt")
     assert done.returncode == 0, done.stderr
     return folder
@@ -101,7 +101,7 @@ class Page(HTMLParser):
 def test_it_is_one_small_page_that_fetches_nothing_and_runs_nothing_of_a_text(folder):
     text = (folder / "report.html").read_text(encoding="utf-8")
     page = Page(text)
-    assert len(text.encode()) < MOST_BYTES and page.fetched == []
+    assert len(text.encode()) < MAX_PAGE_BYTES and page.fetched == []
     assert page.scripts == 3  # two vocabularies and the page's own
     assert "default-src 'none'" in text and "@import" not in text and "url(" not in text
     assert not re.search(r"https?://", text)

@@ -8,6 +8,7 @@ surgery/model_tables.py.
 
 import json
 import math
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -83,8 +84,8 @@ def folder(tmp_path_factory):
     return place
 
 
-def make(folder, name, *, rows=N_OLD, tied=True, dtype=torch.bfloat16, shard="30KB", kind="llama"):
-    """A random model of `rows` embeddings in shards."""
+def make(folder, name, *, rows=N_OLD, tied=True, dtype=torch.bfloat16, shard="30KB", kind="llama", base=None):
+    """A random model of `rows` embeddings in shards, with the tokenizer of the folder `base`."""
     torch.manual_seed(1)
     ids = {"bos_token_id": N_OLD - 3, "eos_token_id": [N_OLD - 2, N_OLD - 1], "pad_token_id": None}
     if kind == "llama":
@@ -100,7 +101,7 @@ def make(folder, name, *, rows=N_OLD, tied=True, dtype=torch.bfloat16, shard="30
     model.generation_config = GenerationConfig(**{**ids, "temperature": 0.6, "do_sample": True})
     directory = folder / name
     model.save_pretrained(directory, max_shard_size=shard)
-    AutoTokenizer.from_pretrained(folder / "base").save_pretrained(directory)
+    AutoTokenizer.from_pretrained(base or folder / "base").save_pretrained(directory)
     (directory / "LICENSE").write_text("terms", encoding="utf-8")
     return directory, model
 
@@ -469,7 +470,7 @@ def test_heads_of_layers_that_predict_further_tokens_follow_in_the_files(folder,
         ("lm_head.qweight", torch.zeros((8, N_OLD), dtype=torch.int32), "quantized"),
         ("model.layers.0.mlp.gate.tid2eid", torch.zeros((N_OLD, 2), dtype=torch.int64), "ids"),
         ("model.layers.0.mlp.side_proj.weight", torch.zeros((N_OLD, 32)), "by chance"),
-        ("draft.lm_head.weight", torch.zeros((N_OLD - 20, 32)), "differ in their rows"),
+        ("draft.lm_head.weight", torch.zeros((N_OLD - 20, 32)), "have different numbers of rows"),
     ],
 )
 def test_a_tensor_by_vocabulary_that_cannot_follow_is_named(folder, tmp_path, name, tensor, reason):
@@ -537,6 +538,38 @@ def test_pieces_spell_a_new_token_byte_for_byte(make, piece):
     wanted = piece if isinstance(piece, bytes) else piece.encode()
     found = spelling.spell(wanted)
     assert found and b"".join(spelling.pieces[index] for index in found) == wanted
+
+
+def state_of(directory: Path) -> dict:
+    """Content, mode and time of change of each file, and where each link leads."""
+    return {
+        str(path.relative_to(directory)): (
+            os.readlink(path) if path.is_symlink() else path.is_file() and path.read_bytes(),
+            path.lstat().st_mode,
+            path.lstat().st_mtime_ns,
+        )
+        for path in [directory, *directory.rglob("*")]
+    }
+
+
+@pytest.mark.parametrize(("name", "init"), [("larger", "mean"), ("trimmed", "quiet"), ("both", "mean")])
+def test_the_folders_that_are_read_stay_byte_for_byte_whether_it_works_or_not(folder, surgeries, tmp_path, name, init):
+    directory, _ = make(tmp_path, "model", tied=name == "both", base=folder / "base")
+    (directory / "1_Pooling").mkdir()
+    (directory / "1_Pooling" / "config.json").write_text("{}", encoding="utf-8")
+    (directory / "terms.txt").symlink_to("LICENSE")
+    (directory / "model.bin").write_bytes(b"of the old vocabulary")
+    before = state_of(directory), state_of(folder / name)
+    assert mws("transplant", directory, folder / name, "--init", init, "-o", tmp_path / "new").returncode == 0
+    assert (state_of(directory), state_of(folder / name)) == before
+    for place in (directory, folder / name):  # even if it is to be written over
+        assert mws("transplant", directory, folder / name, "-o", place, "--force").returncode == 2
+        assert (state_of(directory), state_of(folder / name)) == before, place
+    shard = next(directory.glob("*.safetensors"))
+    shard.write_bytes(shard.read_bytes()[:-1000])
+    before = state_of(directory), state_of(folder / name)
+    assert mws("transplant", directory, folder / name, "-o", tmp_path / "other").returncode == 2
+    assert (state_of(directory), state_of(folder / name)) == before
 
 
 def test_a_role_that_the_old_tokenizer_lacks_begins_as_its_end_token():

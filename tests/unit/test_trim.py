@@ -60,8 +60,19 @@ def test_a_size_is_met_and_what_is_used_most_stays(kind):
     cut_off = trim(base, np.zeros(base.next_id, np.int64), keep_size=330)
     mine, by_rank = (sum(len(ids(each.tokenizer, text)) for text in CODE) for each in (smaller, cut_off))
     assert sum(len(ids(smaller.tokenizer, text)) for text in CODE) == mine < 0.97 * by_rank
-    everything = trim(base, ENGLISH, keep_size=10_000)
+    for size in (len(base.vocab), 10_000):
+        with pytest.raises(MwSError, match=f"keep_size={size} would drop nothing, .* has {len(base.vocab)} entries"):
+            trim(base, ENGLISH, keep_size=size)
+
+
+def test_a_trimming_that_drops_nothing_says_so(caplog):
+    base = base_of("gemma")
+    everything = trim(base, np.full(base.next_id, 3, np.int64), min_count=3)
     assert everything.spec == base.spec and everything.dropped == {} and everything.uses_lost == 0
+    assert "no entry is dropped, because each has at least 3 use(s), or must stay" in caplog.text
+    caplog.clear()
+    named = trim(base, ENGLISH[:1], min_count=1000, keep=[*base.vocab])
+    assert named.spec == base.spec and "the new tokenizer equals the old one" in caplog.text
 
 
 def test_uses_of_a_dropped_entry_count_for_its_parts():
@@ -144,6 +155,17 @@ def test_the_command_writes_ids_report_and_card(folder):
     people = mws(*arguments, "-o", folder / "out2")
     assert f"{before:,} -> {after:,} entries" in people.stdout and "of uses lost" in people.stdout
     assert (folder / "out" / "tokenizer.json").read_bytes() == (folder / "out2" / "tokenizer.json").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [(["trim", "base", "--text"], "--keep-size"), (["extend", "base", "--add", 9], "--trim-to")],
+)
+def test_a_size_that_drops_nothing_is_an_error_with_the_option(arguments, option, folder):
+    command, base, *more = arguments
+    done = mws(command, folder / base, *more, folder / "code.txt", option, "9k", "-o", folder / "same")
+    assert done.returncode == 2 and f"{option} 9000 would drop nothing" in done.stderr
+    assert not (folder / "same").exists()
 
 
 def test_trim_and_extend_are_one_command_with_one_map(folder):

@@ -1,12 +1,14 @@
-"""Select the words in a list of pre-tokens and group them by case-folded type; cut words into graphemes.
+"""Select the words among pre-tokens, group them by their type in lowercase, and split words into graphemes.
 
-A word pre-token is an optional leading character followed by letters, their combining marks and inner apostrophes
-(' and ’). Its letters, lower-cased character by character where that keeps the length, are its lower-cased type; all
-cased and spaced forms share the evidence of their type. A leading space is part of the form; any other leading
-character is cut off, since the position after it is a certain boundary. Numbers, punctuation, whitespace and mixed
-pre-tokens are no words.
+A pre-token is a word if it consists of letters with their combining marks and with apostrophes (' and ’) between them.
+Any single character except a letter or a digit may come before them. Numbers, punctuation, whitespace and mixtures of
+these with letters are not words.
 
-Also found here: positions inside words, ranges of words for threads, and the threshold of a share.
+The *type* of a word is its letters in lowercase (`letter_case.fold`). All its forms, in any letter case and with or
+without a space, have the boundary probabilities of their type. A space before the letters belongs to the form. Any
+other character before them does not, because a boundary after it is certain.
+
+This module also finds the positions inside words, ranges of words for threads, and the threshold of a share.
 """
 
 from __future__ import annotations
@@ -30,15 +32,22 @@ from mws_hf.learn.words import (
     distinct,
     distinct_points,
     find_among,
+    table_size,
 )
 from mws_hf.text.letter_case import DOTLESS, DOTTED, lowercase
 from mws_hf.text.pattern import compiled
 
 _CLASSES = (r"\p{L}", r"\p{M}", r"\p{N}", "['’]")
+"""Patterns of the classes of a `CharacterTable`, in their order there."""
 
 
 class CharacterTable(NamedTuple):
-    """Lower case (int32) and classes (bool) of code points, each of shape (N_POINTS,)."""
+    """Lowercase and classes of code points.
+
+    Attributes:
+        lower: int32, shape (table_size,): the code point of the lowercase letter.
+        letter, mark, number, apostrophe: bool, shape (table_size,): whether a code point belongs to the class.
+    """
 
     lower: Ints
     letter: Mask
@@ -48,12 +57,12 @@ class CharacterTable(NamedTuple):
 
     @classmethod
     def of(cls, points: Ints) -> CharacterTable:
-        """Build the table for the code points in `points` only; all others get no class."""
+        """Build the table for the code points that occur in `points`; all others belong to no class."""
         found = distinct_points(points)
         characters = list(map(chr, found))
-        lower = np.arange(N_POINTS, dtype=np.int32)
+        lower = np.arange(table_size(points), dtype=np.int32)
         lower[found] = [ord(lowercase(c)) for c in characters]
-        classes = np.zeros((len(_CLASSES), N_POINTS), bool)
+        classes = np.zeros((len(_CLASSES), len(lower)), bool)
         for members, pattern in zip(classes, _CLASSES, strict=True):
             match = compiled(pattern).match
             members[found] = [match(c) is not None for c in characters]
@@ -78,7 +87,15 @@ def _replace_each(points: Ints, table: Ints) -> None:
 
 @dataclass(frozen=True)
 class WordPlaces:
-    """Places of the words in a list of pre-tokens; a word's type is what follows from `begins` on."""
+    """Pre-tokens, which of them are words, and where the letters of each word begin.
+
+    Attributes:
+        text: the pre-tokens.
+        begins: int64, shape (n_pretokens,): index in the code points of `text` at which the letters of a word begin.
+        is_word: bool, shape (n_pretokens,): whether the pre-token is a word.
+        spaced: bool, shape (n_pretokens,): whether it is a word after a space.
+        table: classes of the characters of `text`.
+    """
 
     text: CodePoints
     begins: Longs
@@ -87,18 +104,18 @@ class WordPlaces:
     table: CharacterTable
 
     def forms(self, words: Longs) -> CodePoints:
-        """Return words by number with their leading space, without any other leading character."""
+        """Return the words with these numbers, with the space before them, but without any other character there."""
         return cut_out(self.text.points, self.begins[words] - self.spaced[words], self.text.starts[words + 1])
 
     def types(self, words: Longs) -> CodePoints:
-        """Return the lower-cased letters of words by number."""
+        """Return the letters, in lowercase, of the words with these numbers."""
         letters = cut_out(self.text.points, self.begins[words], self.text.starts[words + 1])
         self.table.write_lower(letters)
         return letters
 
 
 def find_words(pretokens: Sequence[str] | CodePoints) -> WordPlaces:
-    """Separate words from other pre-tokens; empty pre-tokens are no words.
+    """Find the words among pre-tokens; empty pre-tokens are not words.
 
     >>> places = find_words([" п'ять", "2nd", "(Дом", "a'", "..."])
     >>> places.is_word.tolist(), (places.begins - places.text.starts[:-1])[places.is_word].tolist()
@@ -137,10 +154,17 @@ def _find_words(points: Ints, starts: Longs, table: CharacterTable, begins: Long
 
 @dataclass(frozen=True)
 class Forms:
-    """Distinct (spaced or bare, cased) forms of the words, their counts, and the lower-cased types they share.
+    """The distinct forms of words, in their letter case and with or without a space, and the types of these forms.
 
-    Types are ordered by count, descending, then by a hash. So the first n of a list without counts are an even sample
-    of it and not one corner of the alphabet.
+    Types are ordered by count, descending, then by a hash. So the first types of a list without counts are an even
+    sample of the list, instead of words that begin with the same letters.
+
+    Attributes:
+        words: the forms.
+        counts: int64, shape (n_forms,): how often each form occurs.
+        type_of: int64, shape (n_forms,): the index of its type.
+        types: the types, in lowercase.
+        type_counts: int64, shape (n_types,): how often each type occurs.
     """
 
     words: CodePoints
@@ -151,7 +175,12 @@ class Forms:
 
 
 def collect_forms(pretokens: Sequence[str] | CodePoints, counts: Longs) -> Forms:
-    """Group the words among distinct pre-tokens by form and by lower-cased type."""
+    """Group the words among distinct pre-tokens by form and by type.
+
+    Args:
+        pretokens: distinct pre-tokens.
+        counts: int64, shape (n_pretokens,): how often each occurs.
+    """
     places = find_words(pretokens)
     words = np.nonzero(places.is_word)[0]
     counts = counts[words]
@@ -169,21 +198,24 @@ def collect_forms(pretokens: Sequence[str] | CodePoints, counts: Longs) -> Forms
 
 
 class TypeCounts(NamedTuple):
-    """Distinct lower-cased types, the most frequent first, and how often each occurs."""
+    """The distinct types, in lowercase, the most frequent first, and how often each occurs."""
 
     words: CodePoints
     counts: Longs
 
 
 def collect_types(pretokens: Sequence[str] | CodePoints, counts: Longs) -> TypeCounts:
-    """Collect the lower-cased types of the words among distinct pre-tokens, without their forms, in half the time."""
+    """Collect the types of the words among distinct pre-tokens, without their forms.
+
+    It takes half the time of `collect_forms`, whose arguments are the same.
+    """
     places = find_words(pretokens)
     words = np.nonzero(places.is_word)[0]
     return _collect_types(places, words, counts[words])[0]
 
 
 def _collect_types(places: WordPlaces, words: Longs, counts: Longs) -> tuple[TypeCounts, Longs]:
-    """Collect the types of words by number, and the number of each word's type."""
+    """Collect the types of the words with these numbers; returns them and the index of each word's type."""
     letters = places.types(words)
     found = distinct(letters)
     type_counts = _sums_by_row(found.ids, counts, len(found.first))
@@ -194,7 +226,10 @@ def _collect_types(places: WordPlaces, words: Longs, counts: Longs) -> tuple[Typ
 
 
 def _by_count(counts: Longs, hashes: Longs) -> Longs:
-    """Order rows by count, descending, then by hash; rows of count 1, often most of them, in a thread of their own."""
+    """Order rows by count, descending, then by hash.
+
+    Rows with count 1, which are often the majority, are sorted in a thread of their own.
+    """
 
     def sorted_rows(rows: Longs) -> Longs:
         return rows[np.lexsort((hashes[rows], -counts[rows]))]
@@ -203,10 +238,10 @@ def _by_count(counts: Longs, hashes: Longs) -> Longs:
 
 
 def with_lower_case(forms: Forms) -> Forms:
-    """Add the lower-case variant of every cased form; a variant that the text never has counts like its cased form.
+    """Add the lowercase variant of every form that has uppercase letters.
 
-    A dictionary, a query or a sentence may put a word in another case, and it should not be cut as if it were unknown:
-    German nouns, or words seen only at the start of sentences, in lower case.
+    A variant that the text does not contain gets the count of its form. So words that occur only at the beginning of a
+    sentence, and German nouns, are not split like unknown words when a query or a dictionary writes them in lowercase.
 
     >>> more = with_lower_case(collect_forms([" Дом", " дома"], np.array([5, 1])))
     >>> more.words.strings(), more.counts.tolist()
@@ -228,7 +263,7 @@ def with_lower_case(forms: Forms) -> Forms:
 
 
 def _sums_by_row(ids: Ints, counts: Longs, n: int) -> Longs:
-    """Add up counts by id, exactly."""
+    """Add up the counts of each id, exactly: int64, shape (n,)."""
     sums = np.zeros(n, np.int64)
     np.add.at(sums, ids, counts)
     return sums
@@ -236,14 +271,19 @@ def _sums_by_row(ids: Ints, counts: Longs, n: int) -> Longs:
 
 @dataclass(frozen=True)
 class Graphemes:
-    """Words as graphemes, letters with the combining marks after them; `last`: the character ends a grapheme."""
+    """Words as graphemes, which are letters with the combining marks after them.
+
+    Attributes:
+        corpus: the words, with a grapheme as each symbol.
+        last: bool, shape (n_characters of the words,): whether a character ends a grapheme.
+    """
 
     corpus: SymbolCorpus
     last: Mask
 
 
 def count_graphemes(words: CodePoints) -> Longs:
-    """Count the graphemes of each word; marks that begin a word are one grapheme of their own.
+    """Count the graphemes of each word: int64, shape (n_words,); marks that begin a word are one grapheme.
 
     >>> count_graphemes(CodePoints.of(["ते", "मन", ""])).tolist()
     [1, 2, 0]
@@ -268,14 +308,19 @@ def _write_bases(points: Ints, starts: Longs, mark: Mask, base: Mask, sizes: Lon
 
 
 def split_graphemes(words: Sequence[str] | CodePoints) -> Graphemes:
-    """Cut words into graphemes, numbered as they appear, so that no evidence ever separates a mark from its letter."""
+    """Split words into graphemes, so that no boundary can separate a combining mark from its letter.
+
+    Graphemes are numbered in the order in which they first appear.
+    """
     words = CodePoints.of(words)
     points, (base, sizes) = words.points, _find_bases(words)
     starts = np.concatenate([[0], np.cumsum(sizes)])
     bases = np.nonzero(base)[0]
     kinds = points[bases]
     ends = np.append(bases, len(base))
-    marked = np.unique(np.searchsorted(bases, np.nonzero(~base)[0]) - 1)  # few or none in most writing
+    marked = np.unique(
+        np.searchsorted(bases, np.nonzero(~base)[0]) - 1
+    )  # graphemes with marks: few or none in most scripts
     offset = np.int32(N_POINTS)
     depth = 1
     while len(marked := marked[bases[marked] + depth < ends[marked + 1]]):
@@ -290,14 +335,17 @@ def split_graphemes(words: Sequence[str] | CodePoints) -> Graphemes:
 
 
 def inner_positions(starts: Longs) -> Mask:
-    """Mark the positions inside words: True after every symbol but the last of each word."""
+    """Find the positions inside words: bool, shape (n_symbols,), True after each symbol that does not end a word."""
     inner = np.ones(starts[-1], bool)
     inner[starts[1:] - 1] = False
     return inner
 
 
 def word_ranges(corpus: SymbolCorpus, n: int) -> list[Longs]:
-    """Cut ``corpus.starts`` into at most `n` slices of about as many symbols each; together they cover all words.
+    """Divide a corpus into at most `n` ranges of words with about the same number of symbols.
+
+    Returns:
+        For each range, the part of ``corpus.starts`` that delimits its words.
 
     >>> [r.tolist() for r in word_ranges(SymbolCorpus.from_words(["abc", "de", "f"]), 2)]
     [[0, 3], [3, 5, 6]]
@@ -306,12 +354,12 @@ def word_ranges(corpus: SymbolCorpus, n: int) -> list[Longs]:
     return [corpus.starts[lo : hi + 1] for lo, hi in zip(cuts[:-1], cuts[1:], strict=True) if hi > lo]
 
 
-def least_cut(values: Doubles, granularity: float) -> np.float64:
-    """Find the value above which a share of `granularity` of the values lies.
+def share_threshold(values: Doubles, share: float) -> np.float64:
+    """Find the value above which a share of the values lies.
 
-    >>> float(least_cut(np.array([4.0, 1.0, 3.0, 2.0, 5.0]), 0.25))
+    >>> float(share_threshold(np.array([4.0, 1.0, 3.0, 2.0, 5.0]), 0.25))
     4.0
     """
-    uncut = round((1 - granularity) * (len(values) - 1))
-    found: np.float64 = np.partition(values, uncut)[uncut]
+    rank = round((1 - share) * (len(values) - 1))
+    found: np.float64 = np.partition(values, rank)[rank]
     return found

@@ -1,13 +1,17 @@
-"""Boundary evidence of a list of words: the posterior probability of a boundary after each character. No merges here.
+"""Boundary probabilities of a list of words (called *evidence*): how probable a morph boundary after each letter is.
 
-`collect_evidence` computes it from word types; `Evidence` looks it up for pre-tokens, whatever their case and leading
-character. `evidence.forms` tells words from other pre-tokens.
+`collect_evidence` computes them from types, which are distinct words in lowercase. `Evidence` looks them up for
+pre-tokens, whatever their letter case and their first character.
 
-It comes from an ensemble of views, mixed as log-odds, then calibrated. The lexicon view explains words by whole morphs.
-The context view generalises the posteriors of the lexicon over contexts (one round of co-training, Blum and Mitchell
-1998, on soft labels). Normalised variation looks at entropy alone. One round suffices: with classes in the lexicon
-further rounds move nothing or harm. In a short list `reranking` re-ranks the positions by two more views. Where words
-are labelled, `labels` re-fits the mixture.
+An ensemble of views finds them:
+
+* The lexicon view explains words by whole morphs (`lexicon`).
+* The context view generalizes the probabilities of the lexicon view over contexts (`context_view`). This is one round
+  of co-training (Blum and Mitchell 1998) on soft labels. More rounds change nothing or make the result worse.
+* Normalized variation uses only the entropy of the next letter (`contexts`).
+* Two more views re-rank the positions of a short list (`reranking`).
+
+The log-odds of the views are mixed and then calibrated. If there are labeled words, `labels` re-fits the mixture.
 """
 
 from __future__ import annotations
@@ -25,18 +29,19 @@ from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import ThreadPool, give_back, in_parts
 from mws_hf.learn.defaults import DEFAULT_GRANULARITY
 from mws_hf.learn.evidence.context_view import context_log_odds
-from mws_hf.learn.evidence.contexts import CONTEXT_LENGTHS, Contexts, collect_contexts, normalised_variation, trie_view
+from mws_hf.learn.evidence.contexts import CONTEXT_LENGTHS, Contexts, collect_contexts, normalized_variation, trie_view
 from mws_hf.learn.evidence.forms import (
     TypeCounts,
     WordPlaces,
     count_graphemes,
     find_words,
     inner_positions,
-    least_cut,
+    share_threshold,
     split_graphemes,
 )
 from mws_hf.learn.evidence.lexicon import PRICE_ENDS, lexicon_posteriors
-from mws_hf.learn.evidence.reranking import SHORT_LIST, rerank, short_list_weight, word_support
+from mws_hf.learn.evidence.paradigm_view import word_support
+from mws_hf.learn.evidence.reranking import SHORT_LIST, rerank, short_list_weight
 from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import N_POINTS, CodePoints, SymbolCorpus, distinct_points, find_among
 from mws_hf.text.letter_case import fold
@@ -47,38 +52,43 @@ if TYPE_CHECKING:
     from mws_hf.learn.evidence.labels import LabelFit, Refit
 
 NO_WORD = -2
+"""Type of a pre-token that is not a word, in `Evidence.types_of`."""
 
 UNKNOWN = 0.5
-"""Boundary probability inside words without evidence."""
+"""Boundary probability at each position inside a word that is not among the types."""
 
 CODE = "code"
-"""Name of the group whose words are identifiers: their capitals are certain boundaries, ``get|User|Name``.
+"""Name of the group whose words are identifiers. In them a boundary before an uppercase letter is certain
+(``get|User|Name``), whereas in natural languages uppercase letters do not show morphs.
 
-In a natural language capitals say nothing of morphs. An underscore and a digit need no rule: split patterns end a word
-there, so no merge crosses them.
+Underscores and digits need no rule, because split patterns end a word there, so that no merge crosses them.
 """
 
 LOWER, UPPER = 1, 2
+"""Letter case of a character, in the table of `cases_of`; 0 is neither."""
 
 LONGEST_WORD = 29
-"""Longer words (in graphemes) are URLs, concatenations and noise rather than morphology."""
+"""Most graphemes of a word that has boundary probabilities. Longer words are usually URLs, concatenations or noise."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Boundary evidence of word types: posterior probabilities of a boundary, weights, prices and label results.
+    """Boundary probabilities of types, with the weights and penalties of the types and the results of labels.
 
     Attributes:
-        code_points: the types, case-folded letters, by count.
-        probabilities: float64, shape (n_characters of the types,): probability of a boundary after each character; 0 at
-            the end of a type and between a letter and its mark.
-        settings: the settings used, the labels among them.
-        weights: float64, shape (n_types,), what each type weighs in the merges, 1 in the mean; None: all alike.
-        labels: results of fitting to labelled words by group, "" where groups have no names; empty without labels.
-        in_code: float64, shape (n_types,), how much each type belongs to the group of `CODE`, from 0 to 1; None: there
-            is no group of code. At a capital that begins a part, evidence p becomes p + in_code * (1 - p).
-        prices: float64, shape (n_types,), what compositions pay for boundaries of each type; None: 1 for all.
-        times: int64, shape (n_types,), how often each type occurs, comparable among types; None: not known.
+        code_points: the types, which are distinct words in lowercase, the most frequent first.
+        probabilities: float64, shape (n_characters of the types,): probability of a boundary after each character. It
+            is 0 at the end of a type, and between a letter and its combining mark.
+        settings: the settings of the training, including the labels.
+        weights: float64, shape (n_types,): weight of each type in the morph merges, 1 on average. If None, all types
+            have the same weight.
+        labels: result of the labels by group, or by "" if the labels belong to no named group; empty without labels.
+        in_code: float64, shape (n_types,): share of the group `CODE` in each type, from 0 to 1. Before an uppercase
+            letter that begins a part, a probability p becomes p + in_code * (1 - p). None if there is no such group.
+        prices: float64, shape (n_types,): factor of the penalty for boundaries inside a token, in frequency merges. If
+            None, it is 1 for all types.
+        times: int64, shape (n_types,): how often each type occurs, in any unit that is the same for all types; None if
+            it is not known.
     """
 
     code_points: CodePoints
@@ -92,12 +102,12 @@ class Evidence:
 
     @cached_property
     def types(self) -> list[str]:
-        """List the lower-cased types as strings."""
+        """The types as strings, in lowercase."""
         return self.code_points.strings()
 
     @property
     def starts(self) -> Longs:
-        """Return where each type begins in `probabilities`: int64, shape (n_types + 1,)."""
+        """Index in `probabilities` at which each type begins, then their total length: int64, shape (n_types + 1,)."""
         return self.code_points.starts
 
     @cached_property
@@ -105,20 +115,26 @@ class Evidence:
         return {word: i for i, word in enumerate(self.types)}
 
     def find(self, words: Sequence[str] | CodePoints) -> Ints:
-        """Find lower-cased words among the types: int32, the index of each word's type, -1 where there is none."""
+        """Find lowercase words among the types: int32, shape (n_words,), the index of each in `types`, or -1."""
         return find_among(CodePoints.of(words), self.code_points)
 
     def word(self, pretoken: str) -> list[float] | None:
         """Return the probability of a boundary after each character of a pre-token; None if it is not among the types.
 
-        A leading space belongs to the word (0), any other leading character does not (1).
+        After a space at the beginning it is 0, because the space belongs to the word. After any other character before
+        the word, such as a parenthesis, it is 1.
         """
         places = find_words([pretoken])
         found = self._index.get(fold(pretoken[places.begins[0] :])) if places.is_word[0] else None
         return None if found is None else self._fill(places, np.array([found], np.int32)).tolist()
 
     def types_of(self, pretokens: Sequence[str] | CodePoints) -> Ints:
-        """Find the type of each pre-token: int32, its index; -1 for a word without evidence, NO_WORD for all else."""
+        """Find the type of each pre-token.
+
+        Returns:
+            int32, shape (n_pretokens,): the index of its type; -1 for a word that is not among the types, and `NO_WORD`
+            for a pre-token that is not a word.
+        """
         places = find_words(pretokens)
         words = np.nonzero(places.is_word)[0]
         type_of = np.full(len(places.text), NO_WORD, np.int32)
@@ -126,23 +142,24 @@ class Evidence:
         return type_of
 
     def boundaries(self, pretokens: Sequence[str] | CodePoints, type_of: Ints | None = None) -> Doubles:
-        """Return the probability of a boundary after each character of pre-tokens, one pre-token after another.
+        """Return the probability of a boundary after each character of all pre-tokens.
 
-        In a word without evidence it is 0.5 at every position except before combining marks. If there is a group of
-        code, it is 1 at capitals that begin a part. In a pre-token that is no word it is 0.
+        In a word that is not among the types, it is 0.5 at every position except before combining marks. If there is a
+        group of code, it is 1 before an uppercase letter that begins a part of such a word. In a pre-token that is not
+        a word, it is 0.
 
         Args:
             pretokens: any pre-tokens.
-            type_of: int32, from `types_of` of the same pre-tokens, if it is known; saves time.
+            type_of: the result of `types_of` for the same pre-tokens, if you have it, which saves time.
 
         Returns:
-            float64, shape (n_characters,).
+            float64, shape (n_characters of the pre-tokens,), one pre-token after another.
         """
         type_of = self.types_of(pretokens) if type_of is None else type_of
         return self._fill(find_words(pretokens), type_of)
 
     def _fill(self, places: WordPlaces, type_of: Ints) -> Doubles:
-        """Write the boundary probabilities of the words among pre-tokens; `type_of` as `types_of` gives it."""
+        """Compute `boundaries` from the positions of the words in the pre-tokens, and from their types."""
         text, out = places.text, np.zeros(len(places.text.points))
         code = (np.zeros(0), np.zeros(0, np.uint8)) if self.in_code is None else (self.in_code, cases_of(text.points))
         in_parts(
@@ -156,7 +173,11 @@ class Evidence:
 
 
 def cases_of(points: Ints) -> Bytes:
-    """Look up the case of the code points that occur in `points`: shape (N_POINTS,), LOWER, UPPER or 0."""
+    """Look up the letter case of the code points that occur in `points`.
+
+    Returns:
+        uint8, shape (N_POINTS,): LOWER, UPPER or 0.
+    """
     table = np.zeros(N_POINTS, np.uint8)
     for case, pattern in ((LOWER, r"\p{Ll}"), (UPPER, r"[\p{Lu}\p{Lt}]")):
         match = compiled(pattern).match
@@ -168,8 +189,8 @@ def cases_of(points: Ints) -> Bytes:
 def part_ends(points: Ints, i: int, end: int, cases: Bytes) -> bool:
     """Return whether a part of an identifier ends after character `i` of the pre-token that ends before `end`.
 
-    It ends before a capital that follows a small letter, and before the last of several capitals if a small letter
-    follows.
+    A part ends before an uppercase letter that follows a lowercase letter, and before the last of several uppercase
+    letters if a lowercase letter follows it.
 
     >>> points = CodePoints.of(["parseHTTPServerURL"]).points
     >>> [i for i in range(18) if part_ends(points, i, 18, cases_of(points))]
@@ -186,7 +207,7 @@ def _fill_boundaries(
     points: Ints, starts: Longs, begins: Longs, spaced: Mask, type_of: Ints, mark: Mask, type_starts: Longs,
     probabilities: Doubles, in_code: Doubles, cases: Bytes, out: Doubles
 ) -> None:  # fmt: skip
-    """Write the probability of a boundary after each character of words; `cases` is empty without code."""
+    """Write the probability of a boundary after each character of words; `cases` is empty without a group of code."""
     for w in range(len(type_of)):
         if type_of[w] == NO_WORD:
             continue
@@ -216,61 +237,76 @@ def collect_evidence(listed: TypeCounts, settings: Settings | None = None, n_thr
     types, times, n_text = listed.words.take(chosen), listed.counts[chosen], len(chosen)
     labels: Sequence[GoldWord] = ()
     if settings.labels:
-        from mws_hf.learn.evidence.labels import add_labelled, label_targets, report_labels, usable_labels
+        from mws_hf.learn.evidence.labels import add_labeled, label_targets, report_labels, usable_labels
 
         labels = usable_labels(settings.labels, LONGEST_WORD)
     if labels:
-        types = add_labelled(types, labels)
+        types = add_labeled(types, labels)
         rare = find_among(types.take(np.arange(n_text, len(types))), listed.words)
         times = np.concatenate([times, np.where(rare >= 0, listed.counts[rare], 1)])
     del listed, sizes, chosen
     graphemes = split_graphemes(types)
     give_back()
-    labelled = label_targets(types, labels, graphemes.last) if labels else None
+    targets = label_targets(types, labels, graphemes.last) if labels else None
     found = np.zeros(len(graphemes.last))
-    found[graphemes.last], fitted = boundary_posteriors(graphemes.corpus, settings, n_threads, labelled)
+    found[graphemes.last], fitted = boundary_posteriors(graphemes.corpus, settings, n_threads, targets)
     fits = report_labels(len(settings.labels), labels, types, n_text, fitted) if settings.labels else {}
     return Evidence(types, found, settings, labels=fits, times=times)
 
 
 EM_TYPES = 150_000
-"""The lexicon is learnt from this many most frequent types. More take time and spoil it with names, typing errors and
-loans (400,000: Russian lemmas lose 0.005 to 0.03), fewer miss stems (60,000: Finnish 0.01)."""
+"""Most types that the lexicon is learned from; the most frequent ones are. With more types it takes longer, and names,
+typing errors and loanwords make the lexicon worse: with 400,000, F1 on Russian lemmas is lower by 0.005 to 0.03. With
+fewer types it lacks stems: with 60,000, F1 is lower by 0.01 in Finnish."""
 
 CONTEXT_WEIGHT = 0.75
-"""Share of the context view in the mixture of its log-odds with the lexicon's, which are the sharper and noisier of the
-two; 0.5 favours English, 0.875 Turkish, by 0.005 to 0.02."""
+"""Share of the context view in the mixture of its log-odds with those of the lexicon view, which are sharper but have
+more noise. With 0.5 F1 is higher in English, with 0.875 in Turkish, by 0.005 to 0.02."""
 
 VARIATION_WEIGHT, FULL_LIST = 0.5, 70_000
-"""Weight of the normalised variation (standard scores) in the mixture, and the types from which on a list is full. In
-shorter lists the lexicon is poor and the weight grows in inverse proportion to their number: at 8,000 types this gains
-0.05 to 0.12 on Latin, Czech and Russian and loses 0.02 to 0.05 on Finnish and Turkish. Below `SHORT_LIST` types it
-grows no more: in made-up paradigms of some hundred types every view is right, and twice this weight spoils them (Hindi
-0.82 to 0.78, Finnish 0.87 to 0.79)."""
+"""Weight of the normalized variation (in standard scores) in the mixture for lists of `FULL_LIST` types or more.
+
+In shorter lists the lexicon is poor, so the weight grows in inverse proportion to the number of types. At 8,000 types
+this raises F1 by 0.05 to 0.12 on Latin, Czech and Russian, and lowers it by 0.02 to 0.05 on Finnish and Turkish. Below
+`SHORT_LIST` types the weight stays the same. In made-up paradigms of a few hundred types every view is right, and twice
+this weight lowers their F1 (Hindi from 0.82 to 0.78, Finnish from 0.87 to 0.79)."""
 
 SHARPNESS = 4.0
-"""Slope of the calibration, in log-odds of the evidence for each standard deviation of the mixture; 3 to 5 are ties, at
-half of it unseen Finnish stems lose 0.02."""
+"""Slope of the calibration: log-odds of the result per standard deviation of the mixture. From 3 to 5 there is no
+significant difference; with 2, F1 on unseen Finnish stems is lower by 0.02."""
 
 
 def boundary_posteriors(
-    corpus: SymbolCorpus, settings: Settings, n_threads: int | None = None, labelled: Doubles | None = None
+    corpus: SymbolCorpus, settings: Settings, n_threads: int | None = None, targets: Doubles | None = None
 ) -> tuple[Doubles, Refit | None]:
-    """Compute the posterior probability of a morph boundary after each symbol, fitted to labels where there are some.
+    """Compute the probability of a morph boundary after each symbol, and fit it to labels if there are any.
 
-    Every type counts once: weights are not used. `labelled` is from `labels.label_targets`. The posteriors, 0 after the
-    last symbol of a word, do not depend on the number of threads. With them comes the fit, None without labels.
+    The result does not depend on the number of threads.
+
+    Args:
+        corpus: the types; each counts once, so their weights are not used.
+        settings: settings of the training.
+        n_threads: number of threads; by default as many as there are processors.
+        targets: the labels, as `labels.label_targets` returns them; None without labels.
+
+    Returns:
+        The probabilities, float64, shape (n_symbols,), which are 0 after the last symbol of a word; and the fit to the
+        labels, which is None without labels.
     """
-    mixture = mix_views(corpus, settings, n_threads, keep=labelled is not None)
-    return calibrated_posteriors(mixture, corpus, settings, n_threads, labelled)
+    mixture = mix_views(corpus, settings, n_threads, keep=targets is not None)
+    return calibrated_posteriors(mixture, corpus, settings, n_threads, targets)
 
 
 @dataclass(frozen=True)
 class Ensemble:
-    """Log-odds of the views at the n inner positions, mixed but not calibrated; single views and contexts only if kept.
+    """The mixture of all views before calibration.
 
-    `views` has the shape (n, 4): the lexicon, whether it was learnt there, contexts, variation; in a short list (n, 6),
-    with paradigms and affixes last.
+    Attributes:
+        log_odds: float64, shape (n,): log-odds of the mixture at the n positions inside words.
+        views: float64, shape (n, 4): log-odds of the lexicon view, whether the lexicon was learned from the word (0 or
+            1), log-odds of the context view, normalized variation. In a short list the shape is (n, 6), and the last
+            two columns are paradigms and affixes. None if the views were not kept.
+        contexts: the contexts of all symbols; None if they were not kept.
     """
 
     log_odds: Doubles
@@ -283,19 +319,23 @@ def calibrated_posteriors(
     corpus: SymbolCorpus,
     settings: Settings,
     n_threads: int | None = None,
-    labelled: Doubles | None = None,
+    targets: Doubles | None = None,
 ) -> tuple[Doubles, Refit | None]:
-    """Calibrate an ensemble, after re-fitting it where words are labelled; arguments as in `boundary_posteriors`."""
+    """Calibrate an ensemble, after it was re-fitted to labels if there are any.
+
+    The arguments and the result are those of `boundary_posteriors`. With labels, the ensemble must have its views and
+    contexts.
+    """
     inner = inner_positions(corpus.starts)
     j, mixed, found = np.zeros(len(inner)), mixture.log_odds.copy(), None
     if len(mixed) == 0:
         return j, None
-    if labelled is not None and mixture.views is not None and mixture.contexts is not None:
+    if targets is not None and mixture.views is not None and mixture.contexts is not None:
         from mws_hf.learn.evidence.labels import refit
 
         _calibrate(mixed, DEFAULT_GRANULARITY)
         with ThreadPool(n_threads) as pool:
-            found = refit(corpus, mixture.contexts, mixture.views, mixed, labelled, pool)
+            found = refit(corpus, mixture.contexts, mixture.views, mixed, targets, pool)
         mixed = found.log_odds.copy()
     granularity = settings.granularity or (DEFAULT_GRANULARITY if found is None else found.granularity)
     if found is not None:
@@ -306,34 +346,41 @@ def calibrated_posteriors(
 
 
 def _calibrate(mixed: Doubles, granularity: float) -> None:
-    """Bring log-odds to deviation `SHARPNESS`, 0 where a share of `granularity` lies above; in place."""
+    """Scale log-odds to the standard deviation `SHARPNESS`, and shift them so that a share `granularity` is above 0.
+
+    The array is changed.
+    """
     slope = SHARPNESS / max(float(moments(mixed[:, None])[1][0]), 1e-9)
-    mixed -= least_cut(mixed, granularity)
+    mixed -= share_threshold(mixed, granularity)
     mixed *= slope
 
 
 def mix_views(
     corpus: SymbolCorpus, settings: Settings, n_threads: int | None = None, *, keep: bool = False
 ) -> Ensemble:
-    """Compute the views and their weighted sum at every inner position; the lexicon counts only where it was learnt."""
+    """Compute the views and their weighted sum at every position inside words.
+
+    The lexicon view is part of the sum only in words that the lexicon was learned from. With `keep`, the result also
+    contains the single views and the contexts.
+    """
     inner = inner_positions(corpus.starts)
     if not inner.any():
         return Ensemble(np.zeros(0))
     starts = corpus.starts[: EM_TYPES + 1]
-    learnt = SymbolCorpus(corpus.alphabet, corpus.symbols[: starts[-1]], starts, corpus.weights[:EM_TYPES])
+    frequent = SymbolCorpus(corpus.alphabet, corpus.symbols[: starts[-1]], starts, corpus.weights[:EM_TYPES])
 
     def contexts_of() -> Contexts:
         return collect_contexts(corpus, CONTEXT_LENGTHS, [trie_view(corpus, backwards) for backwards in (False, True)])
 
     with ThreadPool(n_threads) as pool:
-        prepared = pool.submit(contexts_of)  # in one thread, for the lexicon leaves some idle
-        targets, lexicon = _lexicon_view(learnt, pool)
+        prepared = pool.submit(contexts_of)  # in one thread beside the lexicon view, which leaves some threads idle
+        targets, lexicon = _lexicon_view(frequent, pool)
         give_back()
         contexts = prepared.result()
         del prepared
         is_short = short_list_weight(len(corpus)) > 0
         support = pool.submit(word_support, corpus, *contexts.views[:2]) if is_short else None
-        varied = pool.submit(normalised_variation, corpus, contexts)  # while one thread fits the context view
+        varied = pool.submit(normalized_variation, corpus, contexts)  # at the same time as the context view is fitted
         mixed = context_log_odds(corpus, contexts, targets, pool)[inner].astype(np.float64)
         context = mixed.copy() if keep else None
         known = np.nonzero(inner[: len(targets)])[0]
@@ -354,7 +401,11 @@ def mix_views(
 
 
 def _lexicon_view(corpus: SymbolCorpus, pool: ThreadPool) -> tuple[Floats, Floats]:
-    """Average the lexicon's cut probabilities over the end prices, and likewise their log-odds."""
+    """Average the boundary probabilities of the lexicon, and also their log-odds, over the end prices.
+
+    Returns:
+        Two arrays, float32, shape (n_symbols,): the mean probability and the mean log-odds after each symbol.
+    """
     levels = np.float32(len(PRICE_ENDS))
     mean, odds = np.zeros(len(corpus.symbols), np.float32), np.zeros(len(corpus.symbols), np.float32)
     for posterior in lexicon_posteriors(corpus, pool):

@@ -20,7 +20,7 @@ from lab.experiments.granularity import SOURCES, Sample
 from lab.tables import groups, tabulated
 from mws_hf import MwSTrainer
 from mws_hf.learn.evidence import posteriors, reranking
-from mws_hf.learn.training_evidence import find_evidence
+from mws_hf.learn.group_evidence import find_evidence
 
 VIEWS = {
     "default": (None, ()),

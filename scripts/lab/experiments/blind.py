@@ -25,7 +25,7 @@ from lab.data import MB, first, gold_of, order_of, parts_of, treebank
 from lab.systems import MORPHS, UNIGRAM, cut_words, judged, labelled, trained
 from lab.tables import groups, tabulated, where
 from mws_hf import WordCounts
-from mws_hf.compare import rivals
+from mws_hf.compare import baselines
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.segmentations import GoldWord, read_gold
 from mws_hf.corpus.word_list import count_mapping, read_word_list
@@ -85,7 +85,7 @@ def measure(place: Place, cells: list[Cell]) -> Found:
             continue
         counts, about = words
         directory = trained(system, counts, size, place.work / "ngram_map" / language)
-        source = open_tokenizer(rivals.saved(directory), by_class=True)
+        source = open_tokenizer(baselines.saved(directory), by_class=True)
         for cell in own:
             n_rows, gold = sets[cell["kind"]]
             cut = cut_words(source, gold)

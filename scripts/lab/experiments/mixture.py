@@ -21,7 +21,7 @@ from lab.data import GOLD, gold_of, lines_of, split_lines
 from lab.systems import RIVAL, UNIGRAM, judged, learnt
 from lab.tables import pivot, tabulated
 from mws_hf import WordCounts
-from mws_hf.compare import rivals
+from mws_hf.compare import baselines
 from mws_hf.corpus.counting import count_documents
 from mws_hf.scoring import score_text
 from mws_hf.text.pattern import DEFAULT_PATTERN
@@ -73,7 +73,7 @@ def source_of(place: Place, system: str, size: int, counts: WordCounts) -> Any:
         return open_tokenizer(parity_bpe([lines_in_parts(place, language)[0] for language in ORDER], size))
     if system in COMPOSITION:
         return open_tokenizer(learnt(counts, vocab_size=size, composition=COMPOSITION[system]))
-    return rivals.train(RIVAL.get(system, system), counts.union, size).source
+    return baselines.train(RIVAL.get(system, system), counts.union, size).source
 
 
 def parity_bpe(languages: Sequence[Sequence[str]], size: int) -> Tokenizer:

@@ -34,12 +34,12 @@ from mws_hf.learn.evidence.context_view import (
     N_FLAGS,
     PER_VIEW,
     fit_logistic,
-    penalised_likelihood,
+    penalized_likelihood,
     sample_rows,
-    standardise,
+    standardize,
 )
 from mws_hf.learn.evidence.forms import Graphemes, collect_forms, inner_positions, split_graphemes
-from mws_hf.learn.evidence.labels import add_labelled, label_targets
+from mws_hf.learn.evidence.labels import add_labeled, label_targets
 from mws_hf.learn.evidence.posteriors import LONGEST_WORD, Ensemble, Evidence, calibrated_posteriors, mix_views
 from mws_hf.learn.words import CodePoints
 
@@ -90,7 +90,7 @@ class ShortList:
         gold = read_gold(data / "gold" / "lat.sigmorphon2022.tsv").words if language == "lat" else None
         order = shuffled(gold or gold_of(data, language), sample)
         counts = corpus_of(data, "lat")[0] if gold else drawn(data, language, n_words, sample)
-        types = add_labelled(listed(counts), order[:POOL], LONGEST_WORD)
+        types = add_labeled(listed(counts), order[:POOL], LONGEST_WORD)
         graphemes = split_graphemes(types)
         settings = MwSTrainer(show_progress=False)
         mixture = mix_views(graphemes.corpus, settings, keep=True)
@@ -112,9 +112,7 @@ class ShortList:
         settings, last = MwSTrainer(show_progress=False), self.graphemes.last
         mixture = replace(self.mixture, log_odds=log_odds)
         found = np.zeros(len(last))
-        found[last] = calibrated_posteriors(mixture, self.graphemes.corpus, settings, labelled=self.targets(n_labels))[
-            0
-        ]
+        found[last] = calibrated_posteriors(mixture, self.graphemes.corpus, settings, targets=self.targets(n_labels))[0]
         return Evidence(self.types, found, settings)
 
 
@@ -137,7 +135,7 @@ def features(graphemes: Graphemes, mixture: Ensemble) -> Doubles:
     n = PER_VIEW * len(mixture.contexts.views)
     rows = np.empty((len(at), 2 * n + N_FLAGS))
     sample_rows(mixture.contexts, starts, at, rows)
-    standardise(rows, n)
+    standardize(rows, n)
     np.square(rows[:, :n], out=rows[:, n : 2 * n])
     single = np.concatenate([mixture.views, mixture.log_odds[:, None]], axis=1)
     mean, scale = moments(single)
@@ -155,7 +153,7 @@ def pooled(donors: list[tuple[Doubles, Doubles]]) -> Doubles:
         total = 0.0
         for number, (rows, shares) in enumerate(donors):
             weights = fit(donors[:number] + donors[number + 1 :], ridge)
-            total += penalised_likelihood(rows, shares, 0.0, weights, np.empty(len(weights))) / len(shares)
+            total += penalized_likelihood(rows, shares, 0.0, weights, np.empty(len(weights))) / len(shares)
         return total
 
     return fit(donors, max(RIDGES, key=left_out))

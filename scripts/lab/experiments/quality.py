@@ -16,7 +16,7 @@ from lab.cells import Cell, Found, Page, Place, Row
 from lab.data import GOLDS, HELD_OUT_LINES, lines_of, split_lines
 from lab.tables import tabulated, where
 from mws_hf import WordCounts
-from mws_hf.compare import compare, parse_systems, rivals
+from mws_hf.compare import baselines, compare, parse_systems
 from mws_hf.compare.morfessor_baseline import build_frequent
 from mws_hf.compare.picture import figure_of, save
 from mws_hf.corpus.counting import count_documents
@@ -29,7 +29,9 @@ GOLD = {language: (*names, *PARAMA.get(language, ())) for language, names in GOL
 GOLD |= {"rus-lexicon": ("rus.tikhonov",), "lat": ("lat.sigmorphon2022",)}
 ALL_WORDS = "morfessor-all:types"
 MORFESSOR = ("morfessor:types", "morfessor-frequent:text", ALL_WORDS)
-rivals.RIVALS["morfessor-all"] = rivals.System(partial(build_frequent, max_types=10**9), "morfessor", sized=False)
+baselines.BASELINE_SYSTEMS["morfessor-all"] = baselines.Baseline(
+    partial(build_frequent, max_types=10**9), "morfessor", sized=False
+)
 SYSTEMS = (
     "mws", "mws-morphs", "mws-classic", "bpe-character:types", "bpe-character:text", "bpe-byte:text", "morph-bpe:types",
     "wordpiece:types", "unigram:types", "unigram:text", "sentencepiece-bpe:text", "sentencepiece-unigram:types",

@@ -14,7 +14,7 @@ from lab.cells import Cell, Found, Page, Place, Row
 from lab.data import gold_of, head, n_bytes_of, read, shuffled
 from lab.systems import UNIGRAM, judged, learnt
 from lab.tables import groups, tabulated, where
-from mws_hf.compare import rivals
+from mws_hf.compare import baselines
 from mws_hf.corpus.counting import count_documents
 
 SOURCES = {
@@ -43,7 +43,7 @@ def measure(place: Place, cells: list[Cell]) -> Found:
     about = {"bytes": sum(map(n_bytes_of, lines)), "words_in_text": len(counts)}
     for system, own in groups(cells, "system"):
         if system in TYPES:
-            rival = rivals.train(system, counts.as_types() if TYPES[system] else counts, VOCAB_SIZE).source
+            rival = baselines.train(system, counts.as_types() if TYPES[system] else counts, VOCAB_SIZE).source
         for cell in own:
             order = shuffled(gold, cell["sample"])
             if system in LABELS:

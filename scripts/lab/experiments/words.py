@@ -16,7 +16,7 @@ from lab.cells import Cell, Found, Page, Place, Row, beside
 from lab.systems import learnt
 from lab.tables import groups, tabulated
 from mws_hf import WordCounts
-from mws_hf.compare import rivals
+from mws_hf.compare import baselines
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.word_list import lexicon_counts
 from mws_hf.tokenizer.opened import segment_words
@@ -46,7 +46,7 @@ def measure(place: Place, cells: list[Cell]) -> Found:
     """Cut words by the ready tokenizer, and by byte-level BPE of its size and training text."""
     language = cells[0]["language"]
     training, _ = texts_of(language, place.data, share_alike=language == "tr")
-    bpe = cuts(rivals.train("bpe-byte", count_documents(training), SIZE).source, SHOWN[language])
+    bpe = cuts(baselines.train("bpe-byte", count_documents(training), SIZE).source, SHOWN[language])
     ours = our_cuts(language)
     yield from ((cell, {"bpe": bpe[cell["word"]], "ours": ours[cell["word"]]}) for cell in cells)
 
@@ -72,7 +72,7 @@ def cut_lexicon(place: Place, cells: list[Cell]) -> Found:
     """
     counts = lexicon_counts("ru")
     ours = cells[0]["system"] == "MwS"
-    found = mws_cuts(counts) if ours else cuts(rivals.train("bpe-character", counts, 8000).source, OF_LEXICON)
+    found = mws_cuts(counts) if ours else cuts(baselines.train("bpe-character", counts, 8000).source, OF_LEXICON)
     yield from ((cell, {"cut": found[cell["word"]]}) for cell in cells)
 
 

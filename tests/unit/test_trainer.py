@@ -1,4 +1,4 @@
-"""MwSTrainer as a user meets it: known answers, budgets, warnings, errors, determinism, what is saved.
+"""MwSTrainer as a user meets it: known answers, sizes, warnings, errors, determinism, saved metadata.
 
 Modules: learn/setting_rules.py, learn/vocabulary.py, tokenizer/training_record.py, trainer.py.
 """
@@ -21,9 +21,9 @@ from mws_hf import MwSError, MwSTokenizerFast, MwSTrainer, WordCounts
 from mws_hf.check import check
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.word_list import count_mapping
+from mws_hf.learn.group_evidence import find_evidence
 from mws_hf.learn.setting_rules import FLAG, Range
 from mws_hf.learn.settings import SETTINGS, Settings
-from mws_hf.learn.training_evidence import find_evidence
 from mws_hf.learn.vocabulary import choose_alphabet, learn
 from mws_hf.learn.words import CodePoints
 from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, WORD_PATTERN
@@ -315,7 +315,7 @@ def test_counts_up_to_the_bound_are_weighed_and_beyond_it_refused(settings):
 
     factor = LARGEST // letters
     assert merges(base * factor) == merges(base) and len(merges(base)) > 3
-    with pytest.raises(MwSError, match="more than can be weighed; divide all counts by 2 "):
+    with pytest.raises(MwSError, match="more than fits into 64 bits; divide all counts by 2 "):
         merges(base * (factor + 1))
     for huge in (10**17, 2**61):
         with pytest.raises(MwSError, match="divide all counts by"):
@@ -386,7 +386,7 @@ def test_the_share_of_entries_hardly_used_is_told(tmp_path):
     }
     words = f"{told['under_5']:.1%} fewer than 5 times, {told['unused']:.1%} never".replace("%", " %")
     assert check(out).facts["hardly_used"] == words
-    assert f"| merges hardly used by its training text | {words} |" in (out / "README.md").read_text(encoding="utf-8")
+    assert f"| merges that its training text rarely uses | {words} |" in (out / "README.md").read_text(encoding="utf-8")
 
 
 READERS = ["readers read reading 12 21 players play playing it's 1212 assess pass"] * 30

@@ -1,6 +1,6 @@
-"""The rivals of the comparison: each is trained and segments as its own library says.
+"""The baselines of the comparison: each is trained and segments as its own library says.
 
-Modules: compare/bpe.py, compare/feed.py, compare/morfessor_baseline.py, compare/rivals.py, compare/unigram.py,
+Modules: compare/bpe.py, compare/feed.py, compare/morfessor_baseline.py, compare/baselines.py, compare/unigram.py,
 compare/word_piece.py.
 """
 
@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
 
 from mws_hf import MwSTrainer
+from mws_hf.compare.baselines import BASELINE_SYSTEMS, saved, train
 from mws_hf.compare.bpe import (
     _END,
     _WORD,
@@ -33,7 +34,6 @@ from mws_hf.compare.bpe import (
 )
 from mws_hf.compare.feed import Task, repeated, train_on_counts
 from mws_hf.compare.morfessor_baseline import build_morph_bpe
-from mws_hf.compare.rivals import RIVALS, saved, train
 from mws_hf.compare.unigram import build_unigram, settled
 from mws_hf.compare.word_piece import Substrings, bert_words, characters, learn_likelihood, learn_top_down
 from mws_hf.corpus.counts import WordCounts
@@ -61,9 +61,9 @@ def counted(lines):
     return WordCounts.from_mapping(Counter(p for line in lines for p in split(line)), pattern=DEFAULT_PATTERN)
 
 
-def cut(rival, word):
+def cut(baseline, word):
     """The pieces of a word."""
-    return list(rival.source.cut([word])[0])
+    return list(baseline.source.segment_words([word])[0])
 
 
 AWKWARD = [
@@ -79,19 +79,19 @@ LEARNT = {
 
 
 @pytest.mark.parametrize("learnt", LEARNT)
-@pytest.mark.parametrize("name", RIVALS)
+@pytest.mark.parametrize("name", BASELINE_SYSTEMS)
 def test_train_save_load(name, learnt, tmp_path):
     pytest.importorskip(NEEDS.get(name, "tokenizers"))
     counts, words = LEARNT[learnt]
     trained = train(name, counts, 500, tmp_path / "out")
-    pieces = trained.source.cut(words)
+    pieces = trained.source.segment_words(words)
     assert ["".join(p) for p in pieces] == words
-    assert open_tokenizer(saved(tmp_path / "out")).cut(words) == pieces
+    assert open_tokenizer(saved(tmp_path / "out")).segment_words(words) == pieces
     assert trained.n_tokens <= 500 or learnt == "awkward"  # single characters alone are more
     assert not list((tmp_path / "out").glob("*.pkl"))
 
 
-@pytest.mark.parametrize("name", [name for name in RIVALS if not name.startswith("morfessor")])
+@pytest.mark.parametrize("name", [name for name in BASELINE_SYSTEMS if not name.startswith("morfessor")])
 def test_opens_in_transformers(name, tmp_path):
     pytest.importorskip(NEEDS.get(name, "tokenizers"))
     from transformers import AutoTokenizer
@@ -108,7 +108,7 @@ def test_opens_in_transformers(name, tmp_path):
     assert saved["tokenizer_class"] == "PreTrainedTokenizerFast"
 
 
-@pytest.mark.parametrize("name", [name for name in RIVALS if name != "unigram"])
+@pytest.mark.parametrize("name", [name for name in BASELINE_SYSTEMS if name != "unigram"])
 def test_training_twice_writes_the_same_files(name, tmp_path):
     pytest.importorskip(NEEDS.get(name, "tokenizers"))
     for run in "ab":
@@ -118,7 +118,7 @@ def test_training_twice_writes_the_same_files(name, tmp_path):
         assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes(), file
 
 
-@pytest.mark.parametrize("name", RIVALS)
+@pytest.mark.parametrize("name", BASELINE_SYSTEMS)
 def test_no_words_but_spaces(name):
     pytest.importorskip(NEEDS.get(name, "tokenizers"))
     counts = WordCounts.from_mapping({" ": 3, "\n": 1}, pattern=DEFAULT_PATTERN)
@@ -181,7 +181,7 @@ def test_morph_bpe_merges_inside_the_segments_of_morfessor():
     }  # bare stems too, or none is worth an entry
     counts = WordCounts.from_mapping(words, pattern=DEFAULT_PATTERN)
     model = train("morfessor-frequent", counts, 0).source
-    segments = {piece for word in words for piece in model.cut([word.strip()])[0]}
+    segments = {piece for word in words for piece in model.segment_words([word.strip()])[0]}
     assert segments & set(endings)
     tokenizer = build_morph_bpe(Task(counts, 2000))
     tokens = {token.strip() for token in tokenizer.get_vocab() if not token.startswith("<")}

@@ -1,6 +1,6 @@
-"""The incremental engine against its readable twin and against Hugging Face BPE.
+"""The greedy learner of merges, compared with its readable twin and with Hugging Face BPE.
 
-Modules: learn/pairs.py.
+Modules: learn/candidates.py, learn/pairs.py, learn/working_corpus.py.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 from mws_hf.errors import MwSError
 from mws_hf.learn import candidates
 from mws_hf.learn.limits import NO_LIMIT, MergeLimits
-from mws_hf.learn.pairs import ARENA, PAIRS, merge_pair, tidy
+from mws_hf.learn.pairs import ARENA, PAIRS, Bounds, merge_pair, tidy
 from mws_hf.learn.words import SymbolCorpus
 from mws_hf.learn.working_corpus import WorkingCorpus
 from tests.examples import examples
@@ -173,7 +173,7 @@ def test_pairs_counted_and_listed_in_parts_are_the_same(monkeypatch, long_word):
     def opened(threads):
         monkeypatch.setenv("MWS_NUM_THREADS", str(threads))
         segmentation = WorkingCorpus(corpus)
-        limits = 100, NO_LIMIT, 2
+        limits = Bounds(100, NO_LIMIT, 2)
         return candidates.open_table(segmentation.text, segmentation.cell_values(None), segmentation.tokens, limits)
 
     alone, parts = opened(1), opened(5)
@@ -189,7 +189,7 @@ def test_pairs_counted_and_listed_in_parts_are_the_same(monkeypatch, long_word):
 @given(corpora(), st.integers(0, 6))
 def test_tidying_keeps_the_occurrences_that_are_left_in_their_order(corpus, n):
     segmentation = WorkingCorpus(corpus)
-    limits = 1, NO_LIMIT, NO_LIMIT
+    limits = Bounds(1, NO_LIMIT, NO_LIMIT)
     table = candidates.open_table(segmentation.text, segmentation.cell_values(None), segmentation.tokens, limits)
     for _ in range(n):
         pair = int(np.argmax(table.pairs["occurrences"][: table.used[PAIRS]])) if table.used[PAIRS] else -1

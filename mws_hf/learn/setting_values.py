@@ -1,0 +1,73 @@
+"""Values of settings that can be given in several forms, checked and brought into one form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from mws_hf.errors import MwSError
+from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, with_digits
+from mws_hf.text.symbols import (
+    DEFAULT_ALPHABET,
+    characters_of,
+    check_alphabet_kind,
+    check_order,
+    check_special_tokens,
+    check_unicode,
+)
+
+if TYPE_CHECKING:
+    from mws_hf.learn.settings import Settings
+
+
+def in_one_form(settings: Settings) -> dict[str, Any]:
+    """Return the values of settings in the form that the learner reads, by name; no file is read.
+
+    Lists become tuples, the name of an alphabet its characters, the name of a pattern the pattern, and labels
+    `GoldWord`s. An alphabet or a pattern that was not given is that of the criterion.
+
+    Raises:
+        MwSError: a value has a wrong form, or an unknown name.
+    """
+    from mws_hf.corpus.groups import check_weights
+    from mws_hf.corpus.splitter import check_normalization  # it needs numpy
+
+    alphabet, pattern = ("characters", GPT4_PATTERN) if settings.is_classic else (DEFAULT_ALPHABET, DEFAULT_PATTERN)
+    labels = settings.labels
+    if not _is_empty(labels):
+        from mws_hf.corpus.labeled_words import read_all_labels
+
+        labels = read_all_labels(labels, files=False)
+    return {
+        "required": _strings("required", settings.required),
+        "keep_apart": _strings("keep_apart", settings.keep_apart),
+        "alphabet": alphabet if settings.alphabet is None else check_alphabet_kind(settings.alphabet),
+        "weights": check_weights(settings.weights),
+        "special_tokens": check_special_tokens(settings.special_tokens),
+        "initial_alphabet": characters_of(settings.initial_alphabet),
+        "labels": labels,
+        "pattern": with_digits(pattern if settings.pattern is None else settings.pattern, settings.digits),
+        "normalization": check_normalization(settings.normalization),
+    }
+
+
+def read_label_files(labels: Any) -> Any:
+    """Read the files of labels, if there are any; labels in other forms become `GoldWord`s as well."""
+    if labels is None or _is_empty(labels):
+        return ()
+    from mws_hf.corpus.labeled_words import read_all_labels
+
+    return read_all_labels(labels)
+
+
+def _is_empty(labels: Any) -> bool:
+    """Return whether no labels were given; an empty file name or dict was."""
+    return not isinstance(labels, Mapping | str) and labels == ()
+
+
+def _strings(name: str, given: Any) -> tuple[str, ...]:
+    check_order(name, given)
+    if isinstance(given, str) or not all(isinstance(each, str) for each in given):
+        raise MwSError(f"{name}={given!r}: give a list of strings")
+    check_unicode(" ".join(given), f"{name}={given!r}")
+    return tuple(given)

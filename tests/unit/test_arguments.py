@@ -317,7 +317,9 @@ def test_a_misspelt_pattern_name_is_no_pattern(name, tmp_path):
 TOO_MUCH = [
     (r"(?:\d+,?)+;|\s|\S", "run of '1'"),
     (r"(?:\p{Han}+\p{M}*)+x|\s|\S", "run of '中'"),
-    ("(?P<w>a+)|.", "compile"),
+    (r"(?:\p{Georgian}+\p{M}?)+x|\s|\S", "run of 'Ⴀ'"),
+    (r"(?:[ɐ-ʯ]{1,2})+;|\s|\S", "run of 'ɐ'"),
+    (r"(?P<word>a+)|.", "compile"),
 ]
 """Patterns that `regex` runs and `tokenizers` does not, and what is said of them."""
 

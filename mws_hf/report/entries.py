@@ -1,6 +1,6 @@
-"""Describe the tokens of a vocabulary: uses, boundary probabilities at their ends, boundaries in gold.
+"""Describe the tokens of a vocabulary for the report: uses, boundary probabilities, and boundaries in references.
 
-They are packed for the page as compressed text, which the browser unpacks and searches.
+The page contains them as compressed text, which the browser unpacks and searches.
 """
 
 from __future__ import annotations
@@ -25,14 +25,22 @@ from mws_hf.tokenizer.opened import Opened
 if TYPE_CHECKING:
     from mws_hf.tokenizer.explain import WordEvidence
 
-_MOST_WORDS = 20_000  # distinct ones, the most frequent first: more change no figure of a token that is much used
+_MAX_WORDS = 20_000
+"""Distinct words that are used, the most frequent first; further ones do not change the figures of common tokens."""
+
 Known = Mapping[str, tuple[int, Sequence[float]]]
-"""Word -> how often it occurs, and the probability of a boundary after each of its letters."""
+"""For each word, its frequency and the probability of a boundary after each of its letters."""
 
 
 @dataclass(frozen=True)
 class TrainingEvidence:
-    """Boundary probabilities, the pattern that splits their training words from text, and their source."""
+    """Boundary probabilities for the words of a text.
+
+    Attributes:
+        evidence: boundary probabilities of words.
+        pattern: the split pattern of their training words.
+        source: where the probabilities are from, for the page.
+    """
 
     evidence: WordEvidence
     pattern: str
@@ -47,26 +55,27 @@ class TrainingEvidence:
 
 
 def known_words(lines: Sequence[str], known: TrainingEvidence) -> Known:
-    """Find the words of a text that, after a space, are training words; other words have no probabilities."""
+    """Return the words of a text that are training words when they follow a space; others have no probabilities."""
     counts = Counter(match.group() for line in lines for match in compiled(WORD).finditer(line))
     found = {}
-    for word, times in counts.most_common(_MOST_WORDS):
+    for word, times in counts.most_common(_MAX_WORDS):
         if all(known.evidence.knows(part) for part in split(f" {word}", known.pattern)):
             found[word] = (times, [value or 0.0 for value in known.values(f" {word}")[1:]])
     return found
 
 
 def _pieces(opened: Opened, words: Sequence[str]) -> Iterator[list[tuple[int, int, int]]]:
-    """Yield the tokens of each word inside a sentence: id, and where it begins and ends in the word."""
+    """Yield the tokens of each word, as they are inside a sentence: id, start and end in the word."""
     for encoded in opened.words(words):
         yield [(number, *span) for number, span in zip(encoded.ids, encoded.spans or (), strict=False)]
 
 
 def token_evidence(opened: Opened, words: Known) -> dict[int, tuple[int | None, int | None]]:
-    """Average the boundary evidence of each token over its occurrences in words.
+    """Average the boundary probabilities of each token over its occurrences in words.
 
-    Returns id -> per cent at its ends, and at the place inside it that has most. The beginning and the end of a word
-    are no places; None for a token that has no end, or no place, inside a word.
+    Returns:
+        For each id, the mean probability in per cent at the ends of the token, and the mean of the highest probability
+        inside it. The beginning and the end of a word do not count, so a token may have None for either.
     """
     ends: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
     inside: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
@@ -86,10 +95,18 @@ def _per_cent(sums: list[float] | None) -> int | None:
 
 
 class Entry(NamedTuple):
-    """A token of a vocabulary: its characters or bytes, its uses in the texts, the rank and kind of its merge.
+    """A token of a vocabulary.
 
-    Then how many of its ends lie inside a gold word, how many of these are boundaries (`right`), and its evidence in
-    known words of the texts, in per cent, as `token_evidence` has it.
+    Attributes:
+        id: its id.
+        shown: its characters or bytes.
+        uses: number of occurrences in the texts.
+        rank: rank of its merge; None if no merge makes it.
+        kind: kind of its merge, or "added".
+        edges: number of its ends inside words of the reference segmentations.
+        right: number of these ends that are boundaries.
+        ends: mean boundary probability at its ends, in per cent (`token_evidence`).
+        inside: mean of the highest boundary probability inside it, in per cent.
     """
 
     id: int
@@ -104,10 +121,10 @@ class Entry(NamedTuple):
 
 
 def packed(entries: Sequence[Entry]) -> str:
-    """Pack entries as columns of JSON, compressed (zlib's form, which browsers call `deflate`) and in base64.
+    """Pack entries as columns of JSON, compressed with zlib (`deflate` in browsers) and written in base64.
 
-    Entries come in the order of their ids: an id is written as its distance from the one before, a rank by its distance
-    from the id, so that most of these numbers are alike and take no room.
+    Entries are sorted by id. An id is written as the difference from the one before, and a rank as the difference from
+    the id, so that most of these numbers are equal and compress well.
     """
     entries = sorted(entries)
     columns: dict[str, list[Any]] = {name: [getattr(entry, name) for entry in entries] for name in Entry._fields}
@@ -118,7 +135,7 @@ def packed(entries: Sequence[Entry]) -> str:
 
 
 def packed_within(entries: Sequence[Entry], most: int) -> tuple[str, int]:
-    """Pack as many of the first entries as fit into so many characters; return the text and their number."""
+    """Pack as many of the first entries as fit into `most` characters; return the text and their number."""
     kept = len(entries)
     while True:
         text = packed(entries[:kept])
@@ -128,7 +145,14 @@ def packed_within(entries: Sequence[Entry], most: int) -> tuple[str, int]:
 
 
 def entries_of(opened: Opened, lines: Sequence[str], golds: Sequence[Gold], words: Known | None = None) -> list[Entry]:
-    """List the vocabulary of a tokenizer, the most used first, with what texts, gold and evidence say of each token."""
+    """Return all tokens of a vocabulary with their figures, the most used ones first.
+
+    Args:
+        opened: the tokenizer.
+        lines: the texts, for the uses.
+        golds: reference segmentations, for ends at boundaries.
+        words: boundary probabilities of words; None for none.
+    """
     uses = Counter(number for ids in ids_of(opened, lines) for number in ids)
     edges, right = _edges(opened, golds)
     evidence = token_evidence(opened, words) if words else {}
@@ -145,7 +169,7 @@ def entries_of(opened: Opened, lines: Sequence[str], golds: Sequence[Gold], word
 
 
 def _edges(opened: Opened, golds: Sequence[Gold]) -> tuple[Counter[int], Counter[int]]:
-    """Count for each token its ends inside gold words, and how many are boundaries by the first segmentation."""
+    """Count for each token its ends inside reference words, and those that are boundaries of the first segmentation."""
     edges: Counter[int] = Counter()
     right: Counter[int] = Counter()
     words = [entry for gold in golds for entry in gold.words]

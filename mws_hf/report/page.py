@@ -1,4 +1,4 @@
-"""Measure tokenizers and fill the template of the report: one HTML file of limited size that needs no network."""
+"""Evaluate tokenizers and write the report, one HTML file of limited size that needs no network."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from mws_hf.errors import MwSError, printable
 from mws_hf.report.differences import comparisons, most_different_lines, parity
 from mws_hf.report.entries import Known, TrainingEvidence, entries_of, known_words, packed_within
 from mws_hf.report.html import packaged, templates
-from mws_hf.report.pictures import COLOURS, Point, bars, scatter
+from mws_hf.report.pictures import COLORS, Point, bars, scatter
 from mws_hf.scoring.evaluation import EvaluationReport, evaluate
 from mws_hf.scoring.measures import BITS, GOLD, TEXT, number_cell
 from mws_hf.scoring.running_text import TextScores, score_text
 from mws_hf.tokenizer.opened import Opened
 
-MOST_BYTES = 1_000_000  # the page is smaller
-_FOR_VOCABULARIES = 800_000
-_WORDS, _LINES, _LONGEST = 60, 12, 400
+MAX_PAGE_BYTES = 1_000_000
+_VOCABULARY_BYTES = 800_000  # of the page, for the tables of tokens of all tokenizers together
+_MAX_WORDS, _MAX_LINES, _MAX_LINE_CHARACTERS = 60, 12, 400
 _TEXT = ("vocabulary_size", "fertility", "bytes_per_token", "whole_words", "vocabulary_used", "byte_tokens")
 
 
 class Cell(NamedTuple):
-    """A figure of a tokenizer, the line below it, and whether no other tokenizer has a better figure."""
+    """A cell of a table: a figure of a tokenizer, the line below it, and whether it is the best of all tokenizers."""
 
     figure: str
     below: str = ""
@@ -36,7 +36,7 @@ class Cell(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A measure of a table: its title, its meaning, and the cells of all tokenizers."""
+    """A column of a table: the title of a measure, its explanation, and the cells of all tokenizers."""
 
     title: str
     about: str
@@ -47,9 +47,9 @@ def marked(figures: Sequence[str], below: Sequence[str], better: str) -> list[Ce
     """Make the cells of a measure and mark the best ones, unless all are equal as they are written.
 
     Args:
-        figures: the written figures; a dash for a tokenizer that was not measured.
+        figures: the formatted figures; a dash for a tokenizer that was not measured.
         below: the lines below them.
-        better: "up" or "down"; "" where no figure is better than another, so that none is marked.
+        better: "up" if higher is better, "down" if lower is; with "" no cell is marked.
 
     >>> [cell.is_best for cell in marked(["0.50", "-", "0.70", "0.70"], [""] * 4, "up")]
     [False, False, True, True]
@@ -64,7 +64,7 @@ def marked(figures: Sequence[str], below: Sequence[str], better: str) -> list[Ce
 
 
 def text_columns(keys: Iterable[str], scores: Sequence[TextScores | None]) -> list[Column]:
-    """Write measures of a text by several tokenizers; a dash for one that was not measured on it."""
+    """Return columns with the measures of a text by several tokenizers; None was not measured and becomes a dash."""
     return [
         Column(measure.name, measure.about, marked(figures, [""] * len(figures), measure.better))
         for measure in (TEXT[key] for key in keys)
@@ -73,9 +73,10 @@ def text_columns(keys: Iterable[str], scores: Sequence[TextScores | None]) -> li
 
 
 def outcome(report: EvaluationReport, names: Sequence[str]) -> list[str]:
-    """Say in a sentence for each other tokenizer, and each gold, what the first one gains over it and what it costs.
+    """Compare the first tokenizer with each other one, in one sentence per reference file.
 
-    The texts are compared by all their tokens. If the 95 % intervals of F1 overlap, the sentence says so.
+    A sentence has the difference of F1, whether the 95 % intervals overlap, and the difference of the total number of
+    tokens of all texts.
     """
     first, *others = names
     found = []
@@ -96,7 +97,7 @@ def outcome(report: EvaluationReport, names: Sequence[str]) -> list[str]:
 
 
 def _longer(report: EvaluationReport, first: str, other: str) -> str:
-    """Write how many more tokens a text has by one tokenizer than by another; "" where they were not measured."""
+    """Return how many more tokens the texts have with one tokenizer than with another; "" if that was not measured."""
     if first not in report.text or other not in report.text or not report.text[other].tokens:
         return ""
     share = 100 * (report.text[first].tokens / report.text[other].tokens - 1)
@@ -111,21 +112,25 @@ def report_page(
     parallel: bool = False,
     evidence: TrainingEvidence | None = None,
 ) -> str:
-    """Write the HTML of a report; the first tokenizer is compared with each other one, and the two that differ most.
+    """Return the HTML of a report, which compares the first tokenizer with each other one, and the two most different.
 
     Args:
-        systems: the tokenizers; segmenters of words among them are only scored on gold.
+        systems: the tokenizers; a segmenter of words is only scored on reference segmentations.
         golds: files of reference segmentations.
-        texts: name -> the lines of a text.
+        texts: the lines of each text, by name.
         bits: text to train n-gram models on.
         parallel: whether the texts are translations of each other, line by line.
-        evidence: boundary probabilities by which tokens are judged, in the words of the texts, or else of the gold.
+        evidence: boundary probabilities for judging tokens, in the words of the texts, or without texts in the words of
+            the reference segmentations.
+
+    Raises:
+        MwSError: there is no tokenizer, parallel texts have different numbers of lines, or the page would be too large.
     """
     if not systems:
-        raise MwSError("nothing to report on: give at least one tokenizer")
+        raise MwSError("there is no tokenizer to report on; give at least one")
     if parallel and len({len(text) for text in texts.values()}) > 1:
         sizes = ", ".join(f"{name} {len(text):,}" for name, text in texts.items())
-        raise MwSError(f"the texts are not parallel: {sizes} lines; give translations, line by line")
+        raise MwSError(f"parallel texts must have the same number of lines, but there are: {sizes} lines; align them")
     lines = [line for text in texts.values() for line in text]
     tokenizers = [opened for opened in systems if not opened.is_segmenter]
     shown = [opened.name for opened in tokenizers]
@@ -141,7 +146,7 @@ def report_page(
         version=mws_hf.__version__,
         names=names,
         shown=shown,
-        colours=[COLOURS[at % len(COLOURS)] for at in range(len(names))],
+        colors=[COLORS[at % len(COLORS)] for at in range(len(names))],
         columns=columns(report, names, parity(scores, parallel), parallel),
         sources=_measured_on(report, texts, bits),
         pictures=pictures(report, scores),
@@ -154,10 +159,10 @@ def report_page(
         },
         outcome=outcome(report, names),
         compared=[
-            each._replace(words=each.words[:_WORDS])
+            each._replace(words=each.words[:_MAX_WORDS])
             for each in (comparisons(tokenizers, text, gold) if len(tokenizers) > 1 else ())
         ],
-        lines=most_different_lines(tokenizers, lines, _LINES, _LONGEST) if len(tokenizers) > 1 else [],
+        lines=most_different_lines(tokenizers, lines, _MAX_LINES, _MAX_LINE_CHARACTERS) if len(tokenizers) > 1 else [],
         vocabularies=_vocabularies(tokenizers, lines, report.golds, words),
         has_gold=bool(report.golds),
         has_text=bool(lines),
@@ -169,7 +174,7 @@ def _vocabularies(
     tokenizers: Sequence[Opened], lines: Sequence[str], golds: Sequence[Gold], words: Known
 ) -> list[dict[str, Any]]:
     """Return the table of tokens of each tokenizer, packed for the page; each has the same share of its bytes."""
-    share = _FOR_VOCABULARIES // max(1, len(tokenizers))
+    share = _VOCABULARY_BYTES // max(1, len(tokenizers))
     found = []
     for opened in tokenizers:
         entries = entries_of(opened, lines, golds, words)
@@ -181,31 +186,31 @@ def _vocabularies(
 def columns(
     report: EvaluationReport, names: Sequence[str], uneven: Mapping[str, float], parallel: bool
 ) -> list[Column]:
-    """List the measures of the first table, each with its meaning; measures that were not taken are left out."""
+    """Return the columns of the first table; measures that were not computed are left out."""
     found = []
     for gold in report.golds:
         rows = {row.tokenizer: row for row in report.rows if row.gold == gold.name}
         figures = [GOLD["f1"].cell(rows[n].scores) for n in names]
         below = [f"{rows[n].interval[0]:.3f} to {rows[n].interval[1]:.3f}" for n in names]
-        about = f"{GOLD['f1'].about}, {len(gold.words):,} of them, with its 95 % interval; higher is better"
+        about = f"{GOLD['f1'].about}, on {len(gold.words):,} words, with its 95 % interval; higher is better"
         found.append(Column(f"{GOLD['f1'].name}, {gold.name}", about, marked(figures, below, "up")))
     found += text_columns(_TEXT, [report.text.get(name) for name in names]) if report.text else []
     if report.bits:
         bits = report.bits
         figures = [number_cell(bits[n].value, BITS.form) if n in bits else "-" for n in names]
         below = [report.more_bits(n) if n in bits else "" for n in names]
-        about = f"{BITS.about}; fewer is better; below it against the first, with 95 % interval"
+        about = f"{BITS.about}; fewer is better; below it the difference from the first tokenizer, with 95 % interval"
         found.append(Column(BITS.name, about, marked(figures, below, "down")))
     if uneven:
         by = "tokens" if parallel else "tokens per word"
-        about = f"how unevenly the texts are treated: the most {by} of a text over the fewest; 1 would be even"
+        about = f"ratio of the most to the fewest {by} of a text; 1 if all texts are treated equally"
         figures = [f"{uneven[n]:.2f}" if n in uneven else "-" for n in names]
         found.append(Column("parity", about, marked(figures, [""] * len(names), "down")))
     return found
 
 
 def pictures(report: EvaluationReport, scores: Mapping[str, Mapping[str, TextScores]]) -> list[tuple[str, Markup]]:
-    """Draw the pictures, each with its title: boundary F1 over length for every gold, and length by text."""
+    """Draw the pictures and their titles: boundary F1 by length for each reference file, and length by text."""
     found = []
     for gold in report.golds if report.text else ():
         points = [
@@ -217,15 +222,15 @@ def pictures(report: EvaluationReport, scores: Mapping[str, Mapping[str, TextSco
         ]
         if points:
             svg = scatter(points, "tokens per word of the text (fewer is shorter)", "boundary F1")
-            found.append((f"Boundary F1 on {gold.name}, and length of the text: upper left is best", svg))
+            found.append((f"Boundary F1 on {gold.name} by length of the text; upper left is best", svg))
     if scores:
         lengths = {text: {name: each.bytes_per_token for name, each in row.items()} for text, row in scores.items()}
-        found.append(("Bytes per token, by text: a longer bar is a shorter text", bars(lengths, "bytes per token")))
+        found.append(("Bytes per token, by text; a longer bar means fewer tokens", bars(lengths, "bytes per token")))
     return found
 
 
 def _measured_on(report: EvaluationReport, texts: Mapping[str, Sequence[str]], bits: Path | None) -> list[str]:
-    """Name in sentences the texts and the reference segmentations on which the tokenizers were measured."""
+    """Return sentences about the texts and reference segmentations on which the tokenizers were measured."""
     said = [f"Gold {gold.name}: {len(gold.words):,} words." for gold in report.golds]
     said += [f"Text {name}: {len(lines):,} lines." for name, lines in texts.items()]
     return said + ([f"n-gram models were trained on {bits.name}."] if bits else [])
@@ -234,6 +239,9 @@ def _measured_on(report: EvaluationReport, texts: Mapping[str, Sequence[str]], b
 def _filled_page(**values: Any) -> str:
     style, script = (Markup(packaged(name)) for name in ("page.css", "page.js"))
     page = printable(templates().get_template("page.html").render(style=style, script=script, **values), keep="\n\t")
-    if len(page.encode()) >= MOST_BYTES:
-        raise MwSError(f"the page would have {len(page.encode()):,} bytes; give fewer tokenizers or texts")
+    if len(page.encode()) >= MAX_PAGE_BYTES:
+        raise MwSError(
+            f"the page would have {len(page.encode()):,} bytes, above the limit of {MAX_PAGE_BYTES:,}; give fewer "
+            "tokenizers or texts"
+        )
     return page

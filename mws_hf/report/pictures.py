@@ -1,4 +1,4 @@
-"""Draw the pictures of a report as SVG: pure functions from numbers to text."""
+"""Draw the pictures of a report as SVG."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-# people of every color vision can distinguish these (Okabe and Ito; Tol)
-COLOURS = ("#d55e00", "#0072b2", "#117733", "#aa4499", "#777777", "#332288", "#999933", "#44aa99")
+# colors that people with any color vision can distinguish (Okabe and Ito; Tol)
+COLORS = ("#d55e00", "#0072b2", "#117733", "#aa4499", "#777777", "#332288", "#999933", "#44aa99")
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 560, 320, 76, 46
 
 
 class Point(NamedTuple):
-    """A tokenizer by length (`x`) and boundaries (`y`); `low` and `high` are the ends of the interval of `y`."""
+    """A point for a tokenizer: tokens per word (`x`), boundary F1 (`y`), and the interval of `y` (`low`, `high`)."""
 
     name: str
     x: float
@@ -43,11 +43,11 @@ def scatter(points: Sequence[Point], x_title: str, y_title: str) -> Markup:
         f'<text x="{across(t):.1f}" y="{_HEIGHT - _BOTTOM + 18}" text-anchor="middle">{t:g}</text>' for t in x_ticks
     ]
     for at, point in enumerate(points):
-        colour, x, y = COLOURS[at % len(COLOURS)], across(point.x), up(point.y)
+        color, x, y = COLORS[at % len(COLORS)], across(point.x), up(point.y)
         right = x > _WIDTH * 0.7
         parts.append(
-            f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{up(point.low):.1f}" y2="{up(point.high):.1f}" stroke="{colour}" '
-            f'stroke-width="2"/><circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{colour}"/>'
+            f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{up(point.low):.1f}" y2="{up(point.high):.1f}" stroke="{color}" '
+            f'stroke-width="2"/><circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{color}"/>'
             f'<text class="name" x="{x + (-9 if right else 9):.1f}" y="{y + 4:.1f}" '
             f'text-anchor="{"end" if right else "start"}">{html.escape(point.name)}</text>'
         )
@@ -60,9 +60,9 @@ def scatter(points: Sequence[Point], x_title: str, y_title: str) -> Markup:
 
 
 def bars(values: Mapping[str, Mapping[str, float]], title: str) -> Markup:
-    """Draw horizontal bars from a common zero line: a group for each text, a bar for each tokenizer.
+    """Draw horizontal bars from a common zero line, with a group for each text and a bar for each tokenizer.
 
-    The title names the figures, below the axis and for people who cannot see the picture.
+    The title stands below the axis and in the label for screen readers.
     """
     most = max(value for group in values.values() for value in group.values()) or 1
     parts, y = [], 4.0
@@ -70,10 +70,10 @@ def bars(values: Mapping[str, Mapping[str, float]], title: str) -> Markup:
         parts.append(f'<text class="name" x="0" y="{y + 13:.0f}">{html.escape(text)}</text>')
         y += 18
         for at, (name, value) in enumerate(group.items()):
-            width, colour = value / most * (_WIDTH - 250), COLOURS[at % len(COLOURS)]
+            width, color = value / most * (_WIDTH - 250), COLORS[at % len(COLORS)]
             parts.append(
                 f'<text x="180" y="{y + 12:.0f}" text-anchor="end">{html.escape(_fitting_name(name))}</text>'
-                f'<rect x="188" y="{y:.0f}" width="{width:.1f}" height="15" rx="2" fill="{colour}"/>'
+                f'<rect x="188" y="{y:.0f}" width="{width:.1f}" height="15" rx="2" fill="{color}"/>'
                 f'<text x="{193 + width:.1f}" y="{y + 12:.0f}">{value:.2f}</text>'
             )
             y += 19
@@ -86,7 +86,7 @@ def bars(values: Mapping[str, Mapping[str, float]], title: str) -> Markup:
 
 
 def _fitting_name(name: str) -> str:
-    """Leave out the middle of a long name, because beginnings and ends tell tokenizers apart."""
+    """Leave out the middle of a long name, because names of tokenizers differ at the beginning or at the end."""
     return name if len(name) <= 17 else f"{name[:8]}…{name[-8:]}"
 
 

@@ -27,7 +27,7 @@ from mws_hf.corpus.counting import count_documents
 from mws_hf.report.differences import comparisons
 from mws_hf.report.entries import Entry, packed, packed_within
 from mws_hf.report.html import visible
-from mws_hf.report.page import MOST_BYTES
+from mws_hf.report.page import MAX_PAGE_BYTES
 from mws_hf.report.pictures import Point, _ticks, bars, scatter
 from mws_hf.scoring import evaluate, read_gold
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
@@ -101,7 +101,7 @@ class Page(HTMLParser):
 def test_it_is_one_small_page_that_fetches_nothing_and_runs_nothing_of_a_text(folder):
     text = (folder / "report.html").read_text(encoding="utf-8")
     page = Page(text)
-    assert len(text.encode()) < MOST_BYTES and page.fetched == []
+    assert len(text.encode()) < MAX_PAGE_BYTES and page.fetched == []
     assert page.scripts == 3  # two vocabularies and the page's own
     assert "default-src 'none'" in text and "@import" not in text and "url(" not in text
     assert not re.search(r"https?://", text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import warnings
 from collections.abc import Callable, Mapping
@@ -22,7 +23,10 @@ def stand_in(former: str, function: Callable[..., Any], package: str, renamed: M
     message = f"{former} is a function and no longer a package: import names and modules from {package}"
     warnings.warn(message, DeprecationWarning, stacklevel=3)
     successor = import_module(package)
-    modules = {each.name: import_module(f"{package}.{each.name}") for each in iter_modules(successor.__path__)}
+    modules = {}
+    for each in iter_modules(successor.__path__):
+        with contextlib.suppress(ModuleNotFoundError):  # its library is not installed, such as torch
+            modules[each.name] = import_module(f"{package}.{each.name}")
     modules |= {old: modules[new] for old, new in (renamed or {}).items()}
     names = {name: getattr(successor, name) for name in getattr(successor, "__all__", ())}
     vars(function).update(modules | names)

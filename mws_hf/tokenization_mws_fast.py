@@ -24,7 +24,7 @@ from mws_hf.tokenizer.backend import (
     pattern_of,
     tokenizer_tables,
 )
-from mws_hf.tokenizer.file import refuse_empty
+from mws_hf.tokenizer.file import refuse_empty, without_dropout
 from mws_hf.tokenizer.spec import PARTS, Spec, bpe_model, set_part, settle_leading_space, share_parts, without_limits
 
 _SPACE_FIRST = pre_tokenizers.Metaspace(replacement=" ", prepend_scheme="always", split=False)
@@ -86,6 +86,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
     and what a call asks for (truncation, padding) is never saved. Words given one by one (`is_split_into_words=True`,
     as for labels of words) are cut as after a space in running text, the first one too, as RoBERTa's are; `word_ids()`
     and offsets are those of the words given. The stock class does so only where `add_prefix_space=True` was saved.
+    A BPE-dropout that a loaded tokenizer.json contains is left out with a warning, as in `MwSTokenizer`.
 
     Args:
         vocab: token -> id (see `build_backend`); the byte tokens alone when absent.
@@ -124,6 +125,8 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
             kwargs["tokenizer_object"] = build_backend(vocab or base_vocab(), merges or (), **options)
         self._copies, self.home = WorkingCopies(), home_of(kwargs.get("tokenizer_file"))
         super().__init__(**DEFAULTS | kwargs)
+        if file := kwargs.get("tokenizer_file"):
+            without_dropout(self._tokenizer, file)
         self.add_prefix_space = settle_leading_space(self._tokenizer, kwargs.get("add_prefix_space"))
 
     @property

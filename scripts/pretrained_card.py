@@ -23,7 +23,7 @@ from mws_hf.atomic import write_text
 from mws_hf.cards.card import Card, CardFacts, keep_card, write_card
 from mws_hf.text.markdown import markdown_table
 from mws_hf.tokenizer.opened import open_tokenizer, segment_words
-from mws_hf.tokenizer.places import INDEX
+from mws_hf.tokenizer.places import PRETRAINED_INDEX
 
 ROOT = Path(__file__).resolve().parent.parent
 CARDS = ROOT / "model_cards"
@@ -323,7 +323,7 @@ def _entry(folder: Path, system: str, row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def write_index(cards: Path = CARDS, results: Path = RESULTS, output: Path = INDEX) -> None:
+def write_index(cards: Path = CARDS, results: Path = RESULTS, output: Path = PRETRAINED_INDEX) -> None:
     """Write the index of the folders that exist."""
     write_text(output, json.dumps({"tokenizers": index(cards, _rows(results))}, ensure_ascii=False, indent=1) + "\n")
 

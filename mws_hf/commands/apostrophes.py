@@ -36,25 +36,26 @@ def apostrophe_notice(counts: WordCounts) -> str:
 def _split_suffixes(counts: WordCounts, n_words: int) -> str:
     """Report words whose suffix is split after a letter that looks like an English contraction, such as ``Ankara'd|a``.
 
-    Counts do not say which pre-tokens followed each other. English has ``'d`` after pronouns and ``'t`` after n, so
-    both endings after any other word are taken for the beginning of a suffix. Where the pattern makes contractions
-    pre-tokens of their own, they are taken for suffixes if other apostrophe words are frequent, too.
+    Counts do not say which pre-tokens followed each other. English has ``'d`` after pronouns and ``'t`` after n, and
+    older English has it after any verb (``banish'd``). Both endings are therefore taken for the beginning of a suffix
+    only if other words that are split before an apostrophe, such as ``Ankara|'nın``, are at least half as many. Where
+    the pattern makes contractions pre-tokens of their own, it is enough that such words are frequent.
     """
     if not _splits_inside(counts.pattern):
         return ""
+    rests = counts.counts[_matching(counts, r"^'\p{L}") & ~_matching(counts, _ENGLISH_REST)].sum()
     if "'d" in split(" Ankara'da", counts.pattern):
-        rests = _matching(counts, r"^'\p{L}") & ~_matching(counts, _ENGLISH_REST)
-        are_frequent = counts.counts[rests].sum() > REPORTED_SHARE * n_words
-        found = _matching(counts, r"(?i)^'[dt]$") & are_frequent
+        found, at_least = _matching(counts, r"(?i)^'[dt]$"), REPORTED_SHARE * n_words
     else:
         found = _matching(counts, _CONTRACTED) & ~_matching(counts, _ENGLISH)
+        at_least = counts.counts[found].sum() / 2
     share = counts.counts[found].sum() / max(1, n_words)
-    if share <= REPORTED_SHARE:
+    if share <= REPORTED_SHARE or rests < at_least:
         return ""
     return (
-        f"{100 * share:.1f} % of the words have a suffix after an apostrophe that {_name(counts.pattern)} splits as if "
-        f"it were an English contraction ({', '.join(_examples(counts, found))}, then the rest of the suffix); "
-        "--pattern tekken never splits a suffix"
+        f"{100 * share:.1f} % of the words are split after their apostrophe and a letter, because "
+        f"{_name(counts.pattern)} takes both for an English contraction ({', '.join(_examples(counts, found))}, then "
+        "the rest of the word); --pattern tekken splits them before the apostrophe only"
     )
 
 

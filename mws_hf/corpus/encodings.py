@@ -15,6 +15,8 @@ _SAMPLE = 1 << 14
 _MOST = 3  # encodings that are proposed
 _INSIDE = 0.95  # share of the characters beyond ASCII that must be letters of one language
 _NEAR_BEST = 0.8  # of the score of the best encoding, below which others are not proposed
+_FREQUENT, _FEWEST_LETTERS = 0.25, 8
+"""Share of the frequent letters of a script in texts of more letters: Korean bytes are Thai letters, but rare ones."""
 _ODD_WORDS = 0.1  # share of words of mixed scripts from which a text was decoded with the wrong encoding
 _FEWEST_ODD_WORDS = 3
 _RUSSIAN, _GREEK = "абвгдеёжзийклмнопрстуфхцчшщъыьэюя", "αβγδεζηθικλμνξοπρσςτυφχψωάέήίόύώϊϋΐΰ"
@@ -136,6 +138,8 @@ def _single_byte(sample: bytes) -> Iterator[tuple[float, str, str]]:
             if 5 * sum(any(map(_rises, word, word[1:])) for word in words) > len(words):
                 continue
             common = sum(each in frequent for each in beyond) if frequent else len(beyond)
+            if frequent and len(beyond) > _FEWEST_LETTERS and common < _FREQUENT * len(beyond):
+                continue
             capitals = sum(each.isupper() and not each.isascii() for each in text)  # lowercase in another encoding?
             yield (common * (1 - capitals / len(beyond) / 2) / len(beyond) if beyond else 0.0), name, text
 

@@ -30,7 +30,7 @@ from typing import Any, TypeAlias
 from mws_hf.corpus.octets import COMPRESSED, stored_lines
 from mws_hf.corpus.place import Fault, about
 from mws_hf.errors import MwSError
-from mws_hf.text.letter_case import fold
+from mws_hf.text.letter_case import caseless, fold
 
 Morphs: TypeAlias = tuple[str, ...]
 Rows: TypeAlias = tuple[tuple[int, str, tuple[Morphs, ...]], ...]
@@ -88,8 +88,8 @@ class Gold:
     rows: Rows = field(default=(), repr=False)
 
     def without(self, words: frozenset[str]) -> Gold:
-        """Return the gold less some words, given casefolded; raises MwSError where no word is left."""
-        kept = tuple(entry for entry in self.words if entry.word.casefold() not in words)
+        """Return the gold less some words, given by `caseless`; raises MwSError where no word is left."""
+        kept = tuple(entry for entry in self.words if caseless(entry.word) not in words)
         if not kept:
             raise MwSError(
                 f"{self.name}: every word was a label in the training of a tokenizer; give reference segmentations of "
@@ -161,7 +161,7 @@ def spelled(word: str, alternatives: Iterable[list[str]]) -> tuple[Morphs, ...]:
         joined = "".join(morphs)
         if word and not all(morphs or [""]):
             raise MwSError(f"a morph of {word!r} is empty")
-        if not word or len(joined) != len(word) or joined.casefold() != word.casefold():
+        if not word or len(joined) != len(word) or caseless(joined) != caseless(word):
             raise MwSError(f"the morphs {' '.join(morphs)!r} do not spell {word!r}")
         ends = [0, *accumulate(map(len, morphs))]
         found[tuple(word[start:end] for start, end in pairwise(ends))] = None

@@ -57,7 +57,7 @@ from mws_hf.learn.words import (
     letters_weighed,
 )
 from mws_hf.learn.working_corpus import WorkingCorpus, Worth
-from mws_hf.text.letter_case import DOTLESS, DOTTED, fold
+from mws_hf.text.letter_case import DOTLESS, DOTTED, fold, uppercase
 
 UNIT = 1 << 16
 """Worth of an occurrence that is surely inside a morph; posteriors are rounded to 1 / UNIT before any comparison."""
@@ -276,7 +276,7 @@ def with_capitals(words: CodePoints, counts: Longs) -> tuple[CodePoints, Longs]:
     occurrence in capitals for every `SHARE` in small letters mends this for 30 to 300 entries (scripts/log,
     2026-11-23). Words with one capital at the head get no variant: they would make text 1.9 % longer. A word whose
     upper-case variant is longer, such as one with "ß", gets none either. The variant of Turkish words has İ for i
-    (`uppercase`).
+    (`uppercase_variants`).
 
     >>> words, counts = with_capitals(CodePoints.of([" ab", " AB", " Cd", " cd"]), np.array([1000, 3, 900, 500]))
     >>> words.strings(), counts.tolist()
@@ -285,7 +285,9 @@ def with_capitals(words: CodePoints, counts: Longs) -> tuple[CodePoints, Longs]:
     often = np.nonzero(counts >= SHARE)[0]
     variants: dict[str, int] = {}
     listed = words.take(often).strings()
-    for word, variant, count in zip(listed, uppercase(listed, words, counts), counts[often].tolist(), strict=True):
+    for word, variant, count in zip(
+        listed, uppercase_variants(listed, words, counts), counts[often].tolist(), strict=True
+    ):
         if word == word.lower() and variant != word and len(variant) == len(word):
             variants[variant] = variants.get(variant, 0) + count // SHARE
     if not variants:
@@ -305,22 +307,22 @@ Turkish and Azerbaijani write ı about 0.5 times as often as i; other texts have
 """
 
 
-def uppercase(listed: list[str], words: CodePoints, counts: Longs) -> list[str]:
+def uppercase_variants(listed: list[str], words: CodePoints, counts: Longs) -> list[str]:
     """Return the uppercase of each listed word, with İ for i where the text writes it so.
 
     The text decides for each word: the form that occurs more often among all words is taken. Where neither occurs, i
     becomes İ if the text as a whole writes ı and i as Turkish does (`TURKIC_SHARE`).
 
     >>> words = CodePoints.of([" bir", " kapı", " BİR"])
-    >>> uppercase([" bir", " iki", " kapı"], words, np.array([9, 5, 1]))
+    >>> uppercase_variants([" bir", " iki", " kapı"], words, np.array([9, 5, 1]))
     [' BİR', ' İKİ', ' KAPI']
-    >>> uppercase([" in", " bir"], CodePoints.of([" in", " BİR"]), np.array([100, 1]))
+    >>> uppercase_variants([" in", " bir"], CodePoints.of([" in", " BİR"]), np.array([100, 1]))
     [' IN', ' BİR']
     """
-    plain = [word.upper() for word in listed]
+    plain = [uppercase(word) for word in listed]
     if not (words.points == ord(DOTTED)).any() and not (words.points == ord(DOTLESS)).any():
         return plain
-    dotted = [word.replace("i", DOTTED).upper() for word in listed]
+    dotted = [uppercase(word.replace("i", DOTTED)) for word in listed]
     times = np.append(counts, 0)  # -1 stands for a word that does not occur
     of_plain, of_dotted = (times[find_among(CodePoints.of(each), words)] for each in (plain, dotted))
     is_turkic = _times_of(DOTLESS, words, counts) > TURKIC_SHARE * _times_of("i", words, counts)

@@ -87,6 +87,8 @@ def open_base(source: Any) -> Base:
         return Base.of(opened.backend, opened.name, named=getattr(opened.live, "all_special_tokens", ()))
     file = place / TOKENIZER_FILE if place.is_dir() else place
     spec = read_spec(file) if file.suffix == ".json" and file.is_file() else opened.spec.raw
+    if spec["model"].get("dropout"):  # the opened tokenizer leaves it out, too
+        spec = {**spec, "model": {**spec["model"], "dropout": None}}
     named = named_tokens(file.parent)
     if named.difference(opened.backend.get_vocab()):
         added = [*spec.get("added_tokens", []), *_counted_by_class(opened, file.parent)]

@@ -18,7 +18,7 @@ import regex
 from mws_hf.errors import MwSError, first_line
 from mws_hf.surgery.ids import PER_LAYER, SIZES, is_id_field, model_rows, parts_of_model
 from mws_hf.tokenizer.file import load_json, load_settings
-from mws_hf.tokenizer.layout import INDEX, MODEL_FILE, SINGLE
+from mws_hf.tokenizer.layout import MODEL_FILE, SINGLE_WEIGHTS, WEIGHTS_INDEX
 from mws_hf.tokenizer.links import file_inside
 
 _KNOWN = frozenset(
@@ -179,7 +179,7 @@ def weights_file(directory: Path) -> str | None:
     named = load_settings(config).get("transformers_weights") if config.is_file() else None
     if named is not None:
         return str(file_inside(directory, named).relative_to(directory))
-    return next((name for name in (SINGLE, INDEX) if (directory / name).is_file()), None)
+    return next((name for name in (SINGLE_WEIGHTS, WEIGHTS_INDEX) if (directory / name).is_file()), None)
 
 
 def shard_of_tensors(directory: Path) -> dict[str, str]:
@@ -190,7 +190,9 @@ def shard_of_tensors(directory: Path) -> dict[str, str]:
     """
     name = weights_file(directory)
     if name is None:
-        raise MwSError(f"{directory}: no {SINGLE} and no {INDEX}; save the model with save_pretrained first")
+        raise MwSError(
+            f"{directory}: no {SINGLE_WEIGHTS} and no {WEIGHTS_INDEX}; save the model with save_pretrained first"
+        )
     file = file_inside(directory, name)
     if file.suffix != ".json":
         return dict.fromkeys(tensors_of(file), name)

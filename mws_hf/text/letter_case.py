@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
+
 DOTTED, DOTLESS = "İ", "ı"
 """The two letters of Turkish and Azerbaijani that other Latin alphabets lack: uppercase i, and lowercase I."""
+_GREEK, _GEORGIAN = re.compile("[\u0370-\u03ff]"), re.compile("[\u10d0-\u10ff]")
 
 
 def fold(word: str) -> str:
@@ -16,6 +20,31 @@ def fold(word: str) -> str:
     """
     is_turkic = DOTTED in word or DOTLESS in word
     return "".join(map(lowercase, word.replace("I", DOTLESS) if is_turkic else word))
+
+
+def caseless(word: str) -> str:
+    """Return a form of a word that it shares with all words that differ from it in letter case only.
+
+    It is for comparison alone: ı and i are one letter in it, because both may be written I.
+
+    >>> caseless("İLK") == caseless("ilk"), caseless("IŞIK") == caseless("ışık"), caseless("ΛΟΓΟΣ") == caseless("λογος")
+    (True, True, True)
+    """
+    return fold(word).casefold().replace(DOTLESS, "i")
+
+
+def uppercase(word: str) -> str:
+    """Convert a word to uppercase as text is written: Greek loses its accents, and Georgian has no uppercase.
+
+    >>> uppercase("λόγος"), uppercase("ευρωπαϊκή"), uppercase("სახლი"), uppercase("élan")
+    ('ΛΟΓΟΣ', 'ΕΥΡΩΠΑΪΚΗ', 'სახლი', 'ÉLAN')
+    """
+    if _GEORGIAN.search(word):
+        return word
+    upper = word.upper()
+    if not _GREEK.search(upper):
+        return upper
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", upper).replace("\u0301", ""))
 
 
 def lowercase(character: str) -> str:

@@ -1,1 +1,1 @@
-"""A tokenizer and its directory: built, opened, read as a value, checked, explained, saved. Nothing here learns."""
+"""Tokenizers and their folders: build, open, explain, export and save them. No module here learns merges."""

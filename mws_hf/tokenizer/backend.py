@@ -1,4 +1,4 @@
-"""Build the stock tokenizer of a vocabulary and merges, and check these tables; nothing is learnt or saved here."""
+"""Build a BPE tokenizer of the library `tokenizers` from a vocabulary and merges, and check both."""
 
 from __future__ import annotations
 
@@ -40,10 +40,20 @@ def base_vocab(
     merges: Sequence[tuple[str, str]] = (),
     byte_symbols: Sequence[str] = BYTE_TOKENS,
 ) -> dict[str, int]:
-    """Number the tokens: special tokens, 256 byte tokens, alphabet by code point, merge products in rank order.
+    """Make a vocabulary: special tokens, 256 byte tokens, the alphabet by code point, then merged tokens by rank.
 
-    A byte-level vocabulary has `BYTE_CHARACTERS` for byte tokens and no alphabet besides. Special tokens that are
-    empty, repeated or also ordinary tokens are refused, and so is an alphabet of more than single characters.
+    Args:
+        special_tokens: tokens that get the first ids.
+        alphabet: single characters; none for a byte-level vocabulary.
+        merges: (left, right) pairs in the order of their ranks.
+        byte_symbols: the 256 byte tokens; `BYTE_CHARACTERS` for a byte-level vocabulary.
+
+    Returns:
+        The id of each token, from 0 without holes.
+
+    Raises:
+        MwSError: a special token is empty, repeated or also an ordinary token, or the alphabet has a string that is
+            not one character.
 
     >>> vocab = base_vocab(["<pad>"], "ba", [("a", "b")])
     >>> vocab["<pad>"], vocab["<0x00>"], vocab["<0xFF>"], vocab["a"], vocab["b"], vocab["ab"], len(vocab)
@@ -54,7 +64,9 @@ def base_vocab(
     taken = {*byte_symbols, *characters, *products}
     for token in check_special_tokens(special_tokens):
         if token in taken:
-            raise MwSError(f"special token {token!r} is also an ordinary token; rename it, to '<|{token}|>' say")
+            raise MwSError(
+                f"special token {token!r} is also an ordinary token; rename it, for example to '<|{token}|>'"
+            )
     for character in characters:
         if len(character) != 1:
             raise MwSError(f"alphabet: {character!r} is not one character; give single characters")
@@ -65,7 +77,14 @@ def base_vocab(
 def tokenizer_tables(
     special_tokens: Sequence[str], alphabet: Iterable[str], merges: Sequence[tuple[str, str]], kind: Alphabet
 ) -> tuple[dict[str, int], Sequence[tuple[str, str]]]:
-    """Make vocabulary and merges of a tokenizer, of characters or of bytes, from merges learnt in characters.
+    """Make the vocabulary and merges of a tokenizer from merges that were learned in characters.
+
+    Args:
+        special_tokens: tokens that get the first ids.
+        alphabet: the characters of the training text.
+        merges: (left, right) pairs in the order of their ranks.
+        kind: "characters", or "bytes" for a byte-level tokenizer. Its merges are those of the bytes, and merges that
+            build each character from its bytes come first.
 
     >>> vocab, merges = tokenizer_tables(["<pad>"], "но", [("о", "н")], "bytes")
     >>> merges, [vocab["".join(pair)] for pair in merges], len(vocab)
@@ -78,9 +97,10 @@ def tokenizer_tables(
 
 
 def check_merges(merges: Sequence[tuple[str, str]], kind: Alphabet = "characters") -> None:
-    """Refuse merges that make a token twice, or use a part that no earlier merge makes.
+    """Raise MwSError if two merges make one token, or if a merge uses a part that no earlier merge makes.
 
-    Only then do the stock BPE, a replay of the merges in order and the notebook's loop cut every word alike.
+    Without such merges, the BPE of `tokenizers`, a replay of the merges in order and the loop of the original notebook
+    segment every word alike.
 
     >>> check_merges([("ab", "a"), ("a", "b")])
     Traceback (most recent call last):
@@ -104,7 +124,7 @@ def check_merges(merges: Sequence[tuple[str, str]], kind: Alphabet = "characters
             what = "repeats" if tuple(first) == tuple(pair) else f"makes {product!r} like"
             raise MwSError(f"{where()}: {what} merge {rank[product]} {tuple(first)!r}; keep one merge for each token")
         if kind == "characters" and product in _BYTE_SET:
-            raise MwSError(f"{where()}: makes the byte token {product!r}; drop this merge")
+            raise MwSError(f"{where()}: makes the byte token {product!r}; remove this merge")
         for part in pair:
             if len(part) > 1 and part not in rank:
                 raise MwSError(f"{where()}: {_why_missing(part, number, merges)}")
@@ -112,15 +132,15 @@ def check_merges(merges: Sequence[tuple[str, str]], kind: Alphabet = "characters
 
 
 def _why_missing(part: str, number: int, merges: Sequence[tuple[str, str]]) -> str:
-    """Say why the part of merge `number` does not exist yet when that merge is reached."""
+    """Return the reason why a part of merge `number` does not exist when that merge is reached."""
     for later in range(number, len(merges)):
         if "".join(merges[later]) == part:
             return f"part {part!r} is made only later, by merge {later} {tuple(merges[later])!r}; put parts first"
-    return f"part {part!r} is made by no merge, so it never applies; drop it or add the merge that makes the part"
+    return f"no merge makes part {part!r}, so this merge never applies; remove it, or add the merge that makes the part"
 
 
 def check_texts(inputs: Any) -> None:
-    """Refuse a lone surrogate in a text, or in nested lists of texts."""
+    """Raise MwSError for a lone surrogate in a text, or in nested lists of texts; it has no UTF-8."""
     if isinstance(inputs, str):
         if found := SURROGATE.search(inputs):
             check_unicode(inputs, f"text {inputs[max(0, found.start() - 20) : found.end() + 20]!r}")
@@ -130,11 +150,15 @@ def check_texts(inputs: Any) -> None:
 
 
 HIGHEST_ID = (1 << 22) - 1
-"""Tables by id are made up to the highest one in use; the largest vocabularies known have a quarter of a million."""
+"""The highest id that is accepted, because some tables have a row for each id. The largest known vocabularies have a
+quarter of a million tokens."""
 
 
 def check_ids(tokens: Collection[tuple[str, Any]]) -> None:
-    """Refuse ids that are no integers from 0 to `HIGHEST_ID`, or that two tokens share; holes are allowed here."""
+    """Raise MwSError for an id that is not an integer from 0 to `HIGHEST_ID`, or that two tokens share.
+
+    Ids without a token are allowed here.
+    """
     owner: dict[int, str] = {}
     for token, number in tokens:
         if type(number) is not int or not 0 <= number <= HIGHEST_ID:
@@ -146,9 +170,9 @@ def check_ids(tokens: Collection[tuple[str, Any]]) -> None:
 
 
 def check_vocab(vocab: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> None:
-    """Refuse ids with holes, a missing byte token, and a merge whose parts or product have no id.
+    """Raise MwSError for ids with holes, a missing byte token, or a merge whose parts or result have no id.
 
-    A vocabulary without byte tokens but with all of `BYTE_CHARACTERS` is a byte-level one and needs none.
+    A byte-level vocabulary has all of `BYTE_CHARACTERS` instead of byte tokens.
     """
     check_ids(vocab.items())
     numbers = set(vocab.values())
@@ -165,7 +189,7 @@ def check_vocab(vocab: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> 
 
 
 def alphabet_of(vocab: Mapping[str, int]) -> Alphabet:
-    """Return whether a vocabulary is of characters with byte tokens beside them, or of bytes alone.
+    """Return "bytes" for a byte-level vocabulary, and "characters" for one of characters and byte tokens.
 
     >>> alphabet_of(base_vocab()), alphabet_of(base_vocab(byte_symbols=BYTE_CHARACTERS))
     ('characters', 'bytes')
@@ -181,18 +205,21 @@ def build_backend(
     normalization: str | None = None,
     special_tokens: Sequence[str] = (),
 ) -> Tokenizer:
-    """Build the stock `tokenizers` BPE that every client can load: of characters with byte fallback, or byte-level.
+    """Build a BPE tokenizer of `tokenizers`: of characters with byte fallback, or byte-level.
 
     Args:
-        vocab: token -> id, ids 0..n-1 without holes; it holds the 256 `BYTE_TOKENS`, or else the 256
-            `BYTE_CHARACTERS`, and then the tokenizer is byte-level.
-        merges: (left, right) in rank order; see `check_merges`.
-        pattern: the split pattern or its name (`pattern.NAMED_PATTERNS`); it is stored in tokenizer.json.
-        normalization: None keeps every text; "nfc", "nfd", "nfkc" or "nfkd" is applied before splitting.
-        special_tokens: tokens that are recognized whole in text; new ones get the next free ids.
+        vocab: the id of each token, from 0 without holes. It contains either the 256 `BYTE_TOKENS` or the 256
+            `BYTE_CHARACTERS`; with the latter, the tokenizer is byte-level.
+        merges: (left, right) pairs in the order of their ranks; see `check_merges`.
+        pattern: the split pattern, or its name (`pattern.NAMED_PATTERNS`).
+        normalization: "nfc", "nfd", "nfkc" or "nfkd" is applied before the text is split; None keeps text as it is.
+        special_tokens: tokens that are found in text before it is split; new ones get the next free ids.
+
+    Returns:
+        The tokenizer, which every program that reads tokenizer.json can load.
 
     Raises:
-        MwSError: the table or the vocabulary is inconsistent, the pattern or the normalization is unknown.
+        MwSError: the vocabulary or the merges are inconsistent, or the pattern or the normalization is unknown.
 
     >>> merges = [("о", "н"), (" ", "он")]
     >>> tokenizer = build_backend(base_vocab((), " но", merges), merges)
@@ -202,9 +229,9 @@ def build_backend(
     'но он я'
     """
     if not isinstance(vocab, Mapping):
-        raise MwSError(f"vocabulary: a {type(vocab).__name__}, not a dict of token -> id; read a file by json.load")
+        raise MwSError(f"vocabulary: a {type(vocab).__name__}, not a dict of token -> id; read a file with json.load")
     if isinstance(merges, str | bytes | Mapping) or not isinstance(merges, Iterable):
-        raise MwSError(f"merges: a {type(merges).__name__}, not a list of pairs; read a file by json.load")
+        raise MwSError(f"merges: a {type(merges).__name__}, not a list of pairs; read a file with json.load")
     merges = list(merges)  # a generator is read once
     in_bytes, pattern = alphabet_of(vocab) == "bytes", literal_pattern(pattern)
     check_merges(merges, "bytes" if in_bytes else "characters")
@@ -232,15 +259,15 @@ def build_backend(
 
 
 def tables_of(tokenizer: Tokenizer) -> tuple[dict[str, int], list[tuple[str, str]]]:
-    """Return vocabulary and merges of a BPE tokenizer's model, without added tokens beyond the vocabulary."""
+    """Return the vocabulary and merges of a BPE model, without added tokens that are not in its vocabulary."""
     spec = Spec.of(tokenizer)
     if spec.kind != "BPE":
-        raise MwSError(f"the tokenizer's model is {spec.kind}, not BPE; MwS reads BPE tables only")
+        raise MwSError(f"the tokenizer's model is {spec.kind}, not BPE; choose a BPE tokenizer")
     return spec.model["vocab"], spec.merges
 
 
 def _pre_tokenizer(tokenizer: Tokenizer) -> Any:
-    """Return the pre-tokenizer's entry of tokenizer.json without the rest; None for one written in Python."""
+    """Return the pre-tokenizer as tokenizer.json has it; None for one that is written in Python."""
     try:
         return entry_of(tokenizer, "pre_tokenizer")
     except Exception:  # the bindings raise nothing narrower
@@ -248,24 +275,26 @@ def _pre_tokenizer(tokenizer: Tokenizer) -> Any:
 
 
 def pattern_of(tokenizer: Tokenizer) -> str:
-    """Return the split pattern stored in a tokenizer; MwSError where it does more than one split."""
+    """Return the split pattern of a tokenizer; raise MwSError if its pre-tokenizer does more than one split."""
     state = _pre_tokenizer(tokenizer)
     pattern, _ = split_of(state)
     if pattern is None:
         kinds = " and ".join(str(part.get("type")) for part in parts_of(state))
-        raise MwSError(f"the pre-tokenizer is {kinds or None}, not a split by a pattern; use build_backend")
+        raise MwSError(
+            f"the pre-tokenizer is {kinds or None}, not a split by a pattern; build the tokenizer with build_backend"
+        )
     return pattern
 
 
 def is_byte_level(tokenizer: Tokenizer) -> bool:
-    """Return whether a tokenizer, any tokenizer, works on bytes as GPT-2's does."""
+    """Return whether a tokenizer of any kind works on bytes, as GPT-2's does."""
     return any(part.get("type") == "ByteLevel" for part in parts_of(_pre_tokenizer(tokenizer)))
 
 
 def check_added(tokenizer: Tokenizer, name: str = "") -> None:
-    """Refuse added tokens that come out of a byte-level tokenizer otherwise than they went in.
+    """Raise MwSError if a byte-level tokenizer would decode an added token to another text.
 
-    Encoding, extending and trimming refuse a tokenizer that fails, and `mws check` reports it.
+    Commands that encode, extend or trim call it first, and `mws check` reports it.
 
     >>> tokenizer = build_backend(base_vocab(byte_symbols=BYTE_CHARACTERS), [])
     >>> tokenizer.add_tokens(["né"])

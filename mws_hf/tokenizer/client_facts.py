@@ -1,7 +1,7 @@
-"""Which programs read a tokenizer with the right ids: verdicts from alphabet, split pattern, and the exports.
+"""The programs that read a tokenizer with the right ids, by its alphabet and split pattern.
 
-Each line of the tables was established by `scripts/checks/clients.py` (`scripts/results/clients.md`; the ways to cut
-numbers: `scripts/results/clients-digits.md`).
+Each line of the tables was measured by `scripts/checks/clients.py` (`scripts/results/clients.md`; splits of numbers:
+`scripts/results/clients-digits.md`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,14 @@ _Patterns: TypeAlias = set[tuple[str, Digits]]
 
 
 class ClientFact(NamedTuple):
-    """A client's verdict on a tokenizer, with a condition or a remedy, which may be empty."""
+    """Whether a program reads a tokenizer with the right ids.
+
+    Attributes:
+        client: the name of the program, or of several.
+        verdict: "right"; "export" (after an export); "refuses" (with an error); "wrong" (other ids, without an error);
+            "unknown" (not measured).
+        remark: a condition or a remedy; may be empty.
+    """
 
     client: str
     verdict: Verdict
@@ -42,12 +49,13 @@ ONE_READS = {
     r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",  # GPT-2
     literal_pattern("tekken"),
 }
-"""Split patterns that `tokenizers` 1.0.0rc3 was seen to run; it knows them letter for letter, and has no engine."""
+"""Split patterns that `tokenizers` 1.0.0rc3 ran in tests. It has no engine for regular expressions: it recognizes these
+patterns by their exact text."""
 
 _FOUR: _Patterns = {known for pattern in PRE_TYPES if (known := named(pattern))}
 _TWO: _Patterns = {(name, digits) for name, digits in _FOUR if name == "llama3"}
 _O200K: _Patterns = {("o200k", "threes")}
-_LACKS: _Said = ("refuses", f"has no split pattern that cuts alike; train with --pattern llama3, {_EXPORT}")
+_LACKS: _Said = ("refuses", f"has no split pattern that splits alike; train with --pattern llama3, {_EXPORT}")
 _OTHERWISE: _Said = ("wrong", f"in running text; train with --pattern llama3, {_EXPORT}")
 _GGUF: _Said = ("export", "`mws export --format gguf`; its own converter does not know the vocabulary")
 _TO_ZERO: _Said = ("right", "but a text ends at its first U+0000")
@@ -57,10 +65,11 @@ _BY_PATTERN: dict[str, tuple[_Patterns, _Said, _Said]] = {
     "tokie": (_FOUR | _O200K, ("right", ""), _OTHERWISE),
     "onnxruntime-extensions": (_TWO | _O200K | {("o200k", "single")}, _TO_ZERO, _LACKS),
 }
-"""Of a client and byte-level tokenizers: the split patterns that it reads, what is said of these, and of all others."""
+"""For each program that reads byte-level tokenizers with some split patterns only: these patterns, the verdict on them,
+and the verdict on all other patterns."""
 
 _OF_CHARACTERS = [
-    ClientFact(_LLAMA_CPP, "wrong", f"its converter says nothing; {_TWIN}"),
+    ClientFact(_LLAMA_CPP, "wrong", f"its converter gives no error; {_TWIN}"),
     ClientFact("tiktoken", "wrong", "train with --alphabet bytes"),
     ClientFact("gigatoken", "refuses", _TWIN),
     ClientFact("tokie", "wrong", _TWIN),
@@ -69,11 +78,18 @@ _OF_CHARACTERS = [
 
 
 def client_facts(kind: Alphabet, pattern: str, backend: Tokenizer, *, spaced: bool) -> list[ClientFact]:
-    """List each client's verdict on a tokenizer of an alphabet and a split pattern, which may put a space first."""
+    """List the verdict of each program on a tokenizer.
+
+    Args:
+        kind: the alphabet of the tokenizer.
+        pattern: its split pattern.
+        backend: the tokenizer.
+        spaced: whether it puts a space before the text (`add_prefix_space`).
+    """
     lost = kind == "characters" and backend.token_to_id("\ufeff") is None
     facts = [
         ClientFact(_READ_WHOLE, "right", ""),
-        ClientFact(TOKENIZERS_ONE, "refuses", "reads no Metaspace, which add_prefix_space is")
+        ClientFact(TOKENIZERS_ONE, "refuses", "does not read a Metaspace pre-tokenizer, which add_prefix_space needs")
         if spaced
         else _by_one(pattern),
         ClientFact("transformers.js", "right", "but decoding loses U+FEFF, which is not in the vocabulary" * lost),
@@ -81,7 +97,7 @@ def client_facts(kind: Alphabet, pattern: str, backend: Tokenizer, *, spaced: bo
     if kind == "characters":
         return facts + _OF_CHARACTERS
     llama_cpp, *others = _by_pattern(pattern)
-    if backend.normalizer is not None:  # it was measured with few clients
+    if backend.normalizer is not None:  # few programs were measured with one
         others = [ClientFact(fact.client, "unknown", "") for fact in others]
     tiktoken = ClientFact("tiktoken", "export", "`mws export --format tiktoken`")
     tiktoken = _if_exported(tiktoken, lambda: ranks_of(byte_tables(backend)))
@@ -90,7 +106,7 @@ def client_facts(kind: Alphabet, pattern: str, backend: Tokenizer, *, spaced: bo
 
 
 def _if_exported(fact: ClientFact, export: Callable[[], object]) -> ClientFact:
-    """Return a verdict, or the reason why the export that it names refuses the tokenizer."""
+    """Return the fact, or one with the reason if the export that it names cannot write the tokenizer."""
     try:
         export()
     except MwSError as error:
@@ -106,7 +122,7 @@ def _by_one(pattern: str) -> ClientFact:
 
 
 def _by_pattern(pattern: str) -> list[ClientFact]:
-    """List the clients that know some split patterns only, with their verdicts on a byte-level tokenizer."""
+    """List the verdicts of programs that read byte-level tokenizers with some split patterns only."""
     known, found = named(pattern), []
     for client, (patterns, there, elsewhere) in _BY_PATTERN.items():
         unmeasured = (known is None or known[0] == "tekken") and client != _LLAMA_CPP
@@ -117,7 +133,7 @@ def _by_pattern(pattern: str) -> list[ClientFact]:
 
 
 def refusing(pattern: str) -> dict[Verdict, list[str]]:
-    """List the clients that do not read a byte-level tokenizer with a split pattern, by what they do instead."""
+    """List the programs that do not read a byte-level tokenizer with a split pattern, by their verdict."""
     found: dict[Verdict, list[str]] = {}
     for fact in (_by_one(pattern), *_by_pattern(pattern)):
         if fact.verdict not in ("right", "export"):

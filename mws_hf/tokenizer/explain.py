@@ -22,13 +22,13 @@ Tables: TypeAlias = tuple[dict[str, int], dict[tuple[str, str], tuple[int, str]]
 
 
 class WordEvidence(Protocol):
-    """The interface of an object with boundary probabilities of pre-tokens, such as `AnyWord`."""
+    """An object that returns boundary probabilities of pre-tokens, such as `AnyWord`."""
 
     def word(self, pretoken: str) -> list[float] | None:
         """Return the probability of a boundary after each character; None if the pre-token is not a word."""
 
     def words(self, pretokens: Sequence[str]) -> list[list[float] | None]:
-        """Return for each of several pre-tokens the same as `word`, which is faster than to call `word` for each."""
+        """Return the result of `word` for each pre-token; one call for many is faster."""
 
     def knows(self, pretoken: str) -> bool:
         """Return whether a pre-token is one of the training words."""
@@ -186,7 +186,10 @@ def trace(backend: Tokenizer, text: str, tables: Tables | None = None) -> list[T
             sizes = [1 if token in _BYTES else len(token.encode()) for token in own]
             found.append(Traced(part, own, tuple(steps), _pieces(part.encode(), sizes)))
     if tokens != backend.encode(text, add_special_tokens=False).tokens:
-        raise MwSError(f"{text!r}: holds an added token, or the model does more than merge; it cannot be replayed")
+        raise MwSError(
+            f"{text!r}: its merges cannot be shown, because it contains an added token, or because the model does more "
+            "than merge"
+        )
     return found
 
 

@@ -1,8 +1,13 @@
-"""Files of a tokenizer for programs that do not read it as it is.
+"""Export a tokenizer for programs that do not read its tokenizer.json.
 
-A byte-level tokenizer is made from one of characters, or from a byte-level one that splits otherwise; all ids stay. A
-rank file comes with the few lines of Python that load it. A vocabulary-only GGUF file is for llama.cpp and programs
-built on it (Ollama, LM Studio). Both are read back with their program's own tokenizer before they take their place.
+There are three formats:
+
+* A byte-level tokenizer.json is made from a tokenizer of characters, or from a byte-level one with another split
+  pattern. Tokens keep their ids.
+* A rank file for tiktoken comes with a short Python module that loads it.
+* A GGUF file with only the vocabulary is for llama.cpp and programs that are built on it (Ollama, LM Studio).
+
+If tiktoken or llama.cpp is installed, the new file is read with it and compared before it replaces an older one.
 """
 
 from __future__ import annotations
@@ -33,16 +38,24 @@ from mws_hf.tokenizer.spec import Spec, bpe_model, decoder, settle_leading_space
 
 _BY_DIGITS: dict[Digits, str] = {"threes": "dbrx", "single": "qwen2"}
 PRE_TYPES = {with_digits(name, way): kind for name in ("llama3", "gpt4") for way, kind in _BY_DIGITS.items()}
-"""Split pattern -> the name that llama.cpp knows it by.
+"""The name that llama.cpp has for a split pattern.
 
-``dbrx`` is Llama 3's pattern without its `ignore_merges`, ``qwen2`` the same with single digits; GPT-4's splits alike.
-There is no o200k: llama.cpp keeps no case of letters outside ASCII while it splits, and its ``gpt-4o`` no combining
-marks beside letters. Any other pattern is unknown there, and so are numbers cut from the right.
+``dbrx`` is Llama 3's pattern without `ignore_merges`, and ``qwen2`` is the same with single digits. GPT-4's pattern
+splits like Llama 3's. The pattern o200k is missing, because llama.cpp ignores the case of letters outside ASCII when it
+splits, and its ``gpt-4o`` separates combining marks from letters. llama.cpp has no other of our patterns, and it cannot
+split numbers from the right.
 """
 
 
 class ByteTables(NamedTuple):
-    """A byte-level BPE: tokens by id (added ones as they stand in text), merges, added tokens by id, split pattern."""
+    """The tables of a byte-level BPE.
+
+    Attributes:
+        tokens: all tokens, the place of each being its id; added tokens are written as text.
+        merges: (left, right) pairs in the order of their ranks.
+        added: the added tokens by id.
+        pattern: the split pattern.
+    """
 
     tokens: list[str]
     merges: list[tuple[str, str]]
@@ -51,12 +64,12 @@ class ByteTables(NamedTuple):
 
 
 def byte_tables(backend: Tokenizer) -> ByteTables:
-    """Read the tables of a byte-level tokenizer; MwSError where it has something that other formats cannot carry."""
+    """Read the tables of a byte-level tokenizer; raise MwSError if it has a part that other formats do not have."""
     vocab, merges = tables_of(backend)
     if alphabet_of(vocab) != "bytes" or not is_byte_level(backend):
         raise MwSError(
-            "this format knows byte-level tokenizers only, and this one is of characters; train with "
-            "--alphabet bytes (for llama.cpp `mws export DIR --format byte-level --pattern llama3` will do)"
+            "this format is for byte-level tokenizers only, and this tokenizer is of characters; train with --alphabet "
+            "bytes (for llama.cpp, you can instead use `mws export DIR --format byte-level --pattern llama3`)"
         )
     if backend.normalizer is not None:
         raise MwSError(
@@ -65,28 +78,38 @@ def byte_tables(backend: Tokenizer) -> ByteTables:
     if settle_leading_space(backend, None):
         raise MwSError("its add_prefix_space would be lost; save it with add_prefix_space=False first")
     if not Spec.of(backend).plain:
-        raise MwSError("its BPE has dropout, ignore_merges or affixes, which would be lost; train one without")
+        raise MwSError(
+            "its BPE has dropout, ignore_merges or affixes, which would be lost; train a tokenizer without them"
+        )
     by_id = {number: token for token, number in backend.get_vocab(with_added_tokens=True).items()}
     if sorted(by_id) != list(range(len(by_id))):
-        raise MwSError("its ids have holes, which this format cannot have; save it again with all ids in use")
+        raise MwSError(
+            "some ids below the highest one have no token, which this format does not allow; give each id a token"
+        )
     tokens = [by_id[number] for number in range(len(by_id))]
     return ByteTables(tokens, merges, dict(sorted(backend.get_added_tokens_decoder().items())), pattern_of(backend))
 
 
 class IdComparison(NamedTuple):
-    """The number of texts compared, those that a reader cuts otherwise, and those that it decodes otherwise."""
+    """The result of `compare_ids`.
+
+    Attributes:
+        texts: number of texts that were compared.
+        ids: the texts for which the program gives other ids.
+        decoded: the texts whose ids it decodes to another text.
+    """
 
     texts: int
     ids: list[str]
     decoded: list[str]
 
     def refuse(self, reader: str) -> None:
-        """Stop an export that would not be exact; the first text is shown."""
+        """Raise MwSError with the first text if there is a difference, so that no inexact file is written."""
         for kind, wrong in (("ids", self.ids), ("decoded text", self.decoded)):
             if wrong:
                 raise MwSError(
                     f"{reader} would give other {kind} on {len(wrong):,} of {self.texts:,} texts, "
-                    f"{quoted(wrong[0])} for one; keep to clients that read tokenizer.json"
+                    f"for example {quoted(wrong[0])}; use a program that reads tokenizer.json"
                 )
 
 
@@ -96,7 +119,14 @@ def compare_ids(
     encode: Callable[[str], Sequence[int]],
     decode: Callable[[list[int]], str] | None = None,
 ) -> IdComparison:
-    """Compare a reader with `tokenizers`, text by text; special tokens in a text count as such, none are added."""
+    """Compare the ids, and the decoded text, of another program with those of `tokenizers`.
+
+    Args:
+        backend: the tokenizer of `tokenizers`.
+        texts: the texts to encode. Special tokens that they contain are encoded as such; none are added around them.
+        encode: returns the ids that the other program gives to a text.
+        decode: returns the text that it makes of ids; None if decoding is not compared.
+    """
     ids = {text: backend.encode(text, add_special_tokens=False).ids for text in texts}
     wrong_ids = [text for text in texts if list(encode(text)) != ids[text]]
     wrong_text = [
@@ -106,12 +136,20 @@ def compare_ids(
 
 
 def to_byte_level_backend(backend: Tokenizer, pattern: str | None = None) -> Tokenizer:
-    """Write a tokenizer of characters in the byte alphabet; of a byte-level one change the pattern alone.
+    """Make a byte-level tokenizer from one of characters, or give a byte-level tokenizer another split pattern.
 
-    A model trained with the old ids goes on with the new tokenizer: tokens keep their ids, the byte tokens become the
-    bytes (an ASCII character and its byte token were two, and the latter is left unused), and beginnings of characters
-    that have no id yet get new ones at the end. Ids differ only where characters outside the vocabulary occur, and
-    where another pattern, or its name, is given.
+    A model that was trained with the old tokenizer can use the new one, because tokens keep their ids. Byte tokens
+    become the bytes of the byte alphabet. The byte token of an ASCII character that is in the vocabulary remains
+    unused. The first bytes of a longer character, where they are no token yet, get new ids at the end. Texts get other
+    ids only where they have characters outside the vocabulary, and where another pattern splits them differently.
+
+    Args:
+        backend: the tokenizer.
+        pattern: the new split pattern or its name; None keeps the old one.
+
+    Raises:
+        MwSError: the tokenizer is byte-level and no pattern is given, or it has an added token that a byte-level
+            tokenizer would not decode to itself.
 
     >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> merges = [("о", "н"), (" ", "он")]
@@ -122,7 +160,9 @@ def to_byte_level_backend(backend: Tokenizer, pattern: str | None = None) -> Tok
     vocab, merges = tables_of(backend)
     in_characters = alphabet_of(vocab) == "characters"
     if pattern is None and not in_characters:
-        raise MwSError("it is byte-level already; export it as gguf or tiktoken, give it another --pattern, or use it")
+        raise MwSError(
+            "it is already byte-level; use it as it is, export it as gguf or tiktoken, or give another --pattern"
+        )
     there = pattern_of(backend)
     spec = dict(Spec.of(backend).raw)
     if in_characters:
@@ -136,9 +176,9 @@ def to_byte_level_backend(backend: Tokenizer, pattern: str | None = None) -> Tok
 
 
 def _recoded(vocab: dict[str, int], added: dict[str, int], merges: Iterable[tuple[str, str]]) -> dict[str, int]:
-    """Give the old ids their names in the byte alphabet, and new ids to further products of the merges."""
+    """Return the old ids with their tokens in the byte alphabet, and new ids for other tokens that merges make."""
     byte_ids = {token: vocab[token] for token in BYTE_TOKENS}
-    recoded = dict(added)  # else new ids would be theirs
+    recoded = dict(added)  # first, so that no new token gets the id of an added one
     for token, number in vocab.items():
         if token not in byte_ids and token not in added:
             recoded[to_byte_level(token)] = number
@@ -162,7 +202,7 @@ from pathlib import Path
 
 import tiktoken
 
-# not by load_tiktoken_bpe, which keeps a copy by path and would go on reading a file that was since replaced
+# load_tiktoken_bpe would keep a copy for each path, and would not read a file that was replaced later
 lines = map(bytes.split, Path(__file__).with_name({ranks!r}).read_bytes().splitlines())
 encoding = tiktoken.Encoding(
     name={name!r},
@@ -176,9 +216,19 @@ encoding = tiktoken.Encoding(
 def write_tiktoken(
     backend: Tokenizer, output: str | os.PathLike[str], texts: list[str], name: str
 ) -> IdComparison | None:
-    """Write a folder with a rank file and its loader that gives the same ids in tiktoken, or nothing.
+    """Write a folder with a rank file, and a module that loads it into tiktoken with the same ids.
 
-    Both must agree on the texts. Returns the comparison, or None where tiktoken is not installed.
+    Args:
+        backend: a byte-level tokenizer.
+        output: the folder.
+        texts: texts on which both programs must agree.
+        name: the name that the encoding gets in tiktoken.
+
+    Returns:
+        The comparison, or None if tiktoken is not installed.
+
+    Raises:
+        MwSError: tiktoken cannot give the same ids; nothing is written.
     """
     tables = byte_tables(backend)
     ranks = ranks_of(tables)
@@ -199,13 +249,17 @@ def write_tiktoken(
 
 
 def ranks_of(tables: ByteTables) -> dict[bytes, int]:
-    """Return token -> id, without added tokens; tiktoken takes ids for ranks, so MwSError where the orders differ."""
+    """Return the id of each token except added ones.
+
+    Raises:
+        MwSError: a later merge makes a token with a smaller id; tiktoken uses ids as merge ranks.
+    """
     places = {token: number for number, token in enumerate(tables.tokens)}
     made = [places[left + right] for left, right in tables.merges]
     if made != sorted(made):
         raise MwSError(
-            "tiktoken takes ids for merge ranks, and here a later merge has a smaller id (as in an export from "
-            "characters, which keeps ids); train with --alphabet bytes"
+            "tiktoken uses ids as merge ranks, but in this tokenizer a later merge makes a token with a smaller id (as "
+            "in an export from characters, which keeps ids); train with --alphabet bytes"
         )
     return {bytes_of(token): number for number, token in enumerate(tables.tokens) if number not in tables.added}
 
@@ -221,18 +275,31 @@ def write_gguf(
     name: str,
     templates: Mapping[str, str] | None = None,
 ) -> IdComparison | None:
-    """Write the vocabulary of a byte-level tokenizer as a GGUF file that llama.cpp reads with the same ids, or nothing.
+    """Write the vocabulary of a byte-level tokenizer as a GGUF file, which llama.cpp reads with the same ids.
 
-    What the post-processor puts before and after a text becomes ``add_bos_token`` and ``add_eos_token``. `roles` are
-    ``{"eos_token": "<|endoftext|>", ...}``, `templates` those of chats by name, "default" among them; both tokenizers
-    must agree on the texts. Returns the comparison, or None where `llama-cpp-python` is not installed.
+    Tokens that the post-processor puts before and after a text become ``add_bos_token`` and ``add_eos_token``.
+
+    Args:
+        backend: a byte-level tokenizer.
+        roles: the special tokens by role: ``{"eos_token": "<|endoftext|>", ...}``.
+        output: the file.
+        texts: texts on which both programs must agree.
+        name: the name of the model in the file.
+        templates: chat templates by name, the main one as "default".
+
+    Returns:
+        The comparison, or None if `llama-cpp-python` is not installed.
+
+    Raises:
+        MwSError: llama.cpp cannot give the same ids; nothing is written.
     """
     tables = byte_tables(backend)
     pre_type = PRE_TYPES.get(tables.pattern)
     if pre_type is None:
         raise MwSError(
-            "llama.cpp does not split exactly so, only as gpt4 and llama3, with --digits threes or single; train with "
-            "--pattern llama3 or write a tokenizer that does with `mws export DIR --format byte-level --pattern llama3`"
+            "llama.cpp does not have this split pattern, only gpt4 and llama3 with --digits threes or single; train "
+            "with --pattern llama3, or first write a tokenizer with that pattern: "
+            "`mws export DIR --format byte-level --pattern llama3`"
         )
     first, last = tokens_around(backend)
     with atomic_path(output) as temporary:
@@ -253,7 +320,11 @@ def write_gguf(
 
 
 def tokens_around(backend: Tokenizer) -> tuple[int | None, int | None]:
-    """Return the ids that the post-processor puts before and after a text; the format can say one on each side."""
+    """Return the id that the post-processor puts before a text, and the one after it, or None.
+
+    Raises:
+        MwSError: it puts several tokens on one side, for which GGUF has no field.
+    """
     pieces = [piece.special for piece in special_places(backend).single]
     at = pieces.index(None)
     before, after = pieces[:at], pieces[at + 1 :]
@@ -277,7 +348,7 @@ def _add_tables(writer: Any, tables: ByteTables) -> None:
 
 
 def _add_roles(writer: Any, ids: Mapping[str, int], first: int | None, last: int | None) -> None:
-    """Name the tokens of roles; `first` and `last` are put before and after a text."""
+    """Write the ids of roles; `first` and `last` are the ids that are put before and after a text."""
     end = ids.get("eos_token") if last is None else last
     begin = ids.get("bos_token", end) if first is None else first  # llama.cpp would take token 11
     for role, number in (("bos", begin), ("eos", end), ("pad", ids.get("pad_token"))):
@@ -295,7 +366,11 @@ def _add_templates(writer: Any, templates: Mapping[str, str]) -> None:
 
 
 def _read_gguf(backend: Tokenizer, file: Path, texts: Sequence[str]) -> IdComparison | None:
-    """Compare llama.cpp's tokenizer with `tokenizers`; None where it is not installed, MwSError if it stops."""
+    """Compare llama.cpp's tokenizer with `tokenizers`; None if llama.cpp is not installed.
+
+    Raises:
+        MwSError: llama.cpp cannot load the file.
+    """
     if not is_installed("llama_cpp"):
         return None
     llama_cpp = needed("llama_cpp", install="llama-cpp-python")
@@ -313,12 +388,14 @@ def _read_gguf(backend: Tokenizer, file: Path, texts: Sequence[str]) -> IdCompar
         return list(ids[: llama_cpp.llama_tokenize(vocab, data, len(data), ids, len(ids), False, True)])
 
     def piece(token: int) -> bytes:
-        size = -llama_cpp.llama_token_to_piece(vocab, token, None, 0, 0, True)  # minus the length
-        room = ctypes.create_string_buffer(size)
-        llama_cpp.llama_token_to_piece(vocab, token, room, size, 0, True)
-        return room.raw
+        size = -llama_cpp.llama_token_to_piece(vocab, token, None, 0, 0, True)  # it returns the negated length
+        buffer = ctypes.create_string_buffer(size)
+        llama_cpp.llama_token_to_piece(vocab, token, buffer, size, 0, True)
+        return buffer.raw
 
-    def decode(ids: list[int]) -> str:  # as llama.cpp streams; its `llama_detokenize` drops spaces before points
+    def decode(
+        ids: list[int],
+    ) -> str:  # as when llama.cpp streams; `llama_detokenize` would remove spaces before periods
         return b"".join(map(piece, ids)).decode("utf-8", "replace")
 
     try:
@@ -329,5 +406,5 @@ def _read_gguf(backend: Tokenizer, file: Path, texts: Sequence[str]) -> IdCompar
 
 @cache
 def _silence(llama_cpp: Any) -> Any:
-    """Return a logger that says nothing; llama.cpp keeps no reference to it."""
+    """Return a logger that writes nothing; it is cached, because llama.cpp does not keep a reference to it."""
     return llama_cpp.llama_log_callback(lambda *_: None)

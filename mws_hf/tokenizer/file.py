@@ -43,7 +43,7 @@ from mws_hf.tokenizer.spec import PARTS, parts_of
 
 _logger = logging.getLogger(__name__)
 
-LONGEST = 1 << 20
+MAX_LENGTH_TOKENS = 1 << 20
 """The largest number of tokens to which texts may be padded or truncated."""
 
 
@@ -59,7 +59,7 @@ def check_spec(spec: Any) -> dict[str, Any]:
     mws_hf.errors.MwSError: tokens 'a' and 'b' share id 0; give each token its own
     """
     if not isinstance(spec, dict) or not isinstance(spec.get("model"), dict):
-        raise MwSError("not a tokenizer.json: it holds no JSON object with a model")
+        raise MwSError("not a tokenizer.json: it is not a JSON object with a model")
     _check_vocabulary(spec["model"])
     _check_added(spec.get("added_tokens") or [])
     _check_limits(spec.get("truncation"), spec.get("padding"))
@@ -87,9 +87,9 @@ def _check_vocabulary(model: Mapping[str, Any]) -> None:
 
 
 def _check_added(added: Any) -> None:
-    for token in added if isinstance(added, list) else [None]:
+    for number, token in enumerate(added if isinstance(added, list) else [None], start=1):
         if not isinstance(token, dict) or not isinstance(token.get("content"), str):
-            raise MwSError("an added token is none; each has a content and an id")
+            raise MwSError(f"added token {number} is not an object with a content; save the tokenizer again")
     check_ids([(token["content"], token.get("id")) for token in added])
 
 
@@ -102,7 +102,7 @@ def _check_limits(truncation: Any, padding: Any) -> None:
         strategy = padding.get("strategy")
         lengths = [strategy.get("Fixed")] if isinstance(strategy, dict) else []
         for length in [*lengths, padding.get("pad_to_multiple_of")]:
-            if length is not None and not (isinstance(length, int) and 0 <= length <= LONGEST):
+            if length is not None and not (isinstance(length, int) and 0 <= length <= MAX_LENGTH_TOKENS):
                 raise MwSError(f"padding to {length!r} tokens; set padding to null")
 
 
@@ -114,16 +114,18 @@ def _check_part(part: Mapping[str, Any], place: str) -> None:
     if isinstance(pattern.get("Regex"), str):
         check_backtracking(pattern["Regex"])
     if kind == "FixedLength" and not (isinstance(part.get("length"), int) and part["length"] > 0):
-        raise MwSError(f"its {place} cuts pieces of length {part.get('length')!r}; give one from 1 up")
+        raise MwSError(
+            f"its {place} splits text into pieces of length {part.get('length')!r}; set the length to 1 or more"
+        )
     if kind == "Precompiled" and not _is_charsmap(part.get("precompiled_charsmap")):
-        raise MwSError(f"its {place} holds a damaged table of characters; save it again")
+        raise MwSError(f"its {place} has a damaged table of characters; save it again")
     if kind == "TemplateProcessing":
         known = part.get("special_tokens") or {}
         pieces = [piece for name in ("single", "pair") for piece in part.get(name) or [] if isinstance(piece, dict)]
         for piece in pieces:
             token = (piece.get("SpecialToken") or {}).get("id")
             if token is not None and token not in known:
-                raise MwSError(f"its {place} puts in {token!r}, which it does not define")
+                raise MwSError(f"its {place} inserts the token {token!r}, which it does not define; save it again")
 
 
 def _is_charsmap(text: Any) -> bool:
@@ -252,7 +254,7 @@ def tokens_by_name(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_directory(name: str | os.PathLike[str]) -> None:
-    """Raise the reason why a local tokenizer directory cannot be loaded; return if no reason is found."""
+    """Raise MwSError with the reason if a local tokenizer directory cannot be loaded; otherwise do nothing."""
     path = Path(name)
     if not path.exists():
         return
@@ -278,13 +280,13 @@ def refuse_empty(name: str | None, place: Path | None = None) -> None:
     found = files(place, Of.FOREIGN) if place.is_dir() else [Path(place.name)] if place.is_file() else []
     if beside := ", ".join(str(path) for path in found if path.name not in (ADDED_FILE, *NOTEBOOK_FILES)):
         raise MissingTokenizerError(
-            f"{name}: {beside} is of another program and is not read; make a tokenizer.json of it with "
+            f"{name}: {beside} is of another program and is not read; convert it to a tokenizer.json with "
             "transformers.convert_slow_tokenizer, or take one from the model's page on the Hub"
         )
     on_hub = name.count("/") == 1 and not place.exists()  # its other files are not known here
     no_other = "" if on_hub else ", and no vocabulary in another form"
     raise MissingTokenizerError(
-        f"{name}: holds no tokenizer.json{no_other}; give a place written by "
+        f"{name}: holds no tokenizer.json{no_other}; give a folder written by "
         "save_pretrained or `mws train`, or a SentencePiece .model (for a notebook's vocabulary.json and "
         "merges.json: mws_hf.import_notebook)"
     )
@@ -310,7 +312,7 @@ _LEFT_OUT = {
     *("added_tokens_decoder", "backend", "is_local", "local_files_only", "tokenizer_file", "special_tokens_pattern"),
     *("token_type_ids_pattern", "model_specific_special_tokens"),
 }
-_NO_LIMIT = int(1e30)  # transformers' word for a model_max_length that nobody set
+_NO_LIMIT = int(1e30)  # the value that transformers writes if nobody set model_max_length
 
 
 def portable_config(config: dict[str, Any]) -> dict[str, Any]:
@@ -395,13 +397,14 @@ def save_backend(
 ) -> None:
     """Write a tokenizer as the directory that `MwSTokenizerFast.save_pretrained` writes, without transformers.
 
-    A failure changes nothing. A tokenizer that was just learnt has `mws_hf.trainer.TrainedTokenizer.save`.
+    If it fails, nothing in the directory changes. To save a new training, call `mws_hf.trainer.TrainedTokenizer.save`.
 
     Args:
-        directory: made if absent; files of an older tokenizer in it that loaders would read go (`layout.STALE`).
+        directory: the directory; it is created if it does not exist. Files of an older tokenizer that loaders would
+            read are removed (`layout.STALE`).
         backend: the tokenizer.
-        roles: which special token is what: ``{"eos_token": "<|endoftext|>", ...}``.
-        more: further files by name, such as those of a training.
+        roles: the special token of each role: ``{"eos_token": "<|endoftext|>", ...}``.
+        more: more files by name, such as the training metadata.
     """
     plain = {"unk_token": None, "bos_token": None, "eos_token": None, "pad_token": None, "model_max_length": _NO_LIMIT}
     with staged(Path(directory), STALE) as stage:
@@ -409,23 +412,27 @@ def save_backend(
 
 
 def check_template_names(names: Iterable[str]) -> None:
-    """Raise MwSError for a name of a chat template that leads out of the folder in which programs write NAME.jinja."""
+    """Raise MwSError if a name of a chat template contains a folder, because programs write it as NAME.jinja."""
     for name in names:
         if name != Path(name).name or "\\" in name:
             raise MwSError(f"chat template {name!r}: programs write a file of this name; rename it without / and \\")
 
 
 def template_setting(templates: Mapping[str, str]) -> str | list[dict[str, str]]:
-    """Return chat templates, the main one as "default", as tokenizer_config.json has them in every version."""
+    """Return the value of ``chat_template`` in tokenizer_config.json that every version reads.
+
+    `templates` are chat templates by name; the main one is "default".
+    """
     if templates.keys() == {"default"}:
         return templates["default"]
     return [{"name": name, "template": text} for name, text in templates.items()]
 
 
 def chat_templates(folder: Path, settings: Mapping[str, Any]) -> dict[str, str]:
-    """Read the chat templates of a directory by name, the main one as "default"; files stand before the config.
+    """Read the chat templates of a directory by name; the main one is "default".
 
-    A link among the files is followed only where `links.file_inside` allows it.
+    If there are files of templates, those in the config are ignored. A link among the files is followed only if
+    `links.file_inside` allows it.
     """
     listed = settings.get("chat_template")
     if found_files := matching(folder, TEMPLATE_FILES):

@@ -1,6 +1,6 @@
-"""The files of a directory: what they belong to, and which of them a new tokenizer makes stale.
+"""The names of files in a tokenizer's folder: what each belongs to, and which are stale after a new tokenizer is saved.
 
-Saving, refusing, copying and checking read this one list. A name may be a glob, relative to the directory.
+Saving, copying and checking all use this one list. A name may be a glob, relative to the folder.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 class Of(Enum):
-    """What a file of a directory belongs to."""
+    """The part of a tokenizer or a model that a file in their folder belongs to."""
 
     TOKENIZER = "the tokenizer that every client loads"
     SETTINGS = "the settings of the tokenizer's class, and its chat templates"
@@ -27,7 +27,7 @@ TOKENIZER_FILE, CONFIG_FILE, CARD_FILE = "tokenizer.json", "tokenizer_config.jso
 RECORD_FILE, EVIDENCE_FILE = "mws_training.json", "mws_evidence.pq"  # the Hub warns of .parquet beside a model
 IDS_FILE, RETIRED_FILE, TRIM_FILE = "ids.json", "retired.json", "trim.json"
 MODEL_FILE = "config.json"
-INDEX, SINGLE = "model.safetensors.index.json", "model.safetensors"
+WEIGHTS_INDEX, SINGLE_WEIGHTS = "model.safetensors.index.json", "model.safetensors"
 STOCK_FILE, ADDED_FILE, MAP_FILE = "stock_tokenizer.py", "added_tokens.json", "special_tokens_map.json"
 TEMPLATE_FILES = ("chat_template.jinja", "additional_chat_templates/*.jinja")
 NOTEBOOK_FILES = ("vocabulary.json", "merges.json")
@@ -47,17 +47,21 @@ LAYOUT = {
     Of.CARD: (CARD_FILE,),
     Of.MODEL: (MODEL_FILE, "generation_config.json", "params.json"),  # the last one of Mistral's and Meta's own loaders
     Of.WEIGHTS: (
-        *(INDEX, SINGLE, "*.safetensors", "*.safetensors.index.json", "*.bin", "*.bin.index.json", "*.pt", "*.pth"),
-        *("*.h5", "*.msgpack", "*.gguf", "*.onnx", "*.onnx_data", "*.tflite", "*.ckpt", "*.ot", "*.nemo", "*.distcp"),
+        *(WEIGHTS_INDEX, SINGLE_WEIGHTS, "*.safetensors", "*.safetensors.index.json", "*.bin", "*.bin.index.json"),
+        *("*.pt", "*.pth", "*.h5", "*.msgpack", "*.gguf", "*.onnx", "*.onnx_data", "*.tflite", "*.ckpt", "*.ot"),
+        *("*.nemo", "*.distcp"),
     ),
 }
 STALE = (TOKENIZER_FILE, CONFIG_FILE, MAP_FILE, *TEMPLATE_FILES, STOCK_FILE, ADDED_FILE, "*tekken*.json")
-"""What AutoTokenizer reads beside or before a new tokenizer.json: it goes in each save unless it is written anew. The
-other foreign files may be a user's own: they go only where a tokenizer is replaced as a whole."""
+"""Files that AutoTokenizer reads in addition to tokenizer.json, or instead of it.
+
+Every save removes them, unless it writes them again. All other foreign files may be the user's own, so they are removed
+only when a whole tokenizer is replaced.
+"""
 
 
 def patterns(*of: Of) -> tuple[str, ...]:
-    """List the names and globs of files that belong to some things; of all files without arguments."""
+    """List the names and globs of the files that belong to the given parts, or to any part if none is given."""
     return tuple(name for each in of or Of for name in LAYOUT[each])
 
 
@@ -65,12 +69,15 @@ FETCHED = (
     *patterns(*(of for of in Of if of is not Of.WEIGHTS)),
     *("*.model", "*.py", "*vocab*.json", "byte_maps.json", "emoji.json", "normalizer.json", "word_*.json", "dict.txt"),
 )
-"""What is fetched of a repository on the Hub: also models of SentencePiece, code to be copied with its config, and
-files that single classes of transformers read (FSMT, Marian, RoCBert, Whisper, ...)."""
+"""The files that are downloaded from a repository on the Hub.
+
+They include SentencePiece models, code that is copied together with its config, and files that only some classes of
+transformers read (FSMT, Marian, RoCBert, Whisper, ...).
+"""
 
 
 def is_of(name: str | Path, *of: Of) -> bool:
-    """Return whether a file, by its path within a directory, belongs to some things.
+    """Return whether a file belongs to one of the given parts, by its path within the folder.
 
     >>> is_of("o200k.tiktoken", Of.FOREIGN), is_of("corpus.txt", Of.FOREIGN, Of.MODEL)
     (True, False)
@@ -79,11 +86,11 @@ def is_of(name: str | Path, *of: Of) -> bool:
 
 
 def matching(directory: Path, globs: Iterable[str]) -> list[Path]:
-    """List the files of a directory that patterns name, sorted, as paths relative to the directory."""
+    """List the files in a directory that match one of the globs, as sorted paths relative to the directory."""
     found = (path for pattern in globs for path in directory.glob(pattern) if path.is_file() or path.is_symlink())
     return sorted({path.relative_to(directory) for path in found})
 
 
 def files(directory: Path, *of: Of) -> list[Path]:
-    """List the files of a directory that belong to some things, sorted, as paths relative to the directory."""
+    """List the files in a directory that belong to the given parts, as sorted paths relative to the directory."""
     return matching(directory, patterns(*of))

@@ -113,7 +113,7 @@ def _backend_of(
     for token in special:
         if wanted is None and (token[0].isalnum() or token[0].isspace()):
             raise MwSError(
-                f"{token!r} is made by no merge; do the two files belong together? If it is a special token, name all "
+                f"no merge makes {token!r}; do the two files belong together? If it is a special token, name all "
                 "of them in special_tokens"
             )
         if token not in vocab:

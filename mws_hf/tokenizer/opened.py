@@ -35,11 +35,11 @@ class Opened(Segmenter):
 
     Attributes:
         place: the directory or file that it was read from; None if it is not known.
-        ends: the token that ends a text, if there is no tokenizer_config.json.
+        end_token: the token that ends a text, used if there is no tokenizer_config.json.
     """
 
     place: Path | None = None
-    ends: str | None = None
+    end_token: str | None = None
 
     @property
     def folder(self) -> Path | None:
@@ -61,7 +61,7 @@ class Opened(Segmenter):
         if not isinstance(self.live, Tokenizer):
             return getattr(self.live, "eos_token", None)
         config = None if self.folder is None else self.folder / CONFIG_FILE
-        return self.ends if config is None else roles_in(load_settings(config)).get("eos_token", self.ends)
+        return self.end_token if config is None else roles_in(load_settings(config)).get("eos_token", self.end_token)
 
     @cached_property
     def _whole_record(self) -> dict[str, Any]:
@@ -78,7 +78,7 @@ class Opened(Segmenter):
         if getattr(self.live, "home", None) is not None and self.folder is not None:
             from mws_hf.tokenizer.places import fetch_record
 
-            fetch_record(self.folder)  # transformers fetched the files of its class alone
+            fetch_record(self.folder)  # transformers fetched only the files that its class needs
         return self.folder
 
     @property
@@ -133,8 +133,9 @@ def open_tokenizer(source: Any, *, by_class: bool = False, name: str | None = No
     Args:
         source: a directory, a tokenizer.json, a SentencePiece model or a directory with nothing else, a Morfessor model
             saved as text (``morfessor-train -S``), a file in a format of `mws_hf.corpus.segmentations`, the name of a
-            pretrained tokenizer, a Hub name; an object of `tokenizers` or transformers; or a function word -> pieces.
-        by_class: segment as the class does that tokenizer_config.json names, which may differ from tokenizer.json. A
+            pretrained tokenizer, a Hub name; an object of `tokenizers` or transformers; or a function that returns the
+            tokens of a word.
+        by_class: use the class that tokenizer_config.json names, which may segment differently from tokenizer.json. A
             class with code of its own is never run.
         name: its name in messages and tables; by default the source as it was given.
 
@@ -144,7 +145,7 @@ def open_tokenizer(source: Any, *, by_class: bool = False, name: str | None = No
     if isinstance(source, Opened):
         return source
     if isinstance(source, (str, os.PathLike)):
-        from mws_hf.tokenizer.places import tokenizer_place  # what is at work has its place
+        from mws_hf.tokenizer.places import tokenizer_place  # here, because objects in memory do not need it
 
         place = tokenizer_place(source)
         called = name or os.fspath(source)
@@ -161,7 +162,7 @@ def open_tokenizer(source: Any, *, by_class: bool = False, name: str | None = No
         return Opened(called, source, place=Path(home) if home and Path(home).is_dir() else None)
     if callable(source):
         return Opened(called, cutting=lambda words: [source(word) for word in words])
-    raise MwSError(f"a {called} is no tokenizer; give a directory, a tokenizer.json or an object")
+    raise MwSError(f"{called} is not a type of tokenizer; give a folder, a tokenizer.json or a tokenizer object")
 
 
 def segment_words(source: Any, words: Sequence[str], *, isolated: Isolated = "space") -> list[tuple[str, ...]]:
@@ -188,15 +189,15 @@ def _of_directory(place: Path, name: str, by_class: bool) -> Opened:
         reason = f"{name}: AutoTokenizer cannot open it ({brief(error)})"
         if file.is_file():
             open_file(file)  # which may say more
-            raise MwSError(f"{reason}; mend tokenizer_config.json, or give {file} to take that alone") from error
-        alone = next((f", or give {path} to take that alone" for path in sorted(place.glob("*.model"))), "")
-        raise MwSError(f"{reason}; it needs a tokenizer.json{alone}") from error
+            raise MwSError(f"{reason}; repair tokenizer_config.json, or give only the file: {file}") from error
+        only = next((f", or give only the file: {path}" for path in sorted(place.glob("*.model"))), "")
+        raise MwSError(f"{reason}; it needs a tokenizer.json{only}") from error
     if hasattr(tokenizer, "backend_tokenizer"):
         without_dropout(tokenizer.backend_tokenizer, file)
     needed = getattr(type(tokenizer), "vocab_files_names", {}).values()
     absent = needed and not any((place / each).is_file() for each in needed)
     if absent or set(tokenizer.get_vocab()) <= set(tokenizer.all_special_tokens):
-        refuse_empty(name, place)  # transformers makes special tokens alone of a place without a vocabulary
+        refuse_empty(name, place)  # without a vocabulary, transformers makes a tokenizer of special tokens only
     return Opened(name, tokenizer, place=place)
 
 
@@ -206,8 +207,8 @@ def _of_any_file(place: Path, name: str) -> Opened:
     head = foreign.first_bytes(place)
     if head.startswith(foreign.PICKLES):
         raise MwSError(
-            f"{place}: a pickle, and reading one can run code; save a Morfessor model as text: morfessor -l {place} -S "
-            "FILE"
+            f"{place}: is a pickle, and opening a pickle can run code; save the Morfessor model as text: morfessor -l "
+            f"{place} -S FILE"
         )
     named_sp = place.suffix in (".model", ".spm")
     if _TIKTOKEN.match(head) or (is_of(place.name, Of.FOREIGN) and not named_sp):
@@ -218,6 +219,6 @@ def _of_any_file(place: Path, name: str) -> Opened:
         return Opened(name, place=place, cutting=foreign.morfessor(place))
     if named_sp or (head.startswith(b"\n") and b"\0" in head):
         backend = foreign.sentence_piece(place)
-        ends = foreign.END if backend.token_to_id(foreign.END) is not None else None
-        return Opened(name, backend, place=place, ends=ends)
+        end_token = foreign.END if backend.token_to_id(foreign.END) is not None else None
+        return Opened(name, backend, place=place, end_token=end_token)
     return Opened(name, place=place, cutting=foreign.segmentations(place))

@@ -1,4 +1,4 @@
-"""Where a name leads: to a path, to a pretrained tokenizer of this project, or to a copy of a repository on the Hub."""
+"""Find the folder of a tokenizer or a model by its name: a path, a pretrained name, or a repository on the Hub."""
 
 from __future__ import annotations
 
@@ -25,15 +25,18 @@ _REPOSITORY = re.compile(
 )
 """``user/repo``, or the beginning of an old name without a user. The Hub is never asked for any other name."""
 _ANSWER_TIMEOUT_SECONDS = 5.0
-"""The time in which the Hub must answer first; transformers itself tries six times for each of its files."""
+"""How long the first request waits for the Hub; transformers itself would try six times for each of its files."""
 
-INDEX = resources.files("mws_hf.tokenizer") / "ready_made.json"
-"""The pretrained tokenizers of this project with their figures: system ("MwS", or "BPE" to compare with), languages,
-entries, licence, boundary F1 (`f1`) on the gold set `gold`, tokens and bytes counted on held-out text."""
+PRETRAINED_INDEX = resources.files("mws_hf.tokenizer") / "ready_made.json"
+"""The list of the pretrained tokenizers with their figures.
+
+Each row has the system ("MwS", or "BPE" to compare with), languages, vocabulary size, license, boundary F1 (`f1`) on
+the reference segmentations `gold`, and the tokens and bytes of held-out text.
+"""
 
 _PLACES: list[Traversable] = [resources.files("mws_hf") / "model_cards", Path(__file__).parents[2] / "model_cards"]
-BESIDE = next((folder for folder in _PLACES if folder.is_dir()), _PLACES[0])
-"""The folders of these tokenizers: inside the package where a wheel was installed or zipped, or in the checkout."""
+PRETRAINED_FOLDER = next((folder for folder in _PLACES if folder.is_dir()), _PLACES[0])
+"""The folder with a folder for each of these tokenizers: in the package of a wheel or a zip, or in the checkout."""
 
 
 def is_repository(name: str) -> bool:
@@ -47,14 +50,14 @@ def is_repository(name: str) -> bool:
 
 @cache
 def ready_made() -> dict[str, dict[str, Any]]:
-    """List every tokenizer that comes with the package, by name, with its row of `INDEX`."""
-    return {row["name"]: row for row in json.loads(INDEX.read_text(encoding="utf-8"))["tokenizers"]}
+    """List every tokenizer that comes with the package, by name, with its row of `PRETRAINED_INDEX`."""
+    return {row["name"]: row for row in json.loads(PRETRAINED_INDEX.read_text(encoding="utf-8"))["tokenizers"]}
 
 
 def pretrained_folder(name: str) -> Path:
     """Return the folder of a pretrained tokenizer of this project, such as "mws-ru-32k".
 
-    From a package in a zip the folder is unpacked into a temporary one, which goes when the process ends.
+    If the package is in a zip, the folder is unpacked into a temporary one, which is removed when the process ends.
 
     Raises:
         MwSError: there is no such tokenizer, or the installation lacks its files.
@@ -64,7 +67,7 @@ def pretrained_folder(name: str) -> Path:
             f"{name}: no tokenizer of this project has that name; choose one of {', '.join(ready_made())}"
             f"{_did_you_mean(name)}"
         )
-    folder = BESIDE / name
+    folder = PRETRAINED_FOLDER / name
     if not (folder / TOKENIZER_FILE).is_file():
         raise MwSError(f"{folder / TOKENIZER_FILE}: is missing; install mws_hf from its wheel or from a whole checkout")
     return folder if isinstance(folder, Path) else _unpacked(name)
@@ -72,11 +75,11 @@ def pretrained_folder(name: str) -> Path:
 
 @cache
 def _unpacked(name: str) -> Path:
-    """Write the files of a pretrained tokenizer that lies in a zip into a folder of this process."""
+    """Unpack a pretrained tokenizer from the zip of the package into a temporary folder, and return the folder."""
     folder = Path(tempfile.mkdtemp(prefix="mws_hf-")) / name
     atexit.register(shutil.rmtree, folder.parent, ignore_errors=True)
     folder.mkdir()
-    for file in (BESIDE / name).iterdir():
+    for file in (PRETRAINED_FOLDER / name).iterdir():
         (folder / file.name).write_bytes(file.read_bytes())
     return folder
 
@@ -95,19 +98,19 @@ def local_name(source: str | os.PathLike[str]) -> str | os.PathLike[str]:
 
 
 def tokenizer_place(source: str | os.PathLike[str]) -> Path:
-    """Return the local path of a tokenizer: `source` itself, or the folder of a pretrained one or of the Hub's copy."""
+    """Return the local path of a tokenizer; a repository on the Hub is downloaded if the cache does not have it."""
     place = Path(local_name(source))
     return place if place.exists() else snapshot(source, allow_patterns=list(FETCHED))
 
 
 def tokenizer_folder(source: str | os.PathLike[str]) -> Path:
-    """Return `tokenizer_place`, or the folder that holds it where that is a file."""
+    """Return the local folder of a tokenizer: `tokenizer_place`, or its parent if that is a file."""
     place = tokenizer_place(source)
     return place.parent if place.is_file() else place
 
 
 def model_folder(source: str | os.PathLike[str]) -> Path:
-    """Return the directory of a model: `source` itself, or the Hub's copy, with weights in safetensors only.
+    """Return the local folder of a model; from the Hub, weights are downloaded only as safetensors.
 
     Raises:
         MwSError: there is no such directory or repository, or the name is of a tokenizer.
@@ -124,7 +127,7 @@ def model_folder(source: str | os.PathLike[str]) -> Path:
 
 
 def named_sources(given: Iterable[str | os.PathLike[str]]) -> dict[str, str]:
-    """Name tokenizers: ``NAME=PLACE``, or a directory or Hub name, which is named by its last part.
+    """Return tokenizers by name, from ``NAME=PLACE``, or from a folder or Hub name, whose last part is the name.
 
     Raises:
         MwSError: two tokenizers have the same name.
@@ -151,7 +154,7 @@ class Trouble(NamedTuple):
 
 
 def refuse_unknown(name: str | os.PathLike[str]) -> None:
-    """Raise MissingTokenizerError for a name that is no path and that the Hub is never asked for."""
+    """Raise MissingTokenizerError for a name that is neither a path nor the name of a repository on the Hub."""
     if Path(name).exists() or is_repository(str(name)):
         return
     ours = f"; tokenizers of this project: {', '.join(ready_made())}" if str(name).startswith("mws-") else ""
@@ -162,10 +165,11 @@ def refuse_unknown(name: str | os.PathLike[str]) -> None:
 
 
 def hub_trouble(name: str | os.PathLike[str], options: Mapping[str, Any]) -> Trouble | None:
-    """Return why only the cache can be used for a repository: the Hub is silent, fails, or is not to be asked.
+    """Return why only the cache can be used for a repository, or None if the Hub can be used.
 
-    One request finds this out before other libraries begin to try again and again. None is returned where the Hub can
-    be asked, for a repository that it does not have, too; and for a local path.
+    The Hub cannot be used if it does not answer, if it fails, or if the user switched it off. One request finds this
+    out before other libraries begin to try again and again. For a local path, and for a repository that the Hub does
+    not have, the result is None.
 
     Args:
         name: the name of a repository or a path.
@@ -207,7 +211,7 @@ def _not_the_hub() -> Trouble:
 
 
 def trouble_in(error: BaseException) -> Trouble | None:
-    """Return what an error of another library says of the Hub; None where the Hub has answered as it should."""
+    """Return the trouble with the Hub that an error of another library reports, or None if the Hub works."""
     from huggingface_hub.errors import (
         EntryNotFoundError,
         FileMetadataError,
@@ -218,8 +222,8 @@ def trouble_in(error: BaseException) -> Trouble | None:
     )
 
     chain = [each for each in _causes(error) if not isinstance(each, LocalEntryNotFoundError)]
-    told = (EntryNotFoundError, GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError)
-    if any(isinstance(each, told) for each in chain):
+    answers = (EntryNotFoundError, GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError)
+    if any(isinstance(each, answers) for each in chain):
         return None
     if any(isinstance(each, FileMetadataError | json.JSONDecodeError) for each in chain):
         return _not_the_hub()
@@ -228,14 +232,16 @@ def trouble_in(error: BaseException) -> Trouble | None:
 
 
 def _trouble_of(status: int | None) -> Trouble:
-    """Say what a status of HTTP means; None stands for no answer."""
+    """Return the trouble that an HTTP status stands for; None is no answer at all."""
     from huggingface_hub import constants
 
     if status is None:
         return Trouble(f"{constants.ENDPOINT} does not answer", "check the path or the network")
     said = f"HTTP status {status}"
     if status == 401:
-        return Trouble(f"{constants.ENDPOINT} refuses your token ({said})", "log in again with `hf auth login`")
+        return Trouble(
+            f"{constants.ENDPOINT} wants a login or refuses your token ({said})", "log in with `hf auth login`"
+        )
     if status == 403:
         return Trouble(
             f"{constants.ENDPOINT} refuses access ({said})",
@@ -273,9 +279,9 @@ def not_in_cache(
 
 
 def snapshot(name: str | os.PathLike[str], **patterns: Any) -> Path:
-    """Return the local copy of a Hub repository, or of the files that patterns of `snapshot_download` name.
+    """Return the local copy of a Hub repository, or of the files that patterns of `snapshot_download` select.
 
-    Where the Hub cannot be used, the copy in the cache serves.
+    If the Hub cannot be used, the copy in the cache is returned.
 
     Raises:
         MissingTokenizerError: there is no such repository, it has no files of these patterns, or the cache has no
@@ -308,7 +314,7 @@ def snapshot(name: str | os.PathLike[str], **patterns: Any) -> Path:
             raise not_in_cache(name, trouble) from error
         if not _may_hold_a_tokenizer(folder):
             raise not_in_cache(name, trouble)
-    if folder is None or not folder.is_dir():  # nothing there is of these patterns
+    if folder is None or not folder.is_dir():  # no file there matches the patterns
         raise MissingTokenizerError(
             f"{name}: the repository has no file of a tokenizer; give one with a tokenizer.json or a SentencePiece "
             ".model"
@@ -325,7 +331,10 @@ def _may_hold_a_tokenizer(folder: Path) -> bool:
 
 
 def fetch_record(folder: Path) -> None:
-    """Fetch training metadata and boundary probabilities for a tokenizer.json in the Hub's cache, of its revision."""
+    """Download the training metadata and boundary probabilities that belong to a tokenizer in the Hub's cache.
+
+    They are of the same revision. A folder that is not in the cache is left as it is.
+    """
     head, cached, tail = str(folder).partition(f"{os.sep}snapshots{os.sep}")
     kind, *name = Path(head).name.split("--")
     if not cached or kind != "models" or any((folder / each).is_file() for each in patterns(Of.RECORD)):

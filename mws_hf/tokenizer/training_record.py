@@ -18,6 +18,7 @@ from typing import Any
 from tokenizers import Tokenizer
 
 from mws_hf.atomic import write_text
+from mws_hf.text.letter_case import caseless
 from mws_hf.tokenizer.backend import tables_of
 from mws_hf.tokenizer.file import load_json, settings_text
 from mws_hf.tokenizer.layout import RECORD_FILE as FILE
@@ -91,13 +92,13 @@ def rare_entries_said(rare_entries: Mapping[str, float] | None) -> str:
 
 
 def labelled_words(settings: Mapping[str, Any] | None) -> frozenset[str]:
-    """Return the casefolded words whose labels a tokenizer was learnt from, by the settings in its record."""
+    """Return the words, by `caseless`, whose labels the training with these settings used."""
     labels = (settings or {}).get("labels")
     if not isinstance(labels, dict):
         return frozenset()
     lists = list(labels.values())
     by_group = bool(lists) and all(isinstance(each, dict) for each in lists)
-    return frozenset(word.casefold() for each in (lists if by_group else [labels]) for word in each)
+    return frozenset(caseless(word) for each in (lists if by_group else [labels]) for word in each)
 
 
 def merges_digest(of: Tokenizer | Sequence[tuple[str, str]]) -> str:

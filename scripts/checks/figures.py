@@ -1,49 +1,45 @@
-"""Figures and tables that README and docs/ have of scripts/results: `docs_tables.py` writes them in.
+"""Figures and tables that README and docs/ quote from scripts/results: `docs_tables.py` writes them in.
 
 A page quotes a figure between two marks, `<!--=sets.bpe-->38 of 40<!--/-->`, and takes a table by
-`<!-- from figures:works -->`. So no two pages can differ, and none from the rows. Nothing is measured here: each
-function yields what is said of one thing, names and texts.
+`<!-- from figures:works -->`. So no two pages can differ, and none differs from the rows. Nothing is measured here:
+each function yields names and texts about one subject. `figures_of_models.py` and `figures_of_speed.py` have more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cache, partial
-from statistics import fmean, median
+from functools import cache
+from statistics import fmean
 from typing import Any
 
+from checks.figures_of_models import (
+    dropout,
+    forms,
+    language_models,
+    larger_models,
+    neighboring_rates,
+    ngram_models,
+    older_models,
+    tagger,
+)  # fmt: skip
+from checks.figures_of_speed import clusters, large_texts, memory, speed
 from checks.rows import (
     GOLDS,
+    LANGUAGES,
+    NAMES,
+    Figures,
     best_rival,
     cards,
     columns,
-    difference,
     ends,
-    fewer,
     means,
-    medians,
-    models,
     quality,
     results,
 )  # fmt: skip
-from lab.systems import MORPH_BPE, UNIGRAM
-from lab.tables import groups, span, tabulated, where
-from lm.ladder import ladder_table
+from lab.systems import UNIGRAM
+from lab.tables import groups, tabulated, where
 from lm.plan import BPE
 
 from mws_hf.scoring.measures import GOLD, TEXT
-from mws_hf.text.markdown import markdown_table
-
-SHUFFLED = "mws-shuffled"
-NAMES = {BPE: "byte-level BPE", UNIGRAM: "SentencePiece Unigram", SHUFFLED: "shuffled probabilities"}
-LANGUAGES = {
-    "ces": "Czech", "deu": "German", "eng": "English", "fin": "Finnish", "hun": "Hungarian", "rus": "Russian",
-    "tur": "Turkish", "ukr": "Ukrainian", "lat": "Latin", "rus-pymorphy3": "Russian, pymorphy3",
-}  # fmt: skip
-Figures = Iterator[tuple[str, str]]
-_TABLE_ROW_BYTES = 29
-"""Mean size of a word and its count in a partial table."""
-signed = partial(span, form=".1f", bold=False)
 
 
 def boundaries() -> Figures:
@@ -56,6 +52,7 @@ def boundaries() -> Figures:
         yield f"precision.{each}", f"{quality(each, f'{each}.morphochallenge2010', 'mws-morphs')['precision']:.2f}"
     yield "f1.latin", f"{quality('lat', 'lat.sigmorphon2022', 'mws-morphs')['f1']:.3f}"
     yield "f1.latin.rival", f"{best_rival('lat', 'lat.sigmorphon2022')[0]:.3f}"
+    yield "classic.least", f"{min(columns('quality', 'n_tokens', 'system')['mws-classic']):,}"
     yield "classic.entries", f"{max(columns('quality', 'n_tokens', 'system')['mws-classic']):,}"
     yield "f1.ready", f"{cards()['mws-ru-32k']['MwS']['f1']['rus.tikhonov']:.3f}"
     pairs = [
@@ -137,216 +134,34 @@ def public_sets() -> Figures:
     yield "roots.exact", f"{100 * exact[1_000]:.0f} %"
 
 
-def language_models() -> Figures:
-    """What small models gain, in per cent fewer bits: the default, and the same learner with one thing taken away."""
-    for name, rival in (("bpe", BPE), ("unigram", UNIGRAM)):
-        for language in ("rus", "hun"):
-            yield f"bits.{language}.{name}", f"{-difference(f'{language}-works', 'mws', rival)[0]:.1f}"
-            value, low, high = (f"{-each:.1f}" for each in difference(f"{language}-works", "mws", rival, size=32_000))
-            yield f"bits.{language}.{name}.32k", value
-            yield f"bits.{language}.{name}.32k.interval", f"{high} to {low}"
-        yield f"bits.rus.{name}.operations", f"{-difference('rus-works', 'mws', rival, matched=True)[0]:.1f}"
-    for preset, matched in (("rus-phrases", False), ("hun-works", False), ("rus-phrases", True)):
-        value, low, high = difference(preset, "mws-finer", "mws", matched=matched, size=16_000)
-        yield f"finer.{preset[:3]}" + ".operations" * matched, f"{value:+.2f} % ({low:+.2f} to {high:+.2f})"
-    presets = {"Russian": "rus-works", "Hungarian": "hun-works", "German (control)": "deu-works"}
-    lines = (
-        {"MwS against": name} | {of: signed(difference(each, "mws", rival)) for of, each in presets.items()}
-        for rival, name in NAMES.items()
-    )
-    yield "works", tabulated(lines)
-    systems = {
-        "MwS": "mws", "morphs by frequency": "mws-counts", "no penalty": "mws-price0",
-        "no boundary probabilities": "mws-no-evidence", "shuffled probabilities": SHUFFLED,
-    }  # fmt: skip
-    lines = (
-        {"against byte-level BPE": name}
-        | {of: signed(difference(presets[of], system, BPE)) for of in ("Russian", "Hungarian")}
-        for name, system in systems.items()
-    )
-    yield "taken_away", tabulated(lines)
-    runs = {(each["system"], each["vocabulary"]): each for each in where(models("hun-works"), flop_matched=False)}
-    names = {"mws": "MwS", BPE: NAMES[BPE], UNIGRAM: NAMES[UNIGRAM], MORPH_BPE: "MorphBPE, rebuilt"}
+def granularity() -> Figures:
+    """F1, length and n-gram bits by granularity in Turkish, with morphs only and with default settings."""
     lines = []
-    for system, name in names.items():
-        cells = {f"{size:,}": runs.get((system, size)) for size in (8_000, 16_000, 32_000)}
-        said = {size: f"{x['bits']:.4f} ({len(x['runs'])})" if x else "-" for size, x in cells.items()}
-        lines.append({"bits per byte (seeds)": name, **said})
-    yield "in_print", tabulated(lines)
+    for grain, rows in groups(results("granularity"), "granularity"):
+        lines.append({"granularity": f"{grain:g}"})
+        for share, title in ((0, "morphs only"), (0.5, "default")):
+            (row,) = where(rows, share=share)
+            lines[-1] |= {
+                f"F1, {title}": f"{row['f1']:.3f}",
+                f"tokens per word, {title}": f"{row['tokens_per_word']:.2f}",
+                f"n-gram bits per byte, {title}": f"{row['bits']:.4f}",
+            }
+    yield "granularity", tabulated(lines)
 
 
-def larger_models() -> Figures:
-    """What larger language models gain, beside the small ones of the same text and books."""
-    yield "ladder", ladder_table("rus")
-
-
-def older_models() -> Figures:
-    """What is closed: superwords of 16,000 entries at equal operations; held-out lines of the books learnt from."""
-    phrases = {"Hungarian": "hun-works", "English": "eng-phrases", "Russian": "rus-phrases"}
-    same: dict[str, Any] = {"matched": True, "size": 16_000}
-    found = {language: difference(each, "mws-superwords", "mws", **same) for language, each in phrases.items()}
-    said = {language: f"{signed(each, form='.2f')} %" for language, each in found.items()}
-    yield "superwords", tabulated({"language": x, "bits per byte with superwords": text} for x, text in said.items())
-    for language in ("hun", "rus"):
-        yield f"lines.{language}.bpe", f"{-difference(language, 'mws', BPE)[0]:.1f}"
-    pairs = {
-        "MwS against BPE over characters": ("mws", "bpe"),
-        "MwS against byte-level BPE": ("mws", BPE),
-        "MwS against Unigram of `tokenizers`": ("mws", "unigram"),
-        "morphs only against BPE over characters": ("mws-morphs", "bpe"),
+def robustness() -> Figures:
+    """What errors in a word list cost."""
+    noise = {
+        (row["language"], row["variant"]): {each["gold"]: each["f1"] for each in row["rows"]}
+        for row in where(results("robustness"), part="noise")
     }
-    rows = []
-    for title, (system, rival) in pairs.items():
-        cells = [difference(each, system, rival, matched=m) for each in ("hun", "rus") for m in (False, True)]
-        rows.append([title, *map(signed, cells)])
-    yield "lines", markdown_table(["", "Hungarian", "equal compute", "Russian", "equal compute"], rows)
-
-
-def dropout() -> Figures:
-    """What dropout costs a small model, by the merges that fail."""
-    of = {text: means("dropout", text, "way") for text in ("bits per byte", "with typing errors")}
-    lost = {text: {way: 100 * (x / bits["no dropout"] - 1) for way, x in bits.items()} for text, bits in of.items()}
-    ways = [way for way in of["bits per byte"] if way != "no dropout"]
-    yield "dropout", ends(lost["bits per byte"][way] for way in ways)
-    lines = (
-        {"merges that fail": way} | {text: f"{losses[way]:+.1f} %" for text, losses in lost.items()} for way in ways
-    )
-    yield "dropout_table", tabulated(lines)
-
-
-def clusters() -> Figures:
-    """Counting and encoding on one machine and on clusters, and what a terabyte takes on 16 cores."""
-    of = {(row["task"], row["how"]): row for row in results("distributed")}
-    count = of["count", "local"]
-    yield "cluster.megabytes", f"{count['mb']:.0f}"
-    yield "cluster.shuffled", f"{100 * _TABLE_ROW_BYTES * count['types'] / (1e6 * count['mb']):.0f}"
-    lines = []
-    for task in ("count", "encode"):
-        for how, title in (("local", "one machine"), ("spark", "Spark")):
-            speed = of[task, how]["mb"] / of[task, how]["cpu_seconds"]
-            hours = 1e6 / speed / 3600
-            lines.append({
-                "": f"{task}, {title}",
-                "MB per CPU second": f"{speed:.0f}",
-                "core-hours per terabyte (extrapolated)": f"{hours:.{1 if hours < 10 else 0}f}",
-            })  # fmt: skip
-        speed = of[task, "local"]["mb"] / of[task, "local"]["cpu_seconds"]
-        yield f"cluster.{task}.local", f"{speed:.0f}"
-        yield f"cluster.{task}.minutes", f"{1e6 / speed / 60 / 16:.0f}"
-        yield f"cluster.{task}.disk", f"{16 * speed / 1000:.1f}"
-        yield f"cluster.{task}.ray", f"{of[task, 'ray']['seconds'] / of[task, 'local']['seconds']:.1f}"
-    yield "cluster", tabulated(lines)
-
-
-def tagger() -> Figures:
-    """By how many points the default's taggers lead, of all words and of words never seen."""
-    lines = []
-    for language in ("fin", "hun", "tur"):
-        runs = columns("tagger", "by_seed", "system", language=language, size=8_000)
-        points = {name: [fmean(each) for each in zip(*runs[name][0], strict=True)] for name in ("mws", BPE, UNIGRAM)}
-        line = {"points": LANGUAGES[language]}
-        for of, more in enumerate(("", ", new words")):
-            for rival, short in ((BPE, "BPE"), (UNIGRAM, "Unigram")):
-                line[short + more] = f"+{points['mws'][of] - points[rival][of]:.1f}"
-        yield f"tagger.{language}.bpe", line["BPE"].removeprefix("+")
-        lines.append(line)
-    yield "tagger", tabulated(lines)
-
-
-def ngram_models() -> Figures:
-    """What n-gram models gain, on held-out text and on text of another kind; the table has 8,000 entries."""
-    cells = {(row["language"], row["size"], row["slice"], row["system"]): row for row in results("ngram_map")}
-    ours = [row for key, row in cells.items() if key[3] == "mws" and f"against_{SHUFFLED}" in row]
-    large, small = ([row for row in ours if row["size"] == size] for size in (32_000, 8_000))
-    for rival, short in ((BPE, "bpe"), (UNIGRAM, "unigram"), (SHUFFLED, "shuffled")):
-        yield f"ngrams.32k.{short}", fewer([-row[f"against_{rival}"][0] for row in large])
-    base = f"against_{BPE}"
-    pairs = [(row[base][0], cells[row["language"], 8_000, row["slice"], SHUFFLED][base][0]) for row in small]
-    yield "ngrams.kept", ends((100 * shuffled / gain for gain, shuffled in pairs), ".0f")
-    english = [cells["eng", size, "4 MB", "mws"] for size in (8_000, 32_000)]
-    yield "english.bpe", fewer([-row[base][0] for row in english])
-    few, many = (row[f"against_{UNIGRAM}"][0] for row in english)
-    yield "english.unigram", f"{-few:.1f} % fewer to {many:.1f} % more"
-    lines = (
-        {"vocabulary size 8,000": LANGUAGES[row["language"]]}
-        | {name: signed(row[f"against_{rival}"], form=".2f") for rival, name in NAMES.items()}
-        for row in small
-        if row["language"] != "ces" or row["slice"] == "4 MB"
-    )
-    yield "ablations", tabulated(lines)
-    against = columns("other_text", "against", "language", "size", kind="other", system="mws")
-    lines = []
-    for language in dict.fromkeys(language for language, _ in against):
-        lines.append({"": LANGUAGES[language]})
-        for size in (8_000, 32_000):
-            for rival, short in ((BPE, "BPE"), (UNIGRAM, "Unigram")):
-                texts = [f"{each[rival][0]:+.1f}" for each in against.get((language, size), [])]
-                lines[-1][f"{short}, {size:,}"] = ", ".join(texts) or "-"
-    yield "other_text", tabulated(lines)
-
-
-def forms() -> Figures:
-    """Count the tables of forms in which MwS is better or worse by the 95 % interval, and the tokens it saves."""
-    of = {(row["source"], row["system"]): row for row in where(results("paradigms"), vocab_size=8_000)}
-    sources = list(dict.fromkeys(source for source, _ in of))
-    for rival, name in ((BPE, "bpe"), (UNIGRAM, "unigram")):
-        for measure in ("same_stem", "shared"):
-            leads = [of[each, rival][f"lead_{measure}"] for each in sources]
-            ahead, behind = (sum(sign * lead > half for lead, half in leads) for sign in (1, -1))
-            yield f"forms.{name}.{measure}", f"significantly better in {ahead} and worse in {behind}"
-    entries = [[of[each, system]["entries_a_form"] for system in ("mws", BPE)] for each in sources]
-    yield "forms.entries", ends((round(100 * (1 - ours / theirs)) for ours, theirs in entries), "")
-    systems = {"mws": "MwS", BPE: NAMES[BPE], UNIGRAM: NAMES[UNIGRAM]}
-    lines = []
-    for each in sources:
-        found = {name: of[each, system] for system, name in systems.items()}
-        said = {name: f"{row['same_stem']:.2f} / {row['shared']:.2f}" for name, row in found.items()}
-        lines.append({"same stem / shared": LANGUAGES[each], **said})
-    yield "forms", tabulated(lines)
-
-
-def speed() -> Figures:
-    """Seconds and ratios of whole processes, medians over medians."""
-    for name, title in (("trainers", "training"), ("encoders", "encoding")):
-        found = medians(name)
-        lines = (
-            {"seconds": each} | {text.replace(" entries", ""): f"{of[each]:.1f}" for text, of in found.items()}
-            for each in next(iter(found.values()))
-        )
-        yield title, tabulated(lines)
-    large, small = medians("trainers").values()
-    ours, unigram = "mws train, contextual", "SentencePiece Unigram (its own rules)"
-    for name, each in (("mws", ours), ("bytes", "tokenizers BpeTrainer, bytes"), ("unigram", unigram)):
-        yield f"train.{name}", f"{large[each]:.1f}"
-    yield "train.bytes.times", f"{large['tokenizers BpeTrainer, bytes'] / large[ours]:.1f}"
-    yield "train.small.unigram", f"{small[ours] / small[unigram]:.1f}"
-    warm = columns("benchmark", "process_seconds", "text", "task", cache="warm")
-    tasks = {
-        "bench.mws": ("Russian", "train/mws-contextual"),
-        "bench.characters": ("Russian", "train/tokenizers-bpe"),
-        "bench.classic": ("Russian", "train/mws-classic"),
-        "bench.sentencepiece": ("Russian", "train/sentencepiece-bpe"),
-        "bench.encode": ("Russian", "encode/mws-disk"),
-        "bench.encode_batch": ("Russian", "encode/encode_batch"),
-        "gb.mws": ("Russian, words drawn anew", "train/mws-contextual"),
-        "gb.characters": ("Russian, words drawn anew", "train/tokenizers-bpe"),
-    }
-    seconds = {name: median(warm[task]) for name, task in tasks.items()}
-    yield from ((name, f"{value:.1f}") for name, value in seconds.items())
-    for text in ("bench", "gb"):
-        yield f"{text}.times", f"{seconds[f'{text}.characters'] / seconds[f'{text}.mws']:.1f}"
-    yield "encode.times", f"{seconds['bench.encode_batch'] / seconds['bench.encode']:.0f}"
-
-
-def memory() -> Figures:
-    """Peak memory of trainers in MB, and seconds of the first training with an empty cache."""
-    tasks = {"mws": "train/mws-contextual", "classic": "train/mws-classic", "bpe": "train/tokenizers-bpe"}
-    peak = columns("benchmark", "peak_mb", "task", text="Russian", cache="warm")
-    cold = columns("benchmark", "process_seconds", "task", text="Russian", cache="cold")
-    for name, task in tasks.items():
-        yield f"peak.{name}", f"{median(peak[task]):.0f}"
-        if name != "bpe":
-            yield f"cold.{name}", f"{median(cold[task]):.0f}"
+    lost = [
+        f1 - noise[language, "all"][gold]
+        for (language, variant), of in noise.items()
+        if variant == "clean"
+        for gold, f1 in of.items()
+    ]
+    yield "noise", f"{max(lost):.3f}"
 
 
 def uses() -> Figures:
@@ -483,6 +298,14 @@ def surgery() -> Figures:
     steps = {name: [run["1,000"] for run in runs] for name, runs in columns("first_rows", "steps", "init").items()}
     for name in ("mean", "quiet"):
         yield f"rows.{name}", f"{fmean(run['Finnish'] for run in steps[name]):.3f}"
+    for row, name in zip(results("protect"), ("none", "sample", "all"), strict=True):
+        changed, texts = row["English and code: texts cut otherwise"].split(" of ")
+        yield f"protect.{name}", changed
+        if name != "none":
+            yield f"protect.{name}.lines", row["protected"].removesuffix(" lines")
+    yield "protect.texts", texts
+    finnish = [fmean(run["Finnish"] for run in runs) for runs in steps.values()]
+    yield "rows.range", f"{max(finnish) - min(finnish):.2f}"
     yield "rows.forgotten", f"{fmean(fmean(run['English'] for run in steps[x]) for x in ('mean', 'quiet')):.1f}"
 
 
@@ -509,6 +332,14 @@ def ready() -> Figures:
     yield "ready_table", tabulated(lines)
 
 
+def ready_texts() -> Figures:
+    """Megabytes of text that pretrained tokenizers of small languages learned from."""
+    for row in results("pretrained"):
+        if row["name"] in ("mws-fi-16k", "mws-tr-16k"):
+            (megabytes,) = row["text_megabytes"].values()
+            yield f"ready.{row['name'][4:6]}", f"{megabytes:.0f}"
+
+
 def measures() -> Figures:
     """What `mws evaluate` measures, of boundaries and of running text."""
     better = {"up": "higher", "down": "lower", "": "-"}
@@ -521,7 +352,9 @@ def measures() -> Figures:
 def figures() -> dict[str, str]:
     """Give every figure and table by its name."""
     kinds = (
-        boundaries, sizes, public_sets, language_models, larger_models, older_models, dropout, clusters, tagger,
-        ngram_models, forms, speed, memory, uses, mixtures, labels, clients, surgery, ready, measures,
+        boundaries, sizes, granularity, public_sets, robustness, language_models, neighboring_rates, larger_models,
+        older_models, dropout, clusters, tagger, ngram_models, forms, speed, memory, large_texts, uses, mixtures,
+        labels, clients,
+        surgery, ready, ready_texts, measures,
     )  # fmt: skip
     return {name: text for kind in kinds for name, text in kind()}

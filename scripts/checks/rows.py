@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 from statistics import fmean
 from typing import Any
 
 from lab.cells import RESULTS, Row, rows_of
 from lab.experiments.trainers import scaled_seconds
+from lab.systems import UNIGRAM
 from lab.tables import where
-from lm.plan import PRESETS
+from lm.plan import BPE, PRESETS
 from lm.report import summary
 
+SHUFFLED = "mws-shuffled"
+NAMES = {BPE: "byte-level BPE", UNIGRAM: "SentencePiece Unigram", SHUFFLED: "shuffled probabilities"}
+LANGUAGES = {
+    "ces": "Czech", "deu": "German", "eng": "English", "fin": "Finnish", "hun": "Hungarian", "rus": "Russian",
+    "tur": "Turkish", "ukr": "Ukrainian", "lat": "Latin", "rus-pymorphy3": "Russian, pymorphy3",
+}  # fmt: skip
+Figures = Iterator[tuple[str, str]]
+"""What a function yields: names of figures or tables, and their texts."""
 GOLDS = {
     "Russian, Tikhonov's lemmas": ("rus", "rus.tikhonov"),
     "Russian, Wiktionary forms": ("rus", "rus.wiktionary-forms"),

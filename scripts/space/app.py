@@ -19,7 +19,7 @@ from transformers import AutoTokenizer
 import mws_hf
 
 EXAMPLES = (
-    "The unbelievable friendships of neighbours outlasted their disagreements.",
+    "The unbelievable friendships of neighbors outlasted their disagreements.",
     "Переписывающаяся с подругой девочка перечитывала письма.",
     "Taloissammekin juoksenneltiin syysaamuina kirjastoista kauppoihin.",
     "Evlerimizdekilerden Ankara'da kalanlar arkadaşlarını özlüyorlardı.",

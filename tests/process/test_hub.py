@@ -148,7 +148,7 @@ for load in (MwSTokenizerFast.from_pretrained, open_tokenizer):
             print(error)
 """
 ANSWERS = {
-    401: "refuses your token (HTTP status 401); log in again",
+    401: "wants a login or refuses your token (HTTP status 401); log in",
     403: "refuses access (HTTP status 403); check that your token may read",
     429: "has had too many requests from here (HTTP status 429); wait some minutes",
     500: "fails at the moment (HTTP status 500); try again later",

@@ -14,7 +14,7 @@ import transformers
 from tokenizers import Regex, Tokenizer, decoders, pre_tokenizers
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-from mws_hf import MwSTokenizerFast, MwSTrainer
+from mws_hf import MwSTokenizer, MwSTokenizerFast, MwSTrainer
 from mws_hf.check import check, repair
 from mws_hf.errors import MwSError
 from mws_hf.surgery.trim import trim
@@ -424,3 +424,17 @@ def test_a_saved_dropout_is_left_out_by_every_command_that_segments(tmp_path, ca
     del config["auto_map"]  # read by the class that it names
     (saved / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
     assert open_tokenizer(str(saved), by_class=True).cut(words) == whole
+
+
+def test_a_saved_dropout_is_left_out_by_both_classes_and_by_what_is_trimmed(tmp_path):
+    saved, text = tmp_path / "saved", "перечитать прочитать "
+    small_fast().save_pretrained(saved)
+    whole = MwSTokenizerFast.from_pretrained(saved)(text)["input_ids"]
+    bake_dropout(saved)
+    tokenizers = [of.from_pretrained(saved) for of in (MwSTokenizerFast, MwSTokenizer)]
+    assert all(tokenizer(text)["input_ids"] == whole for tokenizer in tokenizers for _ in range(20))
+    words = tmp_path / "words.txt"
+    words.write_text(text, encoding="utf-8")
+    size = Tokenizer.from_file(str(saved / "tokenizer.json")).get_vocab_size() - 1
+    assert mws("trim", saved, "--text", words, "--keep-size", size, "-o", tmp_path / "less").returncode == 0
+    assert "baked-dropout" not in traps(tmp_path / "less")

@@ -30,6 +30,11 @@ def test_a_former_import_warns_once_and_the_name_remains_a_function(line):
     assert "import names and modules from mws_hf.s" in done.stderr
 
 
+def test_a_former_import_needs_no_library_that_its_successor_does_not_need():
+    code = "import sys\nsys.modules['torch'] = None\nfrom mws_hf.extend.trim import trim\n"
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
 def test_a_name_of_the_former_module_of_evidence_leads_to_its_present_module():
     with pytest.warns(DeprecationWarning, match=r"import find_evidence from mws_hf\.learn\.group_evidence"):
         from mws_hf.learn.training_evidence import find_evidence

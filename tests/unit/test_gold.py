@@ -340,3 +340,9 @@ def test_a_report_needs_neither_text_nor_gold_and_shows_them_all(tmp_path, model
     gold.write_text(GOLD)
     assert mws("report", str(tmp_path / "ours"), f"cut={gold}", "--gold", str(gold), "-o", str(page), "--force")[0] == 0
     assert "<td>1.000<small>" in page.read_text(encoding="utf-8")
+
+
+def test_gold_may_differ_from_its_morphs_in_turkish_and_greek_letter_case(tmp_path):
+    (tmp_path / "gold.tsv").write_text("İstanbul\tistanbul\nIŞIKLAR\tışık lar\nΛΌΓΟΣ\tλόγο ς\n", encoding="utf-8")
+    words = read_gold(tmp_path / "gold.tsv").words
+    assert [entry.segmentations for entry in words] == [(("İstanbul",),), (("IŞIK", "LAR"),), (("ΛΌΓΟ", "Σ"),)]

@@ -303,7 +303,7 @@ def test_too_few_labels_are_reported_once(tmp_path):
     (tmp_path / "labels.tsv").write_text("walks\twalk s\ntalks\ttalk s\n")
     done = mws("train", "text.txt", "--labels", "labels.tsv", "--vocab-size", 300, "--output", "t", cwd=tmp_path)
     assert done.returncode == 0
-    assert done.stderr.count("labels not used: 2 given, and at least 5 words of letters are needed") == 1
+    assert done.stderr.count("labels not used: 2 given, but 5 different words of two or more letters are needed") == 1
     assert "2 of 2 used" not in done.stdout + done.stderr
     assert re.search(r"at \d+\.\d% because a boundary is probable there \(--granularity\)", done.stdout)
     plain = mws("train", "text.txt", "--vocab-size", 300, "--output", "plain", cwd=tmp_path)

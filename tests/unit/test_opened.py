@@ -48,12 +48,12 @@ def test_a_folder_without_a_vocabulary_is_no_tokenizer(name: str, empty: dict[st
         assert code == 2 and not out
 
 
-def test_an_object_without_a_vocabulary_is_no_tokenizer():
+def test_an_object_without_a_vocabulary_is_not_a_tokenizer():
     from tokenizers import Tokenizer, models
     from transformers import AddedToken, PreTrainedTokenizerFast
 
     empty = Tokenizer(models.BPE())
-    with pytest.raises(MwSError, match="is no tokenizer"):
+    with pytest.raises(MwSError, match="is not a type of tokenizer"):
         open_tokenizer(3, by_class=True)
     with pytest.raises(MwSError, match="no vocabulary"):
         open_tokenizer(empty)
@@ -287,8 +287,8 @@ SPECS = {
     "a merge of a number": (lambda found: found["model"]["merges"].append(3), "save it again"),
     "added ids shared": (added(content="<x>"), "share id 0"),
     "added id 2^31": (added(content="<x>", id=2**31), "has id 2147483648"),
-    "added without content": (added(content=None), "an added token is none"),
-    "added no list": (changed("added_tokens", value={"a": 1}), "an added token is none"),
+    "added without content": (added(content=None), "is not an object with a content"),
+    "added no list": (changed("added_tokens", value={"a": 1}), "is not an object with a content"),
     "padding to 1e9": (pad(strategy={"Fixed": 10**9}), "padding to 1000000000 tokens"),
     "padding to multiples of 1e9": (pad(pad_to_multiple_of=10**9), "padding to 1000000000 tokens"),
     "padding to text": (pad(strategy={"Fixed": "9"}), "padding to '9' tokens"),
@@ -306,7 +306,7 @@ SPECS = {
     ),
     "a template of no token": (
         changed("post_processor", value={**TEMPLATE, "single": [{"SpecialToken": {"id": "<no>", "type_id": 0}}]}),
-        "puts in '<no>'",
+        "inserts the token '<no>'",
     ),
     "a nested normalizer": (nested(400), "save it again"),
     "WordPiece without its unknown token": (
@@ -350,10 +350,10 @@ def test_a_tokenizer_is_refused_wherever_it_is_read(name, tmp_path):
     [
         ("", "not valid JSON"),
         ("[" * 100_000, "nested too deeply"),
-        ("[]", "no JSON object"),
+        ("[]", "not a JSON object"),
         ('{"model": {"vocab": {"a": ' + "9" * 6000 + "}}}", "a number that cannot be read"),
         ('{"model": ', "not valid JSON"),
-        ('"\\ud800"', "no JSON object"),
+        ('"\\ud800"', "not a JSON object"),
     ],
 )
 def test_what_is_no_json_of_a_tokenizer_is_refused(text, message, tmp_path):

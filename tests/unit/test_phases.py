@@ -18,7 +18,7 @@ from mws_hf.learn.evidence.forms import TypeCounts, collect_forms, collect_types
 from mws_hf.learn.evidence.posteriors import collect_evidence
 from mws_hf.learn.phases import MORPH_LIMITS, SCALE, composition_worth, learn_compositions, learn_contextual
 from mws_hf.learn.settings import Settings
-from mws_hf.learn.words import SymbolCorpus
+from mws_hf.learn.words import CodePoints, SymbolCorpus
 from mws_hf.learn.working_corpus import WorkingCorpus
 from tests.agglutinative import boundary_f1, encoder, make_language
 
@@ -269,3 +269,10 @@ def test_characters_left_out_shift_no_price_in_any_part(monkeypatch):
     assert [
         pair for pair in zip(found.tolist(), wanted, strict=True) if pair[1] is not None and pair[0] != pair[1]
     ] == []
+
+
+def test_variants_in_capitals_are_written_as_the_language_writes_them():
+    """Greek capitals have no accents, and Georgian text has no capitals at all."""
+    words = [" λόγος", " ευρωπαϊκή", " სახლი", " дом"]
+    added = phases.with_capitals(CodePoints.of(words), np.array([900, 900, 900, 900]))[0].strings()[4:]
+    assert added == [" ΛΟΓΟΣ", " ΕΥΡΩΠΑΪΚΗ", " ДОМ"]

@@ -215,7 +215,7 @@ WORD = " перечитывающая"
 
 def test_the_index_is_that_of_the_folders():
     rows = json.loads((ROOT / "scripts/results/pretrained.json").read_text(encoding="utf-8"))["rows"]
-    written = json.loads(places.INDEX.read_text(encoding="utf-8"))["tokenizers"]
+    written = json.loads(places.PRETRAINED_INDEX.read_text(encoding="utf-8"))["tokenizers"]
     assert written == pretrained_card.index(CARDS, rows), "run `python scripts/pretrained_card.py`"
     assert {row["name"] for row in written} == {path.name for path in CARDS.iterdir()}
     for row in rows:
@@ -227,7 +227,7 @@ def test_the_index_is_that_of_the_folders():
 @pytest.fixture
 def own(monkeypatch, tmp_path):
     """The folder of one tokenizer in a copy of one's own."""
-    monkeypatch.setattr(places, "BESIDE", tmp_path)
+    monkeypatch.setattr(places, "PRETRAINED_FOLDER", tmp_path)
     return shutil.copytree(CARDS / NAME, tmp_path / NAME)
 
 

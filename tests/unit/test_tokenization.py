@@ -366,7 +366,7 @@ def test_conflicting_names_are_refused(special, alphabet, merges, words):
         ([("a", "b"), ("c", "d"), ("a", "b")], r"merge 2 .* repeats merge 0"),
         ([("a", "b"), ("b", "c"), ("ab", "c"), ("a", "bc")], r"merge 3 .* makes 'abc' like merge 2"),
         ([("ab", "c"), ("a", "b")], r"merge 0 .* made only later, by merge 1"),
-        ([("ab", "c"), ("abc", "d")], r"merge 0 .* made by no merge"),
+        ([("ab", "c"), ("abc", "d")], r"merge 0 .* no merge makes part 'ab'"),
         ([("a", "")], "non-empty"),
         ([("a", "b", "c")], "pair"),
         (["a b"], "pair"),

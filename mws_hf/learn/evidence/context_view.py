@@ -1,13 +1,15 @@
-"""The context view: a logistic regression from contexts to cut probabilities. No mixing with other views.
+"""The context view: a logistic regression from the contexts of a position to the probability of a boundary there.
 
-A position is described by 50 numbers from the context tables, their squares and 9 flags. Of each view: entropy at the
-position, its rise from the previous position (seen in the view's direction), the next rise, log2 support, log2 variety.
-Flags: left part is 1, 2, 3 symbols long, right part is 1, 2, 3 symbols long, the left part is a word, the right part is
-a word, constant.
+The features of a position are 50 numbers from the tables of contexts, the squares of these numbers, and 9 flags:
 
-The regression is fitted by Newton's method with a ridge, without BLAS: BLAS libraries differ in the order of their sums
-from machine to machine and stall when cores are shared; at this size (109 weights) plain loops are as fast, and with
-our own exp and log they give the same digits on every machine.
+* In each of the ten views: entropy at the position, its rise from the previous position (in the direction of the view),
+  the next rise, log2 support, log2 variety.
+* Flags: whether the left part has 1, 2 or 3 symbols, whether the right part has 1, 2 or 3 symbols, whether the left
+  part is a word, whether the right part is a word, and a constant.
+
+The regression is fitted by Newton's method with a ridge penalty, without BLAS. BLAS libraries add in different orders
+on different machines, and they stall when other programs use the processor. With 109 weights, plain loops are as fast.
+Together with our own exp and log, they give the same digits on every machine.
 """
 
 from __future__ import annotations
@@ -25,18 +27,24 @@ from mws_hf.learn.evidence.forms import inner_positions, word_ranges
 from mws_hf.learn.words import SymbolCorpus
 
 FIT_SAMPLE = 60_000
-"""Positions on which the logistic is fitted; F1 from 40,000 on is the same within a tie."""
+"""Most positions that the regression is fitted to; from 40,000 on, the differences in F1 are not significant."""
 
 RIDGE = 3.0
-"""L2 penalty of the logistic, only there to keep collinear features apart."""
+"""L2 penalty of the regression; it only keeps the weights of collinear features small."""
 
 PER_VIEW = 5
+"""Number of features of a view."""
+
 N_FLAGS = 9
+"""Number of flags, which are the last features."""
 
 
 @njit(nogil=True)
 def _fill_view(backwards: bool, i: int, n: int, nodes: Ints, table: Floats, row: Doubles) -> None:
-    """Write one view's numbers of the position after symbol `i` of a word of `n` symbols with these contexts."""
+    """Write the features of one view at the position after symbol `i` of a word with `n` symbols.
+
+    `nodes` are the contexts of the symbols of the word in the view.
+    """
     if backwards:
         here, last, following, edge = i + 1, i + 2, i, i + 2 == n
     else:
@@ -120,9 +128,15 @@ def _add_flags(
 
 
 def add_log_odds(contexts: Contexts, first: int, starts: Longs, linear: Doubles, square: Doubles, out: Doubles) -> None:
-    """Add the log-odds of positions to `out`: linear . row + square . row ** 2, without keeping the rows.
+    """Add the log-odds of a boundary to `out`: linear . row + square . row ** 2, where row are the features.
 
-    `starts`: where the words from number `first` on begin, and the end of the last; `out` is by symbol of the corpus.
+    Args:
+        contexts: the contexts of the corpus.
+        first: number of the first word.
+        starts: int64: where the words from `first` on begin, and where the last one ends.
+        linear: weights of the features.
+        square: weights of their squares.
+        out: float64, shape (n_symbols of the corpus,): changed at all positions inside these words.
     """
     for v, view in enumerate(contexts.views):
         part = slice(PER_VIEW * v, PER_VIEW * (v + 1))
@@ -134,7 +148,7 @@ def add_log_odds(contexts: Contexts, first: int, starts: Longs, linear: Doubles,
 def all_log_odds(
     corpus: SymbolCorpus, contexts: Contexts, linear: Doubles, square: Doubles, pool: ThreadPool
 ) -> Doubles:
-    """Compute the log-odds after each symbol as `add_log_odds` does; 0 at word ends."""
+    """Compute the log-odds of a boundary after each symbol: float64, shape (n_symbols,), 0 at the ends of words."""
     out = np.zeros(len(corpus.symbols))
 
     def work(starts: Longs) -> None:
@@ -145,7 +159,10 @@ def all_log_odds(
 
 
 def sample_rows(contexts: Contexts, starts: Longs, positions: Longs, rows: Doubles) -> None:
-    """Write the raw numbers of the positions after the given symbols into the first columns, flags into the last."""
+    """Write the features of the positions after the given symbols into `rows`: flags into the last columns.
+
+    Columns between the numbers and the flags stay as they are.
+    """
     words = np.searchsorted(starts, positions, side="right") - 1
     side_by_side(
         lambda v: _gather_view(positions, words, starts, contexts.views[v], v % 2 == 1, rows, PER_VIEW * v),
@@ -156,17 +173,27 @@ def sample_rows(contexts: Contexts, starts: Longs, positions: Longs, rows: Doubl
 
 
 def context_log_odds(corpus: SymbolCorpus, contexts: Contexts, targets: Floats, pool: ThreadPool) -> Floats:
-    """Fit the regression to words with targets, then compute the log-odds of a cut after each symbol of all words."""
+    """Fit the regression to the words that have targets, then compute the log-odds after each symbol of all words.
+
+    Returns:
+        float32, shape (n_symbols,).
+    """
     return all_log_odds(corpus, contexts, *fit_contexts(corpus, contexts, targets), pool).astype(np.float32)
 
 
 def fit_contexts(
     corpus: SymbolCorpus, contexts: Contexts, targets: Floats, most: int = FIT_SAMPLE
 ) -> tuple[Doubles, Doubles]:
-    """Fit the regression to the words that have targets; returns the weights of the raw numbers and of their squares.
+    """Fit the regression to the first words of a corpus.
 
-    `targets` are cut probabilities after the first symbols, whole words. At most `most` positions that have one are
-    looked at, evenly spread.
+    Args:
+        corpus: distinct words.
+        contexts: their contexts.
+        targets: float32: the probability of a boundary after each symbol of the first words.
+        most: most positions to fit to; if there are more, an even sample is taken.
+
+    Returns:
+        The weights of the features, and the weights of their squares.
     """
     positions = np.nonzero(inner_positions(corpus.starts)[: len(targets)])[0]
     size = min(most, len(positions))
@@ -181,7 +208,7 @@ def fit_contexts(
 
 
 def standardize(rows: Doubles, n: int) -> tuple[Doubles, Doubles]:
-    """Bring the first `n` columns to mean 0 and deviation 1, in place; returns the former means and deviations."""
+    """Standardize the first `n` columns in place; returns their former means and standard deviations."""
     mean, scale = moments(rows, n)
     scale += 1e-6
     rows[:, :n] -= mean
@@ -190,7 +217,11 @@ def standardize(rows: Doubles, n: int) -> tuple[Doubles, Doubles]:
 
 
 def raw_coefficients(weights: Doubles, mean: Doubles, scale: Doubles) -> tuple[Doubles, Doubles]:
-    """Fold the standardisation into the weights: log-odds = linear . raw + square . raw ** 2."""
+    """Convert weights of standardized features to weights of raw features.
+
+    Returns:
+        `linear` and `square`, so that the log-odds are linear . raw + square . raw ** 2.
+    """
     n = len(mean)
     first, second, flags = weights[:n], weights[n : 2 * n], weights[2 * n :].copy()
     square = second / (scale * scale)
@@ -200,16 +231,25 @@ def raw_coefficients(weights: Doubles, mean: Doubles, scale: Doubles) -> tuple[D
 
 
 MAX_STEPS = 50
+"""Most steps of Newton's method."""
+
 KEEP_CURVATURE = 0.5
+"""The curvature is kept for the next step if the largest part of the gradient falls to this share or less."""
+
 TOLERANCE = 1e-3
+"""The fit ends when no weight changes by this much."""
+
 FIRST_SAMPLE = 8000
+"""Number of rows of the sample that is fitted first."""
+
 MOST_BANDS, BAND_ROWS = 4, 2000
-"""Bands of the curvature's triangle, one a thread, and the rows that are worth one; each band reads all rows."""
+"""Most bands of the curvature's triangle, each computed by one thread, and the rows per band that make it worthwhile.
+Each band reads all rows."""
 
 
 @njit(nogil=True)
 def penalized_likelihood(rows: Doubles, targets: Doubles, ridge: float, weights: Doubles, gradient: Doubles) -> float:
-    """Compute the log-likelihood of soft targets minus ridge / 2 * |weights|^2; writes its gradient to `gradient`."""
+    """Compute the log-likelihood of soft targets minus ridge / 2 * |weights|^2; its gradient is written, too."""
     value = 0.0
     for k in range(len(weights)):
         gradient[k] = -ridge * weights[k]
@@ -232,7 +272,7 @@ def curvature_of(rows: Doubles, ridge: float, weights: Doubles) -> Doubles:
     n, bands = len(weights), max(1, min(thread_count(), MOST_BANDS, len(rows) // BAND_ROWS))
     factors, result = np.empty(len(rows)), np.zeros((n, n))
     _fill_factors(rows, weights, factors)
-    edges = [round(n * math.sqrt(k / bands)) for k in range(bands + 1)]  # of as many cells each
+    edges = [round(n * math.sqrt(k / bands)) for k in range(bands + 1)]  # bands with the same number of cells
     side_by_side(lambda first, end: _add_curvature(rows, factors, first, end, result), edges, edges[1:])
     result[np.diag_indices_from(result)] += ridge
     return result
@@ -250,9 +290,9 @@ def _fill_factors(rows: Doubles, weights: Doubles, factors: Doubles) -> None:
 
 @njit(nogil=True)
 def _add_curvature(rows: Doubles, factors: Doubles, first: int, end: int, result: Doubles) -> None:
-    """Fill some rows of the triangle; every cell is a sum in the order of `rows`."""
+    """Fill the rows [first, end) of the triangle; each cell is a sum in the order of `rows`."""
     whole = len(rows) - len(rows) % 4
-    for i in range(0, whole, 4):  # four at a time, for then the triangle is read a quarter as often; in their order
+    for i in range(0, whole, 4):  # four rows at a time, so that the triangle is read a quarter as often
         for a in range(first, end):
             s0, s1 = factors[i] * rows[i, a], factors[i + 1] * rows[i + 1, a]
             s2, s3 = factors[i + 2] * rows[i + 2, a], factors[i + 3] * rows[i + 3, a]
@@ -270,7 +310,7 @@ def _add_curvature(rows: Doubles, factors: Doubles, first: int, end: int, result
 
 @njit(nogil=True)
 def factorize(lower: Doubles) -> None:
-    """Compute the Cholesky factor of a positive definite matrix, in place of its lower triangle."""
+    """Replace the lower triangle of a positive definite matrix by its Cholesky factor."""
     for a in range(len(lower)):
         for b in range(a + 1):
             total = lower[a, b]
@@ -300,10 +340,19 @@ def _substitute(factor: Doubles, x: Doubles) -> None:
 
 
 def fit_logistic(rows: Doubles, targets: Doubles, ridge: float, start: Doubles | None = None) -> Doubles:
-    """Find the weights that maximize the likelihood of soft `targets` minus ridge / 2 * |weights|^2.
+    """Find the weights that maximize the log-likelihood of soft targets minus ridge / 2 * |weights|^2.
 
-    Of many rows an even sample is fitted first. Its weights are near the final ones, and its curvature serves for all
-    rows.
+    If there are many rows, an even sample is fitted first. Its weights are near the final ones, and its curvature can
+    be used for all rows.
+
+    Args:
+        rows: float64, shape (n, k): features.
+        targets: float64, shape (n,): probabilities.
+        ridge: L2 penalty.
+        start: float64, shape (k,): first weights; 0 if not given.
+
+    Returns:
+        float64, shape (k,).
 
     >>> rows = np.array([[1.0, 1.0], [1.0, -1.0]])
     >>> [round(float(w), 3) for w in fit_logistic(rows, np.array([0.9, 0.1]), 1e-9)]
@@ -320,7 +369,10 @@ def fit_logistic(rows: Doubles, targets: Doubles, ridge: float, start: Doubles |
 
 
 def _newton(rows: Doubles, targets: Doubles, ridge: float, weights: Doubles, factor: Doubles | None = None) -> Doubles:
-    """Take Newton's steps, halved if the likelihood falls; curvature, dear as ten gradients, is kept if it serves."""
+    """Take Newton's steps, and halve a step while the likelihood falls.
+
+    The curvature takes as long as ten gradients, so it is kept as long as the steps reduce the gradient enough.
+    """
     weights, gradient, ahead = weights.copy(), np.empty(len(weights)), np.empty(len(weights))
     value = penalized_likelihood(rows, targets, ridge, weights, gradient)
     for _ in range(MAX_STEPS):

@@ -1,11 +1,13 @@
-"""Measure how freely a word goes on after a context: entropy, support, variety of the next symbol; and its variation.
+"""Measure how predictable the next symbol after a context is: its entropy, support and variety.
 
-Contexts are whole prefixes and suffixes (tries) and the last k symbols before a position or the first k after it.
-Sources: branching entropy, Tanaka-Ishii and Jin (2006); its rise, Magistry and Sagot (2012). No decision is made here.
+The contexts of a position are the whole part of the word before it and after it (in tries), the last k symbols before
+it, and the first k symbols after it. The measure is branching entropy (Tanaka-Ishii and Jin 2006) and its rise
+(Magistry and Sagot 2012). This module only measures; `context_view` decides.
 
-Normalised variation is the third view: where a morph ends the next symbol becomes less certain. It takes the rise of
-entropy from one position to the next, in the trie of whole prefixes and in the trie of whole suffixes, and compares it
-with the rises at the same distance from the word's edge, since tries thin out with depth. Nothing is fitted.
+The third view, normalized variation, is here, too. Where a morph ends, the next symbol is less predictable. The view
+takes the rise of the entropy from one position to the next, in the trie of prefixes and in the trie of suffixes. It
+compares this rise with the rises at the same distance from the edge of the word, because deeper contexts occur in fewer
+words. Nothing is fitted.
 """
 
 from __future__ import annotations
@@ -26,17 +28,23 @@ from mws_hf.kernels.threads import give_back
 from mws_hf.learn.words import SymbolCorpus
 
 CONTEXT_LENGTHS = (2, 3, 4, 5)
-"""Context lengths; below 2 a context says next to nothing, above 5 it is nearly the whole prefix."""
+"""Lengths of contexts, in symbols. A single symbol predicts hardly anything, and more than 5 are nearly the whole
+prefix, which the tries contain."""
 
 
 class View(NamedTuple):
     """The contexts of all symbols in one view.
 
-    Symbol i of word w has the context ``up[ids[i + pad * (w + 1) + shift]]``; where `up` is empty, ``ids[...]`` itself.
-    The n-gram views share one array `ids`, of the longest contexts; `up` gives the shorter one that each begins with.
+    Symbol i of the corpus, in word w, has the context ``up[ids[i + pad * (w + 1) + shift]]``, or ``ids[...]`` if `up`
+    is empty. All n-gram views share the array `ids`, which contains the longest contexts.
 
-    `table`, shape (n_contexts, 3): entropy of the next symbol in bits, log2 of the number of words that continue (the
-    end of a word counts as a symbol), log2 of the number of distinct continuations.
+    Attributes:
+        ids: int32: number of the context at each position of the padded corpus.
+        up: int32: number of the shorter context with which each longest context begins; empty if it is not needed.
+        pad: number of padding symbols between words.
+        shift: offset of a symbol's context in `ids`.
+        table: float32, shape (n_contexts, 3): entropy of the next symbol in bits, log2 of the number of occurrences,
+            log2 of the number of distinct next symbols. The end of a word counts as a symbol.
     """
 
     ids: Ints
@@ -48,10 +56,13 @@ class View(NamedTuple):
 
 @dataclass(frozen=True)
 class Contexts:
-    """All views of the contexts of a corpus, in pairs (forward, backward): first the tries, then a pair for each order.
+    """All views of the contexts of a corpus.
 
-    In a forward view the context of symbol i ends with i; in a backward view it begins with i. `is_word` says of each
-    context of the two tries whether it is itself a word, and begins longer ones.
+    Attributes:
+        views: pairs of a forward and a backward view: first the tries, then one pair for each length of context. In a
+            forward view, the context of symbol i ends with symbol i; in a backward view, it begins with symbol i.
+        is_word: for the forward and the backward trie: bool, shape (n_contexts,), whether a context that several words
+            have is also a whole word.
     """
 
     views: list[View]
@@ -60,7 +71,7 @@ class Contexts:
 
 @njit(nogil=True)
 def read_contexts(view: View, w: int, begin: int, end: int, out: Ints) -> None:
-    """Write the contexts of the symbols of word `w`, which is [begin, end), into the first cells of `out`."""
+    """Write the contexts of the symbols [begin, end), which are word `w`, to the beginning of `out`."""
     shift = view.shift + view.pad * (w + 1)
     for i in range(begin, end):
         node = view.ids[i + shift]
@@ -68,9 +79,13 @@ def read_contexts(view: View, w: int, begin: int, end: int, out: Ints) -> None:
 
 
 def continuation_table(n_contexts: int, context: Ints, counts: Ints, *, empty: bool = False) -> Floats:
-    """Compute entropy, log2 support and log2 variety of contexts from distinct pairs (context, next symbol).
+    """Compute the table of a `View` from distinct pairs of a context and the next symbol.
 
-    An empty table, of shape (n_contexts, 0), saves time where contexts are only numbered.
+    Args:
+        n_contexts: number of contexts.
+        context: int32, shape (n_pairs,): the context of each pair.
+        counts: int32, shape (n_pairs,): how often each pair occurs.
+        empty: return a table of shape (n_contexts, 0), which saves time if contexts are only numbered.
     """
     if empty:
         return np.empty((n_contexts, 0), np.float32)
@@ -91,7 +106,7 @@ def continuation_table(n_contexts: int, context: Ints, counts: Ints, *, empty: b
 
 @njit(nogil=True)
 def _add_up(context: Ints, counts: Ints, support: Ints, variety: Ints) -> None:
-    """Add up the counts of each context's pairs, and count the pairs."""
+    """Add up the counts of the pairs of each context, and count the pairs."""
     for k in range(len(context)):
         support[context[k]] += counts[k]
         variety[context[k]] += 1
@@ -104,7 +119,7 @@ def _add_terms(context: Ints, terms: Doubles, sums: Doubles) -> None:
 
 
 def _padded(corpus: SymbolCorpus, pad: int) -> Ints:
-    """Lay out all words with `pad` zeros before, between and after them; symbols are shifted by 1."""
+    """Write the symbols plus 1 of all words into one array, with `pad` zeros before, between and after the words."""
     padded = np.zeros(len(corpus.symbols) + pad * (len(corpus) + 1), np.int32)
     _spread(corpus.symbols, corpus.starts, pad, padded)
     return padded
@@ -118,11 +133,11 @@ def _spread(symbols: Ints, starts: Longs, pad: int, padded: Ints) -> None:
 
 
 def _gram_views(corpus: SymbolCorpus, orders: tuple[int, ...], *, empty: bool) -> list[View]:
-    """Build the forward and the backward view of each order.
+    """Build the forward and the backward view of each length of context.
 
-    An n-gram is the context (order n) that ends with its last symbol, and the one that begins with its first. So one
-    numbering of the n-grams of words padded with zeros serves both. Shorter contexts are read off the longest. Symbols
-    before and after n-grams are found by counting the n-grams longer by one, so no place is looked at again.
+    An n-gram is both the forward context of its last symbol and the backward context of its first symbol. So one
+    numbering of the n-grams of padded words is enough for both views. Longest contexts lead to the shorter ones with
+    which they begin. The n-grams that are longer by one symbol give the next symbol in both directions.
     """
     pad = max(orders)
     grams = padded = _padded(corpus, pad)
@@ -152,10 +167,18 @@ def _gram_views(corpus: SymbolCorpus, orders: tuple[int, ...], *, empty: bool) -
 
 
 def trie_view(corpus: SymbolCorpus, backwards: bool, *, empty: bool = False) -> tuple[View, Mask]:
-    """Build the view of a trie, and tell which of its contexts are words.
+    """Build the view of a trie, and find out which of its contexts are words.
 
-    The continuations of a node are its children, and the end of the word where words end. All nodes with a single word
-    are context 0, for nothing is known of their continuation.
+    What follows a node are its children and, if a word ends there, the end of the word. All nodes that only one word
+    has are context 0, because nothing is known about what follows them.
+
+    Args:
+        corpus: distinct words.
+        backwards: whether words are read from their end, so that nodes are suffixes.
+        empty: whether the table of the view may be empty, as in `continuation_table`.
+
+    Returns:
+        The view, and `is_word` of `Contexts` for it.
     """
     trie = build_trie(corpus.symbols, corpus.starts, backwards)
     shared = trie.counts > 1
@@ -180,9 +203,13 @@ def _renumber(ids: Ints, number: Ints) -> None:
 def collect_contexts(
     corpus: SymbolCorpus, orders: tuple[int, ...], tries: Sequence[tuple[View, Mask]], *, empty: bool = False
 ) -> Contexts:
-    """Build all context views of distinct words from their two `trie_view`; time is linear in the number of symbols.
+    """Build all views of the contexts of distinct words, in time that is linear in the number of symbols.
 
-    With `empty` the contexts are numbered, but their tables are empty.
+    Args:
+        corpus: distinct words.
+        orders: lengths of the contexts, such as `CONTEXT_LENGTHS`.
+        tries: the results of `trie_view` for the words read forwards and backwards.
+        empty: whether the tables may be empty, as in `continuation_table`.
     """
     (prefixes, left_is_word), (suffixes, right_is_word) = tries
     return Contexts([prefixes, suffixes, *_gram_views(corpus, orders, empty=empty)], (left_is_word, right_is_word))
@@ -294,13 +321,13 @@ def _with_own(number: Ints, listed: _Pairs, nodes: Ints, following: Ints) -> _Pa
 
 
 MAX_DISTANCE = 25
-"""Distance from the word's edge, in symbols, from which on positions are compared with each other: there are too few of
-each distance."""
+"""Distance from the edge of a word, in symbols, from which on all positions are compared with each other, because there
+are too few at each distance."""
 
 
 @njit(inline="always")
 def _rise(nodes: Ints, table: Floats, begin: int, end: int, i: int, backwards: bool) -> tuple[float, int]:
-    """Find the rise of a trie's entropy after symbol `i`, in its direction, and the distance from the word's edge."""
+    """Compute the rise of the entropy after symbol `i` in the direction of a trie, and the distance from the edge."""
     here, distance = (i + 1, end - 2 - i) if backwards else (i, i - begin)
     last = here + 1 if backwards else here - 1
     rise = np.float64(table[nodes[here], 0])
@@ -313,7 +340,10 @@ def _rise(nodes: Ints, table: Floats, begin: int, end: int, i: int, backwards: b
 def _add_standard_rises(
     starts: Longs, nodes: Ints, table: Floats, backwards: bool, sums: Doubles, scores: Doubles
 ) -> None:
-    """Add (rise - mean) / standard deviation among rises of one distance to `scores`; `sums` holds (5, n) zeros."""
+    """Add the standard score of each rise, among the rises at the same distance, to `scores`.
+
+    `sums`, shape (5, `MAX_DISTANCE` + 1), contains zeros and is overwritten.
+    """
     size, total, squares, mean, deviation = sums[0], sums[1], sums[2], sums[3], sums[4]
     for w in range(len(starts) - 1):
         for i in range(starts[w], starts[w + 1] - 1):
@@ -334,7 +364,7 @@ def _add_standard_rises(
 
 
 def normalized_variation(corpus: SymbolCorpus, contexts: Contexts) -> Doubles:
-    """Add up the standardised rises of branching entropy at each inner position, forward and backward, in the tries."""
+    """Add up the standard scores of the rise of entropy in both tries: float64, shape (n positions inside words,)."""
     scores = np.zeros(len(corpus.symbols) - len(corpus))
     for backwards, trie in enumerate(contexts.views[:2]):
         sums = np.zeros((5, MAX_DISTANCE + 1))

@@ -1,9 +1,9 @@
-"""Re-fit the evidence to labelled words: the unsupervised mixture is the prior, the views are the features.
+"""Re-fit boundary probabilities to labeled words, with the unsupervised mixture of views as the prior.
 
-The log-odds of a boundary become ``a * mixture + b + w . features``. The features are the context view's numbers, their
-squares and its flags, and the log-odds of the single views. A ridge pulls w towards 0, and with it the ranking of the
-positions towards the ranking of the mixture. `PRIOR_POSITIONS` made-up positions pull a and b towards values that held
-in six languages.
+The log-odds of a boundary become ``a * mixture + b + w . features``. The features are those of the context view (its
+numbers, their squares and its flags) and the log-odds of the single views. A ridge penalty keeps w small, so that the
+ranking of the positions stays near the ranking by the mixture. `PRIOR_POSITIONS` made-up positions keep a and b near
+values that were right in six languages.
 """
 
 from __future__ import annotations
@@ -39,33 +39,37 @@ from mws_hf.learn.words import CodePoints, SymbolCorpus, concatenated, find_amon
 _logger = logging.getLogger(__name__)
 
 SLOPE, SHIFT = 0.55, 1.55
-"""Usual log-odds of a boundary: SLOPE * calibrated mixture + SHIFT. Fitted on gold: .48 to .70 and .6 to 2.7."""
+"""Usual log-odds of a boundary: SLOPE * calibrated mixture + SHIFT. Fitted to the reference segmentations of six
+languages, they were 0.48 to 0.70 and 0.6 to 2.7."""
 
 PRIOR_POSITIONS = 60
-"""Made-up positions with these log-odds, some ten words' worth."""
+"""Number of made-up positions with these log-odds; about as many as ten words have."""
 
 RIDGES = (1e6, 300.0, 100.0, 30.0, 10.0, 3.0)
-"""Strengths that cross-validation chooses from; the first leaves the mixture as it is."""
+"""Ridge penalties that cross-validation chooses from; the first one leaves the ranking of the mixture as it is."""
 
-LEAST_RIDGE = 1500.0
-"""With n labelled words, ridges below LEAST_RIDGE / n are not tried: with 20 Hungarian words cross-validation chose 30,
-and F1 fell by .018."""
+MIN_RIDGE_TIMES_WORDS = 1500.0
+"""With n labeled words, ridge penalties below `MIN_RIDGE_TIMES_WORDS` / n are not tried. With 20 Hungarian words,
+cross-validation chose 30, and F1 was lower by 0.018."""
 
 FOLDS = 10
+"""Number of folds of the cross-validation."""
+
 USUAL_SHARE = 0.23
-"""Share of places with a boundary for which the default granularity is right."""
+"""Share of positions with a boundary for which the default granularity is right."""
 
 HALF_TRUST = 25
-"""Number of labelled words from which their share of boundaries counts as much as the default granularity."""
+"""Number of labeled words whose share of boundaries counts as much as the default granularity."""
 
-STANDARDISED_SAMPLE = 20_000
-"""Number of positions on which features are standardised."""
+STANDARDIZED_SAMPLE = 20_000
+"""Most positions from which the mean and the standard deviation of features are computed."""
 
-CUT_FROM = 0.4
-"""Least probability of a cut in the cross-validated F1: about half of a usual F1, where the expected F1 is highest."""
+BOUNDARY_FROM = 0.4
+"""Least probability that counts as a boundary in the cross-validated F1. The expected F1 is highest at about half of
+the usual F1."""
 
 _FREE = 3.0
-"""Factor of the columns of `a` and `b`, which makes their ridge negligible."""
+"""Factor of the columns of `a` and `b`, which makes their ridge penalty negligible."""
 
 MIN_LABELS = 5
 """Fewest distinct labeled words that are used. With fewer, each fold of the cross-validation has too few other words to
@@ -98,10 +102,14 @@ def usable_labels(labels: Sequence[GoldWord], longest: int) -> Sequence[GoldWord
 
 @dataclass(frozen=True)
 class Refit:
-    """Result of fitting to labelled positions; `log_odds` of all inner positions.
+    """Result of a fit to labeled words.
 
-    `granularity` is the share of places cut: as asked for, or as the labels have it. `f1` is the micro boundary F1 of
-    the evidence on the labelled words, each judged by a fit that has not seen it; `f1_without` that without labels.
+    Attributes:
+        log_odds: float64, shape (n positions inside words,): the new log-odds of a boundary.
+        granularity: share of positions with a probable boundary: that of the settings, or the one that fits the labels.
+        ridge: the ridge penalty that cross-validation chose, one of `RIDGES`.
+        f1: micro F1 of the boundaries in labeled words, each scored by a fit to the other folds.
+        f1_without: the same without labels.
     """
 
     log_odds: Doubles
@@ -113,10 +121,13 @@ class Refit:
 
 @dataclass(frozen=True)
 class LabelFit:
-    """Result of the labels, for records and reports; the last four as in `Refit`, None where nothing was fitted.
+    """Result of the labels, for the training metadata and reports.
 
-    Of the labeled words `given`, so many were `used` as `usable_labels` selects. Of these `in_text` are words of the
-    text; the others were added to its words.
+    Attributes:
+        given: number of labeled words that the user gave.
+        used: number of these that `usable_labels` selected.
+        in_text: number of used ones that the text contains; the others were added to its words.
+        f1, f1_without, granularity, ridge: as in `Refit`; None if no label was used.
     """
 
     given: int
@@ -128,12 +139,19 @@ class LabelFit:
     ridge: float | None = None
 
     def describe(self) -> str:
-        """Describe the result in a line."""
+        """Describe the result in one line, without a subject.
+
+        >>> LabelFit(3, 0, 0).describe()
+        'not used: 3 given, but 5 different words of two or more letters are needed'
+        >>> LabelFit(40, 38, 30, 0.8125, 0.75, 0.091, 100.0).describe()
+        '38 of 40 used, 30 of them in the text; boundary F1 0.812 (cross-validated), without labels 0.750; granularity \
+0.091'
+        """
         if self.f1 is None:
-            return f"not used: {self.given} given, and at least {MIN_LABELS} words of letters are needed"
+            return f"not used: {self.given} given, but {MIN_LABELS} different words of two or more letters are needed"
         return (
-            f"{self.used} of {self.given} used, {self.in_text} of them in the text; boundary F1 of the evidence "
-            f"{self.f1:.3f} (cross-validated), without labels {self.f1_without:.3f}; granularity {self.granularity:.3f}"
+            f"{self.used} of {self.given} used, {self.in_text} of them in the text; boundary F1 {self.f1:.3f} "
+            f"(cross-validated), without labels {self.f1_without:.3f}; granularity {self.granularity:.3f}"
         )
 
 
@@ -196,6 +214,7 @@ def label_targets(types: CodePoints, labels: Sequence[GoldWord], last: Mask) -> 
 
 
 def _letters_of(labels: Sequence[GoldWord]) -> tuple[Longs, CodePoints]:
+    """Find the labels that are words of letters; returns their indices, and their letters in lowercase."""
     places = find_words([" " + label.word for label in labels])
     words = np.nonzero(places.is_word)[0]
     return words, places.types(words)
@@ -203,7 +222,7 @@ def _letters_of(labels: Sequence[GoldWord]) -> tuple[Longs, CodePoints]:
 
 @dataclass(frozen=True)
 class _Design:
-    """Standardisation of the context view's numbers and of the single views, to apply to other positions."""
+    """Means and standard deviations of the features of the context view and of the single views."""
 
     mean: Doubles
     scale: Doubles
@@ -215,18 +234,24 @@ def refit(
     corpus: SymbolCorpus, contexts: Contexts, views: Doubles, mixture: Doubles, targets: Doubles,
     pool: ThreadPool,
 ) -> Refit:  # fmt: skip
-    """Fit to labelled positions, at least `MIN_LABELS` words, and compute the new log-odds of all.
+    """Fit to at least `MIN_LABELS` labeled words, and compute the new log-odds of all words.
 
-    `views`, shape (n, k), and `mixture`, calibrated to the default granularity, are log-odds at the n inner positions.
+    Args:
+        corpus: the types.
+        contexts: their contexts.
+        views: float64, shape (n, k): the views at the n positions inside words, as in `posteriors.Ensemble`.
+        mixture: float64, shape (n,): log-odds of the mixture, calibrated to the default granularity.
+        targets: float64, shape (n_symbols,): the labels, as `label_targets` returns them.
+        pool: threads that work on it.
     """
     inner = inner_positions(corpus.starts)
     rank = np.cumsum(inner) - 1
     at = np.nonzero(inner & ~np.isnan(targets))[0]
     words = np.searchsorted(corpus.starts, at, side="right") - 1
-    labelled = targets[at]
-    places = np.nonzero(inner)[0]
-    size = min(STANDARDISED_SAMPLE, len(places))
-    sample = places[np.arange(size) * len(places) // size]
+    labeled = targets[at]
+    positions = np.nonzero(inner)[0]
+    size = min(STANDARDIZED_SAMPLE, len(positions))
+    sample = positions[np.arange(size) * len(positions) // size]
     design = _design_of(contexts, corpus, sample, views[rank[sample]])
     rows = _features(contexts, corpus, at, views[rank[at]], mixture[rank[at]], design)
     middles = (2 * np.arange(PRIOR_POSITIONS) + 1) * len(sample) // (2 * PRIOR_POSITIONS)
@@ -237,7 +262,7 @@ def refit(
     def fit(chosen: Mask, ridge: float) -> Doubles:
         scaled = np.concatenate([rows[chosen], prior])
         scaled[:, :-2] /= np.sqrt(ridge)
-        weights = fit_logistic(scaled, np.concatenate([labelled[chosen], prior_targets]), 1.0)
+        weights = fit_logistic(scaled, np.concatenate([labeled[chosen], prior_targets]), 1.0)
         weights[:-2] /= np.sqrt(ridge)
         return weights
 
@@ -249,14 +274,14 @@ def refit(
             found[folds == fold] = _product(rows[folds == fold], fit(folds != fold, ridge))
         return found
 
-    ridges = [ridge for ridge in RIDGES if ridge * len(np.unique(words)) >= LEAST_RIDGE]
+    ridges = [ridge for ridge in RIDGES if ridge * len(np.unique(words)) >= MIN_RIDGE_TIMES_WORDS]
     tried = list(pool.map(held_out, ridges))
-    best = _choose([_word_likelihoods(found, labelled, words) for found in tried])
+    best = _choose([_word_likelihoods(found, labeled, words) for found in tried])
     weights = fit(np.ones(len(at), bool), ridges[best])
     found = _score_all(corpus, contexts, views, mixture, weights, design, pool)
     n_words = len(np.unique(words))
     without = SLOPE * mixture[rank[at]] + SHIFT
-    return Refit(found, _granularity(found, n_words), ridges[best], _f1(tried[best], labelled), _f1(without, labelled))
+    return Refit(found, _granularity(found, n_words), ridges[best], _f1(tried[best], labeled), _f1(without, labeled))
 
 
 def _design_of(contexts: Contexts, corpus: SymbolCorpus, sample: Longs, views: Doubles) -> _Design:
@@ -271,7 +296,7 @@ def _design_of(contexts: Contexts, corpus: SymbolCorpus, sample: Longs, views: D
 def _features(
     contexts: Contexts, corpus: SymbolCorpus, at: Longs, views: Doubles, mixture: Doubles, design: _Design
 ) -> Doubles:
-    """Build the rows of features: numbers, their squares, flags, single views, mixture, constant."""
+    """Build the features of the positions `at`: numbers, their squares, flags, single views, mixture, constant."""
     n = len(design.mean)
     rows = np.empty((len(at), 2 * n + N_FLAGS))
     sample_rows(contexts, corpus.starts, at, rows)
@@ -295,7 +320,7 @@ def _score_all(
 
 
 def _product(rows: Doubles, weights: Doubles) -> Doubles:
-    """Multiply rows by weights, column after column: BLAS libraries differ in the order of their sums."""
+    """Multiply rows by weights, column after column, because BLAS libraries add in different orders."""
     found = np.zeros(len(rows))
     for column, weight in enumerate(weights):
         found += rows[:, column] * weight
@@ -310,7 +335,13 @@ def _word_likelihoods(found: Doubles, targets: Doubles, words: Longs) -> Doubles
 
 
 def _choose(tried: list[Doubles]) -> int:
-    """Choose the first, strongest ridge whose likelihood is within a standard error of the best (Breiman et al. 1984).
+    """Choose the strongest ridge whose likelihood is within one standard error of the best (Breiman et al. 1984).
+
+    Args:
+        tried: for each ridge, the strongest first, the likelihood of each labeled word.
+
+    Returns:
+        The index of the ridge.
 
     >>> _choose([np.array([-9.0, -1.0, -3.0]), np.array([-1.3, -0.75, -1.0]), np.array([-1.0, -1.0, -1.0])])
     1
@@ -325,14 +356,20 @@ def _choose(tried: list[Doubles]) -> int:
 
 
 def _f1(found: Doubles, targets: Doubles) -> float:
-    """Compute the micro boundary F1 of cuts from `CUT_FROM` on; alternatives of a word share its boundaries."""
-    cut = found > log(CUT_FROM / (1 - CUT_FROM))
-    both = float(cut.sum() + column_sums(targets[:, None])[0])
-    return 2 * float(column_sums(targets[cut][:, None])[0]) / both if both else 1.0
+    """Compute the micro F1 of boundaries whose probability is at least `BOUNDARY_FROM`.
+
+    `targets` are shares, so that each of several alternative segmentations of a word counts in part.
+    """
+    is_boundary = found > log(BOUNDARY_FROM / (1 - BOUNDARY_FROM))
+    both = float(is_boundary.sum() + column_sums(targets[:, None])[0])
+    return 2 * float(column_sums(targets[is_boundary][:, None])[0]) / both if both else 1.0
 
 
 def _granularity(found: Doubles, n_words: int) -> float:
-    """Scale the default granularity by the share of boundaries over the usual one, as far as `n_words` words tell."""
+    """Scale the default granularity by the share of boundaries relative to `USUAL_SHARE`.
+
+    The fewer labeled words there are, the nearer to the default the result stays.
+    """
     share = float(column_sums(sigmoid(found)[:, None])[0]) / len(found)
     trust = n_words / (n_words + HALF_TRUST)
     return min(0.5, DEFAULT_GRANULARITY * float(exp(trust * log(share / USUAL_SHARE))))

@@ -1,0 +1,194 @@
+"""Figures of language models, n-gram models and taggers, for `figures.py`."""
+
+from __future__ import annotations
+
+from functools import partial
+from statistics import fmean, mode
+from typing import Any
+
+from checks.rows import (
+    LANGUAGES,
+    NAMES,
+    SHUFFLED,
+    Figures,
+    columns,
+    difference,
+    ends,
+    fewer,
+    means,
+    models,
+    results,
+)  # fmt: skip
+from lab.systems import MORPH_BPE, UNIGRAM
+from lab.tables import span, tabulated, where
+from lm.ladder import ladder_table
+from lm.plan import BPE
+
+from mws_hf.text.markdown import markdown_table
+
+signed = partial(span, form=".1f", bold=False)
+
+
+def language_models() -> Figures:
+    """What small models gain, in per cent fewer bits: the default, and the same learner with one thing taken away."""
+    for name, rival in (("bpe", BPE), ("unigram", UNIGRAM)):
+        for language in ("rus", "hun"):
+            yield f"bits.{language}.{name}", f"{-difference(f'{language}-works', 'mws', rival)[0]:.1f}"
+            value, low, high = (f"{-each:.1f}" for each in difference(f"{language}-works", "mws", rival, size=32_000))
+            yield f"bits.{language}.{name}.32k", value
+            yield f"bits.{language}.{name}.32k.interval", f"{high} to {low}"
+        yield f"bits.rus.{name}.operations", f"{-difference('rus-works', 'mws', rival, matched=True)[0]:.1f}"
+    for preset, matched in (("rus-phrases", False), ("hun-works", False), ("rus-phrases", True)):
+        value, low, high = difference(preset, "mws-finer", "mws", matched=matched, size=16_000)
+        yield f"finer.{preset[:3]}" + ".operations" * matched, f"{value:+.2f} % ({low:+.2f} to {high:+.2f})"
+    presets = {"Russian": "rus-works", "Hungarian": "hun-works", "German (control)": "deu-works"}
+    lines = (
+        {"MwS against": name} | {of: signed(difference(each, "mws", rival)) for of, each in presets.items()}
+        for rival, name in NAMES.items()
+    )
+    yield "works", tabulated(lines)
+    systems = {
+        "MwS": "mws", "morphs by frequency": "mws-counts", "no penalty": "mws-price0",
+        "no boundary probabilities": "mws-no-evidence", "shuffled probabilities": SHUFFLED,
+    }  # fmt: skip
+    lines = (
+        {"against byte-level BPE": name}
+        | {of: signed(difference(presets[of], system, BPE)) for of in ("Russian", "Hungarian")}
+        for name, system in systems.items()
+    )
+    yield "taken_away", tabulated(lines)
+    runs = {(each["system"], each["vocabulary"]): each for each in where(models("hun-works"), flop_matched=False)}
+    names = {"mws": "MwS", BPE: NAMES[BPE], UNIGRAM: NAMES[UNIGRAM], MORPH_BPE: "MorphBPE, rebuilt"}
+    lines = []
+    for system, name in names.items():
+        cells = {f"{size:,}": runs.get((system, size)) for size in (8_000, 16_000, 32_000)}
+        said = {size: f"{x['bits']:.4f} ({len(x['runs'])})" if x else "-" for size, x in cells.items()}
+        lines.append({"bits per byte (seeds)": name, **said})
+    yield "in_print", tabulated(lines)
+
+
+def neighboring_rates() -> Figures:
+    """Percent fewer bits of MwS at the learning rate beside the planned one, with one seed, and on unseen forms."""
+    for language in ("rus", "hun"):
+        rows = where(results(f"lm_{language}-works"), vocabulary=8_000, flop_matched=False)
+        rates = columns(f"lm_{language}-works", "learning_rate", "system", vocabulary=8_000)["mws"]
+        (other,) = set(rates) - {mode(rates)}
+        bits = {row["system"]: row["evaluation"]["bits_per_byte"] for row in where(rows, learning_rate=other)}
+        for name, rival in (("bpe", BPE), ("unigram", UNIGRAM)):
+            if (language, name) != ("rus", "bpe"):  # no page quotes it
+                yield f"rate.{language}.{name}", f"{100 * (1 - bits['mws'] / bits[rival]):.1f}"
+    ours, rebuilt = (
+        where(models("hun-works"), system=system, vocabulary=32_000, flop_matched=matched)[0]["bits"]
+        for system, matched in (("mws", True), (MORPH_BPE, False))
+    )
+    yield "bits.hun.morph", f"{100 * (1 - ours / rebuilt):.1f}"
+    groups_of = columns("new_words", "groups", "system")
+    for name, system in (("mws", "mws"), ("bpe", BPE), ("unigram", UNIGRAM)):
+        of = fmean(each["unseen form, seen lemma"]["bits_per_byte"] for each in groups_of[system])
+        yield f"new.{name}", f"{of:.2f}"
+
+
+def larger_models() -> Figures:
+    """What larger language models gain, beside the small ones of the same text and books."""
+    yield "ladder", ladder_table("rus")
+
+
+def older_models() -> Figures:
+    """What is closed: superwords of 16,000 entries at equal operations; held-out lines of the books learnt from."""
+    phrases = {"Hungarian": "hun-works", "English": "eng-phrases", "Russian": "rus-phrases"}
+    same: dict[str, Any] = {"matched": True, "size": 16_000}
+    found = {language: difference(each, "mws-superwords", "mws", **same) for language, each in phrases.items()}
+    said = {language: f"{signed(each, form='.2f')} %" for language, each in found.items()}
+    yield "superwords", tabulated({"language": x, "bits per byte with superwords": text} for x, text in said.items())
+    for language in ("hun", "rus"):
+        yield f"lines.{language}.bpe", f"{-difference(language, 'mws', BPE)[0]:.1f}"
+    pairs = {
+        "MwS against BPE over characters": ("mws", "bpe"),
+        "MwS against byte-level BPE": ("mws", BPE),
+        "MwS against Unigram of `tokenizers`": ("mws", "unigram"),
+        "morphs only against BPE over characters": ("mws-morphs", "bpe"),
+    }
+    rows = []
+    for title, (system, rival) in pairs.items():
+        cells = [difference(each, system, rival, matched=m) for each in ("hun", "rus") for m in (False, True)]
+        rows.append([title, *map(signed, cells)])
+    yield "lines", markdown_table(["", "Hungarian", "equal compute", "Russian", "equal compute"], rows)
+
+
+def dropout() -> Figures:
+    """What dropout costs a small model, by the merges that fail."""
+    of = {text: means("dropout", text, "way") for text in ("bits per byte", "with typing errors")}
+    lost = {text: {way: 100 * (x / bits["no dropout"] - 1) for way, x in bits.items()} for text, bits in of.items()}
+    ways = [way for way in of["bits per byte"] if way != "no dropout"]
+    yield "dropout", ends(lost["bits per byte"][way] for way in ways)
+    lines = (
+        {"merges that fail": way} | {text: f"{losses[way]:+.1f} %" for text, losses in lost.items()} for way in ways
+    )
+    yield "dropout_table", tabulated(lines)
+
+
+def tagger() -> Figures:
+    """By how many points the default's taggers lead, of all words and of words never seen."""
+    lines = []
+    for language in ("fin", "hun", "tur"):
+        runs = columns("tagger", "by_seed", "system", language=language, size=8_000)
+        points = {name: [fmean(each) for each in zip(*runs[name][0], strict=True)] for name in ("mws", BPE, UNIGRAM)}
+        line = {"points": LANGUAGES[language]}
+        for of, more in enumerate(("", ", new words")):
+            for rival, short in ((BPE, "BPE"), (UNIGRAM, "Unigram")):
+                line[short + more] = f"+{points['mws'][of] - points[rival][of]:.1f}"
+        yield f"tagger.{language}.bpe", line["BPE"].removeprefix("+")
+        lines.append(line)
+    yield "tagger", tabulated(lines)
+
+
+def ngram_models() -> Figures:
+    """What n-gram models gain, on held-out text and on text of another kind; the table has 8,000 entries."""
+    cells = {(row["language"], row["size"], row["slice"], row["system"]): row for row in results("ngram_map")}
+    ours = [row for key, row in cells.items() if key[3] == "mws" and f"against_{SHUFFLED}" in row]
+    large, small = ([row for row in ours if row["size"] == size] for size in (32_000, 8_000))
+    for rival, short in ((BPE, "bpe"), (UNIGRAM, "unigram"), (SHUFFLED, "shuffled")):
+        yield f"ngrams.32k.{short}", fewer([-row[f"against_{rival}"][0] for row in large])
+    base = f"against_{BPE}"
+    pairs = [(row[base][0], cells[row["language"], 8_000, row["slice"], SHUFFLED][base][0]) for row in small]
+    yield "ngrams.kept", ends((100 * shuffled / gain for gain, shuffled in pairs), ".0f")
+    english = [cells["eng", size, "4 MB", "mws"] for size in (8_000, 32_000)]
+    yield "english.bpe", fewer([-row[base][0] for row in english])
+    few, many = (row[f"against_{UNIGRAM}"][0] for row in english)
+    yield "english.unigram", f"{-few:.1f} % fewer to {many:.1f} % more"
+    lines = (
+        {"vocabulary size 8,000": LANGUAGES[row["language"]]}
+        | {name: signed(row[f"against_{rival}"], form=".2f") for rival, name in NAMES.items()}
+        for row in small
+        if row["language"] != "ces" or row["slice"] == "4 MB"
+    )
+    yield "ablations", tabulated(lines)
+    against = columns("other_text", "against", "language", "size", kind="other", system="mws")
+    lines = []
+    for language in dict.fromkeys(language for language, _ in against):
+        lines.append({"": LANGUAGES[language]})
+        for size in (8_000, 32_000):
+            for rival, short in ((BPE, "BPE"), (UNIGRAM, "Unigram")):
+                texts = [f"{each[rival][0]:+.1f}" for each in against.get((language, size), [])]
+                lines[-1][f"{short}, {size:,}"] = ", ".join(texts) or "-"
+    yield "other_text", tabulated(lines)
+
+
+def forms() -> Figures:
+    """Count the tables of forms in which MwS is better or worse by the 95 % interval, and the tokens it saves."""
+    of = {(row["source"], row["system"]): row for row in where(results("paradigms"), vocab_size=8_000)}
+    sources = list(dict.fromkeys(source for source, _ in of))
+    for rival, name in ((BPE, "bpe"), (UNIGRAM, "unigram")):
+        for measure in ("same_stem", "shared"):
+            leads = [of[each, rival][f"lead_{measure}"] for each in sources]
+            ahead, behind = (sum(sign * lead > half for lead, half in leads) for sign in (1, -1))
+            yield f"forms.{name}.{measure}", f"significantly better in {ahead} and worse in {behind}"
+    entries = [[of[each, system]["entries_a_form"] for system in ("mws", BPE)] for each in sources]
+    yield "forms.entries", ends((round(100 * (1 - ours / theirs)) for ours, theirs in entries), "")
+    systems = {"mws": "MwS", BPE: NAMES[BPE], UNIGRAM: NAMES[UNIGRAM]}
+    lines = []
+    for each in sources:
+        found = {name: of[each, system] for system, name in systems.items()}
+        said = {name: f"{row['same_stem']:.2f} / {row['shared']:.2f}" for name, row in found.items()}
+        lines.append({"same stem / shared": LANGUAGES[each], **said})
+    yield "forms", tabulated(lines)

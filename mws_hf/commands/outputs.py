@@ -116,8 +116,12 @@ def name_of_base(base: str) -> str:
     return Path(base).resolve().name if Path(base).exists() else base
 
 
-def _identity(path: PathLike) -> tuple[int, int]:
-    found = os.stat(path)
+def _identity(path: PathLike) -> tuple[int, int] | None:
+    """Return what two names of the same file have in common; None for a link that leads nowhere."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
     return found.st_dev, found.st_ino
 
 

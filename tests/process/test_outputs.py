@@ -160,6 +160,17 @@ def test_encode_writes_into_no_folder_of_a_tokenizer_or_a_model(home, beside):
     assert mws("encode", home / "tok", home / "text.txt", "-o", home / "new", "-q", "--force").returncode == 0
 
 
+def test_an_input_that_is_a_link_to_nothing_is_named(home):
+    """Also where the output exists, with which all inputs are compared: named, among files of a glob, in a loop."""
+    (home / "old.parquet").write_text("old", encoding="utf-8")
+    (home / "gone.txt").symlink_to("nowhere")
+    (home / "loop.log").symlink_to("loop.log")
+    for name in ("gone.txt", "loop.log", "*.log"):
+        done = mws("count", name, "-o", "old.parquet", "--force", cwd=home)
+        assert one_line(done) and done.stderr.startswith(f"error: {name}: no "), done.stderr
+    assert mws("count", "*.txt", "-o", "old.parquet", "--force", "-q", cwd=home).returncode == 0
+
+
 def test_other_outputs_are_none_of_its_business(home, monkeypatch):
     monkeypatch.chdir(home)
     refuse_overwriting(["new.txt", "gold.tsv", "out"], "text.txt", ["-", "absent", "[", "*.none"], None)

@@ -59,9 +59,9 @@ Commands:
 
 Options:
   --version    Print the version and exit.
-  --help, -h   Print this and exit; `mws COMMAND --help` describes a command.
+  --help, -h   Print this help and exit; `mws COMMAND --help` describes a command.
 
-Commands use all cores, or as many as the environment variable MWS_NUM_THREADS says."""
+Commands use all cores. Set the environment variable MWS_NUM_THREADS to use fewer."""
 
 
 def app(arguments: Sequence[str]) -> None:

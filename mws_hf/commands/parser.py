@@ -76,7 +76,7 @@ class Parser(argparse.ArgumentParser):
 
     def finish(self) -> None:
         """Add --help after the other options, and write the line of usage."""
-        self.add_argument("--help", "-h", action="help", help="Print this and exit.")
+        self.add_argument("--help", "-h", action="help", help="Print this help and exit.")
         words = [
             f"[{each.metavar}]" if each.nargs in ("?", "*") else each.metavar for each in self._get_positional_actions()
         ]

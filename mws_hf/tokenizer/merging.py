@@ -58,7 +58,7 @@ class Dropout:
     def __post_init__(self) -> None:
         """Check the values."""
         if isinstance(self.share, bool) or not isinstance(self.share, (int, float)) or not 0 <= self.share <= 1:
-            raise SettingError("dropout", self.share, "is no probability; give one from 0 to 1, such as 0.1")
+            raise SettingError("dropout", self.share, "is not a probability; give one from 0 to 1, such as 0.1")
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed <= _MASK:
             raise SettingError("seed", self.seed, "is no whole number from 0 to 2^64 - 1")
         if self.kind not in ("all", *KINDS):

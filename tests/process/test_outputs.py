@@ -142,7 +142,7 @@ def test_a_file_that_is_there_is_refused_and_replaced_with_force(home, line):
     name = next(word for word in line.split() if word.startswith("new."))
     (home / name).write_text("old", encoding="utf-8")
     done = mws(*line.split(), cwd=home)
-    assert one_line(done) and f"{name}: exists already; give --force to replace it" in done.stderr
+    assert one_line(done) and f"{name}: already exists; give --force to replace it" in done.stderr
     assert (home / name).read_text(encoding="utf-8") == "old"
     for _ in range(2):
         assert mws(*line.split(), "--force", cwd=home).returncode == 0

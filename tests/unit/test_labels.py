@@ -287,8 +287,8 @@ def test_files_and_commands_take_labels_by_group(tmp_path: Path, mixture: dict[s
     for more, message in (
         (["--labels", str(tmp_path / "one.tsv")], "labels of one language beside 2 groups"),
         (["--labels", f"fin={tmp_path}/one.tsv"], "labels for group 'fin', which is not there"),
-        (labels[:2] * 2, "has one already"),
-        (["--labels", "a.tsv", "--labels", "b.tsv"], "stands beside others"),
+        (labels[:2] * 2, "is the second one for group"),
+        (["--labels", "a.tsv", "--labels", "b.tsv"], "has no group, but the option is given several times"),
     ):
         done = mws(*given, *more)
         assert done.returncode == 2 and message in done.stderr and "Traceback" not in done.stderr

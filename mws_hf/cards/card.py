@@ -226,7 +226,7 @@ def _compared(before: int, after: int, base: str) -> str:
 def trained_card(name: str, tokenizer: Tokenizer, facts: CardFacts, settings: Mapping[str, Any]) -> Card:
     """Describe a tokenizer of which nothing was measured: words of its training shown cut, or those of `facts`."""
     words = facts.words or settings.get("sample_words", ())
-    examples = list(zip(words, open_tokenizer(tokenizer).cut(words), strict=True))
+    examples = list(zip(words, open_tokenizer(tokenizer).segment_words(words), strict=True))
     return Card(name, facts, settings, tokenizer.get_vocab_size(), examples)
 
 

@@ -113,7 +113,7 @@ def _settings(opened: Opened | None) -> Settings:
 
 def _gathered(sources: Words, opened: Opened | None, default_pattern: str, show_progress: bool) -> WordCounts:
     """Count the training words with pattern and normalization of the tokenizer, and take those it was learnt from."""
-    from mws_hf.learn.vocabulary import words_learnt_from
+    from mws_hf.learn.vocabulary import words_learned_from
     from mws_hf.tokenizer.backend import pattern_of
 
     pattern = None if opened is None else pattern_of(opened.backend)
@@ -123,7 +123,7 @@ def _gathered(sources: Words, opened: Opened | None, default_pattern: str, show_
         pattern = default_pattern
     splitter = sources.splitter(pattern, normalization, special_tokens=settings.special_tokens)
     counts = sources.count(splitter, show_progress=show_progress)
-    return words_learnt_from(counts, settings)
+    return words_learned_from(counts, settings)
 
 
 def _evidence(opened: Opened | None, counts: WordCounts | None) -> AnyWord | None:

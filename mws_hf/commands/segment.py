@@ -48,7 +48,7 @@ def run(given: Namespace) -> None:
     for line in words if [*words] not in ([], ["-"]) else _stdin_lines():
         if SURROGATE.search(line):
             raise MwSError(f"argument {line!r} is not valid text in this locale; give it in UTF-8, or on stdin")
-        pieces = opened.cut(line.split())
+        pieces = opened.segment_words(line.split())
         show({"text": line, "words": pieces}, " ".join(given.separator.join(word) for word in pieces), given)
 
 

@@ -27,7 +27,7 @@ from mws_hf.compare.feed import Task
 from mws_hf.compare.word_piece import bert_words
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError, needed
-from mws_hf.tokenizer.foreign import morfessor_cut
+from mws_hf.tokenizer.foreign import morfessor_segments
 
 MAX_TYPES = 30_000
 """Distinct words that Morfessor learns from, at most."""
@@ -45,7 +45,7 @@ class MorfessorModel:
 
     def segment(self, word: str, smoothing: float = 0) -> list[str]:
         """Segment a word by Viterbi; unseen characters do not prevent it."""
-        return morfessor_cut(self._model, word, smoothing)
+        return morfessor_segments(self._model, word, smoothing)
 
     def save(self, file: Path) -> None:
         """Write the model in the format of ``morfessor-train -S``, which `mws_hf.tokenizer.opened` opens."""

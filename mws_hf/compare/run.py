@@ -310,7 +310,7 @@ def _measured(
             "text": text,
             "bits_comparable": (text or {}).get("restored_lines") in (None, 1),
         }
-        yield tokenizer, {gold.name: opened.cut([entry.word for entry in gold.words]) for gold in golds}
+        yield tokenizer, {gold.name: opened.segment_words([entry.word for entry in gold.words]) for gold in golds}
 
 
 def _text_scores(opened: Opened, lines: list[str], train: list[str] | None) -> dict[str, float | None]:

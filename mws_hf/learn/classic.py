@@ -47,7 +47,7 @@ from mws_hf.learn.limits import NO_LIMIT, UNLIMITED, LearnedMerges, MergeLimits
 from mws_hf.learn.pairs import PAIRS, TOKENS, Bounds, PairTable, has_room, merge_pair
 from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import SymbolCorpus
-from mws_hf.learn.working_corpus import MERGES_A_CALL, WorkingCorpus, learnt
+from mws_hf.learn.working_corpus import MERGES_A_CALL, WorkingCorpus, learned_merges
 
 REBUILD = 4
 BLOCK = 128
@@ -292,7 +292,7 @@ def learn_classic(
             if status == ASK:
                 accepted = working.accepted_pair(table, int(keys.totals[BEST]), limits.never)
             elif status == REBUILD:
-                found = found.then(learnt(table, working.tokens, opened, False))
+                found = found.then(learned_merges(table, working.tokens, opened, False))
                 opened = len(working.tokens)
                 table, keys, rules = _open_keys(working, values, rules)
             elif status == ROOM:
@@ -300,7 +300,7 @@ def learn_classic(
                 keys = _resized(keys, table)
             if status in (ROOM, REBUILD):
                 strings = working.taken_strings(table, limits.never)
-    return found.then(learnt(table, working.tokens, opened, status == EXHAUSTED))
+    return found.then(learned_merges(table, working.tokens, opened, status == EXHAUSTED))
 
 
 def _rules(settings: Settings, limits: MergeLimits) -> Rules:

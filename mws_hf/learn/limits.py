@@ -1,4 +1,4 @@
-"""The merges that a learner finds, and the limits of what may be merged, whatever a merge is worth."""
+"""The merges that a learner finds, and the limits of what may be merged regardless of scores."""
 
 from __future__ import annotations
 
@@ -19,9 +19,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LearnedMerges:
-    """Merges that a learner found, in rank order; each product is a string no earlier token has.
+    """Merges that a learner found; no product equals an earlier token.
 
-    `scores` are the criterion's values of the merges when they were taken; `exhausted`: it had no further candidate.
+    Attributes:
+        merges: (left, right) in the order of their ranks.
+        scores: the score of each merge when it was made.
+        exhausted: True if there was no further candidate.
     """
 
     merges: list[tuple[str, str]]
@@ -29,22 +32,26 @@ class LearnedMerges:
     exhausted: bool = False
 
     def then(self, later: LearnedMerges) -> LearnedMerges:
-        """Append merges learnt after these; whether candidates remain is known from the later ones."""
+        """Append merges that were learned after these; `exhausted` is that of the later ones."""
         return LearnedMerges(self.merges + later.merges, self.scores + later.scores, later.exhausted)
 
 
 NO_LIMIT = 1 << 30
-"""A length in characters that no token has."""
+"""A length in characters that no token reaches."""
 
 
 @dataclass(frozen=True)
 class MergeLimits:
-    """Conditions that a pair of tokens must meet to be merged, whatever its value, and whether progress is shown.
+    """Conditions for merging a pair of tokens, and whether progress is shown.
 
-    `min_occurrences` counts places in the distinct words, `min_frequency` each place by the weight of its word.
-    `min_value` is the least sum over the occurrences. `max_token_length` includes a leading space. `forbidden` strings
-    and byte tokens never become tokens. `struck` are pairs of ids of tokens that exist before learning begins; they are
-    never merged.
+    Attributes:
+        min_occurrences: minimum number of places in the distinct words.
+        min_value: minimum sum of position values over the occurrences.
+        min_frequency: minimum number of occurrences, each counted with the weight of its word.
+        max_token_length: maximum length of a product in characters, with a leading space; None for no limit.
+        forbidden: strings that never become tokens, in addition to byte tokens.
+        struck: pairs of ids of tokens that exist before learning begins, which are never merged.
+        show_progress: show a progress bar on stderr if it is a terminal.
     """
 
     min_occurrences: int = 1
@@ -57,7 +64,7 @@ class MergeLimits:
 
     @property
     def longest(self) -> int:
-        """The greatest length of a product in characters."""
+        """Maximum length of a product in characters."""
         return self.max_token_length or NO_LIMIT
 
     @property
@@ -71,24 +78,29 @@ class MergeLimits:
 
 
 UNLIMITED = MergeLimits()
-"""No condition beyond a positive value."""
+"""No conditions except a positive sum of values."""
 
 _SHIFT = 21  # bits of a code point
 
 
 @dataclass(frozen=True)
 class Apart:
-    """Characters that are merged with no other, and strings of two characters that no merge joins in this order."""
+    """Characters that must not be merged.
+
+    Attributes:
+        alone: characters that are never merged with others.
+        pairs: strings of two characters that no merge joins in this order.
+    """
 
     alone: frozenset[str] = frozenset()
     pairs: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, entries: Iterable[str]) -> Apart:
-        """Read a list of entries, each of one character or two.
+        """Make it from strings of one or two characters.
 
         Raises:
-            MwSError: an entry is empty or longer.
+            MwSError: a string is empty or longer.
 
         >>> Apart.of(["'", "12"]) == Apart(frozenset("'"), frozenset(["12"]))
         True
@@ -96,11 +108,17 @@ class Apart:
         given = list(entries)
         for entry in given:
             if not isinstance(entry, str) or not 1 <= len(entry) <= 2:
-                raise MwSError(f"{entry!r} cannot be kept apart; give one character, or two that are not to be joined")
+                raise MwSError(f"{entry!r} cannot be kept apart; give one character, or two that must not be joined")
         return cls(frozenset(e for e in given if len(e) == 1), frozenset(e for e in given if len(e) == 2))
 
     def after(self, points: Array) -> Mask:
-        """Find the places that no merge may cross: bool, True after each of the n code points where a merge must stop.
+        """Find the positions that no merge may cross.
+
+        Args:
+            points: code points of the text, shape (n,).
+
+        Returns:
+            bool, shape (n,), True if no merge may cross the position after the code point.
 
         >>> Apart.of(["'", "12"]).after(np.array([ord(c) for c in "a'b121"])).tolist()
         [True, True, False, True, False, False]
@@ -114,7 +132,7 @@ class Apart:
         return found
 
     def split(self, counts: WordCounts) -> WordCounts:
-        """Cut words where characters are kept apart; each part counts as often as the words that hold it.
+        """Split words where characters are kept apart; a part counts as often as all words that contain it.
 
         >>> from mws_hf.corpus.counts import WordCounts
         >>> counts = WordCounts.from_mapping({" it's": 3, "s": 1}, pattern="...")
@@ -128,7 +146,7 @@ class Apart:
         cuts = np.union1d(starts, np.nonzero(self.after(points))[0] + 1)
         ends = offsets[0] + np.concatenate([[0], np.cumsum(utf8_sizes(points))])
         owner = np.searchsorted(starts, cuts[:-1], "right") - 1
-        from mws_hf.corpus.token_table import TokenTable  # seldom asked for
+        from mws_hf.corpus.token_table import TokenTable  # here, because it is rarely needed
 
         table = TokenTable()
         table.count_words(data, ends[cuts], counts.counts[owner])

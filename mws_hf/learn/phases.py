@@ -1,28 +1,30 @@
-"""The two phases of learning: morphs by the evidence, then compositions by frequency. No evidence is computed here.
+"""The two phases of learning: morph merges by boundary probabilities, then compositions (frequency merges).
 
-Morphs. A pair of tokens is worth the sum over its occurrences of 1 - (1 + lambda) * P(boundary between them): each
-occurrence inside a morph earns 1, each across a boundary costs lambda, the crossing penalty.
+Boundary probabilities are an input here (`learn/evidence/` estimates them).
 
-The merges of the lowest ranks join letters with their combining marks, then the space with letters. They need no
-evidence. By them no token begins with a mark, and a space is never a token before a letter.
+**Morph merges.** The score of a pair of tokens is the sum over its occurrences of 1 - (1 + lambda) * P(boundary between
+them). So an occurrence inside a morph adds 1, and one across a boundary subtracts lambda, the crossing penalty.
 
-It is guaranteed as long as there is room: where a word of the training text holds a letter with these marks, no text
-is ever cut between them. The letter may stand anywhere in the word, in either case. Each such merge adds one mark to
-the right, and no other merge begins with a mark, so nothing can come between. Not guaranteed are:
+The first merges join letters with their combining marks, and then the space with letters. They need no boundary
+probabilities. Because of them no token begins with a mark, and the space before a letter is never a token by itself.
 
-* letters with marks that no word has;
-* marks on digits and other characters that are no letters (the split pattern itself cuts there);
-* marks left out of the alphabet (they become bytes);
-* all but the first 15 marks of a letter.
+As long as there is room for these merges, no text is split between a letter and its marks if a word of the training
+text contains the letter with these marks. The position of the letter and its case do not matter. Each such merge adds
+one mark at the right, and no other merge begins with a mark, so nothing can come between. This is not guaranteed for:
 
-Compositions fill the vocabulary with frequent neighbours, whole stems and whole words. Frequency alone would glue
-morphs back together across every boundary it meets. So each occurrence of a pair is worth the tokens of running text
-that it saves, less a price for the boundary that it hides. The price is paid once a word type.
+* letters with marks that no word contains;
+* marks on digits and other characters that are not letters, because the split pattern separates these;
+* marks that are left out of the alphabet, because they become bytes;
+* marks of a letter after the first 15.
 
-Compositions pay for all boundaries of the evidence, but in code only for certain ones. Between the capitals and
-underscores of identifiers length is what counts, so frequency alone decides there, also whether ``.append`` or
-``(self`` becomes one token. With the prices of a language, a training on several languages and code took 8.7 % fewer
-bytes a token of Python than BPE; without them it takes 4.8 % fewer (scripts/log, 2026-11-22).
+**Compositions** fill the vocabulary with frequent neighbors, that is, whole stems and whole words. Frequency alone
+would join morphs across every boundary. Therefore the score of an occurrence is the number of tokens of running text
+that it saves, minus a penalty for the boundary that it hides. The penalty counts once per word type.
+
+In code, only certain boundaries are penalized. Between the capitals and underscores of identifiers only length counts,
+so frequency alone decides there, and also whether ``.append`` or ``(self`` becomes one token. When a training on
+several languages and code penalized code like a language, Python had 8.7 % fewer bytes per token than with BPE; now it
+has 4.8 % fewer (scripts/log, 2026-11-22).
 """
 
 from __future__ import annotations
@@ -47,38 +49,45 @@ from mws_hf.learn.evidence.forms import (
 )
 from mws_hf.learn.evidence.posteriors import Evidence
 from mws_hf.learn.limits import UNLIMITED, LearnedMerges, MergeLimits
+from mws_hf.learn.uppercase import LOWERCASE_PER_CAPITAL
 from mws_hf.learn.words import (
     BITS,
     CodePoints,
     SymbolCorpus,
-    concatenated,
-    find_among,
     in_alphabet,
     letters_weighed,
 )
-from mws_hf.learn.working_corpus import WorkingCorpus, Worth
-from mws_hf.text.letter_case import DOTLESS, DOTTED, fold, uppercase
+from mws_hf.learn.working_corpus import PositionScores, WorkingCorpus
+from mws_hf.text.letter_case import fold
 
 UNIT = 1 << 16
-"""Worth of an occurrence that is surely inside a morph; posteriors are rounded to 1 / UNIT before any comparison."""
+"""Score of an occurrence that is certainly inside a morph; probabilities are rounded to 1 / UNIT before comparisons."""
 
 FORM_UNIT = 256
-"""Weight of a type, shared out among its forms by their counts, each at least 1: entries go to the forms that text has
-(equal shares cost lower-case English words .008 of F1, Russian ones .002)."""
+"""Weight of a word type, which its forms share in proportion to their counts, at least 1 each.
+
+So tokens go to the forms that the text has. With equal shares, the F1 of lowercase words is lower by 0.008 in English
+and by 0.002 in Russian.
+"""
 
 MAX_GRAPHEME_LENGTH = 16
-"""Characters of the longest letter with marks that is put together; real writing has four."""
+"""Maximum length of a letter with its marks that merges make, in characters; real writing systems have four."""
 
-SPACE_SHARE = 8
-"""At most 1 / SPACE_SHARE of the merges join the space with a letter; only Han-like alphabets or tiny budgets need
-more. The letters left out join the space where their words earn it."""
+MERGES_PER_SPACE_MERGE = 8
+"""At most one merge of this number joins the space with a letter.
+
+Only alphabets as large as that of Chinese, or very small vocabularies, need more. A letter that is left out can still
+be merged with the space later, by the score of the pair.
+"""
 
 
 @dataclass(frozen=True)
 class MarkedLetters:
-    """How often each letter with combining marks stands in words, and in how many words it follows the leading space.
+    """How often letters with combining marks occur in words.
 
-    "ä" counts where "ä" with one more mark stands, too.
+    Attributes:
+        counts: occurrences of each letter with its marks; a letter with one more mark counts as well.
+        initial: number of words in which it follows the leading space.
     """
 
     counts: dict[str, int]
@@ -86,7 +95,7 @@ class MarkedLetters:
 
 
 def find_marked_letters(words: CodePoints, counts: Longs) -> MarkedLetters:
-    """Count letters with marks in distinct words; both cases of a letter count as one, and both are in the result."""
+    """Count letters with marks in distinct words; uppercase and lowercase are counted together and returned both."""
     table = CharacterTable.of(words.points)
     places = np.nonzero(table.mark[words.points])[0]
     marked = np.unique(np.searchsorted(words.starts, places, side="right") - 1)
@@ -112,10 +121,10 @@ def find_marked_letters(words: CodePoints, counts: Longs) -> MarkedLetters:
 def grapheme_merges(
     found: MarkedLetters, alphabet: Iterable[str], room: int, limits: MergeLimits = UNLIMITED
 ) -> list[tuple[str, str]]:
-    """List at most `room` merges that put letters of the alphabet with marks together, mark by mark.
+    """List at most `room` merges that join letters of the alphabet with their marks, mark by mark.
 
-    The most frequent letter comes first; of equal ones the shorter, then the one with lower code points. A letter that
-    begins with a string that the limits do not allow and goes on with more marks is left out as well.
+    The most frequent letter comes first. Equally frequent ones are ordered by length, then by code points. If the
+    limits do not allow a letter with its first marks, the letter with more marks is left out as well.
     """
     known = set(alphabet)
     made: list[tuple[str, str]] = []
@@ -133,15 +142,22 @@ def space_merges(
     graphemes: Sequence[tuple[str, str]],
     limits: MergeLimits = UNLIMITED,
 ) -> list[tuple[str, str]]:
-    """List merges of the space with letters, by code point; of too many, the most frequent word-initial letters.
+    """List merges of the space with letters, in the order of code points.
 
-    `n_merges` are wanted in all; `graphemes` are the merges of letters with marks that come before.
+    If there is no room for all, the letters that most frequently begin a word are taken.
+
+    Args:
+        corpus: the words.
+        n_merges: number of all merges to learn, which limits those of the space (`MERGES_PER_SPACE_MERGE`).
+        marked: letters with marks in the words.
+        graphemes: the merges before, which join letters with their marks.
+        limits: what may be merged.
 
     >>> corpus = SymbolCorpus.from_words([" ab", " b"], np.array([3, 1]), [" ", "a", "b"])
     >>> space_merges(corpus, 16, MarkedLetters({}, {}), [])
     [(' ', 'a'), (' ', 'b')]
     """
-    room = n_merges // SPACE_SHARE
+    room = n_merges // MERGES_PER_SPACE_MERGE
     if " " not in corpus.alphabet:
         return []
     points = np.array([ord(c) for c in corpus.alphabet], np.int32)
@@ -157,10 +173,15 @@ def space_merges(
 
 
 def form_weights(forms: Forms, type_of: Ints, type_weights: Doubles | None = None) -> Longs:
-    """Share each type's weight of `FORM_UNIT` out among its forms by their counts, at least 1 each.
+    """Divide the weight `FORM_UNIT` of each word type among its forms, in proportion to their counts, at least 1 each.
 
-    `type_of` is the number of each form's type in the evidence, negative (and the weight 0) where it has none;
-    `type_weights` are factors of the types of the evidence.
+    Args:
+        forms: the forms, with the number of their type.
+        type_of: for each form, the number of its type in the evidence; negative if it has none, and then it weighs 0.
+        type_weights: factors by types of the evidence.
+
+    Returns:
+        Weights by form.
     """
     total = np.bincount(forms.type_of, forms.counts)[forms.type_of]
     shares = np.rint(FORM_UNIT * forms.counts / total)
@@ -169,30 +190,31 @@ def form_weights(forms: Forms, type_of: Ints, type_weights: Doubles | None = Non
     return np.where(type_of < 0, 0, np.maximum(1, shares)).astype(np.int64)
 
 
-def morph_worth(boundaries: Doubles, weights: Longs, crossing_penalty: float) -> Longs:
-    """Work out what positions are worth to morphs: weight * (1 - (1 + penalty) * P(boundary)), in 1 / UNIT."""
+def morph_scores(boundaries: Doubles, weights: Longs, crossing_penalty: float) -> Longs:
+    """Return the scores of positions for morph merges: weight * (1 - (1 + penalty) * P(boundary)), in 1 / UNIT."""
     return np.rint(UNIT * (1 - (1 + crossing_penalty) * boundaries)).astype(np.int64) * weights
 
 
 STAGES_OF_ONE_LANGUAGE, STAGES_OF_GROUPS = ((0.4, 3.0), (1.0, 0.875)), ((0.2, 3.0), (1.0, 1.0))
-"""Schedule of the crossing penalty in one word list and in several: (share of the merges, factor of the penalty) pairs.
+"""Schedules of the crossing penalty for one word list and for several: pairs (share of the merges, factor).
 
-The first 40 % (20 %) of the merges pay three times the penalty, because the commonest pairs occur in many words and are
-wrong in many. Mean F1 of six languages +.008 (8,000 entries) and +.010 (32,000).
+For the first 40 % (several: 20 %) of the merges the penalty is three times as high, because the most frequent pairs
+occur in many words and are wrong in many. This raises the mean F1 of six languages by 0.008 at 8,000 entries and by
+0.010 at 32,000.
 """
 
 MORPH_LIMITS = MergeLimits(min_occurrences=2)
-"""A pair that stands in a single place says nothing of other words."""
+"""Limits of morph merges: a pair that occurs in only one place tells nothing about other words."""
 
 
 def penalty_schedule(evidence: Evidence, n_merges: int, crossing_penalty: float) -> list[tuple[int, float]]:
-    """Work out the turns of learning morphs: the most merges of each, and its crossing penalty."""
+    """Return the turns of learning morphs: the maximum number of merges and the crossing penalty of each."""
     shares = STAGES_OF_ONE_LANGUAGE if evidence.weights is None else STAGES_OF_GROUPS
     return [(round(share * n_merges), factor * crossing_penalty) for share, factor in shares]
 
 
 def fitting_weights(words: CodePoints, weights: Longs, schedule: Iterable[tuple[int, float]]) -> Longs:
-    """Return weights of words whose worth, summed over all letters, fits into 64 bits; else their low bits go."""
+    """Return weights whose scores, summed over all letters, fit into 64 bits; low bits are dropped if necessary."""
     most = letters_weighed(words.starts, weights) * math.ceil(UNIT * (1 + max(penalty for _, penalty in schedule)))
     return weights >> max(0, most.bit_length() - BITS)
 
@@ -201,15 +223,25 @@ def learn_contextual(
     forms: Forms, alphabet: Sequence[str], n_merges: int, evidence: Evidence, *,
     crossing_penalty: float = DEFAULT_CROSSING_PENALTY, types: bool = True, limits: MergeLimits = MORPH_LIMITS,
 ) -> tuple[LearnedMerges, WorkingCorpus]:  # fmt: skip
-    """Learn morph merges from words that have evidence; returns them, and the words cut by them.
+    """Learn morph merges from the words that have boundary probabilities.
 
-    First come the seed merges: letters with their combining marks, also those seen once and in words without evidence,
-    up to half of the merges; then the space with each letter, so that a space is never a token before a letter. Then
-    come pairs by their worth until none is positive, at first at a higher crossing penalty.
+    The first merges join letters with their combining marks, even if they occur once or in words without probabilities.
+    They are at most half of the merges. Then the space is merged with each letter. For both kinds only the maximum
+    length and the forbidden strings of the limits apply. All other pairs are merged in the order of their scores, until
+    no score is positive; the crossing penalty is higher at the beginning.
 
-    With `types`, every lower-cased type weighs the same, shared out among its forms and their lower-case variants;
-    without, forms weigh their counts. Seed merges keep to the greatest length and the forbidden strings alone.
-    Lower-case variants count as occurrences, but not in a pair's frequency.
+    Args:
+        forms: the distinct words.
+        alphabet: the characters that words may contain.
+        n_merges: maximum number of merges.
+        evidence: boundary probabilities of the word types.
+        crossing_penalty: cost of an occurrence across a boundary, where one inside a morph adds 1.
+        types: True gives all lowercased types equal weight, which their forms and lowercase variants share. False
+            weights forms by their counts. Lowercase variants count as occurrences, but not in the frequency of a pair.
+        limits: what may be merged.
+
+    Returns:
+        The merges, and the words segmented by them.
     """
     n_forms = len(forms.counts)
     marked = find_marked_letters(forms.words, forms.counts)
@@ -239,110 +271,55 @@ def learn_contextual(
     give_back()
 
     values = partial(working.lay_out, boundaries, weights)
-    learnt = learn_morphs(working, values, schedule, n_merges - len(seeds), limits)
+    learned = learn_morphs(working, values, schedule, n_merges - len(seeds), limits)
     unit = float(UNIT * FORM_UNIT if types else UNIT)
-    scores = [score / unit for score in learnt.scores]
-    return LearnedMerges(seeds, [0.0] * len(seeds)).then(replace(learnt, scores=scores)), working
+    scores = [score / unit for score in learned.scores]
+    return LearnedMerges(seeds, [0.0] * len(seeds)).then(replace(learned, scores=scores)), working
 
 
 def learn_morphs(
-    working: WorkingCorpus, values: Callable[[Worth], Longs], schedule: Iterable[tuple[int, float]], n_merges: int,
+    working: WorkingCorpus,
+    values: Callable[[PositionScores], Longs],
+    schedule: Iterable[tuple[int, float]],
+    n_merges: int,
     limits: MergeLimits,
-) -> LearnedMerges:  # fmt: skip
-    """Merge pairs by their worth to morphs, under one crossing penalty after another, until `n_merges` are found.
+) -> LearnedMerges:
+    """Merge pairs in the order of their morph scores, with one crossing penalty after another.
 
-    `values` lays worth out by cell (`WorkingCorpus.lay_out`); each turn has the most merges to learn in it, and the
-    penalty.
+    Args:
+        working: the words, which are changed in place.
+        values: lays scores out by cell (`WorkingCorpus.lay_out`).
+        schedule: for each turn, the maximum number of merges and the crossing penalty.
+        n_merges: maximum number of merges in all turns.
+        limits: what may be merged.
     """
-    turns = [(most, partial(values, partial(morph_worth, crossing_penalty=penalty))) for most, penalty in schedule]
+    turns = [(most, partial(values, partial(morph_scores, crossing_penalty=penalty))) for most, penalty in schedule]
     return working.learn_in_turns(turns, n_merges, limits, title="morph merges")
 
 
 SCALE = 256
-"""Units in which one occurrence is counted."""
+"""Score of one saved token in a composition; scores are whole numbers."""
 
 DISCOUNTS = (1.0, 0.5, 0.25, 0.125, 0.0)
-"""Factors of the price, one after another: where no composition is worth its price, the price falls, until the
-vocabulary is filled."""
+"""Factors of the penalty, one after another.
 
-SHARE = 500
-"""Occurrences in small letters for which a word counts once in capitals."""
-
-
-def with_capitals(words: CodePoints, counts: Longs) -> tuple[CodePoints, Longs]:
-    """Give each word that occurs `SHARE` times and more in small letters an upper-case variant; new words come last.
-
-    Running text has few words in capitals, so a vocabulary learnt from it cuts a headline into many tokens. One
-    occurrence in capitals for every `SHARE` in small letters mends this for 30 to 300 entries (scripts/log,
-    2026-11-23). Words with one capital at the head get no variant: they would make text 1.9 % longer. A word whose
-    upper-case variant is longer, such as one with "ß", gets none either. The variant of Turkish words has İ for i
-    (`uppercase_variants`).
-
-    >>> words, counts = with_capitals(CodePoints.of([" ab", " AB", " Cd", " cd"]), np.array([1000, 3, 900, 500]))
-    >>> words.strings(), counts.tolist()
-    ([' ab', ' AB', ' Cd', ' cd', ' CD'], [1000, 5, 900, 500, 1])
-    """
-    often = np.nonzero(counts >= SHARE)[0]
-    variants: dict[str, int] = {}
-    listed = words.take(often).strings()
-    for word, variant, count in zip(
-        listed, uppercase_variants(listed, words, counts), counts[often].tolist(), strict=True
-    ):
-        if word == word.lower() and variant != word and len(variant) == len(word):
-            variants[variant] = variants.get(variant, 0) + count // SHARE
-    if not variants:
-        return words, counts
-    added, times = CodePoints.of(list(variants)), np.fromiter(variants.values(), np.int64, len(variants))
-    found = find_among(added, words)
-    known = found >= 0
-    counts = counts.astype(np.int64)  # a copy
-    counts[found[known]] += times[known]
-    return concatenated([words, added.take(np.nonzero(~known)[0])]), np.concatenate([counts, times[~known]])
-
-
-TURKIC_SHARE = 0.1
-"""How often a text writes ı for each i from which on its i is taken for the i of Turkish, whose uppercase is İ.
-
-Turkish and Azerbaijani write ı about 0.5 times as often as i; other texts have it only in names.
+When no composition has a positive score any more, the penalty falls to the next one, until the vocabulary is full.
 """
 
 
-def uppercase_variants(listed: list[str], words: CodePoints, counts: Longs) -> list[str]:
-    """Return the uppercase of each listed word, with İ for i where the text writes it so.
-
-    The text decides for each word: the form that occurs more often among all words is taken. Where neither occurs, i
-    becomes İ if the text as a whole writes ı and i as Turkish does (`TURKIC_SHARE`).
-
-    >>> words = CodePoints.of([" bir", " kapı", " BİR"])
-    >>> uppercase_variants([" bir", " iki", " kapı"], words, np.array([9, 5, 1]))
-    [' BİR', ' İKİ', ' KAPI']
-    >>> uppercase_variants([" in", " bir"], CodePoints.of([" in", " BİR"]), np.array([100, 1]))
-    [' IN', ' BİR']
-    """
-    plain = [uppercase(word) for word in listed]
-    if not (words.points == ord(DOTTED)).any() and not (words.points == ord(DOTLESS)).any():
-        return plain
-    dotted = [uppercase(word.replace("i", DOTTED)) for word in listed]
-    times = np.append(counts, 0)  # -1 stands for a word that does not occur
-    of_plain, of_dotted = (times[find_among(CodePoints.of(each), words)] for each in (plain, dotted))
-    is_turkic = _times_of(DOTLESS, words, counts) > TURKIC_SHARE * _times_of("i", words, counts)
-    takes_dotted = np.where(of_plain == of_dotted, is_turkic, of_dotted > of_plain).tolist()
-    return [
-        with_dot if taken else without for without, with_dot, taken in zip(plain, dotted, takes_dotted, strict=True)
-    ]
-
-
-def _times_of(character: str, words: CodePoints, counts: Longs) -> int:
-    """Count a character in running text."""
-    places = np.nonzero(words.points == ord(character))[0]
-    return int(counts[np.searchsorted(words.starts, places, side="right") - 1].sum())
-
-
 def priced_boundaries(evidence: Evidence, pretokens: CodePoints, type_of: Ints | None = None) -> Doubles:
-    """Return the boundary posteriors of pre-tokens, multiplied by the price of their type.
+    """Return the boundary probabilities of pre-tokens, multiplied by the relative penalty of their type.
 
-    A word that belongs to the group of code has by this share boundaries only at capitals and after underscores.
-    `type_of`, from ``evidence.types_of(pretokens)``, saves time where it is known.
+    In words of the group of code, boundaries count only at capitals and after underscores. For words that belong to
+    code in part, this applies in proportion.
+
+    Args:
+        evidence: boundary probabilities of the word types.
+        pretokens: the pre-tokens.
+        type_of: ``evidence.types_of(pretokens)`` if it is known, which saves time.
+
+    Returns:
+        float64, one for each character of all pre-tokens: the boundary after it.
     """
     type_of = evidence.types_of(pretokens) if type_of is None else type_of
     paid = evidence
@@ -363,15 +340,19 @@ def priced_boundaries(evidence: Evidence, pretokens: CodePoints, type_of: Ints |
     return found
 
 
-def composition_worth(boundaries: Doubles, counts: Longs, price: float) -> Longs:
-    """Work out what positions are worth to compositions: count - price * P(boundary); worth and price in 1 / SCALE."""
+def composition_scores(boundaries: Doubles, counts: Longs, price: float) -> Longs:
+    """Return the scores of positions for compositions: count - price * P(boundary), with price in 1 / SCALE as well."""
     return SCALE * counts - np.rint(price * boundaries).astype(np.int64)
 
 
 def check_fits(starts: Longs, counts: Longs, scale: int, price: float = 0.0) -> None:
-    """Check that 64 bits hold the worth of all positions of the running text, each at the price of a certain boundary.
+    """Raise MwSError unless the scores of all positions of the running text fit into 64 bits.
 
-    `scale` are the units of an occurrence; `price` is in units of the mean count of a word.
+    Args:
+        starts: int64, where each word begins among all letters, and the end.
+        counts: how often each word occurs.
+        scale: score of one occurrence.
+        price: penalty of a boundary, in units of the mean count of a word; each position is taken for one.
     """
     letters = letters_weighed(starts, counts)
     mean = float(counts.sum(dtype=np.float64)) / max(1, len(counts))
@@ -379,8 +360,9 @@ def check_fits(starts: Longs, counts: Longs, scale: int, price: float = 0.0) -> 
     if needed >> BITS:
         factor = (needed >> BITS) + 1
         raise MwSError(
-            f"the words add up to {letters} letters of text, more than can be weighed; divide all counts by {factor} "
-            "or more (the merges may differ a little: capitals count from so many occurrences on)"
+            f"the words add up to {letters} letters of text, more than fits into 64 bits; divide all counts by "
+            f"{factor} or more (merges may differ a little, because words get uppercase variants from "
+            f"{LOWERCASE_PER_CAPITAL} occurrences on)"
         )
 
 
@@ -389,13 +371,21 @@ def learn_compositions(
     n_merges: int, *, boundaries: Callable[[], Doubles] | None = None,
     hidden_boundary_price: float = DEFAULT_HIDDEN_BOUNDARY_PRICE, limits: MergeLimits = UNLIMITED,
 ) -> LearnedMerges:  # fmt: skip
-    """Merge frequent neighbours on top of the morph merges.
+    """Learn compositions, which merge frequent neighbors, after the morph merges.
 
-    The value of a pair is the sum over its occurrences of ``count(word) - price * mean_count * P(boundary)``. A pair
-    that saves less than one occurrence is never merged.
+    The score of a pair is the sum over its occurrences of ``count(word) - price * mean_count * P(boundary)``. A pair
+    that saves less than one token is never merged.
 
-    `boundaries` gives the probability of a boundary after each character of all words. It is called for each factor of
-    the price, so that the array need not be kept. None: no boundaries.
+    Args:
+        words: the distinct words of the running text.
+        counts: how often each occurs.
+        alphabet: the characters that words may contain.
+        morphs: the morph merges.
+        n_merges: maximum number of compositions.
+        boundaries: returns the probability of a boundary after each character of all words. It is called for each
+            factor of the penalty, so that the array does not stay in memory. None means no boundaries.
+        hidden_boundary_price: penalty of a certain boundary, in units of the mean count of a word.
+        limits: what may be merged.
     """
     words = CodePoints.of(words)
     price = 0.0 if boundaries is None else hidden_boundary_price
@@ -407,31 +397,37 @@ def learn_compositions(
     working.apply(morphs)
     give_back()  # what the first phase and the words took
 
-    def values(worth: Worth) -> Longs:
+    def values(score: PositionScores) -> Longs:
         if boundaries is None or kept is None:
-            return working.lay_out(np.broadcast_to(0.0, len(corpus.symbols)), corpus.weights, worth)
+            return working.lay_out(np.broadcast_to(0.0, len(corpus.symbols)), corpus.weights, score)
         found = boundaries()
         if len(found) != len(kept):
             raise MwSError(f"{len(found)} boundary probabilities for {len(kept)} characters; give one each")
         of_symbols = found if len(corpus.symbols) == len(kept) else found[kept]
-        return working.lay_out(of_symbols, corpus.weights, worth)
+        return working.lay_out(of_symbols, corpus.weights, score)
 
     mean = float(corpus.weights.sum()) / max(1, len(corpus))
     return compose(working, values, price * mean, n_merges, limits)
 
 
 def compose(
-    working: WorkingCorpus, values: Callable[[Worth], Longs], price: float, n_merges: int, limits: MergeLimits
+    working: WorkingCorpus, values: Callable[[PositionScores], Longs], price: float, n_merges: int, limits: MergeLimits
 ) -> LearnedMerges:
-    """Merge pairs by their worth to compositions, at one price after another, until `n_merges` are found.
+    """Merge pairs in the order of their composition scores, with one penalty after another.
 
-    `values` lays worth out by cell (`WorkingCorpus.lay_out`); `price` is that of a certain boundary at first, in
-    occurrences. When no pair has a positive value, it falls to the next of `DISCOUNTS`. A pair that saves less than one
-    occurrence is never merged.
+    When no pair has a positive score, the penalty falls to the next of `DISCOUNTS`. A pair that saves less than one
+    token is never merged.
+
+    Args:
+        working: the words, which are changed in place.
+        values: lays scores out by cell (`WorkingCorpus.lay_out`).
+        price: penalty of a certain boundary at first, in occurrences.
+        n_merges: maximum number of merges.
+        limits: what may be merged.
     """
 
     def at_price(discount: float) -> Longs:
-        return values(partial(composition_worth, price=price * discount * SCALE))
+        return values(partial(composition_scores, price=price * discount * SCALE))
 
     turns = [(n_merges, partial(at_price, discount)) for discount in (DISCOUNTS if price else (0.0,))]
     return working.learn_in_turns(turns, n_merges, replace(limits, min_value=SCALE), title="compositions")

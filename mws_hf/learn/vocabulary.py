@@ -30,9 +30,9 @@ from mws_hf.learn.phases import (
     learn_compositions,
     learn_contextual,
     priced_boundaries,
-    with_capitals,
 )
 from mws_hf.learn.settings import Settings
+from mws_hf.learn.uppercase import with_uppercase
 from mws_hf.learn.words import CodePoints, SymbolCorpus, count_points
 from mws_hf.text.pattern import split
 from mws_hf.text.symbols import BYTE_TOKENS, character_merges
@@ -149,7 +149,7 @@ class LearningJob:
     @classmethod
     def plan(cls, counts: WordCounts | Mapping[str, WordCounts], settings: Settings) -> LearningJob:
         """Check the words, choose the alphabet and work out how many merges there is room for; arguments as `learn`."""
-        grouped = words_learnt_from(counts, settings)
+        grouped = words_learned_from(counts, settings)
         _check_words(grouped, settings.min_count)
         total = grouped.weighted(settings.weights)
         words = CodePoints.of_counts(total)
@@ -173,7 +173,7 @@ class LearningJob:
         return cls(grouped, total, settings, alphabet, composition, n_merges, n_morphs, limits)
 
 
-def words_learnt_from(counts: WordCounts | Mapping[str, WordCounts], settings: Settings) -> WordCounts:
+def words_learned_from(counts: WordCounts | Mapping[str, WordCounts], settings: Settings) -> WordCounts:
     """Leave out rare words, and cut words where characters are kept apart; arguments as `learn`."""
     words = WordCounts.from_groups(counts).at_least(settings.min_count)
     if not settings.keep_apart:
@@ -292,7 +292,7 @@ def _running_text(job: LearningJob, words: CodePoints, evidence: Evidence | None
     listed = words if repeated is job.counts else CodePoints.of_counts(repeated)
     if evidence is None:
         return listed, repeated.counts, None
-    listed, times = with_capitals(listed, repeated.counts)
+    listed, times = with_uppercase(listed, repeated.counts)
     types = evidence.types_of(listed)
     give_back()  # what the look-up took
     return listed, times, types

@@ -1,11 +1,11 @@
-"""Learn and apply merges by any criterion that adds up over positions; where the values come from is not known here.
+"""Learn merges by any criterion that is a sum over positions, and apply known merges.
 
-A position is the place after a character, where a boundary may be. The engine repeatedly merges the adjacent pair of
-tokens whose occurrences have the largest sum of position values: word weights give frequency BPE, evidence for "no
-boundary here" gives morphs. Each merge costs what it changes. `tests/twins/engine.py` is the readable twin, equal
-to it merge for merge.
+A position is the place after a character, where a boundary can be. `WorkingCorpus` repeatedly merges the pair of
+neighboring tokens whose occurrences have the largest sum of position values. With word weights as values this is
+frequency BPE; with evidence for "no boundary here" it finds morphs. The time of a merge depends on the number of
+places that it changes. `tests/twins/engine.py` is the readable twin, with the same merges.
 
-Merges that are known already are carried out word by word, as a BPE tokenizer does; nothing is counted or chosen then.
+Merges that are already known are applied word by word, as a BPE tokenizer does, without counting pairs.
 """
 
 from __future__ import annotations
@@ -42,18 +42,24 @@ from mws_hf.learn.words import SymbolCorpus
 
 @njit(nogil=True)
 def enter_products(pairs: Array, first: int, keys: Array, products: Array) -> None:
-    """Enter the product ``first + k`` of each row k of `pairs`, two token ids, in a table (kernels/containers.py)."""
+    """Store the product ``first + k`` of each row k of `pairs` (two token ids) in a table of kernels/containers.py."""
     for k in range(len(pairs)):
         put(keys, products, pair_key(pairs[k, 0], pairs[k, 1]), first + k)
 
 
 @njit(nogil=True)
 def merge_words(tok: Array, length: Array, keys: Array, products: Array, scratch: Array) -> None:
-    """Carry out merges in place, word by word, in each word the merge with the lowest product first.
+    """Apply merges in place, word by word; in each word the merge with the lowest product comes first.
 
-    The result equals that of merge by merge over all words, if products have higher ids than their parts and than the
-    products of earlier merges. `tok` is text in cells, `length` the characters of each token, products included; `keys`
-    and `products` are a table from each pair to its product; `scratch` (2, longest word) is written over.
+    The result is the same as applying one merge after another to all words, if a product has a higher id than its parts
+    and than the products of earlier merges.
+
+    Args:
+        tok: text in cells (see pairs.py).
+        length: length of each token in characters, products included.
+        keys: keys of a table from each pair to its product.
+        products: values of this table.
+        scratch: int32, shape (2, length of the longest word), which is overwritten.
     """
     ids, made = scratch
     begin = 0
@@ -76,10 +82,10 @@ def merge_words(tok: Array, length: Array, keys: Array, products: Array, scratch
 
 @njit(inner=True)
 def _merge_tokens(ids: Array, made: Array, n: int, keys: Array, products: Array) -> int:
-    """Merge the `n` tokens of a word, where ``made[k]`` is the product of tokens k and k + 1; returns how many stay.
+    """Merge the `n` tokens of a word, where ``made[k]`` is the product of tokens k and k + 1; return how many remain.
 
-    All places of the lowest product go in one pass, for the pairs that they make have higher products. One place a pass
-    would take a long word squared time.
+    All places of the lowest product are merged in one pass, because the pairs that they make have higher products.
+    With one place per pass, the time would grow with the square of the length of the word.
     """
     while True:
         at, best = -1, np.int64(1) << 40
@@ -112,24 +118,31 @@ def _write_tokens(ids: Array, n: int, length: Array, tok: Array, begin: int) -> 
 
 
 MERGES_A_CALL = 500
-"""Merges that kernels make before Python moves the progress bar."""
+"""Number of merges that a kernel makes before Python updates the progress bar."""
 
 Turn = tuple[int, Callable[[], Array | None]]
-"""The most merges to learn by some position values, and the function that makes these values."""
+"""The maximum number of merges to learn with some position values, and the function that computes the values."""
 
-Worth = Callable[[Doubles, Longs], Longs]
-"""Worth of positions from the boundaries there and the weights of their words, such as `phases.morph_worth`."""
+PositionScores = Callable[[Doubles, Longs], Longs]
+"""Scores of positions from their boundary probabilities and the weights of their words: `phases.morph_scores`."""
 
 _WORDS_AT_ONCE = 1 << 12
-"""Words whose worth is worked out at a time, so that intermediate arrays stay small."""
+"""Number of words whose scores are computed at a time, so that intermediate arrays stay small."""
 
 
 class WorkingCorpus:
-    """A corpus cut into tokens, at first characters, and the tokens so far; learning changes it in place.
+    """A corpus that is segmented into tokens (at first characters); learning changes it in place.
 
-    `tokens` are the strings by id: the alphabet in code-point order, then the products in merge-rank order. `text`
-    holds the words in cells of token ids (see pairs.py). Words that another tokenizer has cut already come with both;
-    of their corpus only starts, counted in characters, and weights are looked at.
+    Words that another tokenizer has segmented come with `tokens` and `text`. Then only the starts of their corpus,
+    counted in characters, and its weights are used.
+
+    Attributes:
+        corpus: the distinct words and their weights.
+        tokens: strings by id: the alphabet in code-point order, then the products in the order of the merges.
+        text: the words in cells of token ids (see pairs.py).
+
+    Raises:
+        MwSError: the words have too many characters for 32-bit positions.
     """
 
     def __init__(self, corpus: SymbolCorpus, tokens: Sequence[str] = (), text: Array | None = None) -> None:
@@ -141,12 +154,14 @@ class WorkingCorpus:
             return
         cells = len(corpus.symbols) + len(corpus) + 1
         if cells >= 2**31:
-            raise MwSError(f"{len(corpus.symbols)} characters in distinct words; at most 2**31 fit, drop rare words")
+            raise MwSError(
+                f"the distinct words have {len(corpus.symbols)} characters, and at most 2**31 fit; drop rare words"
+            )
         self.text = np.empty(cells, np.int32)
         fill_cells(corpus.symbols, corpus.starts, self.text)
 
     def places_cut(self) -> float:
-        """Return the share of the places inside words where a token ends; the place after a leading space is none."""
+        """Return the share of positions inside words where a token ends, without those after a leading space."""
         lengths = np.fromiter(map(len, self.tokens), np.int64, len(self.tokens))
         ids, first = self.text[self.text >= 0], self.text[self.corpus.starts[:-1] + np.arange(len(self.corpus)) + 1]
         n_tokens = len(ids) - np.count_nonzero((lengths > 1)[ids]) // 2  # a token of several cells has its id in two
@@ -157,7 +172,7 @@ class WorkingCorpus:
         return float((n_tokens - len(self.corpus) - alone) / np.maximum(1, places))
 
     def apply(self, merges: Iterable[tuple[str, str]]) -> None:
-        """Carry out given merges in rank order, as a BPE tokenizer would."""
+        """Apply merges in the order of their ranks, as a BPE tokenizer does."""
         first = len(self.tokens)
         pairs = [self.add_merge(left, right) for left, right in merges]
         lengths = np.fromiter(map(len, self.tokens), np.int32, len(self.tokens))
@@ -173,11 +188,11 @@ class WorkingCorpus:
         in_parts(merge, len(self.corpus))
 
     def add_merge(self, left: str, right: str) -> tuple[int, int]:
-        """Add the product of two tokens, which occurs nowhere yet; return the ids of its parts."""
+        """Add the product of two tokens without changing the text; return the ids of its parts."""
         if left not in self._ids or right not in self._ids or left + right in self._ids:
             raise MwSError(
                 f"merge {left!r} + {right!r}: both parts must be characters of the corpus or earlier products, and "
-                "the product new; check the order of the merges"
+                "the product must be new; check the order of the merges"
             )
         self._add_token(left + right)
         return self._ids[left], self._ids[right]
@@ -185,15 +200,26 @@ class WorkingCorpus:
     def learn(
         self, values: Array | None, n_merges: int, limits: MergeLimits = UNLIMITED, *, title: str = "merges"
     ) -> LearnedMerges:
-        """Merge the pair whose occurrences have the largest sum of position values, until none has a positive sum.
+        """Repeatedly merge the pair with the largest sum of position values, while the sum is positive.
 
-        Ties: the smaller left id, then the smaller right id. Ids number the alphabet in code-point order, then the
-        products in merge-rank order. A pair whose product is a token already is passed over. "aaa" counts as two
-        occurrences of (a, a) and is replaced from the left, as in Hugging Face BPE.
+        Of pairs with equal sums, the one with the smaller left id comes first, then the one with the smaller right id.
+        A pair whose product is a token already is skipped. "aaa" counts as two occurrences of (a, a) and is replaced
+        from the left, as in Hugging Face BPE.
 
-        `values`, shape (n_symbols,) or (n_cells,), are the worth of the position after each character of the corpus, or
-        each cell of `text`, in units of your choice; their sum must fit into 63 bits. Values after the last character
-        of a word are not used. None: the weight of the word everywhere (frequency BPE).
+        Args:
+            values: int64, shape (n_symbols,) or (n_cells,), the value of the position after each character of the
+                corpus or each cell of `text`, in any unit. Their sum must fit into 63 bits. Values after the last
+                character of a word are not used. None means the weight of the word everywhere, which is frequency BPE.
+            n_merges: maximum number of merges.
+            limits: what may be merged.
+            title: name of the progress bar.
+
+        Returns:
+            The merges with their sums.
+
+        >>> corpus = SymbolCorpus.from_words(["abab", "abc"], np.array([2, 1]))
+        >>> WorkingCorpus(corpus).learn(None, 2)
+        LearnedMerges(merges=[('a', 'b'), ('ab', 'ab')], scores=[5.0, 2.0], exhausted=False)
         """
         bounds = Bounds(max(1, limits.min_occurrences), NO_LIMIT, limits.longest)
         least = Least(bounds.min_occurrences, max(1, limits.min_value), limits.min_frequency)
@@ -215,12 +241,15 @@ class WorkingCorpus:
                 elif status not in (REACHED, EXHAUSTED):
                     table, queue = with_room(table, queue)
                     strings = self.taken_strings(table, limits.never)
-        return learnt(table, self.tokens, first, status == EXHAUSTED)
+        return learned_merges(table, self.tokens, first, status == EXHAUSTED)
 
     def learn_in_turns(
         self, turns: Iterable[Turn], n_merges: int, limits: MergeLimits = UNLIMITED, *, title: str = "merges"
     ) -> LearnedMerges:
-        """Learn by several arrays of position values, each made when its turn comes, until `n_merges` are found."""
+        """Learn with several arrays of position values, one after another, until there are `n_merges` merges.
+
+        Each array is computed when its turn comes, so that only one is in memory.
+        """
         found = LearnedMerges([])
         for most, values in turns:
             room = min(most, n_merges - len(found.merges))
@@ -230,8 +259,17 @@ class WorkingCorpus:
                 break
         return found
 
-    def lay_out(self, boundaries: Doubles, weights: Longs, worth: Worth) -> Longs:
-        """Lay the worth of all positions out by cell, from the probabilities of a boundary after each symbol."""
+    def lay_out(self, boundaries: Doubles, weights: Longs, score: PositionScores) -> Longs:
+        """Compute the scores of all positions, one for each cell.
+
+        Args:
+            boundaries: float64, probability of a boundary after each symbol of the corpus.
+            weights: weight of each word.
+            score: computes scores from probabilities and weights.
+
+        Returns:
+            int64, one score for each cell of `text`.
+        """
         all_starts, values = self.corpus.starts, np.empty(len(self.text), np.int64)
         values[0] = 0
 
@@ -239,27 +277,29 @@ class WorkingCorpus:
             for first in range(a, b, _WORDS_AT_ONCE):
                 starts = all_starts[first : min(b, first + _WORDS_AT_ONCE) + 1]
                 each = np.repeat(weights[first : first + len(starts) - 1], np.diff(starts))
-                found = worth(boundaries[starts[0] : starts[-1]], each)
+                found = score(boundaries[starts[0] : starts[-1]], each)
                 write_cells(found, starts - starts[0], values[starts[0] + first :])
 
         in_parts(fill, len(self.corpus))
         return values
 
     def cell_values(self, values: Array | None) -> Array:
-        """Lay position values out by cell (see pairs.py), unless they are; None: each word's weight everywhere."""
+        """Return position values by cell (see pairs.py); None means the weight of each word everywhere."""
         if values is not None and len(values) == len(self.text):
             return values
         if values is None:
             nowhere = np.broadcast_to(0.0, int(self.corpus.starts[-1]))
             return self.lay_out(nowhere, self.corpus.weights, lambda _, weights: weights)
         if len(values) != len(self.corpus.symbols):
-            raise MwSError(f"{len(values)} position values for {len(self.corpus.symbols)} characters; give one each")
+            raise MwSError(
+                f"{len(values)} position values for {len(self.corpus.symbols)} characters; give one for each"
+            )
         cells = np.zeros(len(self.text), np.int64)
         fill_cells(np.ascontiguousarray(values, np.int64), self.corpus.starts, cells)
         return cells
 
     def taken_strings(self, table: PairTable, forbidden: Iterable[str]) -> Array:
-        """Hash all token strings and the strings that may never be tokens; the set has room for the table's tokens."""
+        """Return the set of hashes of all tokens and forbidden strings, with room for all tokens of the table."""
         hashes = np.append(table.token_hash[: len(self.tokens)], hashes_and_powers(sorted(forbidden))[:, 0])
         return hash_set(hashes, len(table.length) + len(hashes))
 
@@ -268,14 +308,14 @@ class WorkingCorpus:
         self.tokens.append(token)
 
     def add_products(self, table: PairTable) -> int:
-        """Take over the tokens that kernels have added to the table; returns how many."""
+        """Add the tokens that kernels have added to the table; return their number."""
         first, end = len(self.tokens), int(table.used[0])
         for i in range(first, end):
             self._add_token(self.tokens[table.token_left[i]] + self.tokens[table.token_right[i]])
         return end - first
 
     def accepted_pair(self, table: PairTable, pair: int, forbidden: frozenset[str]) -> int:
-        """Return `pair` if its product is a new string after all; otherwise strike the pair out and return -1."""
+        """Return `pair` if its product is a new string although its hash is known; else strike it and return -1."""
         product = self.tokens[table.pairs["left"][pair]] + self.tokens[table.pairs["right"][pair]]
         if product not in self._ids and product not in forbidden:
             return pair
@@ -283,8 +323,8 @@ class WorkingCorpus:
         return -1
 
 
-def learnt(table: PairTable, tokens: list[str], first: int, exhausted: bool) -> LearnedMerges:
-    """Collect the merges of all tokens from id `first` on, with their recorded scores."""
+def learned_merges(table: PairTable, tokens: list[str], first: int, exhausted: bool) -> LearnedMerges:
+    """Return the merges of all tokens from id `first` on, with their scores."""
     parts = zip(
         table.token_left[first : len(tokens)].tolist(), table.token_right[first : len(tokens)].tolist(), strict=True
     )

@@ -58,7 +58,7 @@ def comparisons(
     """
     counts = Counter(match.group() for match in compiled(WORD).finditer(text))
     words = sorted(counts, key=lambda word: (-counts[word], word))
-    split = {opened.name: opened.cut(words) for opened in tokenizers}
+    split = {opened.name: opened.segment_words(words) for opened in tokenizers}
     gold = gold or {}
 
     def compared(first: str, second: str) -> Comparison:

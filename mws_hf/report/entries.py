@@ -1,6 +1,6 @@
-"""Describe the tokens of a vocabulary for the report: uses, boundary probabilities, and boundaries in references.
+"""Describe each token of a vocabulary: its uses, and whether it begins and ends at morpheme boundaries.
 
-The page contains them as compressed text, which the browser unpacks and searches.
+The descriptions are packed for the page as compressed text, which the browser unpacks and searches.
 """
 
 from __future__ import annotations
@@ -25,21 +25,19 @@ from mws_hf.tokenizer.opened import Opened
 if TYPE_CHECKING:
     from mws_hf.tokenizer.explain import WordEvidence
 
-_MAX_WORDS = 20_000
-"""Distinct words that are used, the most frequent first; further ones do not change the figures of common tokens."""
-
-Known = Mapping[str, tuple[int, Sequence[float]]]
-"""For each word, its frequency and the probability of a boundary after each of its letters."""
+_MAX_WORDS = 20_000  # the most frequent distinct words; more of them change no figure of a frequent token
+WordProbabilities = Mapping[str, tuple[int, Sequence[float]]]
+"""Word -> how often it occurs, and the probability of a boundary after each of its letters."""
 
 
 @dataclass(frozen=True)
 class TrainingEvidence:
-    """Boundary probabilities for the words of a text.
+    """Boundary probabilities of a training.
 
     Attributes:
-        evidence: boundary probabilities of words.
-        pattern: the split pattern of their training words.
-        source: where the probabilities are from, for the page.
+        evidence: returns the probabilities of a word.
+        pattern: the split pattern of the training, which finds the words in a text.
+        source: where the probabilities come from, as the page names it.
     """
 
     evidence: WordEvidence
@@ -47,15 +45,15 @@ class TrainingEvidence:
     source: str
 
     def values(self, text: str) -> list[float | None]:
-        """Return the probability of a boundary after each character; None in pre-tokens that are not words."""
+        """Return the probability of a boundary after each character, or None for characters outside of words."""
         found: list[float | None] = []
         for part in split(text, self.pattern):
             found += self.evidence.word(part) or [None] * len(part)
         return found
 
 
-def known_words(lines: Sequence[str], known: TrainingEvidence) -> Known:
-    """Return the words of a text that are training words when they follow a space; others have no probabilities."""
+def known_words(lines: Sequence[str], known: TrainingEvidence) -> WordProbabilities:
+    """Find the words of a text that are also training words, with their boundary probabilities."""
     counts = Counter(match.group() for line in lines for match in compiled(WORD).finditer(line))
     found = {}
     for word, times in counts.most_common(_MAX_WORDS):
@@ -65,17 +63,18 @@ def known_words(lines: Sequence[str], known: TrainingEvidence) -> Known:
 
 
 def _pieces(opened: Opened, words: Sequence[str]) -> Iterator[list[tuple[int, int, int]]]:
-    """Yield the tokens of each word, as they are inside a sentence: id, start and end in the word."""
+    """Yield the tokens of each word as it is segmented in a sentence: id, start and end in the word."""
     for encoded in opened.words(words):
         yield [(number, *span) for number, span in zip(encoded.ids, encoded.spans or (), strict=False)]
 
 
-def token_evidence(opened: Opened, words: Known) -> dict[int, tuple[int | None, int | None]]:
-    """Average the boundary probabilities of each token over its occurrences in words.
+def token_evidence(opened: Opened, words: WordProbabilities) -> dict[int, tuple[int | None, int | None]]:
+    """Average the boundary probabilities at the edges of each token and inside it, over its occurrences in words.
 
     Returns:
-        For each id, the mean probability in per cent at the ends of the token, and the mean of the highest probability
-        inside it. The beginning and the end of a word do not count, so a token may have None for either.
+        Two figures for each id, in per cent: the probability of a boundary at the token's edges, and the highest one
+        inside the token. The beginning and the end of a word do not count. A figure is None if the token never has an
+        edge, or a position, inside a word.
     """
     ends: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
     inside: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
@@ -99,14 +98,14 @@ class Entry(NamedTuple):
 
     Attributes:
         id: its id.
-        shown: its characters or bytes.
-        uses: number of occurrences in the texts.
-        rank: rank of its merge; None if no merge makes it.
-        kind: kind of its merge, or "added".
-        edges: number of its ends inside words of the reference segmentations.
-        right: number of these ends that are boundaries.
-        ends: mean boundary probability at its ends, in per cent (`token_evidence`).
-        inside: mean of the highest boundary probability inside it, in per cent.
+        shown: its characters or bytes, as the page shows them.
+        uses: how often it occurs in the texts.
+        rank: rank of the merge that makes it; None if no merge does.
+        kind: kind of that merge, or "added" for an added token.
+        edges: how many of its edges are inside a word of the reference segmentations.
+        right: how many of these edges are boundaries there.
+        ends: mean probability of a boundary at its edges in the texts, in per cent (see `token_evidence`).
+        inside: mean of the highest probability inside it, in per cent.
     """
 
     id: int
@@ -121,10 +120,10 @@ class Entry(NamedTuple):
 
 
 def packed(entries: Sequence[Entry]) -> str:
-    """Pack entries as columns of JSON, compressed with zlib (`deflate` in browsers) and written in base64.
+    """Pack entries as columns of JSON, compressed by zlib (which browsers call `deflate`) and written in base64.
 
-    Entries are sorted by id. An id is written as the difference from the one before, and a rank as the difference from
-    the id, so that most of these numbers are equal and compress well.
+    The entries are sorted by id. An id is written as its difference from the previous one, and a rank as its difference
+    from the id, because most of these numbers are then equal and compress well.
     """
     entries = sorted(entries)
     columns: dict[str, list[Any]] = {name: [getattr(entry, name) for entry in entries] for name in Entry._fields}
@@ -144,15 +143,10 @@ def packed_within(entries: Sequence[Entry], most: int) -> tuple[str, int]:
         kept = min(kept - 1, int(kept * most / len(text) * 0.98))
 
 
-def entries_of(opened: Opened, lines: Sequence[str], golds: Sequence[Gold], words: Known | None = None) -> list[Entry]:
-    """Return all tokens of a vocabulary with their figures, the most used ones first.
-
-    Args:
-        opened: the tokenizer.
-        lines: the texts, for the uses.
-        golds: reference segmentations, for ends at boundaries.
-        words: boundary probabilities of words; None for none.
-    """
+def entries_of(
+    opened: Opened, lines: Sequence[str], golds: Sequence[Gold], words: WordProbabilities | None = None
+) -> list[Entry]:
+    """List the tokens of a vocabulary, the most used first, with their figures from texts, gold and evidence."""
     uses = Counter(number for ids in ids_of(opened, lines) for number in ids)
     edges, right = _edges(opened, golds)
     evidence = token_evidence(opened, words) if words else {}
@@ -169,7 +163,7 @@ def entries_of(opened: Opened, lines: Sequence[str], golds: Sequence[Gold], word
 
 
 def _edges(opened: Opened, golds: Sequence[Gold]) -> tuple[Counter[int], Counter[int]]:
-    """Count for each token its ends inside reference words, and those that are boundaries of the first segmentation."""
+    """Count the edges of each token inside gold words, and those that are boundaries by the first segmentation."""
     edges: Counter[int] = Counter()
     right: Counter[int] = Counter()
     words = [entry for gold in golds for entry in gold.words]

@@ -13,7 +13,7 @@ import mws_hf
 from mws_hf.corpus.segmentations import Gold
 from mws_hf.errors import MwSError, printable
 from mws_hf.report.differences import comparisons, most_different_lines, parity
-from mws_hf.report.entries import Known, TrainingEvidence, entries_of, known_words, packed_within
+from mws_hf.report.entries import TrainingEvidence, WordProbabilities, entries_of, known_words, packed_within
 from mws_hf.report.html import packaged, templates
 from mws_hf.report.pictures import COLORS, Point, bars, scatter
 from mws_hf.scoring.evaluation import EvaluationReport, evaluate
@@ -22,9 +22,9 @@ from mws_hf.scoring.running_text import TextScores, score_text
 from mws_hf.tokenizer.opened import Opened
 
 MAX_PAGE_BYTES = 1_000_000
-_VOCABULARY_BYTES = 800_000  # of the page, for the tables of tokens of all tokenizers together
+_MAX_VOCABULARY_BYTES = 800_000  # of all tokenizers together
 _MAX_WORDS, _MAX_LINES, _MAX_LINE_CHARACTERS = 60, 12, 400
-_TEXT = ("vocabulary_size", "fertility", "bytes_per_token", "whole_words", "vocabulary_used", "byte_tokens")
+_TEXT_MEASURES = ("vocabulary_size", "fertility", "bytes_per_token", "whole_words", "vocabulary_used", "byte_tokens")
 
 
 class Cell(NamedTuple):
@@ -73,10 +73,9 @@ def text_columns(keys: Iterable[str], scores: Sequence[TextScores | None]) -> li
 
 
 def outcome(report: EvaluationReport, names: Sequence[str]) -> list[str]:
-    """Compare the first tokenizer with each other one, in one sentence per reference file.
+    """Write a sentence for each other tokenizer and each gold: the difference in F1 and in length from the first one.
 
-    A sentence has the difference of F1, whether the 95 % intervals overlap, and the difference of the total number of
-    tokens of all texts.
+    The length is the number of tokens of all texts. If the 95 % intervals of F1 overlap, the sentence says so.
     """
     first, *others = names
     found = []
@@ -97,7 +96,7 @@ def outcome(report: EvaluationReport, names: Sequence[str]) -> list[str]:
 
 
 def _longer(report: EvaluationReport, first: str, other: str) -> str:
-    """Return how many more tokens the texts have with one tokenizer than with another; "" if that was not measured."""
+    """Write how many more tokens one tokenizer needs for the texts than another; "" if they were not measured."""
     if first not in report.text or other not in report.text or not report.text[other].tokens:
         return ""
     share = 100 * (report.text[first].tokens / report.text[other].tokens - 1)
@@ -112,19 +111,16 @@ def report_page(
     parallel: bool = False,
     evidence: TrainingEvidence | None = None,
 ) -> str:
-    """Return the HTML of a report, which compares the first tokenizer with each other one, and the two most different.
+    """Write the HTML of a report, which compares the first tokenizer with each of the others.
 
     Args:
-        systems: the tokenizers; a segmenter of words is only scored on reference segmentations.
+        systems: the tokenizers; those that only segment words are scored only on gold.
         golds: files of reference segmentations.
         texts: the lines of each text, by name.
         bits: text to train n-gram models on.
         parallel: whether the texts are translations of each other, line by line.
-        evidence: boundary probabilities for judging tokens, in the words of the texts, or without texts in the words of
-            the reference segmentations.
-
-    Raises:
-        MwSError: there is no tokenizer, parallel texts have different numbers of lines, or the page would be too large.
+        evidence: boundary probabilities of a training, which the table of tokens shows. They are averaged over the
+            words of the texts, or of the gold if there is no text.
     """
     if not systems:
         raise MwSError("there is no tokenizer to report on; give at least one")
@@ -171,10 +167,10 @@ def report_page(
 
 
 def _vocabularies(
-    tokenizers: Sequence[Opened], lines: Sequence[str], golds: Sequence[Gold], words: Known
+    tokenizers: Sequence[Opened], lines: Sequence[str], golds: Sequence[Gold], words: WordProbabilities
 ) -> list[dict[str, Any]]:
-    """Return the table of tokens of each tokenizer, packed for the page; each has the same share of its bytes."""
-    share = _VOCABULARY_BYTES // max(1, len(tokenizers))
+    """Return the table of tokens of each tokenizer, packed for the page, with an equal share of its bytes for each."""
+    share = _MAX_VOCABULARY_BYTES // max(1, len(tokenizers))
     found = []
     for opened in tokenizers:
         entries = entries_of(opened, lines, golds, words)
@@ -186,7 +182,7 @@ def _vocabularies(
 def columns(
     report: EvaluationReport, names: Sequence[str], uneven: Mapping[str, float], parallel: bool
 ) -> list[Column]:
-    """Return the columns of the first table; measures that were not computed are left out."""
+    """List the measures of the first table, each with its meaning; measures without figures are left out."""
     found = []
     for gold in report.golds:
         rows = {row.tokenizer: row for row in report.rows if row.gold == gold.name}
@@ -194,16 +190,16 @@ def columns(
         below = [f"{rows[n].interval[0]:.3f} to {rows[n].interval[1]:.3f}" for n in names]
         about = f"{GOLD['f1'].about}, on {len(gold.words):,} words, with its 95 % interval; higher is better"
         found.append(Column(f"{GOLD['f1'].name}, {gold.name}", about, marked(figures, below, "up")))
-    found += text_columns(_TEXT, [report.text.get(name) for name in names]) if report.text else []
+    found += text_columns(_TEXT_MEASURES, [report.text.get(name) for name in names]) if report.text else []
     if report.bits:
         bits = report.bits
         figures = [number_cell(bits[n].value, BITS.form) if n in bits else "-" for n in names]
         below = [report.more_bits(n) if n in bits else "" for n in names]
-        about = f"{BITS.about}; fewer is better; below it the difference from the first tokenizer, with 95 % interval"
+        about = f"{BITS.about}; fewer is better; below: difference from the first tokenizer with its 95 % interval"
         found.append(Column(BITS.name, about, marked(figures, below, "down")))
     if uneven:
         by = "tokens" if parallel else "tokens per word"
-        about = f"ratio of the most to the fewest {by} of a text; 1 if all texts are treated equally"
+        about = f"the most {by} of a text, divided by the fewest; 1 if all texts are treated equally"
         figures = [f"{uneven[n]:.2f}" if n in uneven else "-" for n in names]
         found.append(Column("parity", about, marked(figures, [""] * len(names), "down")))
     return found
@@ -240,8 +236,5 @@ def _filled_page(**values: Any) -> str:
     style, script = (Markup(packaged(name)) for name in ("page.css", "page.js"))
     page = printable(templates().get_template("page.html").render(style=style, script=script, **values), keep="\n\t")
     if len(page.encode()) >= MAX_PAGE_BYTES:
-        raise MwSError(
-            f"the page would have {len(page.encode()):,} bytes, above the limit of {MAX_PAGE_BYTES:,}; give fewer "
-            "tokenizers or texts"
-        )
+        raise MwSError(f"the page would have {len(page.encode()):,} bytes; give fewer tokenizers or texts")
     return page

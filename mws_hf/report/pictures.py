@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-# colors that people with any color vision can distinguish (Okabe and Ito; Tol)
+# people of every color vision can distinguish these (Okabe and Ito; Tol)
 COLORS = ("#d55e00", "#0072b2", "#117733", "#aa4499", "#777777", "#332288", "#999933", "#44aa99")
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 560, 320, 76, 46
 

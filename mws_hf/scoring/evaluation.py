@@ -235,7 +235,7 @@ def _gold_rows(
     sources: Mapping[str, Opened], gold: Gold, isolated: Isolated, baselines: bool, resamples: int
 ) -> list[GoldRow]:
     words = [entry.word for entry in gold.words]
-    cuts = {name: source.cut(words, isolated) for name, source in sources.items()}
+    cuts = {name: source.segment_words(words, isolated) for name, source in sources.items()}
     if baselines:
         cuts.update((name, [function(word) for word in words]) for name, function in BASELINES.items())
     tables = {name: word_table(gold.words, pieces) for name, pieces in cuts.items()}

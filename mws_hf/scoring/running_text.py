@@ -20,7 +20,7 @@ from mws_hf.scoring.boundaries import boundaries
 from mws_hf.text.pattern import compiled
 from mws_hf.text.symbols import byte_of
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
-from mws_hf.tokenizer.segmenting import Encoded, Span, token_cuts
+from mws_hf.tokenizer.segmenting import Encoded, Span, token_boundaries
 
 WORD = r"\p{L}[\p{L}\p{M}]*(?:['’]\p{L}[\p{L}\p{M}]*)*"
 """A word of running text: the letters of a word pre-token of `mws_hf.text.pattern.WORD_PATTERN`."""
@@ -229,7 +229,7 @@ def _score_batch(tally: _Tally, lines: list[str], encoded: list[Encoded]) -> Non
     starts, ends = np.array(spans, np.int64).reshape(-1, 2).T
     tally.word_tokens += _tokens_of_words(text, words, starts, ends)
     tally.shared += _tokens_sharing_a_character(strings, starts, ends)
-    cuts = token_cuts(spans)
+    cuts = token_boundaries(spans)
     for start, end in words:
         inside = tuple(place - start for place in range(start + 1, end) if place in cuts)
         tally.cut_words[text[start:end], inside] += 1
@@ -278,5 +278,5 @@ def _unspaced(cut_words: Counter[tuple[str, tuple[int, ...]]]) -> float:
 def _agreement(opened: Opened, cut_words: Counter[tuple[str, tuple[int, ...]]]) -> int:
     """Count running words whose split points in the text are those of the word alone."""
     words = list(dict.fromkeys(word for word, _ in cut_words))
-    alone = dict(zip(words, map(boundaries, opened.cut(words)), strict=True))
+    alone = dict(zip(words, map(boundaries, opened.segment_words(words)), strict=True))
     return sum(count for (word, cuts), count in cut_words.items() if alone[word] == cuts)

@@ -41,9 +41,9 @@ from mws_hf.learn.evidence.posteriors import Evidence, collect_evidence
 from mws_hf.learn.limits import LearnedMerges, MergeLimits
 from mws_hf.learn.pairs import INSIDE, SEPARATOR
 from mws_hf.learn.phases import (
+    MERGES_PER_SPACE_MERGE,
     MORPH_LIMITS,
     SCALE,
-    SPACE_SHARE,
     check_fits,
     compose,
     fitting_weights,
@@ -54,7 +54,7 @@ from mws_hf.learn.phases import (
 from mws_hf.learn.setting_rules import COUNT, Range, Setting, check_names
 from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import CodePoints, SymbolCorpus, count_points, utf8_sizes
-from mws_hf.learn.working_corpus import WorkingCorpus, Worth
+from mws_hf.learn.working_corpus import PositionScores, WorkingCorpus
 from mws_hf.surgery.base import Base, cuts
 
 CHARACTER_SHARE = 2
@@ -186,7 +186,7 @@ def learn_tokens(
     learner = Learner(cut, counted[cut.chosen], settings, show_progress, protection)
     left = n_tokens - len(symbols)
     characters = learner.characters(left // CHARACTER_SHARE)
-    spaces = learner.spaces((left - characters) // SPACE_SHARE)
+    spaces = learner.spaces((left - characters) // MERGES_PER_SPACE_MERGE)
     left -= characters + spaces
     morphs = 0
     if evidence is not None:
@@ -270,8 +270,8 @@ class Learner:
         self.merges += learnt.merges
         return len(learnt.merges)
 
-    def _values(self, boundaries: Doubles, weights: Longs, worth: Worth) -> Longs:
-        return self._closed(self.cut.lay_out(boundaries, weights, worth))
+    def _values(self, boundaries: Doubles, weights: Longs, score: PositionScores) -> Longs:
+        return self._closed(self.cut.lay_out(boundaries, weights, score))
 
     def _closed(self, values: Longs) -> Longs:
         """Set scores to 0 where characters are kept apart, and within and around each character of several tokens.
@@ -325,11 +325,11 @@ class CutWords:
     sizes: Longs
     last: Longs
 
-    def lay_out(self, boundaries: Doubles, weights: Longs, worth: Worth) -> Longs:
+    def lay_out(self, boundaries: Doubles, weights: Longs, score: PositionScores) -> Longs:
         """Call `WorkingCorpus.lay_out` with boundary probabilities by character; there is no boundary within one."""
         of_symbols = np.zeros(int(self.segmentation.corpus.starts[-1]))
         of_symbols[np.cumsum(self.sizes) - 1] = boundaries
-        return self.segmentation.lay_out(of_symbols, weights, worth)
+        return self.segmentation.lay_out(of_symbols, weights, score)
 
     def lengths(self) -> Longs:
         """Count the symbols of each token."""

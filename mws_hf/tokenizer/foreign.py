@@ -24,7 +24,7 @@ _NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _BYTE = 1, 2, 3, 4, 6  # types of pi
 _UNIGRAM, _BPE = 1, 2
 PICKLES, _HEAD = (b"\x80", b"PK\x03\x04"), 4096
 _SHOWN = 3
-Cutting: TypeAlias = Callable[[Sequence[str]], Iterable[Sequence[str]]]
+SegmentFunction: TypeAlias = Callable[[Sequence[str]], Iterable[Sequence[str]]]
 """A function that segments words into pieces that spell them."""
 
 
@@ -43,10 +43,11 @@ def first_bytes(file: Path) -> bytes:
         return stream.read(_HEAD)
 
 
-def segmentations(file: Path) -> Cutting:
-    """Read a table of segmentations as a segmenter.
+def segmentations(file: Path) -> SegmentFunction:
+    """Read a table of segmentations, and return a function that looks words up in it.
 
-    The first of several segmentations of a word counts. The segmenter raises MwSError for a word that is not there.
+    If a line has several segmentations of a word, the first one is used. The function raises MwSError for a word that
+    is not in the table.
     """
     from mws_hf.corpus.segmentations import read_gold
 
@@ -54,37 +55,39 @@ def segmentations(file: Path) -> Cutting:
     pieces: dict[str, tuple[str, ...]] = {}
     for number, word, ways in found.rows:
         if pieces.setdefault(word, ways[0]) != ways[0]:
-            raise MwSError(f"{file}:{number}: {word!r} is cut in another way above; keep one of the two lines")
+            raise MwSError(
+                f"{file}:{number}: {word!r} is segmented differently in an earlier line; keep one of the two lines"
+            )
     if found.problems:
-        raise MwSError(f"{found.problems[0]} ({len(found.problems)} such lines); mend the file")
+        raise MwSError(f"{found.problems[0]} ({len(found.problems)} such lines); correct the file")
 
-    def cut(words: Sequence[str]) -> list[tuple[str, ...]]:
+    def look_up(words: Sequence[str]) -> list[tuple[str, ...]]:
         if absent := [word for word in dict.fromkeys(words) if word not in pieces]:
             shown = ", ".join(absent[:_SHOWN]) + (", ..." if len(absent) > _SHOWN else "")
             raise MwSError(
-                f"{file}: no segmentation of {len(absent):,} of {len(set(words)):,} words ({shown}); add them, or "
-                "leave them out of what is scored"
+                f"{file}: {len(absent):,} of {len(set(words)):,} words are missing ({shown}); add them, or remove them "
+                "from the reference segmentations"
             )
         return [pieces[word] for word in words]
 
-    return cut
+    return look_up
 
 
-def morfessor_cut(model: Any, word: str, smoothing: float = 0) -> list[str]:
+def morfessor_segments(model: Any, word: str, smoothing: float = 0) -> list[str]:
     """Segment a word as the program `morfessor-segment` does; by default the library adds 1 for a new morph."""
     return [str(piece) for piece in model.viterbi_segment(word, smoothing)[0]]
 
 
-def morfessor(file: Path) -> Cutting:
+def morfessor(file: Path) -> SegmentFunction:
     """Read a Morfessor model saved as text."""
     library = needed("morfessor")
     model = library.BaselineModel()
     try:
         model.load_segmentations(library.MorfessorIO(encoding="utf-8").read_segmentation_file(str(file)))
-        morfessor_cut(model, "a")
+        morfessor_segments(model, "a")
     except Exception as error:  # its reader raises whatever a damaged line leads to
         raise MwSError(f"{file}: not a Morfessor model that can be read ({first_line(error)})") from error
-    return lambda words: [morfessor_cut(model, word) for word in words]
+    return lambda words: [morfessor_segments(model, word) for word in words]
 
 
 class _Piece(NamedTuple):

@@ -161,13 +161,13 @@ def open_tokenizer(source: Any, *, by_class: bool = False, name: str | None = No
         home = getattr(source, "home", None) or getattr(source, "name_or_path", "")
         return Opened(called, source, place=Path(home) if home and Path(home).is_dir() else None)
     if callable(source):
-        return Opened(called, cutting=lambda words: [source(word) for word in words])
+        return Opened(called, segment_function=lambda words: [source(word) for word in words])
     raise MwSError(f"{called} is not a type of tokenizer; give a folder, a tokenizer.json or a tokenizer object")
 
 
 def segment_words(source: Any, words: Sequence[str], *, isolated: Isolated = "space") -> list[tuple[str, ...]]:
-    """Segment each word with any tokenizer or segmenter that `open_tokenizer` opens; see `Opened.cut`."""
-    return open_tokenizer(source, by_class=True).cut(words, isolated)
+    """Segment each word with any tokenizer or segmenter that `open_tokenizer` opens; see `Opened.segment_words`."""
+    return open_tokenizer(source, by_class=True).segment_words(words, isolated)
 
 
 def _of_directory(place: Path, name: str, by_class: bool) -> Opened:
@@ -216,9 +216,9 @@ def _of_any_file(place: Path, name: str) -> Opened:
     if place.suffix == ".json" or head.lstrip().startswith(b"{"):
         return Opened(name, open_file(place), place=place)
     if _MORFESSOR.match(head):
-        return Opened(name, place=place, cutting=foreign.morfessor(place))
+        return Opened(name, place=place, segment_function=foreign.morfessor(place))
     if named_sp or (head.startswith(b"\n") and b"\0" in head):
         backend = foreign.sentence_piece(place)
         end_token = foreign.END if backend.token_to_id(foreign.END) is not None else None
         return Opened(name, backend, place=place, end_token=end_token)
-    return Opened(name, place=place, cutting=foreign.segmentations(place))
+    return Opened(name, place=place, segment_function=foreign.segmentations(place))

@@ -1,4 +1,4 @@
-"""Segment: texts become tokens, and words become pieces, by one tokenizer or by a segmenter of words."""
+"""`Segmenter`: one interface for every tokenizer and every program that only segments words."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from mws_hf.errors import MwSError, SettingError
 from mws_hf.tokenizer.spec import EMPTY_TEMPLATE, Spec, set_part, without_limits
 
 if TYPE_CHECKING:
-    from mws_hf.tokenizer.foreign import Cutting
+    from mws_hf.tokenizer.foreign import SegmentFunction
 
 Isolated = Literal["space", "none"]
 Span: TypeAlias = tuple[int, int]
 _BATCH_TEXTS = 4096
 _WORD_MARKS = ("▁", "Ġ", " ")
 _WORD_BEFORE = "a "
-"""The text before a word where a tokenizer strips the space at the beginning of a text."""
+"""The text that is put before a word if the tokenizer strips the space at the beginning of a text."""
 _WORDS = re.compile(r"(\s*)(\S+)")
 _logger = logging.getLogger(__name__)
 
@@ -45,17 +45,17 @@ class Encoded:
 
 @dataclass(frozen=True)
 class Segmenter:
-    """Whatever segments texts or words: a tokenizer of `tokenizers` or transformers, or a function of words.
+    """A tokenizer of `tokenizers` or transformers, or a function that segments words.
 
     Attributes:
-        name: as messages and tables call it.
+        name: its name in messages and tables.
         live: the object of `tokenizers` or transformers, if there is one.
-        cutting: the function of words, where there is no tokenizer.
+        segment_function: the function that segments words, if there is no tokenizer.
     """
 
     name: str
     live: Any = None
-    cutting: Cutting | None = None
+    segment_function: SegmentFunction | None = None
 
     @cached_property
     def backend(self) -> Tokenizer:
@@ -76,7 +76,7 @@ class Segmenter:
     @property
     def is_segmenter(self) -> bool:
         """Whether it only segments words and cannot encode text."""
-        return self.cutting is not None
+        return self.segment_function is not None
 
     @property
     def _is_slow(self) -> bool:
@@ -84,10 +84,10 @@ class Segmenter:
         return self.live is not None and not isinstance(getattr(self.live, "backend_tokenizer", self.live), Tokenizer)
 
     def _check_encodes(self) -> None:
-        if self.cutting is not None:
+        if self.segment_function is not None:
             raise MwSError(
-                f"{self.name}: cuts words alone and has no tokens of running text; give a tokenizer, or score it on "
-                "gold"
+                f"{self.name}: only segments words and has no tokens of running text; give a tokenizer, or score it on "
+                "reference segmentations"
             )
 
     @cached_property
@@ -145,7 +145,7 @@ class Segmenter:
 
     @cached_property
     def before(self) -> str:
-        """The text before a word with which it is segmented as in a sentence: "", a space, or a word and a space.
+        """The text to put before a word so that it is segmented as in a sentence: "", a space, or a word and a space.
 
         It is "" if the tokenizer itself puts a word mark before a text (SentencePiece's dummy prefix).
         """
@@ -164,7 +164,7 @@ class Segmenter:
         found = self.encode([lead + word for word in words])
         return [_within(each, len(lead)) for each in found] if lead else found
 
-    def cut(self, words: Sequence[str], isolated: Isolated = "space") -> list[tuple[str, ...]]:
+    def segment_words(self, words: Sequence[str], isolated: Isolated = "space") -> list[tuple[str, ...]]:
         """Segment words as inside a sentence ("space") or alone ("none") into pieces that spell the word.
 
         A segmenter of words always gets the word alone. A token boundary inside a character does not split it, and a
@@ -176,13 +176,19 @@ class Segmenter:
         """
         if isolated not in ("space", "none"):
             raise SettingError("isolated", isolated, "is unknown; choose 'space' or 'none'")
-        if self.cutting is not None:
-            return [_spelled_out(word, pieces) for word, pieces in zip(words, self.cutting(words), strict=True)]
+        if self.segment_function is not None:
+            return [
+                _spelled_out(word, pieces) for word, pieces in zip(words, self.segment_function(words), strict=True)
+            ]
         encoded = self.words(words, isolated)
         if lost := sum(item.spans is None for item in encoded):
-            _logger.warning("%d of %d words stay whole: no offsets, and the tokens do not spell them", lost, len(words))
+            _logger.warning(
+                "%d of %d words are not split, because their tokens have no offsets and do not spell them",
+                lost,
+                len(words),
+            )
         return [
-            pieces_of(word, cuts_within(item.spans or [], 0, len(word)))
+            pieces_of(word, boundaries_within(item.spans or [], 0, len(word)))
             for word, item in zip(words, encoded, strict=True)
         ]
 
@@ -192,7 +198,7 @@ class Segmenter:
         The pieces of a text spell it without the white space at its ends.
         """
         gaps = [_WORDS.findall(text.strip()) for text in texts]
-        pieces = iter(self.cut([word for words in gaps for _, word in words]))
+        pieces = iter(self.segment_words([word for words in gaps for _, word in words]))
         return [
             [space + piece if i == 0 else piece for space, _ in words for i, piece in enumerate(next(pieces))]
             for words in gaps
@@ -221,12 +227,12 @@ def _within(encoded: Encoded, lead: int) -> Encoded:
     return Encoded([each[0] for each in placed], [each[1] for each in placed], [each[2] for each in placed])
 
 
-def cuts_within(spans: Iterable[Span], start: int, end: int) -> list[int]:
+def boundaries_within(spans: Iterable[Span], start: int, end: int) -> list[int]:
     """List the token boundaries strictly between the characters `start` and `end`, counted from `start`, ascending."""
-    return sorted(place - start for place in token_cuts(spans) if start < place < end)
+    return sorted(place - start for place in token_boundaries(spans) if start < place < end)
 
 
-def token_cuts(spans: Iterable[Span]) -> set[int]:
+def token_boundaries(spans: Iterable[Span]) -> set[int]:
     """Find the positions at which a token starts and which no token spans; none of them is inside a character."""
     starts: set[int] = set()
     crossed: set[int] = set()
@@ -245,7 +251,9 @@ def pieces_of(word: str, cuts: Sequence[int]) -> tuple[str, ...]:
 
 
 def _spelled_out(word: str, pieces: Iterable[str]) -> tuple[str, ...]:
-    cut = tuple(piece for piece in pieces if piece)
-    if "".join(cut) != word:
-        raise MwSError(f"the segmenter turned {word!r} into {list(cut)}; its pieces must spell the word, without marks")
-    return cut
+    found = tuple(piece for piece in pieces if piece)
+    if "".join(found) != word:
+        raise MwSError(
+            f"the segmenter split {word!r} into {list(found)}; its pieces must spell the word, without marks"
+        )
+    return found

@@ -236,7 +236,7 @@ def test_no_code_runs_that_others_could_have_written(filled, tmp_path, opened):
     assert not proof.exists()
     assert (done.returncode, done.stdout) == (0, "[0, 1, 0]\n"), done.stderr
     assert done.stderr.count("is not used") == done.stderr.count("\n") == 1
-    assert "folder of your own that nobody else can write" in done.stderr
+    assert "a folder that only you can write" in done.stderr
 
 
 def test_the_cache_is_for_its_user_alone(filled, tmp_path):

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from mws_hf.learn.evidence import affix_view, contexts, lexicon, posteriors, reranking
 from mws_hf.learn.evidence import context_view as regression
-from mws_hf.learn.evidence import contexts, lexicon, posteriors, reranking
 from tests.twins import evidence as reference
 
 PREFIX, STEM, SUFFIX = range(3)
@@ -77,12 +77,12 @@ def affixes(words: Sequence[str], cut: np.ndarray) -> np.ndarray:
     spell = reference.letter_model(stems, Counter("".join(words)), 80)
 
     def spelled(stem):
-        return lexicon.UNKNOWN_STEMS * spell(stem) if 1 < len(stem) <= reranking.LONGEST_UNKNOWN_STEM else 0.0
+        return lexicon.UNKNOWN_STEMS * spell(stem) if 1 < len(stem) <= affix_view.LONGEST_UNKNOWN_STEM else 0.0
 
     moves = [[0.2, 0.8, 0.0], [0.0, 0.175, 0.525], [0.0, 0.1, 0.4]], [0.0, 0.3, 0.5], [0.3, 0.7, 0.0]
-    for step in range(reranking.AFFIX_STEPS + 1):
+    for step in range(affix_view.AFFIX_STEPS + 1):
         uses, moved, cuts = reference.expected_counts(words, p, *moves, 1 - lexicon.UNKNOWN_STEMS, spelled)
-        if step == reranking.AFFIX_STEPS:
+        if step == affix_view.AFFIX_STEPS:
             found = np.clip([x for row in cuts for x in row[:-1]], 1e-4, 1 - 1e-4)
             return np.log(found / (1 - found))
         p = new_weights({entry: [uses.get((entry, c), 0.0) for c in range(3)] for entry in p})

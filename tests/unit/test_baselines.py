@@ -63,7 +63,7 @@ def counted(lines):
 
 def cut(baseline, word):
     """The pieces of a word."""
-    return list(baseline.source.cut([word])[0])
+    return list(baseline.source.segment_words([word])[0])
 
 
 AWKWARD = [
@@ -84,9 +84,9 @@ def test_train_save_load(name, learnt, tmp_path):
     pytest.importorskip(NEEDS.get(name, "tokenizers"))
     counts, words = LEARNT[learnt]
     trained = train(name, counts, 500, tmp_path / "out")
-    pieces = trained.source.cut(words)
+    pieces = trained.source.segment_words(words)
     assert ["".join(p) for p in pieces] == words
-    assert open_tokenizer(saved(tmp_path / "out")).cut(words) == pieces
+    assert open_tokenizer(saved(tmp_path / "out")).segment_words(words) == pieces
     assert trained.n_tokens <= 500 or learnt == "awkward"  # single characters alone are more
     assert not list((tmp_path / "out").glob("*.pkl"))
 
@@ -181,7 +181,7 @@ def test_morph_bpe_merges_inside_the_segments_of_morfessor():
     }  # bare stems too, or none is worth an entry
     counts = WordCounts.from_mapping(words, pattern=DEFAULT_PATTERN)
     model = train("morfessor-frequent", counts, 0).source
-    segments = {piece for word in words for piece in model.cut([word.strip()])[0]}
+    segments = {piece for word in words for piece in model.segment_words([word.strip()])[0]}
     assert segments & set(endings)
     tokenizer = build_morph_bpe(Task(counts, 2000))
     tokens = {token.strip() for token in tokenizer.get_vocab() if not token.startswith("<")}

@@ -31,7 +31,7 @@ from mws_hf.text.symbols import (
 from mws_hf.tokenizer.backend import base_vocab, build_backend, is_byte_level, pattern_of, tables_of, tokenizer_tables
 from mws_hf.tokenizer.explain import trace
 from mws_hf.tokenizer.opened import open_tokenizer, segment_words
-from mws_hf.tokenizer.segmenting import cuts_within
+from mws_hf.tokenizer.segmenting import boundaries_within
 from tests.examples import examples
 from tests.small_tokenizers import ADVERSARIAL, small_fast, small_slow
 
@@ -86,7 +86,7 @@ def test_text_is_cut_as_by_the_same_merges_of_characters(case, pattern):
     assert in_bytes.encode(inside).offsets == characters.encode(inside).offsets
     for text in (inside, around, inside + around + inside):
         assert in_bytes.decode(in_bytes.encode(text).ids, skip_special_tokens=False) == text
-        cuts = [cuts_within(each.encode(text).offsets, 0, len(text)) for each in (characters, in_bytes)]
+        cuts = [boundaries_within(each.encode(text).offsets, 0, len(text)) for each in (characters, in_bytes)]
         assert cuts[0] == cuts[1]  # outside the alphabet too: a character of several tokens is one there
 
 
@@ -128,7 +128,7 @@ def test_limits_of_alphabet_and_length_mean_the_same_in_bytes():
     words = ["читать", "писали", "йод", "и\u0306од", "字😀", "don't"]
     for word in words:
         found = [each(word, return_offsets_mapping=True)["offset_mapping"] for each in (plain, in_bytes)]
-        assert cuts_within(found[0], 0, 9) == cuts_within(found[1], 0, 9)
+        assert boundaries_within(found[0], 0, 9) == boundaries_within(found[1], 0, 9)
 
 
 def test_settings_say_which_alphabet():

@@ -407,7 +407,7 @@ def test_what_other_commands_open_is_checked_too(tmp_path):
     assert mws("check", tmp_path / "tok/tokenizer.json").returncode == 0
     (tmp_path / "cuts.tsv").write_text("перечитать\tпере чит ать\n", encoding="utf-8")
     done = mws("check", tmp_path / "cuts.tsv")
-    assert done.returncode == 1 and "cuts words alone" in done.stdout, done
+    assert done.returncode == 1 and "only segments words" in done.stdout, done
 
 
 def test_a_saved_dropout_is_left_out_by_every_command_that_segments(tmp_path, caplog):
@@ -419,11 +419,11 @@ def test_a_saved_dropout_is_left_out_by_every_command_that_segments(tmp_path, ca
     for by_class in (False, True):
         caplog.clear()
         opened = open_tokenizer(str(saved), by_class=by_class)
-        assert opened.cut(words) == whole and "BPE-dropout of 0.25" in caplog.text
+        assert opened.segment_words(words) == whole and "BPE-dropout of 0.25" in caplog.text
     config = json.loads((saved / "tokenizer_config.json").read_text(encoding="utf-8"))
     del config["auto_map"]  # read by the class that it names
     (saved / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
-    assert open_tokenizer(str(saved), by_class=True).cut(words) == whole
+    assert open_tokenizer(str(saved), by_class=True).segment_words(words) == whole
 
 
 def test_a_saved_dropout_is_left_out_by_both_classes_and_by_what_is_trimmed(tmp_path):

@@ -1,7 +1,8 @@
 """The evidence: contexts, forms, graphemes, short lists, spelling; kernels equal their readable twins.
 
-Modules: learn/candidates.py, learn/evidence/forms.py, learn/evidence/lexicon.py, learn/evidence/posteriors.py,
-learn/evidence/reranking.py, learn/limits.py, learn/words.py, learn/working_corpus.py, text/letter_case.py.
+Modules: learn/candidates.py, learn/evidence/affix_view.py, learn/evidence/forms.py, learn/evidence/lexicon.py,
+learn/evidence/paradigm_view.py, learn/evidence/posteriors.py, learn/evidence/reranking.py, learn/limits.py,
+learn/words.py, learn/working_corpus.py, text/letter_case.py.
 """
 
 import itertools
@@ -17,24 +18,20 @@ from hypothesis import strategies as st
 
 from mws_hf import MwSTrainer, WordCounts
 from mws_hf.kernels.threads import ThreadPool
-from mws_hf.learn.evidence import lexicon, posteriors, reranking
+from mws_hf.learn.evidence import affix_view, lexicon, posteriors, reranking
+from mws_hf.learn.evidence.affix_view import affix_log_odds, count_pieces, fit_affixes, fit_trigrams, spell_stems
 from mws_hf.learn.evidence.contexts import trie_view
 from mws_hf.learn.evidence.forms import collect_forms, collect_types, find_words, inner_positions, split_graphemes
 from mws_hf.learn.evidence.lexicon import build_lattice
-from mws_hf.learn.evidence.posteriors import boundary_posteriors, collect_evidence, mix_views
-from mws_hf.learn.evidence.reranking import (
+from mws_hf.learn.evidence.paradigm_view import (
     LONGEST_ENDING,
     MOST_ENDINGS,
     SHORTEST_STEM,
-    affix_log_odds,
-    count_pieces,
     find_splits,
-    fit_affixes,
     fit_paradigms,
-    fit_trigrams,
     paradigm_support,
-    spell_stems,
 )
+from mws_hf.learn.evidence.posteriors import boundary_posteriors, collect_evidence, mix_views
 from mws_hf.learn.limits import MergeLimits
 from mws_hf.learn.phases import MarkedLetters, find_marked_letters, grapheme_merges
 from mws_hf.learn.settings import Settings
@@ -91,7 +88,7 @@ OTHERS = {
 @pytest.mark.parametrize(("granularity", "constants"), [(0.3, {}), (0.2, OTHERS)], ids=["defaults", "others"])
 def test_evidence_equals_the_readable_twin_from_end_to_end(granularity, constants, monkeypatch):
     for name, value in constants.items():
-        for module in (posteriors, lexicon, reranking):
+        for module in (posteriors, lexicon, affix_view, reranking):
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, value)
     settings = Settings(granularity=granularity)

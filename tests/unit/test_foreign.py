@@ -17,7 +17,7 @@ from mws_hf.errors import MwSError
 from mws_hf.tokenizer.foreign import align, token_bytes
 from mws_hf.tokenizer.merging import merge, ranked
 from mws_hf.tokenizer.opened import open_tokenizer, segment_words
-from mws_hf.tokenizer.segmenting import cuts_within
+from mws_hf.tokenizer.segmenting import boundaries_within
 from tests.examples import examples
 
 TEXT = ["читать читаю читал перечитать unlocked locks locking unlock книга книги книгой"] * 3
@@ -214,7 +214,7 @@ def test_words_that_cannot_be_laid_out_stay_whole_with_a_warning(built, caplog):
     slow = SlowStandIn(built["llama_like"])
     slow.tokenize = lambda text: ["other", "letters"]
     assert segment_words(slow, ["lock"]) == [("lock",)]
-    assert "1 of 1 words stay whole" in caplog.text
+    assert "1 of 1 words are not split" in caplog.text
 
 
 def test_alignment_of_strings():
@@ -226,9 +226,9 @@ def test_alignment_of_strings():
 
 
 def test_cuts_by_hand():
-    assert cuts_within([(0, 2), (2, 2), (2, 5)], 0, 5) == [2]
-    assert cuts_within([(0, 2), (3, 5)], 0, 5) == [3]
-    assert cuts_within([(0, 1), (1, 4), (4, 6)], 1, 6) == [3]
+    assert boundaries_within([(0, 2), (2, 2), (2, 5)], 0, 5) == [2]
+    assert boundaries_within([(0, 2), (3, 5)], 0, 5) == [3]
+    assert boundaries_within([(0, 1), (1, 4), (4, 6)], 1, 6) == [3]
 
 
 def test_plain_functions():

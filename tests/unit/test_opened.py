@@ -99,7 +99,9 @@ def test_a_sentencepiece_model_is_found_beside_ranks_of_tiktoken(tmp_path: Path)
     with pytest.raises(MwSError, match=r"tiktoken\.model is of another program.*convert_slow_tokenizer"):
         open_tokenizer(tmp_path)
     (tmp_path / "spiece.model").write_bytes(sentence_piece("unigram"))
-    assert open_tokenizer(tmp_path).cut(["unlock"]) == open_tokenizer(tmp_path / "spiece.model").cut(["unlock"])
+    assert open_tokenizer(tmp_path).segment_words(["unlock"]) == open_tokenizer(
+        tmp_path / "spiece.model"
+    ).segment_words(["unlock"])
 
 
 @pytest.mark.parametrize(("content", "reason"), [(b"", "holds no pieces"), (b"\x0a\x03\x0a\x01a", "for the unknown")])
@@ -152,7 +154,7 @@ def test_a_tokenizer_that_strips_the_space_is_cut_as_inside_a_sentence(piece_mod
         text = f"locks {word}"
         encoded = opened.encode([text])[0]
         inside = {start - 6 for start, _ in encoded.spans if 6 < start < len(text)}
-        cuts = {sum(map(len, pieces[:i])) for pieces in opened.cut([word]) for i in range(1, len(pieces))}
+        cuts = {sum(map(len, pieces[:i])) for pieces in opened.segment_words([word]) for i in range(1, len(pieces))}
         assert cuts == inside, (word, encoded.tokens)
     lines = [" ".join(["и", *text.split()]) for text in NATURAL if "\n" not in text]
     assert score_text(piece_model, lines).context_agreement > 0.95

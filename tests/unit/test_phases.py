@@ -1,6 +1,6 @@
 """Morphs and compositions: tokens that a user sees, the penalty of hidden boundaries, a vocabulary that is filled.
 
-Modules: learn/phases.py.
+Modules: learn/phases.py, learn/uppercase.py.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from mws_hf import MwSError
 from mws_hf.learn import phases
 from mws_hf.learn.evidence.forms import TypeCounts, collect_forms, collect_types
 from mws_hf.learn.evidence.posteriors import collect_evidence
-from mws_hf.learn.phases import MORPH_LIMITS, SCALE, composition_worth, learn_compositions, learn_contextual
+from mws_hf.learn.phases import MORPH_LIMITS, SCALE, composition_scores, learn_compositions, learn_contextual
 from mws_hf.learn.settings import Settings
+from mws_hf.learn.uppercase import with_uppercase
 from mws_hf.learn.words import CodePoints, SymbolCorpus
 from mws_hf.learn.working_corpus import WorkingCorpus
 from tests.agglutinative import boundary_f1, encoder, make_language
@@ -249,7 +250,7 @@ def test_characters_left_out_shift_no_price_in_any_part(monkeypatch):
     laid = []
 
     def lay_out(_segmentation, values, price, *_):
-        laid.append(values(partial(composition_worth, price=price * SCALE)))
+        laid.append(values(partial(composition_scores, price=price * SCALE)))
 
     monkeypatch.setattr(phases, "compose", lay_out)
     learn_compositions(WORDS, COUNTS, kept, [], 5, boundaries=lambda: chances, hidden_boundary_price=2.0)
@@ -264,7 +265,7 @@ def test_characters_left_out_shift_no_price_in_any_part(monkeypatch):
         at += len(word)
     price = 2.0 * np.mean([count for count, _ in runs]) * SCALE
     cells = [[None, *(count * SCALE - round(price * chance) for chance in run)] for count, run in runs]
-    wanted = [*sum(cells, []), None]  # cells between words hold no worth
+    wanted = [*sum(cells, []), None]  # cells between words have no score
     assert len(found) == len(wanted)
     assert [
         pair for pair in zip(found.tolist(), wanted, strict=True) if pair[1] is not None and pair[0] != pair[1]
@@ -274,5 +275,5 @@ def test_characters_left_out_shift_no_price_in_any_part(monkeypatch):
 def test_variants_in_capitals_are_written_as_the_language_writes_them():
     """Greek capitals have no accents, and Georgian text has no capitals at all."""
     words = [" λόγος", " ευρωπαϊκή", " სახლი", " дом"]
-    added = phases.with_capitals(CodePoints.of(words), np.array([900, 900, 900, 900]))[0].strings()[4:]
+    added = with_uppercase(CodePoints.of(words), np.array([900, 900, 900, 900]))[0].strings()[4:]
     assert added == [" ΛΟΓΟΣ", " ΕΥΡΩΠΑΪΚΗ", " ДОМ"]

@@ -19,7 +19,7 @@ from mws_hf.scoring.running_text import WORD, read_lines, renyi_efficiency, resi
 from mws_hf.scoring.score_tables import text_table
 from mws_hf.tokenizer.explain import trace
 from mws_hf.tokenizer.opened import open_tokenizer, segment_words
-from mws_hf.tokenizer.segmenting import cuts_within
+from mws_hf.tokenizer.segmenting import boundaries_within
 from tests.examples import examples
 
 
@@ -146,7 +146,7 @@ def slow_twin(tokenizer, lines):
             for index, (first, last) in enumerate(item.spans):
                 if max(first, start) < min(last, end) or (space and (first, last) == (start - 1, start)):
                     touched.add(index)
-            cuts = cuts_within(item.spans, start, end)
+            cuts = boundaries_within(item.spans, start, end)
             alone = segment_words(tokenizer, [match.group()])[0]
             words, whole = words + 1, whole + (not cuts)
             same += [len("".join(alone[: i + 1])) for i in range(len(alone) - 1)] == cuts

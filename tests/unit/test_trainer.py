@@ -315,7 +315,7 @@ def test_counts_up_to_the_bound_are_weighed_and_beyond_it_refused(settings):
 
     factor = LARGEST // letters
     assert merges(base * factor) == merges(base) and len(merges(base)) > 3
-    with pytest.raises(MwSError, match="more than can be weighed; divide all counts by 2 "):
+    with pytest.raises(MwSError, match="more than fits into 64 bits; divide all counts by 2 "):
         merges(base * (factor + 1))
     for huge in (10**17, 2**61):
         with pytest.raises(MwSError, match="divide all counts by"):

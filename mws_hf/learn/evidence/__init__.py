@@ -1,1 +1,1 @@
-"""Compute boundary evidence from word types alone, for the contextual criterion; merges are learnt elsewhere."""
+"""Boundary probabilities of words (called *evidence*), computed from the distinct words of a text."""

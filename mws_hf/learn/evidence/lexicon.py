@@ -1,13 +1,16 @@
-"""The lexicon view: words as prefixes, stems and suffixes that pay for their spelling; yields cut probabilities only.
+"""The lexicon view: explain words by a lexicon of prefixes, stems and suffixes, and find boundary probabilities.
 
-EM of a hidden Markov model whose states are the three classes and which emits substrings, as in Morfessor FlatCat
-(Grönroos et al. 2014), with a description-length price on every entry as in Morfessor Baseline (Creutz and Lagus,
-2002), pruned step by step; the M-step is the mean-field one of a sparse Dirichlet prior. A stem may also be spelled out
-letter by letter, as by the base distribution of a Dirichlet process (Goldwater et al. 2009), so that a stem seen once
-stays whole where the rest of its word is known.
+The model is a hidden Markov model. Its states are the three classes, and each state emits a substring, as in Morfessor
+FlatCat (Grönroos et al. 2014). It is fitted by expectation maximization (EM). Every entry of the lexicon has a price,
+its description length, as in Morfessor Baseline (Creutz and Lagus 2002). Entries that are not worth their price are
+removed step by step. The M-step is that of variational inference with a sparse Dirichlet prior.
 
-A step of expectation maximisation over all words is the same on any number of threads; `kernels` has its formulas. The
-affix view, which does not prune, uses it as well. Candidate entries are a lattice: every substring seen often enough.
+A stem may also be spelled out letter by letter, as by the base distribution of a Dirichlet process (Goldwater et al.
+2009). So a stem that occurs only once stays whole if the rest of its word is known.
+
+The candidates for entries are all substrings that occur often enough (`build_lattice`). The result of an EM step does
+not depend on the number of threads; its formulas are in `lexicon_kernels.forward_backward`. The affix
+view, which does not remove entries, uses the same step.
 """
 
 from __future__ import annotations
@@ -46,48 +49,49 @@ from mws_hf.learn.evidence.lexicon_kernels import (
 from mws_hf.learn.words import SymbolCorpus
 
 LONGEST_ENTRY = 12
-"""Longest lexicon entry in graphemes, 16 at most, for a place has a bit for each length; stems longer than this are
-compounds or loans."""
+"""Most graphemes of a lexicon entry; longer stems are compounds or loanwords. It can be 16 at most, because each symbol
+has a mask with one bit for each length."""
 
 LEAST_PLACES = 2
-"""An entry seen once explains nothing but the word it came from."""
+"""Fewest occurrences of an entry. An entry that occurs only once explains no other word."""
 
 LONGEST_PREFIX, LONGEST_SUFFIX = 6, 8
-"""Longest entry that may serve as a prefix, and as a suffix."""
+"""Most graphemes of an entry that may be a prefix, and of one that may be a suffix."""
 
 PRICE_RAMP = (0.1, 0.3, 0.6, 1.0, 2.0)
-"""Rising prices of a lexicon entry, in units of its spelling cost. One jump to the end value prunes stems before
-suffixes are established (F1 0.52 against 0.59). Ten steps from 0.02 on are no better than these five (mean of eight
-golds 0.664 against 0.666) and take a quarter more of the time."""
+"""Prices of a lexicon entry, in units of its spelling cost, which rise step by step. With the last price alone, stems
+are removed before there are suffixes (F1 0.52 instead of 0.59). Ten prices from 0.02 on are not better than these five
+(mean F1 of eight reference sets 0.664 and 0.666), and take a quarter more time."""
 
 PRICE_ENDS = (0.3, 1.0, 2.0)
-"""End prices whose posteriors are averaged (each one of `PRICE_RAMP`): no single grain of the lexicon suits all
-languages."""
+"""Prices of `PRICE_RAMP` after which the boundary probabilities are averaged, because no single size of the lexicon
+suits all languages."""
 
 EM_STEPS = 2
-"""Expectation steps at each price; two let the counts settle after a pruning."""
+"""EM steps at each price; with two, the counts settle after entries were removed."""
 
 MEAN_ENTRY_LENGTH = 4.0
-"""Mean of the geometric length prior in an entry's spelling cost, about a morph's length."""
+"""Mean length of an entry, about that of a morph, in the geometric prior that is part of its spelling cost."""
 
 SINGLE_STEM = 1e-7
-"""Probability of a single grapheme as a stem: only where nothing else explains a word."""
+"""Probability of a single grapheme as a stem; it is so small that it matters only if nothing else explains a word."""
 
 UNKNOWN_STEMS = 0.5
-"""Probability that a stem is spelled out instead of taken from the lexicon. Without it a stem seen once is cut into
-pieces that happen to be known (F1 up to 0.05 less on lists of 8,000 to 25,000 types, 0.00 to 0.01 on longer ones); 0.3
-to 0.9 are alike."""
+"""Probability that a stem is spelled out instead of taken from the lexicon.
+
+Without spelled-out stems, a stem that occurs only once is split into known entries: F1 is lower by up to 0.05 on lists
+of 8,000 to 25,000 types, and by 0.00 to 0.01 on longer lists. Values from 0.3 to 0.9 give about the same F1."""
 
 UNKNOWN_STEM_LENGTH = 5.0
-"""Mean of the Poisson prior on the graphemes of a stem that is spelled out; 5 and 7 are alike."""
+"""Mean number of graphemes of a spelled-out stem in the Poisson prior; 5 and 7 give about the same F1."""
 
 _LEAST_COUNTERS, _COUNTER_BYTES = 2, 64 << 20
-"""Each thread of an expectation step has counts of its own for all entries, 24 bytes each (up to 20 MB). There are as
-many as fit into so many bytes, and these many at least, so that memory does not grow with the number of cores."""
+"""Fewest arrays of counts in an EM step, and the memory for all of them. Each thread has an array of its own, with 24
+bytes per entry (up to 20 MB). Their number is limited, so that memory does not grow with the number of processors."""
 
 
 class Moves(NamedTuple):
-    """Probabilities of going on from class to class: `step`, `stop` and `start` of a `WordModel`."""
+    """Transition probabilities of the classes: `step`, `stop` and `start` of a `WordModel`."""
 
     step: Doubles
     stop: Doubles
@@ -95,10 +99,10 @@ class Moves(NamedTuple):
 
     @classmethod
     def first(cls) -> Moves:
-        """Return the probabilities before the first step; zeros stay zero.
+        """Return the probabilities before the first EM step; zeros stay zero.
 
-        So there is no suffix before a stem, no prefix after one, no word ends with a prefix; but a stem may follow a
-        suffix (compounds with linking elements).
+        So a word does not begin with a suffix or end with a prefix, no prefix follows a stem or a suffix, and no suffix
+        follows a prefix. A stem may follow a suffix, because compounds can have linking elements.
         """
         step = ((0.2, 0.8, 0.0), (0.0, 0.175, 0.525), (0.0, 0.1, 0.4))
         return cls(np.array(step), np.array((0.0, 0.3, 0.5)), np.array((0.3, 0.7, 0.0)))
@@ -107,7 +111,18 @@ class Moves(NamedTuple):
 def expect(
     corpus: SymbolCorpus, arcs: Arcs, model: WordModel, posterior: Floats, pool: ThreadPool,
 ) -> tuple[Longs, Longs]:  # fmt: skip
-    """Compute `lexicon_kernels.Expected`, on all threads of the pool; cut probabilities go to `posterior`."""
+    """Take the E-step of EM over all words, on all threads of the pool.
+
+    Args:
+        corpus: the words.
+        arcs: the entries that may start at each symbol.
+        model: probabilities of entries and classes.
+        posterior: float32, shape (n_symbols,): overwritten with the probability of a boundary after each symbol.
+        pool: threads that work on it.
+
+    Returns:
+        `counts` and `moves` of `lexicon_kernels.Expected`.
+    """
     most = max(_LEAST_COUNTERS, _COUNTER_BYTES // (24 * max(1, len(model.p))))
     ranges = word_ranges(corpus, min(pool.size, most))
     counts = [np.zeros((len(model.p), 3), np.int64) for _ in ranges]
@@ -123,7 +138,14 @@ def expect(
 
 
 def maximize(counts: Longs, moved: Longs, lengths: Bytes, p: Doubles) -> Moves:
-    """Find the probabilities that explain the counts of `expect`; the entries' probabilities are written to `p`."""
+    """Take the M-step of EM: returns the transition probabilities, and writes the probabilities of entries to `p`.
+
+    Args:
+        counts: expected uses of the entries, as `expect` returns them.
+        moved: expected transitions, as `expect` returns them.
+        lengths: uint8, shape (n_entries,): the length of each entry, in symbols.
+        p: float64, shape (n_entries, 3): overwritten with the probability of each entry in each class.
+    """
     variational_weights(counts, lengths, SINGLE_STEM, p)
     step, stop, start = moved[:3] / FIXED_POINT, moved[3] / FIXED_POINT, moved[4] / FIXED_POINT
     leave = step[:, 0] + step[:, 1] + step[:, 2] + stop + 1e-9
@@ -131,12 +153,12 @@ def maximize(counts: Longs, moved: Longs, lengths: Bytes, p: Doubles) -> Moves:
 
 
 TYPICAL_STEM = 3.0
-"""Length in symbols at which a substring is half as likely a stem as a long one with the same count, at first."""
+"""Length, in symbols, at which a substring is at first half as likely a stem as a long one with the same count."""
 
 
 @dataclass
 class _State:
-    """The entries still alive, their arcs and the model; pruning replaces or shortens the arrays."""
+    """The entries that were not removed, their arcs and the model; `_prune` replaces or shortens the arrays."""
 
     rows: Ints
     entries: Ints
@@ -149,16 +171,16 @@ class _State:
 
 
 def letter_probabilities(corpus: SymbolCorpus) -> Doubles:
-    """Compute the relative frequency of each symbol of the alphabet; each is counted once more than it occurs."""
+    """Compute the relative frequency of each symbol of the alphabet, after 1 was added to each count."""
     frequency = np.bincount(corpus.symbols, minlength=len(corpus.alphabet)) + 1
     found: Doubles = frequency / frequency.sum()
     return found
 
 
 def unknown_stems(share: float, mean_length: float, longest: int) -> Doubles:
-    """Compute the probability that a stem is spelled out and has 0, 1, ... `longest` symbols; they sum to `share`.
+    """Compute the probability that a stem is spelled out and has 0, 1, ... `longest` symbols; their sum is `share`.
 
-    Lengths follow a Poisson distribution without its first two values: no stem has one letter.
+    Lengths follow a Poisson distribution without its first two values, because a stem has at least two symbols.
 
     >>> unknown_stems(0.5, 5.0, 4).round(3).tolist()
     [0.0, 0.0, 0.105, 0.175, 0.219]
@@ -173,7 +195,11 @@ def unknown_stems(share: float, mean_length: float, longest: int) -> Doubles:
 
 
 def spelling_costs(corpus: SymbolCorpus, lattice: Lattice, mean_length: float) -> Doubles:
-    """Compute the nats to spell each entry: symbols by their frequency, the length geometrically (`mean_length`)."""
+    """Compute the cost of spelling each entry, in nats: float64, shape (n_entries,).
+
+    Each symbol costs the negative logarithm of its relative frequency. The length has a geometric distribution with the
+    mean `mean_length`.
+    """
     stop = 1 / mean_length
     upto = np.zeros(len(corpus.symbols) + 1)
     costs = upto[1:]
@@ -183,10 +209,10 @@ def spelling_costs(corpus: SymbolCorpus, lattice: Lattice, mean_length: float) -
 
 
 def initial_probabilities(corpus: SymbolCorpus, lattice: Lattice) -> Doubles:
-    """Compute the probability of each entry in each class before the first step.
+    """Compute the probability of each entry in each class before the first EM step: float64, shape (n_entries, 3).
 
-    Prefixes and suffixes count the words that they begin or end (but are not), stems their places; longer stems are
-    preferred.
+    It is in proportion to the number of longer words that the entry begins (prefix) or ends (suffix), or to the number
+    of its occurrences (stem). Longer entries are preferred as stems.
     """
     weights = np.zeros((len(lattice.first), 3))
     _count_edges(corpus.starts, lattice.rows, lattice.entries, lattice.spans, weights)
@@ -200,7 +226,7 @@ def initial_probabilities(corpus: SymbolCorpus, lattice: Lattice) -> Doubles:
 
 @njit(nogil=True)
 def _count_edges(starts: Longs, rows: Ints, entries: Ints, spans: Bytes, weights: Doubles) -> None:
-    """Count how many words each entry begins, and how many it ends, without being the word."""
+    """Count the longer words that each entry begins and ends; columns PREFIX and SUFFIX of `weights`."""
     for w in range(len(starts) - 1):
         end = starts[w + 1]
         for i in range(starts[w], end):
@@ -213,9 +239,11 @@ def _count_edges(starts: Longs, rows: Ints, entries: Ints, spans: Bytes, weights
 
 
 def lexicon_posteriors(corpus: SymbolCorpus, pool: ThreadPool) -> Iterator[Floats]:
-    """Compute the posterior of a cut after each symbol, once for each end price, cheapest first.
+    """Compute the probability of a boundary after each symbol, once for each of `PRICE_ENDS`, the lowest first.
 
-    The array, 0 after the last symbol of a word, is reused by the next step.
+    Yields:
+        float32, shape (n_symbols,), 0 after the last symbol of a word. It is the same array each time, so use or copy
+        it before you ask for the next one.
     """
     spelled_out = unknown_stems(UNKNOWN_STEMS, UNKNOWN_STEM_LENGTH, LONGEST_ENTRY)
     known = 1 - reduce(add, spelled_out.tolist())
@@ -249,8 +277,12 @@ def _first_state(corpus: SymbolCorpus) -> _State:
 
 
 def _prune(state: _State, counts: Longs, price: float) -> None:
-    """Drop entries that gain less over their best split, in all classes, than `price` times their spelling."""
-    by_class = counts[:, PREFIX], counts[:, STEM], counts[:, SUFFIX]  # numpy sums rows of three slowly
+    """Remove the entries that are not worth their price.
+
+    The worth of an entry is its expected use, in all classes, times the gain in log probability over its best split
+    into other entries. It must be at least `price` times the spelling cost.
+    """
+    by_class = counts[:, PREFIX], counts[:, STEM], counts[:, SUFFIX]  # numpy adds rows of three numbers slowly
     totals = np.array([each.sum() for each in by_class]) / FIXED_POINT
     share = totals / max(math.fsum(totals), 1e-9)
     p = state.p[:, PREFIX] * share[PREFIX] + state.p[:, STEM] * share[STEM] + state.p[:, SUFFIX] * share[SUFFIX]
@@ -264,7 +296,7 @@ def _prune(state: _State, counts: Longs, price: float) -> None:
     number = np.where(keep, np.cumsum(keep) - 1, -1).astype(np.int32)
     arcs = drop_arcs(state.rows, state.entries, state.spans, number)
     for array in (state.entries, state.spans):
-        array.resize(arcs, refcheck=False)  # what is after the arcs left goes back to the system, without a copy
+        array.resize(arcs, refcheck=False)  # gives the rest of the memory back without a copy
     state.first, state.lengths, state.costs = state.first[keep], state.lengths[keep], state.costs[keep]
     state.p = state.p[keep]
     state.p /= column_sums(state.p)
@@ -273,10 +305,15 @@ def _prune(state: _State, counts: Longs, price: float) -> None:
 
 @dataclass(frozen=True)
 class Lattice:
-    """The lexicon entries that may start at each symbol, shortest first; single symbols are always entries.
+    """The lexicon entries that may start at each symbol (arcs), the shortest first; single symbols are always entries.
 
-    The arcs that start at symbol i are ``rows[i]:rows[i + 1]``, each with its entry and the entry's span in symbols. Of
-    each entry there are the `first` symbol where it starts, its length, and in how many places it occurs.
+    Attributes:
+        rows: int32, shape (n_symbols + 1,): the arcs that start at symbol i are ``rows[i]:rows[i + 1]``.
+        entries: int32, shape (n_arcs,): the entry of each arc.
+        spans: uint8, shape (n_arcs,): the length of the entry of each arc, in symbols.
+        first: int32, shape (n_entries,): the first symbol of the corpus at which each entry starts.
+        lengths: uint8, shape (n_entries,): the length of each entry, in symbols.
+        counts: int32, shape (n_entries,): how often each entry occurs.
     """
 
     rows: Ints
@@ -289,7 +326,11 @@ class Lattice:
 
 @njit(nogil=True)
 def _extensible(current: Ints, symbols: Ints, starts: Longs, length: int, left: Ints, right: Ints) -> None:
-    """Mark (left >= 0) the places where a substring of `length` fits and both of its shorter parts are frequent."""
+    """Find the symbols at which a substring of `length` starts whose two parts shorter by one are frequent.
+
+    There, `left` becomes the number of the part without the last symbol, and `right` the last symbol. Elsewhere `left`
+    becomes -1.
+    """
     for w in range(len(starts) - 1):
         for i in range(starts[w], starts[w + 1]):
             left[i] = -1
@@ -300,7 +341,7 @@ def _extensible(current: Ints, symbols: Ints, starts: Longs, length: int, left: 
 
 @njit(nogil=True)
 def _fill_rows(masks: npt.NDArray[np.uint16], rows: Ints) -> int:
-    """Write where the arcs of each symbol begin, one arc for each bit of its mask; returns the number of arcs."""
+    """Write `Lattice.rows`, with one arc for each bit of a symbol's mask; returns the number of arcs."""
     arc = 0
     for i in range(len(masks)):
         rows[i] = arc
@@ -317,7 +358,7 @@ def _scatter(
     level: Ints, length: int, masks: npt.NDArray[np.uint16], free: Bytes,
     rows: Ints, entries: Ints, spans: Bytes,
 ) -> None:  # fmt: skip
-    """Bring the arcs of one length into the order of their start, after the shorter ones, which `free` counts."""
+    """Write the arcs of one length behind the shorter arcs of the same symbol, whose number is `free`."""
     at = 0
     for i in range(len(masks)):
         if masks[i] >> (length - 1) & 1:
@@ -328,18 +369,27 @@ def _scatter(
 
 
 def _frequent_entries(current: Ints, first: Ints, counts: Ints, least: int, offset: int) -> tuple[Ints, Ints, Ints]:
-    """Renumber the ids that occur at least `least` times from `offset` on; all other ids become -1."""
+    """Give new numbers from `offset` on to the ids that occur at least `least` times; all others become -1.
+
+    Returns:
+        The new number of each element of `current`; and for the ids that are kept, their first appearance and count.
+    """
     keep = counts >= least
     number = np.where(keep, np.cumsum(keep, dtype=np.int32) - 1 + np.int32(offset), np.int32(-1))
-    # the extra -1 at the end answers for places that have no id
+    # The -1 at the end is for elements of `current` that are -1.
     return np.append(number, np.int32(-1))[current], first[keep], counts[keep]
 
 
 def build_lattice(corpus: SymbolCorpus, longest: int = LONGEST_ENTRY, min_count: int = LEAST_PLACES) -> Lattice:
-    """List all substrings of at most `longest` (16) symbols with at least `min_count` places in distinct words.
+    """List all substrings of at most `longest` symbols that occur at least `min_count` times in distinct words.
 
-    Time and memory grow with the number of arcs: a substring is looked at only where both of its parts shorter by one
-    symbol are frequent.
+    Time and memory grow with the number of arcs, because a substring is counted only if both of its parts that are
+    shorter by one symbol are frequent.
+
+    Args:
+        corpus: distinct words.
+        longest: most symbols of a substring, 16 or fewer.
+        min_count: fewest occurrences of a substring of two or more symbols.
     """
     symbols, n = corpus.symbols, len(corpus.symbols)
     masks = np.ones(n, np.uint16)
@@ -348,7 +398,7 @@ def build_lattice(corpus: SymbolCorpus, longest: int = LONGEST_ENTRY, min_count:
     first0[symbols[::-1]] = np.arange(n - 1, -1, -1, dtype=np.int32)
     levels, firsts, counts = [symbols], [first0], [counts0]
     current, left = symbols, np.empty(n, np.int32)
-    right = np.zeros(n, np.int32)  # not empty: `intern_pairs` looks at all of it
+    right = np.zeros(n, np.int32)  # zeros, because `intern_pairs` reads all of it
     total = len(corpus.alphabet)
     for length in range(2, longest + 1):
         _extensible(current, symbols, corpus.starts, length, left, right)
@@ -367,6 +417,6 @@ def build_lattice(corpus: SymbolCorpus, longest: int = LONGEST_ENTRY, min_count:
     entries, spans, free = np.empty(arcs, np.int32), np.empty(arcs, np.uint8), np.zeros(n, np.uint8)
     for length in range(1, len(firsts) + 1):
         _scatter(levels[length - 1], length, masks, free, rows, entries, spans)
-        levels[length - 1] = symbols  # each is let go once it is copied
+        levels[length - 1] = symbols  # so that the memory of each level is free after it was copied
     lengths = np.repeat(np.arange(1, len(firsts) + 1), [len(f) for f in firsts]).astype(np.uint8)
     return Lattice(rows, entries, spans, np.concatenate(firsts), lengths, np.concatenate(counts))

@@ -1,4 +1,7 @@
-"""Compiled inner loops of the lexicon view: expected counts, best split, pruning. Readable twins: `tests/twins`."""
+"""Compiled loops of the lexicon view: expected counts, best splits, removal of arcs.
+
+Each has a readable twin in ``tests/twins``.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +15,14 @@ from mws_hf.kernels.containers import prefetch
 from mws_hf.kernels.jit import njit
 
 PREFIX, STEM, SUFFIX = range(3)
-"""Classes of the pieces of a word: columns of all arrays of shape (n_entries, 3)."""
+"""Classes of the parts of a word; columns of all arrays of shape (n_entries, 3)."""
 
 FIXED_POINT = 2.0**32
-"""Expected counts are summed as integers of this unit, so that the sum does not depend on the number of threads."""
+"""Units per expected count. Expected counts are added as integers, so that the number of threads changes no sum."""
 
 
 class Arcs(NamedTuple):
-    """The entries that may start at each symbol: the arrays ``rows``, ``entries`` and ``spans`` of a `Lattice`."""
+    """The entries that may start at each symbol: `rows`, `entries` and `spans` of a `lexicon.Lattice`."""
 
     rows: Ints
     entries: Ints
@@ -27,10 +30,14 @@ class Arcs(NamedTuple):
 
 
 class StemSpelling(NamedTuple):
-    """Factors of the probability that a stem is spelled out as the `n` symbols from `i` on.
+    """Factors of the probability that a stem is spelled out as the `n` symbols from symbol `i` on.
 
-    It is ``lengths[n] * heads[i] * ends[i + n - 1]`` times the product of the symbols' `letters`. Heads and ends may be
-    empty: then they are 1.
+    The probability is ``lengths[n] * heads[i] * ends[i + n - 1]`` times the product of the `letters` of the symbols.
+
+    Attributes:
+        lengths: float64, shape (longest + 1,): factor of each length.
+        letters, heads, ends: float64, shape (n_symbols,): factors of each symbol in a stem, at the beginning and at the
+            end of a stem. If `heads` or `ends` is empty, its factors are 1.
     """
 
     lengths: Doubles
@@ -42,8 +49,13 @@ class StemSpelling(NamedTuple):
 class WordModel(NamedTuple):
     """Probabilities of the hidden Markov model of words.
 
-    Of entries by class `p`; of the next class (column) after a class (row) `step`; of the end of the word `stop`; of
-    the first class `start`; that a stem is an entry and not spelled out `known`.
+    Attributes:
+        p: float64, shape (n_entries, 3): of each entry in each class.
+        step: float64, shape (3, 3): of the next class (column) after a class (row).
+        stop: float64, shape (3,): of the end of the word after a class.
+        start: float64, shape (3,): of the first class of a word.
+        known: that a stem is an entry, instead of spelled out.
+        spelling: of each way to spell out a stem.
     """
 
     p: Doubles
@@ -55,7 +67,13 @@ class WordModel(NamedTuple):
 
 
 class Expected(NamedTuple):
-    """Sums in 1 / FIXED_POINT: uses of entries, moves (3 rows of steps, stops, starts); and the cut probabilities."""
+    """Expected counts of an E-step, in units of 1 / `FIXED_POINT`, and the boundary probabilities.
+
+    Attributes:
+        counts: int64, shape (n_entries, 3): uses of each entry in each class.
+        moves: int64, shape (5, 3): transitions from each class (three rows), ends after and beginnings with each class.
+        posterior: float32, shape (n_symbols,): the probability of a boundary after each symbol.
+    """
 
     counts: Longs
     moves: Longs
@@ -63,7 +81,7 @@ class Expected(NamedTuple):
 
 
 class _Weights(NamedTuple):
-    """Weights of a word's parts, shape (longest + 1, 3) each: see `forward_backward`."""
+    """Weights of the parts of a word, each of shape (longest + 1, 3); `forward_backward` explains them."""
 
     f: Doubles
     enter: Doubles
@@ -71,19 +89,23 @@ class _Weights(NamedTuple):
 
 
 def forward_backward(starts: Longs, arcs: Arcs, model: WordModel, expected: Expected) -> None:
-    """Add up, over all ways to write each word as pieces with classes, the expected uses of entries and moves.
+    """Add the expected counts over all ways to write each word as a sequence of parts with classes.
 
-    A piece is an entry, or a stem spelled out. The weight of a way is a product: `start` of its first class, the
-    probabilities of its pieces in their classes, `step` from each class to the next, and `stop` of its last class. A
-    stem is either an entry, with ``known * p``, or spelled out, as `StemSpelling` says. With q for the probability of
-    the piece from i to j in class c:
+    A part is an entry or a spelled-out stem. The weight of a sequence is a product: `start` of its first class, the
+    probabilities of its parts in their classes, `step` from each class to the next, and `stop` of its last class. The
+    probability of a stem is ``known * p`` if it is an entry, or that of `StemSpelling` if it is spelled out. If
+    q(i, j, c) is the probability of the part from i to j in class c:
 
         enter[0, c] = start[c]                  enter[i, c] = sum over d of f[i, d] * step[d, c]
         f[j, c] = sum over i < j of enter[i, c] * q(i, j, c)
         b[n, c] = stop[c]                       b[i, d] = sum over j > i, c of step[d, c] * q(i, j, c) * b[j, c]
-        total = sum over c of f[n, c] * stop[c], P(cut at i) = sum over c of f[i, c] * b[i, c] / total
+        total = sum over c of f[n, c] * stop[c], P(boundary at i) = sum over c of f[i, c] * b[i, c] / total
 
-    `starts` are the words of this call; `arcs` and the posterior are indexed by symbols of the whole corpus.
+    Args:
+        starts: where the words of this call begin in the corpus, and where the last one ends.
+        arcs: the entries that may start at each symbol of the corpus.
+        model: the probabilities.
+        expected: sums to which the counts are added, and the boundary probabilities of the corpus.
     """
     longest = np.diff(starts).max(initial=0)
     _add_expected(starts, arcs, model, _Weights(*np.empty((3, longest + 1, 3))), expected)
@@ -93,7 +115,7 @@ def forward_backward(starts: Longs, arcs: Arcs, model: WordModel, expected: Expe
 def _add_expected(starts: Longs, arcs: Arcs, model: WordModel, weights: _Weights, expected: Expected) -> None:
     f, stop, rows = weights.f, model.stop, arcs.rows
     for w in range(len(starts) - 1):
-        # the rows of the next word's entries come from memory while this word is summed
+        # The data of the next word's entries are fetched from memory during the sums of this word.
         for e in range(rows[starts[w + 1]], rows[starts[min(w + 2, len(starts) - 1)]]):
             prefetch(model.p, arcs.entries[e])
             prefetch(expected.counts, arcs.entries[e])
@@ -108,7 +130,7 @@ def _add_expected(starts: Longs, arcs: Arcs, model: WordModel, weights: _Weights
 
 @njit(inline="always")
 def _forward(s: int, n: int, arcs: Arcs, model: WordModel, weights: _Weights) -> None:
-    """Compute f[i, c], the weight of all ways to write the first i symbols that end with class c; and enter[i, c]."""
+    """Compute f[i, c], the weight of all ways to write the first i symbols with class c at the end, and enter[i, c]."""
     rows, entries, spans = arcs
     p, step, _, start, known, spelling = model
     lengths, letters, heads, ends = spelling
@@ -132,7 +154,7 @@ def _forward(s: int, n: int, arcs: Arcs, model: WordModel, weights: _Weights) ->
 def _backward(
     s: int, n: int, arcs: Arcs, model: WordModel, weights: _Weights, total: float, expected: Expected
 ) -> None:
-    """Compute b[i, c], the weight of all ways to write the rest after class c ends at i; add to the expected sums."""
+    """Compute b[i, c], the weight of all ways to write the rest after class c at i, and add to the expected counts."""
     rows, entries, spans = arcs
     p, step, stop, _, known, spelling = model
     lengths, letters, heads, ends = spelling
@@ -187,10 +209,16 @@ def digamma(x: float) -> float:
 
 @njit(nogil=True)
 def variational_weights(counts: Longs, lengths: Bytes, single_stem: float, p: Doubles) -> None:
-    """Take the M-step under a sparse prior: p proportional to exp(digamma(expected count)) in each class.
+    """Take the M-step with a sparse prior: `p` is in proportion to exp(digamma(expected count)) in each class.
 
-    Entries expected less than a millionth of a time get 0. Single symbols have at least a tenth of a use as a prefix or
-    suffix, and the fixed probability `single_stem` as a stem. `counts` are in units of 1 / FIXED_POINT.
+    An entry with an expected count below a millionth gets 0. A single symbol counts at least a tenth as a prefix and as
+    a suffix, and has the fixed probability `single_stem` as a stem.
+
+    Args:
+        counts: int64, shape (n_entries, 3): expected counts, in units of 1 / `FIXED_POINT`.
+        lengths: uint8, shape (n_entries,): length of each entry, in symbols.
+        single_stem: probability of a single symbol as a stem.
+        p: float64, shape (n_entries, 3): overwritten.
     """
     for c in range(3):
         total = 0.0
@@ -207,7 +235,7 @@ def variational_weights(counts: Longs, lengths: Bytes, single_stem: float, p: Do
 def best_splits(
     first: Ints, lengths: Bytes, rows: Ints, entries: Ints, spans: Bytes, logp: Doubles, out: Doubles
 ) -> None:
-    """Compute the log probability of the best way to write each entry with two or more others; -inf for symbols."""
+    """Write the log probability of the best split of each entry into two or more others to `out`; -inf for symbols."""
     best = np.empty(257)
     for t in range(len(first)):
         prefetch(rows, first[min(t + 16, len(first) - 1)])
@@ -230,14 +258,21 @@ def best_splits(
 
 @njit(nogil=True)
 def drop_arcs(rows: Ints, entries: Ints, spans: Bytes, number: Ints) -> int:
-    """Remove in place the arcs of entries whose new `number` is negative, renumber and count the arcs that stay."""
+    """Remove the arcs of entries whose new `number` is negative, and give the others their new number, in place.
+
+    Returns:
+        The number of arcs that stay.
+    """
     arc = 0
     for i in range(len(rows) - 1):
         begin, end = rows[i], rows[i + 1]
         rows[i] = arc
         for e in range(begin, end):
             new = number[entries[e]]
-            entries[arc], spans[arc] = new, spans[e]  # written over by the next if it goes: no branch to guess wrong
+            entries[arc], spans[arc] = (
+                new,
+                spans[e],
+            )  # if it is removed, the next one overwrites it; this avoids a branch
             arc += new >= 0
     rows[len(rows) - 1] = arc
     return arc

@@ -40,7 +40,8 @@ from mws_hf.learn.evidence.forms import (
     split_graphemes,
 )
 from mws_hf.learn.evidence.lexicon import PRICE_ENDS, lexicon_posteriors
-from mws_hf.learn.evidence.reranking import SHORT_LIST, rerank, short_list_weight, word_support
+from mws_hf.learn.evidence.paradigm_view import word_support
+from mws_hf.learn.evidence.reranking import SHORT_LIST, rerank, short_list_weight
 from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import N_POINTS, CodePoints, SymbolCorpus, distinct_points, find_among
 from mws_hf.text.letter_case import fold

@@ -1,8 +1,8 @@
-"""A model card, README.md: the template `card.md` filled, and written where no card of another hand is.
+"""Write the model card of a tokenizer, README.md, from the template `card.md`, and never over an edited card.
 
-Its last line holds a hash, so that an edited card is left alone. Nothing is measured here. A card is written from the
-record (`mws_training.json`): settings and figures of the training and, under ``card``, what people and commands say of
-the tokenizer (`CardFacts`). No command reads a card to learn about its tokenizer.
+The last line of a card contains a hash of its text, which shows whether somebody edited it. Nothing is measured here. A
+card is written from the training metadata (`mws_training.json`): settings and figures of the training and, under
+``card``, what people and commands say of the tokenizer (`CardFacts`). No command reads a card.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class CardFacts:
     trimmed: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Replace what is no text: a command, or the data, may be a file whose name is none."""
+        """Make all texts printable, because a command or the data may name a file whose name is not valid text."""
         for name, value in vars(self).items():
             if isinstance(value, str):
                 object.__setattr__(self, name, printable(value, keep="\n\t"))
@@ -75,7 +75,7 @@ class CardFacts:
 
     @classmethod
     def of(cls, record: Any) -> CardFacts:
-        """Read facts from the record's JSON; what is of another type or name is passed over."""
+        """Read facts from the training metadata; entries of another name or type are ignored."""
         found = record if isinstance(record, Mapping) else {}
         given: dict[str, Any] = {}
         for name, empty in asdict(cls()).items():
@@ -98,7 +98,7 @@ def card_of(
     license: str | None = None,
     words: Sequence[str] = (),
 ) -> str:
-    """Write the text of a card of a tokenizer of one of our classes; `CardFacts` tells what the facts are."""
+    """Return the text of the card of an MwS tokenizer; `CardFacts` describes the arguments."""
     backend = open_tokenizer(tokenizer).backend
     settings, facts = _known(tokenizer, backend)
     said = CardFacts(data=data or "", languages=tuple(languages), license=license or "", words=tuple(words))
@@ -106,7 +106,7 @@ def card_of(
 
 
 def _known(tokenizer: Any, backend: Tokenizer) -> tuple[Mapping[str, Any], CardFacts]:
-    """Return settings and facts of a tokenizer: of its training just now, or from the record where it was loaded."""
+    """Return settings and facts of a tokenizer, from its training or from the folder it was loaded from."""
     if tokenizer.__dict__.get("training") is not None:
         return tokenizer.training.settings, CardFacts()
     place = Path(getattr(tokenizer, "name_or_path", "") or "absent")
@@ -114,10 +114,10 @@ def _known(tokenizer: Any, backend: Tokenizer) -> tuple[Mapping[str, Any], CardF
 
 
 def stage_own_card(tokenizer: Any, stage: Path, directory: Path) -> None:
-    """Put the card of a tokenizer beside its files, unless somebody has written another card there.
+    """Put the card of a tokenizer next to its files, unless the folder has an edited card.
 
-    A tokenizer that was just learned gets a new card. One that was loaded keeps its card while its training metadata
-    goes with it.
+    A tokenizer that was just trained gets a new card. A loaded tokenizer keeps its card if its training metadata is
+    saved, too.
     """
     if not is_free(directory):
         return
@@ -129,10 +129,10 @@ def stage_own_card(tokenizer: Any, stage: Path, directory: Path) -> None:
 
 
 def settle_card(tokenizer: Any, folder: Path, repository: str, revision: str | None, token: Any) -> bool:
-    """Decide about the card among the files that are to be pushed; returns whether it goes with them.
+    """Write the card into a folder that will be pushed to the Hub, and return whether the card is pushed, too.
 
-    A card by hand stays as the Hub has it, and so does any where the Hub does not say what it has. A tokenizer with a
-    record of its training gets its own card; another one what transformers has put into the folder.
+    An edited card on the Hub is kept, and so is every card if the Hub cannot be read. A tokenizer with training
+    metadata gets its own card; any other keeps the one that transformers has put into the folder.
     """
     there = _card_on_hub(repository, revision, token)
     if isinstance(there, Exception):
@@ -148,13 +148,13 @@ def settle_card(tokenizer: Any, folder: Path, repository: str, revision: str | N
 
 
 def _card_on_hub(repository: str, revision: str | None, token: Any) -> Path | Exception | None:
-    """Fetch the card that a commit to a branch would replace; None where there is none, or why that is not known."""
+    """Fetch the card that a commit would replace; None if there is none, or the error if the Hub cannot be read."""
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError, RevisionNotFoundError
 
     try:  # never the cache's copy, which is taken where the Hub does not answer
         return Path(hf_hub_download(repository, CARD_FILE, revision=revision, token=token, force_download=True))
-    except RevisionNotFoundError as error:  # a new branch begins as the main one
+    except RevisionNotFoundError as error:  # a new branch begins as a copy of the main one
         return error if revision is None else _card_on_hub(repository, None, token)
     except LocalEntryNotFoundError as error:  # a kind of the next one, though it says only that there was no answer
         return error
@@ -189,7 +189,7 @@ class Card:
     is_pretrained: bool = False
 
     def to_markdown(self) -> str:
-        """Write the card's text."""
+        """Return the text of the card."""
         from jinja2 import Template  # not huggingface_hub.ModelCard, whose import takes 0.3 s of every training
 
         template = Template(files("mws_hf.cards").joinpath("card.md").read_text(encoding="utf-8"))
@@ -224,14 +224,14 @@ def _compared(before: int, after: int, base: str) -> str:
 
 
 def trained_card(name: str, tokenizer: Tokenizer, facts: CardFacts, settings: Mapping[str, Any]) -> Card:
-    """Describe a tokenizer of which nothing was measured: words of its training shown cut, or those of `facts`."""
+    """Make the card of a tokenizer that was not measured, with examples from its training or from `facts`."""
     words = facts.words or settings.get("sample_words", ())
     examples = list(zip(words, open_tokenizer(tokenizer).segment_words(words), strict=True))
     return Card(name, facts, settings, tokenizer.get_vocab_size(), examples)
 
 
 def keep_card(directory: Path, backend: Tokenizer, card: Card) -> bool:
-    """Write the facts into the record, and the card beside it unless a person edited it; return whether it was."""
+    """Write the facts into the training metadata, and the card unless it was edited; return whether it was written."""
     write_part(directory, backend, _PART, card.facts.to_dict())
     return write_card(directory, card.to_markdown())
 
@@ -254,7 +254,7 @@ def metadata(card: Card) -> ModelCardData:
 
 
 def write_card(directory: str | Path, text: str) -> bool:
-    """Write a card unless one of another hand, or one edited since, is there; return whether that was done."""
+    """Write a card unless the folder has an edited one; return whether it was written."""
     if not is_free(Path(directory)):
         tell_of_card(directory)
         return False
@@ -263,19 +263,19 @@ def write_card(directory: str | Path, text: str) -> bool:
 
 
 def tell_of_card(directory: str | Path) -> None:
-    """Say that a card by hand stays."""
+    """Warn that an edited card is kept."""
     path = Path(directory) / CARD_FILE
     _logger.warning("%s: left as it is, not a generated card or edited since; delete it to get a new one", path)
 
 
 def is_free(directory: Path) -> bool:
-    """Return whether a card may be written into a directory: none is there, or one that nobody edited."""
+    """Return whether a card may be written into a directory: it has none, or one that nobody edited."""
     path = directory / CARD_FILE
     return not (path.exists() or path.is_symlink()) or is_untouched(path)
 
 
 def marked(text: str) -> str:
-    """Add the line that holds the hash to a card's text."""
+    """Add the line with the hash to the text of a card."""
     text = text.encode(errors="backslashreplace").decode().rstrip("\n") + "\n"  # a file's name may be no text
     digest = hashlib.sha256(text.encode()).hexdigest()
     return f"{text}<!-- generated by mws-hf, sha256 {digest}; an edited card is never overwritten -->\n"

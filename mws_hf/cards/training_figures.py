@@ -1,4 +1,4 @@
-"""What a tokenizer does to the text it was trained on: entries hardly used, and of each group length and share."""
+"""Measure a tokenizer on its training text: rarely used tokens, and the length and share of each group."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
-from mws_hf.corpus.blocks import LITTLE, arrow_block, padded
+from mws_hf.corpus.blocks import MAX_BYTES_WITHOUT_KERNELS, arrow_block, padded
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.encode.encoder import BlockEncoder
 from mws_hf.kernels import Longs
@@ -72,7 +72,11 @@ def _cut(encoder: BlockEncoder, size: int, is_named: bool, counts: WordCounts) -
     """Count how often a group uses each entry of the vocabulary; returns that and, of a named one, lengths."""
     # first, for it takes memory and keeps little
     is_word = find_words(CodePoints.of_counts(counts)).is_word if is_named else None
-    encode = encoder.encode_little if arrow_block(counts.strings).size <= LITTLE else encoder.encode
+    encode = (
+        encoder.encode_without_kernels
+        if arrow_block(counts.strings).size <= MAX_BYTES_WITHOUT_KERNELS
+        else encoder.encode
+    )
     edges = part_edges(len(counts))
     parts = side_by_side(lambda a, b: encode(padded(arrow_block(counts.strings[a:b]))), edges, edges[1:])
     lengths = [np.diff(part.ends, prepend=0) for part in parts]

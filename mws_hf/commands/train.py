@@ -135,7 +135,7 @@ def _check_groups(trainer: MwSTrainer, sources: Words) -> None:
     if not any(sources.by_group):
         return
     from mws_hf.corpus.groups import group_shares
-    from mws_hf.corpus.segmentations import labels_of_groups
+    from mws_hf.corpus.labeled_words import labels_of_groups
 
     group_shares(sources.by_group, trainer.weights)
     labels_of_groups(sources.by_group, trainer.labels)

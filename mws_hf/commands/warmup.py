@@ -110,13 +110,13 @@ def _learn_classic(_folder: Path) -> None:
 
 
 def _encode(folder: Path) -> None:
-    from mws_hf.corpus.blocks import LITTLE
+    from mws_hf.corpus.blocks import MAX_BYTES_WITHOUT_KERNELS
 
     trainer = mws_hf.MwSTrainer(n_merges=150, alphabet="characters", special_tokens=["<s>"], show_progress=False)
     learned = trainer.learn(mws_hf.count_documents([TEXT]))
     file = folder / "text.txt"
     text = TEXT + "ж" * 5000 + "漢字 😀<s>\n"
-    file.write_text(text * (LITTLE // len(text) + 1), encoding="utf-8", newline="\n")
+    file.write_text(text * (MAX_BYTES_WITHOUT_KERNELS // len(text) + 1), encoding="utf-8", newline="\n")
     many = [*learned.alphabet, *map(chr, range(0x10000, 0x20000))]  # more than 65,536 ids take 32 bits
     for name, alphabet in (("narrow", learned.alphabet), ("wide", many)):
         backend = trainer.backend(replace(learned, alphabet=alphabet))

@@ -58,9 +58,9 @@ BLOCK_BYTES = 1 << 19
 PADDING = WINDOW + 8
 """Bytes that kernels may read after the text of a padded block: windows and whole words are read at any byte."""
 LONGEST_RUN = 10_000_000
-"""Bytes of a document that may have no place to be cut; more would be one pre-token, in memory many times over."""
-LITTLE = 1 << 19
-"""Bytes of text up to which loading a kernel takes longer than doing without."""
+"""Bytes of a document that may follow each other without a place to divide them; more would be a single pre-token."""
+MAX_BYTES_WITHOUT_KERNELS = 1 << 19
+"""Bytes of text up to which loading the kernels would take longer than encoding without them."""
 _NEAR = 1 << 10
 _PIECE = 4 << 20
 _FIRST = 1 << 16  # bytes that are read before a buffer for a whole block is made
@@ -101,13 +101,13 @@ class Block:
                 at += cut
 
     def _uncut(self, index: int, at: int) -> MwSError:
-        """Make the error for a document that has no place to be cut from byte `at` of the buffer on."""
+        """Make the error for a document that cannot be divided from byte `at` of the buffer on."""
         name, byte = self.where(index), at - int(self.offsets[index])
         if self.start is not None:
             name, byte = self.start[0], self.start[2] + at
         return MwSError(
-            f"{name}: byte {byte}: {LONGEST_RUN / 1e6:.0f} MB follow without a space or a line end; is that text? If "
-            "so, break it into lines"
+            f"{name}: byte {byte}: {LONGEST_RUN / 1e6:.0f} MB follow without a space or a line end; if this is text, "
+            "break it into lines"
         )
 
     @cached_property
@@ -158,7 +158,7 @@ class Block:
 
 
 GroupBlock = tuple[str, Block]
-"""A group, `groups.UNNAMED` for text of no group in particular, and a block of its text."""
+"""The name of a group (`groups.UNNAMED` if there are no groups), and a block of its text."""
 
 
 def _lines(data: npt.NDArray[np.uint8]) -> int:
@@ -166,9 +166,9 @@ def _lines(data: npt.NDArray[np.uint8]) -> int:
 
 
 def last_cut(text: bytes, start: int = 0) -> int:
-    """Find the last place from `start` on where the module's rule lets text be cut; 0 where there is none.
+    """Find the last position from `start` on at which the text can be divided (see the module); 0 if there is none.
 
-    The last four bytes are left alone, since a character may go on in the next block.
+    It is never among the last four bytes, because a character may continue in the next block.
     """
     import regex  # here, because encoding does without
 
@@ -177,7 +177,7 @@ def last_cut(text: bytes, start: int = 0) -> int:
 
 
 def _stream_cut(buffer: bytes | bytearray, size: int) -> int:
-    """Find `last_cut` of ``buffer[:size]``, which is nearly always among the last bytes."""
+    """Return `last_cut` of ``buffer[:size]``; the last bytes are searched first, because it is nearly always there."""
     near = max(0, size - _NEAR)
     cut = last_cut(bytes(buffer[near:size]), 4 if near else 0)
     if cut or not near:
@@ -197,8 +197,8 @@ def text_blocks(
 ) -> Iterator[Block]:
     """Read a text file, compressed or not, or "-", as blocks, in bounded memory; lines never become str.
 
-    With `lines` each line is a document, else the whole file is one stream. `advance` is called with the number of
-    bytes taken from the file as stored. Invalid UTF-8 shows later, in `Block.check` or in encoding.
+    With `lines` each line is a document; otherwise the whole file is one stream. `advance` is called with the number of
+    bytes taken from the file as stored. Invalid UTF-8 is not found here, but by `Block.check` or while encoding.
     """
     strict = how.is_strict_utf8
     line = byte = seen = 0
@@ -220,7 +220,7 @@ def text_blocks(
             cut = stop if last else marks.rfind(b"\n", 0, room) + 1 if lines else _stream_cut(marks, room)
             rest = bytes(memoryview(buffer)[cut:stop])
             seen = len(rest)
-            end = cut or stop  # where nothing is cut, more is read, unless the block is refused
+            end = cut or stop  # if the text cannot be divided here, more is read, or `Block` raises an error
             offsets = line_offsets(marks, end) if lines else np.array([0, end], np.int64)
             start = (str(name), line, byte) if strict else None
             block = Block(buffer, offsets, partial(_line_name, name, line), start)
@@ -231,10 +231,10 @@ def text_blocks(
 
 
 def _filled(stream: Any, rest: bytes, room: int) -> tuple[bytearray, int]:
-    """Return a buffer with `rest` and what follows in the stream, up to `room` bytes, and where that text ends.
+    """Return a buffer with `rest` and the next bytes of the stream, at most `room` in all, and the end of that text.
 
-    `PADDING` bytes follow the text. The end of a file gets a buffer of its own size: where files are small, clearing a
-    whole block for each would take longer than counting it.
+    `PADDING` bytes follow the text. At the end of a file the buffer is only as large as the text, because for small
+    files clearing a whole block would take longer than counting it.
     """
     first = next(read_blocks(stream, min(room - len(rest), _FIRST)), b"")
     begin = len(rest) + len(first)
@@ -275,12 +275,12 @@ def block_of(documents: Sequence[bytes], where: Callable[[int], str]) -> Block:
     return Block(bytearray(b"".join([*documents, bytes(PADDING)])), offsets, where)
 
 
-def cut_at(block: Block, tokens: Sequence[bytes]) -> Block:
-    """Return a block whose documents are cut wherever one of some tokens stands, and the token left out."""
+def without_tokens(block: Block, tokens: Sequence[bytes]) -> Block:
+    """Remove special tokens from the documents of a block, and divide the documents at these positions."""
     text = block.data[block.offsets[0] :].tobytes()
     if not tokens or _shared(tokens) not in text:
         return block
-    mark = finder(tuple(tokens))
+    mark = token_pattern(tuple(tokens))
     if not mark.search(text):
         return block
     ends = (block.offsets - block.offsets[0]).tolist()
@@ -293,8 +293,11 @@ def _shared(tokens: Sequence[bytes]) -> bytes:
 
 
 @lru_cache(maxsize=4)
-def finder(tokens: tuple[bytes, ...]) -> re.Pattern[bytes]:
-    """Compile the search for the longest of some tokens; beginnings are shared, so many cost little."""
+def token_pattern(tokens: tuple[bytes, ...]) -> re.Pattern[bytes]:
+    """Compile a regular expression that finds the longest of the tokens at a position.
+
+    Tokens with the same beginning share a branch, so that a search for many tokens is fast, too.
+    """
 
     def longest(tokens: list[bytes]) -> bytes:
         shared = _shared(tokens)
@@ -306,7 +309,7 @@ def finder(tokens: tuple[bytes, ...]) -> re.Pattern[bytes]:
 
 
 def arrow_blocks(batches: Iterable[pa.LargeStringArray], source: str) -> Iterator[Block]:
-    """Make a block of each batch of documents that is not empty; `source` says in errors where they are from."""
+    """Make a block of each batch of documents that is not empty; `source` names their origin in errors."""
     first = 0
     for rows in batches:
         if len(rows):
@@ -336,9 +339,9 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def valid_strings(array: pa.Array, first: int = 1, errors: str = "strict") -> pa.LargeStringArray:
-    """Turn an array of text, whatever its bytes and offsets are, into valid large strings; nulls stay.
+    """Convert an array of text with unchecked bytes and offsets into valid large strings; nulls stay.
 
-    A `Fault` names the row; `first` is the number of the first one.
+    A `Fault` names the row that is not valid; `first` is the number of the first row.
     """
     try:
         array.validate(full=True)

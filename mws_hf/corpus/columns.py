@@ -25,17 +25,20 @@ ROWS = 1000
 """Rows that are taken at once from tables and values; the blocks of an encoded corpus follow from it."""
 GroupBatch = tuple[str, pa.LargeStringArray]
 """A group, and texts of it."""
-_COLUMNS = ("columns", "column_names")  # attributes of what holds columns
+_COLUMNS = ("columns", "column_names")  # a table, a DataFrame or a dataset has one of these attributes
 
 
 def no_column(kind: str, wanted: str | None, names: Iterable[object], option: str) -> str:
-    """Say that text is not under a "column" or "field" of that name, or of `DEFAULT_COLUMN`, and what is there."""
+    """Write the message for a missing "column" or "field", with the names that there are.
+
+    `wanted` is the name that was given, or None if none was given and `DEFAULT_COLUMN` is missing.
+    """
     asked = f"which {kind} holds the text?" if wanted is None else f"no {kind} {wanted!r};"
     return f"{asked} {kind}s here: {', '.join(map(str, names)) or 'none'} (choose with {option})"
 
 
 def check_names(columns: Sequence[str | None], names: Sequence[Any], option: str = "--column") -> list[int]:
-    """Return the places of columns among names; raises `Fault` where one is absent or there twice."""
+    """Return the positions of columns among the names of a table; raises `Fault` if one is missing or occurs twice."""
     found = [[place for place, name in enumerate(names) if str(name) == (c or DEFAULT_COLUMN)] for c in columns]
     for column, places in zip(columns, found, strict=True):
         if not places:
@@ -49,7 +52,7 @@ def check_names(columns: Sequence[str | None], names: Sequence[Any], option: str
 def read_records(source: Any, columns: Sequence[str | None]) -> Iterator[list[list[str | None]]]:
     """Read columns of a table, DataFrame, dataset, dict of one split or iterable of records, some rows at a time.
 
-    A missing value is None. A column None is `DEFAULT_COLUMN`. A `Fault` names the row, the first being 1.
+    A missing value is None. If a column is None, `DEFAULT_COLUMN` is read. A `Fault` names the row, counted from 1.
 
     >>> list(read_records([{"text": "раз", "n": 1}, {"text": None}], ["text"]))
     [[['раз', None]]]
@@ -92,7 +95,7 @@ def _batches(source: Any, columns: Sequence[str | None]) -> Iterator[list[Sequen
 
 
 def _frame_batches(frame: Any, columns: Sequence[str | None]) -> Iterator[list[Sequence[Any]]]:
-    """Yield the values of columns of an Arrow table or a DataFrame; a column is taken by its place, not its name."""
+    """Yield the values of columns of an Arrow table or a DataFrame; columns are found by position, not by name."""
     if not hasattr(frame, "__len__"):
         raise Fault("holds no rows yet; give the table that it computes, such as frame.collect()")
     names = list(getattr(frame, "column_names", frame.columns))
@@ -142,7 +145,7 @@ def _text_of(value: Any) -> str | None:
 
 
 def group_batches(source: Any, column: str | None, group_column: str) -> Iterator[GroupBatch]:
-    """Read the documents of a source with columns, by group in each batch of rows; one that is missing is left out."""
+    """Read the documents of a source with columns, sorted by group within each batch; missing texts are left out."""
     first = 1
     for texts, groups in read_records(source, [column, group_column]):
         for row, text in enumerate(texts, start=first):
@@ -153,7 +156,7 @@ def group_batches(source: Any, column: str | None, group_column: str) -> Iterato
 
 
 def by_group(texts: pa.LargeStringArray, groups: pa.LargeStringArray, first: int = 1) -> Iterator[GroupBatch]:
-    """Sort texts by group, groups by name; rows without a text are passed over. `first` is the number of a row."""
+    """Sort texts by group, and groups by name; rows without a text are skipped. `first` numbers the first row."""
     kept = texts.is_valid()
     if len(lost := pc.indices_nonzero(pc.and_(kept, groups.is_null()))):
         raise Fault("its group is missing; every row with text needs one", inside=f", row {first + lost[0].as_py()}")
@@ -197,7 +200,7 @@ def documents_of(source: Any, column: str | None) -> Iterator[str]:
 
 
 def only_split(splits: Mapping[Any, Any]) -> Any:
-    """Return the one dataset in a dict of splits; of several one may be the test set."""
+    """Return the only dataset in a dict of splits; several are an error, because one may be the test set."""
     for name, split in splits.items():
         if isinstance(split, (str, bytes)) or not isinstance(split, Iterable):
             raise MwSError(
@@ -211,7 +214,7 @@ def only_split(splits: Mapping[Any, Any]) -> Any:
 
 
 def _guarded(documents: Iterator[str]) -> Iterator[str]:
-    """Yield the same documents; bytes that a library cannot decode on the way become a MwSError."""
+    """Yield the same documents, and raise `Fault` if the source stops at bytes that it cannot decode."""
     number = 1
     try:
         for number, document in enumerate(documents, start=2):  # noqa: B007

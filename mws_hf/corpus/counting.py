@@ -142,7 +142,7 @@ def count(
     memory_cap: int = MEMORY_CAP,
     show_progress: bool = False,
 ) -> WordCounts:
-    """Count the pre-tokens of a source by group; `CountOptions` are described there, `length` in `count_documents`."""
+    """Count the pre-tokens of a source by group; see `CountOptions` and `count_documents` for the arguments."""
     source.check_splitter(splitter)
     if (counted := source.counted_alone(splitter)) is not None:
         return counted
@@ -173,10 +173,10 @@ def merge_files(
     memory_cap: int = MEMORY_CAP,
     min_count: int = 1,
 ) -> WordCounts:
-    """Add up saved counts into another such file: the same file, to the byte, as `merge` and `save` make in memory.
+    """Add up files of saved counts, and write the sum to a file that equals, to the byte, that of `merge` and `save`.
 
-    Files are read in pieces, and tables above `memory_cap` bytes spilled. Words rarer than `min_count`, in all groups
-    together, are left out after everything is added up.
+    The files are read in pieces, and tables above `memory_cap` bytes are moved to disk. Words that are rarer than
+    `min_count` in all groups together are left out after everything is added up.
     """
     files = [CountsFile.open(path) for path in paths]
     first = files[0]
@@ -187,7 +187,9 @@ def merge_files(
                 "one setting"
             )
         if (UNNAMED in file.totals) != (UNNAMED in first.totals):
-            raise MwSError(f"{file.path}, {first.path}: only one of them names groups of words; count the other so too")
+            raise MwSError(
+                f"{file.path}, {first.path}: only one of them has groups of words; count the other one with groups, too"
+            )
     check_total(sum(sum(file.totals.values()) for file in files))
 
     counts = add_up(
@@ -199,11 +201,11 @@ def merge_files(
 
 
 def share_out(sources: Iterable[Iterator[T]], tasks: Sequence[Callable[[T], None]]) -> None:
-    """Give every item of `sources` to one of `tasks`, each in a thread of its own; the first error stops all.
+    """Give every item of `sources` to one of `tasks`, each in a thread of its own; the first error stops all threads.
 
-    Each iterator is advanced by one thread at a time, different ones side by side, so reading overlaps with work. A
-    new iterator is taken from `sources` only when no other one waits, and is forgotten after its last item: memory
-    follows what is open, whatever the number of sources.
+    Only one thread at a time advances an iterator, but different iterators are advanced at the same time, so that
+    reading overlaps with work. A new iterator is taken from `sources` only when none is waiting, and is dropped after
+    its last item. Memory therefore depends on how many iterators are open, and not on how many there are.
     """
     supply = _Supply(sources)
     if len(tasks) == 1:
@@ -214,7 +216,7 @@ def share_out(sources: Iterable[Iterator[T]], tasks: Sequence[Callable[[T], None
     try:
         for thread in threads:
             thread.join()
-    except BaseException as error:  # Ctrl-C, while a thread may wait for a pipe that nobody writes: no long wait for it
+    except BaseException as error:  # after Ctrl-C, do not wait long for a thread that reads from a silent pipe
         supply.stop(error)
         for thread in threads:
             thread.join(1)
@@ -223,7 +225,7 @@ def share_out(sources: Iterable[Iterator[T]], tasks: Sequence[Callable[[T], None
 
 
 class _Supply(Generic[T]):
-    """Items of several sources, to be taken by threads until there are none, or until the first error."""
+    """Hands the items of several sources to threads, until none is left or the first error occurs."""
 
     def __init__(self, sources: Iterable[Iterator[T]]) -> None:
         self._unopened, self._idle = iter(sources), deque[Iterator[T]]()
@@ -263,10 +265,10 @@ class _Supply(Generic[T]):
 
 
 class GroupTables(dict[str, TokenTable]):
-    """The tables of one thread by group, spilled together where they outgrow their share of memory.
+    """The tables of one thread by group; if they outgrow their share of memory, all of them are moved to disk.
 
-    Of `most` bytes a table of no group may take all, tables of groups half. `spill` is called with a group and its
-    table, which is emptied afterwards. `text_bytes` is about the size of the text to be counted.
+    `most` is the number of bytes for a table without groups; tables of groups may have half as many in all. `spill` is
+    called with a group and its table, which is emptied afterwards. `text_bytes` is the approximate size of the text.
     """
 
     def __init__(self, most: int, spill: Callable[[str, TokenTable], None], text_bytes: int = 0) -> None:
@@ -274,7 +276,7 @@ class GroupTables(dict[str, TokenTable]):
         self._most, self._spill, self._text_bytes = most, spill, text_bytes
 
     def table(self, group: str) -> TokenTable:
-        """Return the table of a group; room for it is made."""
+        """Return the table of a group; other tables are moved to disk if memory is short."""
         most = self._most if group == UNNAMED else self._most // 2
         if group not in self:
             self[group] = TokenTable(most, partial(self._spill, group), self._text_bytes)
@@ -295,11 +297,16 @@ def add_up(
     text_bytes: int = 0,
     min_count: int = 1,
 ) -> WordCounts:
-    """Add up blocks of text and counts of words, read side by side, each with its group; return the counts by group.
+    """Add up blocks of text and counts of words, each with the name of its group, and return the counts by group.
 
-    Tables that outgrow `memory_cap` bytes are spilled to a temporary folder. `groups` are those to be there in any
-    case, `text_bytes` is about the size of all text. Words rarer than `min_count` may be left out where there is one
-    group.
+    Args:
+        sources: blocks and counts, several of which are read at the same time.
+        groups: groups that the result has, even if they have no words.
+        splitter: splits text into pre-tokens.
+        workers: number of threads; None for all processors.
+        memory_cap: bytes above which tables are moved to a temporary folder.
+        text_bytes: approximate size of all text.
+        min_count: words that are rarer may be left out if there is only one group.
     """
     if isinstance(memory_cap, bool) or not isinstance(memory_cap, Integral):
         raise SettingError("memory_cap", memory_cap, "is not a whole number of bytes")
@@ -324,7 +331,10 @@ def add_up(
                     "group for every source (group=FILE), or for none"
                 )
             if len(seen) > MOST_GROUPS:
-                raise MwSError(f"more than {MOST_GROUPS} groups, {group!r} among them; is that a column of groups?")
+                raise MwSError(
+                    f"there are more than {MOST_GROUPS} groups, such as {group!r}; name the column of groups, which "
+                    "has few different values"
+                )
             if isinstance(part, Block):
                 count_block(tables.table(group), part)
             else:
@@ -344,7 +354,7 @@ def add_up(
 
 
 def _gathered(tables: list[TokenTable], shards: Shards | None, memory_cap: int, min_count: int) -> Columns:
-    """Add up the tables of a group and the shards it was spilled to; the tables are given up."""
+    """Add up the tables of a group and its shards on disk; the tables are emptied."""
     if not tables:
         return arrow_strings([]), np.zeros(0, np.int64)
     if shards is None and (len(tables) == 1 or 3 * sum(table.nbytes for table in tables) <= memory_cap):

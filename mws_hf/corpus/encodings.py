@@ -12,13 +12,16 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 _SAMPLE = 1 << 14
-_MOST = 3  # encodings that are proposed
-_INSIDE = 0.95  # share of the characters beyond ASCII that must be letters of one language
-_NEAR_BEST = 0.8  # of the score of the best encoding, below which others are not proposed
-_FREQUENT, _FEWEST_LETTERS = 0.25, 8
-"""Share of the frequent letters of a script in texts of more letters: Korean bytes are Thai letters, but rare ones."""
-_ODD_WORDS = 0.1  # share of words of mixed scripts from which a text was decoded with the wrong encoding
-_FEWEST_ODD_WORDS = 3
+_MAX_PROPOSALS = 3
+_MIN_LETTER_SHARE = 0.95  # of the characters beyond ASCII, which must be letters of one language
+_MIN_SCORE_SHARE = 0.8  # of the best encoding's score; encodings below it are not proposed
+_MIN_FREQUENT_SHARE, _MIN_LETTERS = 0.25, 8
+"""Least share of the letters that must be frequent in the language; texts with few letters are not checked.
+
+Korean bytes, for example, are Thai letters in another encoding, but rare ones.
+"""
+_MIN_ODD_WORD_SHARE = 0.1  # of words with mixed scripts, above which the encoding was probably wrong
+_MIN_ODD_WORDS = 3
 _RUSSIAN, _GREEK = "абвгдеёжзийклмнопрстуфхцчшщъыьэюя", "αβγδεζηθικλμνξοπρσςτυφχψωάέήίόύώϊϋΐΰ"
 _HEBREW, _ARABIC = "".join(map(chr, range(0x5D0, 0x5EB))), "".join(map(chr, range(0x621, 0x653))) + "پچژگکی"
 _THAI = "".join(map(chr, [*range(0xE01, 0xE3B), *range(0xE40, 0xE5A)]))
@@ -44,14 +47,14 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 class Candidate(NamedTuple):
-    """Encodings that fit some bytes and decode them alike, and a word that the bytes spell in them."""
+    """Encodings that decode some bytes to the same plausible text, and a word of that text as an example."""
 
     names: list[str]
     word: str
 
 
 def candidates(data: bytes, at: int) -> list[Candidate]:
-    r"""List the encodings that fit the bytes around position `at`, the best first; none where none fits.
+    r"""List the encodings that fit the bytes around position `at`, the best first; empty if none fits.
 
     >>> candidates("Az őrült kutyája elszökött.".encode("iso8859-2"), 3)
     [Candidate(names=['cp1250', 'iso8859-2'], word='elszökött')]
@@ -67,11 +70,11 @@ def candidates(data: bytes, at: int) -> list[Candidate]:
         scored = [(1.0, name, text) for name, text in _multi_byte(sample)][:1]
     texts: dict[str, list[str]] = {}
     for score, name, text in scored:
-        if score >= _NEAR_BEST * scored[0][0] and name not in texts.setdefault(text, []):
+        if score >= _MIN_SCORE_SHARE * scored[0][0] and name not in texts.setdefault(text, []):
             texts[text].append(name)
     words = zip(*map(_words_beyond_ascii, texts), strict=False)  # the same word as each encoding spells it
     best = max(words, key=lambda spelled: (len({*spelled}), len(spelled[0])), default=[text[:20] for text in texts])
-    return [Candidate(names, word[:20]) for names, word in zip(texts.values(), best, strict=True)][:_MOST]
+    return [Candidate(names, word[:20]) for names, word in zip(texts.values(), best, strict=True)][:_MAX_PROPOSALS]
 
 
 def is_mostly_utf8(data: bytes) -> bool:
@@ -86,7 +89,7 @@ def is_mostly_utf8(data: bytes) -> bool:
 
 
 def wide_encoding(data: bytes) -> str | None:
-    r"""Name the encoding of two or four bytes per character that data is in, from its even start; None if in none.
+    r"""Return the encoding with two or four bytes per character that fits data from its start, or None.
 
     >>> wide_encoding("кот и кит".encode("utf-16-le")), wide_encoding(b"a\0\xff\xd8\0")
     ('utf-16-le', None)
@@ -102,14 +105,14 @@ def wide_encoding(data: bytes) -> str | None:
 
 
 def garbled_word(text: str) -> str | None:
-    """Return a word of mixed scripts if a tenth of the words beyond ASCII are such; None of other text.
+    """Return a word of mixed scripts if at least a tenth of the words beyond ASCII are of mixed scripts, or None.
 
     >>> garbled_word("Az őrült kutyája elszökött, ő meg fölment.".encode("cp1250").decode("cp1251"))
     'хrьlt'
     """
     words = _words_beyond_ascii(text)
     odd = [word for word in words if len(_scripts(word)) > 1 or _case_is_odd(word)]
-    return odd[0] if len(odd) >= max(_FEWEST_ODD_WORDS, _ODD_WORDS * len(words)) else None
+    return odd[0] if len(odd) >= max(_MIN_ODD_WORDS, _MIN_ODD_WORD_SHARE * len(words)) else None
 
 
 def _scripts(word: str) -> set[str]:
@@ -118,7 +121,7 @@ def _scripts(word: str) -> set[str]:
 
 
 def _case_is_odd(word: str) -> bool:
-    """Return whether a word beyond ASCII begins with a small letter and goes on in capitals, as KOI8 read as cp1251."""
+    """Return whether a word begins in lowercase and continues in uppercase, as if KOI8 was decoded as cp1251."""
     return len(word) > 2 and word[0].islower() and word[1:].isupper()
 
 
@@ -132,13 +135,13 @@ def _single_byte(sample: bytes) -> Iterator[tuple[float, str, str]]:
                 continue
             beyond = [each for each in text.lower() if not each.isascii() and each not in _NEUTRAL]
             score = max(sum(each in alphabet for each in beyond) for alphabet in alphabets.split("|"))
-            if score < _INSIDE * len(beyond):
+            if score < _MIN_LETTER_SHARE * len(beyond):
                 continue
             words = _words_beyond_ascii(text)
             if 5 * sum(any(map(_rises, word, word[1:])) for word in words) > len(words):
                 continue
             common = sum(each in frequent for each in beyond) if frequent else len(beyond)
-            if frequent and len(beyond) > _FEWEST_LETTERS and common < _FREQUENT * len(beyond):
+            if frequent and len(beyond) > _MIN_LETTERS and common < _MIN_FREQUENT_SHARE * len(beyond):
                 continue
             capitals = sum(each.isupper() and not each.isascii() for each in text)  # lowercase in another encoding?
             yield (common * (1 - capitals / len(beyond) / 2) / len(beyond) if beyond else 0.0), name, text

@@ -1,22 +1,18 @@
-"""Read segmented words, either reference segmentations or labels, into one type; every skipped line is reported.
+"""Read files of segmented words, such as reference segmentations; every line that is left out is reported.
 
-Formats (found from the content, or named with `format=`):
+The format of a file is found from its content, or named with `format=`:
 
 * ``words``: ``word<TAB>m1 m2``, alternatives after a comma.
 * ``sigmorphon2022``: ``word<TAB>m1 @@m2[<TAB>category]``; canonical morphs, used only where they spell the word.
-* ``morphochallenge``: ``word<TAB>m1:tag m2:tag, alternative``; zero morphs ``~`` are dropped.
+* ``morphochallenge``: ``word<TAB>m1:tag m2:tag, alternative``; empty morphs ``~`` are left out.
 * ``neural``: ``word<TAB>пере:PREF/чит:ROOT`` (NeuralMorphemeSegmentation), tags optional.
 * ``morphscore``: CSV with ``wordform, preceding_part, stem, following_part`` (2025) or ``full_word, pt1, rest`` (2024).
 * ``morphynet``: inflectional ``lemma, form, features, a|b`` or derivational ``source, target, POS, POS, affix, type``.
-
-A plain list of labels with a mistake is an error, because a person who labels words wants to correct it. In the
-published formats lines that do not spell their word are usual; they are left out with a warning.
 """
 
 from __future__ import annotations
 
 import csv
-import logging
 import os
 import re
 from collections import Counter
@@ -30,7 +26,7 @@ from typing import Any, TypeAlias
 from mws_hf.corpus.octets import COMPRESSED, stored_lines
 from mws_hf.corpus.place import Fault, about
 from mws_hf.errors import MwSError
-from mws_hf.text.letter_case import caseless, fold
+from mws_hf.text.letter_case import caseless
 
 Morphs: TypeAlias = tuple[str, ...]
 Rows: TypeAlias = tuple[tuple[int, str, tuple[Morphs, ...]], ...]
@@ -39,10 +35,8 @@ _Parsed: TypeAlias = tuple[str, list[list[str]]]
 FORMATS = ("words", "sigmorphon2022", "morphochallenge", "neural", "morphscore", "morphynet")
 CANONICAL = ("sigmorphon2022", "morphynet")
 """Formats whose morphs are in a base form, which often does not spell the word."""
-_SHOWN = 5  # problems of labels that are named one by one
 _CSV_COLUMNS = (("wordform", "preceding_part", "stem", "following_part"), ("full_word", "pt1", "rest"))
 _NEURAL = re.compile(r"[^:/\s]+:[A-Z]+(/[^:/\s]+:[A-Z]+)*|[^:/\s]+(/[^:/\s]+)+")
-_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -51,15 +45,6 @@ class GoldWord:
 
     word: str
     segmentations: tuple[Morphs, ...]
-
-
-OneList: TypeAlias = (
-    str | os.PathLike[str] | Mapping[str, str | Iterable[Any]] | Iterable[GoldWord | tuple[str, str | Iterable[Any]]]
-)
-"""A file; or words with their segmentations: ``"m1 m2, alternative"``, a list of morphs, or a list of such lists."""
-
-Labels: TypeAlias = OneList | Mapping[str, OneList]
-"""Labels of one list of words, or by group."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +136,10 @@ def read_gold(path: str | os.PathLike[str], format: str | None = None) -> Gold:
 
 
 def spelled(word: str, alternatives: Iterable[list[str]]) -> tuple[Morphs, ...]:
-    """Return distinct segmentations in the word's own letters; raises MwSError where one does not spell the word.
+    """Convert the segmentations of a word to the letter case of the word, and remove duplicates.
+
+    Raises:
+        MwSError: a segmentation does not spell the word, or contains an empty morph.
 
     >>> spelled("Unlocks", [["un", "lock", "s"], ["unlock", "s"]])
     (('Un', 'lock', 's'), ('Unlock', 's'))
@@ -169,12 +157,18 @@ def spelled(word: str, alternatives: Iterable[list[str]]) -> tuple[Morphs, ...]:
 
 
 def split_alternatives(word: str, analysis: str) -> list[list[str]]:
-    """Split ``m1 m2, alternative`` into morphs; a comma without a space divides only if the word has no comma."""
+    """Split ``m1 m2, alternative`` into morphs.
+
+    A comma without a space after it separates alternatives, too, unless the word contains a comma.
+
+    >>> split_alternatives("unlocks", "un lock s,unlock s")
+    [['un', 'lock', 's'], ['unlock', 's']]
+    """
     return [alternative.split() for alternative in analysis.split(", " if "," in word else ",")]
 
 
 def merge_alternatives(rows: Iterable[tuple[str, tuple[Morphs, ...]]]) -> tuple[GoldWord, ...]:
-    """List distinct words in order of appearance, with all their segmentations."""
+    """Merge rows of the same word; returns the distinct words in order of appearance, with all their segmentations."""
     found: dict[str, dict[Morphs, None]] = {}
     for word, alternatives in rows:
         found.setdefault(word, {}).update(dict.fromkeys(alternatives))
@@ -293,151 +287,3 @@ def _parse_morphynet(line: str) -> _Parsed:
         raise MwSError(f"{len(fields)} fields; MorphyNet has 4 (inflectional) or 6 (derivational)")
     source, target, affix, kind = fields[0], fields[1], fields[4], fields[5]
     return target, [[affix, source] if kind == "prefix" else [source, affix]]
-
-
-def read_labels(source: OneList) -> tuple[GoldWord, ...]:
-    """Read labeled words from a file, a mapping or a list.
-
-    A file has one of `FORMATS`, except for MorphScore and derivational MorphyNet, which mark one or two boundaries of a
-    word and leave the others open. Words that differ only in letter case are one word for the training.
-
-    Raises:
-        MwSError: an entry cannot be read, or two entries of one word, in any letter case, have different segmentations.
-            The message names file and line, or the number of the entry. In the published formats such lines are left
-            out with a warning instead.
-
-    >>> read_labels({"unlocks": "un lock s, unlock s", "cats": ["cat", "s"]})[1]
-    GoldWord(word='cats', segmentations=(('cat', 's'),))
-    """
-    if isinstance(source, str | os.PathLike):
-        return _read_file(Path(source))
-    entries = source.items() if isinstance(source, Mapping) else source
-    if not isinstance(entries, Iterable):
-        raise MwSError(f"labels: {type(entries).__name__} is neither a file nor words; give a path, a dict or pairs")
-    problems: list[str] = []
-    rows: list[tuple[str, str, tuple[Morphs, ...]]] = []
-    for number, entry in enumerate(entries, start=1):
-        try:
-            rows.append((f"labels, entry {number}", *_parsed_entry(entry)))
-        except MwSError as reason:
-            problems.append(f"labels, entry {number}: {reason}")
-    _refuse(problems, rows)
-    return merge_alternatives((word, found) for _, word, found in rows)
-
-
-def read_all_labels(source: Any, *, files: bool = True) -> tuple[GoldWord, ...] | dict[str, tuple[GoldWord, ...]]:
-    """Read labels as `read_labels` does, or those of every group, by name ascending.
-
-    A mapping is from groups if each of its values is a path, a mapping or `GoldWord`s; else it is from words. A str
-    is a path if a file has that name; else it is the segmentation of a word.
-
-    Args:
-        source: labels of one list of words, or by group.
-        files: False reads no file: a str is the segmentation of a word, and a path is an error.
-
-    Raises:
-        MwSError: a label, a file or the name of a group is wrong.
-
-    >>> list(read_all_labels({"eng": {"cats": "cat s"}})), len(read_all_labels({"cats": "cat s"}))
-    (['eng'], 1)
-    """
-    read = read_labels if files else _words_of
-    if not (isinstance(source, Mapping) and source and all(_is_source(value, files) for value in source.values())):
-        return read(source)
-    from mws_hf.corpus.groups import check_group_name  # here, because gold needs no counts
-
-    found = {}
-    for name in sorted(map(check_group_name, source)):
-        try:
-            found[name] = read(source[name])
-        except MwSError as error:
-            raise MwSError(f"group {name!r}: {error}") from error
-    return found
-
-
-def _words_of(source: Any) -> tuple[GoldWord, ...]:
-    if isinstance(source, str | os.PathLike):
-        raise MwSError(f"labels: {os.fspath(source)!r} is a file, and settings take words; let read_settings read it")
-    return read_labels(source)
-
-
-def _is_source(value: Any, files: bool) -> bool:
-    if isinstance(value, str):
-        return files and os.path.isfile(value)
-    if isinstance(value, list | tuple):
-        return bool(value) and all(isinstance(each, GoldWord) for each in value)
-    return isinstance(value, os.PathLike | Mapping)
-
-
-def labels_of_groups(
-    groups: Iterable[str], labels: tuple[GoldWord, ...] | Mapping[str, tuple[GoldWord, ...]]
-) -> Mapping[str, tuple[GoldWord, ...]]:
-    """Return the labels of each group that has any; those that name no group belong to the only one."""
-    names, by_group = list(groups), labels if isinstance(labels, Mapping) else {}
-    here = ", ".join(name for name in names if name) or "none was named"
-    if unknown := sorted(set(by_group) - set(names)):
-        raise MwSError(f"labels for group {', '.join(map(repr, unknown))}, which is not there; groups: {here}")
-    if isinstance(labels, Mapping):
-        return labels
-    if labels and len(names) > 1:
-        raise MwSError(
-            f"labels of one language beside {len(names)} groups ({here}); say whose, such as {names[0]}=FILE"
-        )
-    return dict.fromkeys(names, labels)
-
-
-def _read_file(file: Path) -> tuple[GoldWord, ...]:
-    found = read_gold(file)
-    if found.partial:
-        raise MwSError(
-            f"{file}: format {found.format!r} marks one or two boundaries of a word and is silent on the others; "
-            "give whole segmentations, word<TAB>m1 m2 m3"
-        )
-    if found.format == "words":
-        rows = [(f"{file}:{number}", word, alternatives) for number, word, alternatives in found.rows]
-        _refuse(found.problems, rows)
-    for problem in found.problems[:_SHOWN]:
-        _logger.warning("label left out: %s", problem)
-    if len(found.problems) > _SHOWN:
-        _logger.warning("%s: %d of %d lines left out", file, len(found.problems), found.lines)
-    return found.words
-
-
-def _refuse(problems: Iterable[str], rows: Iterable[tuple[str, str, tuple[Morphs, ...]]]) -> None:
-    """Raise MwSError if there are problems, or if a word, in any letter case, has different segmentations in two rows.
-
-    Args:
-        problems: messages of rows that cannot be read.
-        rows: of each row that can be read its place, its word and the segmentations of the word.
-    """
-    first: dict[str, tuple[str, str, set[tuple[int, ...]]]] = {}
-    problems = list(problems)
-    for place, word, alternatives in rows:
-        morph_lengths = {tuple(map(len, morphs)) for morphs in alternatives}
-        first_place, first_word, first_lengths = first.setdefault(fold(word), (place, word, morph_lengths))
-        if morph_lengths != first_lengths:
-            spelled_there = "" if word == first_word else f" as {first_word!r} (letter case makes no difference)"
-            problems.append(
-                f"{place}: {word!r} is segmented differently in {first_place}{spelled_there}; keep one, or put both in "
-                "one line, with a comma"
-            )
-    if problems:
-        more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
-        raise MwSError("; ".join(problems[:_SHOWN]) + more)
-
-
-def _parsed_entry(entry: Any) -> tuple[str, tuple[Morphs, ...]]:
-    """Return word and segmentations of one entry; raises MwSError if the entry is not such a pair."""
-    if isinstance(entry, GoldWord):
-        entry = (entry.word, entry.segmentations)
-    if not isinstance(entry, tuple | list) or len(entry) != 2 or not isinstance(entry[0], str):
-        raise MwSError(f"{entry!r} is not a pair of a word and its morphs; give ('unlocks', 'un lock s')")
-    word, analysis = entry
-    if isinstance(analysis, str):
-        return word, spelled(word, split_alternatives(word, analysis))
-    parts = list(analysis) if isinstance(analysis, Iterable) else []
-    nested = parts if parts and not isinstance(parts[0], str) else [parts]
-    alternatives = [list(part) if isinstance(part, Iterable) else [part] for part in nested]
-    if not all(isinstance(morph, str) for morphs in alternatives for morph in morphs):
-        raise MwSError(f"{analysis!r} contains something that is not a string; give the morphs of {word!r}")
-    return word, spelled(word, alternatives)

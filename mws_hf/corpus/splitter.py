@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
-from mws_hf.corpus.blocks import Block, arrow_block, arrow_strings, cut_at, flat_utf8
+from mws_hf.corpus.blocks import Block, arrow_block, arrow_strings, flat_utf8, without_tokens
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import DEFAULT_PATTERN, NORMALIZATIONS, compiled, literal_pattern, pattern_name, split
 from mws_hf.text.scanner_classes import classes_of, scanner_kind
@@ -108,7 +108,7 @@ class Splitter:
 
         def add(table: TokenTable, block: Block) -> None:
             block.check()
-            block = cut_at(block, tokens)
+            block = without_tokens(block, tokens)
             if kind is None:
                 totals: Counter[str] = Counter()
                 for text in block.documents():

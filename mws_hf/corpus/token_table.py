@@ -1,7 +1,7 @@
-"""Exact counts of byte strings, in any order: a hash table, and shards on disk for counts beyond its memory cap.
+"""Exact counts of byte strings: a hash table, and shards on disk for the counts that exceed its memory cap.
 
-Kernels first, which add, merge and take a part out. Strings go in by batches (see `kernels.containers`). A kernel that
-adds returns False when a batch might not fit; the caller makes room and calls again with the same cursor.
+The kernels come first. They add strings in batches (see `kernels.containers`). A kernel returns False if the next batch
+might not fit into the table; the caller then makes room and calls it again with the same cursor.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from mws_hf.text.scanner_classes import classes_of
 MEMORY_CAP = 2 << 30
 """Bytes that tables of counts may take, unless a caller says otherwise."""
 SMALLEST_TABLE = 1 << 19
-"""Bytes of a table below which spilling would cost more than it saves."""
+"""Bytes of a table below which moving it to disk takes longer than it is worth."""
 _FIRST_SLOTS, _MOST_FIRST_SLOTS = 1 << 12, 1 << 19
 _SMALL = 1 << 18  # slots, below which a table grows by 4 at once
 BATCH = 256
@@ -87,9 +87,9 @@ def _put(data: Bytes, start: int, first: int, second: int, third: int, out: Byte
 
 @njit(inner=True)
 def _add_batch(data: Bytes, starts: Longs, amounts: Longs, n: int, size: int, table: TableArrays) -> bool:
-    """Add `amounts[q]` to the count of the string with key ``table.keys[q]`` for q < n; False when room may not do.
+    """Add `amounts[q]` to the count of the string with key ``table.keys[q]`` for q < n; False if the table may be full.
 
-    `data` and `starts` tell the bytes of long strings, `size` the bytes of all strings.
+    `data` and `starts` have the bytes of long strings, and `size` is the number of bytes of all strings.
     """
     slots, arena, ends, places, used, keys = table
     mask = _U(len(slots) - 1)
@@ -165,9 +165,9 @@ class TokenTable:
     """Counts of distinct byte strings, growing as needed. One thread at a time; the kernels release the GIL.
 
     Args:
-        max_bytes: memory that growing may take at its peak; None for no bound.
-        spill: called with the table when the next growth would pass `max_bytes`; the table is emptied after it.
-        text_bytes: bytes of text that will be counted, about; room for its likely number of words is made at once.
+        max_bytes: largest memory that the table may take, even while it grows; None for no limit.
+        spill: called with the table before it would exceed `max_bytes`; the table is emptied afterwards.
+        text_bytes: approximate bytes of the text to count; room for its likely number of words is made at once.
     """
 
     def __init__(
@@ -182,7 +182,7 @@ class TokenTable:
         self.clear()
 
     def clear(self) -> None:
-        """Forget everything and give the memory back."""
+        """Remove all strings and release the memory."""
         ends, places = np.empty((2, 3 * self._first_slots // 4), np.int64)  # more would stray far from their slots
         arena, used = np.empty(16 * self._first_slots, np.uint8), np.zeros(3, np.int64)
         self._table = TableArrays(empty_slots(self._first_slots), arena, ends, places, used, self._keys)
@@ -251,8 +251,8 @@ def summed(parts: Iterable[Columns]) -> Columns:
 def merge_tables(tables: Sequence[TokenTable]) -> tuple[pa.LargeStringArray, Longs]:
     """Return the distinct strings of all tables and the sums of their counts; the tables are emptied.
 
-    Half of the tables are added to the other half, side by side, until one is left. A table may outgrow its bound here,
-    but is never spilled, which would lose its entries.
+    Half of the tables are added to the other half in parallel, until only one is left. A table may exceed its limit
+    here; it is not moved to disk, because its entries would then be missing from the result.
     """
 
     def add(table: TokenTable, other: TokenTable) -> None:
@@ -271,10 +271,10 @@ def merge_tables(tables: Sequence[TokenTable]) -> tuple[pa.LargeStringArray, Lon
 
 
 class Shards:
-    """A temporary folder of Arrow files, each the counts of one full table sorted by word hash; a context manager.
+    """A temporary folder of Arrow files, each with the counts of one full table sorted by word hash; a context manager.
 
-    Sorting by hash instead of by word is faster, and equal words still meet: the merge walks over the range of hashes
-    in steps, and each step holds only the words whose hashes fall into it.
+    Sorting by hash is faster than sorting by word, and equal words still meet: the merge goes through the range of
+    hashes in steps, and each step has only the words whose hashes are in its part of the range.
     """
 
     def __init__(self) -> None:
@@ -320,7 +320,7 @@ class Shards:
         return pa.concat_arrays([words for words, _ in parts]), np.concatenate([counts for _, counts in parts])
 
     def _part(self, number: int, parts: int) -> tuple[pa.LargeStringArray, Longs]:
-        """Return the sums over all shards of the words in one of so many ranges of hashes, in no particular order."""
+        """Return the sums over all shards for words with hashes in range `number` of `parts` equal ranges."""
         inner = np.array([(k << 64) // parts for k in range(number, number + 2) if 0 < k < parts], np.uint64)
         table = TokenTable()
         for path in self._files:

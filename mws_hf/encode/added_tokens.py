@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from tokenizers import Tokenizer
 
-from mws_hf.corpus.blocks import Block, finder
+from mws_hf.corpus.blocks import Block, token_pattern
 from mws_hf.kernels import Bytes, Longs
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.scanner import find_short
@@ -100,7 +100,7 @@ class AddedTokens:
 def _split(text: str, tokens: dict[bytes, int | None]) -> Iterator[str | int]:
     """Yield the text between tokens, and the ids of the tokens; tokens without an id remain text."""
     octets, at = text.encode(), 0
-    for found in finder(tuple(tokens)).finditer(octets) if tokens else ():
+    for found in token_pattern(tuple(tokens)).finditer(octets) if tokens else ():
         if (index := tokens[found[0]]) is not None:
             yield octets[at : found.start()].decode()
             yield index

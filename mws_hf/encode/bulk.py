@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mws_hf.atomic import output_lock
-from mws_hf.corpus.blocks import LITTLE, Block
+from mws_hf.corpus.blocks import MAX_BYTES_WITHOUT_KERNELS, Block
 from mws_hf.corpus.files import Reading, progress_bar
 from mws_hf.corpus.sources import Source
 from mws_hf.encode.corpus import DATASET_FILES, EncodedCorpus, Shard, shard_name, write_shard
@@ -174,8 +174,8 @@ def _encode_in_order(
 ) -> Iterator[tuple[EncodedBlock, Block]]:
     """Encode in `workers` threads, a few blocks ahead, and yield the results in the order of the source."""
     begin = list(islice(blocks, 2))
-    if len(begin) == 1 and begin[0].size <= LITTLE:
-        yield encoder.encode_little(begin[0]), begin[0]
+    if len(begin) == 1 and begin[0].size <= MAX_BYTES_WITHOUT_KERNELS:
+        yield encoder.encode_without_kernels(begin[0]), begin[0]
         return
     blocks, threads = chain(begin, blocks), workers if encoder.is_fast else 1
     with ThreadPoolExecutor(threads) as pool:

@@ -109,7 +109,7 @@ class BlockEncoder:
         with self._reading:  # several threads may need them at once
             return self.__dict__.get("tables") or bpe_tables(self.spec)
 
-    def encode_little(self, block: Block) -> EncodedBlock:
+    def encode_without_kernels(self, block: Block) -> EncodedBlock:
         """Return the ids of a small text as `encode` does, but by the library, which needs neither tables nor numba."""
         if self._failing is not None:
             return self.encode(block)
@@ -121,7 +121,7 @@ class BlockEncoder:
     def encode(self, block: Block) -> EncodedBlock:
         """Return the ids of the documents of a padded block; raise MwSError for a document that is not UTF-8."""
         if not self.is_fast:
-            return self.encode_little(block)
+            return self.encode_without_kernels(block)
         with_added = self._added.in_raw.documents(block)
         plain = block
         if self.backend.normalizer is not None:

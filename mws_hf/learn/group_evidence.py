@@ -86,7 +86,7 @@ def find_evidence(counts: WordCounts | Mapping[str, WordCounts], settings: Setti
     shares = group_shares(groups, settings.weights)
     labels: Mapping[str, tuple[GoldWord, ...]] = {}
     if settings.labels:
-        from mws_hf.corpus.segmentations import labels_of_groups
+        from mws_hf.corpus.labeled_words import labels_of_groups
 
         labels = labels_of_groups(groups, settings.labels)
     if len(groups) == 1:

@@ -220,7 +220,7 @@ class Described:
         names = cls._recorded(record.get("criterion", CONTEXTUAL))
         kept = {_NOW.get(name, name): value for name, value in record.items() if value is not None}
         if kept.get("labels"):
-            from mws_hf.corpus.segmentations import read_all_labels
+            from mws_hf.corpus.labeled_words import read_all_labels
 
             kept["labels"] = read_all_labels(kept["labels"], files=False)
         return cls(**{name: kept[name] for name in names if name in kept} | others)

@@ -35,7 +35,7 @@ def in_one_form(settings: Settings) -> dict[str, Any]:
     alphabet, pattern = ("characters", GPT4_PATTERN) if settings.is_classic else (DEFAULT_ALPHABET, DEFAULT_PATTERN)
     labels = settings.labels
     if not _is_empty(labels):
-        from mws_hf.corpus.segmentations import read_all_labels
+        from mws_hf.corpus.labeled_words import read_all_labels
 
         labels = read_all_labels(labels, files=False)
     return {
@@ -55,7 +55,7 @@ def read_label_files(labels: Any) -> Any:
     """Read the files of labels, if there are any; labels in other forms become `GoldWord`s as well."""
     if labels is None or _is_empty(labels):
         return ()
-    from mws_hf.corpus.segmentations import read_all_labels
+    from mws_hf.corpus.labeled_words import read_all_labels
 
     return read_all_labels(labels)
 

@@ -302,7 +302,7 @@ def check_added(tokenizer: Tokenizer, name: str = "") -> None:
     >>> check_added(tokenizer, "base")
     Traceback (most recent call last):
         ...
-    mws_hf.errors.MwSError: base: added token 'né' would decode to 'n<0xE9>' in a byte-level tokenizer; keep to ASCII
+    mws_hf.errors.MwSError: base: added token 'né' would decode to 'n<0xE9>' in a byte-level tokenizer; use ASCII only
     """
     if is_byte_level(tokenizer):
         try:

@@ -1,7 +1,7 @@
-"""Read the JSON files of a tokenizer, and write the files of one that any library loads.
+"""Read and check the JSON files of a tokenizer, and write files that every library can load.
 
-No code in a directory is executed. The `tokenizers` library accepts files that crash it later: by a panic, by endless
-padding, or by ids that take all memory. This module refuses such files, whichever command reads them.
+No code in a folder is run. The library `tokenizers` loads some files that crash it later: by a panic, by endless
+padding, or by ids that take all memory. This module raises an error for such files, whichever command reads them.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ MAX_LENGTH_TOKENS = 1 << 20
 
 
 def check_spec(spec: Any) -> dict[str, Any]:
-    """Check a parsed tokenizer.json and return it: ids are ids, and no part is known to crash the library.
+    """Check the ids and parts of a parsed tokenizer.json, and return it.
 
     Raises:
-        MwSError: the first thing that is wrong; the message does not name the file.
+        MwSError: an id is not valid, or a part is known to crash the library; the message does not name the file.
 
     >>> check_spec({"model": {"type": "BPE", "vocab": {"a": 0, "b": 0}, "merges": []}})
     Traceback (most recent call last):
@@ -71,9 +71,9 @@ def check_spec(spec: Any) -> dict[str, Any]:
 
 def _check_vocabulary(model: Mapping[str, Any]) -> None:
     vocab = model.get("vocab")
-    if isinstance(vocab, list):  # of a Unigram: pieces with scores, whose ids are their places
+    if isinstance(vocab, list):  # of a Unigram: tokens with scores, in the order of ids
         if len(vocab) > HIGHEST_ID:
-            raise MwSError(f"{len(vocab):,} tokens; at most {HIGHEST_ID + 1:,} are read")
+            raise MwSError(f"it has {len(vocab):,} tokens; at most {HIGHEST_ID + 1:,} can be read")
         return
     if not isinstance(vocab, dict):
         raise MwSError("its model has no vocabulary")
@@ -97,20 +97,20 @@ def _check_limits(truncation: Any, padding: Any) -> None:
     if isinstance(truncation, dict):
         length, stride = truncation.get("max_length"), truncation.get("stride", 0)
         if not isinstance(length, int) or not isinstance(stride, int) or not 0 <= stride < max(1, length):
-            raise MwSError(f"truncation to {length!r} tokens with a stride of {stride!r}; set truncation to null")
+            raise MwSError(f"it truncates to {length!r} tokens with a stride of {stride!r}; set truncation to null")
     if isinstance(padding, dict):
         strategy = padding.get("strategy")
         lengths = [strategy.get("Fixed")] if isinstance(strategy, dict) else []
         for length in [*lengths, padding.get("pad_to_multiple_of")]:
             if length is not None and not (isinstance(length, int) and 0 <= length <= MAX_LENGTH_TOKENS):
-                raise MwSError(f"padding to {length!r} tokens; set padding to null")
+                raise MwSError(f"it pads to {length!r} tokens; set padding to null")
 
 
 def _check_part(part: Mapping[str, Any], place: str) -> None:
     kind, pattern = part.get("type"), part.get("pattern")
     pattern = pattern if isinstance(pattern, dict) else {}
     if kind == "Replace" and "" in (pattern.get("String"), pattern.get("Regex")):
-        raise MwSError(f"its {place} replaces the empty string; take that part out")
+        raise MwSError(f"its {place} replaces the empty string; remove that part")
     if isinstance(pattern.get("Regex"), str):
         check_backtracking(pattern["Regex"])
     if kind == "FixedLength" and not (isinstance(part.get("length"), int) and part["length"] > 0):
@@ -129,7 +129,7 @@ def _check_part(part: Mapping[str, Any], place: str) -> None:
 
 
 def _is_charsmap(text: Any) -> bool:
-    """Return whether a table of SentencePiece is sound: its trie's size, the trie, and the strings after it."""
+    """Return whether a table of SentencePiece has the right form: the size of a trie, the trie, and strings."""
     if text is None:
         return True
     try:
@@ -141,7 +141,7 @@ def _is_charsmap(text: Any) -> bool:
 
 
 def load_json(path: Path) -> Any:
-    """Read a JSON file; the MwSError of a damaged one names the line."""
+    """Read a JSON file; raise MwSError with the line if it is damaged."""
     text = _text_of(path)
     try:
         return json.loads(text)
@@ -170,9 +170,10 @@ def _text_of(path: Path) -> str:
 
 
 def load_settings(path: Path) -> dict[str, Any]:
-    """Read a file of settings, such as tokenizer_config.json, with values of the types in `shapes.SHAPES`.
+    """Read a file of settings, such as tokenizer_config.json; return an empty dict if there is no such file.
 
-    The settings are empty when there is no such file.
+    Raises:
+        MwSError: it is damaged, or a value has another type than in `shapes.SHAPES`.
     """
     settings = load_json(path) if path.is_file() else {}
     if not isinstance(settings, dict):
@@ -182,14 +183,14 @@ def load_settings(path: Path) -> dict[str, Any]:
 
 
 def check_settings(directory: Path) -> None:
-    """Raise the MwSError of the first file of settings in a directory that is damaged or has values of other types."""
+    """Raise MwSError if a file of settings in a folder is damaged or has a value of another type."""
     for name in SHAPES:
         if name != MODEL_FILE:
             load_settings(directory / name)
 
 
 def read_spec(file: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read a tokenizer.json as it is written, checked by `check_spec`."""
+    """Read a tokenizer.json as JSON, check it with `check_spec`, and return it."""
     spec = load_json(Path(file))
     try:
         return check_spec(spec)
@@ -198,29 +199,29 @@ def read_spec(file: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def open_file(file: str | os.PathLike[str]) -> Tokenizer:
-    """Open a tokenizer.json; all other modules call `opened.open_tokenizer`."""
+    """Load a tokenizer.json without its BPE-dropout; other modules call `opened.open_tokenizer`."""
     spec = read_spec(file)
     if not spec["model"]["vocab"]:
-        raise MissingTokenizerError(f"{file}: no tokenizer, for its vocabulary has no entries; give a trained one")
+        raise MissingTokenizerError(f"{file}: its vocabulary is empty; give a trained tokenizer")
     try:
         return without_dropout(Tokenizer.from_file(os.fspath(file)), file)
-    except BaseException as error:  # the bindings raise nothing narrower, and panics are no Exception
+    except BaseException as error:  # the library raises only Exception, and its panics are not even that
         if library_failure(error) is None:
             raise
         raise MwSError(
-            f"{file}: not a tokenizer.json this version of tokenizers can read ({first_line(error)}); save it again"
+            f"{file}: this version of tokenizers cannot read it ({first_line(error)}); save it again"
         ) from error
 
 
 def without_dropout(backend: Tokenizer, name: str | os.PathLike[str]) -> Tokenizer:
-    """Turn off the BPE-dropout that a saved tokenizer has, with a warning, and return the tokenizer.
+    """Switch off the BPE-dropout of a saved tokenizer, with a warning, and return the tokenizer.
 
-    With it, every call gives other ids, so that nothing that is measured or written with them can be repeated.
-    `mws encode --dropout` drops merges by a seed instead.
+    With BPE-dropout, each call gives other ids, so that no result could be reproduced. `mws encode --dropout` drops
+    merges by a seed instead.
     """
     if share := getattr(backend.model, "dropout", None):
         _logger.warning(
-            "%s: has a BPE-dropout of %g, which would give other ids at every call; it is left out here "
+            "%s: has a BPE-dropout of %g, which would give other ids in each call; it is not used here "
             "(`mws check DIR --repair` removes it from the file)",
             printable(name),
             share,
@@ -230,7 +231,7 @@ def without_dropout(backend: Tokenizer, name: str | os.PathLike[str]) -> Tokeniz
 
 
 def content_of(token: Any) -> Any:
-    """Return the text of a token, which a configuration may describe by an object."""
+    """Return the text of a token, which a configuration may contain as an object with a "content"."""
     return token.get("content") if isinstance(token, Mapping) else token
 
 
@@ -266,13 +267,13 @@ def check_directory(name: str | os.PathLike[str]) -> None:
 
 
 def refuse_empty(name: str | None, place: Path | None = None) -> None:
-    """Raise MwSError for a path without a vocabulary, from which transformers 5 would make an empty tokenizer.
+    """Raise MwSError for a path without a vocabulary, because transformers 5 would make an empty tokenizer from it.
 
-    If the path has files in the form of another program, the message names them.
+    The message names files of other programs that are there.
 
     Args:
-        name: the name of the tokenizer as it was given; nothing is raised for an empty one.
-        place: the path; by default the directory of that name.
+        name: the name of the tokenizer as it was given; if it is empty, the function returns.
+        place: the path; by default the folder of that name.
     """
     if not name:
         return
@@ -280,15 +281,15 @@ def refuse_empty(name: str | None, place: Path | None = None) -> None:
     found = files(place, Of.FOREIGN) if place.is_dir() else [Path(place.name)] if place.is_file() else []
     if beside := ", ".join(str(path) for path in found if path.name not in (ADDED_FILE, *NOTEBOOK_FILES)):
         raise MissingTokenizerError(
-            f"{name}: {beside} is of another program and is not read; convert it to a tokenizer.json with "
+            f"{name}: {beside} is a file of another program, which mws_hf does not read; convert it to a "
+            "tokenizer.json with "
             "transformers.convert_slow_tokenizer, or take one from the model's page on the Hub"
         )
     on_hub = name.count("/") == 1 and not place.exists()  # its other files are not known here
-    no_other = "" if on_hub else ", and no vocabulary in another form"
+    no_other = "" if on_hub else " and no vocabulary in another form"
     raise MissingTokenizerError(
-        f"{name}: holds no tokenizer.json{no_other}; give a folder written by "
-        "save_pretrained or `mws train`, or a SentencePiece .model (for a notebook's vocabulary.json and "
-        "merges.json: mws_hf.import_notebook)"
+        f"{name}: has no tokenizer.json{no_other}; give a folder that save_pretrained or `mws train` wrote, or a "
+        "SentencePiece .model (read a notebook's vocabulary.json and merges.json with mws_hf.import_notebook)"
     )
 
 
@@ -316,17 +317,18 @@ _NO_LIMIT = int(1e30)  # the value that transformers writes if nobody set model_
 
 
 def portable_config(config: dict[str, Any]) -> dict[str, Any]:
-    """Rewrite a tokenizer_config.json so that transformers 4.51 to 5.x load it alike, with no plug-in.
+    """Rewrite a tokenizer_config.json so that transformers 4.51 to 5.x load the same tokenizer without mws_hf.
 
-    * ``tokenizer_class`` is the one name every version knows.
-    * A list of ``extra_special_tokens`` (v5) becomes ``additional_special_tokens``: v4 stops at the list.
+    * ``tokenizer_class`` gets the only name that every version knows.
+    * A list of ``extra_special_tokens`` (version 5) becomes ``additional_special_tokens``, because version 4 raises an
+      error for the list.
     * Special tokens with names of their own become the object ``extra_special_tokens``, which all versions read.
-    * ``auto_map`` keeps v5 from replacing the class by the one of config.json's model type (see `STOCK_SOURCE`). Both
-      entries are strings, because ``use_fast=False`` in v4 reads the first. Known limit: the stock class, loaded
-      without trust_remote_code, saves the entry but not the module; loading that copy with trust_remote_code=True
-      stops with an OSError that names the file, a loud error in place of silently wrong ids.
-    * Model inputs and clean-up are explicit: v4's defaults differ.
-    * Added tokens are left to tokenizer.json, so that two files cannot disagree after an interrupted save.
+    * ``auto_map`` prevents version 5 from using the class of the model type in config.json instead (see
+      `STOCK_SOURCE`). It has two strings, because version 4 reads the first one with ``use_fast=False``. One limit
+      remains: the standard class, if it was loaded without trust_remote_code, saves this setting but not the module. To
+      load that copy with trust_remote_code=True raises an OSError that names the missing file.
+    * ``model_input_names`` and ``clean_up_tokenization_spaces`` are written, because version 4 has other defaults.
+    * Added tokens are removed, because tokenizer.json contains them, and two lists could disagree.
 
     >>> portable_config({"tokenizer_class": "MwSTokenizer", "extra_special_tokens": ["<|user|>"]})["tokenizer_class"]
     'PreTrainedTokenizerFast'
@@ -347,7 +349,7 @@ def portable_config(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def uses_stock_module(config: dict[str, Any]) -> bool:
-    """Return whether `config` names no code of its own (a user's registered class is left alone)."""
+    """Return whether a configuration names our module or no code, and not a class that a user registered."""
     entry = config.get("auto_map")
     references = entry.get("AutoTokenizer") if isinstance(entry, dict) else entry
     return not references or _REFERENCE in str(references)

@@ -107,17 +107,23 @@ def sentence_piece(file: Path) -> Tokenizer:
 
 
 def tokenizer_of(model: bytes, *, dummy_prefix: bool | None = None) -> Tokenizer:
-    """Rewrite a SentencePiece model as a tokenizer with the same ids.
+    """Convert a SentencePiece model into a tokenizer of `tokenizers` with the same ids.
 
-    `dummy_prefix`: whether a text gets the mark ``▁`` in front; None does as the model says. Two things differ, as in
-    the converters of transformers: a space before a control or user-defined symbol is lost, and a unigram model takes
-    a text that is spelled like a byte token, such as ``<0xD0>``, for that token.
+    Two things differ, as in the converters of transformers. A space before a control or user-defined symbol is lost,
+    and with a unigram model a text that is spelled like a byte token, such as ``<0xD0>``, becomes that token.
+
+    Args:
+        model: the content of the file.
+        dummy_prefix: whether the mark ``▁`` is put before a text; None for the setting of the model.
+
+    Raises:
+        ValueError: it is not a model of subwords.
     """
     fields = list(_fields(model))
     pieces = [_piece(message) for number, message in fields if number == 1]
     unknown = next((i for i, piece in enumerate(pieces) if piece.type == _UNKNOWN), None)
     if unknown is None:
-        raise ValueError("it holds no pieces, or none for the unknown")
+        raise ValueError("it has no tokens, or no unknown token")
     trainer, normalizer = (dict(_fields(dict(fields).get(number, b""))) for number in (2, 3))  # specs in ModelProto
     byte_fallback = any(piece.type == _BYTE for piece in pieces)
     form = trainer.get(3, _UNIGRAM)
@@ -133,7 +139,7 @@ def tokenizer_of(model: bytes, *, dummy_prefix: bool | None = None) -> Tokenizer
             byte_fallback=byte_fallback,
         )
     else:
-        raise ValueError("its pieces are whole words or characters, which no tokenizer.json holds")
+        raise ValueError("its tokens are whole words or characters, for which tokenizer.json has no model")
     tokenizer = Tokenizer(kind)
     prefixed = bool(normalizer.get(3, 1)) if dummy_prefix is None else dummy_prefix  # add_dummy_prefix
     squeezes = bool(normalizer.get(4, 1))  # remove_extra_whitespaces
@@ -141,7 +147,7 @@ def tokenizer_of(model: bytes, *, dummy_prefix: bool | None = None) -> Tokenizer
     if squeezes:
         steps += [normalizers.Strip(left=not prefixed), normalizers.Replace(Regex(" {2,}"), " ")]
     elif prefixed:
-        steps += [normalizers.Prepend(SPACE)]  # also before a space, which a text may begin with
+        steps += [normalizers.Prepend(SPACE)]  # also if the text begins with a space
     tokenizer.normalizer = normalizers.Sequence(steps)
     scheme = "first" if squeezes and prefixed else "never"
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(replacement=SPACE, prepend_scheme=scheme)
@@ -211,7 +217,7 @@ def holds_other_entries(file: Path, backend: Tokenizer) -> bool | None:
             merges = [line for line in lines if line and not line.startswith("#version")]
             return merges != [" ".join(pair) for pair in spec.merges]
         entries, by_id = _entries(file, letters)
-    except Exception:  # whatever the form of a file that is not ours
+    except Exception:  # a file of another program can have any form
         return None
     vocab = sorted(backend.get_vocab().items(), key=itemgetter(1))
     everything = {token_bytes(token, letters): number for token, number in vocab}
@@ -237,7 +243,7 @@ def _entries(file: Path, letters: dict[str, int] | None) -> tuple[dict[bytes, in
     try:
         pairs = [line.split() for line in data.splitlines() if line]
         return {base64.b64decode(token, validate=True): int(rank) for token, rank in pairs}, True
-    except ValueError:  # no ranks of tiktoken
+    except ValueError:  # not a rank file of tiktoken
         pieces = [_piece(message) for number, message in _fields(data) if number == 1]
         return {token_bytes(piece.text): number for number, piece in enumerate(pieces)}, False
 

@@ -1,12 +1,13 @@
-"""BPE in readable Python: the definition of merging, which every faster way is tested against.
+"""BPE and BPE-dropout in readable Python, which tests compare with all faster implementations.
 
-In BPE-dropout (Provilkov, Emelianenko, Voita 2020, arXiv:1910.13267) merges fail at random. At every step each pair
-that could be merged is left out with a given probability, and the pair of lowest rank among the others is merged, the
-leftmost first; where none is left, the pre-token is done. A text is so cut in many ways, and all of them decode to it.
+With BPE-dropout (Provilkov, Emelianenko, Voita 2020, arXiv:1910.13267) merges fail at random. At each step, each pair
+that could be merged is left out with a given probability. Of the other pairs, the one of lowest rank is merged, the
+leftmost first; if no pair is left, the pre-token is finished. The same text thus gets different tokens each time, and
+all of them decode to the text.
 
-Whether a pair is left out is a function of the seed, the text, the place and the step, not of what was drawn before.
-So one seed cuts a text in one way, in any order and by any number of workers. Take another seed for every pass over a
-corpus. `mws_hf.encode.bpe_kernels` does the same in machine code.
+A hash of the seed, the text, the position and the step decides whether a pair is left out. Therefore the tokens of a
+text depend only on the seed, not on the order of the texts or the number of workers. Use a new seed for each pass over
+a corpus. `mws_hf.encode.bpe_kernels` contains the same in machine code.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ KINDS: dict[Dropped, tuple[str, ...]] = {
     "morph": ("morph", "added morph"),
     "composition": ("composition", "added composition"),
 }
-"""Names of merges in a training record (`training_record.kinds_in`) that each choice may leave out."""
+"""The kinds of merges, as training metadata name them (`training_record.kinds_in`), that each choice may leave out."""
 
 STEP, PLACE, BYTE = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x100000001B3
-"""Odd 64-bit numbers that steps, places and bytes are multiplied by."""
+"""Odd 64-bit numbers by which steps, positions and bytes are multiplied."""
 FIRST, SECOND = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 """The multipliers of SplitMix64's last step (Steele, Lea, Flood 2014)."""
 _MASK = (1 << 64) - 1
@@ -42,10 +43,11 @@ class Dropout:
     """The merges that fail at random, and how often they do.
 
     Attributes:
-        share: probability that a pair is left out at a step, 0 to 1; 0.1 is usual.
-        seed: 0 to 2^64 - 1; another one cuts otherwise.
-        kind: "all" merges; "morph": those found by boundary evidence alone, so that cuts are added within morphs;
-            "composition": those that join frequent neighbours alone, so that words fall apart into morphs.
+        share: probability that a pair is left out at a step, from 0 to 1; 0.1 is usual.
+        seed: from 0 to 2^64 - 1; another seed gives other tokens.
+        kind: which merges may fail: "all"; "morph", only those that boundary probabilities decided, so that morphs are
+            split further; or "composition", only those that join frequent neighbors, so that words are split into
+            morphs.
 
     Raises:
         MwSError: a value is out of range.
@@ -58,22 +60,27 @@ class Dropout:
     def __post_init__(self) -> None:
         """Check the values."""
         if isinstance(self.share, bool) or not isinstance(self.share, (int, float)) or not 0 <= self.share <= 1:
-            raise SettingError("dropout", self.share, "is not a probability; give one from 0 to 1, such as 0.1")
+            raise SettingError("dropout", self.share, "is not a probability; give a number from 0 to 1, such as 0.1")
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed <= _MASK:
-            raise SettingError("seed", self.seed, "is no whole number from 0 to 2^64 - 1")
+            raise SettingError("seed", self.seed, "is not a whole number from 0 to 2^64 - 1")
         if self.kind not in ("all", *KINDS):
             raise SettingError("drop", self.kind, "is unknown; choose all, morph or composition")
 
     @property
     def threshold(self) -> int:
-        """Draws of `DRAW_BITS` bits below this number leave a pair out."""
+        """The number below which a draw of `DRAW_BITS` bits leaves a pair out."""
         return round(self.share * (1 << DRAW_BITS))
 
     def may_fail(self, n_merges: int, n_building: int, kinds: Sequence[tuple[str, int]]) -> list[bool]:
-        """List for each merge, in rank order, whether it may be left out.
+        """List for each merge, in the order of ranks, whether it may be left out.
 
-        The first `n_building` merges build characters from bytes and never fail; `kinds` are from
-        `training_record.kinds_in`. MwSError where one kind of merges is asked for and no record tells the kinds.
+        Args:
+            n_merges: number of merges.
+            n_building: number of the first merges, which build characters from bytes and never fail.
+            kinds: the kinds of the last merges, from `training_record.kinds_in`.
+
+        Raises:
+            MwSError: `kind` is not "all", and the kinds of the merges are not known.
 
         >>> Dropout(0.1, kind="morph").may_fail(6, 1, [("morph", 3), ("composition", 2)])
         [False, True, True, True, False, False]
@@ -85,8 +92,8 @@ class Dropout:
             raise SettingError(
                 "drop",
                 self.kind,
-                "is not possible: no record beside the tokenizer tells the kinds of its merges; give the directory "
-                "that training wrote, or choose 'all'",
+                "is not possible: beside the tokenizer there is no mws_training.json with the kinds of its merges; "
+                "give the folder that training wrote, or choose 'all'",
             )
         return chosen
 
@@ -103,7 +110,7 @@ def mixed(number: int) -> int:
 
 
 def text_key(seed: int, text: bytes) -> int:
-    """Hash a text with a seed (FNV-1a, its bits mixed before and after)."""
+    """Return the hash of a text and a seed (FNV-1a, with mixed bits before and after)."""
     key = mixed(seed)
     for byte in text:
         key = (key ^ byte) * BYTE & _MASK
@@ -111,12 +118,18 @@ def text_key(seed: int, text: bytes) -> int:
 
 
 def word_key(key: int, place: int) -> int:
-    """Hash a pre-token that begins at a byte of a text with the key `text_key`."""
+    """Return the hash of a pre-token, from the `text_key` of its text and the byte at which it begins."""
     return mixed(key ^ (place * PLACE & _MASK))
 
 
 def draw(key: int, step: int, place: int) -> int:
-    """Draw a number of `DRAW_BITS` bits for the pair at a place of a pre-token with the key `word_key`."""
+    """Return a pseudo-random number of `DRAW_BITS` bits for a step and a pair.
+
+    Args:
+        key: the `word_key` of the pre-token.
+        step: number of merges so far.
+        place: the position of the left part of the pair, in symbols at the start.
+    """
     return mixed((key + step * STEP + place * PLACE) & _MASK) >> (64 - DRAW_BITS)
 
 
@@ -127,9 +140,14 @@ def merge_dropped(
     threshold: int,
     key: int,
 ) -> list[T]:
-    """Merge the symbols of one pre-token, leaving out pairs at random below `threshold` (`Dropout.threshold`).
+    """Merge the symbols of one pre-token with BPE-dropout.
 
-    `merges` are as from `ranked`, `may_fail` is by rank, and `key` is of the pre-token, from `word_key`.
+    Args:
+        symbols: the symbols to start from.
+        merges: the result of `ranked`.
+        may_fail: by rank, whether a merge may be left out.
+        threshold: `Dropout.threshold`.
+        key: the `word_key` of the pre-token.
 
     >>> merges = {("a", "b"): (0, "ab"), ("ab", "c"): (1, "abc")}
     >>> [merge_dropped("abc", merges, [True, True], Dropout(share).threshold, 0) for share in (0, 1)]
@@ -151,9 +169,12 @@ def merge_dropped(
 
 
 def starting_symbols(word: str, whole: Collection[str], pieces: Sequence[str]) -> list[str]:
-    """Put the bytes of whole characters together, as merging of a byte-level tokenizer starts from them.
+    """Join the bytes of those characters from which the merges of a byte-level tokenizer start.
 
-    `whole` are the characters that the first merges build (`symbols.built_first`); `pieces` has a symbol a byte.
+    Args:
+        word: the pre-token.
+        whole: the characters that the first merges build from bytes (`symbols.built_first`).
+        pieces: one symbol per byte of the pre-token.
 
     >>> starting_symbols("aя", {"a", "я"}, ["a", "Ñ", "ı"]), starting_symbols("я", {"a"}, ["Ñ", "ı"])
     (['a', 'Ñı'], ['Ñ', 'ı'])
@@ -167,7 +188,7 @@ def starting_symbols(word: str, whole: Collection[str], pieces: Sequence[str]) -
 
 
 def ranked(merges: Iterable[tuple[str, str]]) -> dict[tuple[str, str], tuple[int, str]]:
-    """Number merges by rank, as `merge_steps` takes them; a pair listed twice keeps its last rank, as in `tokenizers`.
+    """Return the rank and the result of each merge; a pair that is listed twice has its last rank, as in `tokenizers`.
 
     >>> ranked([("o", "n"), (" ", "on")])
     {('o', 'n'): (0, 'on'), (' ', 'on'): (1, ' on')}
@@ -176,9 +197,14 @@ def ranked(merges: Iterable[tuple[str, str]]) -> dict[tuple[str, str], tuple[int
 
 
 def merge_steps(symbols: list[T], merges: Mapping[tuple[T, T], tuple[int, T]]) -> Iterator[tuple[int, int]]:
-    """Merge the symbols of one pre-token in place: the adjacent pair of lowest rank, the leftmost first, until none is.
+    """Merge the symbols of one pre-token in place, each time the leftmost pair of the lowest rank.
 
-    `merges`: pair -> (rank, product). Yields the rank of each merge and the index of its product, after it was done.
+    Args:
+        symbols: the symbols, which are changed.
+        merges: the rank and the result of each pair, from `ranked`.
+
+    Yields:
+        After each merge, its rank and the index of its result.
     """
     never = 1 << 62
     ranks = [merges[pair][0] if pair in merges else never for pair in pairwise(symbols)]
@@ -193,7 +219,7 @@ def merge_steps(symbols: list[T], merges: Mapping[tuple[T, T], tuple[int, T]]) -
 
 
 def merge(symbols: Iterable[T], merges: Mapping[tuple[T, T], tuple[int, T]]) -> list[T]:
-    """Return the symbols of one pre-token after all merges; `merge_steps` tells the order.
+    """Return the symbols of one pre-token after all merges, in the order of `merge_steps`.
 
     >>> merge("читать", ranked([("ч", "и"), ("чи", "т"), ("т", "ь")]))
     ['чит', 'а', 'ть']
@@ -207,7 +233,7 @@ def merge(symbols: Iterable[T], merges: Mapping[tuple[T, T], tuple[int, T]]) -> 
 
 
 def symbols_of(word: str, vocab: Mapping[str, int], kind: Alphabet) -> list[str]:
-    """List the symbols that merging starts from: characters, with byte tokens for those without an id, or bytes.
+    """List the symbols from which merging starts: bytes, or characters with byte tokens for those without an id.
 
     >>> symbols_of("aя", {"a": 0}, "characters"), symbols_of(" я", {}, "bytes")
     (['a', '<0xD1>', '<0x8F>'], ['Ġ', 'Ñ', 'ı'])

@@ -1,4 +1,4 @@
-"""The layout of the original notebook: vocabulary.json and merges.json, read with every id kept, and written again."""
+"""Read and write the files of the original notebook, vocabulary.json and merges.json, with the same ids."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from mws_hf.tokenizer.opened import open_tokenizer
 from mws_hf.tokenizer.spec import without_limits
 
 VOCABULARY_FILE, MERGES_FILE = NOTEBOOK_FILES
-_MOST_HOLES = 1_000_000
+_MAX_HOLES = 1_000_000
 
 
 def read_notebook(
     source: Any, special_tokens: Iterable[str] | None, pattern: str | None, repair: bool
 ) -> tuple[Tokenizer, dict[str, Any]]:
-    """Return the backend and the special tokens by role; `import_notebook` tells the arguments and errors."""
+    """Return the tokenizer and its special tokens by role; see `import_notebook` for the arguments and errors."""
     if not isinstance(source, tuple) and not Path(source).is_dir():
         raise MwSError(f"{source}: no such directory; give one with {VOCABULARY_FILE} and {MERGES_FILE}")
     files = source if isinstance(source, tuple) else (Path(source, VOCABULARY_FILE), Path(source, MERGES_FILE))
@@ -46,9 +46,9 @@ def read_notebook(
     document = document if isinstance(document, dict) else {"merges": document}
     merges, written = document.get("merges"), document.get("pattern", GPT4_PATTERN)
     if not isinstance(merges, list):
-        raise MwSError(f"{table}: holds no list of merges; expected {{'merges': [[left, right], ...]}}")
+        raise MwSError(f"{table}: does not contain a list of merges; write {{'merges': [[left, right], ...]}}")
     if not isinstance(written, str):
-        raise MwSError(f"{table}: the pattern is {written!r}; write a regular expression, or nothing")
+        raise MwSError(f"{table}: the pattern is {written!r}; write a regular expression, or remove it")
     merges = [tuple(pair) if isinstance(pair, list) else pair for pair in merges]
     if repair:
         last = {pair: place for place, pair in enumerate(merges)}
@@ -61,25 +61,31 @@ def read_notebook(
 
 
 def export_notebook(tokenizer: Any, directory: str | os.PathLike[str]) -> tuple[Path, Path]:
-    """Write vocabulary.json and merges.json as the notebook does; `import_notebook` gives the same ids back.
+    """Write vocabulary.json and merges.json as the notebook does; `import_notebook` reads them with the same ids.
 
-    A split pattern other than GPT-4's is written into merges.json too; the notebook's own program does not read it
-    and splits by GPT-4's. The tokenizer is an MwS one of either class, or a stock fast tokenizer with a BPE model.
-    Returns the two paths.
+    A split pattern other than GPT-4's is also written into merges.json. The notebook's own program ignores it and
+    splits with GPT-4's pattern.
+
+    Args:
+        tokenizer: an MwS tokenizer of either class, or another fast tokenizer with a BPE model.
+        directory: the folder to write into.
+
+    Returns:
+        The paths of vocabulary.json and merges.json.
 
     Raises:
-        MwSError: the two files cannot carry the tokenizer exactly (byte-level, a normalizer, tokens added around a
-            text, ...), or the directory cannot be written; then nothing is.
+        MwSError: the tokenizer has a part that the two files do not have (it is byte-level, has a normalizer, puts
+            tokens around a text, ...), or the folder cannot be written. Nothing is written then.
     """
     backend = open_tokenizer(tokenizer).backend
     if is_byte_level(backend):
         raise MwSError(
-            "the notebook's two files hold characters, and this tokenizer is byte-level; "
+            "the notebook's two files are for tokenizers of characters, and this tokenizer is byte-level; "
             "train it with alphabet='characters' (--alphabet characters)"
         )
     merges = tables_of(backend)[1]
     vocab = backend.get_vocab(with_added_tokens=True)
-    with _naming("the notebook's two files cannot carry this tokenizer"):
+    with _naming("the notebook's two files cannot describe this tokenizer"):
         if backend.normalizer is not None:
             raise MwSError(f"its normalizer ({type(backend.normalizer).__name__}) would be lost")
         pattern = pattern_of(backend)
@@ -96,7 +102,7 @@ def export_notebook(tokenizer: Any, directory: str | os.PathLike[str]) -> tuple[
 
 @contextmanager
 def _naming(place: object) -> Iterator[None]:
-    """Begin the errors that are raised meanwhile with what they are about."""
+    """Put a place before the message of each MwSError that is raised inside the block."""
     try:
         yield
     except MwSError as error:
@@ -106,29 +112,34 @@ def _naming(place: object) -> Iterator[None]:
 def _backend_of(
     vocab: Mapping[str, int], merges: Sequence[tuple[str, str]], pattern: str, wanted: list[str] | None = None
 ) -> tuple[Tokenizer, list[str]]:
-    """Build the backend of the two tables; return its special tokens too: those wanted, or all that no merge makes."""
+    """Build the tokenizer of the two tables; return it and its special tokens.
+
+    These are the wanted ones, or else all tokens of several characters that no merge makes.
+    """
     products = {left + right for left, right in merges}
     unmade = [token for token in vocab if len(token) > 1 and token not in products and token not in BYTE_TOKENS]
     special = unmade if wanted is None else wanted
     for token in special:
         if wanted is None and (token[0].isalnum() or token[0].isspace()):
             raise MwSError(
-                f"no merge makes {token!r}; do the two files belong together? If it is a special token, name all "
-                "of them in special_tokens"
+                f"no merge makes {token!r}; check that the two files belong together, or, if it is a special token, "
+                "name all special tokens in special_tokens"
             )
         if token not in vocab:
-            raise MwSError(f"special token {token!r} is not in the vocabulary; leave it out or add it later")
+            raise MwSError(f"special token {token!r} is not in the vocabulary; leave it out, or add it later")
         if token in products or len(token) == 1:
-            raise MwSError(f"special token {token!r} is an ordinary token of the merges; choose another")
+            raise MwSError(
+                f"special token {token!r} is an ordinary token, a character or the result of a merge; choose another"
+            )
     special = sorted(special, key=lambda token: vocab[token])
     return build_backend(_complete_vocab(vocab, merges), merges, pattern, special_tokens=special), special
 
 
 def _complete_vocab(vocab: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> dict[str, int]:
-    """Append what byte fallback and the merges need, keeping all given ids; fill the holes between ids."""
+    """Keep all given ids, fill the holes between them, and append tokens that byte fallback and the merges need."""
     result, taken = dict(vocab), set(vocab.values())
     highest = max(taken, default=-1)
-    if highest >= len(vocab) + _MOST_HOLES:
+    if highest >= len(vocab) + _MAX_HOLES:
         raise MwSError(f"id {highest} among {len(vocab)} tokens: too many holes to fill; number the tokens from 0")
     names = (f"<|unused{count}|>" for count in itertools.count())
     for number in sorted(set(range(highest)) - taken):

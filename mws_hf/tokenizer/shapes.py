@@ -20,7 +20,7 @@ from mws_hf.errors import MwSError, quoted
 from mws_hf.tokenizer.layout import ADDED_FILE, CONFIG_FILE, MAP_FILE, MODEL_FILE
 
 _NAMES: dict[Any, str] = {
-    str: "a text", bool: "true or false", int: "a whole number", float: "a number", None: "null", dict: "an object",
+    str: "a string", bool: "true or false", int: "a whole number", float: "a number", None: "null", dict: "an object",
     list: "a list",
 }  # fmt: skip
 

@@ -1,6 +1,6 @@
-r"""A tokenizer.json as a value: its parts, what its tokens stand for; and the parts of a tokenizer at work.
+r"""Read and write the parts of a tokenizer.json, and change the parts of a loaded tokenizer.
 
-No other module writes or reads these.
+Only this module contains the form of these parts.
 
 >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
 >>> merges = [("о", "н"), (" ", "он")]
@@ -33,7 +33,7 @@ EMPTY_TEMPLATE = {"type": "TemplateProcessing", "single": [_FIRST], "pair": [_FI
 
 
 def splitter(pattern: str, *, in_bytes: bool) -> dict[str, Any]:
-    """Write the pre-tokenizer that splits by a pattern, and may write the pieces in the byte alphabet.
+    """Return a pre-tokenizer that splits by a pattern, and with `in_bytes` writes the parts in the byte alphabet.
 
     >>> split_of(splitter("a+", in_bytes=True))
     ('a+', True)
@@ -44,14 +44,14 @@ def splitter(pattern: str, *, in_bytes: bool) -> dict[str, Any]:
 
 
 def decoder(*, in_bytes: bool) -> dict[str, Any]:
-    """Write the decoder of tokens in the byte alphabet, or of characters with byte fallback."""
+    """Return the decoder of tokens in the byte alphabet, or of characters with byte fallback."""
     if in_bytes:
         return {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
     return {"type": "Sequence", "decoders": [{"type": "ByteFallback"}, {"type": "Fuse"}]}
 
 
 def bpe_model(vocab: Mapping[str, int], merges: Iterable[tuple[str, str]], *, in_bytes: bool) -> dict[str, Any]:
-    """Write the model of a tokenizer of bytes, or of characters with byte fallback."""
+    """Return the BPE model of a byte-level tokenizer, or of one of characters with byte fallback."""
     return {
         "type": "BPE",
         **dict.fromkeys(("dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix")),
@@ -64,7 +64,7 @@ def bpe_model(vocab: Mapping[str, int], merges: Iterable[tuple[str, str]], *, in
 
 
 def special_entries(tokens: Sequence[str], vocab: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Write special tokens that are recognized whole in text; those outside the vocabulary get the next free ids."""
+    """Return special tokens as ``added_tokens`` of a tokenizer.json; those without an id get the next free ones."""
     fresh = [token for token in dict.fromkeys(tokens) if token not in vocab]
     ids = {**vocab, **{token: number for number, token in enumerate(fresh, start=len(vocab))}}
     flags = {**dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False), "special": True}
@@ -72,12 +72,12 @@ def special_entries(tokens: Sequence[str], vocab: Mapping[str, int]) -> list[dic
 
 
 def has_leading_space(pre_tokenizer: Mapping[str, Any] | None) -> bool:
-    """Return whether a pre-tokenizer puts a space first."""
+    """Return whether a pre-tokenizer first puts a space before the text."""
     return pre_tokenizer is not None and pre_tokenizer.get("pretokenizers", [])[:1] == [_SPACE_FIRST]
 
 
 def parts_of(component: Any) -> Iterator[Mapping[str, Any]]:
-    """List a normalizer, pre-tokenizer, post-processor or decoder, or the parts of a sequence of them, however deep.
+    """List the parts of a sequence, and of sequences in it; any other normalizer, decoder, etc. is its only part.
 
     >>> [part["type"] for part in parts_of({"type": "Sequence", "decoders": [{"type": "Fuse"}, None]})]
     ['Fuse']
@@ -95,9 +95,10 @@ def parts_of(component: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def split_of(pre_tokenizer: Any) -> tuple[str | None, bool]:
-    """Find the split pattern of a pre-tokenizer, and whether it writes text in the byte alphabet after the split.
+    """Return the split pattern of a pre-tokenizer, and whether it writes text in the byte alphabet after the split.
 
-    The pattern is None unless the pre-tokenizer is one isolating regular expression and at most that.
+    The pattern is None if the pre-tokenizer does anything besides one split by a regular expression that isolates its
+    matches.
 
     >>> split_of({"type": "Split", "pattern": {"Regex": "a+"}, "behavior": "Isolated", "invert": False})
     ('a+', False)
@@ -115,51 +116,55 @@ def split_of(pre_tokenizer: Any) -> tuple[str | None, bool]:
 
 @dataclass(frozen=True)
 class Spec:
-    """A tokenizer.json as `raw` JSON, never changed."""
+    """A tokenizer.json as a value that is not changed.
+
+    Attributes:
+        raw: the parsed JSON.
+    """
 
     raw: Mapping[str, Any]
 
     @classmethod
     def of(cls, tokenizer: Tokenizer) -> Spec:
-        """Take the text that a loaded tokenizer would write."""
+        """Return the tokenizer.json that a loaded tokenizer would write."""
         return cls(json.loads(tokenizer.to_str()))
 
     def open(self) -> Tokenizer:
-        """Open the tokenizer; errors are those of the library."""
+        """Load the tokenizer; errors are those of the library `tokenizers`."""
         return Tokenizer.from_str(json.dumps(self.raw))
 
     @property
     def model(self) -> Mapping[str, Any]:
-        """The model with its vocabulary."""
+        """The entry of the model, with its vocabulary."""
         return self.raw["model"]
 
     @property
     def kind(self) -> str:
-        """Name of the model: "BPE", "Unigram", "WordPiece" or "WordLevel"."""
+        """The name of the model: "BPE", "Unigram", "WordPiece" or "WordLevel"."""
         return str(self.model.get("type"))
 
     @cached_property
     def merges(self) -> list[tuple[str, str]]:
-        """Merges (left, right) in rank order, also where an old version wrote them as "left right"; [] for others."""
+        """The merges (left, right) in the order of their ranks, in the form of any version; [] for other models."""
         pairs = (merge.split(" ") if isinstance(merge, str) else merge for merge in self.model.get("merges") or [])
         return [(left, right) for left, right in pairs]
 
     @property
     def plain(self) -> bool:
-        """Whether merging is by rank alone: a BPE without dropout, affixes or tokens looked up whole."""
+        """Whether it is a BPE that only merges by rank, without dropout, affixes or ``ignore_merges``."""
         odd = ("dropout", "ignore_merges", "continuing_subword_prefix", "end_of_word_suffix")
         return self.kind == "BPE" and not any(self.model.get(name) for name in odd)
 
     @property
     def added(self) -> list[Mapping[str, Any]]:
-        """The added tokens as they are written, with "content", "id" and "special"."""
+        """The entries of the added tokens, each with "content", "id" and "special"."""
         return self.raw.get("added_tokens") or []
 
     @property
     def highest_id(self) -> int:
-        """The largest id of any token; 0 where there is none."""
+        """The largest id of a token; 0 if there are no tokens."""
         vocab = self.model["vocab"]
-        ids = vocab.values() if isinstance(vocab, dict) else range(len(vocab))  # Unigram lists its pieces
+        ids = vocab.values() if isinstance(vocab, dict) else range(len(vocab))  # Unigram has a list of tokens
         return max([*ids, *(token["id"] for token in self.added)], default=0)
 
     @cached_property
@@ -169,24 +174,24 @@ class Spec:
 
     @property
     def pattern(self) -> str | None:
-        """The split pattern; None where the pre-tokenizer does something else."""
+        """The split pattern; None if the pre-tokenizer does anything else."""
         return self.split[0]
 
     @property
     def normalization(self) -> str | None:
-        """Its Unicode normalization, such as "nfc"; None where the normalizer is none or another."""
+        """The Unicode form that it writes text in, such as "nfc"; None without a normalizer or with another one."""
         kinds = [str(part.get("type")).lower() for part in parts_of(self.raw.get("normalizer"))]
         return kinds[0] if kinds and kinds[0] in NORMALIZATIONS else None
 
     @property
     def byte_level(self) -> bool:
-        """Whether its tokens are bytes in GPT-2's alphabet."""
+        """Whether its tokens are written in GPT-2's byte alphabet."""
         places = ("decoder", "pre_tokenizer", "normalizer")
         return any(part.get("type") == "ByteLevel" for place in places for part in parts_of(self.raw.get(place)))
 
     @property
     def space(self) -> str:
-        """Return the character written for a space: itself, or a mark."""
+        """The character that tokens have for a space: the space itself, or a mark such as ``▁``."""
         if self.byte_level:
             return BYTE_CHARACTERS[0x20]
         for part in (*parts_of(self.raw.get("normalizer")), *parts_of(self.raw.get("pre_tokenizer"))):
@@ -201,10 +206,10 @@ class Spec:
         return {str(part.get("type")): part for part in parts_of(self.raw.get("decoder"))}
 
     def bytes_of(self, token: str) -> bytes:
-        r"""Return the bytes that an ordinary token stands for in running text.
+        r"""Return the bytes of text that an ordinary token stands for.
 
-        Word marks become the space they stand for; a piece that continues a word loses its ``##``. A decoder that puts
-        spaces between words (WordPiece) has no token for them, so its bytes do not add up to the text.
+        A word mark becomes a space, and a token that continues a word loses its ``##``. In a WordPiece tokenizer no
+        token stands for the spaces between words, so the bytes of the tokens do not add up to the text.
 
         >>> Spec({"model": {"byte_fallback": True}}).bytes_of("<0xD0>")
         b'\xd0'
@@ -226,13 +231,13 @@ class Spec:
 
 
 def entry_of(tokenizer: Tokenizer, place: str) -> dict[str, Any] | None:
-    """Return the entry in tokenizer.json of one of a tokenizer's `PARTS`, without the rest of the file."""
+    """Return one of the `PARTS` of a loaded tokenizer as tokenizer.json has it; None if it has no such part."""
     part = getattr(tokenizer, place)
     return None if part is None else json.loads(part.__getstate__())
 
 
 def set_part(tokenizer: Tokenizer, place: str, entry: Mapping[str, Any] | None) -> None:
-    """Give a tokenizer at work the part that an entry of tokenizer.json describes.
+    """Replace one of the `PARTS` of a loaded tokenizer by an entry in the form of tokenizer.json.
 
     >>> tokenizer = Tokenizer.from_str('{"model": {"type": "BPE", "vocab": {}, "merges": []}}')
     >>> set_part(tokenizer, "normalizer", {"type": "NFC"})
@@ -247,11 +252,16 @@ def set_part(tokenizer: Tokenizer, place: str, entry: Mapping[str, Any] | None) 
 
 
 def settle_leading_space(tokenizer: Tokenizer, wanted: bool | None) -> bool:
-    """Make a tokenizer at work put a space first, or not; None changes nothing. Return whether it puts one.
+    """Switch on or off that a loaded tokenizer puts a space before the text; return whether it does so now.
 
-    `add_prefix_space=True`, and words given one by one, ask for it: most words were learnt after a space, and one
-    without is cut as at the start of a document. As in GPT-2 and RoBERTa, the pre-tokenizer puts it once before the
-    text and after each added token, unless a space stands there; offsets stay those of the text given.
+    It is used for `add_prefix_space=True` and for words that are given one by one: most words were learned after a
+    space, and a word without one is segmented as at the beginning of a document. As in GPT-2 and RoBERTa, the
+    pre-tokenizer puts the space before the text and after each added token, unless there is one. Offsets are counted in
+    the text without it.
+
+    Args:
+        tokenizer: the tokenizer, which is changed.
+        wanted: whether it puts a space; None changes nothing.
     """
     entry = entry_of(tokenizer, "pre_tokenizer")
     there = has_leading_space(entry)
@@ -266,9 +276,10 @@ def settle_leading_space(tokenizer: Tokenizer, wanted: bool | None) -> bool:
 
 
 def without_limits(tokenizer: Tokenizer) -> Tokenizer:
-    """Copy a tokenizer without truncation and padding; settings of the copy can change while others use the first one.
+    """Copy a tokenizer without its truncation and padding.
 
-    The copy shares the model, so it costs microseconds and no memory.
+    Settings of the copy can be changed while other threads use the original. The copy shares the model, so that it
+    takes microseconds and no memory.
 
     >>> tokenizer = Tokenizer.from_str('{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}}')
     >>> copy = without_limits(tokenizer)
@@ -283,7 +294,7 @@ def without_limits(tokenizer: Tokenizer) -> Tokenizer:
 
 
 def share_parts(copy: Tokenizer, tokenizer: Tokenizer, parts: Iterable[str] = PARTS) -> None:
-    """Give a copy the parts of a tokenizer, and whether special tokens in text are text."""
+    """Give a copy some parts of a tokenizer, and its setting whether special tokens in text are split."""
     for part in parts:
         if getattr(tokenizer, part) is not None:  # old versions refuse None
             setattr(copy, part, getattr(tokenizer, part))
@@ -291,7 +302,13 @@ def share_parts(copy: Tokenizer, tokenizer: Tokenizer, parts: Iterable[str] = PA
 
 
 class Piece(NamedTuple):
-    """A part of an encoded text: a special token, or all tokens of the first (0) or second (1) text."""
+    """A part of an encoded text: one special token, or all tokens of a text.
+
+    Attributes:
+        special: the id of the special token; None for the tokens of a text.
+        text: 0 for the first text, 1 for the second one; 0 for a special token.
+        type_id: the type id of its tokens.
+    """
 
     special: int | None
     text: int
@@ -299,19 +316,27 @@ class Piece(NamedTuple):
 
 
 class Places(NamedTuple):
-    """The pieces of one text, and those of a pair of texts."""
+    """The order of special tokens and texts, as a post-processor puts them.
+
+    Attributes:
+        single: the pieces of one text.
+        pair: the pieces of a pair of texts.
+    """
 
     single: tuple[Piece, ...]
     pair: tuple[Piece, ...]
 
     @property
     def bare(self) -> Places:
-        """The same without special tokens, as ``add_special_tokens=False`` gives it."""
+        """The same order without special tokens, as with ``add_special_tokens=False``."""
         single, pair = (tuple(piece for piece in pieces if piece.special is None) for pieces in self)
         return Places(single, pair)
 
     def of(self, texts: Sequence[Sequence[int]]) -> list[tuple[int, int, int]]:
-        """Lay out the ids of one text or two: (id, 1 for a special token, type id) of each token.
+        """Put special tokens around the ids of one or two texts.
+
+        Returns:
+            For each token its id, 1 for a special token or 0, and its type id.
 
         >>> Places((Piece(2, 0, 0), Piece(None, 0, 1)), ()).of([[7, 8]])
         [(2, 1, 0), (7, 0, 1), (8, 0, 1)]
@@ -323,9 +348,10 @@ class Places(NamedTuple):
 
 
 def special_places(backend: Tokenizer) -> Places:
-    """Find where the post-processor of a tokenizer puts special tokens: it is asked, so every kind is understood.
+    """Find where the post-processor of a tokenizer puts special tokens, by encoding a text and a pair with it.
 
-    MwSError where it does something else as well, such as to repeat a text.
+    Raises:
+        MwSError: it does something else, too, such as repeating a text.
 
     >>> from tokenizers import models, processors
     >>> backend = Tokenizer(models.BPE(vocab={"a": 0, "</s>": 1}, merges=[]))
@@ -333,10 +359,10 @@ def special_places(backend: Tokenizer) -> Places:
     >>> special_places(backend).single
     (Piece(special=None, text=0, type_id=0), Piece(special=1, text=0, type_id=0))
     """
-    asked = without_limits(backend)
+    plain = without_limits(backend)
     found = []
     for texts in (("a",), ("a", "bb b")):
-        encoded = asked.encode(*texts)
+        encoded = plain.encode(*texts)
         pieces: list[Piece] = []
         tokens = list(zip(encoded.ids, encoded.special_tokens_mask, encoded.type_ids, strict=True))
         for (number, special, type_id), text in zip(tokens, encoded.sequence_ids, strict=True):
@@ -344,10 +370,10 @@ def special_places(backend: Tokenizer) -> Places:
             if special or pieces[-1:] != [piece]:
                 pieces.append(piece)
         found.append(tuple(pieces))
-        plain = [asked.encode(text, add_special_tokens=False).ids for text in texts]
-        if Places(found[0], found[-1]).of(plain) != tokens:
+        ids = [plain.encode(text, add_special_tokens=False).ids for text in texts]
+        if Places(found[0], found[-1]).of(ids) != tokens:
             raise MwSError(
-                f"the post-processor ({type(asked.post_processor).__name__}) does not put special tokens around a text "
-                "alone, which MwSTokenizer cannot follow; load it with MwSTokenizerFast"
+                f"the post-processor ({type(plain.post_processor).__name__}) does more than put special tokens around "
+                "texts, which MwSTokenizer cannot do; load the tokenizer with MwSTokenizerFast"
             )
     return Places(found[0], found[1])

@@ -1,9 +1,9 @@
-"""The record of a tokenizer, kept beside it in `FILE`: settings and figures of its training, and facts for its card.
+"""Training metadata (mws_training.json): settings and figures of a training, and facts for the model card.
 
-Its parts are ``settings`` (of the training), ``added`` (by `mws extend`) and ``card`` (`mws_hf.cards.card`). No
-tokenizer reads it: explanations, cards and retrainings do.
+The file has the parts ``settings`` (of the training), ``added`` (the kinds of merges that `mws extend` added) and
+``card`` (`mws_hf.cards.card`). Explanations, cards and retrainings read it; a tokenizer does not need it to encode.
 
-The record names the merges it belongs to by their hash, so that a record left over in a directory says nothing of other
+It contains the hash of the merges that it belongs to, so that a file that was left in a folder is not used for other
 merges.
 """
 
@@ -25,24 +25,30 @@ from mws_hf.tokenizer.layout import RECORD_FILE as FILE
 from mws_hf.tokenizer.shapes import RECORD, check_shape
 
 KINDS = ("morph", "composition", "required")
-"""Of merges, in the order in which a tokenizer has them: by evidence, by frequency at a price, asked for by name."""
+"""The kinds of merges, in the order in which a tokenizer has them: by boundary probabilities, by frequency, and those
+that build required tokens."""
 ADDED_KINDS = ("added", "added morph", "added composition")
-"""The same of those that `mws extend` added, after those that join letters."""
+"""The kinds of merges that `mws extend` added, in their order: first those that only build letters."""
 
 
 def record_bytes(settings: Mapping[str, Any], merges: str) -> bytes:
-    """Write the record of a tokenizer that was just learnt, as `FILE` holds it; `merges` is its `merges_digest`."""
+    """Return the content of mws_training.json for a new tokenizer.
+
+    Args:
+        settings: settings and figures of the training.
+        merges: the `merges_digest` of the tokenizer.
+    """
     return settings_text({"merges": merges, "settings": settings}).encode()
 
 
 def write_part(directory: Path, backend: Tokenizer, name: str, part: Mapping[str, Any]) -> None:
-    """Put a part into the record of a tokenizer; the other parts stay, unless they are those of another tokenizer."""
+    """Write one part of the metadata of a tokenizer; other parts stay, unless they belong to other merges."""
     record = read_record(directory, backend) or {"merges": merges_digest(backend)}
     write_text(directory / FILE, settings_text(record | {name: part}))
 
 
 def read_record(directory: Path, backend: Tokenizer) -> dict[str, Any]:
-    """Read the record of the tokenizer in a directory; empty where there is none, or another tokenizer's.
+    """Read the metadata of a tokenizer from a folder; return an empty dict if it has none of these merges.
 
     Raises:
         MwSError: a value has another type than `shapes.RECORD` gives.
@@ -55,9 +61,13 @@ def read_record(directory: Path, backend: Tokenizer) -> dict[str, Any]:
 
 
 def added_record(backend: Tokenizer, merges: int, found: Mapping[str, int]) -> dict[str, Any]:
-    """Make the record of an extended tokenizer: the kinds of its last `merges`, which its base did not have.
+    """Return the metadata of an extended tokenizer: the kinds of the merges that its base did not have.
 
-    `found` tells how many of them are "morphs" and "compositions", the last ones; those before them join letters.
+    Args:
+        backend: the extended tokenizer.
+        merges: number of new merges.
+        found: how many of them are "morphs" and "compositions"; these are the last ones, after merges that only build
+            letters.
     """
     morphs, compositions = found.get("morphs", 0), found.get("compositions", 0)
     numbers = (max(0, merges - morphs - compositions), morphs, compositions)
@@ -65,7 +75,7 @@ def added_record(backend: Tokenizer, merges: int, found: Mapping[str, int]) -> d
 
 
 def kinds_in(record: Mapping[str, Any]) -> list[tuple[str, int]]:
-    """Return the kinds of the last merges that a record tells of, in order, and how many there are of each."""
+    """Return the kinds of the last merges in their order, with the number of merges of each kind."""
     settings = record.get("settings")
     found = settings.get("merges") if isinstance(settings, dict) else record.get("added")
     if not isinstance(found, dict) or not all(isinstance(number, int) for number in found.values()):
@@ -74,7 +84,7 @@ def kinds_in(record: Mapping[str, Any]) -> list[tuple[str, int]]:
 
 
 def kinds_by_rank(kinds: Sequence[tuple[str, int]], n_merges: int) -> list[str]:
-    """Name the kind of each merge, in rank order; "" of the first ones, which no record tells of.
+    """Return the kind of each merge, in the order of ranks; "" for the first ones, whose kind is not known.
 
     >>> kinds_by_rank([("morph", 1), ("composition", 2)], 4)
     ['', 'morph', 'composition', 'composition']
@@ -85,14 +95,18 @@ def kinds_by_rank(kinds: Sequence[tuple[str, int]], n_merges: int) -> list[str]:
 
 
 def rare_entries_said(rare_entries: Mapping[str, float] | None) -> str:
-    """Say in words the shares of `mws_hf.cards.training_figures.training_facts`; nothing where there are none."""
+    """Return the shares of rarely used tokens (`mws_hf.cards.training_figures`) as words; "" without them."""
     if not rare_entries:
         return ""
     return f"{rare_entries['under_5']:.1%} fewer than 5 times, {rare_entries['unused']:.1%} never".replace("%", " %")
 
 
 def labelled_words(settings: Mapping[str, Any] | None) -> frozenset[str]:
-    """Return the words, by `caseless`, whose labels the training with these settings used."""
+    """Return the words, written by `caseless`, with whose labels a tokenizer was trained.
+
+    Args:
+        settings: the settings in its training metadata; None if there are none.
+    """
     labels = (settings or {}).get("labels")
     if not isinstance(labels, dict):
         return frozenset()
@@ -102,6 +116,6 @@ def labelled_words(settings: Mapping[str, Any] | None) -> frozenset[str]:
 
 
 def merges_digest(of: Tokenizer | Sequence[tuple[str, str]]) -> str:
-    """Name merges, or those of a tokenizer, which take longer to read, by their hash."""
+    """Return the hash of merges; to read them from a tokenizer takes longer than to give them as a list."""
     merges = tables_of(of)[1] if isinstance(of, Tokenizer) else of
     return hashlib.sha256(json.dumps(list(merges)).encode()).hexdigest()

@@ -130,7 +130,7 @@ def test_hub_names_serve_every_command(tmp_path: Path):
     assert "| gpt2 |" in results[len(opening)][1] and "| mine |" in results[len(opening)][1]
     repair, absent, empty, *nothing = (error for _, _, error in results[len(opening) + 1 :])
     assert "hf download user/small" in repair
-    assert "no such repository" in absent and "user/empty: holds no tokenizer" in empty
+    assert "no such repository" in absent and "user/empty: has no tokenizer" in empty
     assert all("user/gguf: the repository has no file of a tokenizer" in error for error in nothing), nothing
     assert not [request for request in hub.requests if "safetensors" in request]
 

@@ -19,7 +19,7 @@ from transformers import AutoModelForCausalLM, LlamaConfig
 
 from mws_hf.atomic import check_output, output_lock, staged, write_text
 from mws_hf.commands.outputs import refuse_overwriting
-from mws_hf.corpus.blocks import LITTLE
+from mws_hf.corpus.blocks import MAX_BYTES_WITHOUT_KERNELS
 from mws_hf.errors import MwSError
 from mws_hf.tokenizer.layout import RECORD_FILE
 from mws_hf.tokenizer.notebook import export_notebook
@@ -366,7 +366,8 @@ main()
 @pytest.mark.parametrize("name", ENDS)
 @pytest.mark.parametrize("module", ["mws_hf.commands.encode", "numba", "pyarrow", "tokenizers"])
 def test_a_signal_while_libraries_are_loaded_is_one_line(module, name, home):
-    (home / "much.txt").write_text(TEXT * (1 + 2 * LITTLE // len(TEXT)), encoding="utf-8")  # so that numba is loaded
+    much = TEXT * (1 + 2 * MAX_BYTES_WITHOUT_KERNELS // len(TEXT))  # so that numba is loaded
+    (home / "much.txt").write_text(much, encoding="utf-8")
     arguments = [module, "encode", "tok", "much.txt", "--output", "ids"]
     done = python(INTERRUPTED.format(signal=name), *arguments, cwd=home, preexec_fn=usual_signals)
     code, said = ENDS[name]

@@ -233,7 +233,7 @@ def test_threads_are_a_number_of_one_at_least(workers: Any, tmp_path: Path):
         (["evaluate", "absent", "--text", "CORPUS"], "absent"),
         (["evaluate", "FOLDER"], "--gold"),
         (["explain", "слово", "--from", "CORPUS", "--plot", "x.xyz"], ".png, .svg or .pdf"),
-        (["explain", "слово", "--model", "FOLDER", "--plot", "x.png"], "holds no tokenizer.json"),
+        (["explain", "слово", "--model", "FOLDER", "--plot", "x.png"], "has no tokenizer.json"),
         (["explain", "слово", "--model", "absent"], "absent"),
     ],
 )

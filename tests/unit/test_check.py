@@ -316,7 +316,7 @@ def test_other_tokenizers_are_looked_at_and_never_repaired(tmp_path):
 
 def test_misuse(tmp_path):
     for repairing in ([], ["--repair"]):
-        assert "holds no tokenizer.json" in mws("check", tmp_path, *repairing).stderr
+        assert "has no tokenizer.json" in mws("check", tmp_path, *repairing).stderr
     small_fast().save_pretrained(tmp_path / "t")
     shutil.copy(tmp_path / "t" / "tokenizer_config.json", tmp_path / "t" / "tokenizer.json")
     damaged = mws("check", tmp_path / "t")

@@ -351,7 +351,7 @@ def test_what_is_spilled_and_read_back_in_pieces_is_whole_and_groups_are_pruned_
 def test_what_does_not_fit_together_is_refused(tmp_path):
     one = counts_of({"a": 1})
     others = [counts_of({"a": 1}, pattern=GPT4_PATTERN), WordCounts.from_groups({"eng": one})]
-    for other, message in zip(others, ("count again with one setting", "only one of them names groups"), strict=True):
+    for other, message in zip(others, ("count again with one setting", "only one of them has groups"), strict=True):
         with pytest.raises(MwSError, match=message):
             merge_files(saved(tmp_path, [one, other]), tmp_path / "merged.parquet")
     huge = counts_of({"a": 2**62})

@@ -32,7 +32,7 @@ def backend():
 @pytest.fixture(autouse=True)
 def kernels(monkeypatch):
     """Encode even a little text by the kernels; what is found without them is compared with that."""
-    monkeypatch.setattr(bulk, "LITTLE", -1)
+    monkeypatch.setattr(bulk, "MAX_BYTES_WITHOUT_KERNELS", -1)
 
 
 @pytest.mark.parametrize("separator", ["eos", None])
@@ -40,7 +40,7 @@ def test_a_little_text_is_encoded_without_kernels_to_the_same_files(backend, tmp
     directory, path = save_directory(backend, tmp_path / "tok"), tmp_path / "text.txt"
     path.write_bytes("\n".join([*TRICKY, f"а{EOS}б", *LINES]).replace("\0", "").encode())
     encode_corpus(directory, path, tmp_path / "kernels", separator=separator)
-    monkeypatch.setattr(bulk, "LITTLE", path.stat().st_size)
+    monkeypatch.setattr(bulk, "MAX_BYTES_WITHOUT_KERNELS", path.stat().st_size)
     encode_corpus(directory, path, tmp_path / "little", separator=separator)
     files = sorted(file.name for file in (tmp_path / "kernels").iterdir())
     assert files == sorted(file.name for file in (tmp_path / "little").iterdir())
@@ -50,7 +50,7 @@ def test_a_little_text_is_encoded_without_kernels_to_the_same_files(backend, tmp
 
 @pytest.mark.parametrize("most", [-1, 1 << 20], ids=["kernels", "little"])
 def test_text_that_is_not_utf8_is_told_alike(backend, tmp_path, monkeypatch, most):
-    monkeypatch.setattr(bulk, "LITTLE", most)
+    monkeypatch.setattr(bulk, "MAX_BYTES_WITHOUT_KERNELS", most)
     (tmp_path / "text.txt").write_bytes(b"one\ntwo \xff\n")
     with pytest.raises(MwSError, match=r"text\.txt:2: the text"):
         encode_corpus(backend, tmp_path / "text.txt", tmp_path / "out", separator=EOS)

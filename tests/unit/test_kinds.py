@@ -18,7 +18,8 @@ from mws_hf.corpus.counting import count_documents, count_files, count_source
 from mws_hf.corpus.encodings import candidates
 from mws_hf.corpus.files import Reading
 from mws_hf.corpus.kinds import InMemory, kind_of
-from mws_hf.corpus.segmentations import read_gold, read_labels
+from mws_hf.corpus.labeled_words import read_labels
+from mws_hf.corpus.segmentations import read_gold
 from mws_hf.corpus.sources import Source
 from mws_hf.corpus.word_list import read_word_list
 from mws_hf.errors import MwSError

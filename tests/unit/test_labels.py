@@ -1,6 +1,6 @@
 """Words cut by hand: how they are read, what they change, that they never count as evaluation.
 
-Modules: learn/evidence/labels.py, learn/setting_values.py.
+Modules: corpus/labeled_words.py, learn/evidence/labels.py, learn/setting_values.py.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from mws_hf import MwSError, MwSTokenizerFast, MwSTrainer, WordCounts
-from mws_hf.corpus.segmentations import GoldWord, read_labels
+from mws_hf.corpus.labeled_words import read_labels
+from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.learn.evidence import labels
 from mws_hf.learn.evidence.forms import split_graphemes
 from mws_hf.learn.evidence.labels import label_targets
@@ -101,7 +102,7 @@ def test_a_trainer_reads_label_files_once_and_settings_read_none(tmp_path: Path,
 def test_labels_that_mark_one_boundary_of_many_are_refused(tmp_path: Path):
     file = tmp_path / "score.csv"
     file.write_text("wordform,preceding_part,stem,following_part\nunlocks,un,lock,s\n", encoding="utf-8")
-    with pytest.raises(MwSError, match="silent on the others"):
+    with pytest.raises(MwSError, match="marks only one or two boundaries"):
         read_labels(file)
 
 
@@ -243,8 +244,14 @@ def test_labels_of_a_group_are_those_of_its_list_alone(counts: WordCounts):
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        ({"cats": "cat s"}, r"labels of one language beside 2 groups \(one, two\); say whose, such as one=FILE"),
-        ({"fin": {"cats": "cat s"}}, "labels for group 'fin', which is not there; groups: one, two"),
+        (
+            {"cats": "cat s"},
+            r"the labels name no group, but the text has 2 \(one, two\); name theirs, such as one=FILE",
+        ),
+        (
+            {"fin": {"cats": "cat s"}},
+            r"labels are given for group 'fin', which the text does not have \(groups: one, two\)",
+        ),
         ({"one": {"cats": "cat"}}, "group 'one': labels, entry 1: the morphs 'cat' do not spell 'cats'"),
         ({"o=e": {"cats": "cat s"}}, "'o=e' cannot name a group"),
         ({"one": Path("absent.tsv")}, "group 'one': .*absent.tsv"),
@@ -253,7 +260,7 @@ def test_labels_of_a_group_are_those_of_its_list_alone(counts: WordCounts):
 def test_labels_of_no_known_group_are_refused(mixture: dict[str, WordCounts], labels: object, message: str):
     with pytest.raises(MwSError, match=message):
         quiet(labels=labels).learn(mixture)
-    with pytest.raises(MwSError, match="labels for group 'one', which is not there; groups: none was named"):
+    with pytest.raises(MwSError, match=r"for group 'one', which the text does not have \(groups: none has a name\)"):
         quiet(labels={"one": {"cats": "cat s"}}).learn(mixture["one"])
 
 
@@ -285,8 +292,8 @@ def test_files_and_commands_take_labels_by_group(tmp_path: Path, mixture: dict[s
     report = evaluate([tmp_path / "model"], [tmp_path / "gold.tsv"], resamples=10)
     assert (report.golds[0].labelled, len(report.golds[0].words)) == (20, 40)
     for more, message in (
-        (["--labels", str(tmp_path / "one.tsv")], "labels of one language beside 2 groups"),
-        (["--labels", f"fin={tmp_path}/one.tsv"], "labels for group 'fin', which is not there"),
+        (["--labels", str(tmp_path / "one.tsv")], "the labels name no group, but the text has 2"),
+        (["--labels", f"fin={tmp_path}/one.tsv"], "labels are given for group 'fin', which the text does not have"),
         (labels[:2] * 2, "is the second one for group"),
         (["--labels", "a.tsv", "--labels", "b.tsv"], "has no group, but the option is given several times"),
     ):

@@ -131,7 +131,7 @@ BOS = processors.TemplateProcessing("<|user|> $A", special_tokens=[("<|user|>", 
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (byte_level, "hold characters, and this tokenizer is byte-level"),
+        (byte_level, "are for tokenizers of characters, and this tokenizer is byte-level"),
         (lambda: Tokenizer(models.WordPiece({"[UNK]": 0}, unk_token="[UNK]")), "WordPiece"),
         (lambda: changed(normalizer=normalizers.NFC()), "normalizer .NFC. would be lost"),
         (lambda: changed(post_processor=BOS), "other ids"),

@@ -65,7 +65,7 @@ def test_a_tokenizer_json_without_entries_is_no_tokenizer(tmp_path: Path):
     spec = json.loads(small_fast().backend_tokenizer.to_str())
     spec["model"] |= {"vocab": {}, "merges": []}
     (tmp_path / "tokenizer.json").write_text(json.dumps(spec))
-    with pytest.raises(MissingTokenizerError, match="its vocabulary has no entries"):
+    with pytest.raises(MissingTokenizerError, match="its vocabulary is empty"):
         open_tokenizer(tmp_path)
 
 
@@ -76,7 +76,7 @@ def test_a_tokenizer_json_without_entries_is_no_tokenizer(tmp_path: Path):
 def test_a_file_of_another_program_is_named_with_a_way_that_helps(name: str, content: str, tmp_path: Path):
     (tmp_path / name).write_text(content)
     for place in (tmp_path, tmp_path / name):
-        with pytest.raises(MwSError, match=f"{name} is of another program.*convert_slow_tokenizer"):
+        with pytest.raises(MwSError, match=f"{name} is a file of another program.*convert_slow_tokenizer"):
             open_tokenizer(place)
 
 
@@ -96,7 +96,7 @@ def test_every_file_that_a_class_of_transformers_reads_is_fetched_from_the_hub()
 
 def test_a_sentencepiece_model_is_found_beside_ranks_of_tiktoken(tmp_path: Path):
     (tmp_path / "tiktoken.model").write_text("IQ== 5\nIg== 6\n")
-    with pytest.raises(MwSError, match=r"tiktoken\.model is of another program.*convert_slow_tokenizer"):
+    with pytest.raises(MwSError, match=r"tiktoken\.model is a file of another program.*convert_slow_tokenizer"):
         open_tokenizer(tmp_path)
     (tmp_path / "spiece.model").write_bytes(sentence_piece("unigram"))
     assert open_tokenizer(tmp_path).segment_words(["unlock"]) == open_tokenizer(
@@ -104,7 +104,7 @@ def test_a_sentencepiece_model_is_found_beside_ranks_of_tiktoken(tmp_path: Path)
     ).segment_words(["unlock"])
 
 
-@pytest.mark.parametrize(("content", "reason"), [(b"", "holds no pieces"), (b"\x0a\x03\x0a\x01a", "for the unknown")])
+@pytest.mark.parametrize(("content", "reason"), [(b"", "no tokens"), (b"\x0a\x03\x0a\x01a", "no unknown token")])
 def test_a_sentencepiece_model_without_pieces_is_refused_with_the_reason(content: bytes, reason: str, tmp_path: Path):
     (tmp_path / "spiece.model").write_bytes(content)
     with pytest.raises(MwSError, match=f"spiece.model: not a SentencePiece model.*{reason}"):
@@ -291,9 +291,9 @@ SPECS = {
     "added id 2^31": (added(content="<x>", id=2**31), "has id 2147483648"),
     "added without content": (added(content=None), "is not an object with a content"),
     "added no list": (changed("added_tokens", value={"a": 1}), "is not an object with a content"),
-    "padding to 1e9": (pad(strategy={"Fixed": 10**9}), "padding to 1000000000 tokens"),
-    "padding to multiples of 1e9": (pad(pad_to_multiple_of=10**9), "padding to 1000000000 tokens"),
-    "padding to text": (pad(strategy={"Fixed": "9"}), "padding to '9' tokens"),
+    "padding to 1e9": (pad(strategy={"Fixed": 10**9}), "pads to 1000000000 tokens"),
+    "padding to multiples of 1e9": (pad(pad_to_multiple_of=10**9), "pads to 1000000000 tokens"),
+    "padding to text": (pad(strategy={"Fixed": "9"}), "pads to '9' tokens"),
     "truncation with a long stride": (cut(2, 5), "stride of 5"),
     "truncation to nothing": (cut(0, 0), None),
     "an empty Replace": (changed("normalizer", value=replace({"String": ""})), "replaces the empty string"),
@@ -395,7 +395,7 @@ DAMAGES = {
     "a configuration of null": ("tokenizer_config.json", "null", CONFIG + ": not a JSON object"),
     "a configuration of a list": ("tokenizer_config.json", "[]", CONFIG + ": not a JSON object"),
     "a deep configuration": ("tokenizer_config.json", "[" * 100_000, CONFIG + ": nested too deeply"),
-    "no tokenizer": ("tokenizer.json", None, r"holds no tokenizer\.json"),
+    "no tokenizer": ("tokenizer.json", None, r"has no tokenizer\.json"),
 }
 
 

@@ -31,7 +31,8 @@ from mws_hf.corpus.columns import iterate_documents
 from mws_hf.corpus.counting import count_documents, count_files, count_source
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.files import Reading, expand_paths
-from mws_hf.corpus.segmentations import read_gold, read_labels
+from mws_hf.corpus.labeled_words import read_labels
+from mws_hf.corpus.segmentations import read_gold
 from mws_hf.corpus.sources import Source, read_documents
 from mws_hf.corpus.word_list import count_mapping, read_word_list
 from mws_hf.distributed.partitions import Counting, partial_counts

@@ -49,7 +49,12 @@ def put(folder: Path, file: str, keys: tuple[Any, ...], value: object) -> None:
 @pytest.mark.parametrize(
     ("file", "keys", "value", "message"),
     [
-        ("tokenizer_config.json", ("pad_token",), [1], "pad_token is a list, but must be a text or null or an object"),
+        (
+            "tokenizer_config.json",
+            ("pad_token",),
+            [1],
+            "pad_token is a list, but must be a string or null or an object",
+        ),
         ("tokenizer_config.json", ("pad_token",), {"text": "x"}, "pad_token.content is missing"),
         ("tokenizer_config.json", ("tokenizer_class",), {"x": 1}, "tokenizer_class is an object"),
         ("tokenizer_config.json", ("chat_template",), [{"name": "a"}], "chat_template[0].template is missing"),

@@ -188,8 +188,8 @@ def _explained(
 def _classic_rows(
     sources: Words, pair: tuple[str, str] | None, merges: int | None, opened: Opened | None, show_progress: bool
 ) -> list[dict[str, Any]]:
-    from mws_hf.learn.classic import explain_merges, explain_pair
     from mws_hf.learn.classic_coefficient import PUBLISHED
+    from mws_hf.learn.classic_explained import explain_merges, explain_pair
     from mws_hf.learn.words import CodePoints, SymbolCorpus
 
     settings = PUBLISHED if opened is None or opened.record is None else _settings(opened)

@@ -97,7 +97,7 @@ def _learn_much(folder: Path) -> None:
 
 
 def _learn_classic(_folder: Path) -> None:
-    from mws_hf.learn.classic import explain_merges
+    from mws_hf.learn.classic_explained import explain_merges
     from mws_hf.learn.words import SymbolCorpus
 
     counts = mws_hf.count_documents([TEXT], pattern=GPT4_PATTERN)

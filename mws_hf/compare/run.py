@@ -28,7 +28,7 @@ from mws_hf.learn.setting_rules import Range, check_range
 from mws_hf.scoring.boundaries import summarize, word_table
 from mws_hf.scoring.ngram_model import ngram_bits
 from mws_hf.scoring.running_text import lines_of, score_text
-from mws_hf.scoring.significance import bootstrap_f1, difference, interval
+from mws_hf.scoring.significance import bootstrap_f1, check_resamples, difference, interval
 from mws_hf.text.symbols import DEFAULT_SPECIAL_TOKENS, check_special_tokens
 from mws_hf.tokenizer.file import load_json
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
@@ -186,6 +186,7 @@ def compare(
         MwSError: there are no sizes, or neither gold nor text; a file is unreadable; a library of a given system is not
             installed; a tokenizer of an earlier run is damaged.
     """
+    check_resamples(resamples)
     golds = read_golds(gold_files)
     if not sizes or not (golds or text is not None):
         raise MwSError(

@@ -18,7 +18,7 @@ from mws_hf.scoring.boundaries import consistency, emma2, summarize, word_table
 from mws_hf.scoring.ngram_model import NgramBits, bits_differences, ngram_bits
 from mws_hf.scoring.running_text import TextScores, lines_of, score_text
 from mws_hf.scoring.score_tables import RUNNING_TEXT, GoldRow, Table, gold_table, text_table
-from mws_hf.scoring.significance import PairedDifference, bootstrap_f1, difference, interval
+from mws_hf.scoring.significance import PairedDifference, bootstrap_f1, check_resamples, difference, interval
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
 from mws_hf.tokenizer.places import named_sources
 from mws_hf.tokenizer.segmenting import Isolated
@@ -167,6 +167,7 @@ def evaluate(
     if gold_files is not None:
         warnings.warn("evaluate(gold_files=...) is now evaluate(gold=...)", DeprecationWarning, stacklevel=2)
         gold = gold_files
+    check_resamples(resamples)
     named, golds = named_tokenizers(tokenizers), tuple(read_golds(gold))
     how = Reading(column)
     Source(files={"": [str(each) for each in (text, bits) if isinstance(each, str | os.PathLike)]}, how=how).check()
@@ -206,7 +207,7 @@ def named_tokenizers(given: Any) -> dict[str, Any]:
     """
     if isinstance(given, Mapping):
         return {str(name): source for name, source in given.items()}
-    if isinstance(given, str | os.PathLike) or not isinstance(given, Iterable):
+    if isinstance(given, str | bytes | os.PathLike) or not isinstance(given, Iterable):
         given = [given]
     several = list(given)
     found: dict[str, Any] = {**named_sources(each for each in several if isinstance(each, str | os.PathLike))}

@@ -1,15 +1,15 @@
-"""Tables of the learner: pairs, candidates, known strings. They are opened, enlarged, and worked down merge by merge.
+"""Make and enlarge the tables of the learner (pairs, candidates, known strings), and merge the best pair repeatedly.
 
-This is the Python side of pairs.py, for kernels never allocate; and the heap from which the most valuable pair is taken
-again and again. Where values come from is not known here.
+Kernels never allocate memory, so this is the Python side of pairs.py. It also has the heap of candidates, from which
+the pair with the greatest value is taken.
 
-Whether a product string is taken is tested by 64-bit hashes that kernels can combine, verified by the caller. The hash
-of a string is a polynomial in its code points modulo 2**64. So the hash of l + r follows from the hashes of l and r.
-Equal strings have equal hashes: a hash not in the set proves a string new; one in the set must be looked up in full.
+**Known strings.** A product must not equal an earlier token. Kernels test this with 64-bit hashes. The hash of a string
+is a polynomial in its code points modulo 2**64, so that the hash of l + r follows from the hashes of l and r. A hash
+that is not in the set proves that a string is new. If it is in the set, the caller compares the strings themselves.
 
-Order of the heap: larger value, then smaller left id, then smaller right id (as in `tokenizers`' BpeTrainer).
-`queued[p]` is the greatest value under which pair p stands in the heap, and never less than its present value. So the
-top entry, when it is not stale, is the best pair of all.
+**Heap.** The pair with the larger value comes first, then the one with the smaller left id, then the one with the
+smaller right id, as in `BpeTrainer` of `tokenizers`. `queued[p]` is the greatest value of pair p in the heap, and never
+less than its present value. So the top entry is the best pair of all, if it is not stale.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _BASE = 0x5851F42D4C957F2D
 
 
 def hashes_and_powers(strings: Sequence[str]) -> Array:
-    """Compute hash and power (base ** length) of strings: shape (n, 2).
+    """Compute hashes and powers (base ** length) of strings; returns int64, shape (n, 2).
 
     >>> (a, p), (b, q), (ab, _) = hashes_and_powers(["при", "вет", "привет"]).tolist()
     >>> (a * q + b - ab) % 2**64  # hash(l + r) = hash(l) * power(r) + hash(r)
@@ -71,18 +71,18 @@ def _hash_strings(points: Array, starts: Array, found: Array) -> None:
 
 @njit(inline="always")
 def _member(value: int) -> int:
-    return value if value != FREE else 0  # costs a question to whoever asks, seldom enough
+    return value if value != FREE else 0  # `FREE` marks free slots, so this hash is stored as 0
 
 
 @njit
 def known(table: Array, value: int) -> bool:
-    """Return whether the hash `value` is in the set `table` (see kernels/containers.py)."""
+    """Return whether a hash is in the set `table` (see kernels/containers.py)."""
     return table[slot_of(table, _member(value))] != FREE
 
 
 @njit
 def remember(table: Array, value: int) -> None:
-    """Add the hash `value` to the set; the caller keeps it at most half full."""
+    """Add a hash to the set, which the caller keeps at most half full."""
     table[slot_of(table, _member(value))] = _member(value)
 
 
@@ -93,33 +93,37 @@ def _remember_all(table: Array, values: Array) -> None:
 
 
 def hash_set(members: Longs, room: int) -> Array:
-    """Make a set of hashes with room for `room` members in all, at most half full."""
+    """Make a set of hashes that is at most half full with `room` members."""
     table = new_keys(max(room, len(members)))
     _remember_all(table, members)
     return table
 
 
-SPARE = 4096  # rows to start with; a power of two
-_AT_ONCE = 4  # parts that count pairs: each has a table of its own, and joining them is the work of one thread
+SPARE = 4096  # rows of a new table; a power of two
+_AT_ONCE = 4  # parts that count pairs; each has a table of its own, and one thread joins them
 
 
 def resized(array: Array, size: int, fill: float = 0) -> Array:
-    """Copy an array to `size` columns (last axis), with `fill` after the old ones."""
+    """Copy an array with `size` columns (last axis); new columns contain `fill`."""
     out = np.full((*array.shape[:-1], size), fill, array.dtype)
     out[..., : array.shape[-1]] = array
     return out
 
 
 def fill_cells(symbols: Array, starts: Array, out: Array) -> None:
-    """Copy flat symbols into cells with separators around each word, in parts side by side."""
+    """Copy the symbols of words into cells, with separators around each word, in several threads."""
     in_parts(lambda a, b: write_cells(symbols, starts[a : b + 1], out[starts[a] + a :]), len(starts) - 1)
 
 
 def open_table(tok: Array, val: Array, tokens: Sequence[str], bounds: Bounds, *, strip: bool = False) -> PairTable:
-    """Count and list the pairs of a segmented text in cells (see pairs.py), which later merges change in place.
+    """Count and list the pairs of a segmented text.
 
-    `val` is the worth of the position after each cell. `bounds` are the limits of the pairs to
-    keep. `strip` leaves leading whitespace out of left sizes.
+    Args:
+        tok: the text in cells (see pairs.py), which later merges change in place.
+        val: int64, value of the position after each cell.
+        tokens: strings of the tokens by id.
+        bounds: limits of the pairs that are kept.
+        strip: leave leading white space out of left sizes.
     """
     edges = part_edges(len(tok), _AT_ONCE)
     for k in range(1, len(edges) - 1):
@@ -140,15 +144,15 @@ def open_table(tok: Array, val: Array, tokens: Sequence[str], bounds: Bounds, *,
 
 
 def strike(table: PairTable, pair: int) -> None:
-    """Take a pair out of a table: it is not merged as long as no occurrence of it comes about.
+    """Remove a pair from a table, so that it is not merged unless new occurrences of it arise.
 
-    That is for good if both tokens were there when the table was opened: occurrences of such a pair only vanish.
+    They cannot arise if both tokens existed when the table was opened.
     """
     table.pairs["value"][pair] = table.pairs["occurrences"][pair] = table.pairs["listed"][pair] = 0
 
 
 def _count_range(table: PairTable, begin: int, end: int, bounds: Bounds) -> PairTable:
-    """Count the pairs of the cells from `begin` to `end`; returns the table, enlarged where needed."""
+    """Count the pairs of the cells from `begin` to `end`; return the table, enlarged if necessary."""
     position = count_pairs(table, begin, end, bounds)
     while position < end:
         table = _more_pairs(table, 2 * len(table.pairs))
@@ -157,7 +161,7 @@ def _count_range(table: PairTable, begin: int, end: int, bounds: Bounds) -> Pair
 
 
 def _joined_tables(parts: Sequence[PairTable]) -> tuple[PairTable, list[Array]]:
-    """Join the pairs of all parts in one table; also returns how often each stands in each part, int64 by row."""
+    """Join the pairs of all parts in one table; also return how often each row occurs in each part (int64)."""
     table, rows = parts[0], [np.arange(parts[0].used[PAIRS], dtype=np.int32)]
     own = [part.pairs["occurrences"][: part.used[PAIRS]].copy() for part in parts]
     for part in parts[1:]:
@@ -172,7 +176,7 @@ def _joined_tables(parts: Sequence[PairTable]) -> tuple[PairTable, list[Array]]:
 
 
 def _laid_out(table: PairTable, least: int) -> PairTable:
-    """Reserve a segment of the arena for every pair that has `least` occurrences."""
+    """Reserve a segment of the arena for every pair with at least `least` occurrences."""
     n = int(table.used[PAIRS])
     table.pairs["listed"][:n] = np.where(table.pairs["occurrences"][:n] >= least, table.pairs["occurrences"][:n], 0)
     ends = np.cumsum(table.pairs["listed"][:n], dtype=np.int64)
@@ -182,7 +186,7 @@ def _laid_out(table: PairTable, least: int) -> PairTable:
 
 
 def make_room(table: PairTable, pair: int) -> PairTable:
-    """Enlarge the arrays until row `pair` can be merged (see `has_room`), with room to spare."""
+    """Enlarge the arrays until row `pair` can be merged (see `has_room`), and more, so that this is rarely needed."""
     occurrences = int(table.pairs["listed"][pair])
     tokens, pairs = (int(table.used[i]) for i in (TOKENS, PAIRS))
     new_pairs = pairs + 2 * min(occurrences, tokens + 1)
@@ -191,7 +195,7 @@ def make_room(table: PairTable, pair: int) -> PairTable:
     if table.used[ARENA] + 2 * occurrences > len(table.arena):
         tidy(table)
         arena = int(table.used[ARENA])
-        if arena + 2 * occurrences > len(table.arena) * 3 // 4:  # or it would be tidied too often
+        if arena + 2 * occurrences > len(table.arena) * 3 // 4:  # otherwise it would be tidied too often
             more = np.empty(max(arena + 2 * occurrences, len(table.arena) + len(table.arena) // 2), np.int32)
             more[:arena] = table.arena[:arena]
             table = table._replace(arena=more)
@@ -233,7 +237,7 @@ def _more_tokens(table: PairTable, size: int) -> PairTable:
 
 
 def _more_pairs(table: PairTable, size: int) -> PairTable:
-    # in place: old and new side by side would be the peak of memory; no view of them lives
+    # in place, because old and new array together would need the most memory of all; there is no view of it
     table.pairs.resize(size, refcheck=False)
     slots = 1 << (2 * size - 1).bit_length()
     if slots <= len(table.keys):
@@ -248,7 +252,13 @@ SIZE, ASKED = 0, 1  # indexes into Queue.used
 
 
 class Queue(NamedTuple):
-    """Candidates: a heap (negated value, pair key), each pair's greatest value in it, its size, the pair asked for."""
+    """Candidates in the order of their values.
+
+    Attributes:
+        heap: int64, shape (n, 2), negated value and key of a pair; an entry is stale if the pair has another value.
+        queued: int64, greatest value of each pair in the heap, by row of the pair; `NOT_QUEUED` if it is not in it.
+        used: int64, shape (2,), number of entries in the heap (`SIZE`), and the pair that needs the caller (`ASKED`).
+    """
 
     heap: Array
     queued: Array
@@ -256,7 +266,13 @@ class Queue(NamedTuple):
 
 
 class Least(NamedTuple):
-    """Least occurrences and value of a candidate, and its least frequency when its turn comes."""
+    """Minima of a candidate.
+
+    Attributes:
+        occurrences: minimum number of occurrences.
+        value: minimum sum of values.
+        frequency: minimum frequency, which is computed when the candidate is the best one.
+    """
 
     occurrences: int
     value: int
@@ -277,7 +293,7 @@ def _fill_queue(t: PairTable, q: Queue, least: Least) -> None:
 
 
 def open_queue(table: PairTable, least: Least) -> Queue:
-    """Queue the candidates of a table that was just opened."""
+    """Make the queue of the candidates of a new table."""
     queued = np.full(len(table.pairs), NOT_QUEUED, np.int64)
     queue = Queue(np.empty((int(table.used[PAIRS]) + 1024, 2), np.int64), queued, np.zeros(2, np.int64))
     _fill_queue(table, queue, least)
@@ -285,7 +301,7 @@ def open_queue(table: PairTable, least: Least) -> Queue:
 
 
 def with_room(table: PairTable, queue: Queue) -> tuple[PairTable, Queue]:
-    """Enlarge table and queue until the pair in question can be merged."""
+    """Enlarge table and queue until the pair that needs the caller can be merged."""
     pair, size = (int(queue.used[i]) for i in (ASKED, SIZE))
     table = make_room(table, pair)
     heap, needed = queue.heap, size + _most_pushes(int(table.pairs["listed"][pair]), int(table.used[TOKENS]))
@@ -297,7 +313,7 @@ def with_room(table: PairTable, queue: Queue) -> tuple[PairTable, Queue]:
 
 @njit(inner=True)
 def _best(t: PairTable, q: Queue, least: Least) -> int:
-    """Bring the heap's top up to date; returns the best pair, or -1 when no candidate is left."""
+    """Update the top of the heap; return the best pair, or -1 if there is no candidate."""
     keys, ids, pairs, heap, queued, used = t.keys, t.ids, t.pairs, q.heap, q.queued, q.used
     while used[SIZE] > 0:
         p = np.int64(ids[slot_of(keys, heap[0, 1])])
@@ -317,13 +333,13 @@ def _best(t: PairTable, q: Queue, least: Least) -> int:
 
 @njit
 def _most_pushes(listed: int, n_tokens: int) -> int:
-    """Bound the pairs that one merge can add to the heap: two lost and two new ones for each neighbour."""
+    """Return the maximum number of pairs that one merge adds to the heap: two old and two new ones per neighbor."""
     return 4 * min(listed, n_tokens + 1)
 
 
 @njit(inner=True)
 def _frequency(t: PairTable, p: int, weights: Array) -> int:
-    """Add up the occurrences of a pair, each with the weight of its first cell."""
+    """Sum the occurrences of a pair, each with the weight of its first cell."""
     tok, arena, left, right, total = t.tok, t.arena, t.pairs[p].left, t.pairs[p].right, np.int64(0)
     size = t.length[left]
     for s in range(t.pairs[p].begin, t.pairs[p].begin + t.pairs[p].listed):
@@ -344,12 +360,21 @@ def advance(
     accepted: int,
     weights: Array,
 ) -> int:
-    """Merge until there are `goal` tokens or the caller is needed; the pair in question is ``q.used[ASKED]``.
+    """Merge until there are `goal` tokens or the caller is needed; then the pair is ``q.used[ASKED]``.
 
-    `strings` are hashes of the strings that may not be made again; `accepted` is a pair whose product the caller has
-    found to be a new string although its hash is known, else -1. `weights` say by cell how often a word counts in a
-    frequency; empty: no frequency is asked for. Returns REACHED, EXHAUSTED, ROOM (enlarge the arrays), or ASK (is the
-    string new?).
+    Args:
+        t: the pair table.
+        q: its candidates.
+        strings: set of the hashes of strings that must not become products.
+        goal: number of tokens.
+        least: minima of candidates.
+        bounds: limits of the pairs that are kept.
+        accepted: a pair whose product is a new string although its hash is known, as the caller found out; else -1.
+        weights: by cell, how often its word counts in a frequency; empty if there is no minimum frequency.
+
+    Returns:
+        `REACHED`, `EXHAUSTED` (no candidate is left), `ROOM` (the arrays must be enlarged) or `ASK` (the caller must
+        find out whether the product is a new string).
     """
     while t.used[TOKENS] < goal:
         p = _best(t, q, least)
@@ -357,7 +382,9 @@ def advance(
         if p < 0:
             return EXHAUSTED
         if len(weights) > 0 and _frequency(t, p, weights) < least.frequency:
-            t.pairs[p].value = t.pairs[p].occurrences = t.pairs[p].listed = 0  # for good: occurrences only vanish
+            t.pairs[p].value = t.pairs[p].occurrences = t.pairs[p].listed = (
+                0  # for ever, because occurrences only disappear
+            )
             continue
         left, right = t.pairs[p].left, t.pairs[p].right
         product = t.token_hash[left] * t.token_power[right] + t.token_hash[right]

@@ -1,9 +1,7 @@
-"""Learn merges by the classic criterion, equal to those of its twin, without evaluating every pair at every merge.
+"""Learn merges by the original MwS score, with the same result as evaluating every pair at every merge.
 
-Merges learnt can be explained: every term of a coefficient at a given moment.
-
-Every merge changes N and B, and with them every coefficient, but not arbitrarily. Let a pair's own counts be fixed
-while N falls to N1 and B to B1; write d = ln(N / N1), e = ln(B / B1). Then, in natural logarithms,
+Every merge changes N and B, and with them every coefficient, but only within limits. Let the counts of a pair be fixed
+while N falls to N1 and B to B1, and let d = ln(N / N1) and e = ln(B / B1). Then, in natural logarithms,
 
 * ln(p_b / (p_l * p_r)) / 2 moves by (e - 1.75 * d) / 2, the same for all pairs;
 * t falls, since p_r rises;
@@ -11,33 +9,31 @@ while N falls to N1 and B to B1; write d = ln(N / N1), e = ln(B / B1). Then, in 
 * -p * ln(p) rises by at most exp(-2) * d for p_l and 0.75 * exp(-2) * d for p_r (the maximum of p * (-ln(p) - 1));
 * p_b * ln(p_b) falls while p_b < 1 / e, and rises by at most e otherwise.
 
-The sum of these is a bound `drift` on the rise that does not depend on the pair. A pair keeps `key`, its coefficient
-less the drift at the time it was evaluated, so key + drift now is never below its coefficient now. At a merge only
-pairs are evaluated whose own counts changed (those with a merged token), and pairs whose bound reaches the best
-coefficient found. Keys are searched by blocks with an upper bound each. Pairs longer than a product may be at present
-are not in the table; when the mean token length lets longer ones in, a new table is opened (REBUILD).
+The sum of these bounds the rise of any coefficient, and does not depend on the pair. It is called `drift`. For each
+pair `key` is stored, its coefficient minus the drift when it was evaluated. So key + drift is never below the present
+coefficient. At a merge only two kinds of pairs are evaluated: those whose own counts changed, because they contain a
+merged token, and those whose bound reaches the best coefficient found so far. Keys are searched in blocks, each with an
+upper bound.
+
+The table does not contain pairs whose product would be too long at present. When the mean token length allows longer
+products, a new table is made (REBUILD).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mws_hf.corpus.files import progress_bar
-from mws_hf.errors import MwSError
 from mws_hf.kernels import Array
-from mws_hf.kernels.containers import find_pair
 from mws_hf.kernels.jit import njit
 from mws_hf.learn.candidates import ASK, EXHAUSTED, REACHED, ROOM, known, make_room, open_table, remember, resized
 from mws_hf.learn.classic_coefficient import (
     PUBLISHED,
     UNITS,
     Counts,
-    Terms,
-    coefficient,
     floor,
     is_candidate,
     terms_of,
@@ -51,11 +47,11 @@ from mws_hf.learn.working_corpus import MERGES_A_CALL, WorkingCorpus, learned_me
 
 REBUILD = 4
 BLOCK = 128
-# covers the rounding to 1e-9 and the rounding errors of bounds
+# larger than the rounding to 1e-9 and the rounding errors of bounds
 _MARGIN = 1e-6
 N_TOKENS, N_WORDS, N_CHARACTERS, LARGEST, BEST = 0, 1, 2, 3, 4
 
-# pairs, left_size, length of a PairTable: the whole table costs too many reference counts in a loop
+# pairs, left_size and length of a PairTable; passing the whole table costs too many reference counts in a loop
 PairArrays = tuple[Array, Array, Array]
 
 _terms = njit(terms_of)
@@ -64,12 +60,17 @@ _to_units = njit(to_units)
 
 
 class Keys(NamedTuple):
-    """Arrays of the search, beside the pair table.
+    """Arrays of the search, in addition to the pair table.
 
-    `unigrams` int64 by token; `head` int32, (2, tokens), first pair of a token as left and as right member; `link`
-    int32, (2, pairs), the next one (-1 ends); `key` float64 by pair (-inf: out of the race); `top` float64 by block of
-    pairs, not below its greatest key; `drift` float64, one number; `totals` int64: N, weight of all words, characters,
-    the largest b when the table was opened, the best pair.
+    Attributes:
+        unigrams: int64, count of each token.
+        head: int32, shape (2, tokens), first pair of a token as left and as right part.
+        link: int32, shape (2, pairs), the next such pair, -1 at the end.
+        key: float64, by pair (see the head of the module); -inf if the pair can never be merged.
+        top: float64, by block of pairs, not below its greatest key.
+        drift: float64, shape (1,).
+        totals: int64, shape (5,): N, weight of all words, characters, the largest b when the table was made, and the
+            best pair.
     """
 
     unigrams: Array
@@ -82,7 +83,18 @@ class Keys(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """Hyper-parameters in the form kernels take; `floor` in units of 1e-9, `limit` the longest product at present."""
+    """The settings of the original MwS score as kernels need them.
+
+    Attributes:
+        len_norm_factor: weight of the length penalty.
+        log_base: base of the logarithms.
+        max_merge_len: maximum length of a product in characters.
+        max_len_delta: maximum difference from the square root of the mean token length.
+        floor: coefficient that a pair must exceed, in units of 1e-9.
+        min_frequency: minimum count of a pair.
+        limit: maximum length of a product at present.
+        max_token_length: maximum length of a token, with its leading space.
+    """
 
     len_norm_factor: float
     log_base: float
@@ -96,7 +108,7 @@ class Rules(NamedTuple):
 
 @njit
 def count_tokens(tok: Array, val: Array, length: Array, unigrams: Array) -> None:
-    """Add the weight of every token of the text to `unigrams`; all cells of a word hold its weight in `val`."""
+    """Add the weight of every token of the text to `unigrams`; `val` has the weight of a word in all its cells."""
     position = 0
     while position < len(tok):
         token = tok[position]
@@ -109,7 +121,7 @@ def count_tokens(tok: Array, val: Array, length: Array, unigrams: Array) -> None
 
 @njit
 def _evaluate(pairs: PairArrays, unigrams: Array, totals: Array, rules: Rules, p: int) -> float:
-    """Compute the coefficient of a pair, not cut at 0; -inf when it is out of the race for good."""
+    """Compute the coefficient of a pair, which can be negative; -inf if the pair can never be merged."""
     rows, left_size, length = pairs
     left, right, value = rows[p].left, rows[p].right, rows[p].value
     left_length, right_length = np.int64(max(1, left_size[left])), np.int64(length[right])
@@ -133,7 +145,7 @@ def _evaluate(pairs: PairArrays, unigrams: Array, totals: Array, rules: Rules, p
 
 @njit
 def enter_pairs(t: PairTable, k: Keys, rules: Rules, first: int) -> None:
-    """Chain and evaluate the pairs from row `first` on."""
+    """Link and evaluate the pairs from row `first` on."""
     rows, head, link, key, top = t.pairs, k.head, k.link, k.key, k.top
     pairs, unigrams, totals = (rows, t.left_size, t.length), k.unigrams, k.totals
     for p in range(first, t.used[PAIRS]):
@@ -146,7 +158,7 @@ def enter_pairs(t: PairTable, k: Keys, rules: Rules, first: int) -> None:
 
 @njit
 def _renew(t: PairTable, k: Keys, rules: Rules, token: int) -> None:
-    """Evaluate all pairs of a token whose count changed, and drop pairs that are out of the race from its chains."""
+    """Evaluate all pairs of a token whose count changed, and unlink those that can never be merged."""
     head, link, key, top, drift = k.head, k.link, k.key, k.top, k.drift[0]
     pairs, unigrams, totals = (t.pairs, t.left_size, t.length), k.unigrams, k.totals
     for side in range(2):
@@ -167,7 +179,7 @@ def _renew(t: PairTable, k: Keys, rules: Rules, token: int) -> None:
 
 @njit
 def _highest(key: Array, top: Array, n_blocks: int) -> int:
-    """Find the pair with the greatest key, or -1; corrects the bounds of the blocks it looks into."""
+    """Return the pair with the greatest key, or -1; updates the upper bounds of the blocks that it searches."""
     while n_blocks > 0:
         block = int(np.argmax(top[:n_blocks]))
         if top[block] == -np.inf:
@@ -181,13 +193,13 @@ def _highest(key: Array, top: Array, n_blocks: int) -> int:
 
 @njit
 def _before(pair: Any, other: Any) -> bool:
-    """Decide which of two pairs of equal coefficient comes first: by left, then by right token."""
+    """Return whether a pair comes before another one with an equal coefficient: by left, then by right token."""
     return bool(pair.left < other.left or (pair.left == other.left and pair.right < other.right))
 
 
 @njit
 def _best_pair(t: PairTable, k: Keys, rules: Rules) -> tuple[int, int]:
-    """Find the pair with the highest coefficient by the total order, and its units; (-1, floor) when there is none."""
+    """Return the best pair by the total order and its coefficient in units; (-1, floor) if there is none."""
     rows, key, top, drift = t.pairs, k.key, k.top, k.drift[0]
     pairs, unigrams, totals = (rows, t.left_size, t.length), k.unigrams, k.totals
     best, best_units = -1, rules.floor
@@ -215,7 +227,7 @@ def _best_pair(t: PairTable, k: Keys, rules: Rules) -> tuple[int, int]:
 
 @njit
 def _shift(k: Keys, log_base: float, n_new: int) -> None:
-    """Move N to `n_new` and raise the drift by the most that any coefficient can have risen."""
+    """Set N to `n_new`, and raise the drift by the maximum rise of any coefficient."""
     n_old, words = k.totals[N_TOKENS], k.totals[N_WORDS]
     k.totals[N_TOKENS] = n_new
     if n_new == words:
@@ -228,10 +240,20 @@ def _shift(k: Keys, log_base: float, n_new: int) -> None:
 
 @njit
 def advance_classic(t: PairTable, k: Keys, strings: Array, goal: int, rules: Rules, accepted: int) -> int:
-    """Merge until there are `goal` tokens or the caller is needed; the pair in question is `k.totals[BEST]`.
+    """Merge until there are `goal` tokens or the caller is needed; then the pair is `k.totals[BEST]`.
 
-    Returns REACHED, EXHAUSTED, ROOM (enlarge the arrays), ASK (is the product's string new?) or REBUILD (products of
-    rules.limit + 1 characters have become possible: open a new table).
+    Args:
+        t: the pair table.
+        k: the arrays of the search.
+        strings: set of the hashes of strings that must not become products.
+        goal: number of tokens.
+        rules: settings.
+        accepted: a pair whose product is a new string although its hash is known, as the caller found out; else -1.
+
+    Returns:
+        `REACHED`, `EXHAUSTED` (no candidate is left), `ROOM` (the arrays must be enlarged), `ASK` (the caller must find
+        out whether the product is a new string) or `REBUILD` (products of ``rules.limit + 1`` characters have become
+        possible, so that a new table is needed).
     """
     while t.used[TOKENS] < goal:
         if k.totals[N_TOKENS] == k.totals[N_WORDS]:
@@ -269,11 +291,19 @@ def learn_classic(
     settings: Settings = PUBLISHED,
     limits: MergeLimits = UNLIMITED,
 ) -> LearnedMerges:
-    """Merge the adjacent pair with the highest classic coefficient (see `coefficient`) again and again.
+    """Repeatedly merge the neighboring pair with the highest coefficient of the original MwS (see `coefficient`).
 
-    Pairs whose product is a token already are passed over. Fewer merges than wanted are learnt when the best
-    coefficient falls to 0, or is not above `stop_threshold`. A `WorkingCorpus` is changed in place. Of the limits,
-    ``min_occurrences``, ``min_value`` and ``struck`` do not count.
+    Pairs whose product is a token already are skipped. There are fewer merges than wanted if the best coefficient falls
+    to 0, or is not above `stop_threshold`.
+
+    Args:
+        corpus: the distinct words; a `WorkingCorpus` is changed in place.
+        n_merges: maximum number of merges.
+        settings: settings of the score.
+        limits: what may be merged; ``min_occurrences``, ``min_value`` and ``struck`` are ignored.
+
+    Returns:
+        The merges with their coefficients.
     """
     working = corpus if isinstance(corpus, WorkingCorpus) else WorkingCorpus(corpus)
     values = working.cell_values(None)
@@ -317,7 +347,7 @@ def _rules(settings: Settings, limits: MergeLimits) -> Rules:
 
 
 def _open_keys(working: WorkingCorpus, values: Array, rules: Rules) -> tuple[PairTable, Keys, Rules]:
-    """Open the pair table and keys of the corpus as it stands, with pairs of the length that is now possible."""
+    """Make the pair table and keys of the present corpus, with pairs of the lengths that are possible now."""
     tokens = working.tokens
     lengths = np.fromiter(map(len, tokens), np.int32, len(tokens))
     unigrams = np.zeros(len(tokens), np.int64)
@@ -346,7 +376,7 @@ def _open_keys(working: WorkingCorpus, values: Array, rules: Rules) -> tuple[Pai
 
 
 def _resized(keys: Keys, table: PairTable) -> Keys:
-    """Make room in keys for as many tokens and pairs as the table has; new rows are empty."""
+    """Enlarge keys to the numbers of tokens and pairs in the table; new rows are empty."""
     n_tokens, n_blocks = len(table.length), -(-len(table.pairs) // BLOCK)
     return keys._replace(
         unigrams=resized(keys.unigrams, n_tokens),
@@ -355,77 +385,3 @@ def _resized(keys: Keys, table: PairTable) -> Keys:
         key=resized(keys.key, n_blocks * BLOCK, -np.inf),
         top=resized(keys.top, n_blocks, -np.inf),
     )
-
-
-_ALL_PAIRS = Bounds(1, NO_LIMIT, NO_LIMIT)
-"""Bounds of the pair table: none, for any pair may be asked for."""
-
-Row: TypeAlias = dict[str, Any]
-"""A pair with its `Counts`, its `Terms` (None where it never occurs), and what they come to.
-
-``candidate``: whether the lengths allow the merge then; ``coefficient``: the total rounded to 1e-9, by which pairs are
-compared, 0 when negative or no candidate.
-"""
-
-
-def explain_pair(
-    corpus: SymbolCorpus, left: str, right: str, settings: Settings = PUBLISHED, *, show_progress: bool = False
-) -> Row:
-    """Compute every term of the coefficient of (left, right) after the merges that make its parts, if any.
-
-    >>> words = SymbolCorpus.from_words(["читать", "читал", "читка", "писать", "писал"])
-    >>> found = explain_pair(words, "ч", "и")
-    >>> found["b"], round(found["pmi"], 3), round(found["gain"], 3), found["coefficient"]
-    (3, 2.12, 0.475, 0.618186445)
-    """
-    working = WorkingCorpus(corpus)
-    if made := {left, right}.difference(corpus.alphabet):
-        merges = learn_classic(corpus, NO_LIMIT, settings, MergeLimits(show_progress=show_progress)).merges
-        products = ["".join(pair) for pair in merges]
-        if absent := sorted(made.difference(products)):
-            raise MwSError(f"{left!r} + {right!r}: {absent[0]!r} is neither a character nor a product")
-        working.apply(merges[: max(map(products.index, made)) + 1])
-    return _taken(working, [(left, right)], settings)[0]
-
-
-def explain_merges(
-    corpus: SymbolCorpus, n_merges: int, settings: Settings = PUBLISHED, *, show_progress: bool = False
-) -> list[Row]:
-    """Learn merges by the classic criterion, and compute every term of each at the time it was taken."""
-    merges = learn_classic(corpus, n_merges, settings, MergeLimits(show_progress=show_progress)).merges
-    return _taken(WorkingCorpus(corpus), merges, settings)
-
-
-def _taken(working: WorkingCorpus, pairs: Sequence[tuple[str, str]], settings: Settings) -> list[Row]:
-    """Merge pairs one after another, which changes the corpus, and explain each as it stands before its merge."""
-    values, ids = working.cell_values(None), {token: number for number, token in enumerate(working.tokens)}
-    table, found = open_table(working.text, values, working.tokens, _ALL_PAIRS), []
-    unigrams = np.zeros(len(ids) + len(pairs), np.int64)
-    count_tokens(working.text, values, table.length, unigrams)
-    weights, widths = working.corpus.weights, np.diff(working.corpus.starts)
-    n_words, n_characters = int(weights[widths > 0].sum()), int((weights * widths).sum())
-    for product, pair in enumerate(pairs, start=len(ids)):
-        left, right = ids[pair[0]], ids[pair[1]]
-        u_l, u_r, n_tokens = int(unigrams[left]), int(unigrams[right]), int(unigrams.sum())
-        row = int(find_pair(table.keys, table.ids, left, right))
-        b = int(table.pairs["value"][row]) if row >= 0 else 0
-        sizes = max(1, len(pair[0].lstrip())), len(pair[1])
-        counts = Counts(u_l, u_r, b, *sizes, n_tokens, n_tokens - n_words, n_characters)
-        found.append(_row(pair, counts, settings))
-        if b > 0:
-            table = make_room(table, row)
-            unigrams[product] = merge_pair(table, row, _ALL_PAIRS)
-            np.subtract.at(unigrams, [left, right], unigrams[product])
-            ids["".join(pair)] = product
-    return found
-
-
-def _row(pair: tuple[str, str], counts: Counts, settings: Settings) -> Row:
-    """Work the terms out from the counts."""
-    size = counts.left_size + counts.right_size
-    limits = settings.max_merge_len, settings.max_len_delta
-    possible = counts.n_tokens > 0 and is_candidate(size, counts.n_tokens, counts.n_characters, *limits)
-    rules = settings.len_norm_factor, settings.log_base
-    found = terms_of(counts, *rules)._asdict() if counts.b > 0 else dict.fromkeys(Terms._fields)
-    last = {"candidate": possible, "coefficient": coefficient(counts, settings) if counts.b > 0 else 0.0}
-    return {"left": pair[0], "right": pair[1], **counts._asdict(), **found, **last}

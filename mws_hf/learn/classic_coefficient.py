@@ -1,8 +1,9 @@
-"""The classic MwS coefficient of a pair, term by term, with its hyper-parameters; counting and merging live elsewhere.
+"""The coefficient of a pair in the original MwS score, term by term, with its hyperparameters.
 
-Counts are over the corpus as it stands, weighted by word counts: u(x) tokens x, b(l, r) adjacent pairs, N the sum of
-u, B the sum of b, avg = sum of len(x) * u(x) / N, the mean token length in characters. L = max(1, length of l without
-leading whitespace), R = length of r, n = L + R. All logarithms have base `log_base`.
+Counts are of the present segmentation of the corpus, weighted by word counts: u(x) is the number of tokens x, b(l, r)
+the number of neighboring pairs, N the sum of u, B the sum of b, and avg = sum of len(x) * u(x) / N the mean token
+length in characters. L is max(1, length of l without leading white space), R the length of r, and n = L + R. All
+logarithms have base `log_base`.
 
     candidate    n <= max_merge_len and |n - sqrt(avg)| <= max_len_delta
     p_l          u(l) / N
@@ -14,10 +15,11 @@ leading whitespace), R = length of r, n = L + R. All logarithms have base `log_b
     gain         -p_r * log(p_r) - p_l * log(p_l) + p_b * log(p_b)
     coefficient  max(0, association - log(log_base - len_norm_factor + len_norm_factor * penalty) + gain)
 
-Source: the MwS ("Matvejev word Shredder") notebook. x ** 0.75 is sqrt(x) * sqrt(sqrt(x)), and the logarithm is that of
-`kernels.arithmetic`: both the same on every machine. Total order: the larger coefficient rounded to 1e-9; then the
-smaller left id, then the smaller right id (ids: alphabet in code-point order, then merges in rank order). Combining
-marks are characters like all others here, so tokens may begin with one: the published score knows no graphemes.
+Source: the notebook of MwS ("Matvejev word Shredder"). x ** 0.75 is computed as sqrt(x) * sqrt(sqrt(x)), and the
+logarithm by `kernels.arithmetic`, because both are then the same on every machine. The pair with the larger
+coefficient, rounded to 1e-9, comes first, then the one with the smaller left id, then the one with the smaller right
+id. Ids are those of the alphabet in the order of code points, then those of the merges. Combining marks are characters
+like all others here, so that tokens can begin with one, because the original score does not know graphemes.
 """
 
 from __future__ import annotations
@@ -31,17 +33,28 @@ from mws_hf.learn.settings import Settings
 UNITS = 1_000_000_000  # coefficients are compared in units of 1 / UNITS
 
 PUBLISHED = Settings(criterion="classic")
-"""The hyper-parameters as they were published."""
+"""The hyperparameters of the original notebook."""
 
 
 def floor(settings: Settings) -> int:
-    """Return the units of 1e-9 that a pair must exceed to be merged."""
+    """Return the coefficient that a pair must exceed to be merged, in units of 1e-9."""
     threshold = 0.0 if settings.stop_threshold is None else max(0.0, min(settings.stop_threshold, 1e6))
     return to_units(threshold)
 
 
 class Counts(NamedTuple):
-    """Counts of a pair, as in the module docstring: u(l), u(r), b, L, R, N, B and the characters of all tokens."""
+    """Counts of a pair, in the notation at the head of the module.
+
+    Attributes:
+        u_l: u(l).
+        u_r: u(r).
+        b: b(l, r).
+        left_size: L, in characters.
+        right_size: R, in characters.
+        n_tokens: N.
+        n_pairs: B.
+        n_characters: number of characters of all tokens.
+    """
 
     u_l: int
     u_r: int
@@ -54,9 +67,12 @@ class Counts(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """Every term of a coefficient, in the notation of the module docstring; `total` is not cut at 0.
+    """All terms of a coefficient, named as at the head of the module, where `t_score` is t.
 
-    `pmi` is the first logarithm of the association, `length` what the penalty contributes with its sign.
+    Attributes:
+        pmi: the first logarithm of the association (pointwise mutual information).
+        length: what the penalty adds to the coefficient, with its sign.
+        total: the coefficient, which can be negative here.
     """
 
     p_l: float
@@ -72,7 +88,7 @@ class Terms(NamedTuple):
 
 
 def terms_of(counts: Counts, len_norm_factor: float, log_base: float) -> Terms:
-    """Compute all terms of a pair with b > 0. Kernels compile this very function, so it keeps to their Python."""
+    """Compute all terms of a pair with b > 0. Kernels compile this function, so it uses only what numba supports."""
     per_log = log(log_base)
     average = counts.n_characters / counts.n_tokens
     p_l = counts.u_l / counts.n_tokens
@@ -89,17 +105,17 @@ def terms_of(counts: Counts, len_norm_factor: float, log_base: float) -> Terms:
 
 
 def is_candidate(size: int, n_tokens: int, n_characters: int, max_merge_len: int, max_len_delta: float) -> bool:
-    """Return whether a product of `size` = L + R characters may be made at the present mean token length."""
+    """Return whether a product of `size` = L + R characters is allowed at the present mean token length."""
     return size <= max_merge_len and abs(size - math.sqrt(n_characters / n_tokens)) <= max_len_delta
 
 
 def to_units(coefficient: float) -> int:
-    """Convert a coefficient to a whole number of 1e-9, rounded half up; pairs are compared by this number."""
+    """Round a coefficient half up to a whole number of units of 1e-9, by which pairs are compared."""
     return math.floor(coefficient * UNITS + 0.5)
 
 
 def coefficient(counts: Counts, settings: Settings = PUBLISHED) -> float:
-    """Compute the coefficient of a pair, rounded to 1e-9; 0 for a pair that is no candidate.
+    """Compute the coefficient of a pair, rounded to 1e-9; 0 if the pair is not a candidate.
 
     >>> coefficient(Counts(u_l=4, u_r=6, b=3, left_size=1, right_size=2, n_tokens=40, n_pairs=30, n_characters=60))
     0.666736425

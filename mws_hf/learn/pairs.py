@@ -1,14 +1,17 @@
-"""Pair table: adjacent pairs of a segmented corpus and where they occur, current at every merge; it chooses nothing.
+"""Pair table: the pairs of neighboring tokens in a segmented corpus and their occurrences, updated at every merge.
 
-Layout of the text. One int32 array `tok` holds every word between separators (-1). A token occupies as many cells as it
-has characters; its id stands in its first and in its last cell, cells between are -2. So the neighbours of a token are
-one cell away on either side, with no links to store.
+Which pair is merged is decided elsewhere (candidates.py, classic.py).
 
-Occurrences. All occurrences of a pair come into being in one step, the merge that makes the younger of its two members.
-They are therefore written once, side by side and in corpus order, into `arena`; later they can only vanish, which the
-reader of a list notices by looking at `tok`.
+**Text.** One int32 array `tok` contains all words, with separators (-1) between them. A token occupies as many cells as
+it has characters. Its id is in its first and in its last cell, and the cells between contain -2. So the neighbors of a
+token are one cell away on either side, and no links are stored.
 
-"aaa" holds two occurrences of (a, a), as in Hugging Face BPE; replacement goes left to right and makes one product.
+**Occurrences.** All occurrences of a pair arise in one step, the merge that makes the younger of its two tokens.
+Therefore they are written once, in the order of the corpus, into a segment of `arena`. Later, occurrences can only
+disappear, and whoever reads the segment finds that out in `tok`.
+
+"aaa" contains two occurrences of (a, a), as in Hugging Face BPE. They are replaced from left to right, which makes one
+product.
 """
 
 from __future__ import annotations
@@ -22,9 +25,9 @@ from mws_hf.kernels.containers import find_pair, pair_key, put
 from mws_hf.kernels.jit import njit
 
 SEPARATOR, INSIDE = -1, -2
-# indexes into PairTable.used
+# indices of PairTable.used
 TOKENS, PAIRS, ARENA, TOUCHED = 0, 1, 2, 3
-# sides; typed, so that kernels are compiled once and not for each constant
+# sides; they have a type, so that kernels are compiled once and not for each constant
 LEFT, RIGHT = np.int64(0), np.int64(1)
 
 
@@ -43,15 +46,30 @@ class Bounds(NamedTuple):
 
 
 class PairTable(NamedTuple):
-    """Arrays of the table; the first `used[...]` rows of each group are in use.
+    """Arrays of the table; of tokens, pairs, arena and touched pairs the first `used[...]` rows are in use.
 
-    Text: `tok` int32, `val` int64 (what the position after a cell is worth).
-    Tokens: `length` in characters, `left_size` (the same, or without leading whitespace; the limit on pairs uses it),
-    `token_left` and `token_right` (parts of a product), `token_hash` and `token_power` (candidates.py), `token_score`.
-    Pairs: `pairs`, records of type `PAIR`: `left`, `right`, `value` (sum of `val` over `occurrences`), `occurrences`,
-    `begin` and `listed` (segment of `arena`). `keys` and `ids`: hash table from a pair to its row.
-    Scratch: `hits`, `sums`, `seen`, `n_seen`, `cursor`, one row each for left and for right neighbours; `touched`: rows
-    of pairs that lost occurrences in the last merge.
+    Attributes:
+        tok: int32, the text in cells.
+        val: int64, value of the position after each cell.
+        length: length of each token in characters.
+        left_size: the same, or without leading white space, which the maximum size of pairs uses.
+        token_left: left part of a product, -1 for others.
+        token_right: right part of a product, -1 for others.
+        token_hash: hash of the string (candidates.py).
+        token_power: power of the hash base by the length of the string.
+        token_score: score of the merge that made the token.
+        pairs: records of type `PAIR`: the tokens `left` and `right`, their `occurrences`, `value` (sum of `val` over
+            the occurrences), and the segment of `arena` that `begin` and `listed` describe.
+        keys: keys of a hash table from a pair to its row in `pairs`.
+        ids: values of this table.
+        arena: int32, first cells of the listed occurrences of all pairs.
+        hits: scratch, shape (2, tokens), number of occurrences by left and by right neighbor.
+        sums: scratch, shape (2, tokens), sum of their values.
+        seen: scratch, shape (2, tokens), the neighbors found.
+        n_seen: scratch, shape (2,), their numbers.
+        cursor: scratch, shape (2, tokens), place in `arena` for the next occurrence with each neighbor.
+        touched: rows of pairs that lost occurrences in the last merge.
+        used: int64, shape (4,), rows in use: `TOKENS`, `PAIRS`, `ARENA`, `TOUCHED`.
     """
 
     tok: Array
@@ -83,12 +101,12 @@ PAIR = np.dtype(
         "formats": [np.int32, np.int32, np.int32, np.int32, np.int64, np.int64],
     }
 )
-"""A row of `PairTable.pairs`, 32 bytes: two rows are a cache line."""
+"""A row of `PairTable.pairs`. It has 32 bytes, so that two rows fit into a cache line."""
 
 
 @njit(nogil=True)
 def write_cells(symbols: Array, starts: Array, out: Array) -> None:
-    """Copy flat symbols into `out` (n_symbols + n_words + 1 cells) with separators before, between and after."""
+    """Copy the symbols of words into `out` (n_symbols + n_words + 1 cells), with separators around each word."""
     at = 0
     for w in range(len(starts) - 1):
         out[at] = SEPARATOR
@@ -117,8 +135,8 @@ def _fits(left_size: Array, length: Array, left: int, right: int, bounds: Bounds
 
 @njit(nogil=True)
 def count_pairs(t: PairTable, position: int, end: int, bounds: Bounds) -> int:
-    """Count adjacent pairs from cell `position` up to `end`, a separator; returns where room ran out, or the end."""
-    # handing the whole table to a function costs a reference count for each array: too dear within loops
+    """Count pairs from cell `position` to `end`, a separator; return the cell at which room ran out, or `end`."""
+    # passing the whole table to a function costs a reference count for each array, too much in a loop
     tok, val, length, left_size, pairs, keys, ids = t.tok, t.val, t.length, t.left_size, t.pairs, t.keys, t.ids
     room = min(len(pairs), len(keys) // 2)
     while position < end:
@@ -142,7 +160,7 @@ def count_pairs(t: PairTable, position: int, end: int, bounds: Bounds) -> int:
 
 @njit(nogil=True)
 def add_counts(t: PairTable, other: PairTable, rows: Array) -> None:
-    """Add the counts of another table; `rows` (int32) gets the row of each of its pairs. Needs room for all of them."""
+    """Add the counts of another table, for which there must be room, and write the new rows of its pairs to `rows`."""
     for k in range(other.used[PAIRS]):
         left, right = np.int64(other.pairs[k].left), np.int64(other.pairs[k].right)
         p = find_pair(t.keys, t.ids, left, right)
@@ -155,9 +173,9 @@ def add_counts(t: PairTable, other: PairTable, rows: Array) -> None:
 
 @njit(nogil=True)
 def list_occurrences(t: PairTable, position: int, end: int, at: Array) -> None:
-    """Write the occurrences from cell `position` up to `end`, a separator, into the arena, in corpus order.
+    """Write the occurrences from cell `position` to `end`, a separator, into the arena, in the order of the corpus.
 
-    Occurrences of pair p go to ``at[p]`` (int64, changed) and after it; pairs that are not listed are passed over.
+    Occurrences of pair p are written from ``at[p]`` (int64, changed) on. Pairs that are not listed are skipped.
     """
     tok, length, keys, ids, pairs, arena = t.tok, t.length, t.keys, t.ids, t.pairs, t.arena
     while position < end:
@@ -176,7 +194,7 @@ def list_occurrences(t: PairTable, position: int, end: int, at: Array) -> None:
 
 @njit(inner=True)
 def _note(hits: Array, sums: Array, seen: Array, n_seen: Array, side: int, token: int, value: int) -> None:
-    """Add one neighbour to the tally of a side."""
+    """Count one neighbor on a side."""
     if hits[side, token] == 0:
         seen[side, n_seen[side]] = token
         n_seen[side] += 1
@@ -186,9 +204,9 @@ def _note(hits: Array, sums: Array, seen: Array, n_seen: Array, side: int, token
 
 @njit(inner=True)
 def _replace_occurrences(t: PairTable, p: int, new: int) -> tuple[int, int]:
-    """Write `new` over every occurrence of pair `p`, left to right, and tally the neighbours that lose the pair.
+    """Replace every occurrence of pair `p` by `new`, from left to right, and count the neighbors that lose the pair.
 
-    The occurrences found valid are packed at the front of the pair's arena segment; returns their number and value.
+    Valid occurrences are moved to the front of the pair's segment in the arena. Returns their number and value.
     """
     left, right = t.pairs[p].left, t.pairs[p].right
     left_length = t.length[left]
@@ -204,7 +222,7 @@ def _replace_occurrences(t: PairTable, p: int, new: int) -> tuple[int, int]:
         if tok[i] != left or tok[j] != right:
             continue
         last = i + size - 1
-        # a product right before us has already tallied the position between
+        # if a product is directly before, it has already counted the position between
         if tok[i - 1] >= 0 and tok[i - 1] != new:
             _note(hits, sums, seen, n_seen, LEFT, np.int64(tok[i - 1]), val[i - 1])
         if tok[last + 1] >= 0:
@@ -219,7 +237,7 @@ def _replace_occurrences(t: PairTable, p: int, new: int) -> tuple[int, int]:
 
 @njit(inner=True)
 def _withdraw(t: PairTable, p: int) -> None:
-    """Take the tallied occurrences off the pairs (neighbour, left of p) and (right of p, neighbour); clear it."""
+    """Subtract the counted occurrences from the pairs (neighbor, left of p) and (right of p, neighbor)."""
     t.used[TOUCHED] = 0
     for side in range(2):
         for k in range(t.n_seen[side]):
@@ -237,7 +255,7 @@ def _withdraw(t: PairTable, p: int) -> None:
 
 @njit(inner=True)
 def _enter(t: PairTable, new: int, bounds: Bounds) -> None:
-    """Make the pairs of `new` with the tallied neighbours, reserve their arena segments, and clear the tally."""
+    """Add the pairs of `new` with the counted neighbors, and reserve their segments in the arena."""
     for side in range(2):
         for k in range(t.n_seen[side]):
             x = np.int64(t.seen[side, k])
@@ -260,7 +278,7 @@ def _add_token(t: PairTable, p: int) -> int:
     t.used[TOKENS] = new + 1
     t.token_left[new], t.token_right[new] = left, right
     t.length[new] = t.length[left] + t.length[right]
-    # leading whitespace weighs 0 in a left size, so a left part of size 0 adds nothing to its right part
+    # leading white space adds 0 to a left size, so the left size of a product of white space is that of its right part
     t.left_size[new] = t.left_size[left] + t.length[right] if t.left_size[left] > 0 else t.left_size[right]
     t.token_hash[new] = t.token_hash[left] * t.token_power[right] + t.token_hash[right]
     t.token_power[new] = t.token_power[left] * t.token_power[right]
@@ -269,15 +287,15 @@ def _add_token(t: PairTable, p: int) -> int:
 
 @njit(nogil=True)
 def merge_pair(t: PairTable, p: int, bounds: Bounds) -> int:
-    """Merge pair `p` everywhere: add the token, update text, counts and lists. Needs room (see `has_room`).
+    """Merge pair `p` everywhere: add the token, and update text, counts and lists. There must be room (`has_room`).
 
     Args:
-        t: the table; pairs that lost occurrences are left in `touched`, new pairs are the last rows.
+        t: the table. Afterwards `touched` contains the pairs that lost occurrences, and new pairs are the last rows.
         p: row of the pair.
         bounds: limits of the pairs that are kept.
 
     Returns:
-        The value of the occurrences replaced; the product's id is `used[TOKENS] - 1`.
+        Sum of the values of the replaced occurrences. The id of the product is `used[TOKENS] - 1`.
     """
     new = _add_token(t, p)
     n, total = _replace_occurrences(t, p, new)
@@ -307,7 +325,7 @@ def merge_pair(t: PairTable, p: int, bounds: Bounds) -> int:
 
 @njit(nogil=True)
 def tidy(t: PairTable) -> None:
-    """Take vanished occurrences out of the arena; segments stand in the order of their pairs' rows."""
+    """Remove occurrences that disappeared from the arena; segments are in the order of the rows of their pairs."""
     tok, length, arena = t.tok, t.length, t.arena
     kept = np.int64(0)
     for p in range(t.used[PAIRS]):
@@ -324,7 +342,7 @@ def tidy(t: PairTable) -> None:
 
 @njit(inner=True)
 def has_room(t: PairTable, p: int) -> bool:
-    """Return whether `merge_pair(t, p)` fits into the arrays as they are."""
+    """Return whether the arrays have room for `merge_pair(t, p)`."""
     n = np.int64(t.pairs[p].listed)
     pairs = t.used[PAIRS] + 2 * min(n, t.used[TOKENS] + 1)
     return (

@@ -1,6 +1,6 @@
-"""Learn a vocabulary from word counts: alphabet, morphs, then compositions on top; a pure function, without files.
+"""Learn a vocabulary from word counts: first the alphabet, then morph merges, then compositions. No files are used.
 
-Everything that is checked or worked out before learning begins is in `LearningJob.plan`; `learn` carries it out.
+`LearningJob.plan` checks everything and computes the sizes before learning begins, and `learn` executes the plan.
 """
 
 from __future__ import annotations
@@ -44,18 +44,25 @@ if TYPE_CHECKING:
 _logger = logging.getLogger(__name__)
 
 BYTE_ORDER_MARK = "\ufeff"
-"""In every alphabet of characters, seen or not: as three byte tokens JavaScript's decoders drop it from a text. Not
-where the vocabulary is to be as published."""
+"""Every alphabet of characters contains it, because the decoders of JavaScript drop it if it is three byte tokens.
+
+The original MwS is an exception, because its vocabulary must be as published.
+"""
 
 
 @dataclass(frozen=True)
 class LearnedVocabulary:
     """Alphabet and merges that training found, before they become a tokenizer.
 
-    Merges are in rank order: the morphs, which the criterion itself chose; compositions; `n_required` merges of strings
-    that must be entries.
-    `evidence` is None for the classic criterion and where no morph merges were wanted. `places_cut` is the share of the
-    places inside the words learnt from, each form once, that the morph merges leave cut; compositions join some again.
+    Attributes:
+        alphabet: characters, in the order of code points.
+        merges: (left, right) in the order of their ranks: morph merges, compositions, then merges of required strings.
+        n_morphs: number of morph merges, which the criterion chose.
+        n_types: number of distinct words that were learned from.
+        evidence: boundary probabilities; None with the original MwS score, and if no morph merges were wanted.
+        n_required: number of merges that make required strings.
+        places_cut: share of the positions inside the distinct words that are split after the morph merges;
+            compositions join some of them again. None if it is unknown.
     """
 
     alphabet: list[str]
@@ -68,12 +75,12 @@ class LearnedVocabulary:
 
     @property
     def label_fits(self) -> Mapping[str, LabelFit]:
-        """Return the results of fitting to labelled words, by group ("" if unnamed); empty without labels."""
+        """Results of fitting to labeled words, by group ("" if unnamed); empty without labels."""
         return {} if self.evidence is None else self.evidence.labels
 
     @property
     def record(self) -> dict[str, Any]:
-        """Return facts for mws_training.json: numbers of merges, cuts, label results (by group if groups are named)."""
+        """The part of mws_training.json that learning knows: numbers of merges, share of splits, results of labels."""
         required = {"required": self.n_required} if self.n_required else {}
         cut = {} if self.places_cut is None else {"places_cut": round(self.places_cut, 4)}
         merges = {"morph": self.n_morphs, "composition": self.n_compositions, **required}
@@ -82,7 +89,7 @@ class LearnedVocabulary:
 
     @property
     def n_compositions(self) -> int:
-        """Count the merges that the second phase added."""
+        """Number of merges of the second phase."""
         return len(self.merges) - self.n_morphs - self.n_required
 
 
@@ -95,13 +102,17 @@ def learn(
     """Learn alphabet and merges from word counts.
 
     Args:
-        counts: words and how often each occurs in running text; by group, such as language, where groups are named.
-        settings: of the training; how words are split and normalized is the counts' own.
-        evidence: boundary evidence of the same counts (`group_evidence.find_evidence`), to save computing it again.
+        counts: words and how often each occurs in running text, or such counts by group, such as language.
+        settings: settings of the training. Pattern and normalization are those of the counts.
+        evidence: boundary probabilities of the same counts (`group_evidence.find_evidence`), so that they are not
+            computed again.
+
+    Returns:
+        Alphabet and merges, with figures of the training.
 
     Raises:
-        MwSError: there is no word to learn from, counts are too large to be weighed, a special token is a character of
-            the words, or `evidence` was computed with other settings.
+        MwSError: there is no word to learn from, the counts do not fit into 64 bits, a special token is a character
+            of the words, or `evidence` was computed with other settings.
 
     >>> from mws_hf.corpus.counting import count_documents
     >>> counts = count_documents(["читать читал читала читали"])
@@ -111,18 +122,18 @@ def learn(
     """
     settings = settings or Settings()
     _check_evidence(evidence, settings)
-    give_back()  # what counting took
+    give_back()  # the memory that counting used
     job = LearningJob.plan(counts, settings)
-    # 1. evidence: how freely could each word have gone on after each of its characters?
+    # 1. boundary probabilities: how freely could each word have gone on after each of its characters?
     evidence = _find_evidence(job, evidence)
-    # 2. morphs: merges that stay between the boundaries
+    # 2. morph merges, which stay between the boundaries
     words = CodePoints.of_counts(job.counts)
-    with ThreadPoolExecutor(1) as beside:  # merging takes one thread; another looks up the words of the third step
+    with ThreadPoolExecutor(1) as beside:  # merging uses one thread; another looks up the words for step 3
         text = beside.submit(_running_text, job, words, evidence)
         morphs, cut = _learn_morphs(job, words, evidence)
-    # 3. compositions: frequent neighbours, which pay for the boundaries that they hide
+    # 3. compositions of frequent neighbors, which are penalized for the boundaries that they hide
     compositions = _learn_compositions(job, text.result(), evidence, morphs.merges)
-    # 4. the result, still without a file
+    # 4. the merges of required strings
     merges, n_required = _with_required(job, morphs.merges + compositions.merges)
     _warn_if_short(job, len(merges))
     n_morphs = min(len(morphs.merges), len(merges) - n_required)
@@ -131,10 +142,17 @@ def learn(
 
 @dataclass(frozen=True)
 class LearningJob:
-    """One training, checked and worked out, before anything is learnt.
+    """One training after its settings and words were checked, and before anything is learned.
 
-    `grouped` are the words by group, rare words left out; `counts` are those of all groups together, weighted. Of
-    `n_merges` the criterion may choose `n_morphs`. A `composition` of "fill" is as many as it leaves.
+    Attributes:
+        grouped: the words by group, without rare words.
+        counts: the words of all groups together, weighted.
+        settings: settings of the training.
+        alphabet: characters that become tokens or are spelled by merges, in the order of code points.
+        composition: share of compositions; "fill" means all merges that the morphs leave.
+        n_merges: number of merges that the vocabulary has room for.
+        n_morphs: maximum number of morph merges.
+        limits: what may be merged.
     """
 
     grouped: WordCounts
@@ -148,7 +166,7 @@ class LearningJob:
 
     @classmethod
     def plan(cls, counts: WordCounts | Mapping[str, WordCounts], settings: Settings) -> LearningJob:
-        """Check the words, choose the alphabet and work out how many merges there is room for; arguments as `learn`."""
+        """Check the words, choose the alphabet and compute the number of merges, from the arguments of `learn`."""
         grouped = words_learned_from(counts, settings)
         _check_words(grouped, settings.min_count)
         total = grouped.weighted(settings.weights)
@@ -160,7 +178,9 @@ class LearningJob:
         if kind == "characters" and not settings.is_classic:
             initial.add(BYTE_ORDER_MARK)
         alphabet = choose_alphabet(words, total.counts, initial, settings.limit_alphabet)
-        tokenizer_tables(settings.special_tokens, alphabet, [], kind)  # refuses a special token that is a character
+        tokenizer_tables(
+            settings.special_tokens, alphabet, [], kind
+        )  # raises MwSError if a special token is a character
         composition = settings.share_of_compositions(len(grouped.groups))
         n_merges = _merge_budget(settings, alphabet)
         n_morphs = n_merges if isinstance(composition, str) else round(n_merges * (1 - composition))
@@ -174,7 +194,7 @@ class LearningJob:
 
 
 def words_learned_from(counts: WordCounts | Mapping[str, WordCounts], settings: Settings) -> WordCounts:
-    """Leave out rare words, and cut words where characters are kept apart; arguments as `learn`."""
+    """Leave out rare words, and split words where characters are kept apart; the arguments are those of `learn`."""
     words = WordCounts.from_groups(counts).at_least(settings.min_count)
     if not settings.keep_apart:
         return words
@@ -190,24 +210,32 @@ def _check_words(words: WordCounts, least: int) -> None:
 
 
 def _check_required(required: Sequence[str], counts: WordCounts, apart: Apart) -> None:
-    """Refuse strings that no merge could make: normalization changes them, or a cut runs through them."""
+    """Raise MwSError for strings that no merge could make, because they are normalized or split."""
     normalize = counts.splitter.normalize
     for token in required:
         if normalize(token) != token:
-            raise MwSError(f"{token!r} cannot become an entry: normalization makes {normalize(token)!r} of it")
+            raise MwSError(
+                f"{token!r} cannot become an entry: normalization changes it to {normalize(token)!r}; give that"
+            )
         pieces = split(token, counts.pattern)
         if len(pieces) != 1:
             parts = "|".join(pieces)
-            raise MwSError(f"{token!r} cannot become an entry: the split pattern cuts it ({parts}); give its parts")
+            raise MwSError(f"{token!r} cannot become an entry: the pattern splits it ({parts}); give its parts")
         if apart.after(CodePoints.of([token]).points)[:-1].any():
-            raise MwSError(f"{token!r} cannot become an entry: characters in it are to be kept apart; leave one out")
+            raise MwSError(
+                f"{token!r} cannot become an entry: keep_apart separates characters in it; leave one of the two out"
+            )
 
 
 def choose_alphabet(words: CodePoints, counts: Longs, initial: Iterable[str], limit: int | None) -> list[str]:
-    """Choose the characters that become tokens; returns them ascending by code point.
+    """Choose the characters of the alphabet; return them in the order of code points.
 
-    The characters of `initial` are included in any case, of the others the `limit` most frequent ones (ties: the lower
-    code point), or all.
+    Args:
+        words: distinct words.
+        counts: how often each occurs.
+        initial: characters that are included in any case.
+        limit: maximum number of other characters, the most frequent ones (of equally frequent ones those with lower
+            code points); None for all.
     """
     frequency = count_points(words, counts)
     kept = set(initial)
@@ -218,18 +246,18 @@ def choose_alphabet(words: CodePoints, counts: Longs, initial: Iterable[str], li
 
 
 def _merge_budget(settings: Settings, alphabet: list[str]) -> int:
-    """Count the merges that the vocabulary has room for; a vocabulary too small for its base warns and gets none."""
+    """Return the number of merges that the vocabulary has room for; 0, with a warning, if it is too small for them."""
     n_special = len(settings.special_tokens)
     if (wanted := settings.wanted) is None:
-        # the published size test counts special tokens before they are appended (mws.md, Training)
+        # the original MwS tests the size before the special tokens are appended (docs/original-mws.md)
         return (settings.n_merges or 0) + (n_special if settings.is_classic else 0)
     in_bytes = settings.alphabet_kind == "bytes"  # merges of bytes make the alphabet then
     n_alphabet = len(character_merges(alphabet) if in_bytes else alphabet)
     base = n_special + len(BYTE_TOKENS) + n_alphabet
     if wanted < base:
         _logger.warning(
-            "the vocabulary has %s entries, %s were asked for: %d special tokens + %d bytes + %d %s leave no room for "
-            "merges; ask for more, or limit the alphabet",
+            "the vocabulary has %s entries, although %s were asked for, because %d special tokens, %d bytes and %d %s "
+            "leave no room for merges; ask for more, or limit the alphabet",
             f"{base:,}", f"{wanted:,}", n_special, len(BYTE_TOKENS), n_alphabet,
             "parts of characters" if in_bytes else "characters",
         )  # fmt: skip
@@ -240,18 +268,18 @@ def _check_evidence(evidence: Evidence | None, settings: Settings) -> None:
     if evidence is None:
         return
     if settings.is_classic:
-        raise MwSError("evidence= is of no use to the classic criterion; leave it out")
+        raise MwSError("evidence= is not used by the classic criterion; leave it out")
     if evidence.settings.of_evidence != settings.of_evidence:
-        raise MwSError("the evidence given was computed with other settings than those asked for; compute it again")
+        raise MwSError("evidence= was computed with other settings than this training has; compute it again")
 
 
 def _find_evidence(job: LearningJob, given: Evidence | None) -> Evidence | None:
-    """Compute the boundary evidence, unless it is given or of no use: a criterion without, or no morphs, need none."""
+    """Return the given boundary probabilities or compute them; None if the criterion or the sizes need none."""
     if job.settings.is_classic:
         return None
-    if job.n_morphs == 0:  # compositions alone are plain frequency BPE
+    if job.n_morphs == 0:  # only compositions: this is plain frequency BPE
         if job.settings.labels:
-            _logger.warning("the labels are not used: no merge is to be a morph; lower composition")
+            _logger.warning("the labels are not used, because composition leaves no morph merges; lower composition")
         return None
     if given is not None:
         return given
@@ -259,7 +287,7 @@ def _find_evidence(job: LearningJob, given: Evidence | None) -> Evidence | None:
 
 
 def _learn_morphs(job: LearningJob, words: CodePoints, evidence: Evidence | None) -> tuple[LearnedMerges, float | None]:
-    """Learn the criterion's own merges; also returns the share of places that they leave cut, where it is known."""
+    """Learn the merges of the criterion; return them, and the share of positions that stay split if it is known."""
     if job.settings.is_classic:
         from mws_hf.learn.classic import learn_classic
 
@@ -281,11 +309,11 @@ def _learn_morphs(job: LearningJob, words: CodePoints, evidence: Evidence | None
 
 
 _RunningText = tuple[CodePoints, Longs, Ints | None]
-"""The words that compositions are learnt from, how often each occurs, and its type in the evidence, if any."""
+"""The words that compositions are learned from, how often each occurs, and their types in the evidence, if any."""
 
 
 def _running_text(job: LearningJob, words: CodePoints, evidence: Evidence | None) -> _RunningText | None:
-    """Look up the words of the running text, `words` of ``job.counts`` among them; None: no composition is wanted."""
+    """Return the words of the running text and their types in the evidence; None if no composition is wanted."""
     if not job.composition:
         return None
     repeated = job.grouped.repeated(job.settings.weights)
@@ -294,7 +322,7 @@ def _running_text(job: LearningJob, words: CodePoints, evidence: Evidence | None
         return listed, repeated.counts, None
     listed, times = with_uppercase(listed, repeated.counts)
     types = evidence.types_of(listed)
-    give_back()  # what the look-up took
+    give_back()  # the memory that the look-up used
     return listed, times, types
 
 
@@ -316,16 +344,16 @@ def _warn_if_short(job: LearningJob, n_found: int) -> None:
     if n_found < job.n_merges:
         size = job.settings.wanted
         asked = "" if size is None else f": {size - job.n_merges + n_found:,} entries, {size:,} were asked for"
-        counted = not job.composition and int(job.counts.counts.max()) > 1  # a list of words has no frequent ones
+        counted = not job.composition and int(job.counts.counts.max()) > 1  # in a list of words none is frequent
         _logger.warning(
             "the words yield %s of %s merges%s; give more text, or ask for fewer%s",
             f"{n_found:,}", f"{job.n_merges:,}", asked,
-            ", or for frequent words besides (a composition of 'fill')" if counted else "",
+            ", or add merges of frequent words (a composition of 'fill')" if counted else "",
         )  # fmt: skip
 
 
 def _with_required(job: LearningJob, merges: list[tuple[str, str]]) -> tuple[list[tuple[str, str]], int]:
-    """Add the merges of the strings that must be entries, in place of the last ones; returns how many these are."""
+    """Replace the last merges by those of required strings; return all merges, and how many make required strings."""
     room = min(len(merges), job.n_merges)
     if not job.settings.required:
         return merges[:room], 0
@@ -336,25 +364,34 @@ def _with_required(job: LearningJob, merges: list[tuple[str, str]]) -> tuple[lis
             return merges[:room] + more, len(more)
         room -= over
     raise MwSError(
-        f"{len(job.settings.required)} strings must be entries, which takes more than the {job.n_merges} merges that "
-        "there is room for; ask for a larger vocabulary, or leave some out"
+        f"{len(job.settings.required)} required strings need more merges than the {job.n_merges} that there is room "
+        "for; ask for a larger vocabulary, or leave some strings out"
     )
 
 
 def merges_for(
     strings: Iterable[Sequence[str]], merges: Sequence[tuple[str, str]], known: Collection[str] = ()
 ) -> list[tuple[str, str]]:
-    """Find merges that make each string one token where it is a word by itself; they rank after all other merges.
+    """Find merges that make each string one token if it is a word by itself.
 
-    A string falls into pieces under the merges so far. New merges join these pieces, the left ones first, unless the
-    product is an entry already. A later string changes no earlier one, since its merges rank later.
+    The merges so far segment a string into tokens. New merges join these tokens, the left ones first, unless the
+    product is an entry already. A later string does not change an earlier one, because its merges have later ranks.
 
-    Strings are given by their symbols, merges in rank order; entries that are `known` need no merge.
+    Args:
+        strings: strings as sequences of their symbols.
+        merges: all other merges, in the order of their ranks; the new ones come after them.
+        known: entries that need no merge.
+
+    Returns:
+        The new merges, in the order of their ranks.
+
+    Raises:
+        MwSError: all ways to a string lead through other entries.
 
     >>> merges_for(["abcd", "abc"], [("b", "c")])
     [('a', 'bc'), ('abc', 'd')]
     """
-    from mws_hf.tokenizer.merging import merge, ranked  # seldom asked for
+    from mws_hf.tokenizer.merging import merge, ranked  # here, because it is rarely needed
 
     table = ranked(merges)
     entries = {*known, *(left + right for left, right in merges)}
@@ -366,7 +403,9 @@ def merges_for(
             pairs = [(pieces[at], pieces[at + 1]) for at in range(len(pieces) - 1)]
             pair = next((pair for pair in pairs if pair[0] + pair[1] not in entries), None)
             if pair is None:
-                raise MwSError(f"{whole!r} cannot become an entry: all ways to it are other entries; leave it out")
+                raise MwSError(
+                    f"{whole!r} cannot become an entry: all products on the way to it are other entries; leave it out"
+                )
             table[pair] = len(table) + len(merges), pair[0] + pair[1]
             found.append(pair)
             entries.add(pair[0] + pair[1])

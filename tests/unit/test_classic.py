@@ -1,6 +1,6 @@
 """The original MwS score: published answers, the fast learner compared with its twin, and the formula by hand.
 
-Modules: learn/classic.py, learn/classic_coefficient.py.
+Modules: learn/classic.py, learn/classic_coefficient.py, learn/classic_explained.py.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mws_hf.errors import MwSError
-from mws_hf.learn.classic import explain_merges, explain_pair, learn_classic
+from mws_hf.learn.classic import learn_classic
 from mws_hf.learn.classic_coefficient import Counts, coefficient, terms_of
+from mws_hf.learn.classic_explained import explain_merges, explain_pair
 from mws_hf.learn.limits import MergeLimits
 from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import SymbolCorpus

@@ -294,8 +294,8 @@ def test_files_and_commands_take_labels_by_group(tmp_path: Path, mixture: dict[s
     for more, message in (
         (["--labels", str(tmp_path / "one.tsv")], "the labels name no group, but the text has 2"),
         (["--labels", f"fin={tmp_path}/one.tsv"], "labels are given for group 'fin', which the text does not have"),
-        (labels[:2] * 2, "has one already"),
-        (["--labels", "a.tsv", "--labels", "b.tsv"], "stands beside others"),
+        (labels[:2] * 2, "is the second one for group"),
+        (["--labels", "a.tsv", "--labels", "b.tsv"], "has no group, but the option is given several times"),
     ):
         done = mws(*given, *more)
         assert done.returncode == 2 and message in done.stderr and "Traceback" not in done.stderr

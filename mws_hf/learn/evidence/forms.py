@@ -32,6 +32,7 @@ from mws_hf.learn.words import (
     distinct,
     distinct_points,
     find_among,
+    table_size,
 )
 from mws_hf.text.letter_case import DOTLESS, DOTTED, lowercase
 from mws_hf.text.pattern import compiled
@@ -44,8 +45,8 @@ class CharacterTable(NamedTuple):
     """Lowercase and classes of code points.
 
     Attributes:
-        lower: int32, shape (N_POINTS,): the code point of the lowercase letter.
-        letter, mark, number, apostrophe: bool, shape (N_POINTS,): whether a code point belongs to the class.
+        lower: int32, shape (table_size,): the code point of the lowercase letter.
+        letter, mark, number, apostrophe: bool, shape (table_size,): whether a code point belongs to the class.
     """
 
     lower: Ints
@@ -59,9 +60,9 @@ class CharacterTable(NamedTuple):
         """Build the table for the code points that occur in `points`; all others belong to no class."""
         found = distinct_points(points)
         characters = list(map(chr, found))
-        lower = np.arange(N_POINTS, dtype=np.int32)
+        lower = np.arange(table_size(points), dtype=np.int32)
         lower[found] = [ord(lowercase(c)) for c in characters]
-        classes = np.zeros((len(_CLASSES), N_POINTS), bool)
+        classes = np.zeros((len(_CLASSES), len(lower)), bool)
         for members, pattern in zip(classes, _CLASSES, strict=True):
             match = compiled(pattern).match
             members[found] = [match(c) is not None for c in characters]

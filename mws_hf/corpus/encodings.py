@@ -99,7 +99,7 @@ def wide_encoding(data: bytes) -> str | None:
         text = data[: min(len(data) // 4 * 4, _SAMPLE)].decode(name, "replace")
         usual = sum(each.isascii() and (each.isprintable() or each.isspace()) for each in text)
         letters = sum(each.isalpha() for each in text)
-        if not {"\0", "\ufffd"} & {*text} and usual and usual + letters > len(text) / 2:
+        if not {"\0", "\ufffd"} & {*text} and usual > 1 and usual + letters > len(text) / 2:
             found.append((usual, name))
     return max(found)[1] if found else None
 

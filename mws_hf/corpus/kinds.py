@@ -382,10 +382,16 @@ def _advancing(documents: Iterable[str], advance: Advance | None) -> Iterator[st
 KINDS: tuple[type[Kind], ...] = (Text, JsonLines, Rows, Parquet, Arrow)
 """The kinds of files that their names tell."""
 _UNPACK = "an archive is not read; unpack it and name the files in it"
+_TO_TEXT = "not text; convert it to .txt first"
+_TO_TABLE = "tables and arrays of this kind are not read; convert it to .parquet first"
 _NOT_READ = {
-    ".json": "JSON in one piece is not read; write one record per line, for example with: jq -c '.[]' x.json > x.jsonl",
+    ".json": "JSON in one piece is not read; if the file has one record per line, end its name in .jsonl, or else "
+    "write it so, for example with: jq -c '.[]' x.json > x.jsonl",
     **dict.fromkeys((".tar", ".tgz", ".zip", ".7z", ".rar"), _UNPACK),
-    **dict.fromkeys((".pdf", ".doc", ".docx", ".odt", ".epub", ".xls", ".xlsx"), "not text; convert it to .txt first"),
+    **dict.fromkeys(
+        (".pdf", ".doc", ".docx", ".odt", ".epub", ".rtf", ".xls", ".xlsx"), "not text; convert it to .txt first"
+    ),
+    **dict.fromkeys((".orc", ".avro", ".h5", ".hdf5", ".npy", ".npz", ".pkl", ".tfrecord", ".sqlite"), _TO_TABLE),
 }
 
 

@@ -234,11 +234,17 @@ def first_bytes(stream: io.BufferedReader) -> tuple[bytes, int]:
 
 
 def check_mark(stream: io.BufferedReader, how: Reading) -> None:
-    """Raise `Fault` where a text begins with a byte order mark of UTF-16 or UTF-32 that its encoding does not read."""
-    head = stream.peek(4)[:4]
+    """Raise `Fault` where a text has a byte order mark that its encoding does not read, or lacks one that it needs."""
+    head, encoding = stream.peek(4)[:4], codecs.lookup(how.encoding).name
     found = next((name for mark, name in _WIDE_MARKS.items() if head.startswith(mark)), None)
-    if found is not None and not codecs.lookup(how.encoding).name.startswith(found):
+    if found is not None and not encoding.startswith(found):
         raise Fault(f"begins with the byte order mark of {found.upper()}; name the encoding (--encoding {found})", 1)
+    if head and encoding in ("utf-16", "utf-32") and found != encoding:
+        raise Fault(
+            f"has no byte order mark, without which {encoding} cannot be read; name the encoding "
+            f"(--encoding {encoding}-le or {encoding}-be, or none for UTF-8)",
+            1,
+        )
 
 
 def _converted(stream: io.BufferedReader, how: Reading, size: int) -> Iterator[bytes]:

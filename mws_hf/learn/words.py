@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 N_POINTS = 0x110000
 """Number of Unicode code points; tables of all characters have this length."""
+_FEW_POINTS, _LEAST_TABLE = 10_000, 0x200
+"""Points up to which a table ends behind the last one, and its least size: it has ı, which may take the place of I."""
 
 
 @dataclass(frozen=True)
@@ -130,9 +132,14 @@ def _add_points(points: Ints, starts: Longs, weights: Longs, found: Longs) -> No
             found[points[i]] += weights[w]
 
 
+def table_size(points: Ints) -> int:
+    """Return how many code points a table needs for these; a table of all takes longer than to look a word up."""
+    return N_POINTS if len(points) > _FEW_POINTS else max(points.max(initial=0) + 1, _LEAST_TABLE)
+
+
 def distinct_points(points: Ints) -> list[int]:
     """List the distinct code points, ascending."""
-    seen = np.zeros(N_POINTS, bool)
+    seen = np.zeros(table_size(points), bool)
     seen[points] = True
     return np.nonzero(seen)[0].tolist()
 
@@ -235,8 +242,8 @@ class SymbolCorpus:
         return cls(characters, symbols[known], starts, counts[owners])
 
 
-BITS = 62
-"""Sums of scores stay below 2 ** BITS, which is half of the largest int64."""
+SCORE_BITS = 62
+"""Sums of scores stay below 2 ** SCORE_BITS, which is half of the largest int64."""
 
 
 def letters_weighed(starts: Longs, weights: Longs) -> int:

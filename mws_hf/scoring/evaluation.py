@@ -18,7 +18,7 @@ from mws_hf.scoring.boundaries import consistency, emma2, summarize, word_table
 from mws_hf.scoring.ngram_model import NgramBits, bits_differences, ngram_bits
 from mws_hf.scoring.running_text import TextScores, lines_of, score_text
 from mws_hf.scoring.score_tables import RUNNING_TEXT, GoldRow, Table, gold_table, text_table
-from mws_hf.scoring.significance import PairedDifference, bootstrap_f1, difference, interval
+from mws_hf.scoring.significance import PairedDifference, bootstrap_f1, check_resamples, difference, interval
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
 from mws_hf.tokenizer.places import named_sources
 from mws_hf.tokenizer.segmenting import Isolated
@@ -167,13 +167,16 @@ def evaluate(
     if gold_files is not None:
         warnings.warn("evaluate(gold_files=...) is now evaluate(gold=...)", DeprecationWarning, stacklevel=2)
         gold = gold_files
+    check_resamples(resamples)
     named, golds = named_tokenizers(tokenizers), tuple(read_golds(gold))
     how = Reading(column)
     Source(files={"": [str(each) for each in (text, bits) if isinstance(each, str | os.PathLike)]}, how=how).check()
     if bits is not None and text is None:
-        raise MwSError("bits per byte need a text to train on and another text to measure; give that, too (--text)")
+        raise MwSError("bits per byte need one text to train on and another one to measure; give that, too (--text)")
     if not named or not (golds or text is not None):
-        raise MwSError("nothing to evaluate; give at least one tokenizer, and a gold file or a text")
+        raise MwSError(
+            "there is nothing to evaluate; give at least one tokenizer, and reference segmentations or a text"
+        )
     sources = {name: open_tokenizer(source, by_class=True) for name, source in named.items()}
     learnt_from = frozenset[str]().union(*(labelled_words(source.record) for source in sources.values()))
     golds = tuple(each.without(learnt_from) for each in golds)
@@ -182,7 +185,7 @@ def evaluate(
     if text is not None and (segmenters := [name for name in sources if name not in encoders]):
         logger.warning("%s: split only words, so they are not measured on text", ", ".join(segmenters))
     if not (golds or encoders):
-        raise MwSError("segmenters are scored only on gold segmentations; give a file of them (--gold FILE)")
+        raise MwSError("segmenters are scored only on reference segmentations; give a file of them (--gold FILE)")
     measured: dict[str, NgramBits] = {}
     lines = [] if text is None else lines_of(text, how)
     text_scores = {name: score_text(encoder, lines) for name, encoder in encoders.items() if text is not None}
@@ -204,7 +207,7 @@ def named_tokenizers(given: Any) -> dict[str, Any]:
     """
     if isinstance(given, Mapping):
         return {str(name): source for name, source in given.items()}
-    if isinstance(given, str | os.PathLike) or not isinstance(given, Iterable):
+    if isinstance(given, str | bytes | os.PathLike) or not isinstance(given, Iterable):
         given = [given]
     several = list(given)
     found: dict[str, Any] = {**named_sources(each for each in several if isinstance(each, str | os.PathLike))}

@@ -7,11 +7,12 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 import numpy.typing as npt
 
-from mws_hf.errors import MwSError
+from mws_hf.errors import MwSError, SettingError
 from mws_hf.kernels import Doubles, Longs, Mask
 from mws_hf.scoring.boundaries import WordTable, f1, macro_scores, summarize
 
@@ -54,6 +55,12 @@ class PairedDifference:
     high: float
     relative: float
     documents: int
+
+
+def check_resamples(resamples: int) -> None:
+    """Raise SettingError unless the number of bootstrap resamples is a whole number of at least 1."""
+    if isinstance(resamples, bool) or not isinstance(resamples, Integral) or resamples < 1:
+        raise SettingError("resamples", resamples, "is not a number of bootstrap resamples; give 1000, or at least 1")
 
 
 def bootstrap_f1(tables: Sequence[WordTable], resamples: int = 1000, seed: int = 0) -> Doubles:

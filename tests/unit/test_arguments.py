@@ -400,6 +400,6 @@ def test_a_folder_for_a_file_and_labels_that_are_not_there_are_told_as_what_they
     text = tmp_path / "text.txt"
     text.write_text(READING, encoding="utf-8")
     refused = mws("evaluate", tmp_path, "--text", tmp_path)
-    assert one_line(refused) and f"{tmp_path}: a folder" in refused.stderr
+    assert one_line(refused) and f"{tmp_path}: is a folder" in refused.stderr
     refused = mws("train", text, "--labels", tmp_path / "none.tsv", "--output", tmp_path / "out")
     assert one_line(refused) and "No such file" in refused.stderr and "Errno" not in refused.stderr

@@ -152,6 +152,17 @@ def test_gold_of_another_type_is_named(files, gold):
         evaluate(files / "good", gold)
 
 
+@pytest.mark.parametrize("resamples", [0, -1, 2.5, "many", True])
+def test_a_number_of_resamples_that_cannot_be_is_named(files, resamples):
+    with pytest.raises(MwSError, match="is not a number of bootstrap resamples"):
+        evaluate(files / "good", files / "toy.tsv", resamples=resamples)
+
+
+def test_bytes_are_not_a_list_of_tokenizers():
+    with pytest.raises(MwSError, match="bytes is not a type of tokenizer"):
+        evaluate(b"out/one", text=["one line"])
+
+
 def test_a_report_is_short_and_has_its_figures_by_name(files):
     (files / "long.tsv").write_text(
         "".join(f"lock{'s' * k}\tlock {'s' * k}\n" for k in range(1, 400)), encoding="utf-8"

@@ -214,6 +214,28 @@ def test_wide_characters_without_a_mark_name_their_encoding(encoding, tmp_path):
         count_files(tmp_path / "a.md")
 
 
+@pytest.mark.parametrize("encoding", ["utf_16", "UTF32"])
+@pytest.mark.parametrize("errors", ["strict", "ignore"])
+def test_a_mark_that_the_encoding_needs_is_missing(encoding, errors, tmp_path):
+    (tmp_path / "a.txt").write_text("кот и пёс\n", encoding="utf-8")
+    with pytest.raises(MwSError, match=r"a.txt:1: has no byte order mark, .*--encoding utf-\d+-le"):
+        count_files(tmp_path / "a.txt", encoding=encoding, errors=errors)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("a.txt", b"ab\0cd\n", "leave out what is not text"),
+        ("a.orc", b"ORC\x08\x03", "convert it to .parquet first"),
+        ("a.json", b'{"text": "a"}\n{"text": "b"}\n', "one record per line, end its name in .jsonl"),
+    ],
+)
+def test_what_is_not_read_is_told_by_what_it_is(name, content, says, tmp_path):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(MwSError, match=says):
+        count_files(tmp_path / name)
+
+
 def test_damaged_utf8_is_not_taken_for_another_encoding(tmp_path):
     (tmp_path / "a.txt").write_bytes("žluťoučký kůň\n".encode() * 9 + b"\xff\n")
     with pytest.raises(MwSError, match="the text around it is UTF-8, so repair these bytes") as error:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import random
 import time
+import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +24,8 @@ from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.encode.added_tokens import AddedTexts
 from mws_hf.encode.encoder import BlockEncoder
 from mws_hf.errors import MwSError
+from mws_hf.learn.evidence.forms import collect_types
+from mws_hf.learn.evidence.posteriors import collect_evidence
 from mws_hf.scoring.boundaries import consistency, emma2
 from mws_hf.text.symbols import byte_level_merges, check_special_tokens
 from mws_hf.tokenization_mws import MwSTokenizer
@@ -92,6 +95,18 @@ def test_one_long_word_is_explained():
     with within(3):
         (traced,) = trace(backend, word)
     assert "".join(traced.tokens) == word and len(traced.steps) > 600
+
+
+def test_one_word_is_looked_up_without_a_table_of_all_characters():
+    """`mws report` and `mws explain` look up each word of gold, so that a table for each took most of their time."""
+    evidence = collect_evidence(collect_types([" дом", " дома", " ISPARTALI", " ışık"], np.array([5, 4, 3, 2])))
+    evidence.word(" дом")
+    tracemalloc.start()
+    assert [evidence.word(word) is not None for word in (" дома", " Işık", "(Дом", " ıspartalı", " 𐐀")] == [
+        True, True, True, False, False,
+    ]  # fmt: skip
+    assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    tracemalloc.stop()
 
 
 def test_holes_of_an_imported_vocabulary(tmp_path: Path):

@@ -32,6 +32,7 @@ from mws_hf.learn.words import (
     distinct,
     distinct_points,
     find_among,
+    table_size,
 )
 from mws_hf.text.letter_case import DOTLESS, DOTTED, lowercase
 from mws_hf.text.pattern import compiled
@@ -44,8 +45,8 @@ class CharacterTable(NamedTuple):
     """Lowercase and classes of code points.
 
     Attributes:
-        lower: int32, shape (N_POINTS,): the code point of the lowercase letter.
-        letter, mark, number, apostrophe: bool, shape (N_POINTS,): whether a code point belongs to the class.
+        lower: int32, shape (table_size,): the code point of the lowercase letter.
+        letter, mark, number, apostrophe: bool, shape (table_size,): whether a code point belongs to the class.
     """
 
     lower: Ints
@@ -59,9 +60,9 @@ class CharacterTable(NamedTuple):
         """Build the table for the code points that occur in `points`; all others belong to no class."""
         found = distinct_points(points)
         characters = list(map(chr, found))
-        lower = np.arange(N_POINTS, dtype=np.int32)
+        lower = np.arange(table_size(points), dtype=np.int32)
         lower[found] = [ord(lowercase(c)) for c in characters]
-        classes = np.zeros((len(_CLASSES), N_POINTS), bool)
+        classes = np.zeros((len(_CLASSES), len(lower)), bool)
         for members, pattern in zip(classes, _CLASSES, strict=True):
             match = compiled(pattern).match
             members[found] = [match(c) is not None for c in characters]
@@ -85,7 +86,7 @@ def _replace_each(points: Ints, table: Ints) -> None:
 
 
 @dataclass(frozen=True)
-class WordPlaces:
+class FoundWords:
     """Pre-tokens, which of them are words, and where the letters of each word begin.
 
     Attributes:
@@ -113,7 +114,7 @@ class WordPlaces:
         return letters
 
 
-def find_words(pretokens: Sequence[str] | CodePoints) -> WordPlaces:
+def find_words(pretokens: Sequence[str] | CodePoints) -> FoundWords:
     """Find the words among pre-tokens; empty pre-tokens are not words.
 
     >>> places = find_words([" п'ять", "2nd", "(Дом", "a'", "..."])
@@ -127,7 +128,7 @@ def find_words(pretokens: Sequence[str] | CodePoints) -> WordPlaces:
         lambda a, b: _find_words(text.points, text.starts[a : b + 1], table, begins[a:b], is_word[a:b], spaced[a:b]),
         len(text),
     )
-    return WordPlaces(text, begins, is_word, spaced, table)
+    return FoundWords(text, begins, is_word, spaced, table)
 
 
 @njit(nogil=True)
@@ -213,7 +214,7 @@ def collect_types(pretokens: Sequence[str] | CodePoints, counts: Longs) -> TypeC
     return _collect_types(places, words, counts[words])[0]
 
 
-def _collect_types(places: WordPlaces, words: Longs, counts: Longs) -> tuple[TypeCounts, Longs]:
+def _collect_types(places: FoundWords, words: Longs, counts: Longs) -> tuple[TypeCounts, Longs]:
     """Collect the types of the words with these numbers; returns them and the index of each word's type."""
     letters = places.types(words)
     found = distinct(letters)

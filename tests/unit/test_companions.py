@@ -199,6 +199,20 @@ def test_a_module_outside_of_the_model_stops_the_command(model, larger, tmp_path
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("[]", r"config.json: not a JSON object of settings"),
+        ('{"model_type": "llama", "vocab_size": "x"}', r"repair .*config.json or config.json"),
+    ],
+)
+def test_a_damaged_config_is_named(model, larger, tmp_path, content, says):
+    """Those settings are damaged, not those of the tokenizer beside them."""
+    (model / "config.json").write_text(content, encoding="utf-8")
+    with pytest.raises(MwSError, match=says):
+        transplant_directory(model, larger, tmp_path / "new")
+
+
 def test_an_adapter_beside_the_weights_stops_the_command(model, larger, tmp_path):
     write(model / "adapter_config.json", {"peft_type": "LORA", "base_model_name_or_path": "x"})
     with pytest.raises(MwSError, match=r"adapter_config.json: an adapter .*merge_and_unload"):

@@ -8,6 +8,7 @@ shape and position of each tensor, and the bytes of the tensors. Only headers ar
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from itertools import combinations_with_replacement
 from pathlib import Path
@@ -226,6 +227,8 @@ def read_tensor_header(file: Path) -> dict[str, Any]:
             sizes = [begin, end, *tensor["shape"]]
             if not all(type(size) is int for size in sizes) or not 0 <= begin <= end <= rest or min(sizes) < 0:
                 raise ValueError(f"tensor {name!r} has a shape or offsets that cannot be")
+            if math.prod(tensor["shape"]) > 8 * (end - begin):  # no type has less than one bit
+                raise ValueError(f"tensor {name!r} has more elements than its bytes can hold")
             if not isinstance(tensor["dtype"], str):
                 raise ValueError(f"tensor {name!r} has no type")
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:

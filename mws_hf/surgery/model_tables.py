@@ -205,7 +205,10 @@ def shard_of_tensors(directory: Path) -> dict[str, str]:
     places = {name: str(file_inside(directory, name).relative_to(directory)) for name in names}
     if unnamed := next((tensor for tensor, name in shards.items() if name not in names), None):
         raise MwSError(f"{file}: {unnamed!r} has no file name; download it again")
-    return {tensor: places[name] for tensor, name in shards.items()}
+    found = {tensor: places[name] for tensor, name in shards.items()}
+    for place in sorted(set(places.values())):  # transformers also loads tensors that the index does not name
+        found = dict.fromkeys(tensors_of(directory / place), place) | found
+    return found
 
 
 def read_tensor_header(file: Path) -> dict[str, Any]:

@@ -108,6 +108,16 @@ def test_the_weights_that_transformers_loads_are_transplanted(model, larger, tmp
     assert torch.equal(new.model.norm.weight, old.model.norm.weight)
 
 
+def test_a_table_that_the_index_does_not_name_follows(model, larger, tmp_path):
+    loaded = AutoModelForCausalLM.from_pretrained(model)
+    save_file(loaded.state_dict(), model / "all.safetensors", {"format": "pt"})
+    named = dict.fromkeys(set(index_of(model)["weight_map"]) - {"lm_head.weight"}, "all.safetensors")
+    write(model / INDEX, {"metadata": {}, "weight_map": named})
+    transplant_directory(model, larger, tmp_path / "new")
+    old, new = (AutoModelForCausalLM.from_pretrained(place) for place in (model, tmp_path / "new"))
+    assert torch.equal(new.lm_head.weight[:ROWS], old.lm_head.weight)
+
+
 def test_shards_in_subfolders_stay_where_they_are(model, larger, tmp_path):
     for name in ("model.embed_tokens.weight", "model.norm.weight"):
         place = index_of(model)["weight_map"][name]

@@ -15,7 +15,7 @@ STOPPING_SIGNALS = {
     for name, last_words in (("SIGINT", "interrupted"), ("SIGTERM", "terminated"), ("SIGHUP", "terminal closed"))
     if (number := getattr(signal, name, None)) is not None  # Windows has no SIGHUP
 }
-"""The signals that stop a command, with its last words; the exit code is 128 plus the number of the signal."""
+"""The signals that stop a command, with the word that it prints; the exit code is 128 plus the signal's number."""
 
 EXIT_CODES_OF_SIGNALS = frozenset(128 + number for number in STOPPING_SIGNALS)
 
@@ -35,7 +35,7 @@ class Terminated(KeyboardInterrupt):
 
 
 def ending(interrupt: KeyboardInterrupt) -> tuple[str, int]:
-    """Return a command's last words and its exit code when a signal stopped it.
+    """Return the word that a command prints when a signal stops it, and its exit code.
 
     >>> ending(KeyboardInterrupt()), ending(Terminated())
     (('interrupted', 130), ('terminated', 143))
@@ -48,12 +48,12 @@ _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\
 
 
 def printable(value: object, keep: str = "") -> str:
-    r"""Write a value so that a terminal shows it and obeys nothing in it: control characters become ``\uXXXX``.
+    r"""Return a value as text that is safe to print: control characters become ``\uXXXX``.
 
     Everything that comes from a file or a user (names, tokens, words, templates) goes through this function before it
-    is printed: a file could otherwise move the cursor, wipe lines, or write lines that look like ours. Escaped are
-    control characters, line separators, controls of the writing direction, and lone surrogates. JSON stays the same
-    JSON.
+    is printed. Otherwise a file could move the cursor, delete lines, or write lines that look like messages of this
+    package. Control characters, line separators, controls of the writing direction, and lone surrogates are escaped.
+    JSON keeps its meaning.
 
     Args:
         value: the value, written by `str`.
@@ -66,17 +66,17 @@ def printable(value: object, keep: str = "") -> str:
 
 
 def is_installed(library: str) -> bool:
-    """Return whether a library that this package can do without is there; it is not imported."""
+    """Return whether an optional library is installed, without importing it."""
     return importlib.util.find_spec(library) is not None
 
 
 def needed(library: str, use: str = "", install: str = "") -> Any:
-    """Import a library that this package can do without, and return it.
+    """Import an optional library and return it.
 
     Args:
         library: the name by which it is imported.
-        use: what needs it, for the message.
-        install: its name for pip, if that is another one.
+        use: the part of a message that says what needs it, such as "The picture".
+        install: its name for pip, if that differs.
 
     Raises:
         MwSError: it is not installed; the message has the pip command.
@@ -94,7 +94,7 @@ def needed(library: str, use: str = "", install: str = "") -> Any:
 
 
 def quoted(value: object, most: int = 60) -> str:
-    """Write a value as Python writes it, with at most so many of its characters, for the middle of a message.
+    """Return a value as Python writes it, shortened to about `most` characters, for the middle of a message.
 
     >>> quoted("a short text"), quoted("a text that goes on and on", 12), quoted([1, 2, 3], 6)
     ("'a short text'", "'a text that…'", '[1, 2…')
@@ -106,10 +106,10 @@ def quoted(value: object, most: int = 60) -> str:
 
 
 class MwSError(ValueError):
-    """A user-facing error: the message says what was wrong, where (file:line when there is one), and what to do.
+    """An error that the user can correct: the message says what is wrong, where (file:line), and what to do.
 
-    The command line prints the message and exits with code 2, without a traceback. The message is `printable`,
-    whatever names and values from files it quotes.
+    The command line prints the message and exits with code 2, without a traceback. Names and values from files are
+    quoted safely (see `printable`).
 
     >>> raise MwSError("words.tsv:3: count 'x' is not an integer; write word<TAB>count")
     Traceback (most recent call last):
@@ -122,7 +122,7 @@ class MwSError(ValueError):
 
 
 class SettingError(MwSError):
-    """An error for a value that a setting does not take; the command line writes the setting as an option.
+    """An error for a value that a setting does not accept; the command line writes the setting as an option.
 
     Attributes:
         name: the name of the setting.
@@ -170,7 +170,7 @@ _POINTER = re.compile(
 
 
 def pointer_problem(head: bytes) -> str | None:
-    r"""Return what is wrong if a file's first bytes (1024 suffice) are a pointer of Git LFS or git-annex, else None.
+    r"""Return a message if a file is only a pointer of Git LFS or git-annex, or None; its first 1024 bytes suffice.
 
     >>> pointer_problem(b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0" * 64 + b"\n")
     'a Git LFS pointer, not the file itself; fetch it with: git lfs pull'
@@ -182,7 +182,7 @@ def pointer_problem(head: bytes) -> str | None:
 
 
 def nearest(given: str, known: Iterable[str]) -> str | None:
-    """Find the name that may have been meant: one that contains the given name or is spelled similarly.
+    """Find the known name that the user probably meant: one that contains the given name or is spelled similarly.
 
     >>> nearest("trian", ["train", "trim"]), nearest("vocab", ["n_merges", "vocab_size"]), nearest("serve", ["train"])
     ('train', 'vocab_size', None)

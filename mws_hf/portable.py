@@ -1,4 +1,4 @@
-"""What both tokenizer classes share: segment, explain, saving, loading with errors to act on; and a `Training`."""
+"""The code that both tokenizer classes share: segment, explain, save and load; and the result of a `Training`."""
 
 from __future__ import annotations
 
@@ -46,9 +46,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """Settings and figures of a training, as its record keeps them, and its boundary evidence where there is any.
+    """The settings, figures and boundary probabilities of a training.
 
-    A copied or pickled tokenizer leaves the evidence behind.
+    A tokenizer that is copied or pickled does not keep the boundary probabilities.
+
+    Attributes:
+        settings: settings and figures, as mws_training.json contains them.
+        evidence: the boundary probabilities; None if there are none.
     """
 
     settings: dict[str, Any]
@@ -56,7 +60,7 @@ class Training:
 
     @classmethod
     def of(cls, settings: Settings, learned: LearnedVocabulary, backend: Tokenizer, counts: WordCounts) -> Training:
-        """Put together settings, evidence, and what the tokenizer built does to the words."""
+        """Collect the settings, the boundary probabilities, and figures of the new tokenizer on its training text."""
         from mws_hf.cards.training_figures import training_facts  # only now, for it imports the encoder
 
         sizes = {"word_types": learned.n_types, "characters": len(learned.alphabet)}
@@ -67,7 +71,11 @@ class Training:
         return Training, (self.settings,)
 
     def files(self, merges: str) -> dict[str, bytes]:
-        """Return the files to save beside a tokenizer with this digest of merges: record and, if known, evidence."""
+        """Return the files to save beside a tokenizer: training metadata and, if known, boundary probabilities.
+
+        Args:
+            merges: the `merges_digest` of the tokenizer.
+        """
         files = {RECORD_FILE: record_bytes(self.settings, merges)}
         if self.evidence is not None:
             from mws_hf.learn.evidence_file import evidence_bytes  # inference must not load the learner
@@ -77,29 +85,29 @@ class Training:
 
 
 _EXPLAINED: WeakKeyDictionary[Any, tuple[int, Opened, WordEvidence | None]] = WeakKeyDictionary()
-"""For a tokenizer that has explained a word: its number of tokens, its backend opened, and its evidence, read once.
+"""For each tokenizer that explained a word: its number of tokens, the opened backend and the boundary probabilities.
 
-They are no part of its copies or its fingerprint, and are made again when the backend no longer fits them.
+Copies and fingerprints of a tokenizer do not contain them. They are made again if the backend has changed.
 """
 DEFAULTS = {
     **dict.fromkeys(("unk_token", "bos_token", "eos_token", "pad_token")),
     "clean_up_tokenization_spaces": False,
 }
-"""What both classes give to transformers where a user gives nothing; all of it is saved."""
+"""The values that both classes give to transformers if the user gives none; all of them are saved."""
 
 
 def home_of(tokenizer_file: str | os.PathLike[str] | None) -> str | None:
-    """Return the absolute path of the folder of a tokenizer.json that a tokenizer is read from."""
+    """Return the absolute path of the folder with a tokenizer.json."""
     return None if tokenizer_file is None else os.path.abspath(os.path.dirname(tokenizer_file))
 
 
 class PortableMixin:
-    """Portable, atomic `save_pretrained` and `from_pretrained` with clear errors, for both tokenizer classes."""
+    """The methods of both tokenizer classes: `segment`, `explain`, `save_pretrained`, `from_pretrained` and others."""
 
     vocab_files_names = {"tokenizer_file": TOKENIZER_FILE}
     model_input_names = ["input_ids", "attention_mask"]
     is_byte_level: bool
-    home: str | None = None  # the folder that it was read from, wherever the process goes
+    home: str | None = None  # absolute path of the folder that it was read from
     training: Training | None = None
 
     @overload
@@ -107,11 +115,17 @@ class PortableMixin:
     @overload
     def segment(self, text: list[str]) -> list[list[str]]: ...
     def segment(self, text: str | list[str]) -> list[str] | list[list[str]]:
-        """Cut text into the pieces that the tokenizer makes of its words inside a sentence.
+        """Segment the words of a text as inside a sentence.
 
-        For example, ``tokenizer.segment("читательницами")`` may give ``["чита", "тельн", "иц", "ами"]``. In a text of
-        several words the white space before a word belongs to its first piece (``[..., " до", "ма"]``), so the pieces
-        spell the text without the white space at its ends. A list of texts gives a list of pieces for each.
+        For example, ``tokenizer.segment("читательницами")`` may return ``["чита", "тельн", "иц", "ами"]``. White space
+        before a word belongs to its first piece (``[..., " до", "ма"]``), so that the pieces spell the text without the
+        white space at its ends.
+
+        Args:
+            text: a text, or a list of texts.
+
+        Returns:
+            The pieces of the text; for a list, a list of pieces for each text.
         """
         from mws_hf.tokenizer.opened import open_tokenizer
 
@@ -123,20 +137,27 @@ class PortableMixin:
     @overload
     def explain(self, word: list[str]) -> list[Explanation]: ...
     def explain(self, word: str | list[str]) -> Explanation | list[Explanation]:
-        """Explain why a word is cut as it is; print the result to read it. A list of words gives a list.
+        """Explain why a word is segmented as it is; print the result to read it.
 
-        It holds the merges that fired and, where the directory keeps it (`mws train` and `save_pretrained` after a
-        training do), the evidence of a morph boundary after each letter, of words of the training and of any other.
+        The result contains the merges that fired. If the folder of the tokenizer has the boundary probabilities of its
+        training (`mws train`, and `save_pretrained` after a training, write them), it also contains the probability of
+        a morph boundary after each letter, for words that did not occur in training, too.
+
+        Args:
+            word: a word, or a list of words.
+
+        Returns:
+            The explanation; for a list, a list of explanations.
 
         Raises:
-            MwSError: the word holds an added token, or the evidence that is kept is damaged.
+            MwSError: the word contains an added token, or the file of boundary probabilities is damaged.
         """
         words = [word] if isinstance(word, str) else list(word)
         own: Any = self
         kept = _EXPLAINED.get(self)
         try:
             found = kept[1].explain(words, kept[2]) if kept is not None and kept[0] == len(own) else None
-        except MwSError:  # the merges may be others by now
+        except MwSError:  # the merges may have changed
             found = None
         if found is None:
             from mws_hf.tokenizer.opened import open_tokenizer
@@ -147,7 +168,7 @@ class PortableMixin:
         return found[0] if isinstance(word, str) else found
 
     def _kept_evidence(self) -> WordEvidence | None:
-        """Return the evidence of its training, or that beside it; None where there is none."""
+        """Return the boundary probabilities of its training, or of the file beside it; None if there are none."""
         from mws_hf.learn.any_word import AnyWord  # inference must not load the learner
         from mws_hf.learn.evidence_file import read_evidence
         from mws_hf.tokenizer.opened import open_tokenizer
@@ -162,13 +183,13 @@ class PortableMixin:
         return cast("Tokenizer", own.backend_tokenizer)
 
     def _with(self, **changed: Any) -> Any:
-        """Return a stand-in for one call: it shares all but the attributes given, so that threads do not meet."""
+        """Return a copy for one call, with some attributes changed, so that threads can share the tokenizer."""
         worker = object.__new__(type(self))
         worker.__dict__.update(self.__dict__, **changed)
         return worker
 
     def _add_tokens(self, new_tokens: Any, special_tokens: bool = False) -> int:
-        """Refuse tokens that no client would decode to themselves; transformers adds every token by this method."""
+        """Raise MwSError for tokens that would not be decoded to themselves; transformers adds all tokens with this."""
         if self.is_byte_level:
             check_added_tokens([str(token) for token in new_tokens])
         parent: Any = super()
@@ -182,9 +203,9 @@ class PortableMixin:
         push_to_hub: bool = False,
         **kwargs: Any,
     ) -> tuple[str, ...]:
-        """Save all files, or change nothing; the directory loads with the same ids in any client, with no plug-in.
+        """Save all files, or change nothing. Every library loads the folder with the same ids, without mws_hf.
 
-        Files of an older tokenizer in it that loaders would read as well (`layout.STALE`) are removed; all others stay.
+        Files of an older tokenizer that libraries would also read (`layout.STALE`) are removed; all others stay.
 
         Special tokens with names of their own (``extra_special_tokens={"image_token": "<image>"}``) and named chat
         templates are written into tokenizer_config.json, where transformers 4.51 to 5.x find them.
@@ -234,7 +255,7 @@ class PortableMixin:
     def _upload_modified_files(
         self, working_dir: str | os.PathLike[str], repo_id: str, files_timestamps: dict[str, float], **kwargs: Any
     ) -> Any:
-        """Upload as transformers does, in one commit; the card goes with the files, and never over one by hand."""
+        """Upload as transformers does, in one commit, with a model card unless the Hub has one that a person edited."""
         from mws_hf.cards.card import settle_card
         from mws_hf.tokenizer.layout import CARD_FILE
 
@@ -244,11 +265,12 @@ class PortableMixin:
         return parent._upload_modified_files(working_dir, repo_id, files_timestamps, **kwargs)
 
     def create_model_card(self, name: str | None = None, **facts: Any) -> str:
-        """Write the text of a model card; `save_pretrained` and `push_to_hub` keep one after a training.
+        """Return the text of a model card; after a training, `save_pretrained` and `push_to_hub` write one.
 
         Args:
-            name: what the tokenizer is loaded by, such as ``user/repo``; by default where it was loaded from.
-            **facts: ``data``, ``languages``, ``license`` and ``words`` to show cut; see `mws_hf.cards.card.card_of`.
+            name: the name to load the tokenizer by, such as ``user/repo``; by default the one it was loaded by.
+            **facts: ``data``, ``languages``, ``license``, and ``words`` whose tokens are shown; see
+                `mws_hf.cards.card.card_of`.
         """
         from mws_hf.cards.card import card_of
 
@@ -261,7 +283,7 @@ class PortableMixin:
         legacy_format: bool | None = None,
         filename_prefix: str | None = None,
     ) -> tuple[str, ...]:
-        """Write what follows tokenizer_config.json, which transformers has written, and rewrite that file."""
+        """Rewrite the tokenizer_config.json that transformers has written, and write the other files."""
         parent: Any = super()
         files = parent._save_pretrained(save_directory, file_names, legacy_format, filename_prefix)
         backend = self.to_backend()
@@ -287,9 +309,9 @@ class PortableMixin:
         }
 
     def _kept_files(self) -> dict[str, bytes]:
-        """Return the files of the training that lie beside a loaded tokenizer, if its merges are still theirs.
+        """Return the files of the training from the folder of a loaded tokenizer, if its merges have not changed.
 
-        With them goes the list of labeled words, which `mws evaluate` leaves out of reference segmentations.
+        They contain the labeled words, which `mws evaluate` leaves out of reference segmentations.
         """
         from mws_hf.tokenizer.links import file_inside
         from mws_hf.tokenizer.opened import open_tokenizer
@@ -304,13 +326,21 @@ class PortableMixin:
     def from_pretrained(cls, pretrained_model_name_or_path: str | os.PathLike[str], *inputs: Any, **kwargs: Any) -> Any:
         """Load a directory or a Hub repository, as in transformers, or a pretrained tokenizer of this project.
 
-        The name of a pretrained tokenizer, such as "mws-hu-32k", loads what `mws_hf.pretrained` loads. The Hub is
-        asked only for names of the form ``user/repo``, and only while it answers.
+        A name such as "mws-hu-32k" loads the same tokenizer as `mws_hf.pretrained`. Only names of the form
+        ``user/repo`` are looked up on the Hub. If the Hub does not answer, the cache is used.
+
+        Args:
+            pretrained_model_name_or_path: a folder, a Hub repository, or the name of a pretrained tokenizer.
+            *inputs: as in transformers.
+            **kwargs: as in transformers.
+
+        Returns:
+            The tokenizer, an object of this class.
 
         Raises:
-            OSError: there is no such local directory and no such Hub repository, or neither cache nor Hub have it
-                (`MissingTokenizerError`, an MwSError too, where that is known without asking).
-            MwSError: a local directory holds no tokenizer or a damaged one.
+            OSError: there is no such folder or Hub repository, or it is neither in the cache nor can the Hub be used.
+                If this is known without a request, it is a `MissingTokenizerError`, which is also an MwSError.
+            MwSError: a local folder has no tokenizer, or a damaged one.
         """
         from mws_hf.tokenizer.places import hub_trouble, local_name, not_in_cache, refuse_unknown, trouble_in
 

@@ -1,7 +1,7 @@
-"""`MwSTokenizer`: the same tokenizer in plain Python, the oracle of the fast one; it is slow and gives no offsets.
+"""`MwSTokenizer`: the tokenizer in readable Python, with which tests compare the fast class. It is slow.
 
-Only splitting and normalizing are left to `tokenizers`: its Unicode tables are older than those of `regex`, and a split
-that differs on 17,480 rare letters would give other ids. Everything between a pre-token and its ids is here.
+The library `tokenizers` only normalizes and splits the text, because its Unicode tables are older than those of
+`regex`: 17,480 rare letters would otherwise be split differently. All steps from a pre-token to its ids are in Python.
 """
 
 from __future__ import annotations
@@ -43,9 +43,10 @@ from mws_hf.tokenizer.spec import settle_leading_space, special_places, without_
 
 
 def join_tokens(tokens: Iterable[str | None], kind: Alphabet = "characters") -> str:
-    """Put tokens together again; a run of byte tokens that is not UTF-8 gives one U+FFFD a byte.
+    """Join tokens to text; a run of byte tokens that is not UTF-8 gives one U+FFFD per byte.
 
-    In a byte-level tokenizer bytes that are not UTF-8 give one U+FFFD for each longest beginning of a character.
+    In a byte-level tokenizer, bytes that are not UTF-8 give one U+FFFD for each longest beginning of a character, as in
+    Python's own decoder.
 
     >>> join_tokens(["он", " ", "<0xE6>", "<0xBC>", "<0xA2>", "<0xE6>"]), join_tokens(["<0xE6>", "<0xBC>", "я"])
     ('он ����', '��я')
@@ -78,7 +79,7 @@ def _decode_run(run: bytes) -> str:
 
 
 class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
-    """The readable oracle: a `PreTrainedTokenizer` with the same ids as `MwSTokenizerFast`, token for token.
+    """A `PreTrainedTokenizer` in readable Python that gives the same ids as `MwSTokenizerFast`.
 
     transformers' slow classes find added tokens in their own way, so that ids may differ in three cases:
 
@@ -86,20 +87,21 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
     * A token has ``normalized=True``, and the text spells it only after normalization.
     * A token with ``normalized=False`` is part of a special token that ``split_special_tokens=True`` splits.
 
-    The post-processor of the file gives the same special tokens, masks and type ids as there, for pairs too; one that
-    treats texts differently is refused. Truncation keeps the same tokens, but for pairs cut by ``longest_first``, of
-    which transformers' slow classes may keep one token more of the other text, and overflow comes as they return it.
+    Special tokens, masks and type ids are those of the post-processor in the file, for pairs of texts, too. Truncation
+    keeps the same tokens, except that ``longest_first`` may keep one token more of the other text in a pair. Overflow
+    is returned in the form of transformers' slow classes.
 
-    It has no offsets, no word ids and no `train_new_from_iterator`, and is about ten times slower. Words given one by
-    one are cut as after a space, and `add_prefix_space` works, as there.
+    The class has no offsets, word ids or `train_new_from_iterator`, and it is about ten times slower. Words that are
+    given one by one, and `add_prefix_space`, work as in the fast class.
 
     Args:
-        tokenizer_file: tokenizer.json, from which all comes; or else `vocab`, `merges`, `pattern` and `normalization`,
-            as `build_backend` takes them.
-        **kwargs: those of `transformers.PreTrainedTokenizer`. The others are as in `MwSTokenizerFast`.
+        tokenizer_file: the path of a tokenizer.json; without it, give `vocab`, `merges`, `pattern` and `normalization`
+            as for `build_backend`.
+        **kwargs: arguments of `transformers.PreTrainedTokenizer`; all others are as in `MwSTokenizerFast`.
 
     Raises:
-        MwSError: the vocabulary and merges are inconsistent.
+        MwSError: the vocabulary and merges are inconsistent, or the post-processor does more than put special tokens
+            around texts.
 
     >>> merges = [("о", "н"), (" ", "он")]
     >>> tokenizer = MwSTokenizer(vocab=base_vocab((), " но", merges), merges=merges)
@@ -119,14 +121,14 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
             backend = build_backend(
                 tables.pop("vocab", None) or base_vocab(), tables.pop("merges", None) or (), **tables
             )
-        if kwargs.get("add_bos_token") or kwargs.get("add_eos_token"):  # what they mean differs by version
+        if kwargs.get("add_bos_token") or kwargs.get("add_eos_token"):  # their meaning differs by version
             asked = ("bos_token", "eos_token", "add_bos_token", "add_eos_token")
             named = {key: kwargs[key] for key in asked if key in kwargs}
             backend = MwSTokenizerFast(tokenizer_object=backend, **named).backend_tokenizer
         self._vocab, merges = tables_of(backend)
         self._kind = alphabet_of(self._vocab)
         self.is_byte_level = self._kind == "bytes"
-        self.byte_decoder = BYTE_OF if self.is_byte_level else {}  # the name that slow byte-level classes give it
+        self.byte_decoder = BYTE_OF if self.is_byte_level else {}  # slow byte-level classes use this name
         check_merges(merges, self._kind)
         check_vocab(self._vocab, merges)
         self._merges = merges
@@ -138,9 +140,9 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         self._words_given = False  # whether the texts of a call are words of one text
         self.home = home_of(tokenizer_file)
         self._dropout: tuple[Dropout, list[bool], dict[str, None]] | None = None
-        self.cache: dict[str, list[str]] = {}  # datasets leaves out this very name when it hashes
-        kwargs.pop("backend", None)  # a directory saved by the stock class says "tokenizers"
-        for unused in ("special_tokens_pattern", "token_type_ids_pattern"):  # the post-processor knows better
+        self.cache: dict[str, list[str]] = {}  # datasets ignores an attribute of exactly this name when it hashes
+        kwargs.pop("backend", None)  # the standard class saves "tokenizers" there
+        for unused in ("special_tokens_pattern", "token_type_ids_pattern"):  # the post-processor decides about both
             kwargs.pop(unused, None)
         added = {**backend.get_added_tokens_decoder(), **kwargs.pop("added_tokens_decoder", {})}
         super().__init__(tokenizer_file=tokenizer_file, added_tokens_decoder=added, **DEFAULTS | kwargs)
@@ -148,18 +150,18 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
 
     @property
     def vocab_size(self) -> int:
-        """Number of tokens without those added later."""
+        """Number of tokens without added ones that are not in the vocabulary."""
         return len(self._vocab)
 
     def get_vocab(self) -> dict[str, int]:
-        """Return the vocabulary: token -> id, added tokens included."""
+        """Return the id of each token, with added tokens."""
         return {**self._vocab, **self.added_tokens_encoder}
 
     def tokenize(self, text: str, **kwargs: Any) -> list[str]:
-        """Cut `text` into tokens.
+        """Split a text into tokens.
 
         Raises:
-            MwSError: `text` holds a lone surrogate.
+            MwSError: the text contains a lone surrogate.
         """
         check_texts(text)
         if kwargs.pop("split_special_tokens", self.split_special_tokens):
@@ -201,14 +203,14 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
     def prepare_for_model(
         self, ids: list[int], pair_ids: list[int] | None = None, add_special_tokens: bool = True, **kwargs: Any
     ) -> Any:
-        """Truncate, add special tokens and pad, as in transformers; the post-processor says which tokens, and where."""
+        """Truncate, add special tokens and pad, as in transformers; the special tokens are the post-processor's."""
         worker: MwSTokenizer = self if add_special_tokens else self._with(_places=self._places.bare)
         return super(MwSTokenizer, worker).prepare_for_model(ids, pair_ids, add_special_tokens=True, **kwargs)
 
     def build_inputs_with_special_tokens(
         self, token_ids_0: list[int], token_ids_1: list[int] | None = None
     ) -> list[int]:
-        """Return the ids of one text, or two, with the special tokens that the post-processor puts there."""
+        """Return the ids of one or two texts, with the special tokens that the post-processor adds."""
         return [number for number, _, _ in self._placed(token_ids_0, token_ids_1)]
 
     def create_token_type_ids_from_sequences(
@@ -230,15 +232,16 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         return self._places.of([first] if second is None else [first, second])
 
     def set_dropout(self, share: float, *, seed: int = 0, kind: Dropped = "all") -> None:
-        """Let merges fail at random from now on, as `mws_hf.tokenizer.merging` defines and `encode_corpus` does.
+        """Switch BPE-dropout on or off for all following calls, with the same result as in `encode_corpus`.
 
         Args:
-            share: probability that a pair is left out at a step; 0 ends it.
-            seed: decides, with the text, which pairs fail; take another one for each epoch.
-            kind: "all" merges, or those of "morph" or "composition" alone, which needs the record of a training.
+            share: probability that a pair is left out at a step; 0 switches it off.
+            seed: decides, together with the text, which pairs are left out; use a new one for each epoch.
+            kind: which merges may fail, as in `mws_hf.tokenizer.merging.Dropout`; "morph" and "composition" need
+                training metadata.
 
         Raises:
-            MwSError: a value is out of range, or no record tells the kinds of merges.
+            MwSError: a value is out of range, or the kinds of the merges are not known.
 
         >>> tokenizer = MwSTokenizer(vocab=base_vocab((), "но", [("о", "н")]), merges=[("о", "н")])
         >>> tokenizer.set_dropout(1.0)
@@ -249,7 +252,7 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         whole, building = built_first(self._merges) if self.is_byte_level else ([], 0)
         kinds = [] if kind == "all" else open_tokenizer(self).kinds
         may_fail = how.may_fail(len(self._merges), building, kinds)
-        first = dict.fromkeys(sorted(whole))  # in one order, so that every process has one fingerprint
+        first = dict.fromkeys(sorted(whole))  # sorted, so that all processes have the same fingerprint
         self._dropout = (how, may_fail, first) if share > 0 else None
 
     def _tokenize(self, text: str, **kwargs: Any) -> list[str]:
@@ -262,7 +265,7 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         return self._cut_dropped(words) if self._dropout else [token for word in words for token in self._cut(word)]
 
     def _cut(self, word: str) -> list[str]:
-        """Cut one pre-token: take its characters (or their bytes), then merge by rank."""
+        """Split one pre-token into characters, or their bytes, and merge these by rank."""
         tokens = self.cache.get(word)
         if tokens is None:
             tokens = merge(symbols_of(word, self._vocab, self._kind), self._ranks)
@@ -271,7 +274,7 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         return tokens
 
     def _cut_dropped(self, words: list[str]) -> list[str]:
-        """Cut the pre-tokens of a text, of which merges fail at random."""
+        """Encode the pre-tokens of a text with BPE-dropout."""
         assert self._dropout is not None
         how, may_fail, whole = self._dropout
         key, place, tokens = text_key(how.seed, "".join(words).encode()), 0, list[str]()
@@ -291,11 +294,11 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         return self._tokens.get(index)
 
     def convert_tokens_to_string(self, tokens: list[str]) -> str:
-        """Join tokens to text; `join_tokens` tells how bytes become characters."""
+        """Join tokens to text, as `join_tokens` does."""
         return join_tokens(tokens, self._kind)
 
     def to_backend(self) -> Tokenizer:
-        """Make a stock `tokenizers.Tokenizer` with the same ids; it shares the model, which is not to be changed."""
+        """Return a `tokenizers.Tokenizer` with the same ids; it shares the model, so do not change the model."""
         backend = without_limits(self._backend)
         settle_leading_space(backend, self.add_prefix_space)
         added = (copy.deepcopy(token) for token in self.added_tokens_decoder.values())
@@ -304,5 +307,5 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         return backend
 
     def save_vocabulary(self, save_directory: str, filename_prefix: str | None = None) -> tuple[str, ...]:
-        """Write nothing: tokenizer.json holds the vocabulary, and `save_pretrained` writes it for every client."""
+        """Write nothing, because `save_pretrained` writes a tokenizer.json with the vocabulary."""
         return ()

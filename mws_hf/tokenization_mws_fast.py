@@ -1,4 +1,4 @@
-"""`MwSTokenizerFast`: the tokenizer class on the Rust backend, the one to use; it holds no learning code."""
+"""`MwSTokenizerFast`: the fast tokenizer class for transformers, and functions that load one by other means."""
 
 from __future__ import annotations
 
@@ -31,9 +31,12 @@ _SPACE_FIRST = pre_tokenizers.Metaspace(replacement=" ", prepend_scheme="always"
 
 
 class WorkingCopies:
-    """Copies of one tokenizer, each lent to one call at a time; a pickled or copied tokenizer makes its own.
+    """Copies of one tokenizer, each used by one call at a time, so that calls do not change the tokenizer itself.
 
-    `handed_out`: whether somebody was given the backend since the added tokens were last compared, one by one.
+    A tokenizer that is pickled or copied begins without copies.
+
+    Attributes:
+        handed_out: whether other code got the backend since the added tokens were last compared.
     """
 
     def __init__(self) -> None:
@@ -47,7 +50,7 @@ class WorkingCopies:
 
     @contextlib.contextmanager
     def lend(self, backend: Tokenizer) -> Iterator[Tokenizer]:
-        """Lend a copy that has the present model, parts and added tokens of `backend`."""
+        """Provide a copy with the present model, parts and added tokens of `backend`."""
         state = self._state(backend)
         try:
             copy, known = self._free.pop()
@@ -57,19 +60,19 @@ class WorkingCopies:
             copy = without_limits(backend)
         else:
             copy.model = backend.model
-            share_parts(copy, backend, PARTS[1:])  # setting a normalizer takes long where many tokens are added
+            share_parts(copy, backend, PARTS[1:])  # to set a normalizer takes long if there are many added tokens
         try:
             yield copy
         finally:
             self._free.append((copy, state))
 
     def _state(self, backend: Tokenizer) -> Any:
-        """Return what a copy cannot take over by assignment; None where that cannot be compared."""
+        """Return the state that a copy cannot get by assignment; None if it cannot be compared."""
         try:
             normalizer = backend.normalizer.__getstate__() if backend.normalizer is not None else None
-        except Exception:  # one written in Python; the bindings raise nothing narrower
+        except Exception:  # a normalizer written in Python; the library raises only Exception
             return None
-        # thousands of added tokens take longer to compare than a text to encode; the next one would get the next id
+        # to compare thousands of added tokens takes longer than to encode a text: first see whether the next id is used
         if self.handed_out or backend.id_to_token(self._next_id) is not None:
             self.handed_out, added = False, backend.get_added_tokens_decoder()
             self._changes += added != self._added
@@ -78,25 +81,32 @@ class WorkingCopies:
 
 
 class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
-    """A stock fast tokenizer that saves portably and retrains as MwS.
+    """The fast tokenizer class of MwS: a `transformers.PreTrainedTokenizerFast` that also retrains with MwS.
 
-    Everything of `transformers.PreTrainedTokenizerFast` works: offsets, word ids, padding, truncation, chat templates,
-    added tokens, pickling. Unlike the stock class it names a lone surrogate's position, saves atomically, and learns
-    MwS merges in `train_new_from_iterator`. No call changes the tokenizer that it is called on: threads may share one,
-    and what a call asks for (truncation, padding) is never saved. Words given one by one (`is_split_into_words=True`,
-    as for labels of words) are cut as after a space in running text, the first one too, as RoBERTa's are; `word_ids()`
-    and offsets are those of the words given. The stock class does so only where `add_prefix_space=True` was saved.
-    A BPE-dropout that a loaded tokenizer.json contains is left out with a warning, as in `MwSTokenizer`.
+    Offsets, word ids, padding, truncation, chat templates, added tokens and pickling work as in the standard class.
+    These points differ:
+
+    * `save_pretrained` writes all files or none, and every library loads the folder without mws_hf.
+    * `train_new_from_iterator` learns MwS merges.
+    * A call never changes the tokenizer. Threads can share one, and the truncation or padding of a call is not saved.
+    * Words that are given one by one (`is_split_into_words=True`, as for labels of words) are segmented as after a
+      space in running text, the first word, too. The standard class does so only with `add_prefix_space=True`.
+      `word_ids()` and offsets refer to the given words.
+    * A BPE-dropout in a loaded tokenizer.json is not used, and a warning says so, as in `MwSTokenizer`.
+    * An error for a lone surrogate contains its position.
 
     Args:
-        vocab: token -> id (see `build_backend`); the byte tokens alone when absent.
-        merges: (left, right) pairs in rank order.
-        **kwargs: those of `transformers.PreTrainedTokenizerFast`. Special tokens are added to the vocabulary when they
-            are not in it; `unk_token` is never produced, thanks to byte fallback. `clean_up_tokenization_spaces=True`
-            would drop spaces before punctuation when decoding. `tokenizer_object` or `tokenizer_file` replace `vocab`
-            and `merges`; `pattern` and `normalization` go to `build_backend`; `add_prefix_space` puts a space before
-            the text and after each added token where none stands (see `leading_space`), is saved in tokenizer.json,
-            and decoding gives that space back.
+        vocab: the id of each token (see `build_backend`); by default only the byte tokens.
+        merges: (left, right) pairs in the order of their ranks.
+        **kwargs: arguments of `transformers.PreTrainedTokenizerFast`, and these:
+
+            * Special tokens such as `eos_token` are added to the vocabulary if they are not in it. `unk_token` never
+              occurs in ids, because of byte fallback.
+            * `clean_up_tokenization_spaces=True` removes spaces before punctuation in decoded text.
+            * `tokenizer_object` or `tokenizer_file` are used instead of `vocab` and `merges`.
+            * `pattern` and `normalization` are those of `build_backend`.
+            * `add_prefix_space` puts a space before the text, and after each added token, unless there is one. It is
+              saved in tokenizer.json, and decoded text contains that space.
 
     Raises:
         MwSError: the vocabulary and merges are inconsistent.
@@ -118,7 +128,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         **kwargs: Any,
     ) -> None:
         options = {key: kwargs.pop(key) for key in ("pattern", "normalization") if key in kwargs}
-        kwargs.pop("fix_mistral_regex", None)  # there is nothing to mend, and 5.0 stops at it
+        kwargs.pop("fix_mistral_regex", None)  # there is nothing to repair, and 5.0 raises an error for it
         if kwargs.get("tokenizer_object") is None and kwargs.get("tokenizer_file") is None:
             if vocab is None:
                 refuse_empty(kwargs.get("name_or_path"))
@@ -131,18 +141,18 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
 
     @property
     def backend_tokenizer(self) -> Tokenizer:
-        """The tokenizer of `tokenizers`, which whoever has it may change."""
+        """The tokenizer of the library `tokenizers`; you may change it."""
         self._copies.handed_out = True
         return self._tokenizer
 
     @property
     def is_byte_level(self) -> bool:  # type: ignore[override]
-        """Whether tokens are written in the byte alphabet; `convert_tokens_to_string` makes text of them."""
+        """Whether tokens are written in the byte alphabet, which `convert_tokens_to_string` converts to text."""
         return is_byte_level(self._tokenizer)
 
     @classmethod
     def convert_to_native_format(cls, trust_remote_code: bool = False, **kwargs: Any) -> dict[str, Any]:
-        """Keep tokenizer.json whole: v5 would take vocabulary and merges from it and drop pattern and normalizer."""
+        """Keep all of tokenizer.json: transformers 5 would drop the pattern and the normalizer."""
         file = kwargs.get("tokenizer_file")
         if file is not None and os.path.isfile(file):
             return kwargs
@@ -151,7 +161,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
 
     @classmethod
     def _patch_mistral_regex(cls, tokenizer: Any, *_: Any, **__: Any) -> Any:
-        """Keep the split pattern: transformers would call it incorrect beside some models, or put Mistral's there."""
+        """Keep the split pattern: beside some models, transformers would report it as incorrect, or replace it."""
         return tokenizer
 
     def _add_tokens(self, new_tokens: Any, special_tokens: bool = False) -> int:
@@ -165,9 +175,9 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         return self._at_work("_batch_encode_plus", *args, **kwargs)
 
     def _at_work(self, method: str, *args: Any, **kwargs: Any) -> Any:
-        """Encode with a method of transformers, which sets truncation, padding and more on a working copy alone.
+        """Encode with a method of transformers, which sets truncation, padding, etc. only on a working copy.
 
-        Words given one by one are cut as after a space; a lone surrogate is reported with its place.
+        Words that are given one by one are segmented as after a space. An error for a lone surrogate has its position.
         """
         own = self._tokenizer
         try:
@@ -191,19 +201,22 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         special_tokens_map: dict[str, str] | None = None,
         **kwargs: Any,
     ) -> MwSTokenizerFast:
-        """Learn a new MwS tokenizer with this one's settings: special tokens, template, pattern, normalizer, padding.
+        """Train a new MwS tokenizer that has the settings of this one.
 
-        Its alphabet stays too, characters or bytes.
+        These are the special tokens, chat template, alphabet, split pattern, normalizer and padding.
 
         Args:
             text_iterator: strings or batches of strings.
-            vocab_size: number of tokens wanted, special and byte tokens included; too small a number for these and the
-                alphabet gives a warning and no merges.
-            length: number of items, for the progress display.
-            new_special_tokens: more special tokens.
-            special_tokens_map: renames special tokens, old -> new.
-            **kwargs: those of `mws_hf.MwSTrainer` (`criterion`, `composition`, `min_frequency`, ...) but `pattern`,
-                `normalization` and `alphabet`.
+            vocab_size: number of tokens, with special and byte tokens. If it is too small for these and the alphabet,
+                a warning is logged and no merges are learned.
+            length: number of items, for the progress bar.
+            new_special_tokens: special tokens to add.
+            special_tokens_map: new names of special tokens, by their old names.
+            **kwargs: arguments of `mws_hf.MwSTrainer` (`criterion`, `composition`, `min_frequency`, ...), except
+                `pattern`, `normalization`, `alphabet` and `special_tokens`.
+
+        Returns:
+            The new tokenizer.
 
         Raises:
             MwSError: the pre-tokenizer is not a split by a pattern, or an argument is unknown or out of range.
@@ -218,13 +231,15 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         special = [token.content for _, token in sorted(new.backend_tokenizer.get_added_tokens_decoder().items())]
         kind: Alphabet = "bytes" if is_byte_level(self.backend_tokenizer) else "characters"
         if kwargs.pop("alphabet", kind) != kind:
-            raise MwSError(f"alphabet: this tokenizer is one of {kind}, and retraining keeps it; use MwSTrainer")
+            raise MwSError(f"alphabet: retraining keeps that of this tokenizer, which is {kind!r}; use MwSTrainer")
         if own := [name for name in ("pattern", "digits", "normalization", "special_tokens") if name in kwargs]:
             raise MwSError(f"{own[0]}: retraining keeps that of this tokenizer; use MwSTrainer")
         bare = Tokenizer.from_str(self.backend_tokenizer.to_str())
         settle_leading_space(bare, False)
         texts, pattern = _normalized(text_iterator, bare), pattern_of(bare)
-        least = len(special) + len(BYTE_TOKENS)  # a smaller number makes no merges, as transformers' own classes do
+        least = len(special) + len(
+            BYTE_TOKENS
+        )  # with a smaller number no merges are learned, as in classes of transformers
         size = max(vocab_size, least) if vocab_size > 0 else vocab_size
         settings = read_settings(
             Settings, **kwargs, vocab_size=size, special_tokens=special, alphabet=kind, pattern=pattern
@@ -234,7 +249,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         )
         learned = learn(counted, settings)
         model = bpe_model(*tokenizer_tables(special, learned.alphabet, learned.merges, kind), in_bytes=kind == "bytes")
-        new.backend_tokenizer.model = Spec({"model": model}).open().model  # all else is this tokenizer's
+        new.backend_tokenizer.model = Spec({"model": model}).open().model  # all other parts are those of this tokenizer
         self._restore_settings(new, special_tokens_map or {})
         plain = without_limits(new.backend_tokenizer)
         settle_leading_space(plain, False)
@@ -244,7 +259,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
     def _retrained_on_nothing(
         self, vocab_size: int, new_special_tokens: list[Any] | None, special_tokens_map: dict[str, str] | None
     ) -> MwSTokenizerFast:
-        """Let transformers do its bookkeeping (special tokens, post-processor, init arguments) on an empty corpus."""
+        """Let transformers retrain without text, which sets special tokens, post-processor and init arguments."""
         new: MwSTokenizerFast = super().train_new_from_iterator(
             iter(()),
             vocab_size,
@@ -256,7 +271,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         return new
 
     def _restore_settings(self, new: MwSTokenizerFast, names: Mapping[str, str]) -> None:
-        """Mend what transformers' retraining loses: template, plain added tokens, ids of padding and post-processor."""
+        """Restore what transformers loses in retraining: the chat template, ordinary added tokens, and some ids."""
         new.chat_template = copy.deepcopy(self.chat_template)
         plain = [token for token in self.added_tokens_decoder.values() if not token.special]
         new.add_tokens([token for token in plain if token.content not in new.get_vocab()])
@@ -277,18 +292,21 @@ def import_notebook(
     pattern: str | None = None,
     repair: bool = False,
 ) -> MwSTokenizerFast:
-    """Read the notebook's artifact as a tokenizer that keeps every id, so that trained embeddings keep their meaning.
+    """Read the files of the original notebook as a tokenizer with the same ids, so that embeddings keep their meaning.
 
-    New ids follow the old ones: characters that merges use without an id, the 256 byte tokens, and fillers
-    ``<|unused0|>`` for holes. One thing changes: a special token typed in text is now recognized
-    (``split_special_tokens=True`` restores the old behaviour).
+    Characters that merges use without an id, and the 256 byte tokens, get new ids after the old ones. Ids without a
+    token get ``<|unused0|>``, ``<|unused1|>``, etc. One thing changes: a special token that is written in a text is
+    found there (``split_special_tokens=True`` switches that off).
 
     Args:
-        source: a directory, or the paths of vocabulary.json and merges.json.
-        special_tokens: by default the tokens that no merge makes, such as ``[EOS]``.
-        pattern: the split pattern it was trained with; by default the one that `export_notebook` wrote into
-            merges.json, or else the notebook's, which is GPT-4's.
-        repair: keep the last of repeated merges, as the notebook's encoder did, instead of refusing them.
+        source: a folder, or the paths of vocabulary.json and merges.json.
+        special_tokens: the special tokens; by default the tokens that no merge makes, such as ``[EOS]``.
+        pattern: the split pattern of the training; by default the one that `export_notebook` wrote into merges.json,
+            or else the notebook's, which is GPT-4's.
+        repair: whether to keep the last of repeated merges, as the notebook's encoder did. Otherwise they are an error.
+
+    Returns:
+        The tokenizer.
 
     Raises:
         MwSError: a file is missing, damaged or malformed; ids collide; merges are repeated, cyclic or use a part that
@@ -301,10 +319,13 @@ def import_notebook(
 
 
 def pretrained(name: str) -> MwSTokenizerFast:
-    """Load a trained tokenizer of this project by name.
+    """Load a pretrained tokenizer of this project by its name.
 
     Args:
-        name: such as "mws-ru-32k"; `mws pretrained` lists them.
+        name: the name, such as "mws-ru-32k"; `mws pretrained` lists all.
+
+    Returns:
+        The tokenizer.
 
     Raises:
         MwSError: there is no such tokenizer, or the installation lacks its files.
@@ -316,10 +337,12 @@ def pretrained(name: str) -> MwSTokenizerFast:
 
 
 def _known_id(backend: Tokenizer, token: str) -> int:
-    """Return the id of a special token that a post-processor names; MwSError where there is none."""
+    """Return the id of a special token that a post-processor names; raise MwSError if it is not a token."""
     number = backend.token_to_id(token)
     if number is None:
-        raise MwSError(f"the post-processor adds {token!r}, which would be no token; keep it among the special tokens")
+        raise MwSError(
+            f"the post-processor adds {token!r}, which would not be a token; keep it among the special tokens"
+        )
     return number
 
 
@@ -337,7 +360,7 @@ def _sets_backend(backend: Tokenizer, options: Mapping[str, Any]) -> bool:
 
 
 def _normalized(texts: Iterable[str] | Iterable[list[str]], backend: Tokenizer) -> Iterator[str]:
-    """Yield single texts as the backend's normalizer, whichever it is, leaves them."""
+    """Yield single texts after the normalizer of the tokenizer."""
     for item in texts:
         for text in [item] if isinstance(item, str) else item:
             yield text if backend.normalizer is None else backend.normalizer.normalize_str(text)

@@ -1,4 +1,4 @@
-"""Model cards (README.md): written from facts that lie in the record beside the tokenizer (`mws_training.json`).
+"""Write model cards (README.md) from the training metadata beside a tokenizer (mws_training.json).
 
-`training_figures` measures them at a training, `card` keeps what people say and fills the template `card.md`.
+`training_figures` measures a new tokenizer on its training text, and `card` fills the template `card.md`.
 """

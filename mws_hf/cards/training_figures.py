@@ -19,20 +19,30 @@ from mws_hf.learn.group_evidence import MAX_LISTS_AT_ONCE
 from mws_hf.learn.words import CodePoints
 from mws_hf.tokenizer.spec import Spec
 
-_RARELY = 5  # uses; an entry that has fewer is rarely used
-_SPREAD = 20_000  # words, evenly spread, of which some are shown: a string for each of a million takes a second
+_RARE_BELOW_USES = 5
+_SAMPLED_WORDS = 20_000
+"""The number of words from which sample words are chosen; to make strings of a million words would take a second."""
 
 
 def training_facts(backend: Tokenizer, counts: WordCounts, weights: Mapping[str, float]) -> dict[str, Any]:
-    """Measure what the record of a training holds beside its settings.
+    """Measure the figures that training metadata contain besides the settings.
+
+    Args:
+        backend: the new tokenizer.
+        counts: the word counts that it was trained on.
+        weights: the weights of the groups in training.
 
     Returns:
-        ``rare_entries``: of the products of merges, as shares, those ``unused`` in the text, and those used
-        ``under_5`` times, the former included. ``bytes_per_token``: UTF-8 bytes of the text by its tokens. Where groups
-        are named also ``groups``, by name: ``weight`` in training, ``types`` (distinct pre-tokens), ``words`` (running
-        ones, of letters), ``tokens_per_word`` (of those, the space before each included; 0 without words),
-        ``bytes_per_token`` and ``own_vocabulary`` (share of the vocabulary that no other group's text uses).
-        ``sample_words``: some longer words of the text, evenly spread, for a model card to show cut.
+        A dict with these entries:
+
+        * ``rare_entries``: shares of the tokens that merges make: ``unused`` in the text, and used fewer than five
+          times (``under_5``, which includes the unused ones).
+        * ``bytes_per_token``: bytes of the text in UTF-8 per token.
+        * ``sample_words``: some longer words, evenly spread over the text, which a model card shows segmented.
+        * ``groups``, if there are several, by name: ``weight``; ``types`` (number of distinct pre-tokens); ``words``
+          (number of running words of letters); ``tokens_per_word`` (of these words with the space before them; 0
+          without words); ``bytes_per_token``; ``own_vocabulary`` (share of the vocabulary that the text of no other
+          group uses).
     """
     encoder, size = BlockEncoder(backend), backend.get_vocab_size()
     groups = counts.groups
@@ -42,7 +52,7 @@ def training_facts(backend: Tokenizer, counts: WordCounts, weights: Mapping[str,
     facts: dict[str, Any] = {
         "rare_entries": _rare_entries(encoder.spec, np.sum([uses for uses, _ in cut], axis=0)),
         "bytes_per_token": round(sum(map(_bytes, groups.values())) / max(1, n_tokens), 4),
-        "sample_words": list(sample_words(words[:: len(words) // _SPREAD + 1].to_pylist())),
+        "sample_words": list(sample_words(words[:: len(words) // _SAMPLED_WORDS + 1].to_pylist())),
     }
     if counts.is_grouped:
         alone = np.sum([uses > 0 for uses, _ in cut], axis=0) == 1
@@ -64,7 +74,7 @@ def _rare_entries(spec: Spec, uses: Longs) -> dict[str, float]:
     total = max(1, len(made))
     return {
         "unused": round(int((made == 0).sum()) / total, 4),
-        f"under_{_RARELY}": round(int((made < _RARELY).sum()) / total, 4),
+        f"under_{_RARE_BELOW_USES}": round(int((made < _RARE_BELOW_USES).sum()) / total, 4),
     }
 
 

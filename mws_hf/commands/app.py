@@ -59,9 +59,9 @@ Commands:
 
 Options:
   --version    Print the version and exit.
-  --help, -h   Print this and exit; `mws COMMAND --help` describes a command.
+  --help, -h   Print this help and exit; `mws COMMAND --help` describes a command.
 
-Commands use all cores, or as many as the environment variable MWS_NUM_THREADS says."""
+Commands use all cores. Set the environment variable MWS_NUM_THREADS to use fewer."""
 
 
 def app(arguments: Sequence[str]) -> None:
@@ -103,7 +103,7 @@ def _run(name: str, arguments: Sequence[str]) -> None:
 
 @contextmanager
 def _quiet(asked: bool) -> Iterator[None]:
-    """Keep warnings and notes of the package off the terminal, if asked to; errors are still printed."""
+    """Suppress warnings and notes of the package with --quiet; errors are still printed."""
     logger = logging.getLogger("mws_hf")
     level = logger.level
     if asked:
@@ -137,12 +137,12 @@ def _end(number: int, frame: FrameType | None) -> None:
     sys.setprofile(None)
     if number == signal.SIGINT:
         raise KeyboardInterrupt
-    signal.signal(number, signal.SIG_IGN)  # batch systems and shells send it to a group and its leader: end once
+    signal.signal(number, signal.SIG_IGN)  # batch systems and shells may send it twice, to the group and to its leader
     raise Terminated(number)
 
 
 def _return_freed_memory() -> None:
-    """Have glibc map arrays of 4 MB and more one by one, so that the system has them back as soon as they are freed.
+    """Make glibc map arrays of 4 MB and more separately, so that the system gets them back when they are freed.
 
     Left alone, it keeps a third of what training takes. A command may do this, library code never to a user's process.
     """

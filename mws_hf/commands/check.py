@@ -54,7 +54,7 @@ def run(given: Namespace) -> None:
         report = checking.check(place, tokenizer if is_repository(tokenizer) else None)
     except MissingTokenizerError:
         raise
-    except MwSError as error:  # damaged: not a misuse of the command
+    except MwSError as error:  # the tokenizer is damaged; the command was used correctly
         report = checking.Report({}, [checking.Finding("error", "damaged", str(error))], [])
     lines = [*(done or ["nothing to repair"] * repair), *_report_lines(report)]
     show(checking.as_values(report, done), "\n".join(map(printable, lines)), given)

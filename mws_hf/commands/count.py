@@ -1,4 +1,4 @@
-"""`mws count`: count words once, or add up saved counts, for trainings to start from."""
+"""`mws count`: count the words of text, or add up saved counts."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def add_options(parser: Parser) -> None:
         default=1,
         metavar="NUMBER",
         type=parse_size,
-        help="Leave out rarer words, after everything is added up.",
+        help="Leave out words that occur less often than this in all files together.",
     )
     add_writing(parser)
 

@@ -108,6 +108,6 @@ def _show_encoded(encoded: EncodedCorpus, seconds: float, there: bool, given: Na
 
 
 def _written(manifest: Path) -> tuple[int, int] | None:
-    """Return which file a manifest is and when it was written; None where there is none."""
+    """Return the identity and the time of a manifest, to notice whether it is replaced; None if there is none."""
     status = manifest.stat() if manifest.exists() else None
     return status and (status.st_ino, status.st_mtime_ns)

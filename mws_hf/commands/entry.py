@@ -34,7 +34,7 @@ def main() -> None:
         usual = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
         if signal.getsignal(number) is usual:  # not if a shell, or nohup, ignores it
             signal.signal(number, _leave)  # while libraries are loaded; `commands.app` sets the usual one
-    gc.set_threshold(100_000)  # a tenth of the first use would go into looking for garbage that loading does not make
+    gc.set_threshold(100_000)  # loading makes no garbage, and looking for it takes a tenth of the first call
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's threads would spin, and no command multiplies matrices
     os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")  # no command needs PyTorch
     from mws_hf.commands.app import app  # only now, because loading takes long enough to be interrupted
@@ -71,7 +71,7 @@ def _end_at_once(code: object) -> None:
 
 
 class PrintableLines(logging.Formatter):
-    """Writes a record of the log in one line that a terminal shows and does not obey."""
+    """A formatter that writes each record of the log in one `printable` line."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         """Write the level and the message; a traceback, if there is one, follows by itself."""
@@ -114,7 +114,7 @@ def run(app: Callable[[list[str]], None]) -> None:
 
 
 def _drop_output() -> None:
-    """Discard buffered standard output, because Python would try to write it again at the end."""
+    """Discard buffered standard output, because Python would try to write it again at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

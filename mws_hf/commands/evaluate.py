@@ -89,10 +89,12 @@ def check_measured(gold: Sequence[Path], texts: Iterable[Path | None], bits: Pat
     """
     given = [path for path in texts if path is not None]
     if needed and not gold and not given:
-        raise MwSError(f"nothing to {needed}: give reference segmentations (--gold FILE), text (--text FILE) or both")
+        raise MwSError(
+            f"there is nothing to {needed}; give reference segmentations (--gold FILE), text (--text FILE) or both"
+        )
     if bits is not None and not given:
-        raise MwSError("--bits measures the bits of --text; give --text too")
+        raise MwSError("--bits trains n-gram models that measure --text; give --text, too")
     for path in [*gold, *given, *filter(None, [bits])]:
         if not path.is_file():
-            what = "a folder" if path.is_dir() else "no such file"
+            what = "is a folder" if path.is_dir() else "no such file"
             raise MwSError(f"{path}: {what}; --gold takes a file of reference segmentations, --text a file of text")

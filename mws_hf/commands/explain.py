@@ -66,14 +66,14 @@ def run(given: Namespace) -> None:
     if not classic:
         _check_asked(words, model, plot, sources)
     elif plot is not None:
-        raise MwSError("--plot draws the boundary probabilities of words; leave --pair and --merges out")
+        raise MwSError("--plot draws the boundary probabilities of words; leave out --pair and --merges")
     from mws_hf.tokenizer.opened import open_tokenizer
 
     opened = None if model is None else open_tokenizer(model)
     if opened is not None:
         shown = {name: value for name, value in (opened.record or {}).items() if isinstance(value, str | int | float)}
         said = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in shown.items() if name != "pattern")
-        note(f"{model}: {said or 'settings are unknown, the defaults are assumed'}")
+        note(f"{model}: {said or 'its settings are unknown, so the defaults are used'}")
     if classic:
         rows = _classic_rows(sources, pair, merges, opened, not given.quiet)
         show(rows, _terms_table(rows), given)
@@ -85,12 +85,15 @@ def run(given: Namespace) -> None:
 def _check_asked(words: list[str] | None, model: str | None, plot: Path | None, sources: Words) -> None:
     """Refuse, before anything is loaded or counted, what cannot be explained of words."""
     if not words:
-        raise MwSError("nothing to explain: give words, --pair LEFT RIGHT, or --merges N")
+        raise MwSError("there is nothing to explain; give words, --pair LEFT RIGHT, or --merges N")
     if model is None and sources.is_empty:
-        raise MwSError("give --model DIR for a word's merges, or training words (--from, --lexicon) for its evidence")
+        raise MwSError(
+            "to explain a word, give --model TOKENIZER (its merges) or training words with --from or --lexicon (its "
+            "boundary probabilities)"
+        )
     if plot is not None:
         if plot.suffix.lower() not in (".png", ".svg", ".pdf"):
-            raise MwSError(f"--plot {plot}: a plot is a .png, .svg or .pdf; give the file one of these endings")
+            raise MwSError(f"--plot {plot}: a plot can be .png, .svg or .pdf; give the file one of these endings")
         from mws_hf.errors import needed
 
         needed("matplotlib")
@@ -105,7 +108,7 @@ def _settings(opened: Opened | None) -> Settings:
     try:
         return Settings.from_record((opened.record if opened else None) or {})
     except TypeError as error:
-        raise MwSError(f"the settings kept beside the tokenizer are damaged ({error}); train it again") from error
+        raise MwSError(f"the settings in the folder of the tokenizer are damaged ({error}); train it again") from error
 
 
 def _gathered(sources: Words, opened: Opened | None, default_pattern: str, show_progress: bool) -> WordCounts:
@@ -161,7 +164,7 @@ def _explain_words(given: Namespace, opened: Opened | None, counts: WordCounts |
                 note(f"{part.text.strip()}: {what}")
     if given.plot is not None:
         if not drawn:
-            raise MwSError("nothing to plot: no argument is a word")
+            raise MwSError("there is nothing to plot, because no argument is a word")
         from mws_hf.tokenizer.plotting import plot_evidence
 
         plot_evidence(given.plot, drawn)

@@ -50,7 +50,9 @@ def run(given: Namespace) -> None:
     """Compare ids and write the file or folder."""
     tokenizer, output, form, pattern = given.tokenizer, given.output, given.form, given.pattern
     if pattern is not None and form != "byte-level":
-        raise MwSError("--pattern belongs to --format byte-level; the other formats keep the pattern of the tokenizer")
+        raise MwSError(
+            "--pattern works only with --format byte-level, because the other formats keep the pattern of the tokenizer"
+        )
     from mws_hf.tokenizer.opened import open_tokenizer
 
     opened = open_tokenizer(tokenizer)

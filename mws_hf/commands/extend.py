@@ -120,7 +120,7 @@ def _extended(given: Namespace, source: Source, output: Path) -> tuple[dict[str,
     def used() -> Iterator[str]:
         return read_documents([*given.corpus, *given.also, *given.protect], reading)
 
-    original = open_base(given.base)  # whatever is wrong with it is reported before anything is counted
+    original = open_base(given.base)  # reports what is wrong with it before anything is counted
     required = entries_in(given.required, reading, lambda entry: check_strings(original, [entry]))
     apart = entries_in(given.keep_apart, reading, lambda entry: Apart.of([entry]))
     try:

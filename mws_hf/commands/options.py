@@ -1,4 +1,4 @@
-"""Options that several commands share, and readers of their values: GROUP=FILE, ru=2, 2G. No file is opened here."""
+"""Options that several commands have, and functions that read their values, such as GROUP=FILE, ru=2 and 2G."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ BASE = "A folder with a BPE tokenizer.json, or a name on the Hub."
 
 
 def add_tokenizer(parser: Parser) -> None:
-    """Add the argument that names a tokenizer."""
+    """Add the argument for a tokenizer."""
     text = "A folder with a tokenizer, a tokenizer.json, a pretrained name, or a name on the Hub such as user/repo."
     parser.add_argument("tokenizer", metavar="TOKENIZER", help=text)
 
 
 def add_tokenizers(parser: Parser) -> None:
-    """Add the argument that names tokenizers of several kinds."""
+    """Add the argument for several tokenizers of any kind."""
     text = (
         "Tokenizers: a folder, tokenizer.json, pretrained name, Hub name, SentencePiece .model, Morfessor model as "
         "text, or a file of word<TAB>tokens. NAME=TOKENIZER gives one a name in the table."
@@ -43,18 +43,18 @@ def add_tokenizers(parser: Parser) -> None:
 
 
 def add_output(parser: Parser, text: str) -> None:
-    """Add the option for what is written."""
+    """Add the option for the output."""
     parser.add_argument("--output", "-o", required=True, type=Path, help=text)
 
 
 def add_lexicon(parser: _ActionsContainer) -> None:
     """Add the option for a dictionary of pymorphy3."""
-    text = "Train on all word forms of a pymorphy3 dictionary: 'ru' (3.05 million) or 'uk'."
+    text = "Read all word forms of a pymorphy3 dictionary: 'ru' (3.05 million) or 'uk'."
     parser.add_argument("--lexicon", metavar="ru|uk", help=text)
 
 
 def add_column(parser: _ActionsContainer) -> None:
-    """Add the option for the column that holds the text."""
+    """Add the option for the column of the text."""
     text = (
         "Where the text is: the field of .jsonl records, or the column of .csv, .tsv, .parquet, .arrow and datasets. "
         "If you give it, '-' and files of unknown kinds are read as JSON lines [default: text]."
@@ -63,7 +63,7 @@ def add_column(parser: _ActionsContainer) -> None:
 
 
 def add_reading(parser: Parser) -> None:
-    """Add the options for how files are read."""
+    """Add the options for reading files."""
     add_column(parser.input)
     add = parser.input.add_argument
     add("--encoding", default="utf-8", help="Character encoding of text, .jsonl, .csv and word lists.")
@@ -71,7 +71,7 @@ def add_reading(parser: Parser) -> None:
 
 
 def reading_of(given: Namespace) -> Reading:
-    """Return how files are read."""
+    """Return the options for reading files as one value."""
     return Reading(given.column, given.encoding, given.errors)
 
 
@@ -96,15 +96,15 @@ def add_json(parser: _ActionsContainer) -> None:
 def add_quiet(parser: _ActionsContainer) -> None:
     """Add --quiet."""
     text = (
-        "Print errors only, and the result if it was asked for on the terminal: no progress bars, warnings or notes, "
-        "and no summary of what was written."
+        "Print only errors, and the result of commands that print one. There are no progress bars, warnings or notes, "
+        "and no summary of the written files."
     )
     parser.add_argument("--quiet", "-q", action="store_true", help=text)
 
 
 def add_writing(parser: Parser) -> None:
-    """Add the options of every command that writes."""
-    parser.output.add_argument("--force", action="store_true", help="Replace a finished output.")
+    """Add the options that all commands with an output have."""
+    parser.output.add_argument("--force", action="store_true", help="Replace an output that already exists.")
     add_quiet(parser.output)
     add_json(parser.output)
 
@@ -113,7 +113,7 @@ _NUMBER = re.compile(r"((?:\d[\d_]*\.?\d*|\.\d+)(?:E\d\d?)?) ?([KMGT]?)")
 
 
 def _number(text: str, unit: int) -> Decimal:
-    """Read a number with a letter for a power of `unit`; 0 stands for what is none."""
+    """Read a number with a letter for a power of `unit`; return 0 if the text is not such a number."""
     found = _NUMBER.fullmatch(text.strip().upper())
     return Decimal(found[1].replace("_", "")) * unit ** " KMGT".index(found[2] or " ") if found else Decimal(0)
 
@@ -126,7 +126,7 @@ def parse_size(text: str) -> int:
     """
     size = _number(text, 1000)
     if size < 1 or size != int(size):
-        raise ArgumentTypeError(f"{text}: not a whole number above 0; write it as 32000 or 32k")
+        raise ArgumentTypeError(f"{text!r} is not a whole number above 0; write it as 32000 or 32k")
     return int(size)
 
 
@@ -138,7 +138,7 @@ def parse_bytes(text: str) -> int:
     """
     size = int(_number(text.strip().upper().removesuffix("IB").removesuffix("B"), 1024))
     if size < 1:
-        raise ArgumentTypeError(f"{text!r}: give a number of bytes above 0, such as 500M or 2G")
+        raise ArgumentTypeError(f"{text!r} is not a number of bytes above 0; write it as 500M or 2G")
     return size
 
 
@@ -151,7 +151,7 @@ def parse_composition(text: str) -> float | Literal["fill"]:
     try:
         return "fill" if text == "fill" else float(text)
     except ValueError:
-        raise ArgumentTypeError(f"{text!r}: give a share from 0 to 1, or 'fill'") from None
+        raise ArgumentTypeError(f"{text!r} is neither a share from 0 to 1 nor 'fill'") from None
 
 
 _CHOICES = {"alphabet": get_args(Alphabet), "digits": get_args(Digits), "criterion": (CONTEXTUAL, CLASSIC)}
@@ -159,7 +159,7 @@ _REPEATED = ("special_tokens", "labels", "weights")
 
 
 def add_setting(parser: Parser, name: str) -> None:
-    """Add the option of a setting of a training, as it is described in `mws_hf.learn.settings`."""
+    """Add the option of a training setting, as `mws_hf.learn.settings` describes it."""
     described = SETTINGS[name]
     first = described.first or name in ("digits", "normalization")
     default = None if described.default else getattr(Settings, name, None)
@@ -192,7 +192,7 @@ def option_of(name: str) -> str:
 
 
 def group_of(name: str) -> tuple[str, str]:
-    """Read GROUP=FILE: group and file; the group is "" where no = stands before a slash, or a file has this name.
+    """Split GROUP=FILE into group and file. The group is "" if there is no = before a slash, or if such a file exists.
 
     >>> group_of("ru=ru/*.gz"), group_of("./a=b.txt"), group_of("a.txt")
     (('ru', 'ru/*.gz'), ('', './a=b.txt'), ('', 'a.txt'))
@@ -202,13 +202,15 @@ def group_of(name: str) -> tuple[str, str]:
     group, equals, file = str(name).partition("=")
     if not equals or os.sep in group or "/" in group:
         return "", name
-    advice = f"; for a file of this name give ./{name}"
+    advice = f"; for a file with this name give ./{name}"
     if os.path.exists(name):
         if os.path.exists(file):
-            raise MwSError(f"{name}: a file of this name is there, and {file} is too; give {group}=./{file}{advice}")
+            raise MwSError(
+                f"{name}: is a file, but so is {file}; for {file} in group {group!r} give {group}=./{file}{advice}"
+            )
         return "", name
     if not file:
-        raise MwSError(f"{name}: no file stands after the ={advice}")
+        raise MwSError(f"{name}: there is no file after the ={advice}")
     try:
         return check_group_name(group), file
     except MwSError as error:
@@ -221,9 +223,12 @@ def by_group(option: str, texts: Sequence[str], split: Callable[[str], tuple[str
     for text in texts:
         group, value = split(text)
         if not group and len(texts) > 1:
-            raise MwSError(f"{option} {text}: stands beside others; give one, or one for each group (GROUP=...)")
+            raise MwSError(
+                f"{option} {text}: has no group, but the option is given several times; give it once, or once for each "
+                "group (GROUP=...)"
+            )
         if group in found:
-            raise MwSError(f"{option} {text}: group {group!r} has one already")
+            raise MwSError(f"{option} {text}: is the second one for group {group!r}; give one for each group")
         found[group] = value
     return found
 
@@ -238,4 +243,4 @@ def weight_of(text: str) -> tuple[str, float]:
     try:
         return group, float(number)
     except ValueError:
-        raise MwSError(f"--weight {text!r}: give a group and a number, such as ru=2") from None
+        raise MwSError(f"--weight {text!r} is not a group and a number; write it like ru=2") from None

@@ -1,4 +1,4 @@
-"""Check and write the outputs of commands, and print results: inputs and finished outputs are not overwritten."""
+"""Check and write the outputs of commands without overwriting inputs or finished outputs, and print results."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def claim_file(output: Path, *inputs: Inputs, force: bool) -> None:
     refuse_overwriting([output], *inputs)
     check_output(output, folder=False)
     if output.exists() and not force:
-        raise MwSError(f"{output}: exists already; give --force to replace it, or name another file")
+        raise MwSError(f"{output}: already exists; give --force to replace it, or name another file")
 
 
 @contextmanager
@@ -107,33 +107,37 @@ def save_card(
 
 
 def file_names(texts: Sequence[str]) -> str:
-    """Return the names of files without their folders, as cards have them."""
+    """Return the names of files without their folders, for model cards."""
     return ", ".join(Path(name).name for name in texts)
 
 
 def name_of_base(base: str) -> str:
-    """Return the name of a base as cards have it: the name of its folder, or its name on the Hub."""
+    """Return the name of a base for model cards: the name of its folder, or its name on the Hub."""
     return Path(base).resolve().name if Path(base).exists() else base
 
 
-def _identity(path: PathLike) -> tuple[int, int]:
-    found = os.stat(path)
+def _identity(path: PathLike) -> tuple[int, int] | None:
+    """Return what two names of the same file have in common; None for a link that leads nowhere."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
     return found.st_dev, found.st_ino
 
 
 def show(result: object, text: str, given: Namespace, end: str = "\n") -> None:
-    """Print the result of a command as text, or as JSON with --json; every name and token in it is `printable`."""
+    """Print the result of a command as text, or as JSON with --json, after making it `printable`."""
     print(printable(json_text(result) if given.as_json else text, keep="\n\t"), end=end)
 
 
 def show_written(result: object, text: str, given: Namespace) -> None:
-    """Print what a command wrote, unless --quiet asks for nothing; --json is always answered."""
+    """Print the summary of the written files; with --quiet only if --json is also given."""
     if given.as_json or not given.quiet:
         show(result, text, given)
 
 
 def note(text: str) -> None:
-    """Print a remark on standard error, in one `printable` line, unless --quiet asks for nothing."""
+    """Print a remark on standard error, in one `printable` line, except with --quiet."""
     if logging.getLogger("mws_hf").isEnabledFor(logging.WARNING):
         print(printable(text), file=sys.stderr)
 

@@ -17,7 +17,7 @@ _KINDS_SHOWN: dict[Any, str] = {int: "INTEGER", float: "NUMBER", Path: "PATH"}
 
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Writes the kind of an option's value and its default, by the hooks that argparse's own formatters use."""
+    """A formatter that adds the type and the default of an option, with the hooks of argparse's own formatters."""
 
     def __init__(self, prog: str, **layout: Any) -> None:
         super().__init__(prog, max_help_position=34, **layout)
@@ -76,7 +76,7 @@ class Parser(argparse.ArgumentParser):
 
     def finish(self) -> None:
         """Add --help after the other options, and write the line of usage."""
-        self.add_argument("--help", "-h", action="help", help="Print this and exit.")
+        self.add_argument("--help", "-h", action="help", help="Print this help and exit.")
         words = [
             f"[{each.metavar}]" if each.nargs in ("?", "*") else each.metavar for each in self._get_positional_actions()
         ]
@@ -84,7 +84,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:
-    """Name the nearest known word, for the middle of a message; the dashes of options make no likeness.
+    """Return the nearest known word, for the middle of a message; the dashes of options are ignored.
 
     >>> did_you_mean("--gld", ["--gold", "--text"])
     " (did you mean '--gold'?)"

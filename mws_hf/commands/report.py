@@ -75,7 +75,7 @@ def run(given: Namespace) -> None:
 
 
 def evidence_of(systems: list[Opened]) -> TrainingEvidence | None:
-    """Read the evidence that the first tokenizer keeps which has any; None where none has."""
+    """Return the boundary probabilities of the first tokenizer that has any; None if none has."""
     from mws_hf.learn.evidence_file import read_evidence
     from mws_hf.report.entries import TrainingEvidence
 

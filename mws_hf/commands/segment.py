@@ -55,7 +55,7 @@ def run(given: Namespace) -> None:
 def _stdin_lines() -> Iterator[str]:
     """Read lines of standard input, which is UTF-8 whatever the locale."""
     if sys.stdin is None:
-        raise MwSError("standard input is closed; give words, or send text to it")
+        raise MwSError("standard input is closed; give words as arguments, or text on standard input")
     from mws_hf.corpus.octets import decoded_lines
     from mws_hf.corpus.place import about
 

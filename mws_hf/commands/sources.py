@@ -1,4 +1,4 @@
-"""Words of a training: files, lists and lexicons that options name, checked and counted together."""
+"""The words of a training: files, lists and lexicons from the options, which are checked and counted together."""
 
 from __future__ import annotations
 
@@ -22,7 +22,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Words:
-    """Where the words of a training come from: text and saved counts by group, lists of words, lexicons."""
+    """The sources of the words of a training.
+
+    Attributes:
+        files: text and saved counts, some of them as GROUP=FILE.
+        lexicon: language of a dictionary of pymorphy3; None for none.
+        word_list: lists of words with counts.
+        group_column: column of tables and datasets with the group of each row.
+        reading: how files are read.
+    """
 
     files: Sequence[str] = ()
     lexicon: str | None = None
@@ -32,7 +40,7 @@ class Words:
 
     @staticmethod
     def add_options(parser: Parser) -> None:
-        """Add the arguments and options that name the words."""
+        """Add the arguments and options for the words."""
         files = (
             f"{INPUTS}, or counts from `mws count`. For several languages give GROUP=FILE, such as 'ru=ru/*.gz' (a "
             "file whose name contains = is given as ./NAME)."
@@ -47,7 +55,7 @@ class Words:
 
     @classmethod
     def of(cls, given: Namespace) -> Words:
-        """Return the words that the options name."""
+        """Return the words that the options give."""
         return cls(
             files=given.files,
             lexicon=given.lexicon,
@@ -58,19 +66,19 @@ class Words:
 
     @property
     def read(self) -> list[str | Path]:
-        """Name every file that is read."""
+        """All files that are read."""
         return [*(group_of(name)[1] for name in self.files), *self.word_list]
 
     @property
     def by_group(self) -> dict[str, list[str]]:
-        """Return the files, without their groups' names, by group; "" is the group of files that have none."""
+        """The files by group, without the names of groups; "" is the group of files without one."""
         found: dict[str, list[str]] = {}
         for group, file in map(group_of, self.files):
             found.setdefault(group, []).append(file)
         return found
 
     def describe(self) -> str:
-        """Name the sources in words, for a model card."""
+        """Return the names of the sources for a model card."""
         named = [f"{group}{'=' if group else ''}{Path(file).name}" for group, file in map(group_of, self.files)]
         lexicon = [f"the pymorphy3 lexicon '{self.lexicon}'"] if self.lexicon else []
         return ", ".join(lexicon + named + [path.name for path in self.word_list])
@@ -82,19 +90,22 @@ class Words:
 
     @cached_property
     def source(self) -> Source:
-        """The files, checked, before anything is counted, like all else that was given."""
+        """The sources as one value, which checks all of them before anything is counted."""
         from mws_hf.corpus.files import expand_paths
         from mws_hf.corpus.sources import Source
 
         if self.is_empty:
-            raise MwSError("no training words: give text files, --lexicon ru, or --word-list FILE")
+            raise MwSError("there are no training words; give text files, --lexicon ru, or --word-list FILE")
         lists = expand_paths(self.word_list) if self.word_list else []
         return Source.of_options(self.by_group, self.reading, self.group_column, lists=lists, lexicon=self.lexicon)
 
     def splitter(self, pattern: str | None = None, normalization: str | None = None, **more: Any) -> Splitter:
-        """Return the way from text to pre-tokens; what is not given is that of saved counts among the files.
+        """Return the splitter of text into pre-tokens.
 
-        `more` are the special tokens, and other options of `Splitter`.
+        Args:
+            pattern: split pattern; None for that of saved counts among the files, otherwise the default.
+            normalization: Unicode normalization; None for that of saved counts.
+            **more: other options of `Splitter`, such as special tokens.
         """
         from mws_hf.corpus.splitter import Splitter
 
@@ -109,9 +120,12 @@ class Words:
 
 
 def entries_in(file: Path | None, reading: Reading = PLAIN, check: Callable[[str], object] | None = None) -> list[str]:
-    """Read the lines of a file that are not empty, without their line ends; spaces at either end belong to an entry.
+    """Read the entries of a file, one per line; empty lines are skipped, and spaces belong to an entry.
 
-    `check` is called with each entry, and raises MwSError if it is not one.
+    Args:
+        file: the file; None gives no entries.
+        reading: how the file is read.
+        check: a function that raises MwSError for a wrong entry.
     """
     from mws_hf.corpus.files import expand_paths
     from mws_hf.corpus.octets import stored_lines
@@ -120,7 +134,7 @@ def entries_in(file: Path | None, reading: Reading = PLAIN, check: Callable[[str
     if file is None:
         return []
     if file.is_dir():
-        raise MwSError(f"{file}: a folder; give a file with one entry per line")
+        raise MwSError(f"{file}: is a folder; give a file with one entry per line")
     expand_paths(file)
     found = []
     with about(file):

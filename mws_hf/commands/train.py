@@ -76,7 +76,7 @@ def run(given: Namespace) -> None:
         "labels": labels.get("", labels),
         "show_progress": not given.quiet,
     }
-    if (saved := words.source.saved_splitter) is not None:  # what is not asked for is as in the counts
+    if (saved := words.source.saved_splitter) is not None:  # settings that are not given are those of the counts
         settings["pattern"] = given.pattern or (None if given.digits else saved.pattern)
         settings["normalization"] = given.normalization or saved.normalization
     trainer = MwSTrainer(**{name: value for name, value in settings.items() if value not in (None, [], {})})
@@ -104,7 +104,7 @@ def _train_and_save(trainer: MwSTrainer, sources: Words, output: Path) -> tuple[
         _logger.warning("%s", notice)
     words = counts.union.counts
     if trainer.composition is None and trainer.criterion == "contextual" and len(words) > 999 and words.max() == 1:
-        _logger.warning("each word occurs once, so frequent words are not known; --composition 0 learns morphs only")
+        _logger.warning("each word occurs once, so no word is known to be frequent; --composition 0 learns morphs only")
     trained = trainer.trained(counts)
     backend, settings, merges = trained.backend, trained.training.settings, trained.training.settings["merges"]
     with replaced(output) as stage:

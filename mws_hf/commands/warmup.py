@@ -59,7 +59,7 @@ def warm_up(*, show_progress: bool = False) -> None:
     steps = (_count, _learn_contextual, _learn_much, _learn_classic, _encode)
     logger = logging.getLogger("mws_hf")
     level = logger.level
-    logger.setLevel(logging.ERROR)  # the tiny corpus runs out of merges, which is no news
+    logger.setLevel(logging.ERROR)  # the tiny corpus runs out of merges, as expected
     try:
         with tempfile.TemporaryDirectory() as folder:
             for step in tqdm(steps, unit=" steps", disable=None if show_progress else True):

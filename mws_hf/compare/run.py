@@ -125,7 +125,7 @@ def default_systems(n_types: int) -> list[SystemSpec]:
     absent = [spec.label for spec in specs if not spec.installed]
     if absent:
         logger.warning(
-            "left out, because their library is not installed: %s; pip install sentencepiece morfessor",
+            "systems whose library is not installed are left out: %s; pip install sentencepiece morfessor",
             ", ".join(absent),
         )
     if n_types > MAX_TYPES:
@@ -189,11 +189,13 @@ def compare(
     check_resamples(resamples)
     golds = read_golds(gold_files)
     if not sizes or not (golds or text is not None):
-        raise MwSError("nothing to compare; give at least one vocabulary size, and gold segmentations or a text")
+        raise MwSError(
+            "there is nothing to compare; give at least one vocabulary size, and reference segmentations or a text"
+        )
     for size in sizes:
         check_range("vocab_size", size, Range(1, whole=True))
     if bits is not None and text is None:
-        raise MwSError("bits per byte need a held-out text; give that, too (--text)")
+        raise MwSError("bits per byte are measured on a held-out text; give one, too (--text)")
     if picture and golds and not is_installed("matplotlib"):
         logger.warning("picture.png is not drawn, because matplotlib is not installed: pip install matplotlib")
         picture = False

@@ -47,9 +47,11 @@ class Reading:
             known = False
         if not known:
             examples = "utf-8, utf-16, cp1251, koi8-r, latin-1"
-            raise MwSError(f"unknown encoding of text files {self.encoding!r}; examples: {examples}")
+            raise MwSError(f"unknown encoding {self.encoding!r} of text files; choose one such as {examples}")
         if self.errors not in ("strict", "replace", "ignore"):
-            raise MwSError(f"unknown way to treat bad bytes {self.errors!r}; choose strict, replace or ignore")
+            raise MwSError(
+                f"errors={self.errors!r} is unknown; choose strict, replace or ignore for bytes that are not text"
+            )
 
     @property
     def is_strict_utf8(self) -> bool:
@@ -81,7 +83,7 @@ def _expand(name: str) -> list[str]:
     if name == STDIN or os.path.isfile(name) or is_dataset_folder(name):
         return [name]
     if os.path.isdir(name):
-        raise MwSError(f"{name}: a folder; give a glob of its files, such as '{os.path.join(name, '*.txt')}'")
+        raise MwSError(f"{name}: is a folder; give a glob of its files, such as '{os.path.join(name, '*.txt')}'")
     if os.path.exists(name):  # a named pipe or a device: readable, once
         return [name]
     found = sorted(f for f in glob.glob(name, recursive=True) if os.path.isfile(f))

@@ -127,8 +127,8 @@ def read_gold(path: str | os.PathLike[str], format: str | None = None) -> Gold:
         except MwSError as reason:
             problems.append(f"{file}:{number}: {reason}")
     if not rows or len(problems) > (0.9 if format in CANONICAL else 0.5) * len(numbered):
-        first = "; ".join(problems[:3]) or "the file is empty"
-        usable = f"only {len(rows):,} of {len(numbered):,} lines are usable" if rows else "no usable line"
+        first = "; ".join(problems[: 3 if rows else 1]) or "the file is empty"
+        usable = f"only {len(rows):,} of {len(numbered):,} lines are usable" if rows else "no line is usable"
         raise MwSError(f"{file}: {usable} as format {format!r} ({first}); other formats: {', '.join(FORMATS)}")
     partial = format == "morphscore" or (format == "morphynet" and numbered[0][1].count("\t") == 5)
     words = merge_alternatives((word, alternatives) for _, word, alternatives in rows)

@@ -1,1 +1,1 @@
-"""Counting and encoding on a cluster, by the kernels of one machine; `spark` needs pyspark, `partitions` no engine."""
+"""Count and encode on a cluster: `partitions` works with any engine, and `spark` is for Apache Spark."""

@@ -1,7 +1,8 @@
-"""The work on one partition, for Spark or another engine: Arrow batches in; partial counts, token ids or shards out.
+"""Count or encode one partition, for Spark or another engine: Arrow batches become partial counts, ids or shards.
 
-No engine is imported here. A partition may be worked on twice, when a worker dies or is slow: every result depends on
-its batches alone, and files get names of their own. The driver takes the files that the engine reports.
+No engine is imported here. An engine may process a partition twice, if a worker dies or is slow. This is safe because a
+result depends only on the batches, and because each attempt writes files with new names. The driver uses the files that
+the engine reports.
 """
 
 from __future__ import annotations
@@ -36,25 +37,26 @@ from mws_hf.text.pattern import DEFAULT_PATTERN, compiled
 from mws_hf.tokenizer.opened import open_tokenizer
 
 SHARD = pa.schema([(name, pa.string() if name in ("file", "checksum") else pa.int64()) for name in Shard._fields])
-"""The columns that say which files a partition wrote."""
+"""The columns of the rows that list the files of a partition."""
 
-_ROWS = 1 << 16  # of a batch of partial counts
+_BATCH_ROWS = 1 << 16  # rows of a batch of partial counts
 Batches = Iterable[pa.RecordBatch]
 
 
 @dataclass(frozen=True)
 class Counting:
-    """The settings by which partitions are counted; checked when the value is made (MwSError).
+    """The settings for counting partitions; a wrong one raises MwSError.
 
     Attributes:
         column: the text column; each row is a document.
-        group_column: the column that names the group of each row, such as its language; then counts are by group.
+        group_column: the column with the group of each row, such as its language; with it, counts are by group.
         pattern: the split pattern.
         normalization: Unicode normalization before splitting: None, "nfc", "nfd", "nfkc" or "nfkd".
-        partial_min_count: rarer words are left out of each partial table, before the sum. This saves shuffling and is
-            **not exact**: with P partial tables (one a partition, more where its words exceed `memory_cap`) a count is
-            too low by at most ``(partial_min_count - 1) * P``, never too high, and a word that rare may be missing.
-        memory_cap: bytes of counts that a task holds before it hands on a partial table.
+        partial_min_count: words that are rarer are left out of each partial table, before the tables are added up. This
+            reduces shuffling but is **not exact**. With P partial tables (one per partition, more if the words of a
+            partition exceed `memory_cap`) a count is too low by at most ``(partial_min_count - 1) * P`` and never too
+            high, and a rare word may be missing.
+        memory_cap: bytes of counts that a task collects before it emits a partial table.
     """
 
     column: str
@@ -69,11 +71,11 @@ class Counting:
         compiled(self.pattern)
         for name in ("partial_min_count", "memory_cap"):
             if getattr(self, name) < 1:
-                raise MwSError(f"{name}={getattr(self, name)}: must be at least 1")
+                raise MwSError(f"{name}={getattr(self, name)} must be at least 1")
 
     @property
     def splitter(self) -> Splitter:
-        """The way from text to pre-tokens."""
+        """The splitter of text into pre-tokens."""
         return Splitter(self.pattern, self.normalization)
 
     @property
@@ -93,9 +95,13 @@ class Counting:
 
 
 def partial_counts(batches: Batches, how: Counting) -> Iterator[pa.RecordBatch]:
-    """Count the documents of a partition; a word may come again in a later batch, so batches are to be summed.
+    """Count the documents of a partition.
 
-    The batches hold the columns `how.inputs`, in that order, by whatever names.
+    A word may occur in several of the resulting batches, so add up their counts.
+
+    Args:
+        batches: batches with the columns `how.inputs`, in that order; their names do not matter.
+        how: the settings.
 
     >>> rows = pa.record_batch({"text": ["кот и кот", None, " и"]})
     >>> [batch.to_pydict() for batch in partial_counts([rows], Counting("text"))]
@@ -123,25 +129,33 @@ def _partial_batches(group: str, words: Any, counts: Any, how: Counting) -> Iter
     if how.partial_min_count > 1:
         kept = counts >= how.partial_min_count
         words, counts = words.filter(pa.array(kept)), counts[kept]
-    for start in range(0, len(words), _ROWS):
-        part = words.slice(start, _ROWS).cast(pa.string())
+    for start in range(0, len(words), _BATCH_ROWS):
+        part = words.slice(start, _BATCH_ROWS).cast(pa.string())
         names = [] if how.group_column is None else [pa.repeat(pa.scalar(group, pa.string()), len(part))]
-        columns = [*names, part, arrow_integers(counts[start : start + _ROWS])]
+        columns = [*names, part, arrow_integers(counts[start : start + _BATCH_ROWS])]
         yield pa.RecordBatch.from_arrays(columns, schema=how.schema)
 
 
 def check_columns(found: Sequence[tuple[str, bool]], wanted: Sequence[str]) -> None:
-    """Raise `Fault` unless all columns wanted are among those found, each once, with True for text."""
+    """Raise `Fault` unless each wanted column exists, once, and has text.
+
+    Args:
+        found: name of each column, and whether it has text.
+        wanted: names of the columns that are needed.
+    """
     for name, place in zip(wanted, check_names(wanted, [name for name, _ in found], "column="), strict=True):
         if not found[place][1]:
-            raise Fault(f"column {name!r} holds no text; cast it to a string")
+            raise Fault(f"column {name!r} does not contain text; cast it to a string")
 
 
 def total_counts(table: pa.Table, how: Counting, min_count: int) -> WordCounts:
-    """Return the counts of a table of distinct words and their sums, in any order, by group where there are groups.
+    """Return the counts of a table of distinct words and their sums, by group if there are groups.
 
-    Words rarer than `min_count` in all groups together are left out of groups here; without groups the engine has left
-    them out.
+    Args:
+        table: columns `how.keys` and ``count``, rows in any order.
+        how: the settings.
+        min_count: words that are rarer in all groups together are left out. Without groups the engine has already left
+            them out.
     """
 
     def counts(rows: pa.Table) -> WordCounts:
@@ -153,20 +167,30 @@ def total_counts(table: pa.Table, how: Counting, min_count: int) -> WordCounts:
         return counts(table)
     names = pc.unique(table["group"]).to_pylist()
     if not names:
-        raise MwSError("no row with text and a group; name the columns that hold them")
+        raise MwSError("no row has both text and a group; check the names of the two columns")
     groups = {name: counts(table.filter(pc.equal(table["group"], name))) for name in names}
     return WordCounts.from_groups(groups).at_least(min_count)
 
 
 @dataclass(frozen=True)
 class EncodingTask:
-    """The settings by which partitions are encoded; they travel to the workers, the tokenizer too."""
+    """The settings for encoding partitions, including the tokenizer, which are sent to the workers.
+
+    Attributes:
+        tokenizer_json: the tokenizer.
+        encode_special_tokens: the tokenizer's setting of this name, which tokenizer.json does not contain.
+        separator: token after each document; None for none.
+        column: name of the text column.
+        place: index of the text column in batches.
+        ids_column: name of the new column of ids.
+        shard_size: bytes of text per shard, at least.
+    """
 
     tokenizer_json: str
-    encode_special_tokens: bool  # the one setting that tokenizer.json lacks
+    encode_special_tokens: bool
     separator: str | None
     column: str
-    place: int = 0  # of the text column in batches
+    place: int = 0
     ids_column: str = "input_ids"
     shard_size: int = SHARD_BYTES
 
@@ -174,24 +198,33 @@ class EncodingTask:
     def of(
         cls, columns: Mapping[str, bool], source: str, tokenizer: Any, column: str, separator: str | None, **more: Any
     ) -> EncodingTask:
-        """Check the arguments of an engine's call; `more` holds the `ids_column` that rows get, or a `shard_size`.
+        """Check the arguments of a call and return the task.
 
-        `columns` are those of the source, with True for text; `tokenizer` is any that `encode_corpus` takes.
+        Args:
+            columns: the columns of the source, and whether each has text.
+            source: what the source is called in messages.
+            tokenizer: any tokenizer that `encode_corpus` takes.
+            column: the text column.
+            separator: token after each document, as for `encode_corpus`.
+            **more: `ids_column` or `shard_size`.
+
+        Raises:
+            MwSError: there is no such text column or separator, or the new column exists already.
         """
         new = more.get("ids_column")
         with about(source):
             check_columns(list(columns.items()), [column])
         if new in columns:
-            raise MwSError(f"{source}: has a column {new!r} already; give another ids_column")
+            raise MwSError(f"{source}: already has a column {new!r}; choose another ids_column")
         place = 0 if new is None else list(columns).index(column)
         opened = open_tokenizer(tokenizer)
         separator = separator_token(separator, opened.eos_token)
         how = cls(opened.backend.to_str(), opened.backend.encode_special_tokens, separator, column, place, **more)
-        _encoder(how)  # finds out here, not on a worker, whether there is such a separator
+        _encoder(how)  # checks the separator here and not on a worker
         return how
 
 
-@lru_cache(maxsize=2)  # a worker process serves many partitions
+@lru_cache(maxsize=2)  # a worker process encodes many partitions
 def _encoder(how: EncodingTask) -> BlockEncoder:
     backend = Tokenizer.from_str(how.tokenizer_json)
     backend.encode_special_tokens = how.encode_special_tokens
@@ -199,7 +232,7 @@ def _encoder(how: EncodingTask) -> BlockEncoder:
 
 
 def encoded_batches(batches: Batches, how: EncodingTask) -> Iterator[pa.RecordBatch]:
-    """Yield the same rows with a column of token ids, list<int32>; null where the text is null."""
+    """Yield the rows with a new column of token ids, list<int32>, which are null if the text is null."""
     encoder = _encoder(how)
     for rows, block in _blocks(batches, how):
         ids, ends, _ = encoder.encode(block)
@@ -210,7 +243,7 @@ def encoded_batches(batches: Batches, how: EncodingTask) -> Iterator[pa.RecordBa
 
 
 def _blocks(batches: Batches, how: EncodingTask) -> Iterator[tuple[pa.RecordBatch, Block]]:
-    """Yield the same rows, a block of text at a time but for longer rows, and that block."""
+    """Yield the rows in parts of a block of text, with that block; a longer row is a part of its own."""
     column, size = f"column {how.column!r}", min(BLOCK_BYTES, how.shard_size)
     for batch in batches:
         with about(column):
@@ -228,22 +261,29 @@ def write_shards(batches: Batches, how: EncodingTask, folder: str) -> Iterator[p
     encoder = _encoder(how)
     encoded = ((encoder.encode(block), block) for _, block in _blocks(batches, how))
     for parts, check in gathered_shards(encoded, how.shard_size):
-        name = f"part-{secrets.token_hex(8)}.arrow"  # which no other attempt at this partition uses
+        name = f"part-{secrets.token_hex(8)}.arrow"  # no other attempt at this partition uses the same name
         shard = write_shard(Path(folder) / name, parts, check)
         yield pa.RecordBatch.from_pylist([shard._asdict()], schema=SHARD)
 
 
 def assembled(output: Path, how: EncodingTask, write: Callable[[str], pa.Table]) -> EncodedCorpus:
-    """Make an encoded corpus of shards that workers write, in the order of the partitions.
+    """Assemble an encoded corpus from shards that workers write, in the order of the partitions.
 
-    `write` runs `write_shards` on all partitions into a folder that all see, and returns the rows it yields, in order.
+    Args:
+        output: the folder of the corpus, on a file system that all workers share.
+        how: the settings.
+        write: a function that runs `write_shards` on all partitions with the folder that it gets, and returns the rows
+            that `write_shards` yields, in the order of the partitions.
+
+    Raises:
+        MwSError: the output exists, there are no documents, or the workers write to another file system.
     """
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        raise MwSError(f"{output}: exists already; choose another output, or remove it")
+        raise MwSError(f"{output}: already exists; choose another output, or remove it")
     with staged(output) as stage:
         rows = write(str(stage.absolute())).to_pylist()
         if not rows:
-            raise MwSError("the corpus has no documents, nothing to encode")
+            raise MwSError("the corpus has no documents to encode; give rows with text")
         shards: list[Shard] = []
         for row in rows:
             name = shard_name(len(shards))
@@ -251,10 +291,10 @@ def assembled(output: Path, how: EncodingTask, write: Callable[[str], pa.Table])
                 (stage / row["file"]).rename(stage / name)
             except FileNotFoundError as error:
                 raise MwSError(
-                    f"{output}: what the workers write is not seen here; name a folder that all share"
+                    f"{output}: does not have the files of the workers; choose a folder that all machines share"
                 ) from error
             shards.append(Shard(**{**row, "file": name}))
-        for leftover in stage.glob("part-*"):  # of workers that died before they could report it
+        for leftover in stage.glob("part-*"):  # of workers that died before they reported it
             leftover.unlink()
         finish(stage, stage, {**new_manifest(_encoder(how), "line", how.shard_size), "shards": shards})
     return EncodedCorpus.open(output)

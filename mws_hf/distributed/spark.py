@@ -1,7 +1,8 @@
-"""Count and encode on Apache Spark 4: this package's kernels in `mapInArrow`, sums and retries by Spark.
+"""Count and encode on Apache Spark 4, with the kernels of this package in `mapInArrow`.
 
-Workers need `mws_hf` installed; rows of null text are passed over, or get null ids. Missing pyspark or Java, a missing
-column, text that is not UTF-8 and a job that fails are `MwSError`. See ``docs/terabyte.md``.
+Spark adds up the counts and runs failed partitions again. `mws_hf` must be installed on the workers. Rows with null
+text are skipped, or get null ids. Missing pyspark or Java, a missing column, text that is not UTF-8 and a failed job
+raise `MwSError`. See ``docs/terabyte.md``.
 """
 
 from __future__ import annotations
@@ -46,12 +47,13 @@ def count(
     min_count: int = 1,
     **settings: Any,
 ) -> WordCounts:
-    """Count the pre-tokens of a column of text: the same counts as `count_files` of the same rows, on one machine.
+    """Count the pre-tokens of a column of text; the counts are those of `count_files` of the same rows.
 
     Args:
-        source: a DataFrame, or Parquet files and folders by any name that Spark reads (``s3a://...``).
+        source: a DataFrame, or names of Parquet files and folders that Spark can read (``s3a://...``).
         column: the text column; each row is a document.
-        min_count: rarer words are left out, after all counts are added up: exact, and less to collect.
+        min_count: words that are rarer in all partitions together are left out. This is exact, and the driver collects
+            less.
         **settings: `group_column`, `pattern`, `normalization`, `partial_min_count` and `memory_cap`, as
             `mws_hf.distributed.partitions.Counting` describes them.
     """
@@ -75,9 +77,10 @@ def encode(
     ids_column: str = "input_ids",
     separator: str | None = None,
 ) -> DataFrame:
-    """Add a column of token ids, ``array<int>``, to rows of text; nothing is computed before Spark is asked for rows.
+    """Add a column of token ids, ``array<int>``, to rows of text; Spark computes it when the rows are needed.
 
-    The ids equal ``tokenizer.encode(text, add_special_tokens=False)`` and end with the separator, if one is named.
+    The ids are those of ``tokenizer.encode(text, add_special_tokens=False)``, followed by the separator if there is
+    one.
 
     Args:
         df: rows of text.
@@ -90,7 +93,7 @@ def encode(
 
     how = EncodingTask.of(_checked(df, [column]), "DataFrame", tokenizer, column, separator, ids_column=ids_column)
     if dotted := [name for name in df.columns if "." in name or "`" in name]:
-        raise MwSError(f"DataFrame: mapInArrow cannot hand on a column named {dotted[0]!r}; rename it")
+        raise MwSError(f"DataFrame: mapInArrow does not support the column name {dotted[0]!r}; rename the column")
     ids = types.StructField(ids_column, types.ArrayType(types.IntegerType(), containsNull=True))
     return df.mapInArrow(partial(encoded_batches, how=how), types.StructType([*df.schema.fields, ids]))
 
@@ -104,19 +107,19 @@ def write_corpus(
     separator: str | None = "eos",
     shard_size: int = SHARD_BYTES,
 ) -> EncodedCorpus:
-    """Encode a column of text into the directory that `encode_corpus` writes, the workers writing its shards.
+    """Encode a column of text into a folder like that of `encode_corpus`; the workers write its shards.
 
-    `datasets.load_from_disk` and `EncodedCorpus.open` read it. Documents are in the order of the partitions, which for
-    files is Spark's own. A run that fails or is killed leaves nothing under the name of the output.
+    `datasets.load_from_disk` and `EncodedCorpus.open` read the folder. Documents are in the order of the partitions,
+    which Spark chooses for files. If a run fails or is killed, the output does not exist.
 
     Args:
-        df: rows of text; null text is passed over.
+        df: rows of text; rows with null text are skipped.
         tokenizer: any tokenizer that `encode_corpus` takes.
         column: the text column; each row is a document.
         output: a directory that does not exist or is empty, on a file system that the driver and all workers share. In
             an object store, write ``encode(...)`` as Parquet instead.
         separator: as for `encode`.
-        shard_size: bytes of text per shard, at least; a partition has shards of its own.
+        shard_size: bytes of text per shard, at least; a shard has documents of one partition only.
     """
     how = EncodingTask.of(_checked(df, [column]), "DataFrame", tokenizer, column, separator, shard_size=shard_size)
 
@@ -128,7 +131,7 @@ def write_corpus(
 
 
 def session() -> SparkSession:
-    """Return the session there is, or a new one with Spark's own settings."""
+    """Return the active session, or a new one with the default settings of Spark."""
     needed("pyspark", "Spark", "'pyspark[sql]'")
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
@@ -155,7 +158,7 @@ def _frame(source: Any) -> DataFrame:
 
 
 def _checked(df: DataFrame, wanted: Sequence[str]) -> dict[str, bool]:
-    """Check that some columns are there, each once, and hold text; return which of all columns do."""
+    """Check that each wanted column exists, once, and has text; return for all columns whether they have text."""
     texts = "string", "varchar", "char"
     found = [(field.name, field.dataType.typeName() in texts) for field in df.schema.fields]
     with about("DataFrame"):
@@ -164,7 +167,7 @@ def _checked(df: DataFrame, wanted: Sequence[str]) -> dict[str, bool]:
 
 
 def _plain(df: DataFrame, names: Sequence[str]) -> DataFrame:
-    """Select some columns under names that mean nothing to Spark, to which a dot in a name stands before a field."""
+    """Select columns under new names without dots, because Spark reads a dot in a name as access to a field."""
     quoted = (name.replace("`", "``") for name in names)
     return df.selectExpr(*(f"`{name}` as column_{k}" for k, name in enumerate(quoted)))
 
@@ -180,7 +183,7 @@ def _collected(df: DataFrame) -> pa.Table:
 
 @contextmanager
 def _spark_errors(what: str) -> Iterator[None]:
-    """Turn a worker's message to the user, the last line of a Python traceback within a Java one, into an error."""
+    """Raise a Spark error as MwSError, with the message of a worker's MwSError if the traceback contains one."""
     from pyspark.errors import PySparkException
 
     try:

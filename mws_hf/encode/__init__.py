@@ -1,1 +1,1 @@
-"""Encode corpora in bulk into memory-mapped token ids; ids equal the Rust backend's."""
+"""Encode a corpus into memory-mapped token ids, which are the same as those of `tokenizers`."""

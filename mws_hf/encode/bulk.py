@@ -1,4 +1,4 @@
-"""`encode_corpus` writes the token ids of a corpus on all cores, in shards that a resumed run does not repeat."""
+"""`encode_corpus` writes the token ids of a corpus, on all cores and in shards that a resumed run does not repeat."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from mws_hf.tokenizer.opened import open_tokenizer
 SHARD_BYTES = 64 << 20
 BLOCK_BYTES = 4 << 20
 CHECKSUM_DIGITS = 8
-"""Hexadecimal digits of the checksum of a shard; until mws_hf 0.4.0 they were 16."""
+"""Hexadecimal digits of the checksum of a shard; up to mws_hf 0.4.0 there were 16."""
 
 
 def encode_corpus(
@@ -48,37 +48,38 @@ def encode_corpus(
 ) -> EncodedCorpus:
     """Encode a corpus into a directory of memory-mapped ids that `datasets.load_from_disk` also reads.
 
-    The ids of each document equal ``tokenizer.encode(document, add_special_tokens=False)`` of `tokenizers`, for any
-    tokenizer. BPE over bytes, or over characters with byte fallback, after a named split pattern takes the fast path.
-    The output depends on the source and the arguments, and not on the number of workers.
+    The ids of each document are those of ``tokenizer.encode(document, add_special_tokens=False)`` of `tokenizers`, for
+    any tokenizer. Byte-level BPE, and BPE with byte fallback, take the fast path if their split pattern is a named one.
+    The output depends on the source and the arguments, but not on the number of workers.
 
     Args:
         tokenizer: a directory, a fast transformers tokenizer or a `tokenizers.Tokenizer` (see `open_tokenizer`).
         source: files (a path, glob or "-", or a list of them), or documents (an iterable of strings, a table, a
-            `datasets` dataset), as for `MwSTrainer.train`; ``iter(texts)`` is never taken for files.
+            `datasets` dataset), as for `MwSTrainer.train`; ``iter(texts)`` is never read as file names.
         output: the folder to write; it must not contain anything else.
-        workers: threads; all cores by default. Tokenizers off the fast path use the threads of the Rust library.
-        shard_size: least bytes of text per shard; a killed run loses at most one shard.
-        separator: token written after each document: "eos" for the tokenizer's own, another token, or None.
-        document: what a document is in text files: "line" (its line end included, so that the documents joined are the
-            file) or "file".
-        dropout: merges that fail at random (`mws_hf.tokenizer.merging`): a probability, or a `Dropout` with a seed. One
-            seed splits a document in one way wherever it is; give each pass over the corpus its own.
-        column: the field of JSON-lines records, or column of tables and datasets, that holds the text; None: ``text``.
-            With a name, standard input and files of unknown kinds are JSON lines.
-        encoding: of text, JSON-lines and CSV files.
+        workers: number of threads; None for all cores. Tokenizers off the fast path use the threads of `tokenizers`.
+        shard_size: bytes of text per shard, at least; a killed run loses at most one shard.
+        separator: token that is written after each document: "eos" for the tokenizer's own, another token, or None.
+        document: what a document is in text files: "line", with its line end, so that all documents together are the
+            file, or "file".
+        dropout: BPE-dropout (`mws_hf.tokenizer.merging`): the probability that a merge is left out, or a `Dropout` with
+            a seed. With the same seed a document always has the same ids, so give each epoch its own seed.
+        column: the field of JSON-lines records, or the column of tables and datasets, that has the text; None for
+            ``text``. If it is given, standard input and files of unknown kinds are read as JSON lines.
+        encoding: encoding of text, JSON-lines and CSV files.
         errors: "strict", "replace" or "ignore" for bytes that are not text.
-        resume: continue an interrupted run after checking that the corpus begins as before; False starts again. A
-            finished corpus stays until the new one is complete.
-        force: replace a finished corpus of another tokenizer, corpus or settings, when the new one is finished.
-        show_progress: a bar on standard error, if that is a terminal.
+        resume: whether to continue an interrupted run after checking that the corpus begins as before; False starts
+            again. A finished corpus stays until the new one is complete.
+        force: whether to replace a finished corpus of another tokenizer, corpus or settings when the new one is
+            complete.
+        show_progress: whether to draw a bar on standard error, if that is a terminal.
 
     Returns:
         The corpus, opened.
 
     Raises:
-        MwSError: unreadable or empty source, text that is not UTF-8, no such separator; an output made from another
-            tokenizer, corpus or settings, written by another run, or not writable.
+        MwSError: the source is unreadable, empty or not UTF-8; the separator is not in the vocabulary; or the output
+            has another tokenizer, corpus or settings, is being written by another run, or cannot be written.
     """
     threads = thread_count(workers)
     directory = Path(output)
@@ -105,7 +106,7 @@ def encode_corpus(
 
 
 def _write_shards(work: Path, manifest: dict[str, Any], gathered: Iterator[tuple[list[EncodedBlock], str]]) -> None:
-    """Write shards as they come; nothing on disk changes before the first one is encoded without an error."""
+    """Write shards one by one; nothing on disk changes before the first one is encoded without an error."""
     shards: list[Shard] = manifest["shards"]
     for number, (parts, check) in enumerate(gathered):
         if number == 0:
@@ -113,11 +114,15 @@ def _write_shards(work: Path, manifest: dict[str, Any], gathered: Iterator[tuple
         shards.append(write_shard(work / shard_name(len(shards)), parts, check))
         write_manifest(work, manifest)
     if not shards:
-        raise MwSError("the corpus has no documents, nothing to encode")
+        raise MwSError("the corpus has no documents to encode; give files with text")
 
 
 def separator_token(separator: str | None, eos: str | None) -> str | None:
-    """Return the token that `separator` names, "eos" being the tokenizer's own; raise MwSError if it has none."""
+    """Return the separator token; "eos" stands for the tokenizer's own end-of-sequence token.
+
+    Raises:
+        MwSError: the tokenizer has no such token.
+    """
     if separator != "eos":
         return separator
     if eos is None:
@@ -129,7 +134,7 @@ def separator_token(separator: str | None, eos: str | None) -> str | None:
 
 
 def new_manifest(encoder: BlockEncoder, document: str, shard_size: int) -> dict[str, Any]:
-    """Make the manifest of a corpus that is not finished and has no shards; `encode_corpus` describes the arguments."""
+    """Return the manifest of an unfinished corpus without shards; `encode_corpus` describes the arguments."""
     if shard_size < 1:
         raise SettingError("shard_size", shard_size, "must be at least one byte")
     return {
@@ -147,7 +152,7 @@ def new_manifest(encoder: BlockEncoder, document: str, shard_size: int) -> dict[
 
 
 def _skip_finished(blocks: Iterator[Block], plan: Plan) -> None:
-    """Skip the blocks of finished shards after checking that the shards were encoded from them."""
+    """Skip the blocks of finished shards, and check that the shards were encoded from these blocks."""
     advice = "--force replaces the finished corpus" if plan.finished else f"remove {plan.work}"
     for shard in plan.shards:
         if len(shard.checksum) != CHECKSUM_DIGITS:
@@ -158,16 +163,16 @@ def _skip_finished(blocks: Iterator[Block], plan: Plan) -> None:
         for block in islice(blocks, shard.blocks):
             check = checksum(block, check)
         if f"{check:08x}" != shard.checksum:
-            what = f"{shard.file} comes from another corpus, field or column"
+            what = f"{shard.file} was encoded from another corpus, field or column"
             raise MwSError(f"{plan.work}: {what}; choose another output, or {advice}")
     if plan.finished and next(blocks, None) is not None:
-        raise MwSError(f"{plan.work}: comes from another corpus, a shorter one; choose another output, or {advice}")
+        raise MwSError(f"{plan.work}: was encoded from a shorter corpus; choose another output, or {advice}")
 
 
 def _encode_in_order(
     encoder: BlockEncoder, blocks: Iterator[Block], workers: int
 ) -> Iterator[tuple[EncodedBlock, Block]]:
-    """Encode on `workers` threads, a few blocks ahead, and hand results over in the order of the source."""
+    """Encode in `workers` threads, a few blocks ahead, and yield the results in the order of the source."""
     begin = list(islice(blocks, 2))
     if len(begin) == 1 and begin[0].size <= MAX_BYTES_WITHOUT_KERNELS:
         yield encoder.encode_without_kernels(begin[0]), begin[0]
@@ -187,7 +192,7 @@ def _encode_in_order(
 def gathered_shards(
     pairs: Iterable[tuple[EncodedBlock, Block]], shard_size: int
 ) -> Iterator[tuple[list[EncodedBlock], str]]:
-    """Gather blocks into shards of at least `shard_size` bytes, with the checksum of their text."""
+    """Yield encoded blocks in shards of at least `shard_size` bytes of text, with the checksum of their text."""
     parts, size, check = list[EncodedBlock](), 0, 0
     for encoded, block in pairs:
         parts.append(encoded)

@@ -1,6 +1,7 @@
 """An encoded corpus on disk: its format, and memory-mapped ids with random access by document or by position.
 
-A shard is an Arrow stream file that `datasets` loads; the manifest says where its arrays lie, so that NumPy maps them.
+A shard is an Arrow stream file that `datasets` loads. The manifest has the positions of its arrays, so that NumPy can
+map them.
 """
 
 from __future__ import annotations
@@ -39,15 +40,15 @@ class Shard(NamedTuple):
     """A shard of an encoded corpus, as the manifest lists it. Numbers in the file are little-endian.
 
     Attributes:
-        file: Name of the file.
-        documents: Number of documents.
-        tokens: Number of ids, separators included.
+        file: name of the file.
+        documents: number of documents.
+        tokens: number of ids, including separators.
         bytes: UTF-8 bytes of the documents.
-        blocks: Number of blocks of the source.
-        checksum: CRC-32 of the text and of the document ends, in hexadecimal.
-        ids_at: Byte of the file where the ids begin, which have the dtype of the manifest.
-        ends_at: Byte where ``documents + 1`` int64 offsets of documents begin.
-        n_bytes_at: Byte where the int64 byte lengths of the documents begin.
+        blocks: number of blocks of the source.
+        checksum: CRC-32 of the text and of the ends of documents, in hexadecimal.
+        ids_at: byte of the file where the ids begin; they have the dtype of the manifest.
+        ends_at: byte where the ``documents + 1`` offsets of documents begin, int64.
+        n_bytes_at: byte where the lengths of the documents in bytes begin, int64.
     """
 
     file: str
@@ -62,7 +63,7 @@ class Shard(NamedTuple):
 
 
 def write_shard(path: Path, parts: Sequence[EncodedBlock], checksum: str) -> Shard:
-    """Write encoded blocks as one record batch with the columns `input_ids` and `n_bytes`; atomic."""
+    """Write encoded blocks, atomically, as one record batch with the columns `input_ids` and `n_bytes`."""
     shifts = np.cumsum([0, *(len(part.ids) for part in parts)])
     ids = np.concatenate([part.ids for part in parts])
     offsets = np.concatenate([[0], *(part.ends + shift for part, shift in zip(parts, shifts, strict=False))])
@@ -78,7 +79,7 @@ def write_shard(path: Path, parts: Sequence[EncodedBlock], checksum: str) -> Sha
 
 
 def _places(path: Path) -> tuple[int, int, int]:
-    """Find where the buffers of ids, offsets and byte lengths lie in the file."""
+    """Return the positions of the ids, the offsets and the byte lengths in a file of a shard."""
     with pa.memory_map(str(path)) as file:
         start = file.read_buffer().address
         file.seek(0)
@@ -90,31 +91,32 @@ def _places(path: Path) -> tuple[int, int, int]:
 
 
 def shard_name(number: int) -> str:
-    """Name the file of a shard."""
+    """Return the file name of a shard."""
     return f"shard-{number:05d}.arrow"
 
 
 def shard_problem(directory: Path, shard: Shard, dtype: str) -> str | None:
-    """Say why the file of a shard cannot be mapped: it is missing, cut off, or a link that leads elsewhere; else None.
+    """Return why the file of a shard cannot be mapped; None if it can.
 
-    Links may stand for a whole corpus, as in the Hub's cache: then all of its files lie in one other folder.
+    It may be missing, truncated, or a link to another folder. Links are allowed if all files of the corpus are links
+    into the same folder, as in the cache of the Hub.
     """
     path = directory / shard.file
     if not path.is_file():
-        return "this shard is missing"
+        return "is missing"
     if path.is_symlink() and path.resolve().parent != (directory / MANIFEST).resolve().parent:
-        return "a link to a file that is no part of the corpus"
+        return "is a link to a file outside of the corpus"
     places = (
         (shard.ids_at, shard.tokens, np.dtype(dtype).itemsize),
         (shard.ends_at, shard.documents + 1, 8),
         (shard.n_bytes_at, shard.documents, 8),
     )
     needed, size = max(at + count * width for at, count, width in places), path.stat().st_size
-    return f"cut off, {size} bytes of at least {needed}" if size < needed else None
+    return f"is truncated: it has {size} bytes instead of at least {needed}" if size < needed else None
 
 
 def map_array(path: Path, dtype: np.dtype, place: int, size: int) -> np.ndarray:
-    """Map `size` numbers of a file from byte `place` on, read-only."""
+    """Map `size` numbers of a file from byte `place` on into memory, read-only."""
     if size == 0:
         return np.empty(0, dtype)
     return np.memmap(path, dtype, "r", place, (size,))
@@ -141,10 +143,10 @@ def write_dataset_files(directory: Path, shards: Sequence[Shard], dtype: str, fi
 
 
 def read_manifest(directory: Path) -> dict[str, Any] | None:
-    """Read the manifest of a corpus directory, with its shards as `Shard` rows; None if there is none.
+    """Read the manifest of the folder of a corpus, with its shards as `Shard` rows; None if there is none.
 
     Raises:
-        MwSError: it is damaged, of a newer format, or names other files than its own.
+        MwSError: the manifest is damaged, has a newer format, or names files that are not shards.
     """
     path = directory / MANIFEST
     if not path.is_file():
@@ -156,7 +158,7 @@ def read_manifest(directory: Path) -> dict[str, Any] | None:
     version = manifest.get("format") if isinstance(manifest, dict) else None
     if isinstance(version, int) and version > 1:
         raise MwSError(f"{path}: format {version} is newer than this version of mws_hf; upgrade it")
-    problem = "no manifest" if version != 1 else _problem(manifest)
+    problem = f"format is {quoted(version)}" if version != 1 else _problem(manifest)
     if problem is not None:
         raise MwSError(f"{path}: not the manifest of an encoded corpus ({problem}); encode into another folder")
     manifest["shards"] = [Shard(**shard) for shard in manifest["shards"]]
@@ -164,7 +166,7 @@ def read_manifest(directory: Path) -> dict[str, Any] | None:
 
 
 def _problem(manifest: dict[str, Any]) -> str | None:
-    """Say what is wrong with a manifest that anybody may have written."""
+    """Return what is wrong with a manifest, which any program may have written; None if nothing is."""
     for key, types in _SETTINGS.items():
         if not isinstance(manifest.get(key, ...), types):
             return f"{key} is {quoted(manifest.get(key))}"
@@ -172,7 +174,7 @@ def _problem(manifest: dict[str, Any]) -> str | None:
         return f"dtype is {quoted(manifest.get('dtype'))}"
     shards = manifest.get("shards")
     if not isinstance(shards, list):
-        return "no list of shards"
+        return "it has no list of shards"
     for number, shard in enumerate(shards):
         if not isinstance(shard, dict) or set(shard) != set(Shard._fields):
             return f"shard {number} has other fields"
@@ -186,19 +188,22 @@ def _problem(manifest: dict[str, Any]) -> str | None:
 
 
 class EncodedCorpus:
-    """An encoded corpus on disk; nothing is read until it is asked for.
+    """An encoded corpus on disk; ids are read from the disk only when they are used.
 
-    Documents hold their ids and, last, the separator, if the corpus has one: the same rows as
-    ``datasets.load_from_disk(directory)["input_ids"]``.
+    ``corpus[i]`` is the array of ids of document i, with the separator at its end if the corpus has one. These are the
+    rows of ``datasets.load_from_disk(directory)["input_ids"]``. A slice is a list of such arrays.
+
+    Args:
+        directory: the folder that `encode_corpus` wrote.
 
     Attributes:
-        directory: the corpus's directory.
-        manifest: the contents of ``corpus.json``.
-        ids: the ids of each shard, uint16 or uint32 memory maps; joined, they are the whole corpus.
-        offsets: for each shard, int64, the places in `ids` where its documents start and the last one ends.
+        directory: the folder of the corpus.
+        manifest: the content of ``corpus.json``.
+        ids: the ids of each shard, uint16 or uint32 memory maps; one after another they are the whole corpus.
+        offsets: for each shard, the positions in `ids` where its documents start and where the last one ends, int64.
         dtype: type of the ids.
-        separator_id: id that ends every document, or None.
-        n_tokens: ids in all, separators included.
+        separator_id: id at the end of each document; None for none.
+        n_tokens: number of ids, including separators.
         n_bytes: UTF-8 bytes of all documents.
     """
 
@@ -207,7 +212,9 @@ class EncodedCorpus:
         self._place = self.directory.absolute()
         manifest = read_manifest(self.directory)
         if manifest is None:
-            raise MwSError(f"{self.directory}: no encoded corpus ({MANIFEST} is missing); make one with: mws encode")
+            raise MwSError(
+                f"{self.directory}: is not an encoded corpus, as {MANIFEST} is missing; run mws encode first"
+            )
         if not manifest["complete"]:
             raise MwSError(f"{self.directory}: encoding was interrupted; run the same command again to finish it")
         self.manifest = manifest
@@ -230,11 +237,10 @@ class EncodedCorpus:
 
     @classmethod
     def open(cls, directory: str | os.PathLike[str]) -> EncodedCorpus:
-        """Open the directory that `encode_corpus` wrote.
+        """Open the folder that `encode_corpus` wrote.
 
         Raises:
-            MwSError: the directory holds no corpus, or one that is not finished, damaged or not made by
-                `encode_corpus`.
+            MwSError: the folder has no corpus, or one that is unfinished, damaged or not made by `encode_corpus`.
         """
         return cls(directory)
 
@@ -252,7 +258,7 @@ class EncodedCorpus:
         return self.ids[shard][self.offsets[shard][row] : self.offsets[shard][row + 1]]
 
     def document_bytes(self, index: int) -> int:
-        """Return the UTF-8 bytes of the text of one document: the denominator of bits per byte."""
+        """Return the number of UTF-8 bytes of the text of one document, for example for bits per byte."""
         shard, row = self._locate(index)
         return int(self._n_bytes[shard][row])
 
@@ -265,7 +271,7 @@ class EncodedCorpus:
         return shard, position - int(self._documents[shard])
 
     def tokens(self, start: int, stop: int) -> np.ndarray:
-        """Return ids ``[start, stop)`` of the corpus as one stream; a view where they lie in one shard, else a copy.
+        """Return the ids ``[start, stop)`` of the corpus as one array: a view of one shard, or a copy from several.
 
         Raises:
             IndexError: the range is not within the corpus.

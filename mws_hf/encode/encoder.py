@@ -1,9 +1,9 @@
 """Encode blocks of documents with any tokenizer of `tokenizers`, by the fast kernel if it gives the same ids.
 
-Ids equal ``backend.encode(document, add_special_tokens=False)``; with dropout `mws_hf.tokenizer.merging` defines them.
-
-Documents are split at added tokens first, and the kernel encodes the stretches between them. The library encodes the
-documents of other tokenizers, little texts, and documents with added tokens that take white space along.
+The ids are those of ``backend.encode(document, add_special_tokens=False)``; with dropout `mws_hf.tokenizer.merging`
+defines them. Documents are first split at added tokens, and the kernel encodes the text between them. The library
+encodes documents of tokenizers that the kernel cannot read, small texts, and documents with added tokens that take
+white space with them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class EncodedBlock(NamedTuple):
 
     Attributes:
         ids: uint16 or uint32, all documents one after another, separators included.
-        ends: Where the ids of each document end, int64.
+        ends: end of the ids of each document, int64.
         n_bytes: UTF-8 bytes of each document, int64.
     """
 
@@ -56,10 +56,18 @@ class BlockEncoder:
         dropout: Dropout | None = None,
         kinds: Sequence[tuple[str, int]] = (),
     ) -> None:
-        """Prepare the tables; the backend is not changed, its padding and truncation are ignored.
+        """Prepare an encoder.
 
-        `cache_limit` is the memory cap of each thread's pre-token cache, in bytes. `kinds` are those of the last merges
-        (`training_record.kinds_in`), for a dropout of one kind alone.
+        Args:
+            backend: the tokenizer, which is not changed; its padding and truncation are ignored.
+            separator: token that is written after each document; None for none.
+            cache_limit: most memory of each thread's cache of pre-tokens, in bytes.
+            dropout: BPE-dropout; None for none.
+            kinds: kinds of the last merges (`training_record.kinds_in`), for a dropout of only one kind.
+
+        Raises:
+            MwSError: the separator is not in the vocabulary, an added token would not decode to itself, or a dropout is
+                given for a tokenizer that the kernel cannot read.
         """
         check_added(backend)
         self.backend = without_limits(backend)
@@ -67,7 +75,7 @@ class BlockEncoder:
         self.separator_id = self._separator_id()  # -1 without a separator
         text = self.backend.to_str()
         settings = f"\n{self.backend.encode_special_tokens} {self.separator_id}" + (f" {dropout}" if dropout else "")
-        # of all that decides the ids
+        # a digest of everything that decides the ids
         self.fingerprint = hashlib.sha256((text + settings).encode()).hexdigest()
         spec = Spec(json.loads(text))
         self.dtype = np.dtype(np.uint16 if spec.highest_id < 1 << 16 else np.uint32)
@@ -83,26 +91,26 @@ class BlockEncoder:
         index = self.backend.token_to_id(self.separator)
         if index is None:
             raise MwSError(
-                f"separator {self.separator!r} is not in the vocabulary; name a token of it, or none (in Python: None)"
+                f"separator {self.separator!r} is not in the vocabulary; choose a token that is, or none (Python: None)"
             )
         return int(index)
 
     def _failing_merges(self, dropout: Dropout, kinds: Sequence[tuple[str, int]], merges: list[tuple[str, str]]) -> Any:
         if not self.is_fast:
             raise MwSError(
-                "dropout: this tokenizer is not BPE with byte fallback or over bytes after a split pattern that mws_hf "
-                "knows; leave --dropout out, or train with a named pattern such as o200k"
+                "dropout needs byte-level BPE, or BPE with byte fallback, with one of the named split patterns, which "
+                "this tokenizer is not; leave out --dropout, or train with a named pattern such as o200k"
             )
         return Failing.of(dropout, dropout.may_fail(len(merges), built_first(merges)[1], kinds))
 
     @cached_property
     def tables(self) -> BpeTables | None:
-        """The tokenizer as arrays for the kernel, made when they are first needed; None where it is not served."""
-        with self._reading:  # several threads may ask at once
+        """The tokenizer as arrays for the kernel, made at their first use; None if the kernel cannot read it."""
+        with self._reading:  # several threads may need them at once
             return self.__dict__.get("tables") or bpe_tables(self.spec)
 
     def encode_without_kernels(self, block: Block) -> EncodedBlock:
-        """Return the ids of a little text as `encode` does, by the library, which needs neither tables nor numba."""
+        """Return the ids of a small text as `encode` does, but by the library, which needs neither tables nor numba."""
         if self._failing is not None:
             return self.encode(block)
         found = self._by_the_library([block.document(k) for k in range(len(block))])
@@ -130,7 +138,7 @@ class BlockEncoder:
         return [item.ids for item in self.backend.encode_batch_fast(texts, add_special_tokens=False)]
 
     def _by_the_kernel(self, block: Block, separator: int) -> tuple[Array, Longs]:
-        """Return ids and ends of documents that contain no added token; a separator of -1 is left out."""
+        """Return ids and ends of documents without added tokens; a separator of -1 is left out."""
         assert self.tables is not None
         if self._failing is not None:
             ends = np.empty(len(block), np.int64)
@@ -145,11 +153,14 @@ class BlockEncoder:
             ids, ends, bad = worker.encode(block.text, block.offsets[1:], separator)
             self._workers.put(worker)
         if bad >= 0:
-            block.document(bad)  # raises the error that names it
+            block.document(bad)  # raises the error that names the document
         return ids, ends
 
     def _around_added(self, texts: list[str]) -> list[list[int]]:
-        """Return the ids of documents that contain added tokens, without separators; a stretch is a text of its own."""
+        """Return the ids of documents with added tokens, without separators.
+
+        The text between two added tokens is encoded as a text of its own.
+        """
         if self._added.take_space and self._failing is None:
             return self._by_the_library(texts)
         parts = [self._added.split(text) for text in texts]
@@ -166,7 +177,10 @@ class BlockEncoder:
         return block_of([normalize(block.document(k)).encode() for k in range(len(block))], block.where)
 
     def _stitch(self, ids: Array, ends: Longs, found: Mapping[int, list[int]]) -> tuple[Array, Longs]:
-        """Replace the ids of the documents whose ascending numbers are the keys of `found`, and add separators."""
+        """Replace the ids of some documents, and add separators to them.
+
+        The keys of `found` are the numbers of the documents, in order, and its values are ids without separators.
+        """
         tail = [self.separator_id] if self.separator is not None else []
         starts, sizes = np.concatenate(([0], ends[:-1])), np.diff(ends, prepend=0)
         pieces, done = [], 0

@@ -1,6 +1,7 @@
-"""Plan where `encode_corpus` writes, and put the result there: a finished corpus stays until the new one is complete.
+"""Plan where `encode_corpus` writes, and move the result there; a finished corpus stays until the new one is complete.
 
-Planning only reads. Files are removed by the names this package gives them, never by what a manifest says.
+Planning only reads. Files are removed only if they have names that this package gives to files, and never because a
+manifest names them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from mws_hf.encode.corpus import DATASET_FILES, MANIFEST, Shard, read_manifest, 
 from mws_hf.errors import MwSError
 
 REPLACEMENT = ".replacement"
-"""The folder, within a finished corpus, where the one that will replace it is written."""
+"""Name of the folder inside a finished corpus where its replacement is written."""
 _FIXED = ("tokenizer", "separator", "document", "shard_size")
 _NAMES = rf"shard-[0-9]{{5,}}\.arrow|{'|'.join(map(re.escape, DATASET_FILES))}"
 _REMOVABLE = re.compile(rf"{_NAMES}|\.({_NAMES}|{re.escape(MANIFEST)})\.\w+\.tmp", re.ASCII)
@@ -27,9 +28,9 @@ class Plan(NamedTuple):
     """The work that a run has to do.
 
     Attributes:
-        work: The folder to write; if it is not the output itself, it will replace the corpus there.
-        shards: Shards that an earlier run finished. They are compared with the source and kept.
-        finished: The corpus is complete already and is only compared.
+        work: the folder to write; if it is not the output itself, it will replace the corpus there.
+        shards: shards that an earlier run finished, which are compared with the source and kept.
+        finished: whether the corpus is complete already, so that it is only compared with the source.
     """
 
     work: Path
@@ -38,17 +39,17 @@ class Plan(NamedTuple):
 
     @classmethod
     def of(cls, directory: Path, new: dict[str, Any], resume: bool, force: bool) -> Plan:
-        """Decide by the manifest that is there, if any, how a run with the manifest `new` goes on.
+        """Decide what a run with the manifest `new` has to do, from the manifest that is in its output, if any.
 
         Raises:
-            MwSError: the directory holds something else, an unreadable manifest, or a corpus that must not be changed.
+            MwSError: the output contains something else, an unreadable manifest, or a corpus that must not be changed.
         """
         work, old = directory, read_manifest(directory)
         if old is None and directory.exists() and (not directory.is_dir() or any(directory.glob("*.arrow"))):
             raise MwSError(f"{directory}: contains something that is not an encoded corpus; choose another output")
         if old is not None and old["complete"]:
             if (differing := _differing(old, new)) and not force:
-                raise MwSError(f"{directory}: a finished corpus of another {differing}; give --force to replace it")
+                raise MwSError(f"{directory}: is a finished corpus of another {differing}; give --force to replace it")
             if resume and not force:
                 for shard in old["shards"]:
                     if problem := shard_problem(directory, shard, old["dtype"]):
@@ -70,10 +71,10 @@ class Plan(NamedTuple):
 
 
 def _differing(old: dict[str, Any], new: dict[str, Any]) -> str:
-    """Name the settings that differ; empty if none does."""
+    """Return the names of the settings that differ; an empty string if none does."""
     keys = [key for key in _FIXED if old[key] != new[key]]
     if "separator" in keys:
-        keys.remove("tokenizer")  # whose fingerprint holds the separator: nothing is known of the rest
+        keys.remove("tokenizer")  # its fingerprint includes the separator, so it differs in any case
     return " and ".join(
         "tokenizer" if key == "tokenizer" else f"{key.replace('_', ' ')} ({old[key]!r}, now {new[key]!r})"
         for key in keys
@@ -81,7 +82,7 @@ def _differing(old: dict[str, Any], new: dict[str, Any]) -> str:
 
 
 def prepare(work: Path, manifest: dict[str, Any]) -> None:
-    """Make `work` ready for shards: remove all files of earlier runs but the shards of `manifest`, which is written."""
+    """Remove the files of earlier runs from `work`, except the shards of `manifest`, and write the manifest."""
     kept = {shard.file for shard in manifest["shards"]}
     try:
         work.mkdir(parents=True, exist_ok=True)
@@ -93,7 +94,7 @@ def prepare(work: Path, manifest: dict[str, Any]) -> None:
 
 
 def write_manifest(work: Path, manifest: dict[str, Any]) -> None:
-    """Write the manifest, with totals."""
+    """Write the manifest with the numbers of documents, tokens and bytes."""
     shards: list[Shard] = manifest["shards"]
     totals = {
         "documents": sum(shard.documents for shard in shards),
@@ -105,9 +106,9 @@ def write_manifest(work: Path, manifest: dict[str, Any]) -> None:
 
 
 def finish(work: Path, directory: Path, manifest: dict[str, Any]) -> None:
-    """Make the corpus in `work` complete and put it in its place.
+    """Complete the corpus in `work` and move it to `directory`.
 
-    Killed in the moment of the replacement, it leaves an unfinished corpus, which the same command encodes again.
+    A run that is killed during the replacement leaves an unfinished corpus, which the same command encodes again.
     """
     if work != directory:
         write_manifest(work, {**manifest, "complete": True})
@@ -137,5 +138,5 @@ def _remove_replacement(directory: Path) -> None:
         return
     _remove_files(work, kept=set())
     (work / MANIFEST).unlink(missing_ok=True)
-    with contextlib.suppress(OSError):  # somebody keeps something in it
+    with contextlib.suppress(OSError):  # there are other files in it
         work.rmdir()

@@ -13,15 +13,19 @@ from mws_hf.errors import MwSError, SettingError
 
 
 class BlockDataset(Dataset):
-    """A torch Dataset of consecutive blocks of `block_size` ids; documents run on across blocks.
+    """A torch Dataset of consecutive blocks of `block_size` ids, in which documents continue across blocks.
 
-    Item i holds `input_ids` and `labels`, both int64 of shape (block_size,): the ids of the corpus from ``i *
-    block_size`` on. Labels equal the inputs: models of `transformers` shift them. Ids after the last whole block are
-    dropped. Random access costs one read of the memory map; several loader workers share its pages.
+    Item i is a dict with `input_ids` and `labels`, both int64 of shape (block_size,): the ids of the corpus from
+    ``i * block_size`` on. Labels are equal to the inputs, because models of `transformers` shift them. Ids after the
+    last whole block are dropped. Random access reads the memory map once, and the workers of a loader share its pages.
     """
 
     def __init__(self, corpus: EncodedCorpus, block_size: int) -> None:
-        """Take the corpus and the number of ids in a block.
+        """Divide a corpus into blocks.
+
+        Args:
+            corpus: the encoded corpus.
+            block_size: number of ids in a block.
 
         Raises:
             MwSError: the block size is not positive, or the corpus is shorter than one block.
@@ -29,7 +33,9 @@ class BlockDataset(Dataset):
         if block_size < 1:
             raise SettingError("block_size", block_size, "must be at least 1")
         if corpus.n_tokens < block_size:
-            raise MwSError(f"{corpus.directory}: {corpus.n_tokens} ids are less than one block of {block_size}")
+            raise MwSError(
+                f"{corpus.directory}: has only {corpus.n_tokens} ids, fewer than one block; give a smaller block_size"
+            )
         self.corpus = corpus
         self.block_size = block_size
 

@@ -51,7 +51,7 @@ from mws_hf.learn.evidence.posteriors import Evidence
 from mws_hf.learn.limits import UNLIMITED, LearnedMerges, MergeLimits
 from mws_hf.learn.uppercase import LOWERCASE_PER_CAPITAL
 from mws_hf.learn.words import (
-    BITS,
+    SCORE_BITS,
     CodePoints,
     SymbolCorpus,
     in_alphabet,
@@ -216,7 +216,7 @@ def penalty_schedule(evidence: Evidence, n_merges: int, crossing_penalty: float)
 def fitting_weights(words: CodePoints, weights: Longs, schedule: Iterable[tuple[int, float]]) -> Longs:
     """Return weights whose scores, summed over all letters, fit into 64 bits; low bits are dropped if necessary."""
     most = letters_weighed(words.starts, weights) * math.ceil(UNIT * (1 + max(penalty for _, penalty in schedule)))
-    return weights >> max(0, most.bit_length() - BITS)
+    return weights >> max(0, most.bit_length() - SCORE_BITS)
 
 
 def learn_contextual(
@@ -357,8 +357,8 @@ def check_fits(starts: Longs, counts: Longs, scale: int, price: float = 0.0) -> 
     letters = letters_weighed(starts, counts)
     mean = float(counts.sum(dtype=np.float64)) / max(1, len(counts))
     needed = scale * (letters + math.ceil(price * mean * float(starts[-1] - starts[0])))
-    if needed >> BITS:
-        factor = (needed >> BITS) + 1
+    if needed >> SCORE_BITS:
+        factor = (needed >> SCORE_BITS) + 1
         raise MwSError(
             f"the words add up to {letters} letters of text, more than fits into 64 bits; divide all counts by "
             f"{factor} or more (merges may differ a little, because words get uppercase variants from "

@@ -242,8 +242,8 @@ class SymbolCorpus:
         return cls(characters, symbols[known], starts, counts[owners])
 
 
-BITS = 62
-"""Sums of scores stay below 2 ** BITS, which is half of the largest int64."""
+SCORE_BITS = 62
+"""Sums of scores stay below 2 ** SCORE_BITS, which is half of the largest int64."""
 
 
 def letters_weighed(starts: Longs, weights: Longs) -> int:

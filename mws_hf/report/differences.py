@@ -17,14 +17,14 @@ _BATCH = 2000
 
 
 class Piece(NamedTuple):
-    """A part of a word; `after` judges the split at its end by gold: "hit", "miss", or "" without gold."""
+    """A part of a word, and whether the split after it is right: "hit", "miss", or "" without a reference."""
 
     text: str
     after: str = ""
 
 
 class WordDifference(NamedTuple):
-    """A word that two tokenizers split differently, its frequency, its pieces by both, and by gold if known."""
+    """A word that two tokenizers split differently: its frequency, its tokens with both, and its reference morphs."""
 
     word: str
     times: int
@@ -50,11 +50,11 @@ def comparisons(
     Args:
         tokenizers: at least two.
         text: the text whose words are compared.
-        gold: word -> its morphs; a split point of a word that is there is a hit or a miss.
+        gold: the morphs of words in the reference; a split point in such a word is a hit or a miss.
 
     Returns:
-        The two tokenizers that differ most, then the first tokenizer with each other one. The words of a comparison
-        come with the most frequent first, then by letters.
+        The comparison of the two tokenizers that differ most, then those of the first tokenizer with each other one.
+        The words of a comparison are sorted by frequency, then alphabetically.
     """
     counts = Counter(match.group() for match in compiled(WORD).finditer(text))
     words = sorted(counts, key=lambda word: (-counts[word], word))
@@ -91,7 +91,10 @@ def judged(pieces: Sequence[str], gold: Sequence[str] | None) -> tuple[Piece, ..
 
 
 def parity(scores: Mapping[str, Mapping[str, TextScores]], parallel: bool) -> dict[str, float]:
-    """Divide the longest of several texts by the shortest, per tokenizer: in tokens if parallel, or tokens per word."""
+    """Return, per tokenizer, the length of the longest of several texts divided by that of the shortest.
+
+    Lengths are in tokens if the texts are parallel, otherwise in tokens per word.
+    """
     if len(scores) < 2:
         return {}
     found = {}
@@ -106,7 +109,14 @@ def parity(scores: Mapping[str, Mapping[str, TextScores]], parallel: bool) -> di
 def most_different_lines(
     tokenizers: Sequence[Opened], lines: Sequence[str], most: int, longest: int
 ) -> list[tuple[str, tuple[int, ...]]]:
-    """Find the lines of 20 to `longest` characters with the largest ratios of their numbers of tokens, which follow."""
+    """Return the lines whose numbers of tokens differ most between tokenizers, by ratio, and these numbers.
+
+    Args:
+        tokenizers: the tokenizers.
+        lines: the lines; only those of 20 to `longest` characters are used.
+        most: the most lines to return.
+        longest: the most characters of a line.
+    """
     chosen = list(dict.fromkeys(line for line in lines if 20 <= len(line) <= longest))
     counts = [[len(ids) for ids in ids_of(opened, chosen)] for opened in tokenizers]
     found = list(zip(chosen, zip(*counts, strict=True), strict=True))
@@ -114,7 +124,7 @@ def most_different_lines(
 
 
 def ids_of(opened: Opened, lines: Sequence[str]) -> Iterator[Sequence[int]]:
-    """Yield the ids of each line, a batch of lines at a time."""
+    """Yield the ids of each line; lines are encoded in batches."""
     for start in range(0, len(lines), _BATCH):
         for encoded in opened.encode(lines[start : start + _BATCH]):
             yield encoded.ids

@@ -134,7 +134,7 @@ def packed(entries: Sequence[Entry]) -> str:
 
 
 def packed_within(entries: Sequence[Entry], most: int) -> tuple[str, int]:
-    """Pack as many of the first entries as fit into so many characters; return the text and their number."""
+    """Pack as many of the first entries as fit into `most` characters; return the text and their number."""
     kept = len(entries)
     while True:
         text = packed(entries[:kept])

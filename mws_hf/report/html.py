@@ -1,4 +1,4 @@
-"""Write text safely as HTML: the templates of the page, and characters that would be invisible."""
+"""Write text safely as HTML: the templates of the page, and a filter that shows invisible characters."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _SIGNS = {"\n": "↵", "\r": "␍", "\t": "⇥"}
 
 
 def packaged(name: str) -> str:
-    """Read a file that lies beside this module, also where the package lies in a zip."""
+    """Read a file in the folder of this module, which may be in a zip file."""
     return files("mws_hf.report").joinpath(name).read_text(encoding="utf-8")
 
 
 @cache
 def templates() -> Environment:
-    """Return the templates of the package, which escape what they show; `visible` is a filter in them."""
+    """Return the templates of the package, which escape text and have the filter `visible`."""
     environment = Environment(
         loader=FunctionLoader(packaged),
         autoescape=True,
@@ -33,7 +33,7 @@ def templates() -> Environment:
 
 
 def visible(text: str) -> Markup:
-    """Write text as HTML: escaped, invisible characters as their code, line breaks marked and kept."""
+    """Write text as escaped HTML, with invisible characters as their code, and line breaks marked and kept."""
     if unicodedata.category(text[:1] or " ").startswith("M"):
         text = "\u25cc" + text  # a mark at the beginning would be drawn on whatever stands before it
     return Markup("").join(map(_character, text))

@@ -1,4 +1,4 @@
-"""Measure tokenizers and fill the template of the report: one HTML file of limited size that needs no network."""
+"""Evaluate tokenizers and write the report, one HTML file of limited size that needs no network."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TEXT_MEASURES = ("vocabulary_size", "fertility", "bytes_per_token", "whole_word
 
 
 class Cell(NamedTuple):
-    """A figure of a tokenizer, the line below it, and whether no other tokenizer has a better figure."""
+    """A cell of a table: a figure of a tokenizer, the line below it, and whether it is the best of all tokenizers."""
 
     figure: str
     below: str = ""
@@ -36,7 +36,7 @@ class Cell(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A measure of a table: its title, its meaning, and the cells of all tokenizers."""
+    """A column of a table: the title of a measure, its explanation, and the cells of all tokenizers."""
 
     title: str
     about: str
@@ -47,9 +47,9 @@ def marked(figures: Sequence[str], below: Sequence[str], better: str) -> list[Ce
     """Make the cells of a measure and mark the best ones, unless all are equal as they are written.
 
     Args:
-        figures: the written figures; a dash for a tokenizer that was not measured.
+        figures: the formatted figures; a dash for a tokenizer that was not measured.
         below: the lines below them.
-        better: "up" or "down"; "" where no figure is better than another, so that none is marked.
+        better: "up" if higher is better, "down" if lower is; with "" no cell is marked.
 
     >>> [cell.is_best for cell in marked(["0.50", "-", "0.70", "0.70"], [""] * 4, "up")]
     [False, False, True, True]
@@ -64,7 +64,7 @@ def marked(figures: Sequence[str], below: Sequence[str], better: str) -> list[Ce
 
 
 def text_columns(keys: Iterable[str], scores: Sequence[TextScores | None]) -> list[Column]:
-    """Write measures of a text by several tokenizers; a dash for one that was not measured on it."""
+    """Return columns with the measures of a text by several tokenizers; None was not measured and becomes a dash."""
     return [
         Column(measure.name, measure.about, marked(figures, [""] * len(figures), measure.better))
         for measure in (TEXT[key] for key in keys)
@@ -116,17 +116,17 @@ def report_page(
     Args:
         systems: the tokenizers; those that only segment words are scored only on gold.
         golds: files of reference segmentations.
-        texts: name -> the lines of a text.
+        texts: the lines of each text, by name.
         bits: text to train n-gram models on.
         parallel: whether the texts are translations of each other, line by line.
         evidence: boundary probabilities of a training, which the table of tokens shows. They are averaged over the
             words of the texts, or of the gold if there is no text.
     """
     if not systems:
-        raise MwSError("nothing to report on: give at least one tokenizer")
+        raise MwSError("there is no tokenizer to report on; give at least one")
     if parallel and len({len(text) for text in texts.values()}) > 1:
         sizes = ", ".join(f"{name} {len(text):,}" for name, text in texts.items())
-        raise MwSError(f"the texts are not parallel: {sizes} lines; give translations, line by line")
+        raise MwSError(f"parallel texts must have the same number of lines, but there are: {sizes} lines; align them")
     lines = [line for text in texts.values() for line in text]
     tokenizers = [opened for opened in systems if not opened.is_segmenter]
     shown = [opened.name for opened in tokenizers]
@@ -188,7 +188,7 @@ def columns(
         rows = {row.tokenizer: row for row in report.rows if row.gold == gold.name}
         figures = [GOLD["f1"].cell(rows[n].scores) for n in names]
         below = [f"{rows[n].interval[0]:.3f} to {rows[n].interval[1]:.3f}" for n in names]
-        about = f"{GOLD['f1'].about}, {len(gold.words):,} of them, with its 95 % interval; higher is better"
+        about = f"{GOLD['f1'].about}, on {len(gold.words):,} words, with its 95 % interval; higher is better"
         found.append(Column(f"{GOLD['f1'].name}, {gold.name}", about, marked(figures, below, "up")))
     found += text_columns(_TEXT_MEASURES, [report.text.get(name) for name in names]) if report.text else []
     if report.bits:
@@ -206,7 +206,7 @@ def columns(
 
 
 def pictures(report: EvaluationReport, scores: Mapping[str, Mapping[str, TextScores]]) -> list[tuple[str, Markup]]:
-    """Draw the pictures, each with its title: boundary F1 over length for every gold, and length by text."""
+    """Draw the pictures and their titles: boundary F1 by length for each reference file, and length by text."""
     found = []
     for gold in report.golds if report.text else ():
         points = [
@@ -218,15 +218,15 @@ def pictures(report: EvaluationReport, scores: Mapping[str, Mapping[str, TextSco
         ]
         if points:
             svg = scatter(points, "tokens per word of the text (fewer is shorter)", "boundary F1")
-            found.append((f"Boundary F1 on {gold.name}, and length of the text: upper left is best", svg))
+            found.append((f"Boundary F1 on {gold.name} by length of the text; upper left is best", svg))
     if scores:
         lengths = {text: {name: each.bytes_per_token for name, each in row.items()} for text, row in scores.items()}
-        found.append(("Bytes per token, by text: a longer bar is a shorter text", bars(lengths, "bytes per token")))
+        found.append(("Bytes per token, by text; a longer bar means fewer tokens", bars(lengths, "bytes per token")))
     return found
 
 
 def _measured_on(report: EvaluationReport, texts: Mapping[str, Sequence[str]], bits: Path | None) -> list[str]:
-    """Name in sentences the texts and the reference segmentations on which the tokenizers were measured."""
+    """Return sentences about the texts and reference segmentations on which the tokenizers were measured."""
     said = [f"Gold {gold.name}: {len(gold.words):,} words." for gold in report.golds]
     said += [f"Text {name}: {len(lines):,} lines." for name, lines in texts.items()]
     return said + ([f"n-gram models were trained on {bits.name}."] if bits else [])

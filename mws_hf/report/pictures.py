@@ -1,4 +1,4 @@
-"""Draw the pictures of a report as SVG: pure functions from numbers to text."""
+"""Draw the pictures of a report as SVG."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 560, 320, 76, 46
 
 
 class Point(NamedTuple):
-    """A tokenizer by length (`x`) and boundaries (`y`); `low` and `high` are the ends of the interval of `y`."""
+    """A point for a tokenizer: tokens per word (`x`), boundary F1 (`y`), and the interval of `y` (`low`, `high`)."""
 
     name: str
     x: float
@@ -60,9 +60,9 @@ def scatter(points: Sequence[Point], x_title: str, y_title: str) -> Markup:
 
 
 def bars(values: Mapping[str, Mapping[str, float]], title: str) -> Markup:
-    """Draw horizontal bars from a common zero line: a group for each text, a bar for each tokenizer.
+    """Draw horizontal bars from a common zero line, with a group for each text and a bar for each tokenizer.
 
-    The title names the figures, below the axis and for people who cannot see the picture.
+    The title stands below the axis and in the label for screen readers.
     """
     most = max(value for group in values.values() for value in group.values()) or 1
     parts, y = [], 4.0
@@ -86,7 +86,7 @@ def bars(values: Mapping[str, Mapping[str, float]], title: str) -> Markup:
 
 
 def _fitting_name(name: str) -> str:
-    """Leave out the middle of a long name, because beginnings and ends tell tokenizers apart."""
+    """Leave out the middle of a long name, because names of tokenizers differ at the beginning or at the end."""
     return name if len(name) <= 17 else f"{name[:8]}…{name[-8:]}"
 
 

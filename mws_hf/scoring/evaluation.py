@@ -172,9 +172,11 @@ def evaluate(
     how = Reading(column)
     Source(files={"": [str(each) for each in (text, bits) if isinstance(each, str | os.PathLike)]}, how=how).check()
     if bits is not None and text is None:
-        raise MwSError("bits per byte need a text to train on and another text to measure; give that, too (--text)")
+        raise MwSError("bits per byte need one text to train on and another one to measure; give that, too (--text)")
     if not named or not (golds or text is not None):
-        raise MwSError("nothing to evaluate; give at least one tokenizer, and a gold file or a text")
+        raise MwSError(
+            "there is nothing to evaluate; give at least one tokenizer, and reference segmentations or a text"
+        )
     sources = {name: open_tokenizer(source, by_class=True) for name, source in named.items()}
     learnt_from = frozenset[str]().union(*(labelled_words(source.record) for source in sources.values()))
     golds = tuple(each.without(learnt_from) for each in golds)
@@ -183,7 +185,7 @@ def evaluate(
     if text is not None and (segmenters := [name for name in sources if name not in encoders]):
         logger.warning("%s: split only words, so they are not measured on text", ", ".join(segmenters))
     if not (golds or encoders):
-        raise MwSError("segmenters are scored only on gold segmentations; give a file of them (--gold FILE)")
+        raise MwSError("segmenters are scored only on reference segmentations; give a file of them (--gold FILE)")
     measured: dict[str, NgramBits] = {}
     lines = [] if text is None else lines_of(text, how)
     text_scores = {name: score_text(encoder, lines) for name, encoder in encoders.items() if text is not None}

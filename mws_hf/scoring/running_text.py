@@ -102,7 +102,7 @@ def score_text(source: Any, text: str | os.PathLike[str] | Iterable[str]) -> Tex
         _score_batch(tally, batch, opened.encode(batch))
     tokens = tally.ids.total()
     if not tokens:
-        raise MwSError("the text has no token; give a file with some lines of text")
+        raise MwSError("the text has no tokens; give a file with at least one line of text")
     words = tally.words or math.nan
     whole = sum(count for (_, cuts), count in tally.cut_words.items() if not cuts)
     uses = {tally.strings[token]: count for token, count in tally.ids.items()}

@@ -42,7 +42,7 @@ def named_ids(directory: Path, backend: Tokenizer, spec: Spec, settings: Mapping
     again = "train or save it again"
     stated = [(TOKENIZER_FILE, "post_processor", *each, again) for each in processor_ids(spec.raw["post_processor"])]
     if padding := spec.raw.get("padding"):
-        mended = f"{REPAIR} takes it out"
+        mended = f"{REPAIR} removes it"
         stated.append((TOKENIZER_FILE, "padding", padding["pad_token"], padding["pad_id"], mended))
     for key, token in (settings.get("added_tokens_decoder") or {}).items():
         number: Any = int(key) if key.isdecimal() else key

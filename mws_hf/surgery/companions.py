@@ -16,17 +16,17 @@ from mws_hf.tokenizer.links import copy_inside, file_inside
 ADAPTER_FILE = "adapter_config.json"
 _MERGE = "merge it first: peft.PeftModel.from_pretrained(...).merge_and_unload().save_pretrained(DIR)"
 _REPLACED = (Of.TOKENIZER, Of.SETTINGS, Of.FOREIGN, Of.RECORD, Of.CHANGE, Of.MODEL)
-"""The old tokenizer, which the new one replaces, and the settings of the model, which are written anew."""
+"""Files that are not copied: those of the old tokenizer, and the settings of the model, which are written again."""
 
 
 def refuse_adapter(model: Path) -> None:
-    """Raise MwSError for a model that has a LoRA adapter beside it, since transformers loads both together."""
+    """Raise MwSError if a LoRA adapter is in the model's folder, because transformers loads both together."""
     if (model / ADAPTER_FILE).is_file():
-        raise MwSError(f"{model / ADAPTER_FILE}: an adapter is read together with these weights; {_MERGE}")
+        raise MwSError(f"{model / ADAPTER_FILE}: transformers loads this adapter together with the weights; {_MERGE}")
 
 
 def refuse_token_adapter(model: Any) -> None:
-    """Raise MwSError for a model in memory with an adapter that trains single tokens, which it names by old ids."""
+    """Raise MwSError if an adapter of a model in memory trains single tokens, because it contains their old ids."""
     adapters = getattr(model, "peft_config", None)
     for name, settings in adapters.items() if isinstance(adapters, Mapping) else ():
         if getattr(settings, "trainable_token_indices", None):
@@ -37,18 +37,19 @@ def refuse_token_adapter(model: Any) -> None:
 
 
 def copy_companions(model: Path, stage: Path, written: Collection[str]) -> list[str]:
-    """Copy all that belongs to a model besides its weights and its old tokenizer; return the names of the rest.
+    """Copy the files beside a model's weights and its old tokenizer; return the names of those that are not copied.
 
-    Files and whole folders are copied, except those that have the old vocabulary in them: another tokenizer, weights
-    with a row for each entry, or weights in a form that is not read here. They are left behind.
+    Files and whole folders are copied unless they depend on the old vocabulary: another tokenizer, weights with a row
+    for each entry, or weights in a format that is not read here.
 
     Args:
         model: the directory of the model.
-        stage: where the copies go.
-        written: files of the model that are there already, such as the shards of its weights.
+        stage: the folder to copy to.
+        written: files of the model that are already in it, such as the shards of its weights.
 
     Raises:
-        MwSError: a folder without which the model does not load has the old vocabulary in it, or is outside of it.
+        MwSError: a folder that the model needs to load depends on the old vocabulary, or is outside of the model's
+            directory.
     """
     parts, settings = _required_folders(model), load_settings(model / MODEL_FILE)
     replaced = {*map(Path, written), *files(model, *_REPLACED)}
@@ -68,9 +69,9 @@ def copy_companions(model: Path, stage: Path, written: Collection[str]) -> list[
 
 
 def _names_below(path: Path, model: Path) -> list[Path]:
-    """List a file, or the files in a folder, by their paths in the model's directory, without hidden ones.
+    """List a file, or the files in a folder, by their paths within the model's directory, without hidden files.
 
-    A card that this package wrote is left out: it describes the old tokenizer.
+    A model card that this package wrote is not listed, because it describes the old tokenizer.
     """
     found = sorted(path.rglob("*")) if path.is_dir() else [path]
     names = [each.relative_to(model) for each in found if each.is_file() or each.is_symlink()]
@@ -82,7 +83,7 @@ def _names_below(path: Path, model: Path) -> list[Path]:
 
 
 def _old_vocabulary(model: Path, name: Path, settings: Mapping[str, Any], parts: Collection[str]) -> str | None:
-    """Return how a file depends on the old vocabulary, for a message; None if it does not."""
+    """Return how a file depends on the old vocabulary, as the end of a message, or None if it does not."""
     if is_of(name.name, Of.TOKENIZER, Of.FOREIGN):
         return "belongs to another tokenizer"
     if name.name == ADAPTER_FILE and load_settings(file_inside(model, name)).get("trainable_token_indices"):
@@ -96,7 +97,7 @@ def _old_vocabulary(model: Path, name: Path, settings: Mapping[str, Any], parts:
 
 
 def _required_folders(model: Path) -> set[str]:
-    """Return the folders that sentence-transformers reads with a model: modules.json and router_config.json name them.
+    """Return the folders that modules.json and router_config.json name, which sentence-transformers needs.
 
     >>> import json, tempfile
     >>> folder = Path(tempfile.mkdtemp())

@@ -1,4 +1,4 @@
-"""Tensors of a model that have a row for each entry of the vocabulary: input, output, bias, tables of single layers.
+"""Find the tensors of a model with a row for each entry of the vocabulary: embeddings, head, bias, tables of layers.
 
 They are found only by name and shape, so that a model in memory and its files give the same list, also for models that
 transformers does not know. A .safetensors file consists of a length (8 bytes, little-endian), a JSON header with type,
@@ -27,9 +27,9 @@ _KNOWN = frozenset(
     + ("lm_head", "embed_out")
 )
 """Modules that always have a row per entry, even if the number of rows contradicts the config."""
-_LONGEST_HEADER = 100_000_000
-"""Bytes of the longest header that the format of .safetensors allows."""
-_PLACES = regex.compile(r"(^|_)(pos|positions?|positional|wpe|patch|relative\w*)(_|$)")
+_MAX_HEADER_BYTES = 100_000_000
+"""The longest header that the format of .safetensors allows."""
+_POSITIONS = regex.compile(r"(^|_)(pos|positions?|positional|wpe|patch|relative\w*)(_|$)")
 _VOCABULARY = regex.compile(
     r"emb|head|logit|vocab|token|word|wte|lexic|predict|unembed|^output(_projection)?$|^decoder$|^proj_out$"
 )
@@ -57,7 +57,14 @@ class Tensor(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A tensor with a row per entry: the axis of the entries, their number, and why it cannot be changed, if so."""
+    """A tensor with a row for each entry of the vocabulary.
+
+    Attributes:
+        name: its name in the model.
+        axis: the axis of the entries.
+        rows: its length along that axis.
+        fault: the reason why it cannot be changed, if there is one.
+    """
 
     name: str
     axis: int
@@ -84,56 +91,57 @@ def vocabulary_tables(tensors: Mapping[str, Tensor], settings: Mapping[str, Any]
     }
     if whole := [tensor.shape[0] for tensor in known.values() if tensor.plain and len(tensor.shape) == 2]:
         own |= set(whole)
-    explained = _explained(settings)
+    other_sizes = _other_sizes(settings)
     found = []
     for name, tensor in tensors.items():
         axes = [0] if name in known else [axis for axis, size in enumerate(tensor.shape) if size in own]
-        verdict = name in known or bool(axes) and _verdict(name, tensor.shape[axes[0]] in explained)
-        if axes and verdict is not False:
-            found.append(Table(name, axes[0], tensor.shape[axes[0]], _fault(name, tensor, len(axes) == 1 and verdict)))
+        has_entries = name in known or bool(axes) and _has_entries(name, tensor.shape[axes[0]] in other_sizes)
+        if axes and has_entries is not False:
+            fault = _fault(name, tensor, len(axes) == 1 and has_entries)
+            found.append(Table(name, axes[0], tensor.shape[axes[0]], fault))
     return found
 
 
-def _fault(name: str, tensor: Tensor, sure: bool | None) -> str | None:
+def _fault(name: str, tensor: Tensor, is_certain: bool | None) -> str | None:
     part = name.rpartition(".")[2]
     if not tensor.plain or (_PART.fullmatch(part) and part not in ("weight", "bias") and not part.isdecimal()):
-        return f"is quantized or holds ids ({tensor.dtype}); give full weights"
-    return None if sure else "may have a row for each entry, or be as large by chance"
+        return f"is quantized or contains ids ({tensor.dtype}); give the weights as floating-point numbers"
+    return None if is_certain else "may have a row for each entry, or have the same size by chance"
 
 
 def _module(name: str) -> list[str]:
-    """Return the parts of the name of a tensor, without numbers and the kind of tensor."""
+    """Return the parts of a tensor's name without numbers and without its last part, such as "weight"."""
     parts = name.split(".")
     while len(parts) > 1 and _PART.fullmatch(parts[-1]):
         parts.pop()
     return [part for part in parts if not part.isdecimal()] or parts
 
 
-def _verdict(name: str, explained: bool) -> bool | None:
-    """Decide whether a tensor that is as large as the vocabulary has a row per entry; None if it is doubtful.
+def _has_entries(name: str, is_other_size: bool) -> bool | None:
+    """Decide whether a tensor as large as the vocabulary has a row for each entry; None if that is not certain.
 
-    `explained` tells whether other sizes in the config also give that number.
+    `is_other_size` is true if the config has another size, or a product of sizes, that equals the vocabulary's.
     """
     path = _module(name)
-    if _PLACES.search(path[-1]):
+    if _POSITIONS.search(path[-1]):
         return False
     if any(_VOCABULARY.search(part) for part in path[-2:]):
         return True
     if _LAYERS.search(path[-1]):
-        return False if explained else None
-    return None if explained else True
+        return False if is_other_size else None
+    return None if is_other_size else True
 
 
 def _sizes(settings: Mapping[str, Any]) -> tuple[set[int], set[int]]:
-    """Return the sizes of this vocabulary in a config, and those of other vocabularies in it."""
+    """Return the sizes of the text vocabulary in a config, and the sizes of other vocabularies in it."""
     parts = [part for _, part in parts_of_model(settings)]
     own = {part[name] for part in parts for name in SIZES if isinstance(part.get(name), int)}
     named = {value for name, value in _numbers(settings) if "vocab_size" in name}
     return own, named - own
 
 
-def _explained(settings: Mapping[str, Any]) -> set[int]:
-    """Return the sizes in a config that are not of a vocabulary, and products of two of them."""
+def _other_sizes(settings: Mapping[str, Any]) -> set[int]:
+    """Return the sizes in a config that do not belong to a vocabulary, and the products of two of them."""
     sizes = {value for name, value in _numbers(settings) if "vocab" not in name and not is_id_field(name)}
     sizes |= {2, 3, 4}
     return sizes | {one * other for one, other in combinations_with_replacement(sizes, 2)}
@@ -151,21 +159,22 @@ def usable_tables(tables: list[Table], settings: Mapping[str, Any], where: objec
     """Return the number of rows of the tables of a model; raises MwSError if one of them cannot be changed."""
     if not tables:
         raise MwSError(
-            f"{where}: its weights have no embeddings, since no tensor has a row for each entry; give a language model"
+            f"{where}: no tensor of its weights has a row for each entry of the vocabulary; give a language model"
         )
     if wrong := [f"{table.name} {table.fault}" for table in tables if table.fault]:
         raise MwSError(f"{where}: {'; '.join(wrong)}")
     if offsets := [name for name, _ in _numbers(settings) if name == "vocab_offset"]:
         raise MwSError(
-            f"{where}: config.json has {offsets[0]}: ids from there on are read by tables of images or sounds, and "
-            "other tokens would move them; save only the text model (its AutoModelForCausalLM) and give that"
+            f"{where}: config.json has {offsets[0]}, so the ids from there on belong to tables of images or sounds, "
+            "and other tokens would move them; save only the text model (its AutoModelForCausalLM) and give that"
         )
     short = model_rows(settings, PER_LAYER)
     rows = sorted({table.rows for table in tables if table.rows != short}) or [tables[0].rows]
     if len(rows) > 1:
-        told = ", ".join(f"{table.name} {table.rows:,}" for table in tables)
+        sizes = ", ".join(f"{table.name} {table.rows:,}" for table in tables)
         raise MwSError(
-            f"{where}: tensors with a row per entry differ in their rows ({told}); resize them to equal rows first"
+            f"{where}: tensors with a row for each entry have different numbers of rows ({sizes}); resize them to the "
+            "same number first"
         )
     return rows[0]
 
@@ -221,7 +230,7 @@ def read_tensor_header(file: Path) -> dict[str, Any]:
         with file.open("rb") as stream:
             length = int.from_bytes(stream.read(8), "little")
             rest = file.stat().st_size - 8 - length
-            if length > _LONGEST_HEADER or rest < 0:
+            if length > _MAX_HEADER_BYTES or rest < 0:
                 raise ValueError(f"a header of {length:,} bytes")
             header = json.loads(stream.read(length))
         metadata = header.pop("__metadata__", None)
@@ -229,7 +238,7 @@ def read_tensor_header(file: Path) -> dict[str, Any]:
             begin, end = tensor["data_offsets"]
             sizes = [begin, end, *tensor["shape"]]
             if not all(type(size) is int for size in sizes) or not 0 <= begin <= end <= rest or min(sizes) < 0:
-                raise ValueError(f"tensor {name!r} has a shape or offsets that cannot be")
+                raise ValueError(f"tensor {name!r} has an impossible shape or impossible offsets")
             if math.prod(tensor["shape"]) > 8 * (end - begin):  # no type has less than one bit
                 raise ValueError(f"tensor {name!r} has more elements than its bytes can hold")
             if not isinstance(tensor["dtype"], str):

@@ -167,7 +167,7 @@ def with_digits(pattern: str, digits: Digits | None) -> str:
     if digits is None:
         return literal
     if digits not in get_args(Digits):
-        raise SettingError("digits", digits, f"is unknown; choose {', '.join(map(repr, get_args(Digits)))}")
+        raise SettingError("digits", digits, f"is unknown; choose one of {', '.join(map(repr, get_args(Digits)))}")
     now = digits_of(literal)
     if now is None:
         raise SettingError(

@@ -11,11 +11,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
+import regex
+
 RUN_LENGTH = 64
 """Characters in a run."""
 
-MAX_UNITS = 64
-"""The most units whose runs are tried; a long pattern has more letters of its own."""
+MAX_UNITS = 80
+"""Maximum number of units whose runs are tried; a long pattern can have more of its own."""
 
 TRIAL_SECONDS = 30.0
 """Time for all runs in `tokenizers`, with the start of the process. A pattern that works needs 0.1 s."""
@@ -31,6 +33,9 @@ _UNITS = (
     *("\u0301", "²", "Ⅷ", "\t", "\r\n", "$", "+", "(", "\u200d", "😀", "\u0085", "1,", "a-", "a'", "क\u094d"),
 )
 """Runs of these are tried for every pattern: a character of each kind of script and category, and usual pairs."""
+
+_PARTS = regex.compile(r"\\p\{[^}]*\}|\\p\w|\[(?:\\.|[^\]\\])*\]|[^\W_]+")
+_CHARACTERS = "".join(chr(point) for point in range(0x20, 0x10000) if not 0xD800 <= point < 0xE000)
 
 _CHILD = """
 import json, sys
@@ -56,9 +61,27 @@ def trial_runs(pattern: str) -> Iterator[tuple[str, str]]:
     """
     own = list(dict.fromkeys(pattern))
     letters = [character for character in own if character.isalnum()]
-    for unit in list(dict.fromkeys([*_UNITS, *letters]))[:MAX_UNITS]:
+    for unit in list(dict.fromkeys([*_UNITS, *_units_of(pattern), *letters]))[:MAX_UNITS]:
         for after in ("\0", "\0" + "".join(own), "\0" + "".join(own) + "1"):
             yield unit, (unit * RUN_LENGTH)[:RUN_LENGTH] + after
+
+
+def _units_of(pattern: str) -> Iterator[str]:
+    r"""Yield the literal words of a pattern, and a character of each of its classes.
+
+    >>> list(_units_of(r"(?:foo|fo|\p{Georgian}+)[^a-z]"))
+    ['foo', 'fo', 'Ⴀ', ' ']
+    """
+    for part in _PARTS.findall(pattern):
+        if part[0] not in "\\[":
+            yield part
+            continue
+        try:
+            found = regex.search(part, _CHARACTERS)
+        except regex.error:  # only a part of a class
+            continue
+        if found:
+            yield found[0]
 
 
 def failure_in_tokenizers(pattern: str) -> str | None:

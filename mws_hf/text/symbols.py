@@ -93,7 +93,7 @@ def characters_of(given: Iterable[str]) -> list[str]:
     for each in given:
         if not isinstance(each, str) or (len(each) != 1 and each not in NAMED_ALPHABETS):
             raise MwSError(
-                f"initial_alphabet: {each!r} is not one character; give single characters, or names of alphabets: "
+                f"initial_alphabet: {each!r} is neither a character nor a named alphabet; give characters or names: "
                 f"{', '.join(NAMED_ALPHABETS)}"
             )
         check_unicode(each, "initial_alphabet")
@@ -278,7 +278,7 @@ def check_special_tokens(tokens: Iterable[str]) -> list[str]:
     mws_hf.errors.MwSError: special token '<s>' is given twice; list each token once
     """
     if isinstance(tokens, str | bytes | Mapping) or not isinstance(tokens, Iterable):
-        raise MwSError(f"special_tokens={tokens!r}: give a list of tokens, such as ['<|endoftext|>', '<|pad|>']")
+        raise MwSError(f"special_tokens={tokens!r} is not a list; give one, such as ['<|endoftext|>', '<|pad|>']")
     check_order("special_tokens", tokens)
     result: dict[str, None] = {}
     for given in tokens:

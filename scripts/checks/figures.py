@@ -219,6 +219,18 @@ def labels() -> Figures:
         gains = {f"{n:,}": f"{mean[each, n] - mean[each, 0]:+.3f}" for n in (20, 100, 300, 1_000) if (each, n) in mean}
         lines.append({"F1": LANGUAGES[each], "no labels": f"{mean[each, 0]:.3f}", **gains})
     yield "labels", tabulated(lines)
+    for size in (8_000, 32_000):
+        f1, length = (
+            means("labels_default", name, "language", "labels", vocab_size=size, granularity="re-estimated")
+            for name in ("f1", "tokens_per_word")
+        )
+        lines = []
+        for each in dict.fromkeys(language for language, _ in f1):
+            lines.append({"F1, tokens": LANGUAGES[each], "no labels": f"{f1[each, 0]:.3f}"})
+            for n in [n for n in (20, 100, 300, 1_000) if (each, n) in f1]:
+                longer = 100 * (length[each, n] / length[each, 0] - 1)
+                lines[-1][f"{n:,}"] = f"{f1[each, n] - f1[each, 0]:+.3f}, {longer:+.1f} %"
+        yield f"labels_default_{size}", tabulated(lines)
     f1, ours = means("small_texts", "f1", "language", "megabytes", "system"), "mws-morphs"
     languages = list(dict.fromkeys(language for language, _, _ in f1))
     for size in (0.1, 10.0):

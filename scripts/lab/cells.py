@@ -1,16 +1,18 @@
-"""Experiments, their cells and their rows: what is due is measured, each row is kept as it comes, a run goes on.
+"""Run experiments cell by cell: measure the cells without a row, and save each row at once, so that a run can resume.
 
-An experiment is a module of `lab.experiments`. Its docstring says what it asks; the first line is the title of its
-page. It has
+An experiment is a module of `lab.experiments`. The first line of its docstring is the title of its page, and the rest
+describes the question and the method. The module has
 
-* ``AXES``: the values of each part of a cell's key, in the order of work; a row is found by its key;
-* ``SHARED``: how many of the first axes are equal in the cells that ``measure`` gets at once (what they share is made
-  once); all of a group are measured again where one is due if ``TOGETHER`` is set: they are compared with one another;
-* ``exists(cell)``, if not all combinations do;
-* ``measure(place, cells)``, which yields ``(cell, figures)``, as each is known;
-* ``table(rows)``, which yields the parts of its page, in Markdown.
+* ``AXES``: for each axis its values, in the order of work. A cell is one combination of values, and its row of figures
+  is found by these values;
+* ``SHARED``: ``measure`` gets the cells together that are equal in this many first axes, because they share some work;
+* ``TOGETHER``, optional: if it is true and one of these cells is due, all of them are measured again, because they are
+  compared with each other;
+* ``exists(cell)``, needed if some combinations do not exist;
+* ``measure(place, cells)``, which yields ``(cell, figures)`` as soon as a cell is measured;
+* ``table(rows)``, which yields the parts of the page in Markdown.
 
-What is of one kind stands in one module: the second experiment of a module is what `beside` makes there (`BESIDE`).
+A module may contain further experiments of the same kind, which `beside` makes and `BESIDE` lists.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ from mws_hf.errors import MwSError
 Cell = Row = dict[str, Any]
 Found = Iterator[tuple[Cell, Row]]
 Page = Iterator[str]
-"""What `measure` yields, and what `table` does."""
+"""The types of what `measure` and `table` yield."""
 
 LAB = Path(__file__).parent
 RESULTS = LAB.parent / "results"
@@ -53,14 +55,21 @@ BESIDE = {
     **dict.fromkeys(("lm_deu-works", "lm_eng-phrases", "lm_hun-works", "lm_rus-phrases", "lm_rus-works"), "lm.compare"),
     **dict.fromkeys(("lm_rus-5m", "lm_rus-5m-60mb", "lm_rus-16m-60mb", "lm_hun-5m"), "lm.compare"),
 }
-"""Experiments that stand in the module of another, each under its name; a hyphen is an underscore there."""
+"""Experiments that are in the module of another experiment, under their own names with underscores for hyphens."""
 GOLDEN = LAB.parent.parent / "tests" / "unit" / "test_golden.py"
 """The test with the golden hashes, which say what a training learns."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where an experiment reads, where it may leave what it makes, and where rows and tables are kept."""
+    """The folders of a run.
+
+    Attributes:
+        data: the shared data, which are only read.
+        work: tokenizers, models and caches, which a later run reuses.
+        results: rows and tables.
+        given: paths that the user gave by ``--with NAME=PATH``.
+    """
 
     data: Path = Path("../shared/data")
     work: Path = Path("out/lab")
@@ -68,7 +77,7 @@ class Place:
     given: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def path(self, name: str, about: str) -> Path:
-        """What the user gave by ``--with NAME=PATH``."""
+        """Return a path that the user gave by ``--with NAME=PATH``; MwSError without it, with the text `about`."""
         if name not in self.given:
             raise MwSError(f"this experiment needs {about}: give --with {name}=PATH")
         return Path(self.given[name])
@@ -76,7 +85,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A module of `lab.experiments`, or an object of one with the names that a module would have."""
+    """An experiment: a module of `lab.experiments`, or an object in one that has the names of such a module."""
 
     name: str
     module: Any = field(hash=False)
@@ -92,7 +101,7 @@ class Experiment:
 
     @property
     def axes(self) -> Mapping[str, Sequence[Any]]:
-        """The values of each part of a key."""
+        """The values of each axis."""
         return self.module.AXES
 
     @property
@@ -101,15 +110,15 @@ class Experiment:
         return (self.module.__doc__ or "").partition("\n")[0].rstrip(".")
 
     def key(self, row: Mapping[str, Any]) -> tuple[Any, ...]:
-        """What a row is a measurement of."""
+        """Return the key of a row: the values of its cell."""
         return tuple(row[name] for name in self.axes)
 
     def group(self, row: Mapping[str, Any]) -> tuple[Any, ...]:
-        """The part of the key that cells measured at once have in common."""
+        """Return the part of the key that is equal in cells that are measured together."""
         return self.key(row)[: self.module.SHARED]
 
     def cells(self, only: Mapping[str, Sequence[str]] | None = None) -> list[Cell]:
-        """All cells, or those with the values named."""
+        """List all cells, or only those with the given values of some axes."""
         axes = dict(self.axes)
         for name, given in (only or {}).items():
             known = {str(value): value for value in self.axes.get(name, ())}
@@ -136,13 +145,13 @@ class Experiment:
 def beside(
     measure: Callable[..., Found], table: Callable[..., Page], axes: Mapping[str, Any], shared: int, **more: Any
 ) -> Any:
-    """An experiment in the module of another, with a module's names; what it asks is the docstring of `measure`."""
+    """Make an experiment inside the module of another one; the docstring of `measure` is that of the experiment."""
     about = inspect.cleandoc(measure.__doc__ or "")
     return SimpleNamespace(__doc__=about, AXES=axes, SHARED=shared, measure=measure, table=table, **more)
 
 
 def names() -> list[str]:
-    """All experiments."""
+    """List the names of all experiments."""
     return sorted({*BESIDE, *(file.stem for file in (LAB / "experiments").glob("*.py"))} - {"__init__"})
 
 
@@ -150,7 +159,7 @@ def names() -> list[str]:
 def code(experiment: Experiment) -> str:
     """Return the stamp of an experiment: a digest of its file, or of all files of `scripts/lm` for language models.
 
-    The files are read when it is asked for first, so that a run that goes on while they change has one stamp.
+    The files are read only once, so that all rows of a run have the same stamp even if the files change meanwhile.
     """
     file = Path(inspect.getfile(experiment.module.measure))
     return stamp([file] if file.parent == LAB / "experiments" else sorted(file.parent.glob("*.py")))
@@ -182,13 +191,13 @@ def stamp(files: Iterable[Path]) -> str:
 
 
 def rows_of(name: str, results: Path = RESULTS) -> list[Row]:
-    """The rows kept of an experiment."""
+    """Read the saved rows of an experiment."""
     file = results / f"{name}.jsonl"
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
 
 
 def keep(experiment: Experiment, new: Iterable[Row], results: Path = RESULTS) -> None:
-    """Add rows, each in place of an old one of its key, and write all in the order of the axes, with their page."""
+    """Save new rows in place of old ones with the same key, and write the page; rows are in the order of the axes."""
     places = [{value: n for n, value in enumerate(axis)} for axis in experiment.axes.values()]
     lock = hashlib.blake2b(str(results.resolve()).encode(), digest_size=6).hexdigest()
     with FileLock(Path(tempfile.gettempdir()) / f"lab-{lock}.lock"):  # another run may keep rows of other cells
@@ -203,7 +212,10 @@ def keep(experiment: Experiment, new: Iterable[Row], results: Path = RESULTS) ->
 
 
 def measure(experiment: Experiment, place: Place, due: Sequence[Cell], until: float = float("inf")) -> Iterator[Row]:
-    """Measure cells; each row is kept as it comes, of cells that are compared all; no group begins after `until`."""
+    """Measure cells, save the rows, and yield them; no group of cells begins after the time `until`.
+
+    Each row is saved at once; the rows of cells that are compared with each other are saved together.
+    """
     measured, together = experiment.module.measure, getattr(experiment.module, "TOGETHER", False)
     for _, group in groupby(due, key=experiment.group):
         if time.monotonic() > until:

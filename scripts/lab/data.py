@@ -1,4 +1,4 @@
-"""The shared data, read in one way: text, gold, plain files of a size; and clones of treebanks."""
+"""Read the shared data in the same way for all experiments: texts, reference segmentations, and treebanks."""
 
 from __future__ import annotations
 
@@ -25,41 +25,44 @@ GOLDS = {
     "ces": ("ces.sigmorphon2022",),
     "eng": ("eng.morphochallenge2010",),
 }
-"""The development gold of each language with running text."""
+"""The development sets of reference segmentations for each language with running text."""
 
 GOLD = {language: names[0] for language, names in GOLDS.items()}
 LANGUAGES = (*GOLD, "ukr", "deu")
 NOT_FOR_MODELS = ("rus.rublimp.txt.gz", "rus.eltec.txt.gz")
-"""Text that no model or tokenizer is trained on: the source of the benchmark RuBLiMP, and novels some of which stand in
-rus.novels as well: 16 MB of training text held 6.6 % of the runs of eight words in their held-out lines, .05 % else."""
+"""Files that no model or tokenizer is trained on.
+
+They are the source of the benchmark RuBLiMP, and novels of which some are also in rus.novels: 16 MB of training text
+contained 6.6 % of the sequences of eight words in their held-out lines, compared with 0.05 % for other files.
+"""
 HELD_OUT_EVERY, HELD_OUT_LINES = 50, 4000
 MB, PIECE, TEXT = 1 << 20, 1 << 16, "# text = "
 
 
 def order_of(text: str) -> bytes:
-    """A number for an order that tells nothing."""
+    """Return a digest of a text, to sort texts in an arbitrary but fixed order."""
     return hashlib.blake2b(text.encode()).digest()
 
 
 def read(data: Path, names: Iterable[str]) -> Iterator[str]:
-    """The lines of text files, with their ends."""
+    """Yield the lines of text files, with their line ends."""
     for name in names:
         with gzip.open(data / "text" / f"{name}.txt.gz", "rt", encoding="utf-8", newline="\n") as stream:
             yield from stream
 
 
 def files_of(data: Path, language: str) -> list[str]:
-    """The names of a language's text files, in order."""
+    """List the names of a language's text files, sorted."""
     return sorted(file.name.removesuffix(".txt.gz") for file in (data / "text").glob(f"{language}.*.txt.gz"))
 
 
 def lines_of(data: Path, language: str, without: Sequence[str] = ()) -> list[str]:
-    """All lines of a language's text files but those named, in file order."""
+    """List all lines of a language's text files in file order, except those of the files in `without`."""
     return list(read(data, [name for name in files_of(data, language) if f"{name}.txt.gz" not in without]))
 
 
 def split_lines(lines: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Lines to train on, and every so manieth that is held out.
+    """Split lines into those to train on and those held out, which are every `HELD_OUT_EVERY`-th line.
 
     >>> training, held_out = split_lines([str(number) for number in range(100)])
     >>> len(training), held_out
@@ -69,13 +72,13 @@ def split_lines(lines: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def parts_of(data: Path, language: str) -> tuple[list[str], list[str]]:
-    """Training lines of text for models, in an order that depends on their content alone, and the lines held out."""
+    """Return training lines for models, in an order that depends only on their content, and held-out lines."""
     training, held_out = split_lines([line for line in lines_of(data, language, NOT_FOR_MODELS) if line.strip()])
     return sorted(training, key=digest_of), spaced(held_out, HELD_OUT_LINES)
 
 
 def spaced(lines: Sequence[str], most: int) -> list[str]:
-    """So many lines at most, taken evenly from all.
+    """Take at most `most` lines at equal distances.
 
     >>> spaced("abcdefg", 3)
     ['a', 'c', 'e']
@@ -84,17 +87,17 @@ def spaced(lines: Sequence[str], most: int) -> list[str]:
 
 
 def digest_of(line: str) -> bytes:
-    """A number for an order that depends on the content alone."""
+    """Return a digest of a line, to sort lines in an order that depends only on their content."""
     return hashlib.sha256(line.encode()).digest()
 
 
 def first(lines: list[str], n_bytes: float) -> list[str]:
-    """The first lines of so many bytes; all where there are not twice as many."""
+    """Return the first lines with `n_bytes` bytes, or all lines if they have fewer than twice as many bytes."""
     return reaching(lines, n_bytes) if sum(map(n_bytes_of, lines)) >= 2 * n_bytes else lines
 
 
 def reaching(lines: Iterable[str], n_bytes: float) -> list[str]:
-    """The first lines that together have so many bytes, or all.
+    """Return the first lines that together have at least `n_bytes` bytes, or all lines.
 
     >>> reaching(["ab", "cd", "e"], 3)
     ['ab', 'cd']
@@ -109,12 +112,12 @@ def reaching(lines: Iterable[str], n_bytes: float) -> list[str]:
 
 
 def n_bytes_of(line: str) -> int:
-    """The bytes of a line."""
+    """Count the UTF-8 bytes of a line."""
     return len(line.encode())
 
 
 def head(lines: Iterable[str], most: float, size: Callable[[str], int] = n_bytes_of) -> list[str]:
-    """The first lines that together have at most so many bytes, or characters.
+    """Return the first lines that together have at most `most` bytes, or another unit that `size` counts.
 
     >>> head(["ab", "cd", "e"], 4), head(["да", "нет"], 4), head(["да", "нет"], 4, len)
     (['ab', 'cd'], ['да'], ['да'])
@@ -129,23 +132,23 @@ def head(lines: Iterable[str], most: float, size: Callable[[str], int] = n_bytes
 
 
 def spread(lines: Sequence[str], characters: float) -> list[str]:
-    """Lines taken evenly from all, of about so many characters together."""
+    """Take lines at equal distances that together have about the given number of characters."""
     step = max(1.0, sum(map(len, lines)) / characters)
     return [lines[int(i * step)] for i in range(int(len(lines) / step))]
 
 
 def counts_of(data: Path, language: str) -> WordCounts:
-    """Word counts of all of a language's text."""
+    """Count the words of all text of a language."""
     return count_documents(read(data, files_of(data, language)))
 
 
 def gold_of(data: Path, language: str) -> tuple[GoldWord, ...]:
-    """The words of a language's development gold."""
+    """Read the words of a language's development set of reference segmentations."""
     return read_gold(data / "gold" / f"{GOLD[language]}.tsv").words
 
 
 def shuffled(words: Iterable[GoldWord], sample: int) -> list[GoldWord]:
-    """The sample-th order of words."""
+    """Return words in a fixed random order, which differs for each number `sample`."""
     return sorted(words, key=lambda each: order_of(f"{sample} {each.word}"))
 
 
@@ -157,7 +160,7 @@ class Sentence(NamedTuple):
 
 
 def treebank(clone: Path, *parts: str) -> list[Sentence]:
-    """The sentences of a clone of a treebank, all or those of parts ("train", "dev", "test"); none of one it lacks."""
+    """Read the sentences of a treebank's clone: all, or those of the given parts ("train", "dev", "test")."""
     if not any(clone.glob("*-ud-*.conllu")):
         raise MwSError(f"{clone}: no such treebank; clone https://github.com/UniversalDependencies/{clone.name} there")
     files = [file for part in parts or ("*",) for file in sorted(clone.glob(f"*-ud-{part}.conllu"))]
@@ -165,7 +168,7 @@ def treebank(clone: Path, *parts: str) -> list[Sentence]:
 
 
 def sentences(conllu: str) -> Iterator[Sentence]:
-    r"""The sentences of a CoNLL-U file.
+    r"""Yield the sentences of a CoNLL-U file.
 
     >>> list(sentences("# text = Jó\n1\tJó\tjó\tADJ\n\n2-3\tvám\t_\t_\n"))
     [Sentence(text='Jó', words=[['1', 'Jó', 'jó', 'ADJ']]), Sentence(text='', words=[])]
@@ -178,9 +181,10 @@ def sentences(conllu: str) -> Iterator[Sentence]:
 
 
 def mixed(data: Path, sources: str, work: Path) -> Path:
-    """The lines of all text files that fit a pattern in one plain file, pieces of 64 KiB in a fixed random order.
+    """Write all text files that match a glob into one plain file, in pieces of 64 KiB in a fixed random order.
 
-    Mixed, so that a prefix of any size has the style of the whole; texts of several sizes differ in size alone.
+    Because they are mixed, the beginning of the file has the style of the whole, and texts of several sizes differ only
+    in their size.
     """
     names = expand_paths([str(data / "text" / sources)])
     stamp = "".join(f"{name} {Path(name).stat().st_size} {Path(name).stat().st_mtime_ns}\n" for name in names)
@@ -199,7 +203,7 @@ def mixed(data: Path, sources: str, work: Path) -> Path:
 
 
 def cut(text: Path, megabytes: float) -> Path:
-    """A copy of the whole lines within the first `megabytes` of a text; the text itself if it is shorter."""
+    """Copy the complete lines within the first `megabytes` of a text; return the text itself if it is shorter."""
     size = round(megabytes * 1e6)
     if text.stat().st_size <= size:
         return text

@@ -1,16 +1,17 @@
-"""Train any system that the evidence compares: MwS, its ablations, and the rivals; one place for all scripts.
+"""Train the systems that the experiments compare: MwS, its ablations, and baselines.
 
-An ablation is MwS with one thing taken away, all else equal: same learner, text, size and limits.
+An ablation is MwS without one of its parts; learner, text, size and limits are the same.
 
-* ``shuffled``: the boundary probabilities of words of equal length are dealt out anew. Each word gets the
-  probabilities of another, so their amount and their places in a word stay, but they say nothing about its morphs.
-* ``no evidence``: no boundary anywhere. The first half of the merges is then learnt from word types by frequency.
-* ``price 0``: compositions pay nothing for the boundaries they hide.
-* ``morphs by counts``: the first half of the merges weighs word forms by their counts in text, not each type once.
-* ``finer``: 0.14 of the places are cut by the evidence, not 0.095.
+* ``shuffled``: the boundary probabilities are shuffled between words of equal length. Each word gets the probabilities
+  of another word, so their number and their positions in words stay, but they say nothing about the word's morphs.
+* ``no evidence``: there are no boundaries. The first half of the merges is learned from distinct words by frequency.
+* ``price 0``: frequency merges are not penalized for boundaries inside a token.
+* ``morphs by counts``: the first half of the merges weighs word forms by their counts in text, not each one once.
+* ``finer``: the boundary probability exceeds one half at 0.14 of the positions, not at 0.095.
 
-``morph-bpe-byte`` is MorphBPE as its authors describe it (Asgari et al. 2025): BPE by frequency that may merge nothing
-across the cuts of Morfessor. No code of theirs was at hand, so it is ours, over bytes like the BPE it stands beside.
+``morph-bpe-byte`` is MorphBPE as its authors describe it (Asgari et al. 2025): BPE by frequency that merges nothing
+across the boundaries of Morfessor. Their code was not available, so this is our own version. It works on bytes, like
+the BPE that it is compared with.
 """
 
 from __future__ import annotations
@@ -48,13 +49,13 @@ MWS: dict[str, dict[str, Any]] = {
 """MwS and its ablations by name: arguments of `MwSTrainer`. Other names are of `compare.baselines`."""
 
 UNIGRAM = "sentencepiece-unigram-identity"
-"""The strongest rival that is lossless: SentencePiece's Unigram trainer, identity normalization, byte fallback."""
+"""The strongest lossless baseline: SentencePiece's Unigram with identity normalization and byte fallback."""
 
 RIVAL = {"bpe": "bpe-character"}
-"""Names of results files that `compare.baselines` has otherwise: ``bpe`` is BPE over characters in them."""
+"""Names in stored results that differ from those of `compare.baselines`: there, ``bpe`` is BPE over characters."""
 
 MORPH_BPE = "morph-bpe-byte"
-"""BPE over bytes inside the cuts of Morfessor, at inference by its merges alone (`within_cuts`)."""
+"""BPE over bytes within the segments of Morfessor (`within_cuts`); Morfessor is not used when it encodes."""
 
 MORPHS: dict[str, Any] = {"composition": 0}
 """Settings of a training of morphs only."""
@@ -62,11 +63,11 @@ MORPHS: dict[str, Any] = {"composition": 0}
 SEED = 20261123
 
 NAMES = {"bpe-byte": "byte-level BPE", UNIGRAM: "SentencePiece Unigram"}
-"""The rivals that tables speak of, by the names that people read."""
+"""The baselines that tables show, with their names for readers."""
 
 
 def trained(name: str, counts: WordCounts, size: int, folder: Path) -> Path:
-    """The directory of a tokenizer in a folder, trained unless it is there; Morfessor sees every word once.
+    """Return the folder of a trained tokenizer, and train it first if it is missing; Morfessor gets each word once.
 
     A system is a key of `MWS`, `RIVAL` or `mws_hf.compare.baselines.BASELINE_SYSTEMS`, or `MORPH_BPE`.
     """
@@ -95,7 +96,7 @@ def labelled(
     sizes: Sequence[int],
     options: Mapping[str, Any],
 ) -> Iterator[tuple[int, int, Any]]:
-    """Train with the first so many words of a pool as labels; yields the number of labels, the size and the tokenizer.
+    """Train with the first words of a pool as labels; yield the number of labels, the size and the tokenizer.
 
     All words of the pool are in the word list each time, so that tokenizers differ only in their labels.
 
@@ -142,18 +143,18 @@ def evidence_by_labels(
 
 
 def learnt(counts: WordCounts, **options: Any) -> Any:
-    """MwS of some arguments of `MwSTrainer`, in memory, with the pattern that its words were counted by."""
+    """Train MwS in memory with some arguments of `MwSTrainer` and the pattern of the counts; return the tokenizer."""
     trainer = MwSTrainer(pattern=counts.pattern, show_progress=False, **options)
     return trainer.backend(trainer.learn(counts, evidence=evidence_of(counts, trainer)))
 
 
 def cut_words(source: Any, gold: Sequence[GoldWord]) -> WordTable:
-    """The words of a gold as a tokenizer, or one in a directory, cuts them."""
+    """Segment the words of reference segmentations with a tokenizer or its folder, and count the hits of each word."""
     return word_table(gold, segment_words(source, [each.word for each in gold]))
 
 
 def judged(source: Any, gold: Sequence[GoldWord]) -> dict[str, float]:
-    """Boundary scores of a tokenizer, or of one in a directory."""
+    """Compute the boundary scores of a tokenizer or its folder."""
     found = summarize(cut_words(source, gold))
     return {name: getattr(found, name) for name in ("f1", "precision", "recall", "exact")}
 
@@ -167,7 +168,7 @@ _last: list[tuple[WordCounts, Settings, Evidence]] = []
 
 
 def evidence_of(counts: WordCounts, settings: Settings) -> Evidence:
-    """Find the evidence of a word list; that of the last list is kept, for MwS and its ablations share it."""
+    """Compute the evidence of a word list; the last result is kept, because MwS and its ablations share it."""
     from mws_hf.learn.group_evidence import find_evidence
 
     if not _last or _last[0][0] is not counts or _last[0][1].of_evidence != settings.of_evidence:
@@ -176,7 +177,7 @@ def evidence_of(counts: WordCounts, settings: Settings) -> Evidence:
 
 
 def shuffled(evidence: Evidence) -> Evidence:
-    """Deal the boundary probabilities out anew among types with as many characters.
+    """Shuffle the boundary probabilities between distinct words of equal length.
 
     >>> from mws_hf.learn.evidence.posteriors import Evidence
     >>> from mws_hf.learn.words import CodePoints

@@ -33,7 +33,7 @@ def student_quantile(probability: float, freedom: float) -> float:
 
 
 def half(first: Sequence[float], second: Sequence[float] = ()) -> float:
-    """Half of the 95 % t interval of a mean, or of the difference of two (Welch), of few seeds or of many words.
+    """Compute half of the 95 % t interval of a mean, or of the difference of two means (Welch).
 
     >>> round(half([1.0, 2.0, 3.0]), 2), round(half([1.0, 2.0, 3.0], [1.0, 2.0, 3.0]), 2)
     (2.48, 2.27)
@@ -42,9 +42,10 @@ def half(first: Sequence[float], second: Sequence[float] = ()) -> float:
 
 
 def welch(parts: Iterable[tuple[float, int]], known: float = 0.0) -> float:
-    """Half of the 95 % t interval of means, from the variance and the degrees of freedom of each.
+    """Compute half of the 95 % t interval of a sum of means.
 
-    `known` is the variance of something added that has no doubt of its own.
+    `parts` has the variance and the degrees of freedom of each mean, and `known` is a further variance that is known
+    exactly.
     """
     of = list(parts)
     total = sum(variance for variance, _ in of) + known
@@ -53,7 +54,7 @@ def welch(parts: Iterable[tuple[float, int]], known: float = 0.0) -> float:
 
 
 def mean(values: Sequence[float], form: str = ".3f") -> str:
-    """The mean of some values, and half of its interval where there are two; nothing of none.
+    """Write the mean of values, with half of its interval if there are two or more; "" for no values.
 
     >>> mean([1.0, 2.0, 3.0], "+.3f"), mean([1.0]), mean([])
     ('+2.000 ± 2.484', '1.000', '')
@@ -64,7 +65,7 @@ def mean(values: Sequence[float], form: str = ".3f") -> str:
 
 
 def span(values: Sequence[float], form: str = ".2f", *, bold: bool = True) -> str:
-    """A value with the ends of its interval; bold where 0 is outside.
+    """Write a value with the ends of its interval; it is bold if 0 is outside of the interval.
 
     >>> span([-0.5, -0.75, -0.25]), span([0.1, -0.1, 0.3])
     ('**-0.50** (-0.75 to -0.25)', '+0.10 (-0.10 to +0.30)')
@@ -75,7 +76,7 @@ def span(values: Sequence[float], form: str = ".2f", *, bold: bool = True) -> st
 
 
 def where(rows: Iterable[Row], **key: object) -> list[Row]:
-    """The rows with these values.
+    """List the rows that have the given values.
 
     >>> where([{"a": 1, "b": 2}, {"a": 2, "b": 2}], a=2)
     [{'a': 2, 'b': 2}]
@@ -84,7 +85,7 @@ def where(rows: Iterable[Row], **key: object) -> list[Row]:
 
 
 def groups(rows: Iterable[Row], *by: str) -> list[tuple[Any, ...]]:
-    """The values of some axes, and the rows that have them, in the order they come in.
+    """Group rows by the values of some axes, in the order of their first rows; each group ends with its rows.
 
     >>> [(size, len(own)) for size, own in groups([{"size": 8}, {"size": 9}, {"size": 8}], "size")]
     [(8, 2), (9, 1)]
@@ -96,7 +97,7 @@ def groups(rows: Iterable[Row], *by: str) -> list[tuple[Any, ...]]:
 
 
 def tabulated(lines: Iterable[Mapping[str, str]], *, numbers: bool = True) -> str:
-    """Markdown of lines that name their columns; nothing of none.
+    """Write a Markdown table of lines that map columns to cells; "" for no lines.
 
     >>> print(tabulated([{"gold": "rus", "F1": "0.6"}, {"gold": "fin"}]))
     | gold | F1 |
@@ -111,7 +112,7 @@ def tabulated(lines: Iterable[Mapping[str, str]], *, numbers: bool = True) -> st
 
 
 def pivot(rows: Sequence[Row], by: str, across: str, figure: str, form: str = ".3f") -> str:
-    """Markdown: a line a value of `by`, a column a value of `across`, the mean of a figure in each."""
+    """Write a Markdown table of the means of a figure: a line per value of `by`, a column per value of `across`."""
     columns = list(dict.fromkeys(row[across] for row in rows))
     lines = []
     for name, own in groups(rows, by):
@@ -124,7 +125,7 @@ def pivot(rows: Sequence[Row], by: str, across: str, figure: str, form: str = ".
 
 
 def percents(found: PairedDifference) -> list[float]:
-    """A difference in bits in per cent of the second's, with the ends of its interval.
+    """Convert a difference in bits, and the ends of its interval, to per cent of the second system's bits.
 
     >>> percents(PairedDifference(-0.5, -0.75, -0.25, -0.25, 9))
     [-25.0, -37.5, -12.5]
@@ -134,7 +135,7 @@ def percents(found: PairedDifference) -> list[float]:
 
 
 def about(doc: str | None) -> str:
-    r"""What an experiment's docstring says after its first line.
+    r"""Return an experiment's docstring without its first line.
 
     >>> about("A title.\n\nHow it is measured.\n")
     'How it is measured.'
@@ -143,6 +144,6 @@ def about(doc: str | None) -> str:
 
 
 def as_they_are(doc: str | None, rows: Sequence[Row], columns: Sequence[str]) -> Iterator[str]:
-    """What an experiment's docstring says, and the rows, some columns of them."""
+    """Yield the text of an experiment's docstring, and a table of some columns of the rows."""
     yield about(doc)
     yield tabulated({name: str(row[name]) for name in columns} for row in rows)

@@ -1,7 +1,8 @@
-"""Processes timed from their start to their end, and the work within them: `python -m lab.timing JOB FILE`.
+"""Measure the time and memory of whole processes, and of the work inside them: `python -m lab.timing JOB FILE`.
 
-A task of `TASKS` imports its library and loads what is not measured, works `with clock`, and says what it found.
-Nothing is imported above that a rival's process would wait for. Work within is measured by /proc, so on Linux.
+Each task in `TASKS` imports its library, loads what is not measured, does its work inside ``with clock``, and returns
+its figures. This module imports nothing heavy, because the processes of the baselines would have to wait for it. The
+work inside a process is measured by /proc, which exists only on Linux.
 """
 
 from __future__ import annotations
@@ -29,45 +30,45 @@ PACKAGES = ("tokenizers", "transformers", "sentencepiece", "numba", "numpy", "py
 
 
 def timed(command: Sequence[str], environment: Mapping[str, str] | None = None) -> Facts:
-    """Wall and processor seconds and peak resident MB of a process; of one that fails, the end of its complaint.
+    """Run a command; return its wall and CPU seconds and its peak resident MB, or the last line of its error.
 
     >>> sorted(timed([sys.executable, "-c", ""]))
     ['cpu_seconds', 'peak_mb', 'seconds']
     >>> timed([sys.executable, "-c", "raise SystemExit('no such file')"])
     {'failed': 'no such file'}
     """
-    with tempfile.TemporaryFile() as complaints:
+    with tempfile.TemporaryFile() as errors:
         began = time.perf_counter()
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=complaints, env=environment)
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors, env=environment)
         _, status, used = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - began
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
-            complaints.seek(0)
-            told = complaints.read().decode("utf-8", errors="replace").strip().splitlines()
-            return {"failed": (told or ["no reason given"])[-1][:90]}
+            errors.seek(0)
+            lines = errors.read().decode("utf-8", errors="replace").strip().splitlines()
+            return {"failed": (lines or ["no reason given"])[-1][:90]}
     unit = 1 if sys.platform == "darwin" else 1024
     cpu = round(used.ru_utime + used.ru_stime, 2)
     return {"seconds": round(seconds, 2), "cpu_seconds": cpu, "peak_mb": round(used.ru_maxrss * unit / 1e6)}
 
 
 def told_by(module: str, *arguments: str, **environment: str) -> Facts:
-    """What a module, run in a process of its own, writes as JSON to the file that is its last argument; or `failed`."""
-    with tempfile.NamedTemporaryFile(prefix="lab-timing-") as told:
-        process = timed([sys.executable, "-m", module, *arguments, told.name], outside(**environment))
-        return process if "failed" in process else json.loads(Path(told.name).read_text(encoding="utf-8"))
+    """Run a module in its own process, and return the JSON that it writes to its last argument, or `failed`."""
+    with tempfile.NamedTemporaryFile(prefix="lab-timing-") as written:
+        process = timed([sys.executable, "-m", module, *arguments, written.name], outside(**environment))
+        return process if "failed" in process else json.loads(Path(written.name).read_text(encoding="utf-8"))
 
 
 def outside(**environment: str) -> dict[str, str]:
-    """The environment of a process that imports from scripts/ and fetches nothing."""
+    """Return the environment of a process that can import from scripts/ and downloads nothing."""
     paths = os.pathsep.join([str(SCRIPTS), str(SCRIPTS.parent)])
     return os.environ | {"PYTHONPATH": paths, "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "true"} | environment
 
 
 def machine() -> str:
-    """What times depend on: processor, cores, memory, system, versions."""
-    told = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    names = [line.split(":", 1)[1].strip() for line in told if line.startswith("model name")]
+    """Describe the machine that was measured: processor, cores, memory, system, and versions of libraries."""
+    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in PACKAGES)
     where = f"{(names or [platform.processor()])[0]}, {os.cpu_count()} cores, {memory:.1f} GB, {platform.platform()}"
@@ -75,7 +76,7 @@ def machine() -> str:
 
 
 def cpu_seconds() -> float:
-    """Processor time of this process and of all that it started, and they."""
+    """Return the CPU time of this process and of all its descendants."""
     rows = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
@@ -89,9 +90,9 @@ def cpu_seconds() -> float:
 
 
 def peak_mb() -> float:
-    """Largest resident memory of this process or of a child of it so far, in MB (10^6 bytes).
+    """Return the peak resident memory of this process or of one of its children so far, in MB (10^6 bytes).
 
-    Of this process by VmHWM: ru_maxrss starts at what the parent had when it started the process.
+    That of this process is VmHWM, because ru_maxrss would begin with the memory of the parent process.
     """
     status = Path("/proc/self/status").read_text(encoding="ascii").split()
     own = int(status[status.index("VmHWM:") + 1])
@@ -99,7 +100,7 @@ def peak_mb() -> float:
 
 
 class Clock:
-    """Times the work within it; with the processes it starts, and they, as far as they live or were waited for."""
+    """Measures the time inside a ``with`` block, including descendant processes that are alive or were waited for."""
 
     def __enter__(self) -> None:
         self.cpu, self.began = cpu_seconds(), time.perf_counter()
@@ -109,7 +110,15 @@ class Clock:
 
 
 class Job(NamedTuple):
-    """One measurement: the task, its text, the tokenizer that encoding uses, entries to train, an empty folder."""
+    """One measurement.
+
+    Attributes:
+        task: a key of `TASKS`.
+        text: the file to train on or to encode.
+        tokenizer: the folder of the tokenizer that encodes.
+        vocab_size: the vocabulary size to train.
+        output: an empty folder.
+    """
 
     task: str
     text: str
@@ -119,7 +128,7 @@ class Job(NamedTuple):
 
 
 def mws(job: Job) -> list[str]:
-    """What `mws` is given to train, or to encode."""
+    """Return the arguments of the command `mws` that trains or encodes."""
     if job.task.startswith("encode"):
         return ["encode", job.tokenizer, job.text, "-o", f"{job.output}/ids", "--quiet"]
     classic = CLASSIC if job.task.endswith("classic") else ()
@@ -128,7 +137,7 @@ def mws(job: Job) -> list[str]:
 
 
 def mws_train(job: Job, clock: Clock) -> Facts:
-    """`mws train`, the command itself; imports done beforehand are those it makes while it works."""
+    """Run the command `mws train`; the modules that it would import while it works are imported before."""
     import mws_hf.commands.train
     import mws_hf.corpus.counting
     import mws_hf.learn.classic
@@ -144,7 +153,7 @@ def mws_train(job: Job, clock: Clock) -> Facts:
 
 
 def tokenizers_train(job: Job, clock: Clock) -> Facts:
-    """A trainer of `tokenizers` under the same split pattern; it reads the file itself, the fastest way it has."""
+    """Train or count with `tokenizers` and the same split pattern; it reads the file itself, which is fastest."""
     from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
     from mws_hf.text.pattern import GPT4_PATTERN
@@ -162,7 +171,7 @@ def tokenizers_train(job: Job, clock: Clock) -> Facts:
 
 
 def sentencepiece(job: Job, clock: Clock) -> Facts:
-    """SentencePiece on the file, without normalization (it would cost it time) and without leaving out long lines."""
+    """Train SentencePiece without normalization, which would take time, and without leaving long lines out."""
     import sentencepiece as spm
 
     with clock:
@@ -175,7 +184,7 @@ def sentencepiece(job: Job, clock: Clock) -> Facts:
 
 
 def mws_count(job: Job, clock: Clock) -> Facts:
-    """Our counting, to the sorted word counts in memory."""
+    """Count a text; the result is the sorted word counts in memory."""
     from mws_hf.corpus.counting import count_files
     from mws_hf.text.pattern import GPT4_PATTERN
 
@@ -185,7 +194,7 @@ def mws_count(job: Job, clock: Clock) -> Facts:
 
 
 def mws_to_disk(job: Job, clock: Clock) -> Facts:
-    """Text file to memory-mapped ids on disk, loading of the tokenizer included."""
+    """Encode a text file to memory-mapped ids on disk; the time includes loading the tokenizer."""
     from mws_hf.encode.bulk import encode_corpus
 
     with clock:
@@ -194,7 +203,7 @@ def mws_to_disk(job: Job, clock: Clock) -> Facts:
 
 
 def mws_in_memory(job: Job, clock: Clock) -> Facts:
-    """Text in memory to ids in memory on all cores: the kernel without reading and writing."""
+    """Encode text in memory to ids in memory on all cores, without reading and writing files."""
     from mws_hf.corpus.sources import Source
     from mws_hf.encode.bulk import BLOCK_BYTES
     from mws_hf.encode.encoder import BlockEncoder
@@ -211,7 +220,7 @@ def mws_in_memory(job: Job, clock: Clock) -> Facts:
 
 
 def encode_batch(job: Job, clock: Clock) -> Facts:
-    """`encode_batch` on lists of lines; ids stay in the Rust objects."""
+    """Encode lists of lines with `encode_batch` of `tokenizers`; the ids stay in Rust objects."""
     from tokenizers import Tokenizer
 
     encode = Tokenizer.from_file(f"{job.tokenizer}/tokenizer.json").encode_batch
@@ -237,23 +246,28 @@ TASKS: dict[str, Callable[[Job, Clock], Facts]] = {
 
 
 def ours(task: str) -> bool:
-    """Whether a task is ours: run again in the process, and once with an empty cache of kernels."""
+    """Return whether a task measures mws_hf; it then runs twice in the process, and once with an empty kernel cache."""
     return "/mws" in task
 
 
 def whole(job: Job) -> list[str]:
-    """The command that a user would start for a task; a rival's script has nothing around the task."""
+    """Return the command that a user would run for a task; for baselines it is a script with only the task."""
     if TASKS[job.task] in (mws_train, mws_to_disk):
         return [sys.executable, "-m", "mws_hf", *mws(job)]
     return [sys.executable, "-m", "lab.timing", json.dumps(job), "alone"]
 
 
 def outcome(job: Job, *, cold: bool = False) -> Facts:
-    """Measure a task twice, from within and as a whole process; `cold`: with an empty folder of compiled kernels.
+    """Measure a task twice: inside a process, and as a whole process.
+
+    Args:
+        job: the task and its files.
+        cold: whether the folder of compiled kernels is empty at the start.
 
     Returns:
-        `seconds`, `cpu_seconds` and `peak_mb` with libraries imported; of ours `again_seconds`, of a second run in the
-        process; `process_seconds` from the start of Python to its end; or `failed`, the reason.
+        `seconds`, `cpu_seconds` and `peak_mb` after libraries are imported; for mws_hf `again_seconds`, of a second run
+        in the same process; and `process_seconds`, from the start of Python to its end. If the task fails, `failed` is
+        the reason.
     """
     found: Facts = {"load_before": round(os.getloadavg()[0], 2)}
     with tempfile.TemporaryDirectory() as within, tempfile.TemporaryDirectory() as alone:
@@ -267,7 +281,7 @@ def outcome(job: Job, *, cold: bool = False) -> Facts:
 
 
 def measure(job: Job) -> Facts:
-    """Run a task, one of ours twice; times exclude imports and what is loaded before, memory includes everything."""
+    """Run a task, and a task of mws_hf twice; times exclude imports and loading, memory includes everything."""
     clock, again = Clock(), Clock()
     facts = TASKS[job.task](job, clock)
     found = clock.figures | {"peak_mb": peak_mb()}

@@ -152,7 +152,7 @@ def test_shards_are_a_corpus_for_datasets_and_for_us(engine, tmp_path):
     loaded = datasets.load_from_disk(str(tmp_path / "ids"))
     assert loaded["input_ids"] == datasets.load_from_disk(str(tmp_path / "here"))["input_ids"]
     assert corpus.n_tokens == here.n_tokens and len(corpus.ids) > 6
-    with pytest.raises(MwSError, match="exists already"):
+    with pytest.raises(MwSError, match="already exists"):
         engine.library.write_corpus(engine.data, tokenizer, "text", tmp_path / "ids")
 
 
@@ -175,7 +175,7 @@ def test_shards_are_right_when_a_worker_is_killed(engine, tmp_path):
 def test_mistakes_are_told_in_one_line(engine):
     with pytest.raises(MwSError, match="no column 'texts'; columns here: number, text"):
         engine.count(engine.data, "texts")
-    with pytest.raises(MwSError, match="column 'number' holds no text"):
+    with pytest.raises(MwSError, match="column 'number' does not contain text"):
         engine.library.encode(engine.data, small_fast(), "number")
     with pytest.raises(MwSError, match="has a column 'number' already"):
         engine.library.encode(engine.data, small_fast(), "text", ids_column="number")

@@ -137,7 +137,7 @@ def test_explain_shows_the_evidence_of_the_models_own_settings(setting: dict[str
     assert result["settings"] | setting == result["settings"] and "vocab size 400" in done.stderr
     (tmp_path / "m" / RECORD_FILE).unlink()
     older = mws(*arguments, "--json")
-    assert "settings are unknown, the defaults are assumed" in older.stderr
+    assert "settings are unknown, so the defaults are used" in older.stderr
     assert json.loads(older.stdout)["settings"] is None
     assert json.loads(older.stdout)["boundaries"] != result["boundaries"]
 

@@ -223,7 +223,8 @@ def test_the_site_has_one_title_a_page_its_pictures_and_no_other_server(tmp_path
 
 
 SHOWN_CODE = [page for page in PAGES if re.search(r"^```(python|bash)$", page.read_text(encoding="utf-8"), re.M)]
-BLOCK = re.compile(r"^```(python|bash)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"^```(python|bash|text|console)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+SECONDS = re.compile(r"in [\d.]+ s;|\| [\d.]+ \|$")
 SMALL = {"32_000": "400", "32000": "400", "64000": "600", "max_steps=20": "max_steps=2"}
 
 
@@ -254,15 +255,29 @@ def test_the_code_of_a_page_runs_from_top_to_bottom(page, tmp_path):
     if page.name == "pretrained.md" and not (ROOT / "model_cards").is_dir():
         pytest.skip("the source distribution has no tokenizers")
     python: list[str] = []
-    for language, code in BLOCK.findall(page.read_text(encoding="utf-8")):
+    printed = ""
+    for language, shown in BLOCK.findall(page.read_text(encoding="utf-8")):
+        code = shown
         for large, small in SMALL.items():
             code = code.replace(large, small)
         if language == "python":
             python.append(code)
+        if language in ("text", "console"):
+            check_output(shown, printed)
+        if language != "bash":
+            printed = ""
             continue
         run_block(tmp_path, [sys.executable, "-c", "\n".join(python)])  # what the commands read may be what it saved
-        run_block(tmp_path, ["bash", "-euo", "pipefail", "-c", code])
+        printed = run_block(tmp_path, ["bash", "-euo", "pipefail", "-c", code]) * (code == shown)
     run_block(tmp_path, [sys.executable, "-c", "\n".join(python)])
+
+
+def check_output(shown, printed):
+    """Compare a block behind commands with what they printed: each line is a line of it, but for seconds."""
+    if not printed or shown.startswith(("mws ", "spm_train ")) or sys.version_info[:2] != (3, 11):
+        return  # commands that are not run, or text of another Python
+    lines = {SECONDS.sub("", line) for line in printed.splitlines()}
+    assert not [line for line in shown.splitlines() if line and SECONDS.sub("", line) not in lines]
 
 
 def run_block(folder, command):
@@ -270,6 +285,7 @@ def run_block(folder, command):
     environment = {**os.environ, "PATH": path}
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, encoding="utf-8", timeout=300)
     assert done.returncode == 0, f"{command[-1]}\n{done.stderr}"
+    return done.stdout + done.stderr
 
 
 UNRUN = [

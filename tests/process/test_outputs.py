@@ -142,7 +142,7 @@ def test_a_file_that_is_there_is_refused_and_replaced_with_force(home, line):
     name = next(word for word in line.split() if word.startswith("new."))
     (home / name).write_text("old", encoding="utf-8")
     done = mws(*line.split(), cwd=home)
-    assert one_line(done) and f"{name}: exists already; give --force to replace it" in done.stderr
+    assert one_line(done) and f"{name}: already exists; give --force to replace it" in done.stderr
     assert (home / name).read_text(encoding="utf-8") == "old"
     for _ in range(2):
         assert mws(*line.split(), "--force", cwd=home).returncode == 0
@@ -158,6 +158,17 @@ def test_encode_writes_into_no_folder_of_a_tokenizer_or_a_model(home, beside):
     assert mws("encode", home / "tok", home / "text.txt", "-o", home / "new", "-q", "--force").returncode == 0
     assert (home / "new" / beside).read_text(encoding="utf-8") == "{}"
     assert mws("encode", home / "tok", home / "text.txt", "-o", home / "new", "-q", "--force").returncode == 0
+
+
+def test_an_input_that_is_a_link_to_nothing_is_named(home):
+    """Also where the output exists, with which all inputs are compared: named, among files of a glob, in a loop."""
+    (home / "old.parquet").write_text("old", encoding="utf-8")
+    (home / "gone.txt").symlink_to("nowhere")
+    (home / "loop.log").symlink_to("loop.log")
+    for name in ("gone.txt", "loop.log", "*.log"):
+        done = mws("count", name, "-o", "old.parquet", "--force", cwd=home)
+        assert one_line(done) and done.stderr.startswith(f"error: {name}: no "), done.stderr
+    assert mws("count", "*.txt", "-o", "old.parquet", "--force", "-q", cwd=home).returncode == 0
 
 
 def test_other_outputs_are_none_of_its_business(home, monkeypatch):

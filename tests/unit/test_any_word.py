@@ -1,4 +1,4 @@
-"""Evidence beside a tokenizer: the same for words of its training, sensible for others, and never in the way.
+"""Saved boundary probabilities: right for training words and for other words, and not loaded by encoding.
 
 Modules: learn/any_word.py, learn/evidence_file.py.
 """
@@ -29,7 +29,7 @@ UNSEEN = [p + s + e for p, s, e in zip(PREFIXES[1:], STEMS, ENDINGS[5:], strict=
 
 @pytest.fixture(scope="module")
 def lines() -> list[str]:
-    """The language without some words, whose prefixes, stems and endings other words have."""
+    """Text without some words; their prefixes, stems and endings occur in other words."""
     return [" ".join(word for word in line.split() if word not in UNSEEN) for line in TEXT.splitlines()]
 
 
@@ -72,7 +72,7 @@ def test_words_outside_of_the_training_are_cut_where_their_parts_meet(saved: Pat
 
 
 def test_a_word_is_judged_alike_alone_and_among_others(found: AnyWord, lines: list[str]):
-    """Neighbors in a call, even prefixes of the word, are not counted; nor does it matter which word came first."""
+    """Other words of the call, even prefixes of the word, and words of earlier calls make no difference."""
     asked = [f" {word}" for word in UNSEEN]
     prefixes = [f" {word[:k]}" for word in UNSEEN for k in range(2, len(word))]
     together = AnyWord(found.evidence).words([*prefixes, *asked, "12", " читал", *asked[:3]])

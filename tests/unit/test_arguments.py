@@ -317,7 +317,9 @@ def test_a_misspelt_pattern_name_is_no_pattern(name, tmp_path):
 TOO_MUCH = [
     (r"(?:\d+,?)+;|\s|\S", "run of '1'"),
     (r"(?:\p{Han}+\p{M}*)+x|\s|\S", "run of '中'"),
-    ("(?P<w>a+)|.", "compile"),
+    (r"(?:\p{Georgian}+\p{M}?)+x|\s|\S", "run of 'Ⴀ'"),
+    (r"(?:[ɐ-ʯ]{1,2})+;|\s|\S", "run of 'ɐ'"),
+    (r"(?P<word>a+)|.", "compile"),
 ]
 """Patterns that `regex` runs and `tokenizers` does not, and what is said of them."""
 
@@ -398,7 +400,7 @@ def test_a_folder_for_a_file_and_labels_that_are_not_there_are_told_as_what_they
     text = tmp_path / "text.txt"
     text.write_text(READING, encoding="utf-8")
     refused = mws("evaluate", tmp_path, "--text", tmp_path)
-    assert one_line(refused) and f"{tmp_path}: a folder" in refused.stderr
+    assert one_line(refused) and f"{tmp_path}: is a folder" in refused.stderr
     refused = mws("train", text, "--labels", tmp_path / "none.tsv", "--output", tmp_path / "out")
     assert one_line(refused) and "No such file" in refused.stderr and "Errno" not in refused.stderr
 

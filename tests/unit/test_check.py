@@ -1,6 +1,6 @@
 """`mws check` and `mws check --repair`: every trap is seen, mended where it can be, and ids never change.
 
-Modules: check.py, commands/check.py.
+Modules: check.py, surgery/checked_folder.py, commands/check.py.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def test_sizes_are_written_as_people_do(text: Path, tmp_path: Path):
         (["--alphabet", "letters"], "--alphabet: invalid choice: 'letters' (choose from "),
         (["--min-count", "all"], "--min-count: not a whole number: 'all'"),
         (["--granularity", "fine"], "--granularity: not a number: 'fine'"),
-        (["--composition", "half"], "--composition: 'half': give a share from 0 to 1, or 'fill'"),
+        (["--composition", "half"], "--composition: 'half' is neither a share from 0 to 1 nor 'fill'"),
     ],
 )
 def test_errors_name_options_as_they_are_typed(text: Path, tmp_path: Path, options: list[object], says: str):

@@ -126,7 +126,7 @@ def test_user_errors_say_what_and_where(backend, tmp_path):
     bad.write_text("аб\n", encoding="utf-8")
     with pytest.raises(MwSError, match="no end-of-sequence"):
         encode_corpus(backend, bad, tmp_path / "3")
-    with pytest.raises(MwSError, match="no encoded corpus"):
+    with pytest.raises(MwSError, match="is not an encoded corpus"):
         EncodedCorpus.open(tmp_path)
     (tmp_path / "6").mkdir()
     (tmp_path / "6" / "data.arrow").touch()
@@ -157,7 +157,7 @@ def test_stream_access_and_blocks(backend, corpus_file, tmp_path):
     assert torch.equal(blocks[-1]["labels"], torch.from_numpy(stream.astype(np.int64))[: len(blocks) * 64][-64:])
     batches = list(torch.utils.data.DataLoader(blocks, batch_size=4, num_workers=2))
     assert batches[0]["input_ids"].shape == (4, 64)
-    with pytest.raises(MwSError, match="less than one block"):
+    with pytest.raises(MwSError, match="fewer than one block"):
         BlockDataset(corpus, len(stream) + 1)
 
 

@@ -1,4 +1,4 @@
-"""The evidence: contexts, forms, graphemes, short lists, spelling; kernels equal their readable twins.
+"""Boundary probabilities: words, graphemes and all views; compiled kernels equal their readable twins.
 
 Modules: learn/candidates.py, learn/evidence/affix_view.py, learn/evidence/forms.py, learn/evidence/lexicon.py,
 learn/evidence/paradigm_view.py, learn/evidence/posteriors.py, learn/evidence/reranking.py, learn/limits.py,
@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from mws_hf import MwSTrainer, WordCounts
 from mws_hf.kernels.threads import ThreadPool
 from mws_hf.learn.evidence import affix_view, lexicon, posteriors, reranking
-from mws_hf.learn.evidence.affix_view import affix_log_odds, count_pieces, fit_affixes, fit_trigrams, spell_stems
+from mws_hf.learn.evidence.affix_view import affix_log_odds, count_parts, fit_affixes, fit_trigrams, spell_stems
 from mws_hf.learn.evidence.contexts import trie_view
 from mws_hf.learn.evidence.forms import collect_forms, collect_types, find_words, inner_positions, split_graphemes
 from mws_hf.learn.evidence.lexicon import build_lattice
@@ -265,12 +265,12 @@ def test_paradigms_of_one_list_tell_of_words_that_are_not_in_it():
     both = SymbolCorpus.from_words([*listed, "jumping"])
     n = sum(map(len, listed))
     splits = splits_of(both)
-    rows = splits.place < n
+    rows = splits.stem_end < n
     stem_of = np.repeat(splits.stems, np.diff(splits.bounds))[rows]
     first = np.nonzero(np.diff(stem_of, prepend=-1))[0]
     fitted = fit_paradigms(
         splits._replace(
-            stems=stem_of[first], bounds=np.append(first, rows.sum()).astype(np.int32), place=splits.place[rows],
+            stems=stem_of[first], bounds=np.append(first, rows.sum()).astype(np.int32), stem_end=splits.stem_end[rows],
             ending=splits.ending[rows], letter=splits.letter[rows],
         )
     )  # fmt: skip
@@ -304,7 +304,7 @@ def test_the_longest_piece_is_the_stem_and_stems_are_listed_once():
     cut = np.zeros(len(corpus.symbols), bool)
     for w, pieces in enumerate(cuts):
         cut[corpus.starts[w] + np.cumsum([len(piece) for piece in pieces]) - 1] = True
-    counts, stems = count_pieces(corpus, lattice, cut)
+    counts, stems = count_parts(corpus, lattice, cut)
     expected = {}
     for pieces in cuts:
         for piece, kind in zip(pieces, reference.pieces_by_class(pieces), strict=True):

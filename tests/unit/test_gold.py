@@ -146,7 +146,7 @@ def test_a_word_on_several_lines_keeps_all_distinct_segmentations(tmp_path):
 @pytest.mark.parametrize(
     ("text", "format", "message"),
     [
-        ("ab\tx y\n", None, "no usable line"),
+        ("ab\tx y\n", None, "no line is usable"),
         ("", None, "the file is empty"),
         ("ab\ta b\n", "conllu", "choose one of"),
         ("ab\ta b\n", "morphscore", "no MorphScore header"),

@@ -283,10 +283,10 @@ def test_bad_weights_are_refused_before_any_work(weight):
     [
         (["fin=missing.txt"], "missing.txt"),
         (["a b=x.txt"], "give ./a b=x.txt"),
-        (["fin="], "no file stands after the ="),
+        (["fin="], "there is no file after the ="),
         (["fin=a.txt", "b.txt"], "b.txt: belongs to no group"),
         (["fin=a.txt", "--weight", "deu=2"], "groups: fin"),
-        (["fin=a.txt", "--weight", "fin"], "such as ru=2"),
+        (["fin=a.txt", "--weight", "fin"], "write it like ru=2"),
         (["fin=a.txt", "--weight", "fin=0"], "weight 0.0 of group 'fin'"),
     ],
 )

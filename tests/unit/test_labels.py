@@ -1,4 +1,4 @@
-"""Words cut by hand: how they are read, what they change, that they never count as evaluation.
+"""Labeled words: how they are read, what they change, and that no tokenizer is scored on its labels.
 
 Modules: corpus/labeled_words.py, learn/evidence/labels.py, learn/setting_values.py.
 """
@@ -107,7 +107,7 @@ def test_labels_that_mark_one_boundary_of_many_are_refused(tmp_path: Path):
 
 
 def test_labels_move_the_evidence_towards_them(counts: WordCounts):
-    """A language whose labels say that nothing is ever cut, or that everything is, must hear it."""
+    """With labels of whole words boundaries become fewer, and with labels of single letters they become more."""
     words = sorted(LANGUAGE)[::48]
     plain = quiet().learn(counts).evidence
     whole = quiet(labels={word: [word] for word in words}).learn(counts).evidence
@@ -160,7 +160,7 @@ def test_a_granularity_asked_for_is_kept(counts: WordCounts):
 
 
 def test_marks_belong_to_their_letters():
-    """What is labelled are the places between graphemes; alternatives share them, capitals are folded."""
+    """Labels mark positions between graphemes, alternatives count in part, and letter case makes no difference."""
     words = CodePoints.of(["та\u0301л", "ко\u0301р", "вид", "мун", "суп"])
     labels = read_labels(
         {"Та\u0301л": "Та\u0301 л, Та\u0301л", "ко\u0301р": "к о\u0301р", "вид": "вид", "мун": "м у н", "суп": "су п"}
@@ -210,7 +210,7 @@ def test_the_command_prints_and_keeps_what_came_of_the_labels(tmp_path: Path, co
 
 @pytest.fixture(scope="module")
 def mixture(counts: WordCounts) -> dict[str, WordCounts]:
-    """Two languages of the same words but for their letters."""
+    """Two languages: the words of the second one are those of the first one backwards."""
     other = WordCounts.from_mapping({" " + word[::-1]: 1 for word in LANGUAGE}, pattern=DEFAULT_PATTERN)
     return {"one": counts, "two": other}
 
@@ -233,7 +233,7 @@ def test_labels_of_a_group_move_that_group_alone(mixture: dict[str, WordCounts])
 
 
 def test_labels_of_a_group_are_those_of_its_list_alone(counts: WordCounts):
-    """One named group with labels by its name, or with labels of no name, is the list without a name."""
+    """Labels of the only group, with or without its name, give the same as labels of a text without groups."""
     labels = {word: [LANGUAGE[word]] for word in sorted(LANGUAGE)[::100]}
     expected = quiet(labels=labels).learn(counts)
     assert quiet(labels=labels).learn({"one": counts}) == expected
@@ -265,7 +265,7 @@ def test_labels_of_no_known_group_are_refused(mixture: dict[str, WordCounts], la
 
 
 def test_files_and_commands_take_labels_by_group(tmp_path: Path, mixture: dict[str, WordCounts]):
-    """Kept in the record by group, told by group, and left out of evaluation."""
+    """Labels by group are in the metadata and in the output by group, and evaluation leaves their words out."""
     words = sorted(LANGUAGE)
     turned = sorted(word[::-1] for word in words[:30])
     for name, counts in mixture.items():
@@ -294,8 +294,8 @@ def test_files_and_commands_take_labels_by_group(tmp_path: Path, mixture: dict[s
     for more, message in (
         (["--labels", str(tmp_path / "one.tsv")], "the labels name no group, but the text has 2"),
         (["--labels", f"fin={tmp_path}/one.tsv"], "labels are given for group 'fin', which the text does not have"),
-        (labels[:2] * 2, "has one already"),
-        (["--labels", "a.tsv", "--labels", "b.tsv"], "stands beside others"),
+        (labels[:2] * 2, "is the second one for group"),
+        (["--labels", "a.tsv", "--labels", "b.tsv"], "has no group, but the option is given several times"),
     ):
         done = mws(*given, *more)
         assert done.returncode == 2 and message in done.stderr and "Traceback" not in done.stderr
@@ -319,7 +319,7 @@ def test_too_few_labels_are_reported_once(tmp_path):
 
 
 def test_labels_that_are_too_few_change_nothing(counts: WordCounts):
-    """Neither words that the text lacks, nor words that cannot be used, nor one word in two cases fill up the five."""
+    """Five labels are not enough if some of them cannot be used, or are one word in two letter cases."""
     absent = {f"{word}zzz": [*LANGUAGE[word], "zzz"] for word in sorted(LANGUAGE)[:4]}
     unusable = {"x": "x", "7up": "7 up", "no-one": "no - one", "ab" * 15: " ".join(["ab"] * 15)}
     again = {word.capitalize(): [parts[0].capitalize(), *parts[1:]] for word, parts in absent.items()}

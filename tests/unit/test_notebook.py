@@ -162,7 +162,7 @@ def test_missing_parts_and_holes_are_filled_after_the_old_ids(tmp_path):
         ([["чи", "т"], ["ч", "и"]], r"merges\.json: merge 0 .* made only later, by merge 1"),
         ([["чи", "та"]], r"merges\.json: merge 0 .* no merge makes part 'чи'"),
         (["ч и"], r"merges\.json: merge 0 .*pair"),
-        ("чи", r"merges\.json: holds no list"),
+        ("чи", r"merges\.json: does not contain a list"),
     ],
 )
 def test_bad_merges_give_one_clear_error(tmp_path, merges, words):

@@ -470,7 +470,7 @@ def test_heads_of_layers_that_predict_further_tokens_follow_in_the_files(folder,
         ("lm_head.qweight", torch.zeros((8, N_OLD), dtype=torch.int32), "quantized"),
         ("model.layers.0.mlp.gate.tid2eid", torch.zeros((N_OLD, 2), dtype=torch.int64), "ids"),
         ("model.layers.0.mlp.side_proj.weight", torch.zeros((N_OLD, 32)), "by chance"),
-        ("draft.lm_head.weight", torch.zeros((N_OLD - 20, 32)), "differ in their rows"),
+        ("draft.lm_head.weight", torch.zeros((N_OLD - 20, 32)), "have different numbers of rows"),
     ],
 )
 def test_a_tensor_by_vocabulary_that_cannot_follow_is_named(folder, tmp_path, name, tensor, reason):

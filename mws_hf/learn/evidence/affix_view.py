@@ -165,18 +165,18 @@ class AffixModel(NamedTuple):
 
 
 def fit_affixes(
-    corpus: SymbolCorpus, lattice: Lattice, cut: Mask, pool: ThreadPool,
+    corpus: SymbolCorpus, lattice: Lattice, is_split: Mask, pool: ThreadPool,
 ) -> AffixModel:  # fmt: skip
     """Learn the entries, their classes and the letters of stems from words that are already split.
 
     Args:
         corpus: the words.
         lattice: all candidates for entries.
-        cut: bool, shape (n_symbols,): whether the word is split after each symbol.
+        is_split: bool, shape (n_symbols,): whether the word is split after each symbol.
         pool: threads that work on it.
     """
-    counts, stems = count_pieces(corpus, lattice, cut)
-    p = piece_probabilities(counts, lattice.lengths)
+    counts, stems = count_parts(corpus, lattice, is_split)
+    p = part_probabilities(counts, lattice.lengths)
     arcs = _found_arcs(lattice, p)
     model = AffixModel(p, Moves.first(), fit_trigrams(corpus, stems))
     posterior = np.empty(len(corpus.symbols), np.float32)
@@ -209,7 +209,7 @@ def _found_arcs(lattice: Lattice, p: Doubles) -> Arcs:
     return Arcs(rows, entries[:left].copy(), spans[:left].copy())
 
 
-def piece_probabilities(counts: Longs, lengths: Bytes) -> Doubles:
+def part_probabilities(counts: Longs, lengths: Bytes) -> Doubles:
     """Compute the probability of each entry in each class before the first EM step; 0 for entries without a count."""
     weights = counts + OTHER_CLASS * (counts.sum(1) > 0)[:, None]
     weights[lengths > LONGEST_PREFIX, PREFIX] = 0
@@ -219,7 +219,7 @@ def piece_probabilities(counts: Longs, lengths: Bytes) -> Doubles:
     return weights
 
 
-def count_pieces(corpus: SymbolCorpus, lattice: Lattice, cut: Mask) -> tuple[Longs, CodePoints]:
+def count_parts(corpus: SymbolCorpus, lattice: Lattice, is_split: Mask) -> tuple[Longs, CodePoints]:
     """Count how often each entry is a part of a word in each class, and list the stems.
 
     The longest part of a word, or the first of several longest ones, is its stem. The parts before it are prefixes, and
@@ -230,15 +230,15 @@ def count_pieces(corpus: SymbolCorpus, lattice: Lattice, cut: Mask) -> tuple[Lon
     """
     counts = np.zeros((len(lattice.first), 3), np.int64)
     begins, ends = np.empty(len(corpus), np.int64), np.empty(len(corpus), np.int64)
-    _count_pieces(corpus.starts, cut, lattice.rows, lattice.entries, lattice.spans, counts, begins, ends)
+    _count_parts(corpus.starts, is_split, lattice.rows, lattice.entries, lattice.spans, counts, begins, ends)
     long = ends - begins > 1
     stems = cut_out(corpus.symbols, begins[long], ends[long])
     return counts, stems.take(distinct(stems).first)
 
 
 @njit(nogil=True)
-def _count_pieces(
-    starts: Longs, cut: Mask, rows: Ints, entries: Ints, spans: Bytes, counts: Longs,
+def _count_parts(
+    starts: Longs, is_split: Mask, rows: Ints, entries: Ints, spans: Bytes, counts: Longs,
     begins: Longs, ends: Longs,
 ) -> None:  # fmt: skip
     """Write where the stem of each word begins and ends, then count the parts of the word."""
@@ -246,13 +246,13 @@ def _count_pieces(
         start, end = starts[w], starts[w + 1]
         begins[w] = ends[w] = begin = start
         for i in range(start, end):
-            if cut[i] or i + 1 == end:
+            if is_split[i] or i + 1 == end:
                 if i + 1 - begin > ends[w] - begins[w]:
                     begins[w], ends[w] = begin, i + 1
                 begin = i + 1
         begin = start
         for i in range(start, end):
-            if cut[i] or i + 1 == end:
+            if is_split[i] or i + 1 == end:
                 kind = PREFIX if begin < begins[w] else (STEM if begin == begins[w] else SUFFIX)
                 for e in range(rows[begin], rows[begin + 1]):
                     if spans[e] == i + 1 - begin:

@@ -86,7 +86,7 @@ def _replace_each(points: Ints, table: Ints) -> None:
 
 
 @dataclass(frozen=True)
-class WordPlaces:
+class FoundWords:
     """Pre-tokens, which of them are words, and where the letters of each word begin.
 
     Attributes:
@@ -114,7 +114,7 @@ class WordPlaces:
         return letters
 
 
-def find_words(pretokens: Sequence[str] | CodePoints) -> WordPlaces:
+def find_words(pretokens: Sequence[str] | CodePoints) -> FoundWords:
     """Find the words among pre-tokens; empty pre-tokens are not words.
 
     >>> places = find_words([" п'ять", "2nd", "(Дом", "a'", "..."])
@@ -128,7 +128,7 @@ def find_words(pretokens: Sequence[str] | CodePoints) -> WordPlaces:
         lambda a, b: _find_words(text.points, text.starts[a : b + 1], table, begins[a:b], is_word[a:b], spaced[a:b]),
         len(text),
     )
-    return WordPlaces(text, begins, is_word, spaced, table)
+    return FoundWords(text, begins, is_word, spaced, table)
 
 
 @njit(nogil=True)
@@ -214,7 +214,7 @@ def collect_types(pretokens: Sequence[str] | CodePoints, counts: Longs) -> TypeC
     return _collect_types(places, words, counts[words])[0]
 
 
-def _collect_types(places: WordPlaces, words: Longs, counts: Longs) -> tuple[TypeCounts, Longs]:
+def _collect_types(places: FoundWords, words: Longs, counts: Longs) -> tuple[TypeCounts, Longs]:
     """Collect the types of the words with these numbers; returns them and the index of each word's type."""
     letters = places.types(words)
     found = distinct(letters)

@@ -184,16 +184,16 @@ def _backward(
             moves[4, 1] += np.int64(e1 * x1 + 0.5)
             moves[4, 2] += np.int64(e2 * x2 + 0.5)
             return
-        cut = 0.0
+        boundary = 0.0
         for d in range(3):
             z0, z1, z2 = step[d, 0] * x0, step[d, 1] * x1, step[d, 2] * x2
             b[i, d] = z0 + z1 + z2
-            cut += f[i, d] * b[i, d]
+            boundary += f[i, d] * b[i, d]
             weight = f[i, d] * scale
             moves[d, 0] += np.int64(weight * z0 + 0.5)
             moves[d, 1] += np.int64(weight * z1 + 0.5)
             moves[d, 2] += np.int64(weight * z2 + 0.5)
-        posterior[s + i - 1] = cut / total
+        posterior[s + i - 1] = boundary / total
 
 
 @njit(inline="always")

@@ -35,14 +35,14 @@ class Splits(NamedTuple):
     Attributes:
         stems: int32, shape (n_stems,): numbers of the stems, ascending.
         bounds: int32, shape (n_stems + 1,): stem k has the splits ``bounds[k]:bounds[k + 1]``.
-        place: int32, shape (n_splits,): the last symbol of the stem, in the corpus.
+        stem_end: int32, shape (n_splits,): the last symbol of the stem, in the corpus.
         ending: int32, shape (n_splits,): number of the ending; 0 is the empty one.
         letter: int32, shape (n_splits,): the first symbol of the ending, or -1 if it is empty.
     """
 
     stems: Ints
     bounds: Ints
-    place: Ints
+    stem_end: Ints
     ending: Ints
     letter: Ints
 
@@ -165,7 +165,7 @@ def _fill_worth(paradigms: Paradigms, splits: Splits, worth: Doubles) -> None:
                 if known.letter[j] != splits.letter[i]:
                     best = max(best, find_pair(keys, stems_of, min(x, y), max(x, y)))
             if best > own:
-                worth[splits.place[i]] = best - own
+                worth[splits.stem_end[i]] = best - own
 
 
 def word_support(corpus: SymbolCorpus, prefixes: View, suffixes: View) -> Doubles:

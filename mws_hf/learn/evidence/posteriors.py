@@ -31,8 +31,8 @@ from mws_hf.learn.defaults import DEFAULT_GRANULARITY
 from mws_hf.learn.evidence.context_view import context_log_odds
 from mws_hf.learn.evidence.contexts import CONTEXT_LENGTHS, Contexts, collect_contexts, normalized_variation, trie_view
 from mws_hf.learn.evidence.forms import (
+    FoundWords,
     TypeCounts,
-    WordPlaces,
     count_graphemes,
     find_words,
     inner_positions,
@@ -158,7 +158,7 @@ class Evidence:
         type_of = self.types_of(pretokens) if type_of is None else type_of
         return self._fill(find_words(pretokens), type_of)
 
-    def _fill(self, places: WordPlaces, type_of: Ints) -> Doubles:
+    def _fill(self, places: FoundWords, type_of: Ints) -> Doubles:
         """Compute `boundaries` from the positions of the words in the pre-tokens, and from their types."""
         text, out = places.text, np.zeros(len(places.text.points))
         code = (np.zeros(0), np.zeros(0, np.uint8)) if self.in_code is None else (self.in_code, cases_of(text.points))

@@ -72,12 +72,12 @@ def rerank(
     lattice = pool.submit(build_lattice, corpus)
     paradigms = support[inner]
     order = standard_scores(mixed) + weight * weight * PARADIGM_WEIGHT * standard_scores(paradigms)
-    cut = np.zeros(len(inner), bool)
-    cut[inner] = handed_out(mixed, order) > share_threshold(mixed, granularity)
-    model = fit_affixes(corpus, lattice.result(), cut, pool)
+    is_split = np.zeros(len(inner), bool)
+    is_split[inner] = permuted(mixed, order) > share_threshold(mixed, granularity)
+    model = fit_affixes(corpus, lattice.result(), is_split, pool)
     affixes = affix_log_odds(model, corpus, lattice.result(), pool)[inner].astype(np.float64)
     order += weight * AFFIX_WEIGHT * standard_scores(affixes)
-    return handed_out(mixed, order), np.stack([paradigms, affixes], axis=1)
+    return permuted(mixed, order), np.stack([paradigms, affixes], axis=1)
 
 
 def standard_scores(values: Doubles) -> Doubles:
@@ -86,7 +86,7 @@ def standard_scores(values: Doubles) -> Doubles:
     return (values - mean[0]) / max(float(deviation[0]), 1e-9)
 
 
-def handed_out(values: Doubles, order: Doubles) -> Doubles:
+def permuted(values: Doubles, order: Doubles) -> Doubles:
     """Permute values so that they have the same ranks as `order`; of equal ranks, the lower value comes first."""
     found = np.empty(len(values))
     found[np.lexsort((values, order))] = np.sort(values)

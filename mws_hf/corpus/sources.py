@@ -349,7 +349,7 @@ def _named_files(source: Any, call: str) -> list[str] | None:
         return expand_paths(source)
     if any(map(_like_a_path, first)) or not any(len(item.split()) > 1 or _UNSPACED.search(item) for item in first):
         raise MwSError(
-            f"a list of strings such as {quoted(first[0])}: no file, and not surely texts; check the names, "
+            f"a list of strings such as {quoted(first[0])} names no file and may not be texts: check the names, "
             f"or call {call} for texts"
         )
     return None

@@ -55,7 +55,10 @@ patterns by their exact text."""
 _FOUR: _Patterns = {known for pattern in PRE_TYPES if (known := named(pattern))}
 _TWO: _Patterns = {(name, digits) for name, digits in _FOUR if name == "llama3"}
 _O200K: _Patterns = {("o200k", "threes")}
-_LACKS: _Said = ("refuses", f"has no split pattern that splits alike; train with --pattern llama3, {_EXPORT}")
+_LACKS: _Said = (
+    "refuses",
+    f"has no split pattern that divides text in the same way; train with --pattern llama3, {_EXPORT}",
+)
 _OTHERWISE: _Said = ("wrong", f"in running text; train with --pattern llama3, {_EXPORT}")
 _GGUF: _Said = ("export", "`mws export --format gguf`; its own converter does not know the vocabulary")
 _TO_ZERO: _Said = ("right", "but a text ends at its first U+0000")

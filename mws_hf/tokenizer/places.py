@@ -64,8 +64,8 @@ def pretrained_folder(name: str) -> Path:
     """
     if name not in ready_made():
         raise MwSError(
-            f"{name}: no tokenizer of this project has that name; choose one of {', '.join(ready_made())}"
-            f"{_did_you_mean(name)}"
+            f"{name}: no pretrained tokenizer has that name{_did_you_mean(str(name))}; "
+            f"choose one of {', '.join(ready_made())}"
         )
     folder = PRETRAINED_FOLDER / name
     if not (folder / TOKENIZER_FILE).is_file():

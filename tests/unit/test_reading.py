@@ -516,8 +516,8 @@ def test_columns_that_hold_no_text_are_refused(name):
 
 OTHER_VALUES = {
     "a name": ("not a file", {}, "'not a file': no such file.*train_from_iterator"),
-    "words": (["word", "list"], {}, "not surely texts.*train_from_iterator"),
-    "names": (["corpus/a.txt", "a corpus/b.txt"], {}, "not surely texts.*train_from_iterator"),
+    "words": (["word", "list"], {}, "may not be texts.*train_from_iterator"),
+    "names": (["corpus/a.txt", "a corpus/b.txt"], {}, "may not be texts.*train_from_iterator"),
     "a text and a name": (["some text", "see my corpus.txt.gz"], {}, "train_from_iterator"),
     "nothing": ([], {}, "no input files"),
     "a mapping of counts": ({"кот": 3}, {}, "train_from_counts"),
@@ -548,7 +548,7 @@ def test_one_string_a_list_of_words_and_a_column_of_one_column_are_refused(backe
     assert not Source.of(["what is that?", "[a] b*"]).files  # the marks of globs do not make files
     for texts in (["我喜欢吃苹果。", "好"], ["私はりんごが好きです"], ["ผมชอบแอปเปิล"], ["ខ្ញុំចូលចិត្ត"]):
         assert not Source.of(texts).files
-        refused("not surely texts", Source.of, [*texts, "苹果.txt"])
+        refused("may not be texts", Source.of, [*texts, "苹果.txt"])
 
 
 def test_a_column_that_is_there_twice_is_refused():

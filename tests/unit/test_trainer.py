@@ -431,9 +431,9 @@ def test_characters_and_pairs_are_kept_apart():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"required": ["two words"]}, r"the split pattern cuts it \(two\| words\)"),
-        ({"required": ["it'll"], "keep_apart": ["'"]}, "kept apart"),
-        ({"required": ["é"], "normalization": "nfd"}, "normalization makes"),
+        ({"required": ["two words"]}, r"the pattern splits it \(two\| words\)"),
+        ({"required": ["it'll"], "keep_apart": ["'"]}, "keep_apart separates characters"),
+        ({"required": ["é"], "normalization": "nfd"}, "normalization changes it to"),
         ({"required": "XQZ"}, "give a list"),
         ({"keep_apart": ["abc"]}, "cannot be kept apart"),
         (

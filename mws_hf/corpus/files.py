@@ -5,9 +5,10 @@ from __future__ import annotations
 import codecs
 import contextlib
 import glob
+import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -67,7 +68,12 @@ def expand_paths(paths: PathLike | Sequence[PathLike]) -> list[str]:
     A folder that `datasets.Dataset.save_to_disk` wrote counts as a file. A file that links give several names is taken
     once by a glob with ``**``.
     """
-    names = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    given: Any = paths
+    is_list = isinstance(given, Iterable) and not isinstance(given, (str, bytes, Mapping, io.IOBase))
+    names = list(given) if is_list else [given]
+    for name in names:
+        if not isinstance(name, (str, os.PathLike)):
+            raise MwSError(f"{type(name).__name__} is not the name of a file; give a path, or a list of paths")
     if not names:
         raise MwSError("no input files given; name files, globs such as 'corpus/*.txt.gz', or - for standard input")
     return [file for name in names for file in _expand(os.fspath(name))]

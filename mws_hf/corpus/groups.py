@@ -34,6 +34,8 @@ def check_group_name(name: Any) -> str:
 def check_weights(weights: Mapping[Any, Any] | None) -> dict[str, float]:
     """Return the weights of groups as floats, by name ascending; raises MwSError for a bad name or weight."""
     checked = {}
+    if weights is not None and not isinstance(weights, Mapping):
+        raise MwSError(f"weights {weights!r}: give a dict from group to weight, such as {{'fin': 2}}")
     for name, weight in (weights or {}).items():
         check_group_name(name)
         number = isinstance(weight, Real) and not isinstance(weight, bool) and math.isfinite(weight)

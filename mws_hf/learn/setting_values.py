@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from mws_hf.errors import MwSError
+from mws_hf.errors import MwSError, SettingError
 from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, with_digits
 from mws_hf.text.symbols import (
     DEFAULT_ALPHABET,
@@ -38,6 +38,8 @@ def in_one_form(settings: Settings) -> dict[str, Any]:
         from mws_hf.corpus.labeled_words import read_all_labels
 
         labels = read_all_labels(labels, files=False)
+    if settings.pattern is not None and not isinstance(settings.pattern, str):
+        raise SettingError("pattern", settings.pattern, "is not a text; give a regular expression or a name")
     return {
         "required": _strings("required", settings.required),
         "keep_apart": _strings("keep_apart", settings.keep_apart),
@@ -67,7 +69,7 @@ def _is_empty(labels: Any) -> bool:
 
 def _strings(name: str, given: Any) -> tuple[str, ...]:
     check_order(name, given)
-    if isinstance(given, str) or not all(isinstance(each, str) for each in given):
+    if isinstance(given, str) or not isinstance(given, Iterable) or not all(isinstance(each, str) for each in given):
         raise MwSError(f"{name}={given!r}: give a list of strings")
     check_unicode(" ".join(given), f"{name}={given!r}")
     return tuple(given)

@@ -70,8 +70,9 @@ def transplant_directory(
     """
     source, target = model_folder(model), tokenizer_folder(tokenizer)
     refuse_adapter(source)
+    settings = load_settings(source / MODEL_FILE)
     old_tokenizer, new_tokenizer = (open_tokenizer(each, by_class=True).of_transformers for each in (source, target))
-    shards, settings = shard_of_tensors(source), load_settings(source / MODEL_FILE)
+    shards = shard_of_tensors(source)
     weights = str(weights_file(source))
     tables = vocabulary_tables(stored_tensors(source), settings)
     rows = usable_tables(tables, settings, source)

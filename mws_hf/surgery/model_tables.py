@@ -8,6 +8,7 @@ shape and position of each tensor, and the bytes of the tensors. Only headers ar
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from itertools import combinations_with_replacement
 from pathlib import Path
@@ -213,7 +214,10 @@ def shard_of_tensors(directory: Path) -> dict[str, str]:
     places = {name: str(file_inside(directory, name).relative_to(directory)) for name in names}
     if unnamed := next((tensor for tensor, name in shards.items() if name not in names), None):
         raise MwSError(f"{file}: {unnamed!r} has no file name; download it again")
-    return {tensor: places[name] for tensor, name in shards.items()}
+    found = {tensor: places[name] for tensor, name in shards.items()}
+    for place in sorted(set(places.values())):  # transformers also loads tensors that the index does not name
+        found = dict.fromkeys(tensors_of(directory / place), place) | found
+    return found
 
 
 def read_tensor_header(file: Path) -> dict[str, Any]:
@@ -235,6 +239,8 @@ def read_tensor_header(file: Path) -> dict[str, Any]:
             sizes = [begin, end, *tensor["shape"]]
             if not all(type(size) is int for size in sizes) or not 0 <= begin <= end <= rest or min(sizes) < 0:
                 raise ValueError(f"tensor {name!r} has an impossible shape or impossible offsets")
+            if math.prod(tensor["shape"]) > 8 * (end - begin):  # no type has less than one bit
+                raise ValueError(f"tensor {name!r} has more elements than its bytes can hold")
             if not isinstance(tensor["dtype"], str):
                 raise ValueError(f"tensor {name!r} has no type")
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:

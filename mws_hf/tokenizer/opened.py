@@ -189,7 +189,8 @@ def _of_directory(place: Path, name: str, by_class: bool) -> Opened:
         reason = f"{name}: AutoTokenizer cannot open it ({brief(error)})"
         if file.is_file():
             open_file(file)  # which may say more
-            raise MwSError(f"{reason}; repair tokenizer_config.json, or give only the file: {file}") from error
+            settings = " or ".join(each for each in (CONFIG_FILE, MODEL_FILE) if (place / each).is_file())
+            raise MwSError(f"{reason}; repair {settings}, or give only the file: {file}") from error
         only = next((f", or give only the file: {path}" for path in sorted(place.glob("*.model"))), "")
         raise MwSError(f"{reason}; it needs a tokenizer.json{only}") from error
     if hasattr(tokenizer, "backend_tokenizer"):

@@ -403,3 +403,10 @@ def test_a_folder_for_a_file_and_labels_that_are_not_there_are_told_as_what_they
     assert one_line(refused) and f"{tmp_path}: is a folder" in refused.stderr
     refused = mws("train", text, "--labels", tmp_path / "none.tsv", "--output", tmp_path / "out")
     assert one_line(refused) and "No such file" in refused.stderr and "Errno" not in refused.stderr
+
+
+@pytest.mark.parametrize("name", ["required", "keep_apart", "weights", "pattern"])
+@pytest.mark.parametrize("value", [5, 0.5, object(), [["a"]]])
+def test_a_setting_of_another_type_is_named(name, value):
+    with pytest.raises(MwSError, match=name):
+        MwSTrainer(**{name: value})

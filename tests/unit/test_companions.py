@@ -108,6 +108,16 @@ def test_the_weights_that_transformers_loads_are_transplanted(model, larger, tmp
     assert torch.equal(new.model.norm.weight, old.model.norm.weight)
 
 
+def test_a_table_that_the_index_does_not_name_follows(model, larger, tmp_path):
+    loaded = AutoModelForCausalLM.from_pretrained(model)
+    save_file(loaded.state_dict(), model / "all.safetensors", {"format": "pt"})
+    named = dict.fromkeys(set(index_of(model)["weight_map"]) - {"lm_head.weight"}, "all.safetensors")
+    write(model / INDEX, {"metadata": {}, "weight_map": named})
+    transplant_directory(model, larger, tmp_path / "new")
+    old, new = (AutoModelForCausalLM.from_pretrained(place) for place in (model, tmp_path / "new"))
+    assert torch.equal(new.lm_head.weight[:ROWS], old.lm_head.weight)
+
+
 def test_shards_in_subfolders_stay_where_they_are(model, larger, tmp_path):
     for name in ("model.embed_tokens.weight", "model.norm.weight"):
         place = index_of(model)["weight_map"][name]
@@ -199,6 +209,20 @@ def test_a_module_outside_of_the_model_stops_the_command(model, larger, tmp_path
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("[]", r"config.json: not a JSON object of settings"),
+        ('{"model_type": "llama", "vocab_size": "x"}', r"repair .*config.json or config.json"),
+    ],
+)
+def test_a_damaged_config_is_named(model, larger, tmp_path, content, says):
+    """Those settings are damaged, not those of the tokenizer beside them."""
+    (model / "config.json").write_text(content, encoding="utf-8")
+    with pytest.raises(MwSError, match=says):
+        transplant_directory(model, larger, tmp_path / "new")
+
+
 def test_an_adapter_beside_the_weights_stops_the_command(model, larger, tmp_path):
     write(model / "adapter_config.json", {"peft_type": "LORA", "base_model_name_or_path": "x"})
     with pytest.raises(MwSError, match=r"adapter_config.json: transformers loads this adapter .*merge_and_unload"):
@@ -230,6 +254,7 @@ HEADERS = {
     "deep": b"[" * 100_000,
     "no offsets": b'{"a": {"dtype": "F32", "shape": [1]}}',
     "offsets beyond": b'{"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 99]}}',
+    "more elements": b'{"a": {"dtype": "F32", "shape": [1000000000000000000000, 9], "data_offsets": [0, 4]}}',
     "negative": b'{"a": {"dtype": "F32", "shape": [-1], "data_offsets": [0, 4]}}',
     "shape of text": b'{"a": {"dtype": "F32", "shape": "ab", "data_offsets": [0, 4]}}',
     "no object": b'{"a": 5}',

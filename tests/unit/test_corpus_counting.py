@@ -4,6 +4,7 @@ Modules: corpus/base_kind.py, corpus/counting.py, corpus/octets.py, corpus/place
 corpus/splitter.py, corpus/token_table.py.
 """
 
+import contextlib
 import gc
 import gzip
 import io
@@ -434,3 +435,10 @@ def test_memory_follows_what_is_open_whatever_the_number_of_files(tmp_path, endi
     count(3)
     few, many = (peak_of(lambda files=files: count(files)) for files in (3, 300))
     assert many < few + (4 << 20)  # a block of each file would be 150 MB
+
+
+@pytest.mark.parametrize("paths", [None, b"a.txt", 5, {"a": "a.txt"}, ["a.txt", None], [b"a.txt"]])
+def test_what_is_not_the_name_of_a_file_is_named(paths, tmp_path):
+    (tmp_path / "a.txt").write_text("words", encoding="utf-8")
+    with contextlib.chdir(tmp_path), pytest.raises(MwSError, match=r"^\w+ is not the name of a file; give a path"):
+        count_files(paths)

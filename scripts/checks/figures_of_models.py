@@ -88,9 +88,22 @@ def neighboring_rates() -> Figures:
         yield f"new.{name}", f"{of:.2f}"
 
 
+LADDER_RATE = 3e-3
+"""The learning rate that is planned for all seeds of the larger models."""
+
+
 def larger_models() -> Figures:
     """What larger language models gain, beside the small ones of the same text and books."""
     yield "ladder", ladder_table("rus")
+    rows = where(results("lm_rus-5m"), vocabulary=8_000, flop_matched=False)
+    bits = {(x["system"], x["learning_rate"], x["seed"]): x["evaluation"]["bits_per_byte"] for x in rows}
+    seeds = sorted(seed for system, rate, seed in bits if system == "mws" and rate == LADDER_RATE)
+    for name, rival in (("bpe", BPE), ("unigram", UNIGRAM)):
+        fewer = [1 - bits["mws", LADDER_RATE, seed] / bits[rival, LADDER_RATE, seed] for seed in seeds]
+        yield f"ladder.{name}.seeds", ", ".join(f"{100 * each:.1f}" for each in fewer)
+        yield f"ladder.{name}", f"{100 * fmean(fewer):.1f}"
+    own = [of for (system, rate, _), of in bits.items() if system == BPE and rate == LADDER_RATE]
+    yield "ladder.spread", f"{100 * (max(own) / min(own) - 1):.1f}"
 
 
 def older_models() -> Figures:

@@ -271,11 +271,14 @@ class MwSTrainer(Settings):
 
     def _words_of(self, counts: Any) -> WordCounts:
         """Read the counts that a user gives; raises MwSError if their pattern or normalization is not the trainer's."""
-        from mws_hf.corpus.splitter import Splitter  # here, because `mws train --help` must start without numpy
-        from mws_hf.corpus.word_list import as_word_counts
+        from mws_hf.corpus.counts import WordCounts  # here, because `mws train --help` must start without numpy
+        from mws_hf.corpus.splitter import Splitter
 
-        splitter = Splitter(self.split_pattern, self.normalization, self.special_tokens)
-        words = as_word_counts(counts, splitter)
+        splitter, words = Splitter(self.split_pattern, self.normalization, self.special_tokens), counts
+        if not isinstance(words, WordCounts):
+            from mws_hf.corpus.word_list import as_word_counts
+
+            words = as_word_counts(counts, splitter)
         if not words.splitter.agrees(splitter):
             raise MwSError(
                 f"the counts were made with {words.splitter}, but training asks for {splitter}; count again, or pass "

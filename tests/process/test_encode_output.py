@@ -64,7 +64,7 @@ def files(home):
     ("arguments", "says"),
     [
         (["other.txt"], "another corpus"),
-        (["text.txt", "other.txt"], "a shorter one"),
+        (["text.txt", "other.txt"], "a shorter corpus"),
         (["absent.txt"], "no such file"),
         (["absent.txt", "--force"], "no such file"),
         (["text.txt", "absent.txt", "--force"], "no such file"),

@@ -40,7 +40,8 @@ def add_options(parser: Parser) -> None:
     """Add the arguments and options of the command."""
     Words.add_options(parser)
     add_output(parser, "The file of counts to write (Parquet).")
-    for name in ("pattern", "digits", "normalization"):
+    add_setting(parser, "pattern", shown="o200k, or the pattern of saved counts")
+    for name in ("digits", "normalization"):
         add_setting(parser, name)
     add = parser.add_argument
     add(

@@ -158,9 +158,15 @@ _CHOICES = {"alphabet": get_args(Alphabet), "digits": get_args(Digits), "criteri
 _REPEATED = ("special_tokens", "labels", "weights")
 
 
-def add_setting(parser: Parser, name: str) -> None:
-    """Add the option of a training setting, as `mws_hf.learn.settings` describes it."""
-    described = SETTINGS[name]
+def add_setting(parser: Parser, name: str, shown: str | None = None) -> None:
+    """Add the option of a training setting, as `mws_hf.learn.settings` describes it.
+
+    Args:
+        parser: the parser of a command.
+        name: name of the setting.
+        shown: the default in words, if it is another one than in a training.
+    """
+    described = SETTINGS[name] if shown is None else SETTINGS[name]._replace(shown=shown)
     first = described.first or name in ("digits", "normalization")
     default = None if described.default else getattr(Settings, name, None)
     more: dict[str, Any] = {"default": default, "metavar": described.metavar}

@@ -177,7 +177,7 @@ def test_mistakes_are_told_in_one_line(engine):
         engine.count(engine.data, "texts")
     with pytest.raises(MwSError, match="column 'number' does not contain text"):
         engine.library.encode(engine.data, small_fast(), "number")
-    with pytest.raises(MwSError, match="has a column 'number' already"):
+    with pytest.raises(MwSError, match="already has a column 'number'"):
         engine.library.encode(engine.data, small_fast(), "text", ids_column="number")
     with pytest.raises(MwSError, match="^column 'text', row 1: byte 0 is not utf-8"):
         engine.count(engine.bad)
@@ -188,7 +188,7 @@ def test_mistakes_are_told_in_one_line(engine):
 @pytest.mark.parametrize(
     ("absent", "message"),
     [
-        ("pyspark", "MwSError: Spark needs pyspark 4: pip install"),
+        ("pyspark", "MwSError: Spark needs pyspark, which is not installed: pip install"),
         ("nothing", "it needs Java 17 or newer, in JAVA_HOME or on the PATH: install one"),
     ],
 )

@@ -272,6 +272,35 @@ def content(folder):
     }
 
 
+KILLED_IN_REPLACING = """
+import os, sys
+from pathlib import Path
+from mws_hf.atomic import staged
+home, left = Path(sys.argv[1]), int(sys.argv[2])
+def count_down(event, given):
+    global left
+    left -= event == "os.rename"
+    if left < 0:
+        os._exit(9)
+with staged(home) as stage:
+    for name in ("a.json", "tokenizer.json", "z.json"):
+        (stage / name).write_text("new", encoding="utf-8")
+    sys.addaudithook(count_down)
+"""
+
+
+def test_killed_between_any_two_replacements_all_files_are_of_one_kind_or_the_tokenizer_is_absent(tmp_path):
+    whole = []
+    for steps in range(8):
+        home = written(tmp_path / str(steps), **dict.fromkeys(("a__json", "tokenizer__json", "z__json"), "old"))
+        python(KILLED_IN_REPLACING, home, steps)
+        found = {file.name: file.read_text(encoding="utf-8") for file in home.glob("*.json")}
+        if "tokenizer.json" in found:
+            assert len(found) == 3 and len(set(found.values())) == 1
+            whole.append(found["tokenizer.json"])
+    assert whole[0] == "old" and whole[-1] == "new" and len(whole) < 8
+
+
 def test_interrupted_between_any_two_replacements_all_files_are_old_or_all_are_new(tmp_path, monkeypatch):
     names = ("a.json", "tokenizer.json", "z.json")
     replace, ends = os.replace, []

@@ -6,12 +6,14 @@ Modules: learn/any_word.py, learn/evidence_file.py.
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tokenizers import Tokenizer
 
 import mws_hf
 from mws_hf import MwSError, MwSTokenizer, MwSTokenizerFast, MwSTrainer
@@ -134,6 +136,18 @@ def test_an_explanation_is_of_the_tables_that_the_tokenizer_has_now(saved: Path)
     assert tokenizer.explain("читал").parts[0].steps
     tokenizer.backend_tokenizer.model = other.backend_tokenizer.model
     assert tokenizer.explain("читал").parts == other.explain("читал").parts
+
+
+def test_an_explanation_follows_the_merges_although_the_number_of_tokens_stays(saved: Path):
+    tokenizer = MwSTokenizerFast.from_pretrained(saved)
+    assert tokenizer.explain("читал").parts[0].steps
+    spec = json.loads(tokenizer.backend_tokenizer.to_str())
+    spec["model"]["merges"] = spec["model"]["merges"][:2]
+    size, tokenizer.backend_tokenizer.model = len(tokenizer), Tokenizer.from_str(json.dumps(spec)).model
+    assert len(tokenizer) == size
+    (part,) = tokenizer.explain("читал").parts
+    fresh = MwSTokenizerFast(tokenizer_object=tokenizer.backend_tokenizer)
+    assert part == fresh.explain("читал").parts[0] and len(part.steps) <= 2
 
 
 def test_loading_and_encoding_never_read_the_evidence_and_load_no_learning_code(saved: Path):

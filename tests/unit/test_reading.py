@@ -19,6 +19,7 @@ import shutil
 import sys
 import threading
 from collections import Counter
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -518,6 +519,7 @@ OTHER_VALUES = {
     "a name": ("not a file", {}, "'not a file': no such file.*train_from_iterator"),
     "words": (["word", "list"], {}, "may not be texts.*train_from_iterator"),
     "names": (["corpus/a.txt", "a corpus/b.txt"], {}, "may not be texts.*train_from_iterator"),
+    "a path and a text": ([Path("absent.txt"), "some text"], {}, "absent.txt: no such file"),
     "a text and a name": (["some text", "see my corpus.txt.gz"], {}, "train_from_iterator"),
     "nothing": ([], {}, "no input files"),
     "a mapping of counts": ({"кот": 3}, {}, "train_from_counts"),

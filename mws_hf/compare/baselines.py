@@ -124,7 +124,7 @@ def train(
         raise MwSError(f"unknown system {name!r}; choose one of {', '.join(BASELINE_SYSTEMS)}")
     system = BASELINE_SYSTEMS[name]
     check_range("vocab_size", vocab_size, COUNT)
-    counts = as_word_counts(counts)
+    counts = as_word_counts(counts).union
     if len(counts) == 0:
         raise MwSError(f"{name}: there are no words to learn from; give counts with at least one word")
     tokens = check_special_tokens(special_tokens)

@@ -199,7 +199,7 @@ def compare(
     if picture and golds and not is_installed("matplotlib"):
         logger.warning("picture.png is not drawn, because matplotlib is not installed: pip install matplotlib")
         picture = False
-    counts, sizes = as_word_counts(counts), sorted(set(sizes))
+    counts, sizes = as_word_counts(counts).union, sorted(set(sizes))
     texts = None if text is None else (lines_of(text), None if bits is None else lines_of(bits))
     systems = default_systems(len(counts)) if systems is None else systems
     for spec in systems:

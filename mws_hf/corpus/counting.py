@@ -24,7 +24,7 @@ from mws_hf.corpus.blocks import Block, Columns, arrow_strings, flat_utf8
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.counts_file import CountsFile, check_total
 from mws_hf.corpus.files import PathLike, Reading, expand_paths, progress_bar
-from mws_hf.corpus.groups import MOST_GROUPS, UNNAMED
+from mws_hf.corpus.groups import MOST_GROUPS, UNNAMED, check_all_or_none
 from mws_hf.corpus.sources import Source
 from mws_hf.corpus.splitter import Splitter
 from mws_hf.corpus.token_table import MEMORY_CAP, SMALLEST_TABLE, Shards, TokenTable, merge_tables
@@ -325,11 +325,7 @@ def add_up(
         def add_item(tables: GroupTables, item: tuple[str, Block | Columns]) -> None:
             group, part = item
             seen.add(group)
-            if UNNAMED in seen and len(seen) > 1:
-                raise MwSError(
-                    f"some words belong to a group ({', '.join(sorted(filter(None, seen)))}) and some to none; name a "
-                    "group for every source (group=FILE), or for none"
-                )
+            check_all_or_none(seen)
             if len(seen) > MOST_GROUPS:
                 raise MwSError(
                     f"there are more than {MOST_GROUPS} groups, such as {group!r}; name the column of groups, which "

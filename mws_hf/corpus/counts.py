@@ -25,7 +25,7 @@ from mws_hf.corpus.counts_file import (
     exact_sum,
     write_columns,
 )
-from mws_hf.corpus.groups import MOST_GROUPS, UNNAMED, check_group_name, group_shares
+from mws_hf.corpus.groups import MOST_GROUPS, UNNAMED, check_all_or_none, check_group_name, group_shares
 from mws_hf.corpus.place import Fault, about
 from mws_hf.corpus.splitter import Splitter
 from mws_hf.corpus.token_table import hash_words, summed
@@ -203,8 +203,16 @@ class WordCounts:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, WordCounts):
             return NotImplemented
-        same = self.fingerprint == other.fingerprint and list(self.parts) == list(other.parts)
-        return bool(same and np.array_equal(self.counts, other.counts) and self.strings.equals(other.strings))
+        return (
+            self.fingerprint == other.fingerprint
+            and list(self.parts) == list(other.parts)
+            and all(
+                np.array_equal(own_counts, counts) and own_words.equals(words)
+                for (own_words, own_counts), (words, counts) in zip(
+                    self.parts.values(), other.parts.values(), strict=True
+                )
+            )
+        )
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -241,8 +249,11 @@ class WordCounts:
             return self
         if len(self.parts) == 1:
             return self.where(self.counts >= min_count)
-        kept = self.union.at_least(min_count).strings
-        return self.where(np.asarray(pc.is_in(self.strings, value_set=kept)))
+        kept = self.union.at_least(min_count)
+        words = pa.chunked_array([words for words, _ in self.parts.values()])  # without a copy, unlike `strings`
+        found = self.where(np.asarray(pc.is_in(words, value_set=kept.strings)))
+        found.__dict__["union"] = kept
+        return found
 
     def where(self, mask: npt.NDArray[np.bool_]) -> WordCounts:
         """Return the words for which a mask is true; its shape is (n_words,)."""
@@ -269,12 +280,7 @@ class WordCounts:
                 )
             for name, part in each.parts.items():
                 parts.setdefault(name, []).append(part)
-        if UNNAMED in parts and len(parts) > 1:
-            named = ", ".join(sorted(name for name in parts if name))
-            raise MwSError(
-                f"some words belong to a group ({named}) and some to none; name a group for every source "
-                "(group=FILE), or for none"
-            )
+        check_all_or_none(parts)
         check_total(sum(exact_sum(counts) for part in parts.values() for _, counts in part))
         added = {
             name: part[0] if len(part) == 1 else _frozen(*in_order(*summed(part)))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from numbers import Real
 from typing import Any
 
@@ -29,6 +29,15 @@ def check_group_name(name: Any) -> str:
         f"{name!r} cannot name a group of words; use letters, digits and . + - _, a letter or digit first, "
         "64 at most, such as 'fin'"
     )
+
+
+def check_all_or_none(names: Collection[str]) -> None:
+    """Raise MwSError if some words belong to a named group and others to none."""
+    if UNNAMED in names and len(names) > 1:
+        raise MwSError(
+            f"some words belong to a group ({', '.join(sorted(filter(None, names)))}) and some to none; name a group "
+            "for every source (group=FILE), or for none"
+        )
 
 
 def check_weights(weights: Mapping[Any, Any] | None) -> dict[str, float]:

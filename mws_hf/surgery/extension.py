@@ -139,7 +139,7 @@ def extend(
     """
     check_range("n_tokens", n_tokens, Range(1, whole=True), optional=True)
     check_order("required", required)
-    counts = as_word_counts(counts)
+    counts = as_word_counts(counts).union
     base = open_base(tokenizer)
     chosen = read_settings(ExtensionSettings, **settings)
     strings, guard = check_strings(base, required), protect(base, protected)

@@ -21,6 +21,7 @@ from transformers import AutoTokenizer
 import mws_hf
 from mws_hf import MwSError, MwSTrainer, WordCounts
 from mws_hf.commands.report import evidence_of
+from mws_hf.compare.baselines import train
 from mws_hf.corpus.counting import count_documents, count_files, count_source
 from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.learn.group_evidence import find_evidence
@@ -164,6 +165,23 @@ def test_a_group_of_counts_that_name_groups_themselves_is_all_of_them():
     assert whole.total == both.total + counted("rus")["rus"].total
     assert list(whole.items()) == [*both.union.items(), *counted("rus")["rus"].items()]
     assert whole.at_least(2).total == sum(count for count in whole.union.counts.tolist() if count > 1)
+
+
+def test_counts_are_equal_only_if_each_group_is():
+    def grouped(**groups):
+        return WordCounts.from_groups({n: WordCounts.from_mapping(of, pattern="gpt4") for n, of in groups.items()})
+
+    counts = grouped(a={"x": 3, "y": 2}, b={"z": 1})
+    assert counts == grouped(b={"z": 1}, a={"y": 2, "x": 3})
+    assert counts != grouped(a={"x": 3}, b={"y": 2, "z": 1})
+
+
+def test_a_baseline_of_groups_is_that_of_all_words():
+    parts = counted("fin", "eng") | {"twice": counted("fin")["fin"]}
+    both = WordCounts.from_groups(parts)
+    expected = train("bpe-byte", both.union, 400).source.backend.to_str()
+    for counts in (parts, both):
+        assert train("bpe-byte", counts, 400).source.backend.to_str() == expected
 
 
 def test_a_file_whose_groups_were_altered_is_refused(tmp_path):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+import regex
 
 from mws_hf.kernels import Ints, Longs
 from mws_hf.learn.words import N_POINTS, CodePoints, distinct_points
-from mws_hf.text.pattern import compiled
 
 MIN_WORDS_PER_SCRIPT = 1_000
 """Fewest distinct pre-tokens with which a script has a list of its own."""
@@ -69,12 +69,12 @@ def _scripts_of(words: CodePoints) -> npt.NDArray[np.int8]:
 def _script_table(points: Ints) -> npt.NDArray[np.int8]:
     """Find the script of each code point that occurs in `points`: int8, shape (N_POINTS,), as in `_scripts_of`."""
     table = np.zeros(N_POINTS, np.int8)
-    is_letter = compiled(r"\p{L}").match
+    is_letter = regex.compile(r"\p{L}").match
     left = [point for point in distinct_points(points) if is_letter(chr(point))]
     for number, script in enumerate(SCRIPTS, start=1):
         if not left:
             break
-        match = compiled(_PATTERNS.get(script, rf"\p{{Script={script}}}")).match
+        match = regex.compile(_PATTERNS.get(script, rf"\p{{Script={script}}}")).match
         table[[point for point in left if match(chr(point))]] = number
         left = [point for point in left if table[point] == 0]
     return table

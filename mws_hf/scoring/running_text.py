@@ -11,6 +11,7 @@ from itertools import chain, islice
 from typing import Any
 
 import numpy as np
+import regex
 
 from mws_hf.corpus.files import PLAIN, Reading
 from mws_hf.corpus.sources import read_documents
@@ -25,7 +26,7 @@ from mws_hf.tokenizer.segmenting import Encoded, Span, token_boundaries
 WORD = r"\p{L}[\p{L}\p{M}]*(?:['’]\p{L}[\p{L}\p{M}]*)*"
 """A word of running text: the letters of a word pre-token of `mws_hf.text.pattern.WORD_PATTERN`."""
 
-_UNSPACED = compiled(r"[\p{Thai}\p{Lao}\p{Tibetan}\p{Myanmar}\p{Khmer}\p{Han}\p{Hiragana}\p{Katakana}]")
+_UNSPACED = regex.compile(r"[\p{Thai}\p{Lao}\p{Tibetan}\p{Myanmar}\p{Khmer}\p{Han}\p{Hiragana}\p{Katakana}]")
 """A letter of a script whose texts have no spaces between words."""
 
 _BATCH = 1000

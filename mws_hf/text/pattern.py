@@ -13,7 +13,6 @@ from typing import Literal, get_args
 import regex
 
 from mws_hf.errors import MwSError, SettingError, quoted
-from mws_hf.text.pattern_trial import ADVICE, failure_in_tokenizers, trial_runs
 
 GPT4_PATTERN = (
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+"
@@ -224,6 +223,8 @@ def check_backtracking(pattern: str) -> None:
         found = regex.compile(pattern)
     except regex.error:  # `compiled` reports it
         return
+    from mws_hf.text.pattern_trial import ADVICE, trial_runs  # here and below, because named patterns need no trial
+
     for unit, text in trial_runs(pattern):
         try:
             deque(found.finditer(text, timeout=_MATCH_SECONDS), maxlen=0)
@@ -245,7 +246,11 @@ def problem_in_tokenizers(pattern: str) -> str | None:
     (None, None)
     """
     literal = literal_pattern(pattern)
-    failure = None if named(literal) else failure_in_tokenizers(literal)
+    if named(literal):
+        return None
+    from mws_hf.text.pattern_trial import failure_in_tokenizers
+
+    failure = failure_in_tokenizers(literal)
     return failure and f"split pattern {quoted(literal)} cannot be used: {failure}"
 
 

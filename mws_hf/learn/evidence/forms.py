@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+import regex
 
 from mws_hf.kernels import Doubles, Ints, Longs, Mask
 from mws_hf.kernels.interning import intern_pairs
@@ -35,7 +36,6 @@ from mws_hf.learn.words import (
     table_size,
 )
 from mws_hf.text.letter_case import DOTLESS, DOTTED, lowercase
-from mws_hf.text.pattern import compiled
 
 _CLASSES = (r"\p{L}", r"\p{M}", r"\p{N}", "['’]")
 """Patterns of the classes of a `CharacterTable`, in their order there."""
@@ -64,7 +64,7 @@ class CharacterTable(NamedTuple):
         lower[found] = [ord(lowercase(c)) for c in characters]
         classes = np.zeros((len(_CLASSES), len(lower)), bool)
         for members, pattern in zip(classes, _CLASSES, strict=True):
-            match = compiled(pattern).match
+            match = regex.compile(pattern).match
             members[found] = [match(c) is not None for c in characters]
         return cls(lower, *classes)
 
@@ -318,9 +318,8 @@ def split_graphemes(words: Sequence[str] | CodePoints) -> Graphemes:
     bases = np.nonzero(base)[0]
     kinds = points[bases]
     ends = np.append(bases, len(base))
-    marked = np.unique(
-        np.searchsorted(bases, np.nonzero(~base)[0]) - 1
-    )  # graphemes with marks: few or none in most scripts
+    # graphemes with marks: few or none in most scripts
+    marked = np.unique(np.searchsorted(bases, np.nonzero(~base)[0]) - 1)
     offset = np.int32(N_POINTS)
     depth = 1
     while len(marked := marked[bases[marked] + depth < ends[marked + 1]]):

@@ -22,6 +22,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+import regex
 
 from mws_hf.kernels import Bytes, Doubles, Floats, Ints, Longs, Mask
 from mws_hf.kernels.arithmetic import log_odds, moments, sigmoid
@@ -43,9 +44,8 @@ from mws_hf.learn.evidence.lexicon import PRICE_ENDS, lexicon_posteriors
 from mws_hf.learn.evidence.paradigm_view import word_support
 from mws_hf.learn.evidence.reranking import SHORT_LIST, rerank, short_list_weight
 from mws_hf.learn.settings import Settings
-from mws_hf.learn.words import N_POINTS, CodePoints, SymbolCorpus, distinct_points, find_among
+from mws_hf.learn.words import CodePoints, SymbolCorpus, distinct_points, find_among, table_size
 from mws_hf.text.letter_case import fold
-from mws_hf.text.pattern import compiled
 
 if TYPE_CHECKING:
     from mws_hf.corpus.segmentations import GoldWord
@@ -176,11 +176,11 @@ def cases_of(points: Ints) -> Bytes:
     """Look up the letter case of the code points that occur in `points`.
 
     Returns:
-        uint8, shape (N_POINTS,): LOWER, UPPER or 0.
+        uint8, shape (`table_size(points)`,): LOWER, UPPER or 0.
     """
-    table = np.zeros(N_POINTS, np.uint8)
+    table = np.zeros(table_size(points), np.uint8)
     for case, pattern in ((LOWER, r"\p{Ll}"), (UPPER, r"[\p{Lu}\p{Lt}]")):
-        match = compiled(pattern).match
+        match = regex.compile(pattern).match
         table[[point for point in distinct_points(points) if match(chr(point)) is not None]] = case
     return table
 

@@ -149,8 +149,14 @@ def available_processors() -> int:
     Its CPU affinity and the quota of its control group, rounded up, limit the number.
     """
     own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    quota = cgroup_quota(_CGROUPS, _read(Path("/proc/self/cgroup")) or "")
+    quota = _own_quota()
     return own if quota is None else max(1, min(own, math.ceil(quota)))
+
+
+@lru_cache(maxsize=1)
+def _own_quota() -> float | None:
+    """Return the quota of this process, which is read once, because many small steps ask for the number of threads."""
+    return cgroup_quota(_CGROUPS, _read(Path("/proc/self/cgroup")) or "")
 
 
 def cgroup_quota(root: Path, memberships: str) -> float | None:

@@ -79,7 +79,9 @@ class AnyWord:
         if new := [letters for letters in dict.fromkeys(unlisted.values()) if letters not in self._guessed]:
             in_code = None if self.evidence.in_code is None else np.ones(1)
             for letters, probabilities in zip(new, self._guess(new), strict=True):
-                self._guessed[letters] = Evidence(CodePoints.of([letters]), probabilities, in_code=in_code)
+                self._guessed[letters] = Evidence(
+                    CodePoints.of([letters]), probabilities, self.evidence.settings, in_code=in_code
+                )
         for row, letters in unlisted.items():
             found[row] = self._guessed[letters].word(pretokens[row])
         return found
@@ -99,12 +101,12 @@ class AnyWord:
         corpus, n_listed, n = graphemes.corpus, len(listed.code_points), len(listed.probabilities)
         last = graphemes.last[n:]
         found = np.zeros(len(last))
-        targets = listed.probabilities[graphemes.last[:n]].astype(np.float32)
         starts = corpus.starts[: n_listed + 1]
         if inner_positions(starts).any():
             with ThreadPool() as pool:
                 contexts = pool.submit(_contexts_of, corpus, empty=True)
                 if self._weights is None:
+                    targets = listed.probabilities[graphemes.last[:n]].astype(np.float32)
                     own = SymbolCorpus(corpus.alphabet, corpus.symbols[: starts[-1]], starts, corpus.weights[:n_listed])
                     self._weights = fit_contexts(own, _contexts_of(own), targets, FIT_POSITIONS)
             each = contexts_of_each(corpus, contexts.result(), n_listed)

@@ -382,9 +382,8 @@ def advance(
         if p < 0:
             return EXHAUSTED
         if len(weights) > 0 and _frequency(t, p, weights) < least.frequency:
-            t.pairs[p].value = t.pairs[p].occurrences = t.pairs[p].listed = (
-                0  # for ever, because occurrences only disappear
-            )
+            # for ever, because occurrences only disappear
+            t.pairs[p].value = t.pairs[p].occurrences = t.pairs[p].listed = 0
             continue
         left, right = t.pairs[p].left, t.pairs[p].right
         product = t.token_hash[left] * t.token_power[right] + t.token_hash[right]

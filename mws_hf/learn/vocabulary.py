@@ -178,9 +178,8 @@ class LearningJob:
         if kind == "characters" and not settings.is_classic:
             initial.add(BYTE_ORDER_MARK)
         alphabet = choose_alphabet(words, total.counts, initial, settings.limit_alphabet)
-        tokenizer_tables(
-            settings.special_tokens, alphabet, [], kind
-        )  # raises MwSError if a special token is a character
+        # raises MwSError if a special token is a character
+        tokenizer_tables(settings.special_tokens, alphabet, [], kind)
         composition = settings.share_of_compositions(len(grouped.groups))
         n_merges = _merge_budget(settings, alphabet)
         n_morphs = n_merges if isinstance(composition, str) else round(n_merges * (1 - composition))

@@ -269,10 +269,8 @@ def drop_arcs(rows: Ints, entries: Ints, spans: Bytes, number: Ints) -> int:
         rows[i] = arc
         for e in range(begin, end):
             new = number[entries[e]]
-            entries[arc], spans[arc] = (
-                new,
-                spans[e],
-            )  # if it is removed, the next one overwrites it; this avoids a branch
+            # if it is removed, the next one overwrites it; this avoids a branch
+            entries[arc], spans[arc] = new, spans[e]
             arc += new >= 0
     rows[len(rows) - 1] = arc
     return arc

@@ -103,11 +103,11 @@ def json_text(value: Any, indent: int | None = None, sort_keys: bool = False) ->
     >>> json_text({"\u0436": [float("nan"), 1]})
     '{"ж": [null, 1]}'
     """
-    text = json.dumps(value, ensure_ascii=False, indent=indent, sort_keys=sort_keys)
-    if "NaN" in text or "Infinity" in text:
+    try:
+        return json.dumps(value, ensure_ascii=False, indent=indent, sort_keys=sort_keys, allow_nan=False)
+    except ValueError:
         plain = json.loads(json.dumps(value), parse_constant=lambda _: None)
-        text = json.dumps(plain, ensure_ascii=False, indent=indent, sort_keys=sort_keys)
-    return text
+        return json.dumps(plain, ensure_ascii=False, indent=indent, sort_keys=sort_keys)
 
 
 def write_json(path: str | os.PathLike[str], value: Any, indent: int | None = 1, end: str = "\n") -> None:

@@ -35,6 +35,7 @@ from mws_hf.tokenizer.layout import (
     ADDED_FILE,
     CONFIG_FILE,
     EVIDENCE_FILE,
+    NAMED_TEMPLATES,
     NOTEBOOK_FILES,
     RECORD_FILE,
     STOCK_FILE,
@@ -379,7 +380,7 @@ def repair(directory: Path) -> list[str]:
     roles = {"unk_token": None, "bos_token": None, "eos_token": None, **special_roles(special)}
     repaired = (settings or roles) | ({"add_prefix_space": True} if folder.spaced else {})
     stale = {ADDED_FILE: f"it contradicted {TOKENIZER_FILE}"} if folder.has_other_added else {}
-    if matching(directory, TEMPLATE_FILES[1:]):
+    if matching(directory, [NAMED_TEMPLATES]):
         repaired = repaired | {"chat_template": template_setting(chat_templates(directory, settings))}
         stale |= {file.as_posix(): f"{CONFIG_FILE} has it" for file in matching(directory, TEMPLATE_FILES)}
     new: dict[str, tuple[str, str]] = {}  # name -> content, and what is said of it

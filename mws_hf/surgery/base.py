@@ -32,7 +32,7 @@ from mws_hf.surgery.ids import renumbered_config
 from mws_hf.text.symbols import BYTE_TOKENS, bytes_of, to_byte_level
 from mws_hf.tokenizer.backend import check_added
 from mws_hf.tokenizer.file import content_of, load_json, load_settings, read_spec, roles_in
-from mws_hf.tokenizer.layout import CONFIG_FILE, IDS_FILE, TOKENIZER_FILE, Of, files, patterns
+from mws_hf.tokenizer.layout import ADDED_FILE, CONFIG_FILE, IDS_FILE, MAP_FILE, TOKENIZER_FILE, Of, files, patterns
 from mws_hf.tokenizer.links import copy_inside
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
 from mws_hf.tokenizer.places import tokenizer_folder
@@ -99,8 +99,8 @@ def open_base(source: Any) -> Base:
 
 def named_tokens(folder: Path) -> set[str]:
     """List the tokens that the files beside a tokenizer.json name."""
-    found = set(load_settings(folder / "added_tokens.json"))
-    for name in (CONFIG_FILE, "special_tokens_map.json"):
+    found = set(load_settings(folder / ADDED_FILE))
+    for name in (CONFIG_FILE, MAP_FILE):
         settings = load_settings(folder / name)
         decoder, extra = settings.get("added_tokens_decoder") or {}, settings.get("extra_special_tokens") or []
         listed = [*roles_in(settings).values(), *decoder.values()]

@@ -12,7 +12,7 @@ from tokenizers import Tokenizer
 from mws_hf.surgery.ids import model_ids, model_rows, processor_ids, unknown_ids
 from mws_hf.tokenizer.backend import HIGHEST_ID
 from mws_hf.tokenizer.file import chat_templates, content_of, load_settings, roles_in, tokens_by_name
-from mws_hf.tokenizer.layout import CONFIG_FILE, MAP_FILE, TEMPLATE_FILES, TOKENIZER_FILE, Of, matching, patterns
+from mws_hf.tokenizer.layout import CONFIG_FILE, MAP_FILE, NAMED_TEMPLATES, TOKENIZER_FILE, Of, matching, patterns
 from mws_hf.tokenizer.spec import Spec
 
 
@@ -112,7 +112,7 @@ def in_some_versions(directory: Path, settings: Mapping[str, Any]) -> Iterator[F
             f"repeats them; {REPAIR} writes that"
         )
         yield Finding("error", "version-map", message)
-    if files_of_names := matching(directory, TEMPLATE_FILES[1:]):
+    if files_of_names := matching(directory, [NAMED_TEMPLATES]):
         message = (
             f"transformers 4.51 does not find the chat template in {files_of_names[0].as_posix()}, because it reads "
             f"named templates only from {CONFIG_FILE}; {REPAIR} writes all of them there"

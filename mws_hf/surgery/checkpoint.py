@@ -23,9 +23,9 @@ from mws_hf.surgery.companions import copy_companions, refuse_adapter
 from mws_hf.surgery.embeddings import TransplantReport, fit_settings, mix_rows, new_table
 from mws_hf.surgery.model_tables import (
     Table,
+    read_shards,
     read_tensor_header,
-    shard_of_tensors,
-    stored_tensors,
+    tensors_in,
     usable_tables,
     vocabulary_tables,
     weights_file,
@@ -72,9 +72,9 @@ def transplant_directory(
     refuse_adapter(source)
     settings = load_settings(source / MODEL_FILE)
     old_tokenizer, new_tokenizer = (open_tokenizer(each, by_class=True).of_transformers for each in (source, target))
-    shards = shard_of_tensors(source)
+    shards, headers = read_shards(source)
     weights = str(weights_file(source))
-    tables = vocabulary_tables(stored_tensors(source), settings)
+    tables = vocabulary_tables(tensors_in(source, shards, headers), settings)
     rows = usable_tables(tables, settings, source)
     ids = read_ids(target / IDS_FILE) if (target / IDS_FILE).is_file() else None
     mixtures, report = mix_rows(old_tokenizer, new_tokenizer, init, rows, pad_to_multiple, ids)

@@ -185,15 +185,23 @@ def weights_file(directory: Path) -> str | None:
     It is the file that config.json names as `transformers_weights`, or else model.safetensors, or else its index.
     Other weights beside it are not loaded.
     """
-    config = directory / MODEL_FILE
-    named = load_settings(config).get("transformers_weights") if config.is_file() else None
+    named = load_settings(directory / MODEL_FILE).get("transformers_weights")
     if named is not None:
         return str(file_inside(directory, named).relative_to(directory))
     return next((name for name in (SINGLE_WEIGHTS, WEIGHTS_INDEX) if (directory / name).is_file()), None)
 
 
 def shard_of_tensors(directory: Path) -> dict[str, str]:
-    """Find the file of each tensor of a model's weights, by its path in the directory, which may be in a subfolder.
+    """Find the file of each tensor of a model's weights; `read_shards` has the errors."""
+    return read_shards(directory)[0]
+
+
+def read_shards(directory: Path) -> tuple[dict[str, str], dict[str, dict[str, Tensor]]]:
+    """Read the headers of a model's weights, each once.
+
+    Returns:
+        The file of each tensor, by its path in the directory, which may be in a subfolder; and of each file, type and
+        shape of its tensors.
 
     Raises:
         MwSError: there are no .safetensors weights, the index is damaged, or it names a file outside of the directory.
@@ -205,7 +213,8 @@ def shard_of_tensors(directory: Path) -> dict[str, str]:
         )
     file = file_inside(directory, name)
     if file.suffix != ".json":
-        return dict.fromkeys(tensors_of(file), name)
+        tensors = tensors_of(file)
+        return dict.fromkeys(tensors, name), {name: tensors}
     index = load_json(file)
     shards = index.get("weight_map") if isinstance(index, dict) else None
     if not isinstance(shards, dict) or not shards or not isinstance(index.get("metadata", {}), dict | None):
@@ -214,10 +223,10 @@ def shard_of_tensors(directory: Path) -> dict[str, str]:
     places = {name: str(file_inside(directory, name).relative_to(directory)) for name in names}
     if unnamed := next((tensor for tensor, name in shards.items() if name not in names), None):
         raise MwSError(f"{file}: {unnamed!r} has no file name; download it again")
-    found = {tensor: places[name] for tensor, name in shards.items()}
-    for place in sorted(set(places.values())):  # transformers also loads tensors that the index does not name
-        found = dict.fromkeys(tensors_of(directory / place), place) | found
-    return found
+    headers = {place: tensors_of(directory / place) for place in sorted(set(places.values()))}
+    # transformers also loads tensors that the index does not name
+    unindexed = {tensor: place for place in reversed(headers) for tensor in headers[place]}
+    return unindexed | {tensor: places[name] for tensor, name in shards.items()}, headers
 
 
 def read_tensor_header(file: Path) -> dict[str, Any]:
@@ -258,11 +267,18 @@ def tensors_of(file: Path) -> dict[str, Tensor]:
 
 def stored_tensors(directory: Path) -> dict[str, Tensor]:
     """Read type and shape of each tensor of a model's weights; empty without .safetensors weights."""
-    if weights_file(directory) is None:
-        return {}
-    shards = shard_of_tensors(directory)
-    tensors = {file: tensors_of(directory / file) for file in sorted(set(shards.values()))}
+    return {} if weights_file(directory) is None else tensors_in(directory, *read_shards(directory))
+
+
+def tensors_in(
+    directory: Path, shards: Mapping[str, str], headers: Mapping[str, Mapping[str, Tensor]]
+) -> dict[str, Tensor]:
+    """Return type and shape of each tensor, from what `read_shards` returns.
+
+    Raises:
+        MwSError: a file lacks a tensor that the index names there.
+    """
     for name, file in shards.items():
-        if name not in tensors[file]:
+        if name not in headers[file]:
             raise MwSError(f"{directory / file}: lacks {name}, which the index names there; download it again")
-    return {name: tensors[file][name] for name, file in shards.items()}
+    return {name: headers[file][name] for name, file in shards.items()}

@@ -29,7 +29,8 @@ IDS_FILE, RETIRED_FILE, TRIM_FILE = "ids.json", "retired.json", "trim.json"
 MODEL_FILE = "config.json"
 WEIGHTS_INDEX, SINGLE_WEIGHTS = "model.safetensors.index.json", "model.safetensors"
 STOCK_FILE, ADDED_FILE, MAP_FILE = "stock_tokenizer.py", "added_tokens.json", "special_tokens_map.json"
-TEMPLATE_FILES = ("chat_template.jinja", "additional_chat_templates/*.jinja")
+NAMED_TEMPLATES = "additional_chat_templates/*.jinja"
+TEMPLATE_FILES = ("chat_template.jinja", NAMED_TEMPLATES)
 NOTEBOOK_FILES = ("vocabulary.json", "merges.json")
 
 LAYOUT = {

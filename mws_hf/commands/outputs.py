@@ -29,7 +29,7 @@ def refuse_overwriting(outputs: Iterable[PathLike], *inputs: Inputs) -> None:
 
     Inputs are names, globs, "-", lists of these, or None for an option that was not given.
     """
-    there = {_identity(path): path for path in outputs if os.path.exists(path)}
+    there = {found for path in outputs if (found := _identity(path))}
     for given in inputs:
         for name in [given] if isinstance(given, (str, os.PathLike)) else given or []:
             text = os.fspath(name)

@@ -388,9 +388,7 @@ _NOT_READ = {
     ".json": "JSON in one piece is not read; if the file has one record per line, end its name in .jsonl, or else "
     "write it so, for example with: jq -c '.[]' x.json > x.jsonl",
     **dict.fromkeys((".tar", ".tgz", ".zip", ".7z", ".rar"), _UNPACK),
-    **dict.fromkeys(
-        (".pdf", ".doc", ".docx", ".odt", ".epub", ".rtf", ".xls", ".xlsx"), "not text; convert it to .txt first"
-    ),
+    **dict.fromkeys((".pdf", ".doc", ".docx", ".odt", ".epub", ".rtf", ".xls", ".xlsx"), _TO_TEXT),
     **dict.fromkeys((".orc", ".avro", ".h5", ".hdf5", ".npy", ".npz", ".pkl", ".tfrecord", ".sqlite"), _TO_TABLE),
 }
 

@@ -5,8 +5,6 @@ A word list has `word<TAB>count` on each line. Lexicons are the dictionaries of 
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import numbers
 import os
 import re
@@ -169,12 +167,12 @@ def _counted(forms: Iterable[tuple[str, int]], splitter: Splitter) -> WordCounts
     return WordCounts.from_mapping(totals, pattern=splitter.pattern, normalization=splitter.normalization)
 
 
-def check_lexicon(language: str) -> None:
-    """Raise MwSError, with the pip command, unless a lexicon is known and installed."""
+def check_lexicon(language: str) -> Any:
+    """Return the package of a lexicon; raises MwSError, with the pip command, unless it is known and installed."""
     if language not in LEXICONS:
         raise MwSError(f"no lexicon for language {language!r}; choose one of {', '.join(LEXICONS)}, or count text")
     package = LEXICONS[language]
-    needed(package, f"the lexicon {language!r}", package.replace("_", "-"))
+    return needed(package, f"the lexicon {language!r}", package.replace("_", "-"))
 
 
 def lexicon_words(language: str) -> pa.LargeStringArray:
@@ -183,8 +181,7 @@ def lexicon_words(language: str) -> pa.LargeStringArray:
     They are the words of ``MorphAnalyzer(lang=language).dictionary.iter_known_words()``, read from the automaton itself
     (half a second instead of minutes): "ru" has 3.05 million forms, "uk" 3.66 million.
     """
-    check_lexicon(language)
-    units, guide = _read_automaton(Path(importlib.import_module(LEXICONS[language]).get_path()) / "words.dawg")
+    units, guide = _read_automaton(Path(check_lexicon(language).get_path()) / "words.dawg")
     data, ends = spell_keys(units, guide)
     words = pa.LargeStringArray.from_buffers(len(ends) - 1, pa.py_buffer(ends), pa.py_buffer(data))
     lowered = pc.utf8_lower(words)

@@ -16,7 +16,7 @@ from typing import Any
 
 from huggingface_hub import EvalResult
 from lab.tables import tabulated
-from pretrained_configs import CONFIGS, KEPT_BPE, RIVALS, Config
+from pretrained_configs import CONFIGS, KEPT_BPE, LETTERS, RIVALS, Config
 from pretrained_sources import GOLD_SOURCES, NOVELS, WORDS, sources_of
 
 from mws_hf.atomic import write_text
@@ -30,10 +30,7 @@ CARDS = ROOT / "model_cards"
 RESULTS = ROOT / "scripts" / "results" / "pretrained.json"
 OURS, TWIN = "mws-", "bpe-"
 TITLES = {"BPE": "byte-level BPE", "Unigram": "SentencePiece Unigram"}
-LANGUAGES = {
-    **{"ru": "Russian", "uk": "Ukrainian", "fi": "Finnish", "tr": "Turkish"},
-    **{"hu": "Hungarian", "cs": "Czech", "de": "German", "en": "English", "code": "source code"},
-}
+LANGUAGES = {language: name.capitalize() for language, name in LETTERS.items()} | {"code": "source code"}
 
 
 def write_cards(config: Config, row: Mapping[str, Any], output: Path) -> None:

@@ -35,6 +35,7 @@ from checks.rows import (
     quality,
     results,
 )  # fmt: skip
+from lab.data import GOLD as DEVELOPMENT_GOLD
 from lab.systems import UNIGRAM
 from lab.tables import groups, tabulated, where
 from lm.plan import BPE
@@ -81,11 +82,8 @@ def boundaries() -> Figures:
 
 def sizes() -> Figures:
     """Length and boundaries by vocabulary size, and where morphs only stop."""
-    chosen = ("rus.tikhonov", "fin.morphochallenge2010", "tur.morphochallenge2010", "hun.sigmorphon2022",
-              "ces.sigmorphon2022", "eng.morphochallenge2010")  # fmt: skip
     lines = []
-    for gold in chosen:
-        language = gold[:3]
+    for language, gold in DEVELOPMENT_GOLD.items():
         small, large = (quality(language, gold, "mws", size) for size in (8_000, 32_000))
         lines.append({
             "language": LANGUAGES[language],

@@ -125,7 +125,7 @@ def evidence_by_labels(
     """Yield how many words of a pool are labels and the boundary probabilities that they give; views are found once."""
     from mws_hf.learn.evidence.forms import collect_forms, count_graphemes, split_graphemes
     from mws_hf.learn.evidence.labels import add_labeled, label_targets, usable_labels
-    from mws_hf.learn.evidence.posteriors import LONGEST_WORD, Evidence, calibrated_posteriors, mix_views
+    from mws_hf.learn.evidence.posteriors import LONGEST_WORD, mix_views
     from mws_hf.learn.words import CodePoints
 
     listed = collect_forms(CodePoints.of_counts(counts), counts.counts).types
@@ -137,15 +137,26 @@ def evidence_by_labels(
     for n in numbers:
         labels = usable_labels(pool[:n], LONGEST_WORD)
         targets = label_targets(types, labels, graphemes.last) if labels else None
-        found = np.zeros(len(graphemes.last))
-        found[graphemes.last] = calibrated_posteriors(mixture, graphemes.corpus, settings, targets=targets)[0]
-        yield n, Evidence(types, found, settings)
+        yield n, calibrated(types, graphemes, mixture, settings, targets)
 
 
-def learnt(counts: WordCounts, **options: Any) -> Any:
-    """Train MwS in memory with some arguments of `MwSTrainer` and the pattern of the counts; return the tokenizer."""
+def calibrated(types: Any, graphemes: Any, mixture: Any, settings: Settings, targets: Any = None) -> Evidence:
+    """Calibrate the mixed views of types, after a fit to labels if there are targets, as `collect_evidence` does."""
+    from mws_hf.learn.evidence.posteriors import Evidence, calibrated_posteriors
+
+    found = np.zeros(len(graphemes.last))
+    found[graphemes.last] = calibrated_posteriors(mixture, graphemes.corpus, settings, targets=targets)[0]
+    return Evidence(types, found, settings)
+
+
+def learnt(counts: WordCounts, evidence: Evidence | None = None, **options: Any) -> Any:
+    """Train MwS in memory with some arguments of `MwSTrainer` and the pattern of the counts; return the tokenizer.
+
+    Without `evidence`, that of the counts is used, which is kept for the next call.
+    """
     trainer = MwSTrainer(pattern=counts.pattern, show_progress=False, **options)
-    return trainer.backend(trainer.learn(counts, evidence=evidence_of(counts, trainer)))
+    found = evidence_of(counts, trainer) if evidence is None else evidence
+    return trainer.backend(trainer.learn(counts, evidence=found))
 
 
 def cut_words(source: Any, gold: Sequence[GoldWord]) -> WordTable:

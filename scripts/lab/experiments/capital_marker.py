@@ -14,21 +14,20 @@ measured here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import regex
 
 from lab.cells import Cell, Found, Page, Place, Row
-from lab.data import GOLD, gold_of, head, read
+from lab.data import GOLD, gold_of, head, n_bytes_of, read
 from lab.experiments.granularity import BYTES, HELD_OUT, HELD_OUT_EVERY, SOURCES, TRAINING
-from lab.systems import judged, tokens
+from lab.systems import judged, learnt, tokens
 from lab.tables import groups, tabulated
-from mws_hf import MwSTrainer
 from mws_hf.corpus.counting import count_documents
 from mws_hf.kernels import Ints, Longs, Mask
-from mws_hf.kernels.jit import njit
 from mws_hf.learn import phases
 from mws_hf.learn.evidence import forms
 from mws_hf.scoring.ngram_model import ngram_bits
@@ -57,34 +56,15 @@ def rewritten(line: str, text: str) -> str:
     return line if text == PLAIN else str(CAPITALIZED.sub(marked, line))
 
 
-@njit(nogil=True)
-def find_words_after_markers(
-    points: Ints, starts: Longs, table: forms.CharacterTable, begins: Longs, is_word: Mask, spaced: Mask
-) -> None:
-    """Find words as `forms` does; a marker (11 or 12) before a word counts as its leading space (32)."""
-    _, letter, mark, number, apostrophe = table
-    for w in range(len(begins)):
-        first, end = starts[w], starts[w + 1]
-        if first == end:
-            continue
-        lead = not letter[points[first]] and not number[points[first]]
-        begins[w] = begin = first + lead
-        if begin == end or not letter[points[begin]]:
-            continue
-        good = True
-        for i in range(begin + 1, end):
-            p = points[i]
-            if not letter[p] and not mark[p]:
-                between = i + 1 < end and letter[points[i + 1]] and (letter[points[i - 1]] or mark[points[i - 1]])
-                good = good and apostrophe[p] and between
-        is_word[w] = good
-        spaced[w] = good and lead and (points[first] == 32 or points[first] == 11 or points[first] == 12)
-
-
 @contextmanager
 def markers_as_spaces() -> Iterator[None]:
     """Let the learner treat the markers as leading spaces, and join them with the letters that follow them."""
     kept = forms._find_words, phases.space_merges
+
+    def find_words(points: Ints, starts: Longs, table: Any, begins: Longs, is_word: Mask, spaced: Mask) -> None:
+        kept[0](points, starts, table, begins, is_word, spaced)
+        rows = np.flatnonzero(is_word & (begins > starts[:-1]))
+        spaced[rows] |= np.isin(points[starts[rows]], [ord(marker) for marker in MARKERS[AS_SPACE]])
 
     def space_merges(corpus: Any, *more: Any) -> list[tuple[str, str]]:
         merges, starts, alphabet = kept[1](corpus, *more), corpus.starts[:-1], corpus.alphabet
@@ -94,7 +74,7 @@ def markers_as_spaces() -> Iterator[None]:
             merges += [(marker, letter) for _, letter in merges if letter in followers and letter.isalpha()]
         return list(dict.fromkeys(merges))
 
-    forms._find_words, phases.space_merges = find_words_after_markers, space_merges
+    forms._find_words, phases.space_merges = find_words, space_merges
     try:
         yield
     finally:
@@ -115,18 +95,12 @@ def measure(place: Place, cells: list[Cell]) -> Found:
         )
         counts = count_documents(learned)
         for cell in here:
-            trainer = MwSTrainer(vocab_size=cell["size"], show_progress=False)
             with markers_as_spaces():
-                backend = trainer.backend(trainer.learn(counts))
-            longer = n_bytes(read_lines) / n_bytes(held_out)
+                backend = learnt(counts, vocab_size=cell["size"])
+            longer = sum(map(n_bytes_of, read_lines)) / sum(map(n_bytes_of, held_out))
             bits = ngram_bits(backend, of_bits, read_lines).value * longer
             figures = {"bits": round(bits, 5), "tokens": tokens(backend, read_lines)}
             yield cell, figures | ({"f1": round(judged(backend, gold)["f1"], 5)} if gold else {})
-
-
-def n_bytes(lines: Sequence[str]) -> int:
-    """Count the bytes of lines."""
-    return sum(len(line.encode()) for line in lines)
 
 
 def table(rows: list[Row]) -> Page:

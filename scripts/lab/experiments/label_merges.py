@@ -28,9 +28,9 @@ from tokenizers import Tokenizer
 from lab.cells import Cell, Found, Page, Place, Row
 from lab.data import shuffled
 from lab.experiments.granularity import SOURCES, Sample
-from lab.systems import labeled_evidence
+from lab.systems import labeled_evidence, learnt
 from lab.tables import groups, tabulated, where
-from mws_hf import MwSTrainer, WordCounts
+from mws_hf import WordCounts
 from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.learn import vocabulary
 from mws_hf.learn.evidence.posteriors import Evidence
@@ -180,9 +180,8 @@ def measure(place: Place, cells: list[Cell]) -> Found:
             if method.share:
                 n = round(method.share * size)
                 strings |= worst_tokens(made[method.after], sample.counts, evidence, labels, method.shrunk, n)
-            trainer = MwSTrainer(vocab_size=size, composition=method.composition, show_progress=False)
             with forbidding(strings):
-                backend = trainer.backend(trainer.learn(sample.counts, evidence=evidence))
+                backend = learnt(sample.counts, evidence, vocab_size=size, composition=method.composition)
             made[cell["method"]], banned[cell["method"]] = backend, strings
             yield cell, {**scored.figures(backend), "forbidden": len(strings)}
 

@@ -23,7 +23,7 @@ from lab.cells import Cell, Found, Page, Place, Row
 from lab.data import GOLD, gold_of, head, order_of, read, shuffled
 from lab.experiments.granularity import BYTES, SOURCES
 from lab.experiments.quality import corpus_of
-from lab.systems import judged
+from lab.systems import calibrated, judged, learnt
 from lab.tables import groups, tabulated, where
 from mws_hf import MwSTrainer, WordCounts
 from mws_hf.corpus.counting import count_documents
@@ -39,8 +39,8 @@ from mws_hf.learn.evidence.context_view import (
     standardize,
 )
 from mws_hf.learn.evidence.forms import Graphemes, collect_forms, inner_positions, split_graphemes
-from mws_hf.learn.evidence.labels import add_labeled, label_targets
-from mws_hf.learn.evidence.posteriors import LONGEST_WORD, Ensemble, Evidence, calibrated_posteriors, mix_views
+from mws_hf.learn.evidence.labels import add_labeled, label_targets, usable_labels
+from mws_hf.learn.evidence.posteriors import LONGEST_WORD, Ensemble, Evidence, mix_views
 from mws_hf.learn.words import CodePoints
 
 LANGUAGES = [*GOLD, "lat"]
@@ -90,7 +90,7 @@ class ShortList:
         gold = read_gold(data / "gold" / "lat.sigmorphon2022.tsv").words if language == "lat" else None
         order = shuffled(gold or gold_of(data, language), sample)
         counts = corpus_of(data, "lat")[0] if gold else drawn(data, language, n_words, sample)
-        types = add_labeled(listed(counts), order[:POOL], LONGEST_WORD)
+        types = add_labeled(listed(counts), usable_labels(order[:POOL], LONGEST_WORD))
         graphemes = split_graphemes(types)
         settings = MwSTrainer(show_progress=False)
         mixture = mix_views(graphemes.corpus, settings, keep=True)
@@ -98,7 +98,8 @@ class ShortList:
 
     def targets(self, n: int) -> Doubles | None:
         """Return the share of boundaries at each position of the first so many words of the pool, NaN elsewhere."""
-        return label_targets(self.types, self.pool[:n], self.graphemes.last) if n else None
+        labels = usable_labels(self.pool[:n], LONGEST_WORD)
+        return label_targets(self.types, labels, self.graphemes.last) if labels else None
 
     def labeled(self) -> tuple[Doubles, Doubles]:
         """Return the features and the share of boundaries at the positions of the whole pool."""
@@ -109,11 +110,8 @@ class ShortList:
 
     def evidence(self, log_odds: Doubles, n_labels: int) -> Evidence:
         """Calibrate log-odds of boundaries, after fitting them to the first so many words of the pool."""
-        settings, last = MwSTrainer(show_progress=False), self.graphemes.last
-        mixture = replace(self.mixture, log_odds=log_odds)
-        found = np.zeros(len(last))
-        found[last] = calibrated_posteriors(mixture, self.graphemes.corpus, settings, targets=self.targets(n_labels))[0]
-        return Evidence(self.types, found, settings)
+        mixture, settings = replace(self.mixture, log_odds=log_odds), MwSTrainer(show_progress=False)
+        return calibrated(self.types, self.graphemes, mixture, settings, self.targets(n_labels))
 
 
 def listed(counts: WordCounts) -> CodePoints:
@@ -163,17 +161,16 @@ def measure(place: Place, cells: list[Cell]) -> Found:
     """Train and score a tokenizer per cell; the lists of all languages are made once for a sample and a length."""
     sample, n_words = cells[0]["sample"], cells[0]["words"]
     of = cache(lambda language: ShortList.of(place.data, language, n_words, sample))
+    labeled_in = cache(lambda language: of(language).labeled())
     for language, weights, own in groups(cells, "language", "weights"):
         words = of(language)
         log_odds = words.mixture.log_odds
         if weights == "pooled":
-            log_odds = words.rows @ pooled([of(other).labeled() for other in GOLD if other != language])
+            log_odds = words.rows @ pooled([labeled_in(other) for other in GOLD if other != language])
         for n_labels, here in groups(own, "labels"):
             evidence = words.evidence(log_odds, n_labels)
             for cell in here:
-                options = {"vocab_size": VOCAB_SIZE, "composition": cell["composition"], "show_progress": False}
-                trainer = MwSTrainer(**options)
-                backend = trainer.backend(trainer.learn(words.counts, evidence=evidence))
+                backend = learnt(words.counts, evidence, vocab_size=VOCAB_SIZE, composition=cell["composition"])
                 scores = {name: round(value, 5) for name, value in judged(backend, words.scored).items()}
                 sizes = {"distinct": len(words.types), "scored": len(words.scored), "size": backend.get_vocab_size()}
                 yield cell, {**scores, **sizes}

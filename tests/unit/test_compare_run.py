@@ -139,8 +139,7 @@ def test_second_run_trains_nothing_and_agrees(compared, gold):
 
 KILLED = """
 import sys
-from mws_hf.compare.baselines import BASELINE_SYSTEMS
-from mws_hf.compare import DEFAULT_SYSTEMS, compare, feed, parse_systems
+from mws_hf.compare import compare, parse_systems
 from tests.small_corpus import small_counts
 systems = parse_systems(["bpe-character:types"])
 compare(small_counts(), [sys.argv[1]], range(300, 360), sys.argv[2], systems=systems, picture=False)

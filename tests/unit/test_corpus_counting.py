@@ -5,13 +5,11 @@ corpus/splitter.py, corpus/token_table.py.
 """
 
 import contextlib
-import gc
 import gzip
 import io
 import json
 import random
 import tempfile
-import tracemalloc
 import unicodedata
 from collections import Counter
 from itertools import product
@@ -34,6 +32,7 @@ from mws_hf.errors import MwSError
 from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, NAMED_PATTERNS, WORD_PATTERN, split
 from tests.examples import FULL, examples, thorough
 from tests.in_process import mws
+from tests.peak_memory import peak_of
 from tests.processes import one_line, python
 
 OTHER_PATTERN = r"\w+| ?\W"
@@ -407,17 +406,6 @@ def test_memory_does_not_grow_with_the_number_of_files(tmp_path):
         peaks.append(int(python(PEAK, parts, files, tmp_path / "out.parquet", check=True).stdout))
     assert WordCounts.load(tmp_path / "out.parquet").words == [" и"]
     assert peaks[1] < peaks[0] + 60, peaks  # the words would take hundreds
-
-
-def peak_of(use):
-    """Bytes that a call holds at its peak."""
-    gc.collect()
-    tracemalloc.start()
-    try:
-        use()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("pattern", ["gpt4", r"\w+|\W"], ids=["scanner", "regex"])

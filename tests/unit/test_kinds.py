@@ -222,20 +222,6 @@ def test_a_mark_that_the_encoding_needs_is_missing(encoding, errors, tmp_path):
         count_files(tmp_path / "a.txt", encoding=encoding, errors=errors)
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "says"),
-    [
-        ("a.txt", b"ab\0cd\n", "leave out what is not text"),
-        ("a.orc", b"ORC\x08\x03", "convert it to .parquet first"),
-        ("a.json", b'{"text": "a"}\n{"text": "b"}\n', "one record per line, end its name in .jsonl"),
-    ],
-)
-def test_what_is_not_read_is_told_by_what_it_is(name, content, says, tmp_path):
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(MwSError, match=says):
-        count_files(tmp_path / name)
-
-
 def test_damaged_utf8_is_not_taken_for_another_encoding(tmp_path):
     (tmp_path / "a.txt").write_bytes("žluťoučký kůň\n".encode() * 9 + b"\xff\n")
     with pytest.raises(MwSError, match="the text around it is UTF-8, so repair these bytes") as error:
@@ -267,9 +253,12 @@ def test_codecs_that_encode_no_files_are_refused(encoding, tmp_path):
         ("a.csv", b"sep=;\na;b\n", "a.csv:1: begins with a line for Excel that names the separator; remove this line"),
         ("a.feather", b"FEA1 and so on", "a Feather table of version 1; write version 2"),
         ("a.txt.lzma", b"\x5d\0\0\x80\0", "compressed by lzma, the predecessor of xz; unpack"),
+        ("a.txt", b"ab\0cd\n", "leave out what is not text"),
+        ("a.orc", b"ORC\x08\x03", "convert it to .parquet first"),
+        ("a.json", b'{"text": "a"}\n{"text": "b"}\n', "one record per line, end its name in .jsonl"),
     ],
 )
-def test_files_of_old_programs_are_refused_with_their_reason(name, content, message, tmp_path):
+def test_what_is_not_read_is_refused_with_its_reason(name, content, message, tmp_path):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(MwSError, match=message):
         count_files(tmp_path / name)

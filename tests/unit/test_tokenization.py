@@ -321,6 +321,7 @@ def large(tmp_path_factory):
 @pytest.mark.parametrize("model_type", [None, "mistral", "llama"])
 def test_a_large_vocabulary_keeps_its_pattern_beside_a_mistral_model(model_type, large, caplog):
     tokenizer, folder = large
+    (folder / "config.json").unlink(missing_ok=True)
     if model_type:
         (folder / "config.json").write_text(json.dumps({"model_type": model_type}), encoding="utf-8")
     text = "читМИР don't п'ять 12345"

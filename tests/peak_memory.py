@@ -1,0 +1,18 @@
+"""The memory that a call in this process takes."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+from collections.abc import Callable
+
+
+def peak_of(use: Callable[[], object]) -> int:
+    """Bytes that a call holds at its peak."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        use()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()

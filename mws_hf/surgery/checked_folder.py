@@ -1,4 +1,4 @@
-"""The folder that `mws check` checks: its tokenizer, its settings, and the model beside it, each read once."""
+"""The folder that `mws check` checks: its tokenizer, its settings, and the model beside it, read when they are asked for."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mws_hf.tokenizer.spec import Spec, has_leading_space, parts_of, split_of
 
 @dataclass(frozen=True)
 class CheckedFolder:
-    """A folder that is checked; each of its files is read at most once.
+    """A folder that is checked; its parts are read when they are first asked for, tokenizer.json again for its dropout.
 
     Attributes:
         place: the folder, or the file in it that was given.

@@ -1,4 +1,4 @@
-"""The folder that `mws check` checks: its tokenizer, its settings, and the model beside it, read when they are asked for."""
+"""The folder that `mws check` checks: its tokenizer, its settings, and the model beside it."""
 
 from __future__ import annotations
 

@@ -1,0 +1,153 @@
+"""How many labels it takes to act on the merges, and whether a price per token is better than forbidding tokens.
+
+`label_merges` forbids the tokens that hide most labeled boundaries, with 300 labels. Here there are 100, 300 and 1,000
+of them, and a third method: *priced*. The rate of hidden boundaries of each token, as the labels show it, is shrunk
+towards the boundary probabilities of all words that contain the token, and the probabilities inside its uses are
+multiplied by the quotient of both rates. The merges are then learned once again from these probabilities, so that a
+token that hides more boundaries than was thought costs more, and one that hides fewer costs less. No token is
+forbidden.
+
+The text, the development sets and the trainings as today, along which gains are compared at equal tokens per word, are
+those of `label_merges`. F1 is of the words outside a pool of 1,000 words (of half of a smaller development set), from
+which the labels are taken. The gate is that of `label_merges`, at 300 labels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from statistics import fmean
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from lab.cells import Cell, Found, Page, Place, Row
+from lab.data import shuffled
+from lab.experiments.granularity import SOURCES, Sample
+from lab.experiments.label_merges import (
+    CURVE,
+    METHODS,
+    PRIOR_USES,
+    TODAY,
+    beyond,
+    by_byte,
+    forbidding,
+    hidden_in,
+    of_gold,
+    spans,
+    worst_tokens,
+)
+from lab.systems import labeled_evidence, learnt
+from lab.tables import groups, tabulated, where
+from mws_hf.corpus.segmentations import GoldWord
+from mws_hf.learn.evidence.posteriors import Evidence
+
+PRICED = "priced"
+TRIED = ("touched, 0.5 %", "shrunk, 2 %", PRICED)
+AXES = {
+    "sample": range(3),
+    "language": list(SOURCES),
+    "labels": (100, 300, 1000),
+    "size": (8000, 32_000),
+    "method": (*sorted(CURVE), *TRIED),
+}
+SHARED = 3
+POOL, HIGHEST, BOUNDS = 1000, 0.99, (0.2, 5.0)
+"""Words that may be labels, the highest probability, and the least and largest factor of a token."""
+
+
+def exists(cell: Cell) -> bool:
+    """Tell whether the development set of a language is large enough for so many labels."""
+    return cell["labels"] < POOL or cell["language"] in ("rus", "hun", "ces")
+
+
+def priced(backend: Tokenizer, evidence: Evidence, labels: list[GoldWord]) -> Evidence:
+    """Multiply the boundary probabilities inside each token by the rate that labels show over the rate expected."""
+    words = [" " + word for word in evidence.types]
+    flat = evidence.probabilities
+    chances = [by_byte(word, [0.0, *own.tolist()]) for word, own in zip(words, parts(evidence), strict=True)]
+    size = backend.get_vocab_size()
+    ids, hidden, _ = hidden_in(backend, words, chances)
+    uses, expected = np.bincount(ids, minlength=size), np.bincount(ids, hidden, size)
+    gold = [by_byte(" " + each.word, of_gold(each)) for each in labels]
+    own, wrong, _ = hidden_in(backend, [" " + each.word for each in labels], gold)
+    seen, found = np.bincount(own, minlength=size), np.bincount(own, wrong, size)
+    usual = expected / np.maximum(uses, 1)
+    rate = (found + PRIOR_USES * usual) / (seen + PRIOR_USES)
+    factor = np.clip(np.where(usual > 0, rate / np.maximum(usual, 1e-9), 1.0), *BOUNDS)
+    by_bytes = [np.ones(len(own)) for own in chances]
+    for number, token, begin, end in spans(backend, words):
+        by_bytes[number][begin : end - 1] = factor[token]
+    last = [np.flatnonzero(last_bytes(word)) for word in words]
+    scaled = np.concatenate([own[at[1:]] for own, at in zip(by_bytes, last, strict=True)])
+    return replace(evidence, probabilities=np.where(flat > 0, np.minimum(flat * scaled, HIGHEST), 0.0))
+
+
+def parts(evidence: Evidence) -> list[np.ndarray]:
+    """Cut the probabilities into one array per type."""
+    return np.split(evidence.probabilities, evidence.starts[1:-1])
+
+
+def last_bytes(word: str) -> list[bool]:
+    """Tell for each byte of a word whether it is the last one of a character."""
+    raw = word.encode()
+    return [at + 1 == len(raw) or raw[at + 1] & 0xC0 != 0x80 for at in range(len(raw))]
+
+
+def measure(place: Place, cells: list[Cell]) -> Found:
+    """Train a tokenizer per method; all with the same labels share the boundary probabilities as they are today."""
+    language, number, n = (cells[0][name] for name in ("language", "sample", "labels"))
+    sample = Sample.of(place.data, language)
+    order = shuffled(sample.gold, number)
+    scored = replace(sample, gold=tuple(order[min(POOL, len(order) // 2) :]))
+    labels = order[:n]
+    evidence = labeled_evidence(sample.counts, labels)
+    for size, here in groups(cells, "size"):
+        made: dict[str, Tokenizer] = {}
+        for cell in sorted(here, key=lambda cell: cell["method"] != TODAY):
+            method, learned_from, banned = METHODS.get(cell["method"]), evidence, frozenset[str]()
+            if method is None:
+                learned_from = priced(made[TODAY], evidence, labels)
+            elif method.share:
+                most = round(method.share * size)
+                banned = worst_tokens(made[TODAY], sample.counts, evidence, labels, method.shrunk, most)
+            with forbidding(banned):
+                composition = 0.5 if method is None else method.composition
+                made[cell["method"]] = learnt(sample.counts, learned_from, vocab_size=size, composition=composition)
+            yield cell, {**scored.figures(made[cell["method"]]), "forbidden": len(banned)}
+
+
+def table(rows: list[Row]) -> Page:
+    """Write the gain of each method beyond the trainings as today, by number of labels; then the figures."""
+    lines = []
+    for n in AXES["labels"]:
+        for method in TRIED:
+            gains, bits, tokens = [], [], []
+            for _, _, _, here in groups(where(rows, labels=n), "sample", "language", "size"):
+                own = {row["method"]: row for row in here}
+                if method in own and CURVE <= own.keys():
+                    gains.append(beyond(own[method], own))
+                    bits.append(100 * (own[method]["bits"] / own[TODAY]["bits"] - 1))
+                    tokens.append(100 * (own[method]["tokens_per_word"] / own[TODAY]["tokens_per_word"] - 1))
+            if gains:
+                figures = (
+                    f"{fmean(gains):+.3f}",
+                    f"{min(gains):+.3f}",
+                    f"{fmean(bits):+.2f} %",
+                    f"{max(bits):+.2f} %",
+                    f"{fmean(tokens):+.1f} %",
+                )
+                names = ("F1 at equal length, mean", "F1, worst", "bits, mean", "bits, worst", "tokens, mean")
+                start = {"labels": f"{n:,}", "method": method, "cells": str(len(gains))}
+                lines.append(start | dict(zip(names, figures, strict=True)))
+    yield tabulated(lines)
+    for n in AXES["labels"]:
+        for size in AXES["size"]:
+            yield f"## {n:,} labels, vocabulary size {size:,}"
+            yield "Cells: F1, tokens per word, n-gram bits per byte; means over draws."
+            shown = []
+            for language, own in groups(where(rows, size=size, labels=n), "language"):
+                shown.append({"language": language})
+                for method, same in groups(own, "method"):
+                    means = [fmean(row[name] for row in same) for name in ("f1", "tokens_per_word", "bits")]
+                    shown[-1][method] = f"{means[0]:.3f} {means[1]:.3f} {means[2]:.4f}"
+            yield tabulated(shown)

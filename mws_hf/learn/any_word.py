@@ -146,4 +146,5 @@ def most_frequent(evidence: Evidence) -> Evidence:
         times=None if times is None else times[rows],
         weights=None,
         prices=None,
+        label_shares={},
     )

@@ -122,6 +122,7 @@ def join_groups(groups: Sequence[GroupEvidence], settings: Settings) -> Evidence
     types = every.take(found.first)
     probabilities, in_code = np.zeros(len(types.points)), np.zeros(len(types))
     weights, means = np.zeros(len(types)), np.zeros(len(types))
+    label_shares: dict[str, Doubles] = {}
     for part, own in zip(groups, ids, strict=True):
         share = part.frequency / together[own]
         starts = part.evidence.starts
@@ -133,13 +134,18 @@ def join_groups(groups: Sequence[GroupEvidence], settings: Settings) -> Evidence
         means[own] += per_type * part.text
         if part.evidence.in_code is not None:
             in_code[own] += share * part.evidence.in_code
+        for name in part.evidence.label_shares:
+            label_shares[name] = np.zeros(len(types))
+            label_shares[name][own] = share
     weights *= len(weights) / max(math.fsum(weights), 1e-9)
     prices = np.sqrt(means * (len(means) / max(math.fsum(means), 1e-9)))
     code = any(part.evidence.in_code is not None for part in groups)
     labels = {name: fit for part in groups for name, fit in part.evidence.labels.items()}
     # Frequencies and not counts, because the texts of the groups differ in length.
     times = np.rint(together * 1e9).astype(np.int64)
-    return Evidence(types, probabilities, settings, weights, labels, in_code if code else None, prices, times)
+    return Evidence(
+        types, probabilities, settings, weights, labels, in_code if code else None, prices, times, label_shares
+    )
 
 
 def _group_evidence(name: str, counts: WordCounts, settings: Settings, labels: tuple[GoldWord, ...]) -> Evidence:
@@ -158,8 +164,14 @@ def _group_evidence(name: str, counts: WordCounts, settings: Settings, labels: t
         whole = Evidence(types, np.concatenate([part.probabilities for part in found]), times=times)
     whose = name if isinstance(settings.labels, Mapping) else UNNAMED
     fit = next(iter(found[0].labels.values()), None)
-    in_code = np.ones(len(whole.code_points)) if name == CODE else None
-    return replace(whole, settings=settings, labels={} if fit is None else {whose: fit}, in_code=in_code)
+    every = np.ones(len(whole.code_points))
+    return replace(
+        whole,
+        settings=settings,
+        labels={} if fit is None else {whose: fit},
+        in_code=every if name == CODE else None,
+        label_shares={} if fit is None or fit.f1 is None else {whose: every},
+    )
 
 
 def _relative_frequencies(evidence: Evidence) -> Doubles:

@@ -52,6 +52,7 @@ class MergeLimits:
         forbidden: strings that never become tokens, in addition to byte tokens.
         struck: pairs of ids of tokens that exist before learning begins, which are never merged.
         show_progress: show a progress bar on stderr if it is a terminal.
+        progress_suffix: what follows the name of the progress bar.
     """
 
     min_occurrences: int = 1
@@ -61,6 +62,7 @@ class MergeLimits:
     forbidden: frozenset[str] = frozenset()
     struck: tuple[tuple[int, int], ...] = ()
     show_progress: bool = False
+    progress_suffix: str = ""
 
     @property
     def longest(self) -> int:

@@ -36,7 +36,7 @@ from mws_hf.learn.uppercase import with_uppercase
 from mws_hf.learn.words import CodePoints, SymbolCorpus, count_points
 from mws_hf.text.pattern import split
 from mws_hf.text.symbols import BYTE_TOKENS, character_merges
-from mws_hf.tokenizer.backend import tokenizer_tables
+from mws_hf.tokenizer.backend import build_backend, tokenizer_tables
 
 if TYPE_CHECKING:
     from mws_hf.learn.evidence.labels import LabelFit
@@ -126,6 +126,19 @@ def learn(
     job = LearningJob.plan(counts, settings)
     # 1. boundary probabilities: how freely could each word have gone on after each of its characters?
     evidence = _find_evidence(job, evidence)
+    # 2. to 4. the merges
+    learned = _learn_merges(job, evidence)
+    # 5. with labels: the probabilities inside tokens that labeled words contain, and the merges once again
+    if evidence is not None and evidence.label_shares:
+        evidence = _adjusted(job, evidence, learned.merges)
+        again = replace(job.limits, progress_suffix=", again with labels")
+        learned = _learn_merges(replace(job, limits=again), evidence)
+    _warn_if_short(job, len(learned.merges))
+    return learned
+
+
+def _learn_merges(job: LearningJob, evidence: Evidence | None) -> LearnedVocabulary:
+    """Learn all merges from boundary probabilities: steps 2 to 4 of `learn`."""
     # 2. morph merges, which stay between the boundaries
     words = CodePoints.of_counts(job.counts)
     with ThreadPoolExecutor(1) as beside:  # merging uses one thread; another looks up the words for step 3
@@ -135,9 +148,17 @@ def learn(
     compositions = _learn_compositions(job, text.result(), evidence, morphs.merges)
     # 4. the merges of required strings
     merges, n_required = _with_required(job, morphs.merges + compositions.merges)
-    _warn_if_short(job, len(merges))
     n_morphs = min(len(morphs.merges), len(merges) - n_required)
     return LearnedVocabulary(job.alphabet, merges, n_morphs, len(job.counts), evidence, n_required, cut)
+
+
+def _adjusted(job: LearningJob, evidence: Evidence, merges: list[tuple[str, str]]) -> Evidence:
+    """Adjust the boundary probabilities to the labels, by the tokens that the merges make (`token_rates`)."""
+    from mws_hf.learn.token_rates import adjust_to_labels
+
+    vocabulary, ranked = tokenizer_tables((), job.alphabet, merges, job.settings.alphabet_kind)
+    splitter = job.counts.splitter
+    return adjust_to_labels(evidence, build_backend(vocabulary, ranked, splitter.pattern, splitter.normalization))
 
 
 @dataclass(frozen=True)

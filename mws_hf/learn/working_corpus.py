@@ -231,7 +231,7 @@ class WorkingCorpus:
         queue = open_queue(table, least)
         strings = self.taken_strings(table, limits.never)
         first, status, accepted = len(self.tokens), REACHED, -1
-        with progress_bar(limits.show_progress, total=n_merges, desc=title, unit="") as bar:
+        with progress_bar(limits.show_progress, total=n_merges, desc=title + limits.progress_suffix, unit="") as bar:
             while status != EXHAUSTED and len(self.tokens) < first + n_merges:
                 goal = min(first + n_merges, len(self.tokens) + MERGES_A_CALL)
                 status = advance(table, queue, strings, goal, least, bounds, accepted, weights)

@@ -89,6 +89,9 @@ class Evidence:
             None, it is 1 for all types.
         times: int64, shape (n_types,): how often each type occurs, in any unit that is the same for all types; None if
             it is not known.
+        label_shares: float64, shape (n_types,), by group with labels that are used: share of the group in each type,
+            from 0 to 1. Its tokens will be compared with its labels (`learn/token_rates.py`). Empty without labels,
+            and in the result of this comparison.
     """
 
     code_points: CodePoints
@@ -99,6 +102,7 @@ class Evidence:
     in_code: Doubles | None = None
     prices: Doubles | None = None
     times: Longs | None = None
+    label_shares: Mapping[str, Doubles] = field(default_factory=dict)
 
     @cached_property
     def types(self) -> list[str]:

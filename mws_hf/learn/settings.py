@@ -267,7 +267,8 @@ class Settings(Described):
             "after a comma, or in another format that `mws evaluate` reads. For several groups give a file each.",
             "none",
             'Also a dict, or pairs of a word and its morphs; by group ``{"fin": "fin.tsv"}``. See '
-            "`corpus.labeled_words.read_all_labels`.",
+            "`corpus.labeled_words.read_all_labels`. Labels re-fit the boundary probabilities, and the merges are "
+            "learned twice, so that labels act on tokens, too.",
             criterion=CONTEXTUAL,
             metavar="[GROUP=]FILE",
             shown="none; repeat for more",

@@ -73,7 +73,7 @@ class Segmented(NamedTuple):
         Args:
             boundaries: float64, shape (n_characters of all types,): a boundary after each character.
         """
-        return np.bincount(self.token_at, boundaries[self.positions], len(self.ids))
+        return np.asarray(np.bincount(self.token_at, boundaries[self.positions], len(self.ids)), np.float64)
 
 
 def adjust_to_labels(evidence: Evidence, backend: Tokenizer) -> Evidence:
@@ -118,7 +118,7 @@ def token_factors(
         found: the types as tokens.
         types: the types.
         probabilities: float64, shape (n_characters of the types,): the boundary probabilities.
-        targets: float64, of the same shape: boundaries of labeled words, as `label_targets` returns them; NaN elsewhere.
+        targets: float64, of the same shape: boundaries of labeled words, as `label_targets` returns them, else NaN.
         share: float64, shape (n_types,): share of the group in each type.
 
     Returns:
@@ -158,7 +158,7 @@ def segment_types(types: CodePoints, rows: Longs, backend: Tokenizer) -> Segment
                 lengths.append(len(own))
                 ids.extend(own)
     sizes = np.array([len(text) for text in spelled], np.int64)
-    return _located(types, *(np.array(each, np.int64) for each in (kept, lengths, ids)), sizes)
+    return _located(types, np.array(kept, np.int64), np.array(lengths, np.int64), np.array(ids, np.int64), sizes)
 
 
 def _located(types: CodePoints, rows: Longs, lengths: Longs, ids: Longs, sizes: Longs) -> Segmented:

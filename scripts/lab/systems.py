@@ -29,6 +29,7 @@ from mws_hf import MwSTrainer, WordCounts
 from mws_hf.compare import baselines
 from mws_hf.compare.feed import Task
 from mws_hf.compare.morfessor_baseline import build_frequent, within_cuts
+from mws_hf.corpus.groups import UNNAMED
 from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.scoring import segment_words
 from mws_hf.scoring.boundaries import WordTable, summarize, word_table
@@ -110,19 +111,27 @@ def labelled(
     settings = MwSTrainer(show_progress=False, **options)
     for n, evidence in evidence_by_labels(counts, pool, numbers, settings):
         for size in sizes:
-            trainer = MwSTrainer(vocab_size=size, show_progress=False, **options)
-            yield n, size, trainer.backend(trainer.learn(counts, evidence=evidence))
+            trainer = MwSTrainer(vocab_size=size, show_progress=False, labels=pool[:n], **options)
+            shares = {UNNAMED: np.ones(len(evidence.code_points))} if n else {}
+            acting = replace(evidence, settings=trainer, label_shares=shares)  # the labels act on tokens, too
+            yield n, size, trainer.backend(trainer.learn(counts, evidence=acting))
 
 
 def labeled_evidence(counts: WordCounts, labels: list[GoldWord]) -> Evidence:
-    """Return the boundary probabilities of a training with labels and default settings."""
+    """Return the boundary probabilities of a training with labels and default settings, before tokens adjust them.
+
+    A training from them learns the merges once, because they name no labels (`Evidence.label_shares`).
+    """
     return next(evidence_by_labels(counts, labels, [len(labels)], MwSTrainer(show_progress=False)))[1]
 
 
 def evidence_by_labels(
     counts: WordCounts, pool: list[GoldWord], numbers: Sequence[int], settings: Settings
 ) -> Iterator[tuple[int, Evidence]]:
-    """Yield how many words of a pool are labels and the boundary probabilities that they give; views are found once."""
+    """Yield how many words of a pool are labels and the boundary probabilities that they give; views are found once.
+
+    Tokens have not adjusted the probabilities yet, and will not, because the results name no labels.
+    """
     from mws_hf.learn.evidence.forms import collect_forms, count_graphemes, split_graphemes
     from mws_hf.learn.evidence.labels import add_labeled, label_targets, usable_labels
     from mws_hf.learn.evidence.posteriors import LONGEST_WORD, mix_views

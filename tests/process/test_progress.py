@@ -62,6 +62,17 @@ def test_the_phases_of_training_have_names(inputs: dict[str, Path], tmp_path: Pa
         assert "100%" in shown and "<00:00" in shown, (name, shown)
 
 
+def test_what_is_learned_again_with_labels_has_names_of_its_own(inputs: dict[str, Path], tmp_path: Path):
+    words = ("читать чит ать", "читал чит ал", "писать пис ать", "писал пис ал", "читали чит али")
+    lines = (word.replace(" ", "\t", 1) + "\n" for word in words)
+    (tmp_path / "labels.tsv").write_text("".join(lines), encoding="utf-8")
+    given = ("--labels", tmp_path / "labels.tsv", "--vocab-size", 500, "--output", tmp_path / "t")
+    shown = on_a_terminal(command("train", inputs["a.txt"], *given))
+    phases = ("morph merges:", "compositions:", "morph merges, again with labels:", "compositions, again with labels:")
+    order = [shown.index(phase) for phase in phases]
+    assert order == sorted(order)
+
+
 def test_a_pair_shows_progress(inputs: dict[str, Path], tmp_path: Path):
     (tmp_path / "words.txt").write_text(" кот кота коту пёс дом дома дому", encoding="utf-8")
     counts = tmp_path / "counts.parquet"

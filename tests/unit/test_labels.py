@@ -19,6 +19,7 @@ from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.learn.evidence import labels
 from mws_hf.learn.evidence.forms import split_graphemes
 from mws_hf.learn.evidence.labels import label_targets
+from mws_hf.learn.group_evidence import find_evidence
 from mws_hf.learn.settings import Settings, read_settings
 from mws_hf.learn.words import CodePoints
 from mws_hf.scoring import evaluate, read_gold
@@ -152,9 +153,9 @@ def test_words_that_the_text_lacks_are_used_and_counted(counts: WordCounts):
 
 
 def test_a_granularity_asked_for_is_kept(counts: WordCounts):
+    """It is that of the fit to the labels, before tokens adjust the probabilities (tests/unit/test_token_rates.py)."""
     labels = {word: list(word) for word in sorted(LANGUAGE)[::60]}
-    evidence = quiet(labels=labels, granularity=0.1).learn(counts).evidence
-    assert evidence is not None
+    evidence = find_evidence(counts, quiet(labels=labels, granularity=0.1))
     places = len(evidence.probabilities) - len(evidence.code_points)
     assert (evidence.probabilities > 0.5).sum() / places == pytest.approx(0.1, abs=0.002)
 

@@ -3,6 +3,7 @@
 A sample is an order of the gold words. Its first 1,000 (half of a smaller gold set) are the pool: the first 20, 50,
 ... of them are labels, and the words after the pool are scored on. All of the pool are in the word list in every row
 of a sample, that with 0 labels too, so that rows differ by the labels alone, and the views are computed once a sample.
+With labels the merges are learned twice, because labels act on tokens, too (`mws_hf.learn.token_rates`).
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def measure_default(place: Place, cells: list[Cell]) -> Found:
 
     As in `labels`, but with the default composition, so that half of the merges join frequent morphs. *Kept*: as many
     positions are split as without labels. *Re-estimated*: the labels also decide how many, which is what `labels=`
-    does today. Tokens per word are of 4,000 lines of the training text.
+    does. Tokens per word are of 4,000 lines of the training text.
     """
     language, sample = cells[0]["language"], cells[0]["sample"]
     counts, order = counts_of(place.data, language), shuffled(gold_of(place.data, language), sample)

@@ -33,6 +33,7 @@ from mws_hf.learn.setting_rules import (
     descriptions_of,
 )
 from mws_hf.learn.setting_values import in_one_form, read_label_files
+from mws_hf.text.capitals import with_capitals
 from mws_hf.text.pattern import NAMED_PATTERNS, Digits, compiled, problem_in_tokenizers
 from mws_hf.text.symbols import (
     BYTE_TOKENS,
@@ -340,6 +341,16 @@ class Settings(Described):
             "none, or the form of saved counts",
         ).metadata,
     )
+    capitals: Literal["marker"] | None = field(
+        default=None,
+        metadata=Setting(
+            "Write a marker and the lowercase letter in place of an uppercase letter that begins a word, so that Word "
+            "and word share their tokens.",
+            "none: uppercase letters stay as they are, or as in saved counts",
+            '``"marker"`` or None. Decoded text is the same as before. Encoding takes up to twice as long, and fewer '
+            "programs can read the tokenizer. See `text.capitals`.",
+        ).metadata,
+    )
     show_progress: bool = field(
         default=True,
         metadata=Setting(
@@ -391,6 +402,15 @@ class Settings(Described):
     def split_pattern(self) -> str:
         """The split pattern as a regular expression."""
         return str(self.pattern)
+
+    @property
+    def normalization_steps(self) -> str | None:
+        """All that happens to text before it is split, as `WordCounts.normalization` names it, such as "nfc+capitals".
+
+        >>> Settings(normalization="NFC", capitals="marker").normalization_steps
+        'nfc+capitals'
+        """
+        return with_capitals(self.normalization) if self.capitals else self.normalization
 
     @property
     def wanted(self) -> int | None:

@@ -33,7 +33,7 @@ from mws_hf.learn.phases import (
 )
 from mws_hf.learn.settings import Settings
 from mws_hf.learn.uppercase import with_uppercase
-from mws_hf.learn.words import CodePoints, SymbolCorpus, count_points
+from mws_hf.learn.words import CodePoints, SymbolCorpus, count_points, letters_with_marker
 from mws_hf.text.pattern import split
 from mws_hf.text.symbols import BYTE_TOKENS, character_merges
 from mws_hf.tokenizer.backend import tokenizer_tables
@@ -63,6 +63,7 @@ class LearnedVocabulary:
         n_required: number of merges that make required strings.
         places_cut: share of the positions inside the distinct words that are split after the morph merges;
             compositions join some of them again. None if it is unknown.
+        capitals: uppercase letters for which the tokenizer writes a marker; "" without ``capitals="marker"``.
     """
 
     alphabet: list[str]
@@ -72,6 +73,7 @@ class LearnedVocabulary:
     evidence: Evidence | None = field(default=None, repr=False, compare=False)
     n_required: int = 0
     places_cut: float | None = None
+    capitals: str = ""
 
     @property
     def label_fits(self) -> Mapping[str, LabelFit]:
@@ -137,7 +139,8 @@ def learn(
     merges, n_required = _with_required(job, morphs.merges + compositions.merges)
     _warn_if_short(job, len(merges))
     n_morphs = min(len(morphs.merges), len(merges) - n_required)
-    return LearnedVocabulary(job.alphabet, merges, n_morphs, len(job.counts), evidence, n_required, cut)
+    letters = letters_with_marker(job.counts)
+    return LearnedVocabulary(job.alphabet, merges, n_morphs, len(job.counts), evidence, n_required, cut, letters)
 
 
 @dataclass(frozen=True)

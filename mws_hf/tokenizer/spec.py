@@ -18,9 +18,17 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import tokenizers
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer, normalizers
 
 from mws_hf.errors import MwSError
+from mws_hf.text.capitals import (
+    marked_letters,
+    marking_rules,
+    restoring_rules,
+    steps_of,
+    with_capitals,
+    with_space_first,
+)
 from mws_hf.text.pattern import NORMALIZATIONS
 from mws_hf.text.symbols import BYTE_CHARACTERS, BYTE_OF, byte_of
 
@@ -43,11 +51,29 @@ def splitter(pattern: str, *, in_bytes: bool) -> dict[str, Any]:
     return {"type": "Sequence", "pretokenizers": [split, spelled]} if in_bytes else split
 
 
-def decoder(*, in_bytes: bool) -> dict[str, Any]:
-    """Return the decoder of tokens in the byte alphabet, or of characters with byte fallback."""
+def normalizer(form: str | None, capitals: str = "") -> dict[str, Any] | None:
+    """Return a normalizer that writes text in a Unicode form, and then a marker for some uppercase letters.
+
+    >>> normalizer(None), normalizer("nfc"), len(normalizer("nfc", "AB")["normalizers"])
+    (None, {'type': 'NFC'}, 5)
+    """
+    parts = [] if form is None else [{"type": form.upper()}]
+    if capitals:
+        return {"type": "Sequence", "normalizers": [*parts, *marking_rules(capitals)]}
+    return parts[0] if parts else None
+
+
+def decoder(capitals: str = "", *, in_bytes: bool) -> dict[str, Any]:
+    """Return the decoder of tokens in the byte alphabet, or of characters with byte fallback.
+
+    It also undoes the marker for some uppercase letters.
+    """
+    parts: list[dict[str, Any]] = [{"type": "ByteFallback"}, {"type": "Fuse"}]
     if in_bytes:
-        return {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
-    return {"type": "Sequence", "decoders": [{"type": "ByteFallback"}, {"type": "Fuse"}]}
+        parts = [{"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}]
+    if capitals:
+        parts += restoring_rules(capitals)
+    return parts[0] if len(parts) == 1 else {"type": "Sequence", "decoders": parts}
 
 
 def bpe_model(vocab: Mapping[str, int], merges: Iterable[tuple[str, str]], *, in_bytes: bool) -> dict[str, Any]:
@@ -179,9 +205,36 @@ class Spec:
 
     @property
     def normalization(self) -> str | None:
-        """The Unicode form that it writes text in, such as "nfc"; None without a normalizer or with another one."""
+        """What it does to text before it splits it, as `WordCounts.normalization` names it.
+
+        That is a Unicode form, such as "nfc", or "capitals", or both; None without a normalizer or with another one.
+        """
         kinds = [str(part.get("type")).lower() for part in parts_of(self.raw.get("normalizer"))]
-        return kinds[0] if kinds and kinds[0] in NORMALIZATIONS else None
+        form = kinds[0] if kinds and kinds[0] in NORMALIZATIONS else None
+        return with_capitals(form) if self.capitals else form
+
+    @property
+    def has_leading_space(self) -> bool:
+        """Whether it puts a space before a text."""
+        parts = list(parts_of(self.raw.get("normalizer")))
+        return self.capitals and with_space_first(parts, True) == parts or has_leading_space(self.raw["pre_tokenizer"])
+
+    @cached_property
+    def capitals(self) -> str:
+        """The uppercase letters for which it writes a marker; "" if it writes none."""
+        return marked_letters(parts_of(self.raw.get("normalizer")))
+
+    def decoded(self, text: str, backend: Tokenizer) -> str:
+        """Return what a text is after it was encoded and decoded, if the tokenizer loses nothing after normalization.
+
+        Args:
+            text: the text.
+            backend: this tokenizer.
+        """
+        if not self.capitals:
+            return text if backend.normalizer is None else str(backend.normalizer.normalize_str(text))
+        form, _ = steps_of(self.normalization)
+        return str(getattr(normalizers, form.upper())().normalize_str(text)) if form else text
 
     @property
     def byte_level(self) -> bool:
@@ -263,6 +316,8 @@ def settle_leading_space(tokenizer: Tokenizer, wanted: bool | None) -> bool:
         tokenizer: the tokenizer, which is changed.
         wanted: whether it puts a space; None changes nothing.
     """
+    if marks_capitals(tokenizer):
+        return _settle_before_marker(tokenizer, wanted)
     entry = entry_of(tokenizer, "pre_tokenizer")
     there = has_leading_space(entry)
     if wanted is not None and wanted != there:
@@ -272,6 +327,21 @@ def settle_leading_space(tokenizer: Tokenizer, wanted: bool | None) -> bool:
         set_part(
             tokenizer, "pre_tokenizer", {"type": "Sequence", "pretokenizers": parts} if parts[1:] or wanted else alone
         )
+    return there if wanted is None else wanted
+
+
+def marks_capitals(tokenizer: Tokenizer) -> bool:
+    """Return whether a loaded tokenizer writes a marker for capitals."""
+    return tokenizer.normalizer is not None and bool(marked_letters(parts_of(entry_of(tokenizer, "normalizer"))))
+
+
+def _settle_before_marker(tokenizer: Tokenizer, wanted: bool | None) -> bool:
+    """Do what `settle_leading_space` does in the normalizer of a tokenizer that writes a marker for capitals."""
+    parts = list(parts_of(entry_of(tokenizer, "normalizer")))
+    there = with_space_first(parts, True) == parts
+    if wanted is not None and wanted != there:
+        rules = with_space_first(parts, wanted)
+        set_part(tokenizer, "normalizer", {"type": "Sequence", "normalizers": rules})
     return there if wanted is None else wanted
 
 
@@ -290,6 +360,15 @@ def without_limits(tokenizer: Tokenizer) -> Tokenizer:
     copy = Tokenizer(tokenizer.model)
     share_parts(copy, tokenizer)
     copy.add_tokens([token for _, token in sorted(tokenizer.get_added_tokens_decoder().items())])
+    return copy
+
+
+def reading_counted(tokenizer: Tokenizer) -> Tokenizer:
+    """Return a tokenizer that encodes the words of counts, in which markers for capitals are written already."""
+    if not marks_capitals(tokenizer):
+        return tokenizer
+    copy = without_limits(tokenizer)
+    copy.normalizer = None
     return copy
 
 

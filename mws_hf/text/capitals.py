@@ -13,6 +13,7 @@ marker that no letter follows. Therefore text that is decoded while a model writ
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
@@ -27,7 +28,6 @@ LEAST_SHARE = 1e-5
 """Letters with a smaller share of the letters of the training text have no rule, because each rule takes time."""
 
 _BEFORE, _BEHIND = r"(?<![\p{L}\p{M}\p{N}])", r"(?=[\p{Ll}\p{M}]*(?![\p{L}\p{M}\p{N}]))"
-_CAPITALIZED = regex.compile(rf"{_BEFORE}\p{{Lu}}{_BEHIND}")
 
 
 def with_capitals(form: str | None) -> str:
@@ -59,14 +59,35 @@ def lowercase_of(letter: str) -> str:
     return small if len(small) == 1 and small != letter and small.upper() == letter else ""
 
 
-def write_marker(text: str) -> str:
-    r"""Write the marker for all letters of a text, as the rules of a tokenizer.json do for those that have rules.
+def write_marker(text: str, letters: str | None = None) -> str:
+    r"""Write the marker as the rules of a tokenizer.json do, in a sixth of the time.
 
-    >>> write_marker("А в Омске, НИИ (Иван)")
-    '\x0eа в\x0e омске, НИИ (\x0eиван)'
+    Args:
+        text: the text.
+        letters: the uppercase letters that have rules; None for all.
+
+    >>> write_marker("А в Омске, НИИ (Иван)"), write_marker("А в Омске", "А")
+    ('\x0eа в\x0e омске, НИИ (\x0eиван)', '\x0eа в Омске')
     """
     escaped = text.replace(MARKER, MARKER + ESCAPE)
-    return str(_CAPITALIZED.sub(_marked, escaped)).replace(" " + MARKER, MARKER + " ")
+    return str(_capitalized(letters).sub(_marked, escaped)).replace(" " + MARKER, MARKER + " ")
+
+
+def is_common(text: str) -> bool:
+    """Return whether all characters are of blocks in which `regex` and `tokenizers` know the same letters.
+
+    >>> is_common("Дом, «House» – İ"), is_common("Დ")
+    (True, False)
+    """
+    return _UNCOMMON.search(text) is None
+
+
+_UNCOMMON = re.compile("[\u0295]|[^\x00-\u052f\u1e00-\u1fff\u2000-\u206f\u20a0-\u20bf\u2100-\u218b]")
+
+
+@lru_cache(maxsize=16)
+def _capitalized(letters: str | None) -> regex.Pattern[str]:
+    return regex.compile(_BEFORE + (r"\p{Lu}" if letters is None else f"[{letters}]") + _BEHIND)
 
 
 def _marked(match: regex.Match[str]) -> str:

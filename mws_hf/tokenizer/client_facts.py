@@ -83,10 +83,11 @@ _OF_CHARACTERS = [
 
 _KEEPS_MARKER = "reads the right ids, but does not undo the marker for capitals"
 _WITH_CAPITALS = [
-    ClientFact("tokenizers 0.x, transformers, vLLM, SGLang, xgrammar, kitoken, fastokens", "right", ""),
+    ClientFact("tokenizers 0.x, transformers, vLLM, kitoken, fastokens", "right", ""),
     ClientFact(TOKENIZERS_ONE, "wrong", f"{_KEEPS_MARKER} when it decodes"),
     ClientFact("transformers.js", "right", ""),
-    ClientFact("llguidance", "wrong", _KEEPS_MARKER),
+    ClientFact("llguidance, xgrammar", "wrong", _KEEPS_MARKER),
+    ClientFact("SGLang", "unknown", ""),
     ClientFact("OpenVINO", "refuses", "does not know the rules of the decoder; train without --capitals"),
     ClientFact("gigatoken", "refuses", "does not know the rules of the normalizer; train without --capitals"),
     ClientFact("tokie", "wrong", "ignores the marker for capitals; train without --capitals"),

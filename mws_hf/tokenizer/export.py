@@ -164,13 +164,14 @@ def to_byte_level_backend(backend: Tokenizer, pattern: str | None = None) -> Tok
             "it is already byte-level; use it as it is, export it as gguf or tiktoken, or give another --pattern"
         )
     there = pattern_of(backend)
-    spec = dict(Spec.of(backend).raw)
+    own = Spec.of(backend)
+    spec = dict(own.raw)
     if in_characters:
         added = {token.content: number for number, token in backend.get_added_tokens_decoder().items()}
         check_added_tokens(list(added))
         in_bytes = byte_level_merges([token for token in vocab if len(token) == 1 and token not in added], merges)
         model = bpe_model(_recoded(vocab, added, in_bytes), in_bytes, in_bytes=True)
-        spec |= {"truncation": None, "padding": None, "decoder": decoder(in_bytes=True), "model": model}
+        spec |= {"truncation": None, "padding": None, "decoder": decoder(own.capitals, in_bytes=True), "model": model}
     spec["pre_tokenizer"] = splitter(there if pattern is None else literal_pattern(pattern), in_bytes=True)
     return Spec(spec).open()
 

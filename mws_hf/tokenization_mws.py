@@ -28,6 +28,7 @@ from mws_hf.tokenizer.backend import (
     tables_of,
 )
 from mws_hf.tokenizer.file import refuse_empty
+from mws_hf.tokenizer.leading_space import settle_leading_space
 from mws_hf.tokenizer.merging import (
     Dropout,
     Dropped,
@@ -40,7 +41,7 @@ from mws_hf.tokenizer.merging import (
     word_key,
 )
 from mws_hf.tokenizer.opened import open_tokenizer
-from mws_hf.tokenizer.spec import Spec, settle_leading_space, special_places, without_limits
+from mws_hf.tokenizer.spec import Spec, special_places, without_limits
 
 
 def join_tokens(tokens: Iterable[str | None], kind: Alphabet = "characters") -> str:
@@ -258,16 +259,18 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         self._dropout = (how, may_fail, first) if share > 0 else None
 
     def _tokenize(self, text: str, **kwargs: Any) -> list[str]:
-        normalizer, spaced = self._backend.normalizer, self.add_prefix_space or self._words_given
-        if spaced and self._capitals and text and not text.startswith(" "):
-            text = " " + text  # the marker of the first word stands before its space
-        if normalizer is not None:
+        text = self._spaced(text) if self._capitals else text  # the marker of the first word stands before its space
+        if (normalizer := self._backend.normalizer) is not None:
             text = normalizer.normalize_str(text)
-        if spaced and not self._capitals and text and not text.startswith(" "):
-            text = " " + text
+        text = text if self._capitals else self._spaced(text)
         places = [place for _, place in self._backend.pre_tokenizer.pre_tokenize_str(text)]
         words = [text[start:end] for start, end in places]
         return self._cut_dropped(words) if self._dropout else [token for word in words for token in self._cut(word)]
+
+    def _spaced(self, text: str) -> str:
+        """Put a space before a text if that is wanted and there is none."""
+        wanted = self.add_prefix_space or self._words_given
+        return " " + text if wanted and text and not text.startswith(" ") else text
 
     def _cut(self, word: str) -> list[str]:
         """Split one pre-token into characters, or their bytes, and merge these by rank."""

@@ -25,16 +25,8 @@ from mws_hf.tokenizer.backend import (
     tokenizer_tables,
 )
 from mws_hf.tokenizer.file import refuse_empty, without_dropout
-from mws_hf.tokenizer.spec import (
-    PARTS,
-    Spec,
-    bpe_model,
-    marks_capitals,
-    set_part,
-    settle_leading_space,
-    share_parts,
-    without_limits,
-)
+from mws_hf.tokenizer.leading_space import settle_leading_space
+from mws_hf.tokenizer.spec import PARTS, Spec, bpe_model, marks_capitals, set_part, share_parts, without_limits
 
 _SPACE_FIRST = pre_tokenizers.Metaspace(replacement=" ", prepend_scheme="always", split=False)
 

@@ -344,11 +344,9 @@ class Settings(Described):
     capitals: Literal["marker"] | None = field(
         default=None,
         metadata=Setting(
-            "Write a marker and the lowercase letter in place of an uppercase letter that begins a word, so that Word "
-            "and word share their tokens.",
-            "none: uppercase letters stay as they are, or as in saved counts",
-            '``"marker"`` or None. Decoded text is the same as before. Encoding takes up to twice as long, and fewer '
-            "programs can read the tokenizer. See `text.capitals`.",
+            "Write a marker before the lowercase word in place of a capital, so that Word and word share their tokens.",
+            "none, or as in saved counts",
+            "Decoded text has the capital again. Fewer programs read such a tokenizer; see `text.capitals`.",
         ).metadata,
     )
     show_progress: bool = field(
@@ -405,11 +403,7 @@ class Settings(Described):
 
     @property
     def normalization_steps(self) -> str | None:
-        """All that happens to text before it is split, as `WordCounts.normalization` names it, such as "nfc+capitals".
-
-        >>> Settings(normalization="NFC", capitals="marker").normalization_steps
-        'nfc+capitals'
-        """
+        """All that happens to text before it is split, as `WordCounts.normalization` names it, such as "nfc+capitals"."""
         return with_capitals(self.normalization) if self.capitals else self.normalization
 
     @property

@@ -34,7 +34,8 @@ from mws_hf.text.symbols import (
     to_byte_level,
 )
 from mws_hf.tokenizer.backend import alphabet_of, is_byte_level, pattern_of, tables_of
-from mws_hf.tokenizer.spec import Spec, bpe_model, decoder, settle_leading_space, special_places, splitter
+from mws_hf.tokenizer.leading_space import settle_leading_space
+from mws_hf.tokenizer.spec import Spec, bpe_model, decoder, special_places, splitter
 
 _BY_DIGITS: dict[Digits, str] = {"threes": "dbrx", "single": "qwen2"}
 PRE_TYPES = {with_digits(name, way): kind for name in ("llama3", "gpt4") for way, kind in _BY_DIGITS.items()}

@@ -34,7 +34,7 @@ from mws_hf.text.symbols import BYTE_CHARACTERS, BYTE_OF, byte_of
 
 PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 _LISTS = ("normalizers", "pretokenizers", "processors", "decoders")
-_SPACE_FIRST = {"type": "Metaspace", "replacement": " ", "prepend_scheme": "always", "split": False}
+SPACE_FIRST = {"type": "Metaspace", "replacement": " ", "prepend_scheme": "always", "split": False}
 _FIRST, _SECOND = ({"Sequence": {"id": name, "type_id": number}} for number, name in enumerate("AB"))
 EMPTY_TEMPLATE = {"type": "TemplateProcessing", "single": [_FIRST], "pair": [_FIRST, _SECOND], "special_tokens": {}}
 """The post-processor that adds no token to a text or to a pair of texts; transformers 5 would set it."""
@@ -99,7 +99,7 @@ def special_entries(tokens: Sequence[str], vocab: Mapping[str, int]) -> list[dic
 
 def has_leading_space(pre_tokenizer: Mapping[str, Any] | None) -> bool:
     """Return whether a pre-tokenizer first puts a space before the text."""
-    return pre_tokenizer is not None and pre_tokenizer.get("pretokenizers", [])[:1] == [_SPACE_FIRST]
+    return pre_tokenizer is not None and pre_tokenizer.get("pretokenizers", [])[:1] == [SPACE_FIRST]
 
 
 def parts_of(component: Any) -> Iterator[Mapping[str, Any]]:
@@ -304,45 +304,9 @@ def set_part(tokenizer: Tokenizer, place: str, entry: Mapping[str, Any] | None) 
     setattr(tokenizer, place, part)
 
 
-def settle_leading_space(tokenizer: Tokenizer, wanted: bool | None) -> bool:
-    """Switch on or off that a loaded tokenizer puts a space before the text; return whether it does so now.
-
-    It is used for `add_prefix_space=True` and for words that are given one by one: most words were learned after a
-    space, and a word without one is segmented as at the beginning of a document. As in GPT-2 and RoBERTa, the
-    pre-tokenizer puts the space before the text and after each added token, unless there is one. Offsets are counted in
-    the text without it.
-
-    Args:
-        tokenizer: the tokenizer, which is changed.
-        wanted: whether it puts a space; None changes nothing.
-    """
-    if marks_capitals(tokenizer):
-        return _settle_before_marker(tokenizer, wanted)
-    entry = entry_of(tokenizer, "pre_tokenizer")
-    there = has_leading_space(entry)
-    if wanted is not None and wanted != there:
-        parts = [] if entry is None else entry.get("pretokenizers", [entry])
-        parts = [_SPACE_FIRST, *parts] if wanted else parts[1:]
-        alone = None if not parts else parts[0]
-        set_part(
-            tokenizer, "pre_tokenizer", {"type": "Sequence", "pretokenizers": parts} if parts[1:] or wanted else alone
-        )
-    return there if wanted is None else wanted
-
-
 def marks_capitals(tokenizer: Tokenizer) -> bool:
     """Return whether a loaded tokenizer writes a marker for capitals."""
     return tokenizer.normalizer is not None and bool(marked_letters(parts_of(entry_of(tokenizer, "normalizer"))))
-
-
-def _settle_before_marker(tokenizer: Tokenizer, wanted: bool | None) -> bool:
-    """Do what `settle_leading_space` does in the normalizer of a tokenizer that writes a marker for capitals."""
-    parts = list(parts_of(entry_of(tokenizer, "normalizer")))
-    there = with_space_first(parts, True) == parts
-    if wanted is not None and wanted != there:
-        rules = with_space_first(parts, wanted)
-        set_part(tokenizer, "normalizer", {"type": "Sequence", "normalizers": rules})
-    return there if wanted is None else wanted
 
 
 def without_limits(tokenizer: Tokenizer) -> Tokenizer:

@@ -1,6 +1,6 @@
 """A marker in place of uppercase letters: every text comes back, and ``Word`` has the tokens of ``word``.
 
-Modules: text/capitals.py.
+Modules: text/capitals.py, tokenizer/leading_space.py.
 """
 
 from __future__ import annotations

@@ -403,7 +403,7 @@ class Settings(Described):
 
     @property
     def normalization_steps(self) -> str | None:
-        """All that happens to text before it is split, as `WordCounts.normalization` names it, such as "nfc+capitals"."""
+        """What happens to text before it is split, as `WordCounts.normalization` names it: for example "nfc+capitals"."""
         return with_capitals(self.normalization) if self.capitals else self.normalization
 
     @property

@@ -403,7 +403,7 @@ class Settings(Described):
 
     @property
     def normalization_steps(self) -> str | None:
-        """What happens to text before it is split, as `WordCounts.normalization` names it: for example "nfc+capitals"."""
+        """What happens to text before it is split, as `WordCounts.normalization` names it ("nfc+capitals")."""
         return with_capitals(self.normalization) if self.capitals else self.normalization
 
     @property

@@ -10,30 +10,29 @@ time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import torch
-from lab.capitals import frequent_letters, marked, with_marker
 from lab.cells import RESULTS, Cell, Place, Row, rows_of
-from lab.systems import trained
+from lab.systems import MWS, trained
 from lab.tables import where
-from tokenizers import Tokenizer
 
 from lm.config import RunConfig
 from lm.data import documents_of, read_split
 from lm.evaluation import evaluate_run
 from lm.ladder import write_ladder
-from lm.plan import CAPITALS, DEFAULT, FINER, PRESETS, Preset
+from lm.plan import DEFAULT, FINER, PRESETS, Preset
 from lm.report import table, write_picture
 from lm.texts import Texts, texts_of
 from lm.training import pretrain
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
+from mws_hf.text.capitals import CAPITALS as CAPITALS_STEP
 
 BY_DOCUMENT = ("nats", "n_bytes", "represented")
 
@@ -73,7 +72,8 @@ def draw(rows: list[Row], results: Path) -> None:
 def measured(cell: Cell, preset: Preset, text: Texts, work: Path, done: list[Row]) -> Row:
     """Train and evaluate one run, or go on with it; the figures of its row."""
     directory = work / "runs" / name_of(cell)
-    tokenizer = _tokenizer(cell["system"], cell["vocabulary"], text, work)
+    counts = _counts(text, work, cell["system"])
+    tokenizer = trained(cell["system"], counts, cell["vocabulary"], work / "tokenizers")
     training = pretrain(run_config(cell, preset, text, tokenizer, done), directory)
     training["curve"] = [[point["step"], point["bytes"], round(point["loss"], 4)] for point in training["curve"]]
     evaluation = evaluate_run(directory)
@@ -98,23 +98,13 @@ def name_of(cell: Cell) -> str:
     return f"{system}-{cell['vocabulary']}-lr{cell['learning_rate']:g}-s{cell['seed']}"
 
 
-def _tokenizer(system: str, size: int, text: Texts, work: Path) -> Path:
-    """Return the folder of a trained tokenizer, and train it first if it is missing."""
-    counts, folder = _counts(text, work), work / "tokenizers"
-    if system != CAPITALS:
-        return trained(system, counts, size, folder)
-    letters = frequent_letters(counts)
-    plain = trained(DEFAULT, _counts(text, work, letters), size, folder / CAPITALS)
-    with_marker(Tokenizer.from_file(str(plain / "tokenizer.json")), letters).save(str(plain / "tokenizer.json"))
-    return plain
-
-
-def _counts(text: Texts, work: Path, letters: Sequence[str] = ()) -> WordCounts:
-    """Count the words of the documents that are not held out, with a marker for uppercase letters; cached."""
-    file = work / ("counts-capitals.parquet" if letters else "counts.parquet")
+def _counts(text: Texts, work: Path, system: str) -> WordCounts:
+    """Count the words of the documents that are not held out, with a marker for capitals if the system has one."""
+    normalization = CAPITALS_STEP if MWS.get(system, {}).get("capitals") else None
+    file = work / ("counts-capitals.parquet" if normalization else "counts.parquet")
     if not file.is_file():
         pool = read_split(RunConfig(tokenizer="", **text.of_run())).pool
-        count_documents(marked(pool, letters) if letters else pool).save(file)
+        count_documents(pool, normalization=normalization).save(file)
     return WordCounts.load(file)
 
 

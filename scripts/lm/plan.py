@@ -18,7 +18,7 @@ DEFAULT = "mws"
 FINER = "mws-finer"
 """Cuts 0.14 of the places; its operations are those of the default of its seed."""
 CAPITALS = "mws-capitals"
-"""The default with a marker in place of uppercase (`lab.capitals`)."""
+"""The default with ``capitals="marker"``."""
 BPE = "bpe-byte"
 RIVALS = (BPE, UNIGRAM, "mws-shuffled")
 CORE = (*RIVALS, DEFAULT)

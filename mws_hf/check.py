@@ -18,6 +18,7 @@ from mws_hf.surgery.check_ids import REPAIR, Finding, in_some_versions, named_id
 from mws_hf.surgery.checked_folder import CheckedFolder
 from mws_hf.surgery.ids import PER_LAYER, model_rows
 from mws_hf.surgery.model_tables import stored_tensors, vocabulary_tables
+from mws_hf.text.capitals import steps_of
 from mws_hf.text.pattern import named
 from mws_hf.text.sample_texts import sample_texts
 from mws_hf.text.symbols import special_roles
@@ -130,6 +131,12 @@ def _facts(folder: CheckedFolder, traps: set[str]) -> dict[str, Any]:
         known, way = named(pattern) or (pattern, "threes")
         facts |= {"alphabet": kind, "pattern": known if way == "threes" else f"{known}, digits {way}"}
     facts["normalizer"] = None if backend.normalizer is None else type(backend.normalizer).__name__
+    if letters := folder.spec.capitals:
+        form, _ = steps_of(folder.spec.normalization)
+        facts |= {
+            "normalizer": form and form.upper(),
+            "capitals": f"a marker for {len(letters)} letters",
+        }
     facts["add_prefix_space"] = folder.spaced
     facts["transformers"] = _versions(folder, traps)
     rows = model_rows(folder.model)
@@ -151,9 +158,9 @@ def _lossless(folder: CheckedFolder) -> Iterator[Finding]:
     if folder.pattern_problem:
         yield Finding("error", "pattern", f"{folder.pattern_problem}; then train again")
         return
-    bare, normalizer, lost = without_limits(folder.backend), folder.backend.normalizer, []
+    bare, lost = without_limits(folder.backend), []
     for text in sample_texts():
-        wanted = text if normalizer is None else normalizer.normalize_str(text)
+        wanted = folder.spec.decoded(text, folder.backend)
         if folder.spaced and not wanted.startswith(" "):
             wanted = " " + wanted
         if bare.decode(bare.encode(text, add_special_tokens=False).ids, skip_special_tokens=False) != wanted:

@@ -15,6 +15,7 @@ from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizer
 
 from mws_hf.portable import DEFAULTS, PortableMixin, home_of
+from mws_hf.text.capitals import restore_capitals
 from mws_hf.text.symbols import BYTE_OF, Alphabet, built_first, byte_of, bytes_of
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 from mws_hf.tokenizer.backend import (
@@ -27,6 +28,7 @@ from mws_hf.tokenizer.backend import (
     tables_of,
 )
 from mws_hf.tokenizer.file import refuse_empty
+from mws_hf.tokenizer.leading_space import settle_leading_space
 from mws_hf.tokenizer.merging import (
     Dropout,
     Dropped,
@@ -39,7 +41,7 @@ from mws_hf.tokenizer.merging import (
     word_key,
 )
 from mws_hf.tokenizer.opened import open_tokenizer
-from mws_hf.tokenizer.spec import settle_leading_space, special_places, without_limits
+from mws_hf.tokenizer.spec import Spec, special_places, without_limits
 
 
 def join_tokens(tokens: Iterable[str | None], kind: Alphabet = "characters") -> str:
@@ -95,8 +97,8 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
     given one by one, and `add_prefix_space`, work as in the fast class.
 
     Args:
-        tokenizer_file: the path of a tokenizer.json; without it, give `vocab`, `merges`, `pattern` and `normalization`
-            as for `build_backend`.
+        tokenizer_file: the path of a tokenizer.json; without it, give `vocab`, `merges`, `pattern`, `normalization`
+            and `capitals` as for `build_backend`.
         **kwargs: arguments of `transformers.PreTrainedTokenizer`; all others are as in `MwSTokenizerFast`.
 
     Raises:
@@ -111,7 +113,7 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
 
     def __init__(self, tokenizer_file: str | None = None, **kwargs: Any) -> None:
         tables: dict[str, Any] = {
-            key: kwargs.pop(key) for key in ("vocab", "merges", "pattern", "normalization") if key in kwargs
+            key: kwargs.pop(key) for key in ("vocab", "merges", "pattern", "normalization", "capitals") if key in kwargs
         }
         if tokenizer_file is not None and not tables:
             backend = open_tokenizer(tokenizer_file).backend
@@ -137,6 +139,7 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         spaced = settle_leading_space(backend, kwargs.get("add_prefix_space"))
         settle_leading_space(backend, False)
         self._backend, self._places = backend, special_places(backend)
+        self._capitals = Spec.of(backend).capitals
         self._words_given = False  # whether the texts of a call are words of one text
         self.home = home_of(tokenizer_file)
         self._dropout: tuple[Dropout, list[bool], dict[str, None]] | None = None
@@ -256,13 +259,18 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         self._dropout = (how, may_fail, first) if share > 0 else None
 
     def _tokenize(self, text: str, **kwargs: Any) -> list[str]:
+        text = self._spaced(text) if self._capitals else text  # the marker of the first word stands before its space
         if (normalizer := self._backend.normalizer) is not None:
             text = normalizer.normalize_str(text)
-        if (self.add_prefix_space or self._words_given) and text and not text.startswith(" "):
-            text = " " + text
+        text = text if self._capitals else self._spaced(text)
         places = [place for _, place in self._backend.pre_tokenizer.pre_tokenize_str(text)]
         words = [text[start:end] for start, end in places]
         return self._cut_dropped(words) if self._dropout else [token for word in words for token in self._cut(word)]
+
+    def _spaced(self, text: str) -> str:
+        """Put a space before a text if that is wanted and there is none."""
+        wanted = self.add_prefix_space or self._words_given
+        return " " + text if wanted and text and not text.startswith(" ") else text
 
     def _cut(self, word: str) -> list[str]:
         """Split one pre-token into characters, or their bytes, and merge these by rank."""
@@ -294,8 +302,9 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         return self._tokens.get(index)
 
     def convert_tokens_to_string(self, tokens: list[str]) -> str:
-        """Join tokens to text, as `join_tokens` does."""
-        return join_tokens(tokens, self._kind)
+        """Join tokens to text, as `join_tokens` does, and undo the marker for capitals if there is one."""
+        text = join_tokens(tokens, self._kind)
+        return restore_capitals(text, self._capitals) if self._capitals else text
 
     def to_backend(self) -> Tokenizer:
         """Return a `tokenizers.Tokenizer` with the same ids; it shares the model, so do not change the model."""

@@ -25,7 +25,8 @@ from mws_hf.tokenizer.backend import (
     tokenizer_tables,
 )
 from mws_hf.tokenizer.file import refuse_empty, without_dropout
-from mws_hf.tokenizer.spec import PARTS, Spec, bpe_model, set_part, settle_leading_space, share_parts, without_limits
+from mws_hf.tokenizer.leading_space import settle_leading_space
+from mws_hf.tokenizer.spec import PARTS, Spec, bpe_model, marks_capitals, set_part, share_parts, without_limits
 
 _SPACE_FIRST = pre_tokenizers.Metaspace(replacement=" ", prepend_scheme="always", split=False)
 
@@ -104,7 +105,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
               occurs in ids, because of byte fallback.
             * `clean_up_tokenization_spaces=True` removes spaces before punctuation in decoded text.
             * `tokenizer_object` or `tokenizer_file` are used instead of `vocab` and `merges`.
-            * `pattern` and `normalization` are those of `build_backend`.
+            * `pattern`, `normalization` and `capitals` are those of `build_backend`.
             * `add_prefix_space` puts a space before the text, and after each added token, unless there is one. It is
               saved in tokenizer.json, and decoded text contains that space.
 
@@ -127,7 +128,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         merges: Iterable[tuple[str, str]] | None = None,
         **kwargs: Any,
     ) -> None:
-        options = {key: kwargs.pop(key) for key in ("pattern", "normalization") if key in kwargs}
+        options = {key: kwargs.pop(key) for key in ("pattern", "normalization", "capitals") if key in kwargs}
         kwargs.pop("fix_mistral_regex", None)  # there is nothing to repair, and 5.0 raises an error for it
         if kwargs.get("tokenizer_object") is None and kwargs.get("tokenizer_file") is None:
             if vocab is None:
@@ -183,8 +184,13 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         try:
             if not _sets_backend(own, kwargs):
                 return getattr(super(), method)(*args, **kwargs)
-            with self._copies.lend(own) as backend:
-                if kwargs.get("is_split_into_words") and not settle_leading_space(backend, None):
+            words_given = bool(kwargs.get("is_split_into_words")) and not settle_leading_space(own, None)
+            # a copy that is lent again keeps its normalizer, which puts the space if there is a marker for capitals
+            marks = words_given and marks_capitals(own)
+            with contextlib.nullcontext(without_limits(own)) if marks else self._copies.lend(own) as backend:
+                if marks:
+                    settle_leading_space(backend, True)
+                elif words_given:
                     then = [] if backend.pre_tokenizer is None else [backend.pre_tokenizer]
                     backend.pre_tokenizer = pre_tokenizers.Sequence([_SPACE_FIRST, *then])
                 return getattr(super(MwSTokenizerFast, self._with(_tokenizer=backend)), method)(*args, **kwargs)
@@ -213,7 +219,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
             new_special_tokens: special tokens to add.
             special_tokens_map: new names of special tokens, by their old names.
             **kwargs: arguments of `mws_hf.MwSTrainer` (`criterion`, `composition`, `min_frequency`, ...), except
-                `pattern`, `normalization`, `alphabet` and `special_tokens`.
+                `pattern`, `normalization`, `capitals`, `alphabet` and `special_tokens`.
 
         Returns:
             The new tokenizer.
@@ -232,7 +238,8 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         kind: Alphabet = "bytes" if is_byte_level(self.backend_tokenizer) else "characters"
         if kwargs.pop("alphabet", kind) != kind:
             raise MwSError(f"alphabet: retraining keeps that of this tokenizer, which is {kind!r}; use MwSTrainer")
-        if own := [name for name in ("pattern", "digits", "normalization", "special_tokens") if name in kwargs]:
+        fixed = ("pattern", "digits", "normalization", "capitals", "special_tokens")
+        if own := [name for name in fixed if name in kwargs]:
             raise MwSError(f"{own[0]}: retraining keeps that of this tokenizer; use MwSTrainer")
         bare = Tokenizer.from_str(self.backend_tokenizer.to_str())
         settle_leading_space(bare, False)
@@ -241,9 +248,8 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
             BYTE_TOKENS
         )  # with a smaller number no merges are learned, as in classes of transformers
         size = max(vocab_size, least) if vocab_size > 0 else vocab_size
-        settings = read_settings(
-            Settings, **kwargs, vocab_size=size, special_tokens=special, alphabet=kind, pattern=pattern
-        )
+        kept = {"alphabet": kind, "pattern": pattern, "capitals": "marker" if Spec.of(bare).capitals else None}
+        settings = read_settings(Settings, **kwargs, **kept, vocab_size=size, special_tokens=special)
         counted = count_documents(
             texts, pattern=pattern, special_tokens=special, length=length, show_progress=settings.show_progress
         )

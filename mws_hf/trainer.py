@@ -267,14 +267,17 @@ class MwSTrainer(Settings):
         """Build the tokenizer, and return it with its merges."""
         special = self.special_tokens
         vocab, merges = tokenizer_tables(special, learned.alphabet, learned.merges, self.alphabet_kind)
-        return build_backend(vocab, merges, self.split_pattern, self.normalization, special), merges
+        backend = build_backend(
+            vocab, merges, self.split_pattern, self.normalization, special, capitals=learned.capitals
+        )
+        return backend, merges
 
     def _words_of(self, counts: Any) -> WordCounts:
         """Read the counts that a user gives; raises MwSError if their pattern or normalization is not the trainer's."""
         from mws_hf.corpus.counts import WordCounts  # here, because `mws train --help` must start without numpy
         from mws_hf.corpus.splitter import Splitter
 
-        splitter, words = Splitter(self.split_pattern, self.normalization, self.special_tokens), counts
+        splitter, words = Splitter(self.split_pattern, self.normalization_steps, self.special_tokens), counts
         if not isinstance(words, WordCounts):
             from mws_hf.corpus.word_list import as_word_counts
 
@@ -282,14 +285,15 @@ class MwSTrainer(Settings):
         if not words.splitter.agrees(splitter):
             raise MwSError(
                 f"the counts were made with {words.splitter}, but training asks for {splitter}; count again, or pass "
-                "pattern= and normalization= of the counts"
+                "pattern=, normalization= and capitals= of the counts"
             )
         return words
 
     @property
     def _counting(self) -> dict[str, Any]:
         """The options of counting: how text is split into words, and whether progress is shown."""
-        return {name: getattr(self, name) for name in ("pattern", "normalization", "special_tokens", "show_progress")}
+        same = {name: getattr(self, name) for name in ("pattern", "special_tokens", "show_progress")}
+        return same | {"normalization": self.normalization_steps}
 
 
 def _check_options(method: str, options: Mapping[str, Any], known: tuple[str, ...]) -> None:

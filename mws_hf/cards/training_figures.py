@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pyarrow.compute as pc
 from tokenizers import Tokenizer
 
 from mws_hf.corpus.blocks import MAX_BYTES_WITHOUT_KERNELS, arrow_block, padded
@@ -17,7 +18,8 @@ from mws_hf.kernels.threads import part_edges, side_by_side
 from mws_hf.learn.evidence.forms import find_words
 from mws_hf.learn.group_evidence import MAX_LISTS_AT_ONCE
 from mws_hf.learn.words import CodePoints
-from mws_hf.tokenizer.spec import Spec
+from mws_hf.text.capitals import MARKER
+from mws_hf.tokenizer.spec import Spec, reading_counted
 
 _RARE_BELOW_USES = 5
 _SAMPLED_WORDS = 20_000
@@ -44,7 +46,7 @@ def training_facts(backend: Tokenizer, counts: WordCounts, weights: Mapping[str,
           without words); ``bytes_per_token``; ``own_vocabulary`` (share of the vocabulary that the text of no other
           group uses).
     """
-    encoder, size = BlockEncoder(backend), backend.get_vocab_size()
+    encoder, size = BlockEncoder(reading_counted(backend)), backend.get_vocab_size()
     groups = counts.groups
     cut = side_by_side(partial(_cut, encoder, size, counts.is_grouped), groups.values(), most=MAX_LISTS_AT_ONCE)
     words = counts.union.strings
@@ -107,7 +109,10 @@ def _cut(encoder: BlockEncoder, size: int, is_named: bool, counts: WordCounts) -
 
 
 def _bytes(counts: WordCounts) -> int:
-    return int((np.diff(counts.utf8()[1]) * counts.counts).sum())
+    sizes = np.diff(counts.utf8()[1])
+    if counts.splitter.marks_capitals:
+        sizes = sizes - pc.count_substring(counts.strings, MARKER).to_numpy()  # the text itself has no markers
+    return int((sizes * counts.counts).sum())
 
 
 def sample_words(words: Iterable[str], wanted: int = 8) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from mws_hf.commands.options import (
 from mws_hf.commands.outputs import claim_file, counted, show_written
 from mws_hf.commands.parser import Parser
 from mws_hf.commands.sources import Words
+from mws_hf.text.capitals import with_capitals
 from mws_hf.text.pattern import DEFAULT_PATTERN, with_digits
 
 HELP = """
@@ -41,7 +42,7 @@ def add_options(parser: Parser) -> None:
     Words.add_options(parser)
     add_output(parser, "The file of counts to write (Parquet).")
     add_setting(parser, "pattern", shown="o200k, or the pattern of saved counts")
-    for name in ("digits", "normalization"):
+    for name in ("digits", "normalization", "capitals"):
         add_setting(parser, name)
     add = parser.add_argument
     add(
@@ -68,13 +69,14 @@ def run(given: Namespace) -> None:
     claim_file(output, words.read, force=given.force)
     if given.digits:
         pattern = with_digits(pattern or DEFAULT_PATTERN, given.digits)
-    saved = words.source.saved_alone if pattern is None and given.normalization is None else []
+    normalization = with_capitals(given.normalization) if given.capitals else given.normalization
+    saved = words.source.saved_alone if pattern is None and normalization is None else []
     if saved:
         from mws_hf.corpus.counting import merge_files
 
         counts = merge_files(saved, output, memory_cap=given.memory_cap, min_count=min_count)
     else:
-        splitter = words.splitter(pattern, given.normalization)
+        splitter = words.splitter(pattern, normalization)
         counts = words.count(splitter, memory_cap=given.memory_cap, show_progress=not given.quiet)
         counts = counts.at_least(min_count)
         counts.save(output, words.source.marks())

@@ -12,6 +12,7 @@ from mws_hf.commands.outputs import aligned, claim_file, note, show
 from mws_hf.commands.parser import Parser
 from mws_hf.commands.sources import Words
 from mws_hf.errors import MwSError
+from mws_hf.text.capitals import MARKER
 from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN
 
 if TYPE_CHECKING:
@@ -159,7 +160,9 @@ def _explain_words(given: Namespace, opened: Opened | None, counts: WordCounts |
             continue
         show(None, told.text(), given)
         for part, seen in zip(told.parts, told.seen, strict=True):
-            if evidence and not seen:
+            if part.text == MARKER:
+                note(f"{word}: a marker and the lowercase letter stand for its uppercase letter")
+            elif evidence and not seen:
                 what = "not a word, so it has no boundary probabilities" if seen is None else UNSEEN
                 note(f"{part.text.strip()}: {what}")
     if given.plot is not None:

@@ -154,7 +154,12 @@ def parse_composition(text: str) -> float | Literal["fill"]:
         raise ArgumentTypeError(f"{text!r} is neither a share from 0 to 1 nor 'fill'") from None
 
 
-_CHOICES = {"alphabet": get_args(Alphabet), "digits": get_args(Digits), "criterion": (CONTEXTUAL, CLASSIC)}
+_CHOICES = {
+    "alphabet": get_args(Alphabet),
+    "capitals": ("marker",),
+    "criterion": (CONTEXTUAL, CLASSIC),
+    "digits": get_args(Digits),
+}
 _REPEATED = ("special_tokens", "labels", "weights")
 
 
@@ -167,7 +172,7 @@ def add_setting(parser: Parser, name: str, shown: str | None = None) -> None:
         shown: the default in words, if it is another one than in a training.
     """
     described = SETTINGS[name] if shown is None else SETTINGS[name]._replace(shown=shown)
-    first = described.first or name in ("digits", "normalization")
+    first = described.first or name in ("digits", "normalization", "capitals")
     default = None if described.default else getattr(Settings, name, None)
     more: dict[str, Any] = {"default": default, "metavar": described.metavar}
     if name in _CHOICES:

@@ -17,6 +17,7 @@ from mws_hf.commands.parser import Parser
 from mws_hf.commands.sources import Words, entries_in
 from mws_hf.learn.defaults import DEFAULT_GRANULARITY
 from mws_hf.learn.settings import SETTINGS
+from mws_hf.text.capitals import steps_of
 from mws_hf.text.symbols import DEFAULT_SPECIAL_TOKENS, special_roles
 
 if TYPE_CHECKING:
@@ -78,7 +79,9 @@ def run(given: Namespace) -> None:
     }
     if (saved := words.source.saved_splitter) is not None:  # settings that are not given are those of the counts
         settings["pattern"] = given.pattern or (None if given.digits else saved.pattern)
-        settings["normalization"] = given.normalization or saved.normalization
+        form, marks = steps_of(saved.normalization)
+        settings["normalization"] = given.normalization or form
+        settings["capitals"] = given.capitals or ("marker" if marks else None)
     trainer = MwSTrainer(**{name: value for name, value in settings.items() if value not in (None, [], {})})
     _check_groups(trainer, words)
     with output_lock(output):
@@ -92,7 +95,9 @@ def run(given: Namespace) -> None:
 def _train_and_save(trainer: MwSTrainer, sources: Words, output: Path) -> tuple[dict[str, Any], Mapping[str, LabelFit]]:
     """Count, train, and save the tokenizer with its card; returns the printed facts and the fits of the labels."""
     started = time.perf_counter()
-    splitter = sources.splitter(trainer.split_pattern, trainer.normalization, special_tokens=trainer.special_tokens)
+    splitter = sources.splitter(
+        trainer.split_pattern, trainer.normalization_steps, special_tokens=trainer.special_tokens
+    )
     counts = sources.count(splitter, show_progress=trainer.show_progress)
     if lost := special_roles(DEFAULT_SPECIAL_TOKENS).keys() - special_roles(trainer.special_tokens).keys():
         _logger.warning(

@@ -96,6 +96,15 @@ class TrainedBaseline(NamedTuple):
     n_tokens: int
 
 
+def check_capitals(counts: WordCounts) -> None:
+    """Raise MwSError for counts with a marker for capitals, which no baseline writes when it encodes."""
+    if counts.splitter.marks_capitals:
+        raise MwSError(
+            "the counts have a marker for capitals, which only MwS tokenizers write; count the text again without "
+            "--capitals (Python: capitals=None) to train baselines"
+        )
+
+
 def train(
     name: str,
     counts: WordCounts | Mapping[str, int],
@@ -118,7 +127,7 @@ def train(
 
     Raises:
         MwSError: the name is unknown, there are no words, a library is not installed, or the directory cannot be
-            written.
+            written, or the counts have a marker for capitals.
     """
     if name not in BASELINE_SYSTEMS:
         raise MwSError(f"unknown system {name!r}; choose one of {', '.join(BASELINE_SYSTEMS)}")
@@ -127,6 +136,7 @@ def train(
     counts = as_word_counts(counts).union
     if len(counts) == 0:
         raise MwSError(f"{name}: there are no words to learn from; give counts with at least one word")
+    check_capitals(counts)
     tokens = check_special_tokens(special_tokens)
     model = system.build(Task(counts, vocab_size, tokens), **options)
     if output_dir is not None:

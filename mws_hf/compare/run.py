@@ -205,6 +205,8 @@ def compare(
     for spec in systems:
         if spec.baseline and spec.baseline.needs:
             needed(spec.baseline.needs, spec.label)
+    if any(spec.baseline for spec in systems):
+        baselines.check_capitals(counts)
     training = TrainedSystems(counts, Path(output), special_tokens)
     found = list(_measured(training, plan(systems, sizes), golds, texts, show_progress))
     if not found:

@@ -14,6 +14,7 @@ import numpy as np
 
 from mws_hf.corpus.blocks import Block, arrow_block, arrow_strings, flat_utf8, without_tokens
 from mws_hf.errors import MwSError
+from mws_hf.text.capitals import steps_of, write_marker
 from mws_hf.text.pattern import DEFAULT_PATTERN, NORMALIZATIONS, compiled, literal_pattern, pattern_name, split
 from mws_hf.text.scanner_classes import classes_of, scanner_kind
 from mws_hf.text.symbols import DEFAULT_SPECIAL_TOKENS
@@ -23,11 +24,16 @@ if TYPE_CHECKING:
 
 
 def check_normalization(normalization: str | None) -> str | None:
-    """Return `normalization` in lower case; raises MwSError unless it is None or one of `NORMALIZATIONS`."""
+    """Return `normalization` in lowercase.
+
+    Raises:
+        MwSError: it is neither None nor one of `NORMALIZATIONS`, nor one of them and the step of `text.capitals`, such
+            as "nfc+capitals".
+    """
     if normalization is None:
         return None
     known = str(normalization).lower()
-    if known not in NORMALIZATIONS:
+    if steps_of(known)[0] not in (None, *NORMALIZATIONS):
         raise MwSError(f"unknown normalization {normalization!r}; choose one of {', '.join(NORMALIZATIONS)}, or none")
     return known
 
@@ -46,7 +52,8 @@ class Splitter:
 
     Attributes:
         pattern: the split pattern; the name of one becomes the pattern it stands for.
-        normalization: Unicode normalization before splitting: None, "nfc", "nfd", "nfkc" or "nfkd".
+        normalization: Unicode normalization before splitting: None, "nfc", "nfd", "nfkc" or "nfkd". After "capitals",
+            or "nfc+capitals" and so on, there is a marker in place of uppercase letters, too; see `text.capitals`.
         special_tokens: texts are cut at these tokens, so that no part of one is counted. Counts do not record them.
 
     Raises:
@@ -79,10 +86,13 @@ class Splitter:
 
     @cached_property
     def normalize(self) -> Callable[[str], str]:
-        """Bring text to the Unicode normalization form."""
-        if self.normalization is None:
-            return lambda text: text
-        form = cast(Literal["NFC", "NFD", "NFKC", "NFKD"], self.normalization.upper())
+        """Bring text to the Unicode normalization form, and write the marker if capitals have one."""
+        named, capitals = steps_of(self.normalization)
+        if named is None:
+            return write_marker if capitals else lambda text: text
+        form = cast(Literal["NFC", "NFD", "NFKC", "NFKD"], named.upper())
+        if capitals:
+            return lambda text: write_marker(unicodedata.normalize(form, text))
         return lambda text: unicodedata.normalize(form, text)
 
     def split(self, text: str) -> list[str]:
@@ -93,6 +103,20 @@ class Splitter:
     def is_scanned(self) -> bool:
         """Whether the compiled scanner knows the pattern; other patterns are ten times slower, in one thread."""
         return scanner_kind(self.pattern) is not None
+
+    @property
+    def marks_capitals(self) -> bool:
+        """Whether there is a marker in place of uppercase letters."""
+        return steps_of(self.normalization)[1]
+
+    @property
+    def reads_lines(self) -> bool:
+        """Whether each line of a plain text is a document.
+
+        Otherwise a text is divided into blocks. A marker moves before the space of its word, so that it would come to
+        stand in another block.
+        """
+        return not self.is_scanned or self.marks_capitals
 
     def counter(self) -> Callable[[TokenTable, Block], None]:
         """Make the function that adds the pre-tokens of a block to a table.

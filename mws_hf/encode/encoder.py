@@ -12,8 +12,8 @@ import hashlib
 import json
 import queue
 import threading
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,10 +25,16 @@ from mws_hf.encode.bpe_kernels import BpeTables, bpe_tables, is_served
 from mws_hf.encode.kernel import CACHE_LIMIT, Failing, Worker, encode_dropped
 from mws_hf.errors import MwSError
 from mws_hf.kernels import Array, Longs
+from mws_hf.text.capitals import is_common, marking_rules, write_marker
 from mws_hf.text.symbols import built_first
 from mws_hf.tokenizer.backend import check_added
 from mws_hf.tokenizer.merging import Dropout
-from mws_hf.tokenizer.spec import Spec, without_limits
+from mws_hf.tokenizer.spec import Spec, parts_of, without_limits
+
+
+def _with_marker(letters: str, otherwise: Callable[[str], str], text: str) -> str:
+    """Write the marker for capitals in Python, which is faster, unless the text has rare letters."""
+    return write_marker(text, letters) if is_common(text) else otherwise(text)
 
 
 class EncodedBlock(NamedTuple):
@@ -173,7 +179,9 @@ class BlockEncoder:
         ]
 
     def _normalized(self, block: Block) -> Block:
-        normalize = self.backend.normalizer.normalize_str
+        normalize, letters = self.backend.normalizer.normalize_str, self.spec.capitals
+        if letters and list(parts_of(self.spec.raw["normalizer"])) == marking_rules(letters):
+            normalize = partial(_with_marker, letters, normalize)
         return block_of([normalize(block.document(k)).encode() for k in range(len(block))], block.where)
 
     def _stitch(self, ids: Array, ends: Longs, found: Mapping[int, list[int]]) -> tuple[Array, Longs]:

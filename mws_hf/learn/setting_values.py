@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mws_hf.errors import MwSError, SettingError
+from mws_hf.text.capitals import steps_of
 from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, with_digits
 from mws_hf.text.symbols import (
     DEFAULT_ALPHABET,
@@ -40,6 +41,9 @@ def in_one_form(settings: Settings) -> dict[str, Any]:
         labels = read_all_labels(labels, files=False)
     if settings.pattern is not None and not isinstance(settings.pattern, str):
         raise SettingError("pattern", settings.pattern, "is not a text; give a regular expression or a name")
+    if settings.capitals not in (None, "marker"):
+        raise SettingError("capitals", settings.capitals, "is unknown; choose 'marker' or None")
+    form, marks = steps_of(check_normalization(settings.normalization))  # saved counts name both steps
     return {
         "required": _strings("required", settings.required),
         "keep_apart": _strings("keep_apart", settings.keep_apart),
@@ -49,7 +53,8 @@ def in_one_form(settings: Settings) -> dict[str, Any]:
         "initial_alphabet": characters_of(settings.initial_alphabet),
         "labels": labels,
         "pattern": with_digits(pattern if settings.pattern is None else settings.pattern, settings.digits),
-        "normalization": check_normalization(settings.normalization),
+        "normalization": form,
+        "capitals": "marker" if marks else settings.capitals,
     }
 
 

@@ -33,6 +33,7 @@ from mws_hf.learn.setting_rules import (
     descriptions_of,
 )
 from mws_hf.learn.setting_values import in_one_form, read_label_files
+from mws_hf.text.capitals import with_capitals
 from mws_hf.text.pattern import NAMED_PATTERNS, Digits, compiled, problem_in_tokenizers
 from mws_hf.text.symbols import (
     BYTE_TOKENS,
@@ -341,6 +342,14 @@ class Settings(Described):
             "none, or the form of saved counts",
         ).metadata,
     )
+    capitals: Literal["marker"] | None = field(
+        default=None,
+        metadata=Setting(
+            "Write a marker before the lowercase word in place of a capital, so that Word and word share their tokens.",
+            "none, or as in saved counts",
+            "Decoded text has the capital again. Fewer programs read such a tokenizer; see `text.capitals`.",
+        ).metadata,
+    )
     show_progress: bool = field(
         default=True,
         metadata=Setting(
@@ -392,6 +401,11 @@ class Settings(Described):
     def split_pattern(self) -> str:
         """The split pattern as a regular expression."""
         return str(self.pattern)
+
+    @property
+    def normalization_steps(self) -> str | None:
+        """What happens to text before it is split, as `WordCounts.normalization` names it ("nfc+capitals")."""
+        return with_capitals(self.normalization) if self.capitals else self.normalization
 
     @property
     def wanted(self) -> int | None:

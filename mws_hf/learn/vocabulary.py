@@ -33,7 +33,8 @@ from mws_hf.learn.phases import (
 )
 from mws_hf.learn.settings import Settings
 from mws_hf.learn.uppercase import with_uppercase
-from mws_hf.learn.words import CodePoints, SymbolCorpus, count_points
+from mws_hf.learn.words import CodePoints, SymbolCorpus, count_points, letters_with_marker
+from mws_hf.text.capitals import steps_of
 from mws_hf.text.pattern import split
 from mws_hf.text.symbols import BYTE_TOKENS, character_merges
 from mws_hf.tokenizer.backend import build_backend, tokenizer_tables
@@ -63,6 +64,7 @@ class LearnedVocabulary:
         n_required: number of merges that make required strings.
         places_cut: share of the positions inside the distinct words that are split after the morph merges;
             compositions join some of them again. None if it is unknown.
+        capitals: uppercase letters for which the tokenizer writes a marker; "" without ``capitals="marker"``.
     """
 
     alphabet: list[str]
@@ -72,6 +74,7 @@ class LearnedVocabulary:
     evidence: Evidence | None = field(default=None, repr=False, compare=False)
     n_required: int = 0
     places_cut: float | None = None
+    capitals: str = ""
 
     @property
     def label_fits(self) -> Mapping[str, LabelFit]:
@@ -149,16 +152,20 @@ def _learn_merges(job: LearningJob, evidence: Evidence | None) -> LearnedVocabul
     # 4. the merges of required strings
     merges, n_required = _with_required(job, morphs.merges + compositions.merges)
     n_morphs = min(len(morphs.merges), len(merges) - n_required)
-    return LearnedVocabulary(job.alphabet, merges, n_morphs, len(job.counts), evidence, n_required, cut)
+    letters = letters_with_marker(job.counts)
+    return LearnedVocabulary(job.alphabet, merges, n_morphs, len(job.counts), evidence, n_required, cut, letters)
 
 
 def _adjusted(job: LearningJob, evidence: Evidence, merges: list[tuple[str, str]]) -> Evidence:
-    """Adjust the boundary probabilities to the labels, by the tokens that the merges make (`token_rates`)."""
+    """Adjust the boundary probabilities to the labels, by the tokens that the merges make (`token_rates`).
+
+    Only words in lowercase are segmented, so a marker for capitals would change nothing.
+    """
     from mws_hf.learn.token_rates import adjust_to_labels
 
     vocabulary, ranked = tokenizer_tables((), job.alphabet, merges, job.settings.alphabet_kind)
-    splitter = job.counts.splitter
-    return adjust_to_labels(evidence, build_backend(vocabulary, ranked, splitter.pattern, splitter.normalization))
+    form, _ = steps_of(job.counts.normalization)
+    return adjust_to_labels(evidence, build_backend(vocabulary, ranked, job.counts.pattern, form))
 
 
 @dataclass(frozen=True)

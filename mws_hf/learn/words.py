@@ -13,6 +13,7 @@ from mws_hf.kernels import Array, Ints, Longs, Mask
 from mws_hf.kernels.interning import find_slices, hash_slices, intern_slices
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import in_parts
+from mws_hf.text.capitals import frequent_letters
 
 if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts
@@ -123,6 +124,18 @@ def count_points(words: CodePoints, weights: Longs) -> Longs:
     found = np.zeros(N_POINTS, np.int64)
     _add_points(words.points, words.starts, weights, found)
     return found
+
+
+def letters_with_marker(counts: WordCounts) -> str:
+    """Return the uppercase letters that get a marker in a tokenizer of these counts, or "" if none does.
+
+    They are those of the lowercase letters that are frequent enough, for the counts have no others.
+    """
+    if not counts.splitter.marks_capitals:
+        return ""
+    frequency = count_points(CodePoints.of_counts(counts), counts.counts)
+    total, seen = max(int(frequency.sum()), 1), np.nonzero(frequency)[0].tolist()
+    return frequent_letters({chr(point): int(frequency[point]) / total for point in seen})
 
 
 @njit(nogil=True)

@@ -16,7 +16,7 @@ from mws_hf.tokenizer.backend import alphabet_of
 from mws_hf.tokenizer.file import load_settings, read_spec
 from mws_hf.tokenizer.layout import ADDED_FILE, CONFIG_FILE, MODEL_FILE, TOKENIZER_FILE
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
-from mws_hf.tokenizer.spec import Spec, has_leading_space, parts_of, split_of
+from mws_hf.tokenizer.spec import Spec, parts_of, split_of
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class CheckedFolder:
     @cached_property
     def spaced(self) -> bool:
         """Whether the tokenizer puts a space before a text."""
-        return has_leading_space(self.spec.raw["pre_tokenizer"])
+        return self.spec.has_leading_space
 
     @cached_property
     def shape(self) -> tuple[Alphabet, str] | None:

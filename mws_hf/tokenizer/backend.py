@@ -25,6 +25,7 @@ from mws_hf.tokenizer.spec import (
     bpe_model,
     decoder,
     entry_of,
+    normalizer,
     parts_of,
     special_entries,
     split_of,
@@ -204,6 +205,7 @@ def build_backend(
     pattern: str = DEFAULT_PATTERN,
     normalization: str | None = None,
     special_tokens: Sequence[str] = (),
+    capitals: str = "",
 ) -> Tokenizer:
     """Build a BPE tokenizer of `tokenizers`: of characters with byte fallback, or byte-level.
 
@@ -214,6 +216,7 @@ def build_backend(
         pattern: the split pattern, or its name (`pattern.NAMED_PATTERNS`).
         normalization: "nfc", "nfd", "nfkc" or "nfkd" is applied before the text is split; None keeps text as it is.
         special_tokens: tokens that are found in text before it is split; new ones get the next free ids.
+        capitals: uppercase letters that become a marker and a lowercase letter; see `text.capitals`.
 
     Returns:
         The tokenizer, which every program that reads tokenizer.json can load.
@@ -246,10 +249,10 @@ def build_backend(
         "truncation": None,
         "padding": None,
         "added_tokens": special_entries(special_tokens, vocab),
-        "normalizer": normalization and {"type": normalization.upper()},
+        "normalizer": normalizer(normalization, capitals),
         "pre_tokenizer": splitter(pattern, in_bytes=in_bytes),
         "post_processor": EMPTY_TEMPLATE,
-        "decoder": decoder(in_bytes=in_bytes),
+        "decoder": decoder(capitals, in_bytes=in_bytes),
         "model": bpe_model(vocab, merges, in_bytes=in_bytes),
     }
     try:

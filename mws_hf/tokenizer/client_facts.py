@@ -1,7 +1,7 @@
 """The programs that read a tokenizer with the right ids, by its alphabet and split pattern.
 
 Each line of the tables was measured by `scripts/checks/clients.py` (`scripts/results/clients.md`; splits of numbers:
-`scripts/results/clients-digits.md`).
+`scripts/results/clients-digits.md`; a marker for capitals: `scripts/results/clients-capitals.md`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from mws_hf.errors import MwSError
 from mws_hf.text.pattern import Digits, literal_pattern, named, with_digits
 from mws_hf.text.symbols import Alphabet
 from mws_hf.tokenizer.export import PRE_TYPES, byte_tables, ranks_of, tokens_around
+from mws_hf.tokenizer.spec import marks_capitals
 
 Verdict = Literal["right", "export", "refuses", "wrong", "unknown"]
 _Said: TypeAlias = tuple[Verdict, str]
@@ -80,6 +81,20 @@ _OF_CHARACTERS = [
 ]
 
 
+_KEEPS_MARKER = "reads the right ids, but does not undo the marker for capitals"
+_WITH_CAPITALS = [
+    ClientFact("tokenizers 0.x, transformers, vLLM, kitoken, fastokens", "right", ""),
+    ClientFact(TOKENIZERS_ONE, "wrong", f"{_KEEPS_MARKER} when it decodes"),
+    ClientFact("transformers.js", "right", ""),
+    ClientFact("llguidance, xgrammar", "wrong", _KEEPS_MARKER),
+    ClientFact("SGLang", "unknown", ""),
+    ClientFact("OpenVINO", "refuses", "does not know the rules of the decoder; train without --capitals"),
+    ClientFact("gigatoken", "refuses", "does not know the rules of the normalizer; train without --capitals"),
+    ClientFact("tokie", "wrong", "ignores the marker for capitals; train without --capitals"),
+    ClientFact("onnxruntime-extensions", "wrong", "ignores the marker for capitals; train without --capitals"),
+]
+
+
 def client_facts(kind: Alphabet, pattern: str, backend: Tokenizer, *, spaced: bool) -> list[ClientFact]:
     """List the verdict of each program on a tokenizer.
 
@@ -89,6 +104,11 @@ def client_facts(kind: Alphabet, pattern: str, backend: Tokenizer, *, spaced: bo
         backend: the tokenizer.
         spaced: whether it puts a space before the text (`add_prefix_space`).
     """
+    tiktoken = ClientFact("tiktoken", "export", "`mws export --format tiktoken`")
+    tiktoken = _if_exported(tiktoken, lambda: ranks_of(byte_tables(backend)))
+    if marks_capitals(backend):
+        llama_cpp = _if_exported(ClientFact(_LLAMA_CPP, *_GGUF), lambda: byte_tables(backend))
+        return [*_WITH_CAPITALS, tiktoken, llama_cpp]
     lost = kind == "characters" and backend.token_to_id("\ufeff") is None
     facts = [
         ClientFact(_READ_WHOLE, "right", ""),
@@ -102,8 +122,6 @@ def client_facts(kind: Alphabet, pattern: str, backend: Tokenizer, *, spaced: bo
     llama_cpp, *others = _by_pattern(pattern)
     if backend.normalizer is not None:  # few programs were measured with one
         others = [ClientFact(fact.client, "unknown", "") for fact in others]
-    tiktoken = ClientFact("tiktoken", "export", "`mws export --format tiktoken`")
-    tiktoken = _if_exported(tiktoken, lambda: ranks_of(byte_tables(backend)))
     llama_cpp = _if_exported(llama_cpp, lambda: (byte_tables(backend), tokens_around(backend)))
     return [*facts, tiktoken, llama_cpp, *others]
 

@@ -170,9 +170,9 @@ def trace(backend: Tokenizer, text: str, tables: Tables | None = None) -> list[T
     backend = without_limits(backend)
     vocab, ranks = tables or tracing_tables(backend)
     in_bytes = is_byte_level(backend)
-    text = text if backend.normalizer is None else backend.normalizer.normalize_str(text)
+    normalized = text if backend.normalizer is None else backend.normalizer.normalize_str(text)
     splitter = backend.pre_tokenizer
-    parts = [text] if splitter is None else [part for part, _ in splitter.pre_tokenize_str(text)]
+    parts = [normalized] if splitter is None else [part for part, _ in splitter.pre_tokenize_str(normalized)]
     found, tokens = [], list[str]()
     for part in parts:
         symbols = list(part) if in_bytes else symbols_of(part, vocab, "characters")

@@ -34,7 +34,8 @@ from mws_hf.text.symbols import (
     to_byte_level,
 )
 from mws_hf.tokenizer.backend import alphabet_of, is_byte_level, pattern_of, tables_of
-from mws_hf.tokenizer.spec import Spec, bpe_model, decoder, settle_leading_space, special_places, splitter
+from mws_hf.tokenizer.leading_space import settle_leading_space
+from mws_hf.tokenizer.spec import Spec, bpe_model, decoder, special_places, splitter
 
 _BY_DIGITS: dict[Digits, str] = {"threes": "dbrx", "single": "qwen2"}
 PRE_TYPES = {with_digits(name, way): kind for name in ("llama3", "gpt4") for way, kind in _BY_DIGITS.items()}
@@ -72,9 +73,9 @@ def byte_tables(backend: Tokenizer) -> ByteTables:
             "bytes (for llama.cpp, you can instead use `mws export DIR --format byte-level --pattern llama3`)"
         )
     if backend.normalizer is not None:
-        raise MwSError(
-            f"its normalizer ({type(backend.normalizer).__name__}) would be lost; train without --normalization"
-        )
+        option = "--capitals" if Spec.of(backend).capitals else "--normalization"
+        name = type(backend.normalizer).__name__
+        raise MwSError(f"its normalizer ({name}) would be lost; train without {option}")
     if settle_leading_space(backend, None):
         raise MwSError("its add_prefix_space would be lost; save it with add_prefix_space=False first")
     if not Spec.of(backend).plain:
@@ -164,13 +165,14 @@ def to_byte_level_backend(backend: Tokenizer, pattern: str | None = None) -> Tok
             "it is already byte-level; use it as it is, export it as gguf or tiktoken, or give another --pattern"
         )
     there = pattern_of(backend)
-    spec = dict(Spec.of(backend).raw)
+    own = Spec.of(backend)
+    spec = dict(own.raw)
     if in_characters:
         added = {token.content: number for number, token in backend.get_added_tokens_decoder().items()}
         check_added_tokens(list(added))
         in_bytes = byte_level_merges([token for token in vocab if len(token) == 1 and token not in added], merges)
         model = bpe_model(_recoded(vocab, added, in_bytes), in_bytes, in_bytes=True)
-        spec |= {"truncation": None, "padding": None, "decoder": decoder(in_bytes=True), "model": model}
+        spec |= {"truncation": None, "padding": None, "decoder": decoder(own.capitals, in_bytes=True), "model": model}
     spec["pre_tokenizer"] = splitter(there if pattern is None else literal_pattern(pattern), in_bytes=True)
     return Spec(spec).open()
 

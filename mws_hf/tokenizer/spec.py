@@ -18,15 +18,23 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import tokenizers
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer, normalizers
 
 from mws_hf.errors import MwSError
+from mws_hf.text.capitals import (
+    marked_letters,
+    marking_rules,
+    restoring_rules,
+    steps_of,
+    with_capitals,
+    with_space_first,
+)
 from mws_hf.text.pattern import NORMALIZATIONS
 from mws_hf.text.symbols import BYTE_CHARACTERS, BYTE_OF, byte_of
 
 PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 _LISTS = ("normalizers", "pretokenizers", "processors", "decoders")
-_SPACE_FIRST = {"type": "Metaspace", "replacement": " ", "prepend_scheme": "always", "split": False}
+SPACE_FIRST = {"type": "Metaspace", "replacement": " ", "prepend_scheme": "always", "split": False}
 _FIRST, _SECOND = ({"Sequence": {"id": name, "type_id": number}} for number, name in enumerate("AB"))
 EMPTY_TEMPLATE = {"type": "TemplateProcessing", "single": [_FIRST], "pair": [_FIRST, _SECOND], "special_tokens": {}}
 """The post-processor that adds no token to a text or to a pair of texts; transformers 5 would set it."""
@@ -43,11 +51,29 @@ def splitter(pattern: str, *, in_bytes: bool) -> dict[str, Any]:
     return {"type": "Sequence", "pretokenizers": [split, spelled]} if in_bytes else split
 
 
-def decoder(*, in_bytes: bool) -> dict[str, Any]:
-    """Return the decoder of tokens in the byte alphabet, or of characters with byte fallback."""
+def normalizer(form: str | None, capitals: str = "") -> dict[str, Any] | None:
+    """Return a normalizer that writes text in a Unicode form, and then a marker for some uppercase letters.
+
+    >>> normalizer(None), normalizer("nfc"), len(normalizer("nfc", "AB")["normalizers"])
+    (None, {'type': 'NFC'}, 5)
+    """
+    parts = [] if form is None else [{"type": form.upper()}]
+    if capitals:
+        return {"type": "Sequence", "normalizers": [*parts, *marking_rules(capitals)]}
+    return parts[0] if parts else None
+
+
+def decoder(capitals: str = "", *, in_bytes: bool) -> dict[str, Any]:
+    """Return the decoder of tokens in the byte alphabet, or of characters with byte fallback.
+
+    It also undoes the marker for some uppercase letters.
+    """
+    parts: list[dict[str, Any]] = [{"type": "ByteFallback"}, {"type": "Fuse"}]
     if in_bytes:
-        return {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
-    return {"type": "Sequence", "decoders": [{"type": "ByteFallback"}, {"type": "Fuse"}]}
+        parts = [{"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}]
+    if capitals:
+        parts += restoring_rules(capitals)
+    return parts[0] if len(parts) == 1 else {"type": "Sequence", "decoders": parts}
 
 
 def bpe_model(vocab: Mapping[str, int], merges: Iterable[tuple[str, str]], *, in_bytes: bool) -> dict[str, Any]:
@@ -73,7 +99,7 @@ def special_entries(tokens: Sequence[str], vocab: Mapping[str, int]) -> list[dic
 
 def has_leading_space(pre_tokenizer: Mapping[str, Any] | None) -> bool:
     """Return whether a pre-tokenizer first puts a space before the text."""
-    return pre_tokenizer is not None and pre_tokenizer.get("pretokenizers", [])[:1] == [_SPACE_FIRST]
+    return pre_tokenizer is not None and pre_tokenizer.get("pretokenizers", [])[:1] == [SPACE_FIRST]
 
 
 def parts_of(component: Any) -> Iterator[Mapping[str, Any]]:
@@ -179,9 +205,36 @@ class Spec:
 
     @property
     def normalization(self) -> str | None:
-        """The Unicode form that it writes text in, such as "nfc"; None without a normalizer or with another one."""
+        """What it does to text before it splits it, as `WordCounts.normalization` names it.
+
+        That is a Unicode form, such as "nfc", or "capitals", or both; None without a normalizer or with another one.
+        """
         kinds = [str(part.get("type")).lower() for part in parts_of(self.raw.get("normalizer"))]
-        return kinds[0] if kinds and kinds[0] in NORMALIZATIONS else None
+        form = kinds[0] if kinds and kinds[0] in NORMALIZATIONS else None
+        return with_capitals(form) if self.capitals else form
+
+    @property
+    def has_leading_space(self) -> bool:
+        """Whether it puts a space before a text."""
+        parts = list(parts_of(self.raw.get("normalizer")))
+        return self.capitals and with_space_first(parts, True) == parts or has_leading_space(self.raw["pre_tokenizer"])
+
+    @cached_property
+    def capitals(self) -> str:
+        """The uppercase letters for which it writes a marker; "" if it writes none."""
+        return marked_letters(parts_of(self.raw.get("normalizer")))
+
+    def decoded(self, text: str, backend: Tokenizer) -> str:
+        """Return what a text is after it was encoded and decoded, if the tokenizer loses nothing after normalization.
+
+        Args:
+            text: the text.
+            backend: this tokenizer.
+        """
+        if not self.capitals:
+            return text if backend.normalizer is None else str(backend.normalizer.normalize_str(text))
+        form, _ = steps_of(self.normalization)
+        return str(getattr(normalizers, form.upper())().normalize_str(text)) if form else text
 
     @property
     def byte_level(self) -> bool:
@@ -251,28 +304,9 @@ def set_part(tokenizer: Tokenizer, place: str, entry: Mapping[str, Any] | None) 
     setattr(tokenizer, place, part)
 
 
-def settle_leading_space(tokenizer: Tokenizer, wanted: bool | None) -> bool:
-    """Switch on or off that a loaded tokenizer puts a space before the text; return whether it does so now.
-
-    It is used for `add_prefix_space=True` and for words that are given one by one: most words were learned after a
-    space, and a word without one is segmented as at the beginning of a document. As in GPT-2 and RoBERTa, the
-    pre-tokenizer puts the space before the text and after each added token, unless there is one. Offsets are counted in
-    the text without it.
-
-    Args:
-        tokenizer: the tokenizer, which is changed.
-        wanted: whether it puts a space; None changes nothing.
-    """
-    entry = entry_of(tokenizer, "pre_tokenizer")
-    there = has_leading_space(entry)
-    if wanted is not None and wanted != there:
-        parts = [] if entry is None else entry.get("pretokenizers", [entry])
-        parts = [_SPACE_FIRST, *parts] if wanted else parts[1:]
-        alone = None if not parts else parts[0]
-        set_part(
-            tokenizer, "pre_tokenizer", {"type": "Sequence", "pretokenizers": parts} if parts[1:] or wanted else alone
-        )
-    return there if wanted is None else wanted
+def marks_capitals(tokenizer: Tokenizer) -> bool:
+    """Return whether a loaded tokenizer writes a marker for capitals."""
+    return tokenizer.normalizer is not None and bool(marked_letters(parts_of(entry_of(tokenizer, "normalizer"))))
 
 
 def without_limits(tokenizer: Tokenizer) -> Tokenizer:
@@ -290,6 +324,15 @@ def without_limits(tokenizer: Tokenizer) -> Tokenizer:
     copy = Tokenizer(tokenizer.model)
     share_parts(copy, tokenizer)
     copy.add_tokens([token for _, token in sorted(tokenizer.get_added_tokens_decoder().items())])
+    return copy
+
+
+def reading_counted(tokenizer: Tokenizer) -> Tokenizer:
+    """Return a tokenizer that encodes the words of counts, in which markers for capitals are written already."""
+    if not marks_capitals(tokenizer):
+        return tokenizer
+    copy = without_limits(tokenizer)
+    copy.normalizer = None
     return copy
 
 

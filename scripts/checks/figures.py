@@ -12,6 +12,7 @@ from statistics import fmean
 from typing import Any
 
 from checks.figures_of_models import (
+    capitals,
     dropout,
     forms,
     language_models,
@@ -363,8 +364,8 @@ def figures() -> dict[str, str]:
     """Give every figure and table by its name."""
     kinds = (
         boundaries, sizes, granularity, public_sets, robustness, language_models, neighboring_rates, larger_models,
-        older_models, dropout, clusters, tagger, ngram_models, forms, speed, memory, large_texts, uses, mixtures,
-        labels, clients,
+        capitals, older_models, dropout, clusters, tagger, ngram_models, forms, speed, memory, large_texts, uses,
+        mixtures, labels, clients,
         surgery, ready, ready_texts, measures,
     )  # fmt: skip
     return {name: text for kind in kinds for name, text in kind()}

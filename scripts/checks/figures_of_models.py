@@ -106,6 +106,22 @@ def larger_models() -> Figures:
     yield "ladder.spread", f"{100 * (max(own) / min(own) - 1):.1f}"
 
 
+def capitals() -> Figures:
+    """What a marker for capitals changes in n-gram models of four languages, and in small language models."""
+    found = {(x["language"], x["size"], x["text"]): x for x in results("capital_marker")}
+    names = {"rus": "Russian", "fin": "Finnish", "eng": "English", "deu": "German"}
+    lines = []
+    for language, name in names.items():
+        lines.append({"language": name})
+        for size in (8_000, 32_000):
+            before, after = (found[language, size, text] for text in ("as it is", "before the space"))
+            for what, key in (("bits", "bits"), ("tokens", "tokens")):
+                lines[-1][f"{what}, {size:,}"] = f"{100 * (after[key] / before[key] - 1):+.1f} %"
+    yield "capitals", tabulated(lines)
+    value, low, high = difference("rus-capitals", "mws-capitals", "mws")
+    yield "capitals.lm", f"{value:+.2f} % ({low:+.2f} to {high:+.2f})"
+
+
 def older_models() -> Figures:
     """What is closed: superwords of 16,000 entries at equal operations; held-out lines of the books learnt from."""
     phrases = {"Hungarian": "hun-works", "English": "eng-phrases", "Russian": "rus-phrases"}

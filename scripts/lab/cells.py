@@ -54,6 +54,7 @@ BESIDE = {
     "surgery_decoder": "extend",
     **dict.fromkeys(("lm_deu-works", "lm_eng-phrases", "lm_hun-works", "lm_rus-phrases", "lm_rus-works"), "lm.compare"),
     **dict.fromkeys(("lm_rus-5m", "lm_rus-5m-60mb", "lm_rus-16m-60mb", "lm_hun-5m"), "lm.compare"),
+    **dict.fromkeys(("lm_rus-capitals", "lm_hun-capitals"), "lm.compare"),
 }
 """Experiments that are in the module of another experiment, under their own names with underscores for hyphens."""
 GOLDEN = LAB.parent.parent / "tests" / "unit" / "test_golden.py"

@@ -46,6 +46,7 @@ MWS: dict[str, dict[str, Any]] = {
     "mws-shuffled": {},
     "mws-no-evidence": {},
     "mws-finer": {"granularity": 0.14},
+    "mws-capitals": {"capitals": "marker"},
 }
 """MwS and its ablations by name: arguments of `MwSTrainer`. Other names are of `compare.baselines`."""
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 from lab.cells import RESULTS, Cell, Place, Row, rows_of
-from lab.systems import trained
+from lab.systems import MWS, trained
 from lab.tables import where
 
 from lm.config import RunConfig
@@ -32,6 +32,7 @@ from lm.training import pretrain
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
+from mws_hf.text.capitals import CAPITALS as CAPITALS_STEP
 
 BY_DOCUMENT = ("nats", "n_bytes", "represented")
 
@@ -71,7 +72,8 @@ def draw(rows: list[Row], results: Path) -> None:
 def measured(cell: Cell, preset: Preset, text: Texts, work: Path, done: list[Row]) -> Row:
     """Train and evaluate one run, or go on with it; the figures of its row."""
     directory = work / "runs" / name_of(cell)
-    tokenizer = trained(cell["system"], _counts(text, work), cell["vocabulary"], work / "tokenizers")
+    counts = _counts(text, work, cell["system"])
+    tokenizer = trained(cell["system"], counts, cell["vocabulary"], work / "tokenizers")
     training = pretrain(run_config(cell, preset, text, tokenizer, done), directory)
     training["curve"] = [[point["step"], point["bytes"], round(point["loss"], 4)] for point in training["curve"]]
     evaluation = evaluate_run(directory)
@@ -96,11 +98,13 @@ def name_of(cell: Cell) -> str:
     return f"{system}-{cell['vocabulary']}-lr{cell['learning_rate']:g}-s{cell['seed']}"
 
 
-def _counts(text: Texts, work: Path) -> WordCounts:
-    """Word counts of the documents that are not held out, cached."""
-    file = work / "counts.parquet"
+def _counts(text: Texts, work: Path, system: str) -> WordCounts:
+    """Count the words of the documents that are not held out, with a marker for capitals if the system has one."""
+    normalization = CAPITALS_STEP if MWS.get(system, {}).get("capitals") else None
+    file = work / ("counts-capitals.parquet" if normalization else "counts.parquet")
     if not file.is_file():
-        count_documents(read_split(RunConfig(tokenizer="", **text.of_run())).pool).save(file)
+        pool = read_split(RunConfig(tokenizer="", **text.of_run())).pool
+        count_documents(pool, normalization=normalization).save(file)
     return WordCounts.load(file)
 
 

@@ -17,6 +17,8 @@ from lab.systems import MORPH_BPE, UNIGRAM
 DEFAULT = "mws"
 FINER = "mws-finer"
 """Cuts 0.14 of the places; its operations are those of the default of its seed."""
+CAPITALS = "mws-capitals"
+"""The default with ``capitals="marker"``."""
 BPE = "bpe-byte"
 RIVALS = (BPE, UNIGRAM, "mws-shuffled")
 CORE = (*RIVALS, DEFAULT)
@@ -135,6 +137,18 @@ def phrases_preset(language: str, more: Sequence[Cell] = ()) -> Preset:
     )
 
 
+def capitals_preset(language: str, length: int) -> Preset:
+    """The default with a marker in place of uppercase, and without."""
+    return Preset(
+        language=language,
+        settings={"train_bytes": length, "held_out_bytes": MB, **SMALL_MODEL},
+        vocabulary=8000,
+        rate=8e-3,
+        runs=runs([DEFAULT, CAPITALS], [8000], 8e-3),
+        references=(DEFAULT,),
+    )
+
+
 LARGER_RATES = (3e-3, 6e-3, 1.5e-3)
 """Peak rates tried by every system of a larger model with seed 0; the first is planned for all seeds."""
 
@@ -187,6 +201,8 @@ PRESETS = {
     "deu-works": works_preset("deu", 11 * MB, 8e-3, 1.6e-2, runs(RIVALS, [8000], 8e-3, [3, 4])),
     "rus-phrases": phrases_preset("rus", finer_runs(16000, 8e-3)),
     "eng-phrases": phrases_preset("eng"),
+    "rus-capitals": capitals_preset("rus", 17 * MB),
+    "hun-capitals": capitals_preset("hun", 12 * MB),
     "rus-5m": larger_preset("rus", 17 * MB, (8000, 32000), (0, 1, 2), **MODEL_5M),
     "rus-5m-60mb": larger_preset("rus", 60 * MB, (8000, 32000), (0, 1), **MODEL_5M),
     "rus-16m-60mb": larger_preset("rus", 60 * MB, (32000,), (0,), **MODEL_16M),

@@ -38,6 +38,7 @@ LANGUAGES = {"rus": "Russian", "hun": "Hungarian", "deu": "German", "eng": "Engl
 STYLES = {
     "mws": ("MwS, default", "#d55e00"),
     "mws-finer": ("MwS, finer cuts", "#ff9966"),
+    "mws-capitals": ("MwS, uppercase as a marker", "#e69f00"),
     "mws-shuffled": ("MwS, shuffled evidence", "#999999"),
     "mws-no-evidence": ("MwS, no evidence", "#bbbbbb"),
     "mws-price0": ("MwS, no price", "#cc79a7"),

@@ -146,6 +146,7 @@ KINDS: list[dict[str, Any]] = [
     {"pattern": r"\p{L}+| "},
     {"min_count": 3, "max_types": 200},
     {"limit_alphabet": 15, "alphabet": "characters"},
+    {"capitals": "marker", "normalization": "nfc"},
 ]
 
 
@@ -153,7 +154,7 @@ KINDS: list[dict[str, Any]] = [
 def test_the_merges_are_learned_again_from_the_adjusted_probabilities(options: dict[str, Any]):
     """It is the same as in a readable version, with all settings that change words, tokens or merges."""
     trainer = quiet(**options)
-    counts = counted(trainer.split_pattern)
+    counts = counted(trainer.split_pattern, trainer.normalization_steps)
     learned = trainer.learn(counts)
     before = find_evidence(words_learned_from(counts, trainer), trainer)
     first = once(trainer, counts, before)

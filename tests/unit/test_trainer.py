@@ -161,6 +161,7 @@ def test_evidence_of_other_settings_is_refused(settings: dict[str, Any]):
 
 
 FREE: dict[str, Any] = {
+    "capitals": "marker",
     "vocab_size": 300, "alphabet": {"contextual": "characters", "classic": "bytes"}, "special_tokens": ["<s>"],
     "initial_alphabet": "ж", "required": ["чита"], "keep_apart": ["'"], "weights": {"ru": 2.0}, "stop_threshold": 0.5,
     "labels": {"читала": "чит ал а"}, "pattern": "llama3", "digits": "right", "normalization": "nfc",

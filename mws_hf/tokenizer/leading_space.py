@@ -1,0 +1,44 @@
+"""Switch on or off that a tokenizer puts a space before a text, as `add_prefix_space` does."""
+
+from __future__ import annotations
+
+from tokenizers import Tokenizer
+
+from mws_hf.text.capitals import with_space_first
+from mws_hf.tokenizer.spec import SPACE_FIRST, entry_of, has_leading_space, marks_capitals, parts_of, set_part
+
+
+def settle_leading_space(tokenizer: Tokenizer, wanted: bool | None) -> bool:
+    """Switch on or off that a loaded tokenizer puts a space before the text; return whether it does so now.
+
+    It is used for `add_prefix_space=True` and for words that are given one by one: most words were learned after a
+    space, and a word without one is segmented as at the beginning of a document. As in GPT-2 and RoBERTa, the
+    pre-tokenizer puts the space before the text and after each added token, unless there is one. Offsets are counted in
+    the text without it.
+
+    Args:
+        tokenizer: the tokenizer, which is changed.
+        wanted: whether it puts a space; None changes nothing.
+    """
+    if marks_capitals(tokenizer):
+        return _settle_before_marker(tokenizer, wanted)
+    entry = entry_of(tokenizer, "pre_tokenizer")
+    there = has_leading_space(entry)
+    if wanted is not None and wanted != there:
+        parts = [] if entry is None else entry.get("pretokenizers", [entry])
+        parts = [SPACE_FIRST, *parts] if wanted else parts[1:]
+        alone = None if not parts else parts[0]
+        set_part(
+            tokenizer, "pre_tokenizer", {"type": "Sequence", "pretokenizers": parts} if parts[1:] or wanted else alone
+        )
+    return there if wanted is None else wanted
+
+
+def _settle_before_marker(tokenizer: Tokenizer, wanted: bool | None) -> bool:
+    """Do what `settle_leading_space` does in the normalizer of a tokenizer that writes a marker for capitals."""
+    parts = list(parts_of(entry_of(tokenizer, "normalizer")))
+    there = with_space_first(parts, True) == parts
+    if wanted is not None and wanted != there:
+        rules = with_space_first(parts, wanted)
+        set_part(tokenizer, "normalizer", {"type": "Sequence", "normalizers": rules})
+    return there if wanted is None else wanted

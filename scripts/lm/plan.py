@@ -153,7 +153,14 @@ LARGER_RATES = (3e-3, 6e-3, 1.5e-3)
 """Peak rates tried by every system of a larger model with seed 0; the first is planned for all seeds."""
 
 
-def larger_preset(language: str, length: int, sizes: Sequence[int], seeds: Sequence[int], **model: int) -> Preset:
+def larger_preset(
+    language: str,
+    length: int,
+    sizes: Sequence[int],
+    seeds: Sequence[int],
+    more: Sequence[int] = (),
+    **model: int,
+) -> Preset:
     """The strongest baselines and MwS with default settings in models of millions of parameters.
 
     Matrix products are in bfloat16 under autocast; parameters and optimizer are float32, as all of the small models is.
@@ -167,11 +174,12 @@ def larger_preset(language: str, length: int, sizes: Sequence[int], seeds: Seque
         length: training text in bytes.
         sizes: vocabulary sizes; the first is that of the main table.
         seeds: seeds of the runs at the planned rate.
+        more: further seeds of the three systems at the smallest vocabulary.
         **model: settings of `RunConfig` that differ from those of the small models.
     """
     systems, rate = (BPE, UNIGRAM, DEFAULT), LARGER_RATES[0]
     wanted = [
-        *runs(systems, sizes[:1], rate, seeds),
+        *runs(systems, sizes[:1], rate, [*seeds, *more]),
         *(run for other in LARGER_RATES[1:] for run in runs(systems, sizes[:1], other, seeds[:1])),
         *runs([DEFAULT], sizes[:1], rate, seeds, flop_matched=True),
         *runs(["mws-shuffled"], sizes[:1], rate, seeds),
@@ -203,7 +211,7 @@ PRESETS = {
     "eng-phrases": phrases_preset("eng"),
     "rus-capitals": capitals_preset("rus", 17 * MB),
     "hun-capitals": capitals_preset("hun", 12 * MB),
-    "rus-5m": larger_preset("rus", 17 * MB, (8000, 32000), (0, 1, 2), **MODEL_5M),
+    "rus-5m": larger_preset("rus", 17 * MB, (8000, 32000), (0, 1, 2), (3, 4), **MODEL_5M),
     "rus-5m-60mb": larger_preset("rus", 60 * MB, (8000, 32000), (0, 1), **MODEL_5M),
     "rus-16m-60mb": larger_preset("rus", 60 * MB, (32000,), (0,), **MODEL_16M),
     "hun-5m": larger_preset("hun", 12 * MB, (8000, 32000), (0, 1, 2), **MODEL_5M),

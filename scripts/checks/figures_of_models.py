@@ -97,11 +97,15 @@ def larger_models() -> Figures:
     yield "ladder", ladder_table("rus")
     rows = where(results("lm_rus-5m"), vocabulary=8_000, flop_matched=False)
     bits = {(x["system"], x["learning_rate"], x["seed"]): x["evaluation"]["bits_per_byte"] for x in rows}
-    seeds = sorted(seed for system, rate, seed in bits if system == "mws" and rate == LADDER_RATE)
+    seeds_of = {each: {s for system, rate, s in bits if (system, rate) == (each, LADDER_RATE)} for each, _, _ in bits}
+    (line,) = where(models("rus-5m"), system="mws", vocabulary=8_000, flop_matched=False)
     for name, rival in (("bpe", BPE), ("unigram", UNIGRAM)):
+        value, low, high = (-each for each in line["against"][rival])
+        yield f"ladder.{name}.mean", f"{value:.1f}"
+        yield f"ladder.{name}.interval", f"{high:.1f} to {low:.1f}"
+        seeds = sorted(seeds_of["mws"] & seeds_of[rival])
         saved = [1 - bits["mws", LADDER_RATE, seed] / bits[rival, LADDER_RATE, seed] for seed in seeds]
         yield f"ladder.{name}.seeds", ", ".join(f"{100 * each:.1f}" for each in saved)
-        yield f"ladder.{name}", f"{100 * fmean(saved):.1f}"
     own = [of for (system, rate, _), of in bits.items() if system == BPE and rate == LADDER_RATE]
     yield "ladder.spread", f"{100 * (max(own) / min(own) - 1):.1f}"
 

@@ -63,7 +63,9 @@ class Kind(ABC):
         """Read the documents in order."""
         return chain.from_iterable(batch.to_pylist() for batch in self.arrays(None, BLOCK_BYTES))
 
-    def blocks(self, *, lines: bool, advance: Advance | None = None, size: int = BLOCK_BYTES) -> Iterator[Block]:
+    def blocks(
+        self, *, lines: bool, marked: bool = False, advance: Advance | None = None, size: int = BLOCK_BYTES
+    ) -> Iterator[Block]:
         """Read the documents as blocks; `blocks.text_blocks` describes the arguments."""
         return arrow_blocks(self.arrays(advance, size), self.place)
 

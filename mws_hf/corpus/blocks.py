@@ -11,6 +11,9 @@ it. Therefore the counts of a stream equal those of one scan of the whole file. 
    ``[\r\n/]*`` and ``\s*[\r\n]`` take line ends; they stop there, and ``\s+(?!\S)``, the one lookahead, is tried only
    on white space that holds no line end.
 
+A marker for capitals (`text.capitals`) moves before the space of its word. Where it is written, the first kind of cut
+is made only if an ASCII character that is no uppercase letter follows the space.
+
 Unicode normalization may follow the cut, as no normal form joins, reorders or makes anything across a space or a line
 end. Where blocks end depends only on the source, so that an interrupted run finds the same blocks again.
 
@@ -66,9 +69,12 @@ _PIECE = 4 << 20
 _FIRST = 1 << 16  # bytes that are read before a buffer for a whole block is made
 _RETURNS = bytes.maketrans(b"\r", b"\n")
 _SPACE = rb"(?:[\t-\r ]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80)"
-_CUT = (
-    rb"(?rs)(?:(?<!" + _SPACE + rb")(?<=.)(?= )|(?<=[\r\n])(?!/|\xef\xbc\x8f|" + _SPACE + rb"))(?=.{4})"
-)  # (?r) searches from the end; .{4} because a character cut off by the end of the block could be a space
+_BEFORE_SPACE = rb"(?<!" + _SPACE + rb")(?<=.)(?= )"
+_AFTER_LINE = rb"(?<=[\r\n])(?!/|\xef\xbc\x8f|" + _SPACE + rb")"
+_CUTS = [
+    rb"(?rs)(?:" + _BEFORE_SPACE + rest + rb"|" + _AFTER_LINE + rb")(?=.{4})"
+    for rest in (b"", rb"(?=.[\x00-\x0d\x0f-\x40\x5b-\x7f])")
+]  # (?r) searches from the end; .{4} because a character cut off by the end of the block could be a space
 
 
 @dataclass(frozen=True)
@@ -165,24 +171,28 @@ def _lines(data: npt.NDArray[np.uint8]) -> int:
     return int(np.count_nonzero(data == 0x0A))  # bytes.count takes 4 times as long
 
 
-def last_cut(text: bytes, start: int = 0) -> int:
+def last_cut(text: bytes, start: int = 0, *, marked: bool = False) -> int:
     """Find the last position from `start` on at which the text can be divided (see the module); 0 if there is none.
+
+    With `marked`, markers for capitals are written into the text afterwards.
 
     It is never among the last four bytes, because a character may continue in the next block.
     """
     import regex  # here, because encoding does without
 
-    found = regex.search(_CUT, text, pos=start)
+    found = regex.search(_CUTS[marked], text, pos=start)
     return found.start() if found else 0
 
 
-def _stream_cut(buffer: bytes | bytearray, size: int) -> int:
+def _stream_cut(buffer: bytes | bytearray, size: int, marked: bool = False) -> int:
     """Return `last_cut` of ``buffer[:size]``; the last bytes are searched first, because it is nearly always there."""
     near = max(0, size - _NEAR)
-    cut = last_cut(bytes(buffer[near:size]), 4 if near else 0)
+    cut = last_cut(bytes(buffer[near:size]), 4 if near else 0, marked=marked)
     if cut or not near:
         return near + cut
-    return last_cut(bytes(buffer[:size])) if any(buffer.find(mark, 0, size) >= 0 for mark in b" \r\n") else 0
+    if all(buffer.find(mark, 0, size) < 0 for mark in b" \r\n"):
+        return 0
+    return last_cut(bytes(buffer[:size]), marked=marked)
 
 
 def line_offsets(buffer: bytearray, size: int) -> npt.NDArray[np.int64]:
@@ -193,11 +203,18 @@ def line_offsets(buffer: bytearray, size: int) -> npt.NDArray[np.int64]:
 
 
 def text_blocks(
-    name: PathLike, *, lines: bool, how: Reading = PLAIN, advance: Advance | None = None, size: int = BLOCK_BYTES
+    name: PathLike,
+    *,
+    lines: bool,
+    marked: bool = False,
+    how: Reading = PLAIN,
+    advance: Advance | None = None,
+    size: int = BLOCK_BYTES,
 ) -> Iterator[Block]:
     """Read a text file, compressed or not, or "-", as blocks, in bounded memory; lines never become str.
 
-    With `lines` each line is a document; otherwise the whole file is one stream. `advance` is called with the number of
+    With `lines` each line is a document; otherwise the whole file is one stream. With `marked` a stream is divided only
+    where `last_cut` may divide a text that gets markers for capitals. `advance` is called with the number of
     bytes taken from the file as stored. Invalid UTF-8 is not found here, but by `Block.check` or while encoding.
     """
     strict = how.is_strict_utf8
@@ -217,7 +234,7 @@ def text_blocks(
             if strict and (at := buffer.find(0, seen, stop)) >= 0:
                 raise nul_fault(bytes(buffer[-byte % 4 : stop]), line + buffer.count(b"\n", 0, at) + 1, byte + at)
             marks = buffer.translate(_RETURNS) if by_return else buffer
-            cut = stop if last else marks.rfind(b"\n", 0, room) + 1 if lines else _stream_cut(marks, room)
+            cut = stop if last else marks.rfind(b"\n", 0, room) + 1 if lines else _stream_cut(marks, room, marked)
             rest = bytes(memoryview(buffer)[cut:stop])
             seen = len(rest)
             end = cut or stop  # if the text cannot be divided here, more is read, or `Block` raises an error

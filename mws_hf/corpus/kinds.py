@@ -65,9 +65,11 @@ class Text(Kind):
         """Read the lines, each with its line end."""
         return stored_lines(self.place, self.how)
 
-    def blocks(self, *, lines: bool, advance: Advance | None = None, size: int = BLOCK_BYTES) -> Iterator[Block]:
+    def blocks(
+        self, *, lines: bool, marked: bool = False, advance: Advance | None = None, size: int = BLOCK_BYTES
+    ) -> Iterator[Block]:
         """Read the bytes; lines never become str."""
-        return text_blocks(self.place, lines=lines, how=self.how, advance=advance, size=size)
+        return text_blocks(self.place, lines=lines, marked=marked, how=self.how, advance=advance, size=size)
 
 
 class JsonLines(Kind):

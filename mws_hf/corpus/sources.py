@@ -212,7 +212,7 @@ class Source:
         The iterators can be read side by side, in any order.
 
         A file is opened when its first block is asked for, and holds no memory after its last one. Lines of plain text
-        are documents if the splitter says so, else a file is one stream. `advance` is called with the
+        are documents if the splitter does not scan blocks, else a file is one stream. `advance` is called with the
         bytes taken from files as stored; where there are no files, with 1 for each document.
         """
         for group, file in self._counts:
@@ -220,7 +220,8 @@ class Source:
         for group, kind in self.kinds:
             told = advance if kind.is_stored or not self.files else None
             if self.group_column is None:
-                yield _of_group(group, kind.blocks(lines=splitter.reads_lines, advance=told))
+                lines, marked = not splitter.is_scanned, splitter.marks_capitals
+                yield _of_group(group, kind.blocks(lines=lines, marked=marked, advance=told))
             else:
                 yield _by_group(kind.groups(self.group_column, told))
         if self.lists or self.lexicon:
@@ -232,7 +233,7 @@ class Source:
             if not file.splitter.agrees(splitter):
                 raise MwSError(
                     f"{file.path}: counted with {file.splitter}, not {splitter}; count the text again, or leave "
-                    "--pattern and --normalization out"
+                    "--pattern, --normalization and --capitals out"
                 )
 
     def counted_alone(self, splitter: Splitter) -> WordCounts | None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from mws_hf.corpus.blocks import Block, arrow_block, arrow_strings, flat_utf8, without_tokens
 from mws_hf.errors import MwSError
-from mws_hf.text.capitals import steps_of, write_marker
+from mws_hf.text.capitals import steps_of, with_capitals, write_marker
 from mws_hf.text.pattern import DEFAULT_PATTERN, NORMALIZATIONS, compiled, literal_pattern, pattern_name, split
 from mws_hf.text.scanner_classes import classes_of, scanner_kind
 from mws_hf.text.symbols import DEFAULT_SPECIAL_TOKENS
@@ -33,7 +33,8 @@ def check_normalization(normalization: str | None) -> str | None:
     if normalization is None:
         return None
     known = str(normalization).lower()
-    if steps_of(known)[0] not in (None, *NORMALIZATIONS):
+    form, marks = steps_of(known)
+    if form not in (None, *NORMALIZATIONS) or known != (with_capitals(form) if marks else form):
         raise MwSError(f"unknown normalization {normalization!r}; choose one of {', '.join(NORMALIZATIONS)}, or none")
     return known
 
@@ -73,7 +74,11 @@ class Splitter:
         object.__setattr__(self, "normalization", check_normalization(self.normalization))
 
     def __str__(self) -> str:
-        return f"pattern {pattern_name(self.pattern)} and normalization {self.normalization}"
+        form, marks = steps_of(self.normalization)
+        pattern = f"pattern {pattern_name(self.pattern)}"
+        if marks:
+            return f"{pattern}, normalization {form} and a marker for capitals"
+        return f"{pattern} and normalization {form}"
 
     @cached_property
     def fingerprint(self) -> str:
@@ -108,15 +113,6 @@ class Splitter:
     def marks_capitals(self) -> bool:
         """Whether there is a marker in place of uppercase letters."""
         return steps_of(self.normalization)[1]
-
-    @property
-    def reads_lines(self) -> bool:
-        """Whether each line of a plain text is a document.
-
-        Otherwise a text is divided into blocks. A marker moves before the space of its word, so that it would come to
-        stand in another block.
-        """
-        return not self.is_scanned or self.marks_capitals
 
     def counter(self) -> Callable[[TokenTable, Block], None]:
         """Make the function that adds the pre-tokens of a block to a table.

@@ -18,7 +18,9 @@ from transformers import AutoTokenizer
 from mws_hf import EncodedCorpus, MwSError, MwSTokenizer, MwSTokenizerFast, MwSTrainer, WordCounts, encode_corpus
 from mws_hf.check import check
 from mws_hf.compare import baselines
+from mws_hf.corpus import blocks
 from mws_hf.corpus.counting import count_documents, count_files
+from mws_hf.corpus.splitter import Splitter
 from mws_hf.text.capitals import is_common, restore_capitals, write_marker
 from mws_hf.tokenizer.backend import base_vocab, build_backend
 from mws_hf.tokenizer.export import byte_tables, to_byte_level_backend
@@ -153,6 +155,39 @@ def test_lines_are_counted_as_documents_however_large_the_file(tmp_path: Path) -
     assert dict(count_files(file, normalization="capitals").items()) == dict(
         count_documents(lines, normalization="capitals").items()
     )
+
+
+@given(text=st.text(alphabet="aAЯ1.\n\x0e /\u00a0", min_size=8, max_size=60), size=st.integers(8, 24))
+def test_a_text_is_counted_as_a_whole_however_it_is_divided(text: str, size: int) -> None:
+    splitter, raw, found = Splitter(normalization="capitals"), text.encode(), list[str]()
+    while cut := blocks.last_cut(raw[:size], marked=True):
+        found += splitter.split(raw[:cut].decode())
+        raw = raw[cut:]
+    assert [*found, *splitter.split(raw.decode())] == splitter.split(text)
+
+
+def test_blank_lines_become_tokens_in_texts_with_the_marker(tmp_path: Path) -> None:
+    file = tmp_path / "text.txt"
+    file.write_text("One word. Two words.\n\nThree.\n\n" * 50, encoding="utf-8")
+    assert ".\n\n" in dict(count_files(file, normalization="capitals").items())
+
+
+@pytest.mark.parametrize("letters", ["marker", "İ", "a", "]"])
+def test_a_letter_that_does_not_come_back_is_refused(letters: str) -> None:
+    for kind in (MwSTokenizer, MwSTokenizerFast):
+        with pytest.raises(MwSError, match="no uppercase letter"):
+            kind(capitals=letters)
+
+
+@pytest.mark.parametrize("value", ["", "+capitals", "nfc+", "capitals+nfc", "nfc+capitals+capitals"])
+def test_half_a_normalization_is_refused(value: str) -> None:
+    with pytest.raises(MwSError, match="unknown normalization"):
+        MwSTrainer(vocab_size=600, normalization=value)
+
+
+def test_a_required_word_with_a_capital_names_the_one_to_give() -> None:
+    with pytest.raises(MwSError, match="' word'; give that"):
+        MwSTrainer(vocab_size=600, capitals="marker", required=[" Word"], show_progress=False).train(LINES)
 
 
 def test_the_figures_of_a_training_are_those_of_the_text() -> None:

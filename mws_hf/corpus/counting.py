@@ -40,7 +40,8 @@ class CountOptions(TypedDict, total=False):
 
     Attributes:
         pattern: the split pattern.
-        normalization: Unicode normalization before splitting: None, "nfc", "nfd", "nfkc" or "nfkd".
+        normalization: Unicode normalization before splitting: None, "nfc", "nfd", "nfkc" or "nfkd". "capitals", or
+            "nfc+capitals" and so on, also writes the marker of a training with ``capitals="marker"``.
         special_tokens: texts are split at these tokens, so that no part of one is counted. (A token that contains
             a space can be missed where a text file is divided into blocks, every half megabyte.)
         workers: threads; all processors when None.

@@ -51,7 +51,8 @@ class Counting:
         column: the text column; each row is a document.
         group_column: the column with the group of each row, such as its language; with it, counts are by group.
         pattern: the split pattern.
-        normalization: Unicode normalization before splitting: None, "nfc", "nfd", "nfkc" or "nfkd".
+        normalization: Unicode normalization before splitting: None, "nfc", "nfd", "nfkc" or "nfkd". "capitals", or
+            "nfc+capitals" and so on, also writes the marker of a training with ``capitals="marker"``.
         partial_min_count: words that are rarer are left out of each partial table, before the tables are added up. This
             reduces shuffling but is **not exact**. With P partial tables (one per partition, more if the words of a
             partition exceed `memory_cap`) a count is too low by at most ``(partial_min_count - 1) * P`` and never too

@@ -34,7 +34,7 @@ from mws_hf.learn.phases import (
 from mws_hf.learn.settings import Settings
 from mws_hf.learn.uppercase import with_uppercase
 from mws_hf.learn.words import CodePoints, SymbolCorpus, count_points, letters_with_marker
-from mws_hf.text.capitals import steps_of
+from mws_hf.text.capitals import MARKER, steps_of
 from mws_hf.text.pattern import split
 from mws_hf.text.symbols import BYTE_TOKENS, character_merges
 from mws_hf.tokenizer.backend import build_backend, tokenizer_tables
@@ -241,9 +241,10 @@ def _check_required(required: Sequence[str], counts: WordCounts, apart: Apart) -
     normalize = counts.splitter.normalize
     for token in required:
         if normalize(token) != token:
-            raise MwSError(
-                f"{token!r} cannot become an entry: normalization changes it to {normalize(token)!r}; give that"
-            )
+            changed, why = normalize(token), "normalization changes it to"
+            if counts.splitter.marks_capitals and MARKER not in token and MARKER in changed:
+                changed, why = changed.replace(MARKER, ""), "a marker stands for its capital, before"
+            raise MwSError(f"{token!r} cannot become an entry: {why} {changed!r}; give that")
         pieces = split(token, counts.pattern)
         if len(pieces) != 1:
             parts = "|".join(pieces)

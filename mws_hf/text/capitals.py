@@ -14,6 +14,7 @@ marker that no letter follows. Therefore text that is decoded while a model writ
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
@@ -105,11 +106,15 @@ def frequent_letters(shares: dict[str, float]) -> str:
     Args:
         shares: the share of each character in the text after `write_marker`.
 
-    >>> frequent_letters({"д": 0.6, "о": 0.4, "z": 1e-7, "ß": 0.1, "и": 0.0})
+    >>> frequent_letters({"д": 0.6, "о": 0.4, "z": 1e-7, "ß": 0.1, "ⅰ": 0.1, "и": 0.0})
     'ДО'
     """
-    frequent = [character for character, share in shares.items() if share >= LEAST_SHARE]
+    frequent = [character for character, share in shares.items() if share >= LEAST_SHARE and _is_small(character)]
     return "".join(sorted(small.upper() for small in frequent if lowercase_of(small.upper()) == small))
+
+
+def _is_small(character: str) -> bool:
+    return unicodedata.category(character) == "Ll"  # there are also numerals, such as U+2170, and circled letters
 
 
 def marking_rules(letters: Iterable[str]) -> list[dict[str, Any]]:

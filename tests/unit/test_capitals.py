@@ -197,6 +197,10 @@ def test_the_figures_of_a_training_are_those_of_the_text() -> None:
     assert trained.training.settings["bytes_per_token"] == pytest.approx(n_bytes / n_tokens, abs=1e-3)
 
 
+def test_the_card_names_the_marker(folder: Path) -> None:
+    assert "| uppercase letters | a marker" in (folder / "README.md").read_text(encoding="utf-8")
+
+
 def test_retraining_keeps_the_marker(folder: Path) -> None:
     new = MwSTokenizerFast.from_pretrained(folder).train_new_from_iterator(LINES, 600)
     assert Spec.of(new.backend_tokenizer).capitals and new.training.settings["capitals"] == "marker"

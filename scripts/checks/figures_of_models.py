@@ -107,7 +107,12 @@ def larger_models() -> Figures:
         saved = [1 - bits["mws", LADDER_RATE, seed] / bits[rival, LADDER_RATE, seed] for seed in seeds]
         yield f"ladder.{name}.seeds", ", ".join(f"{100 * each:.1f}" for each in saved)
     books = {(x["system"], x["learning_rate"]): x["evaluation"]["development"] for x in where(rows, seed=0)}
-    for name, system, rate in (("mws", "mws", 1.5e-3), ("bpe", BPE, 1.5e-3), ("twice", "mws", 6e-3)):
+    for name, system, rate in (
+        ("mws", "mws", 1.5e-3),
+        ("bpe", BPE, 1.5e-3),
+        ("unigram", UNIGRAM, 1.5e-3),
+        ("twice", "mws", 6e-3),
+    ):
         change = 100 * (books[system, rate] / books[system, LADDER_RATE] - 1)
         yield f"ladder.rate.{name}", f"{abs(change):.1f}"
     own = [of for (system, rate, _), of in bits.items() if system == BPE and rate == LADDER_RATE]

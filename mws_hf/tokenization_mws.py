@@ -41,7 +41,7 @@ from mws_hf.tokenizer.merging import (
     word_key,
 )
 from mws_hf.tokenizer.opened import open_tokenizer
-from mws_hf.tokenizer.spec import Spec, special_places, without_limits
+from mws_hf.tokenizer.spec import capitals_of, special_places, without_limits
 
 
 def join_tokens(tokens: Iterable[str | None], kind: Alphabet = "characters") -> str:
@@ -139,7 +139,7 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         spaced = settle_leading_space(backend, kwargs.get("add_prefix_space"))
         settle_leading_space(backend, False)
         self._backend, self._places = backend, special_places(backend)
-        self._capitals = Spec.of(backend).capitals
+        self._capitals = capitals_of(backend)
         self._words_given = False  # whether the texts of a call are words of one text
         self.home = home_of(tokenizer_file)
         self._dropout: tuple[Dropout, list[bool], dict[str, None]] | None = None

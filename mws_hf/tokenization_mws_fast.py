@@ -26,7 +26,7 @@ from mws_hf.tokenizer.backend import (
 )
 from mws_hf.tokenizer.file import refuse_empty, without_dropout
 from mws_hf.tokenizer.leading_space import settle_leading_space
-from mws_hf.tokenizer.spec import PARTS, Spec, bpe_model, marks_capitals, set_part, share_parts, without_limits
+from mws_hf.tokenizer.spec import PARTS, Spec, bpe_model, capitals_of, set_part, share_parts, without_limits
 
 _SPACE_FIRST = pre_tokenizers.Metaspace(replacement=" ", prepend_scheme="always", split=False)
 
@@ -186,7 +186,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
                 return getattr(super(), method)(*args, **kwargs)
             words_given = bool(kwargs.get("is_split_into_words")) and not settle_leading_space(own, None)
             # a copy that is lent again keeps its normalizer, which puts the space if there is a marker for capitals
-            marks = words_given and marks_capitals(own)
+            marks = words_given and bool(capitals_of(own))
             with contextlib.nullcontext(without_limits(own)) if marks else self._copies.lend(own) as backend:
                 if marks:
                     settle_leading_space(backend, True)
@@ -248,7 +248,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
             BYTE_TOKENS
         )  # with a smaller number no merges are learned, as in classes of transformers
         size = max(vocab_size, least) if vocab_size > 0 else vocab_size
-        kept = {"alphabet": kind, "pattern": pattern, "capitals": "marker" if Spec.of(bare).capitals else None}
+        kept = {"alphabet": kind, "pattern": pattern, "capitals": "marker" if capitals_of(bare) else None}
         settings = read_settings(Settings, **kwargs, **kept, vocab_size=size, special_tokens=special)
         counted = count_documents(
             texts, pattern=pattern, special_tokens=special, length=length, show_progress=settings.show_progress

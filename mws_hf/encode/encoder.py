@@ -178,10 +178,16 @@ class BlockEncoder:
             for each in parts
         ]
 
-    def _normalized(self, block: Block) -> Block:
+    @cached_property
+    def _normalize(self) -> Callable[[str], str]:
+        """Normalize a text as the backend does."""
         normalize, letters = self.backend.normalizer.normalize_str, self.spec.capitals
         if letters and list(parts_of(self.spec.raw["normalizer"])) == marking_rules(letters):
-            normalize = partial(_with_marker, letters, normalize)
+            return partial(_with_marker, letters, normalize)
+        return normalize
+
+    def _normalized(self, block: Block) -> Block:
+        normalize = self._normalize
         return block_of([normalize(block.document(k)).encode() for k in range(len(block))], block.where)
 
     def _stitch(self, ids: Array, ends: Longs, found: Mapping[int, list[int]]) -> tuple[Array, Longs]:

@@ -152,8 +152,7 @@ def _learn_merges(job: LearningJob, evidence: Evidence | None) -> LearnedVocabul
     # 4. the merges of required strings
     merges, n_required = _with_required(job, morphs.merges + compositions.merges)
     n_morphs = min(len(morphs.merges), len(merges) - n_required)
-    letters = letters_with_marker(job.counts)
-    return LearnedVocabulary(job.alphabet, merges, n_morphs, len(job.counts), evidence, n_required, cut, letters)
+    return LearnedVocabulary(job.alphabet, merges, n_morphs, len(job.counts), evidence, n_required, cut, job.capitals)
 
 
 def _adjusted(job: LearningJob, evidence: Evidence, merges: list[tuple[str, str]]) -> Evidence:
@@ -181,6 +180,7 @@ class LearningJob:
         n_merges: number of merges that the vocabulary has room for.
         n_morphs: maximum number of morph merges.
         limits: what may be merged.
+        capitals: uppercase letters that get a marker; "" without ``capitals="marker"``.
     """
 
     grouped: WordCounts
@@ -191,6 +191,7 @@ class LearningJob:
     n_merges: int
     n_morphs: int
     limits: MergeLimits
+    capitals: str
 
     @classmethod
     def plan(cls, counts: WordCounts | Mapping[str, WordCounts], settings: Settings) -> LearningJob:
@@ -217,7 +218,8 @@ class LearningJob:
             forbidden=frozenset(settings.special_tokens),
             show_progress=settings.show_progress,
         )
-        return cls(grouped, total, settings, alphabet, composition, n_merges, n_morphs, limits)
+        letters = letters_with_marker(total)
+        return cls(grouped, total, settings, alphabet, composition, n_merges, n_morphs, limits, letters)
 
 
 def words_learned_from(counts: WordCounts | Mapping[str, WordCounts], settings: Settings) -> WordCounts:

@@ -129,7 +129,7 @@ def count_points(words: CodePoints, weights: Longs) -> Longs:
 def letters_with_marker(counts: WordCounts) -> str:
     """Return the uppercase letters that get a marker in a tokenizer of these counts, or "" if none does.
 
-    They are those of the lowercase letters that are frequent enough, for the counts have no others.
+    Capitalized words are counted in lowercase, so the frequency of the lowercase letters decides.
     """
     if not counts.splitter.marks_capitals:
         return ""

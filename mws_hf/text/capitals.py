@@ -21,6 +21,8 @@ from typing import Any
 
 import regex
 
+from mws_hf.errors import MwSError
+
 CAPITALS = "capitals"
 """The name of this step in a normalization, such as "capitals" or "nfc+capitals"."""
 MARKER, ESCAPE = "\x0e", "\x0f"
@@ -58,6 +60,16 @@ def lowercase_of(letter: str) -> str:
     """
     small = letter.lower()
     return small if len(small) == 1 and small != letter and small.upper() == letter else ""
+
+
+def check_letters(letters: str | None) -> None:
+    """Raise MwSError for a letter that cannot have a marker."""
+    for letter in letters or "":
+        if not lowercase_of(letter):
+            raise MwSError(
+                f"capitals: {letter!r} is no uppercase letter that its lowercase letter leads back to; give the "
+                "letters that get a marker, such as 'ABC' (capitals='marker' is a setting of a training)"
+            )
 
 
 def write_marker(text: str, letters: str | None = None) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from tokenizers import Tokenizer
 
 from mws_hf.errors import MwSError, quoted
-from mws_hf.text.capitals import lowercase_of
+from mws_hf.text.capitals import check_letters
 from mws_hf.text.pattern import DEFAULT_PATTERN, NORMALIZATIONS, compiled, literal_pattern
 from mws_hf.text.symbols import (
     BYTE_CHARACTERS,
@@ -244,11 +244,7 @@ def build_backend(
     compiled(pattern)
     if normalization is not None and (normalization := normalization.lower()) not in NORMALIZATIONS:
         raise MwSError(f"normalization {normalization!r} is unknown; use None, {', '.join(map(repr, NORMALIZATIONS))}")
-    if wrong := [letter for letter in capitals or "" if not lowercase_of(letter)]:
-        raise MwSError(
-            f"capitals: {wrong[0]!r} is no uppercase letter that its lowercase letter leads back to; give the letters "
-            "that get a marker, such as 'ABC' (capitals='marker' is a setting of a training)"
-        )
+    check_letters(capitals)
     if in_bytes:
         check_added_tokens(special_tokens)
     spec = {

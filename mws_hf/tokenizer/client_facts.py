@@ -15,7 +15,7 @@ from mws_hf.errors import MwSError
 from mws_hf.text.pattern import Digits, literal_pattern, named, with_digits
 from mws_hf.text.symbols import Alphabet
 from mws_hf.tokenizer.export import PRE_TYPES, byte_tables, ranks_of, tokens_around
-from mws_hf.tokenizer.spec import marks_capitals
+from mws_hf.tokenizer.spec import capitals_of
 
 Verdict = Literal["right", "export", "refuses", "wrong", "unknown"]
 _Said: TypeAlias = tuple[Verdict, str]
@@ -106,7 +106,7 @@ def client_facts(kind: Alphabet, pattern: str, backend: Tokenizer, *, spaced: bo
     """
     tiktoken = ClientFact("tiktoken", "export", "`mws export --format tiktoken`")
     tiktoken = _if_exported(tiktoken, lambda: ranks_of(byte_tables(backend)))
-    if marks_capitals(backend):
+    if capitals_of(backend):
         llama_cpp = _if_exported(ClientFact(_LLAMA_CPP, *_GGUF), lambda: byte_tables(backend))
         return [*_WITH_CAPITALS, tiktoken, llama_cpp]
     lost = kind == "characters" and backend.token_to_id("\ufeff") is None

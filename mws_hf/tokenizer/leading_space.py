@@ -5,7 +5,7 @@ from __future__ import annotations
 from tokenizers import Tokenizer
 
 from mws_hf.text.capitals import with_space_first
-from mws_hf.tokenizer.spec import SPACE_FIRST, entry_of, has_leading_space, marks_capitals, parts_of, set_part
+from mws_hf.tokenizer.spec import SPACE_FIRST, capitals_of, entry_of, has_leading_space, parts_of, set_part
 
 
 def settle_leading_space(tokenizer: Tokenizer, wanted: bool | None) -> bool:
@@ -20,7 +20,7 @@ def settle_leading_space(tokenizer: Tokenizer, wanted: bool | None) -> bool:
         tokenizer: the tokenizer, which is changed.
         wanted: whether it puts a space; None changes nothing.
     """
-    if marks_capitals(tokenizer):
+    if capitals_of(tokenizer):
         return _settle_before_marker(tokenizer, wanted)
     entry = entry_of(tokenizer, "pre_tokenizer")
     there = has_leading_space(entry)

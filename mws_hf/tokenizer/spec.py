@@ -304,9 +304,9 @@ def set_part(tokenizer: Tokenizer, place: str, entry: Mapping[str, Any] | None) 
     setattr(tokenizer, place, part)
 
 
-def marks_capitals(tokenizer: Tokenizer) -> bool:
-    """Return whether a loaded tokenizer writes a marker for capitals."""
-    return tokenizer.normalizer is not None and bool(marked_letters(parts_of(entry_of(tokenizer, "normalizer"))))
+def capitals_of(tokenizer: Tokenizer) -> str:
+    """Return `Spec.capitals` of a loaded tokenizer; the vocabulary is not read for it."""
+    return "" if tokenizer.normalizer is None else marked_letters(parts_of(entry_of(tokenizer, "normalizer")))
 
 
 def without_limits(tokenizer: Tokenizer) -> Tokenizer:
@@ -329,7 +329,7 @@ def without_limits(tokenizer: Tokenizer) -> Tokenizer:
 
 def reading_counted(tokenizer: Tokenizer) -> Tokenizer:
     """Return a tokenizer that encodes the words of counts, in which markers for capitals are written already."""
-    if not marks_capitals(tokenizer):
+    if not capitals_of(tokenizer):
         return tokenizer
     copy = without_limits(tokenizer)
     copy.normalizer = None

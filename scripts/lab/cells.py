@@ -17,6 +17,7 @@ A module may contain further experiments of the same kind, which `beside` makes 
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib
 import inspect
@@ -184,11 +185,25 @@ def older(experiment: Experiment, row: Row) -> list[str]:
 
 
 def stamp(files: Iterable[Path]) -> str:
-    """Return a digest of files."""
+    """Return a digest of Python files without their docstrings, because a sentence does not change what is measured."""
     digest = hashlib.blake2b(digest_size=6)
     for file in files:
-        digest.update(file.read_bytes())
+        digest.update(without_docstrings(file.read_text(encoding="utf-8")).encode())
     return digest.hexdigest()
+
+
+def without_docstrings(source: str) -> str:
+    """Leave out the lines of every docstring, and blank lines.
+
+    >>> without_docstrings('def half(x):\\n    "A docstring."\\n\\n    return x / 2\\n')
+    'def half(x):\\n    return x / 2'
+    """
+    lines = source.splitlines()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            last = node.end_lineno or node.lineno
+            lines[node.lineno - 1 : last] = [""] * (last - node.lineno + 1)
+    return "\n".join(line for line in lines if line.strip())
 
 
 def rows_of(name: str, results: Path = RESULTS) -> list[Row]:

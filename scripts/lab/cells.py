@@ -193,10 +193,10 @@ def stamp(files: Iterable[Path]) -> str:
 
 
 def without_docstrings(source: str) -> str:
-    """Leave out the lines of every docstring, and blank lines.
+    r"""Leave out the lines of every docstring, and blank lines.
 
-    >>> without_docstrings('def half(x):\\n    "A docstring."\\n\\n    return x / 2\\n')
-    'def half(x):\\n    return x / 2'
+    >>> without_docstrings('def half(x):\n    "A docstring."\n\n    return x / 2\n')
+    'def half(x):\n    return x / 2'
     """
     lines = source.splitlines()
     for node in ast.walk(ast.parse(source)):

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from lab.cells import RESULTS, Row, rows_of
-from lab.systems import NAMES
+from lab.systems import NAMES, UNIGRAM
 from lab.tables import tabulated, where
 
-from lm.plan import DEFAULT, MB, PRESETS, RIVALS
+from lm.plan import BPE, DEFAULT, MB, PRESETS, RIVALS
 from lm.report import LANGUAGES, STYLES, summary
 from mws_hf.compare.picture import save
 
 LADDERS = {"rus": ("rus-works", "rus-5m", "rus-5m-60mb", "rus-16m-60mb"), "hun": ("hun-works", "hun-5m")}
 """Presets of each language, smallest models first. They hold the same books out."""
+SMALL = ("rus-works", "hun-works")
+"""Presets of the small models."""
 MARKS = {8000: "o", 32000: "s"}
 
 
@@ -59,9 +61,30 @@ def steps(language: str, results: Path = RESULTS) -> Iterator[Step]:
                     yield Step(language, name, size, line["vocabulary"], text, seeds, baseline, list(difference))
 
 
+def outcome(small: Sequence[float], large: Sequence[float]) -> str:
+    """Say by the rule of 27 November 2026 whether the gain of the small models holds in larger ones.
+
+    Args:
+        small: difference from a baseline in the small models, and the ends of its interval; negative is better.
+        large: the same in the larger models, with the same vocabulary size.
+
+    >>> outcome([-2.0, -2.3, -1.6], [-1.6, -2.5, -0.7]), outcome([-2.0, -2.3, -1.6], [-1.4, -1.5, -1.3])
+    ('holds', 'shrinks')
+    >>> outcome([-2.0, -2.3, -1.6], [-1.9, -4.0, 0.2])
+    'is gone'
+    """
+    if large[2] >= 0:
+        return "is gone"
+    return "holds" if large[0] <= 0.75 * small[0] else "shrinks"
+
+
 def ladder_table(language: str, results: Path = RESULTS) -> str:
-    """Return the ladder as a table in Markdown: a line per model and vocabulary size, a column per baseline."""
+    """Return the ladder as a table in Markdown: a line per model and vocabulary size, a column per baseline.
+
+    The gains over BPE and Unigram in larger models are followed by their outcome by the rule.
+    """
     lines: dict[tuple[object, ...], Row] = {}
+    small = {(step.vocabulary, step.baseline): step for step in steps(language, results) if step.preset in SMALL}
     for step in steps(language, results):
         value, low, high = step.difference
         line = lines.setdefault(
@@ -73,12 +96,16 @@ def ladder_table(language: str, results: Path = RESULTS) -> str:
                 "seeds": str(step.seeds),
             },
         )
-        line[f"against {named(step.baseline)}"] = f"{value:+.2f} % ({low:+.2f} to {high:+.2f})"
+        cell = f"{value:+.2f} % ({low:+.2f} to {high:+.2f})"
+        first = small.get((step.vocabulary, step.baseline))
+        if step.preset not in SMALL and step.baseline in (BPE, UNIGRAM) and first:
+            cell += f", {outcome(first.difference, step.difference)}"
+        line[f"against {named(step.baseline)}"] = cell
     return tabulated(lines.values())
 
 
 def named(baseline: str) -> str:
-    """Return the name of a baseline that people read."""
+    """Return the name of a baseline as pages write it."""
     return NAMES.get(baseline, "shuffled boundary probabilities")
 
 

@@ -19,6 +19,9 @@ LADDERS = {"rus": ("rus-works", "rus-5m", "rus-5m-60mb", "rus-16m-60mb"), "hun":
 SMALL = ("rus-works", "hun-works")
 """Presets of the small models."""
 MARKS = {8000: "o", 32000: "s"}
+"""Marks in the picture, by vocabulary size."""
+TICKS = (0.5, 1, 2, 5, 10, 20)
+"""Ticks of the x axis, in millions of parameters."""
 
 
 class Step(NamedTuple):
@@ -119,14 +122,16 @@ def write_ladder(results: Path = RESULTS) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(1, len(shown), figsize=(5.2 * len(shown), 4), squeeze=False, sharey=True)
+    figure, axes = pyplot.subplots(
+        1, len(shown), figsize=(5.2 * len(shown), 4), squeeze=False, sharex=True, sharey=True
+    )
     for axis, (language, found) in zip(axes.flat, shown.items(), strict=True):
         for number, baseline in enumerate(RIVALS):
             for vocabulary, mark in MARKS.items():
                 here = [step for step in found if (step.baseline, step.vocabulary) == (baseline, vocabulary)]
                 if not here:
                     continue
-                x = [step.parameters * (1 + 0.03 * number) for step in here]  # so that intervals do not overlap
+                x = [step.parameters / 1e6 * (1 + 0.03 * number) for step in here]  # so that intervals do not overlap
                 y = [step.difference[0] for step in here]
                 errors = [[step.difference[0] - step.difference[1] for step in here],
                           [step.difference[2] - step.difference[0] for step in here]]  # fmt: skip
@@ -137,7 +142,10 @@ def write_ladder(results: Path = RESULTS) -> None:
                 )  # fmt: skip
         axis.axhline(0, color="black", linewidth=0.8)
         axis.set_xscale("log")
-        axis.set(title=LANGUAGES[language], xlabel="parameters of the language model (log scale)")
+        axis.set_xticks(TICKS, [f"{tick:g}" for tick in TICKS])
+        axis.set_xticks([], minor=True)
+        axis.set_xlim(TICKS[0] / 1.2, TICKS[-1] * 1.2)
+        axis.set(title=LANGUAGES[language], xlabel="parameters of the language model, in millions (log scale)")
         axis.grid(alpha=0.3)
         axis.legend(fontsize=7)
     axes[0, 0].set_ylabel("bits per byte of MwS, difference in %\n(below 0: MwS is better)")

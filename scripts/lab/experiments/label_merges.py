@@ -68,7 +68,7 @@ METHODS = {
 CURVE = {name for name, method in METHODS.items() if not method.share}
 """The trainings as today, which show what F1 costs in length."""
 AXES = {"sample": range(3), "language": list(SOURCES), "size": (8000, 32_000), "method": list(METHODS)}
-SHARED = 2
+SHARED, TOGETHER = 2, True
 N_LABELS, PRIOR_USES = 300, 2.0
 """Labels, and how many uses in labeled words the boundary probabilities weigh where rates are shrunk."""
 

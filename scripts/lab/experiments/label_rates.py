@@ -50,7 +50,7 @@ AXES = {
     "size": (8000, 32_000),
     "method": (*sorted(CURVE), *TRIED),
 }
-SHARED = 3
+SHARED, TOGETHER = 3, True
 POOL, HIGHEST, BOUNDS = 1000, 0.99, (0.2, 5.0)
 """Words that may be labels, the highest probability, and the least and largest factor of a token."""
 

@@ -28,7 +28,7 @@ from tokenizers import Tokenizer
 from mws_hf import MwSTrainer, WordCounts
 from mws_hf.compare import baselines
 from mws_hf.compare.feed import Task
-from mws_hf.compare.morfessor_baseline import build_frequent, within_cuts
+from mws_hf.compare.morfessor_baseline import build_frequent, count_segments
 from mws_hf.corpus.groups import UNNAMED
 from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.scoring import segment_words
@@ -57,7 +57,7 @@ RIVAL = {"bpe": "bpe-character"}
 """Names in stored results that differ from those of `compare.baselines`: there, ``bpe`` is BPE over characters."""
 
 MORPH_BPE = "morph-bpe-byte"
-"""BPE over bytes within the segments of Morfessor (`within_cuts`); Morfessor is not used when it encodes."""
+"""BPE over bytes within the segments of Morfessor (`count_segments`); Morfessor is not used when it encodes."""
 
 MORPHS: dict[str, Any] = {"composition": 0}
 """Settings of a training of morphs only."""
@@ -85,7 +85,7 @@ def trained(name: str, counts: WordCounts, size: int, folder: Path) -> Path:
             evidence = replace(evidence, probabilities=evidence.probabilities * 0)
         trainer.trained(counts, evidence=evidence).save(directory)
     elif name == MORPH_BPE:
-        baselines.train("bpe-byte", within_cuts(counts, build_frequent(Task(counts, size)).segment), size, directory)
+        baselines.train("bpe-byte", count_segments(counts, build_frequent(Task(counts, size)).segment), size, directory)
     else:
         baselines.train(RIVAL.get(name, name), counts.as_types() if name == "morfessor" else counts, size, directory)
     return directory

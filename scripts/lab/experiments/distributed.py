@@ -26,7 +26,7 @@ from lab.cells import Cell, Found, Page, Place, Row
 from lab.data import mixed
 from lab.systems import trained
 from lab.tables import about, groups, tabulated, where
-from lab.timing import Clock, peak_mb, told_by
+from lab.timing import Clock, peak_mb, run_module
 from mws_hf import EncodedCorpus
 from mws_hf.commands.options import parse_bytes
 from mws_hf.corpus.counting import count_documents, count_files, merge_files
@@ -67,7 +67,7 @@ def measure(place: Place, cells: list[Cell]) -> Found:
                 count_documents(part, workers=1).save(work / "partials" / f"{number:05d}.parquet")
         for cell in sorted(cells, key=lambda each: each["repeat"]):
             load = round(os.getloadavg()[0], 2)
-            found = told_by(__name__, str(work), cell["task"], cell["how"], PYSPARK_PYTHON=sys.executable)
+            found = run_module(__name__, str(work), cell["task"], cell["how"], PYSPARK_PYTHON=sys.executable)
             if "failed" in found:
                 raise MwSError(f"{cell['task']}, {cell['how']}: {found['failed']}")
             yield cell, {"mb": mb, "load": load, **found}

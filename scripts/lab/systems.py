@@ -31,7 +31,7 @@ from tokenizers import Tokenizer
 from mws_hf import MwSTrainer, WordCounts
 from mws_hf.compare import baselines
 from mws_hf.compare.feed import Task
-from mws_hf.compare.morfessor_baseline import build_frequent, within_cuts
+from mws_hf.compare.morfessor_baseline import build_frequent, count_segments
 from mws_hf.corpus.groups import UNNAMED
 from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.scoring import segment_words
@@ -63,7 +63,7 @@ RIVAL = {"bpe": "bpe-character"}
 """System names in saved results, mapped to the names in `compare.baselines` where they differ."""
 
 MORPH_BPE = "morph-bpe-byte"
-"""BPE over bytes that merges only inside the segments of Morfessor (`within_cuts`).
+"""BPE over bytes that merges only inside the segments of Morfessor (`count_segments`).
 
 Encoding does not use Morfessor.
 """
@@ -95,7 +95,7 @@ def trained(name: str, counts: WordCounts, size: int, folder: Path) -> Path:
             evidence = replace(evidence, probabilities=evidence.probabilities * 0)
         trainer.trained(counts, evidence=evidence).save(directory)
     elif name == MORPH_BPE:
-        baselines.train("bpe-byte", within_cuts(counts, build_frequent(Task(counts, size)).segment), size, directory)
+        baselines.train("bpe-byte", count_segments(counts, build_frequent(Task(counts, size)).segment), size, directory)
     else:
         baselines.train(RIVAL.get(name, name), counts.as_types() if name == "morfessor" else counts, size, directory)
     return directory

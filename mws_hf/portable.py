@@ -226,7 +226,7 @@ class PortableMixin:
             MwSError: the directory cannot be written, another run is writing it, there is a prefix, or the name of a
                 chat template is not the name of a file.
         """
-        from mws_hf.cards.card import stage_own_card
+        from mws_hf.cards.card import stage_card
 
         if filename_prefix:
             raise MwSError(f"filename_prefix={filename_prefix!r}: no client finds such names; give a folder of its own")
@@ -245,7 +245,7 @@ class PortableMixin:
                     raise MwSError(f"{directory}: cannot be written ({error}); name another directory") from error
                 raise
             written = tuple(str(directory / Path(file).relative_to(stage)) for file in files)
-            stage_own_card(self, stage, directory)
+            stage_card(self, stage, directory)
         if push_to_hub:
             kwargs.setdefault("repo_id", directory.name)
             with tempfile.TemporaryDirectory() as scratch:
@@ -256,10 +256,10 @@ class PortableMixin:
         self, working_dir: str | os.PathLike[str], repo_id: str, files_timestamps: dict[str, float], **kwargs: Any
     ) -> Any:
         """Upload as transformers does, in one commit, with a model card unless the Hub has one that a person edited."""
-        from mws_hf.cards.card import settle_card
+        from mws_hf.cards.card import write_hub_card
         from mws_hf.tokenizer.layout import CARD_FILE
 
-        if not settle_card(self, Path(working_dir), repo_id, kwargs.get("revision"), kwargs.get("token")):
+        if not write_hub_card(self, Path(working_dir), repo_id, kwargs.get("revision"), kwargs.get("token")):
             files_timestamps = {**files_timestamps, CARD_FILE: float("inf")}  # as one that has not changed
         parent: Any = super()
         return parent._upload_modified_files(working_dir, repo_id, files_timestamps, **kwargs)

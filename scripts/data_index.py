@@ -1,9 +1,9 @@
-"""Compare a folder of data with the index in scripts/README.md, or write that index again.
+"""Compare a folder of data with the index in scripts/README.md, or write the index again.
 
-    python scripts/data_index.py DATA           # which files are missing or differ
-    python scripts/data_index.py DATA --write   # after a change of the data
+    python scripts/data_index.py DATA           # list files that are missing or differ
+    python scripts/data_index.py DATA --write   # write the index, after a change of the data
 
-The index names each file that the experiments read, with its source, the licence stated there, its SHA-256 and the
+The index lists each file that the experiments read, with its source, the license stated there, its SHA-256 and the
 modules that read it. None of these files is in the repository.
 """
 
@@ -26,23 +26,23 @@ _NONE, _ELTEC = "none stated", "public domain by age, markup CC BY 4.0"
 
 
 class Source(NamedTuple):
-    """Where a file comes from, its licence, and which modules of scripts/ read it."""
+    """The source of a file, the license stated there, and the modules of scripts/ that read the file."""
 
     source: str
-    licence: str
+    license: str
     read_by: str
 
 
-def _text(source: str, licence: str) -> Source:
-    return Source(source, licence, "`lab/data.py`, `pretrained_sources.py`")
+def _text(source: str, license: str) -> Source:
+    return Source(source, license, "`lab/data.py`, `pretrained_sources.py`")
 
 
 def _eltec(repository: str) -> Source:
     return _text(f"COST-ELTeC/{repository}", _ELTEC)
 
 
-def _gold(source: str, licence: str = _NONE, read_by: str = "`lab/data.py` (`GOLDS`)") -> Source:
-    return Source(source, licence, read_by)
+def _gold(source: str, license: str = _NONE, read_by: str = "`lab/data.py` (`GOLDS`)") -> Source:
+    return Source(source, license, read_by)
 
 
 SOURCES = {
@@ -91,10 +91,10 @@ SOURCES = {
 def index(data: Path) -> str:
     """Write the table of all files of a folder, with their digests."""
     rows = [
-        [f"`{name}`", each.source, each.licence, f"`{digest(data / name)}`", each.read_by]
+        [f"`{name}`", each.source, each.license, f"`{digest(data / name)}`", each.read_by]
         for name, each in SOURCES.items()
     ]
-    return markdown_table(["file", "source", "licence stated", "SHA-256", "read by"], rows, numbers=False)
+    return markdown_table(["file", "source", "stated license", "SHA-256", "read by"], rows, numbers=False)
 
 
 def digest(file: Path) -> str:
@@ -103,28 +103,28 @@ def digest(file: Path) -> str:
 
 
 def differences(data: Path, page: str) -> list[str]:
-    """List the files of the index that a folder lacks, or has with other bytes."""
+    """List the files of the index that are missing in a folder, or whose bytes differ there."""
     found = []
     for name, wanted in _ROW.findall(page):
         if not (data / name).is_file():
             found.append(f"{name} is missing")
         elif digest(data / name) != wanted:
-            found.append(f"{name} differs from the file of the index: its SHA-256 is {digest(data / name)}")
+            found.append(f"{name} differs from the file in the index: its SHA-256 is {digest(data / name)}")
     return found
 
 
 def main() -> None:
-    """Compare, or write the index again."""
+    """Compare a folder with the index, or write the index again."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path, help="folder with gold, text and words")
-    parser.add_argument("--write", action="store_true", help="write the index of scripts/README.md from the folder")
+    parser.add_argument("data", type=Path, help="folder with the subfolders gold, text and words")
+    parser.add_argument("--write", action="store_true", help="write the index in scripts/README.md from the folder")
     asked = parser.parse_args()
     page = README.read_text(encoding="utf-8")
     if asked.write:
         write_text(README, _SECTION.sub(lambda found: f"{found[1]}\n{index(asked.data)}\n\n{found[2]}", page))
         return
     found = differences(asked.data, page)
-    print(*found, f"{len(_ROW.findall(page)) - len(found)} files are as in the index", sep="\n")
+    print(*found, f"{len(_ROW.findall(page)) - len(found)} files are equal to those in the index", sep="\n")
     sys.exit(bool(found))
 
 

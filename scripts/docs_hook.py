@@ -1,7 +1,8 @@
-"""What `mkdocs build` changes in the pages: README as the first one, links, and examples in docstrings.
+"""Adapt the pages, which are written for GitHub, when `mkdocs build` builds the site.
 
-The pages are written for GitHub. On the site a picture of scripts/results is copied to the pages, and a link to
-another file of the repository becomes its path, for the site has only the pages. Doctests are fenced.
+README becomes the first page. Pictures of scripts/results are copied to the site. Because the site has only the pages,
+a link to any other file of the repository is replaced by the path of the file. Doctests in docstrings are put into
+fenced blocks.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ _LINK = re.compile(r"(!?)\[([^\]]*)\]\(((?:\.\./)+[^)#\s]+)(#[^)\s]*)?\)")
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Let pages show pictures of scripts/results as results/NAME.png."""
+    """Add the pictures of scripts/results to the site as results/NAME.png."""
     for picture in sorted(RESULTS.glob("*.png")):
         files.append(File.generated(config, f"results/{picture.name}", abs_src_path=str(picture)))
     return files
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Take README as the first page, and lead links from the site."""
+    """Replace the first page by README, and adapt the links of a page to the site."""
     if page.file.src_uri == "index.md":
         markdown = (RESULTS.parents[1] / "README.md").read_text(encoding="utf-8").replace("](docs/", "](../docs/")
         markdown = re.sub(r"\]\((?![a-z]+:|\.\./|#)", "](../", markdown).replace("](../docs/", "](")
@@ -35,7 +36,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 
 def links_of_the_site(markdown: str, page: str) -> str:
-    """A page, named by its path in the repository, without links that leave docs/.
+    """Replace the links of a page that lead outside of docs/; `page` is its path in the repository.
 
     >>> links_of_the_site("![F1](../scripts/results/f1.png) of [cards](../model_cards/) [x](../docs/x.md)", "docs/a.md")
     '![F1](results/f1.png) of cards (`model_cards`) [x](../docs/x.md)'
@@ -55,10 +56,10 @@ def links_of_the_site(markdown: str, page: str) -> str:
 
 
 class FencedDoctests(griffe.Extension):
-    """Put each paragraph of a docstring that begins with `>>>` between fences, for mkdocstrings."""
+    """Put each paragraph of a docstring that begins with `>>>` into a fenced block, for mkdocstrings."""
 
     def on_object(self, *, obj: Any, **_: Any) -> None:
-        """Change the docstring of an object as it is loaded."""
+        """Change the docstring of an object when it is loaded."""
         if obj.docstring is not None:
             obj.docstring.value = _DOCTEST.sub(
                 lambda found: f"```pycon\n{found[1].rstrip()}\n```\n", obj.docstring.value

@@ -1,16 +1,21 @@
-"""Write tables, figures and the reference into README and docs/, so that a code host and the site show the same.
+"""Fill tables, figures and the reference into README and docs/, so that GitHub and the site show the same pages.
 
     python scripts/docs_tables.py
 
-A page says where a table goes by two comments, and everything between them is replaced:
+Two comments in a page mark the position of a table, and everything between them is replaced:
 
     <!-- from scripts/results/clients.md -->
     <!-- end -->
 
-`mws_hf:settings` and `mws_hf:commands` in place of a file take a section of `reference.py`, which is written from the
-code. `figures:works` takes a table of `checks/figures.py`, and `<!--=sets.bpe-->38 of 40<!--/-->` quotes
-a figure of it. The title of a file is left out, its headings go below the page's heading before the
-comment, and its links lead on from the page. tests/process/test_documents.py fails where a page differs from its rows.
+The text after `from` is one of these:
+
+* a Markdown file. Its title is removed, its headings are put below the page's last heading before the comment, and its
+  links are changed to lead from the page to the same files;
+* `mws_hf:settings` or `mws_hf:commands`, a section that `reference.py` writes from the code;
+* `figures:works` or another name, a table of `checks/figures.py`.
+
+A single figure of `checks/figures.py` is quoted as `<!--=sets.bpe-->38 of 40<!--/-->`. tests/process/test_documents.py
+fails if a page differs from the raw results.
 """
 
 from __future__ import annotations
@@ -30,7 +35,7 @@ _LINK = re.compile(r"(\]\()(?![a-z]+:|#|/)([^)\s]+)(\))")
 
 
 def filled(page: str, folder: Path, root: Path = ROOT) -> str:
-    """A page of a folder with its tables and figures as the rows have them."""
+    """Return a page, which is in `folder`, with its tables and figures filled in."""
 
     def table(found: re.Match[str]) -> str:
         begin, source, section, end = found.groups()
@@ -48,14 +53,14 @@ def filled(page: str, folder: Path, root: Path = ROOT) -> str:
 
 
 def _lower(text: str, above: int) -> str:
-    """Text whose highest heading is one below a heading of level `above`."""
+    """Shift the headings of a text so that the highest one is one level below a heading of level `above`."""
     levels = [len(marks) for marks in _HEADING.findall(text)]
     more = above + 1 - min(levels, default=above + 1)
     return _HEADING.sub(lambda found: "#" * (len(found[1]) + more) + " ", text)
 
 
 def _links(text: str, source: Path, folder: Path) -> str:
-    """Text of one folder with its relative links leading on from another."""
+    """Change the relative links of a text in the folder `source` so that they are correct in `folder`."""
 
     def link(found: re.Match[str]) -> str:
         return f"{found[1]}{Path(os.path.relpath(source / found[2], folder)).as_posix()}{found[3]}"
@@ -64,7 +69,7 @@ def _links(text: str, source: Path, folder: Path) -> str:
 
 
 def main() -> None:
-    """Write every page whose tables have changed."""
+    """Write every page whose tables or figures have changed."""
     for path in [ROOT / "README.md", ROOT / "scripts/results/README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
         text = path.read_text(encoding="utf-8")
         new = filled(text, path.parent)

@@ -1,9 +1,9 @@
-"""The cards of the pretrained tokenizers, and the index of `mws pretrained` (ready_made.json).
+"""Write the cards of the pretrained tokenizers, and the index of `mws pretrained` (ready_made.json).
 
     python scripts/pretrained_card.py
 
-writes both again from scripts/results/pretrained.json and the folders of model_cards/, without training or measuring
-anything. `train_pretrained.py` writes the card of each tokenizer that it trains in the same way.
+The command writes both from scripts/results/pretrained.json and the folders of model_cards/. It trains and measures
+nothing. `train_pretrained.py` writes the card of each tokenizer that it trains in the same way.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LANGUAGES = {language: name.capitalize() for language, name in LETTERS.items()} 
 
 
 def write_cards(config: Config, row: Mapping[str, Any], output: Path) -> None:
-    """Write the card of a tokenizer, and of the BPE that is kept beside it, from its row of the results."""
+    """Write the card of a tokenizer, and of its saved BPE baseline if there is one, from its row of the results."""
     directory = output / config.name
     opened = open_tokenizer(directory, by_class=True)
     words = " ".join(WORDS[language] for language in config.languages).split()
@@ -55,7 +55,7 @@ def write_cards(config: Config, row: Mapping[str, Any], output: Path) -> None:
 
 
 def facts_of(config: Config, row: Mapping[str, Any], words: Sequence[str]) -> CardFacts:
-    """Collect what the card says besides its tables."""
+    """Collect the facts for the parts of a card outside of its tables."""
     text = f"{sum(row['text_megabytes'].values()):.1f} MB of text, listed below"
     return CardFacts(
         name=config.name,
@@ -72,7 +72,7 @@ def facts_of(config: Config, row: Mapping[str, Any], words: Sequence[str]) -> Ca
 
 
 def use(config: Config) -> str:
-    """Say who should use the tokenizer, and who should use another one."""
+    """Write for whom the tokenizer is suited, and when to use another one."""
     if config.of_lexicon:
         return (
             "Use this tokenizer for research on Russian morphology: every token is a morph. It was trained on a word "
@@ -95,7 +95,7 @@ def use(config: Config) -> str:
 
 
 def comparison(config: Config, row: Mapping[str, Any]) -> str:
-    """Compare the tokenizer with byte-level BPE of the same text and size, in words."""
+    """Write a comparison of the tokenizer with byte-level BPE of the same text and size."""
     ours, bpe = row["systems"]["MwS"], row["systems"].get("BPE")
     if bpe is None:
         return ""
@@ -192,7 +192,7 @@ def text_kind(config: Config) -> str:
 
 
 def results(config: Config, row: Mapping[str, Any]) -> list[EvalResult]:
-    """Collect every figure of one tokenizer for the head of its card."""
+    """Collect all figures of one tokenizer for the metadata of its card."""
 
     def result(task: str, task_name: str, dataset: str, kind: str, title: str, value: float) -> EvalResult:
         return EvalResult(task, dataset, dataset, kind, value, task_name=task_name, metric_name=title)
@@ -215,7 +215,7 @@ def results(config: Config, row: Mapping[str, Any]) -> list[EvalResult]:
 
 
 def origin(config: Config, row: Mapping[str, Any]) -> str:
-    """Describe the training text and its owners, and what follows for the license of the vocabulary."""
+    """Describe the training text and its licenses, and derive the license of the vocabulary from them."""
     if config.of_lexicon:
         return (
             "The training data are the word forms of the OpenCorpora dictionary in `pymorphy3-dicts-ru` (data CC "
@@ -238,7 +238,7 @@ def origin(config: Config, row: Mapping[str, Any]) -> str:
 
 
 def limits(config: Config, row: Mapping[str, Any]) -> list[str]:
-    """List what to know before using it."""
+    """List the limitations of a tokenizer and of its figures."""
     said = []
     if config.gold:
         named = [f"`{name}` is {GOLD_SOURCES[name.split('.')[1]]}" for name in config.gold]
@@ -276,7 +276,7 @@ def limits(config: Config, row: Mapping[str, Any]) -> list[str]:
 
 
 def bpe_card(config: Config, row: Mapping[str, Any], output: Path) -> Card:
-    """Make the card of the frequency BPE that is kept beside one of our tokenizers."""
+    """Create the card of the BPE baseline that is saved with one of our tokenizers."""
     facts = CardFacts(
         languages=tuple(config.languages),
         license=config.license,
@@ -294,7 +294,7 @@ def bpe_card(config: Config, row: Mapping[str, Any], output: Path) -> Card:
 
 
 def index(cards: Path, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Make a row for each folder that exists, in the order of the results, with a BPE after its MwS twin."""
+    """Create the entry of each existing folder, in the order of the results; a saved BPE follows its MwS tokenizer."""
     found = []
     for row in rows:
         for name, system in ((row["name"], "MwS"), (row["name"].replace(OURS, TWIN, 1), "BPE")):
@@ -321,7 +321,7 @@ def _entry(folder: Path, system: str, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def write_index(cards: Path = CARDS, results: Path = RESULTS, output: Path = PRETRAINED_INDEX) -> None:
-    """Write the index of the folders that exist."""
+    """Write the index of all existing folders."""
     write_text(output, json.dumps({"tokenizers": index(cards, _rows(results))}, ensure_ascii=False, indent=1) + "\n")
 
 

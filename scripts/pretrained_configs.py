@@ -1,4 +1,4 @@
-"""The pretrained tokenizers of `model_cards/`: name, languages, size and license of each, and its baselines."""
+"""The pretrained tokenizers of `model_cards/`: the name, languages, size, license and baselines of each."""
 
 from __future__ import annotations
 
@@ -10,12 +10,20 @@ from lab.systems import UNIGRAM
 from pretrained_sources import GOLD
 
 TURKISH = "tekken"
-"""Mistral's split pattern: GPT-4o's without English contractions, and with single digits."""
+"""The split pattern of Mistral, which is GPT-4o's without English contractions and with single digits."""
 
 
 @dataclass(frozen=True)
 class Config:
-    """A tokenizer to train: the groups of its words, its size, and whether its text may be share-alike."""
+    """A tokenizer to train.
+
+    Attributes:
+        name: its name and the name of its folder.
+        groups: the language groups of its words, or only "lexicon" for the pymorphy3 dictionary.
+        size: its vocabulary size.
+        share_alike: whether its training text may be under a share-alike license.
+        options: further arguments of `MwSTrainer`.
+    """
 
     name: str
     groups: tuple[str, ...]
@@ -25,17 +33,17 @@ class Config:
 
     @property
     def of_lexicon(self) -> bool:
-        """Whether words come from the pymorphy3 dictionary."""
+        """Whether its words come from the pymorphy3 dictionary."""
         return self.groups == ("lexicon",)
 
     @property
     def languages(self) -> list[str]:
-        """Codes for the Hub."""
+        """The language codes for the Hub."""
         return ["ru"] if self.of_lexicon else list(self.groups)
 
     @property
     def pattern(self) -> str:
-        """The split pattern: `TURKISH` keeps every Turkish suffix whole, which GPT-4o's default splits like English."""
+        """The split pattern; `TURKISH` keeps Turkish suffixes whole, which GPT-4o's splits like English."""
         return TURKISH if "tr" in self.groups else "o200k"
 
     @property
@@ -45,7 +53,7 @@ class Config:
 
     @property
     def gold(self) -> list[str]:
-        """The reference segmentations it is measured on: all of one language, the first of each of several."""
+        """The reference segmentations that it is measured on: all sets of its language, or one per language."""
         most = 1 if len(self.groups) > 1 or self.of_lexicon else None
         return [name for each in self.languages for name in GOLD.get(each, ())[:most]]
 
@@ -54,12 +62,15 @@ LETTERS = {
     **{"ru": "russian", "uk": "ukrainian", "fi": "finnish", "tr": "turkish"},
     **{"hu": "hungarian", "cs": "czech", "de": "german", "en": "english"},
 }
-"""The named alphabet of each language, which its tokenizer contains besides `EVERYDAY`."""
+"""The named alphabet of each language, which its tokenizer contains in addition to `EVERYDAY`."""
 
 MONOLINGUAL = tuple(LETTERS)
-"""The languages that get tokenizers of their own."""
+"""The languages that have monolingual tokenizers."""
 IN_THE_MIXTURE = ("ru", "uk", "fi", "tr", "hu", "cs", "de", "en")
-"""The groups of the tokenizer of eight languages. Another language above does not change it; their order does."""
+"""The groups of the tokenizer for eight languages, whose order affects the result.
+
+The tuple is written out, so that a new monolingual tokenizer does not change it.
+"""
 CONFIGS = (
     *(
         Config(f"mws-{language}-{size}k", (language,), size * 1000, share_alike=language == "tr")
@@ -73,6 +84,9 @@ CONFIGS = (
 )
 UNIGRAM_TYPES = 100_000
 RIVALS = {"BPE": ("bpe-byte", None), "Unigram": (UNIGRAM, UNIGRAM_TYPES)}
-"""The baselines: system of `compare.baselines`, and how many of the most frequent pre-tokens it learns from."""
+"""The baselines: the system in `compare.baselines`, and the number of most frequent pre-tokens to learn from.
+
+The number is None for all pre-tokens.
+"""
 KEPT_BPE = {"mws-eight-languages-64k": "bpe-eight-languages-64k"}
-"""Tokenizers whose BPE is kept too, in a folder of this name: the page of `scripts/space` shows both."""
+"""Tokenizers whose BPE baseline is saved, too, and the name of its folder; `scripts/space` shows both."""

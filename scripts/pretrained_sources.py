@@ -1,8 +1,9 @@
-"""The lawful text of the pretrained tokenizers: which files, their owners, and what is held out.
+"""The training text of the pretrained tokenizers: the files, their sources and licenses, and the held-out part.
 
-Share-alike text is left out where the rest suffices. Finnish is as good without it (boundary F1 .598 of .600 with
-16,000 entries); Turkish is not (.585 of .608, and 11 % more tokens), so the Turkish tokenizer takes it and is
-share-alike itself, while mixtures do without. RuBLiMP's sentences are a benchmark's own and are never trained on.
+Text under a share-alike license is used only if the other text is not enough. At vocabulary size 16,000, Finnish is as
+good without it (boundary F1 0.598 instead of 0.600). Turkish is worse without it (0.585 instead of 0.608, with 11 %
+more tokens). Therefore the Turkish tokenizers use such text and are under a share-alike license themselves, and
+multilingual tokenizers do not use it. The sentences of RuBLiMP are not used for training, because they are a benchmark.
 """
 
 from __future__ import annotations
@@ -21,7 +22,13 @@ _ELTEC = "public domain by age; markup, not used, CC BY 4.0"
 
 @dataclass(frozen=True)
 class Source:
-    """A text: its file below the data's `text` folder, without ``.txt.gz``; what it is; the licence stated."""
+    """A text.
+
+    Attributes:
+        file: its name in the folder `text` of the data, without ``.txt.gz``.
+        about: a description of the text and its source.
+        license: the license that the source states.
+    """
 
     file: str
     about: str
@@ -29,7 +36,7 @@ class Source:
 
     @property
     def share_alike(self) -> bool:
-        """Whether what is made of it must be under the same licence."""
+        """Whether works derived from the text must be under the same license."""
         return "BY-SA" in self.license
 
 
@@ -78,18 +85,22 @@ WORDS = {
     "en": "rewriting unemployment readers unbelievable friendships kindness",
     "code": "getUserName read_file HTTPServer",
 }
-"""Words to show, of everyday language, chosen without a look at how they are cut."""
+"""Everyday words for examples, chosen before any tokenizer had split them."""
 NOVELS = ("ru", "uk", "hu", "cs", "de", "en")
-"""Languages whose text is literature of before 1950."""
+"""The languages whose text is literature from before 1950."""
 
 
 def sources_of(group: str, share_alike: bool) -> tuple[Source, ...]:
-    """The texts of a language, or of the code."""
+    """List the texts of a language or of source code; share-alike texts are included only if `share_alike` is true."""
     return tuple(source for source in SOURCES[group] if share_alike or not source.share_alike)
 
 
 def texts_of(group: str, data: Path, share_alike: bool) -> tuple[list[str], list[str]]:
-    """Documents to train on, and those held out: lines; of source code files, and paragraphs of one module in ten."""
+    """Return the training documents and the held-out documents of a group.
+
+    Documents are lines. For source code, training documents are whole files, and the held-out documents are the
+    paragraphs of one module in ten.
+    """
     if group == "code":
         return _code()
     names = [source.file for source in sources_of(group, share_alike)]
@@ -108,7 +119,7 @@ def _code() -> tuple[list[str], list[str]]:
 
 
 def _modules() -> Iterator[tuple[str, str]]:
-    """Name and text of each module and header of the running Python."""
+    """Yield the name and the text of each module and C header of the running Python."""
     paths = sysconfig.get_paths()
     for root, kind in ((Path(paths["stdlib"]), "py"), (Path(paths["include"]), "h")):
         for path in sorted(root.rglob(f"*.{kind}")):

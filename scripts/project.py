@@ -1,16 +1,18 @@
-"""Set up the project's virtual environment and run a job in it; needs nothing but Python 3.11 or newer.
+"""Set up the project's virtual environment and run a job in it; this script needs only Python 3.11 or newer.
 
-    python3 scripts/project.py demo    train a tokenizer with default settings and load it with AutoTokenizer
-    python3 scripts/project.py site    build the site of the documents in out/site
-    python3 scripts/project.py test    lint, types, doctests, the tests of every day, try-wheel
-    python3 scripts/project.py test-all    also versions, clusters, a browser, clients, sdist: before a release
-    python3 scripts/project.py lowest    the tests of every day with the oldest libraries that pyproject.toml allows
-    python3 scripts/project.py wheel FOLDER    build a wheel for this Python that carries the kernels compiled
-    python3 scripts/project.py try-wheel [FILE]    run every block of README, as printed, in the root of a copy of this
-                                                   checkout, then README and quick start in an empty folder that holds
-                                                   a wheel, by default a new one; each in an environment of its own
+    python3 scripts/project.py demo         train a tokenizer with default settings and load it with AutoTokenizer
+    python3 scripts/project.py site         build the documentation site in out/site
+    python3 scripts/project.py test         run lint, type checks, doctests, the daily tests, and try-wheel
+    python3 scripts/project.py test-all     run all tests before a release: test, and also library versions, clusters, a
+                                            browser, other programs, and the source distribution
+    python3 scripts/project.py lowest       run the daily tests with the oldest libraries that pyproject.toml allows
+    python3 scripts/project.py wheel FOLDER      build a wheel for this Python that contains the compiled kernels
+    python3 scripts/project.py try-wheel [FILE]  run every block of README, as printed, in a copy of this checkout; then
+                                                 run README and the quick start in empty folders that contain only a
+                                                 wheel, by default a new one. The copy and the wheel have environments
+                                                 of their own.
 
-The environment is `.venv` beside this project's pyproject.toml, or the folder named by MWS_VENV.
+The environment is the folder `.venv` next to pyproject.toml, or the folder that the variable MWS_VENV names.
 """
 
 from __future__ import annotations
@@ -29,11 +31,14 @@ SCRIPTS = "Scripts" if os.name == "nt" else "bin"
 BIN = ENVIRONMENT / SCRIPTS
 LARGEST_PACKAGE = 15_000_000
 PROCESSOR = {
-    "NUMBA_CPU_NAME": "x86-64-v3",  # all of Intel's since 2013 and AMD's since 2015
+    "NUMBA_CPU_NAME": "x86-64-v3",  # Intel processors since 2013, AMD processors since 2015
     "NUMBA_CPU_FEATURES": "+avx,+avx2,+bmi,+bmi2,+cx16,+f16c,+fma,+lzcnt,+movbe,+popcnt,+sahf,+sse3,+sse4.1,+sse4.2,"
     "+ssse3,+xsave",
 }
-"""What the kernels in a wheel are compiled for, as numba is told; other processors compile their own."""
+"""The processor that the kernels in a wheel are compiled for, as settings of numba.
+
+On any other processor, numba compiles the kernels at their first use.
+"""
 PLATFORM = "manylinux_2_17_x86_64"
 COMPILE = """
 import json, os
@@ -80,17 +85,17 @@ for number, (kind, code) in enumerate(re.findall(r"^```(python|bash|text)\\n(.*?
         continue
     if not again:
         print(f"{time.monotonic() - begun:6.1f} s  {code.splitlines()[0][:80]}", file=sys.stderr, flush=True)
-    if kind == "text" and not again:  # libraries look once for what is installed: go on in a new process
+    if kind == "text" and not again:  # libraries check only once what is installed, so continue in a new process
         os.execv(sys.executable, [sys.executable, "-c", sys.argv[2], *sys.argv[1:3], str(number + 1)])
 """
-"""Runs the blocks of a page in the current folder, one after another, and says how long each took.
+"""A program that runs the blocks of a page in the current folder, one after another, and prints how long each took.
 
-Of the lines that install, all whose folder or wheel is there are run as they are printed.
+Of the lines with `pip install`, it runs those whose folder or wheel exists.
 """
 
 
 def run(*command: str | Path) -> None:
-    """Run a command of the environment from the project's root; stop with its exit code if it fails."""
+    """Run a command in the project's root; if it fails, exit with its exit code."""
     print("+", *command, file=sys.stderr, flush=True)
     code = subprocess.call([str(part) for part in command], cwd=ROOT)
     if code:
@@ -98,13 +103,13 @@ def run(*command: str | Path) -> None:
 
 
 def install(extra: str) -> None:
-    """Make the environment if it is absent and install the project in it, editable."""
+    """Create the environment if it does not exist, and install the project in it in editable mode."""
     python = make_environment(ENVIRONMENT)
     run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-e", f".{extra}")
 
 
 def demo() -> None:
-    """Train with default settings on English that comes with Python, and show how words are split."""
+    """Train with default settings on English text that comes with Python, and show how words are split."""
     install("")
     run(BIN / "python", "-c", DEMO_CORPUS)
     run(BIN / "mws", "train", "out/demo.txt", "--vocab-size", "4000", "--output", "out/demo", "--force")
@@ -114,7 +119,7 @@ def demo() -> None:
 
 
 def site() -> None:
-    """Build the site of the documents in out/site, with what the extra `docs` installs."""
+    """Build the documentation site in out/site with the packages of the extra `docs`."""
     install("[docs]")
     os.environ["NO_MKDOCS_2_WARNING"] = "1"
     run(BIN / "python", "-m", "mkdocs", "build", "--strict")
@@ -122,21 +127,24 @@ def site() -> None:
 
 
 def package() -> None:
-    """Build wheel and sdist, both small; try the wheel with compiled kernels."""
+    """Build a wheel and a source distribution, check their size, and try the wheel with compiled kernels."""
     with tempfile.TemporaryDirectory() as scratch:
         built = Path(scratch, "dist")
         run(BIN / "python", "-m", "build", "--outdir", built)
         run(BIN / "python", "-m", "twine", "check", "--strict", *sorted(built.iterdir()))
         if swollen := [file.name for file in built.iterdir() if file.stat().st_size > LARGEST_PACKAGE]:
-            sys.exit(f"{', '.join(swollen)}: over {LARGEST_PACKAGE:,} bytes; leave data out (see pyproject.toml)")
+            sys.exit(
+                f"{', '.join(swollen)}: more than {LARGEST_PACKAGE:,} bytes; exclude data files (see pyproject.toml)"
+            )
         if sys.platform == "linux":
             try_wheel(wheel(scratch))
 
 
 def wheel(folder: str | Path) -> Path:
-    """Build a wheel for this Python and `PLATFORM` whose kernels are compiled for `PROCESSOR`; returns its place.
+    """Build a wheel for this Python and `PLATFORM` whose kernels are compiled for `PROCESSOR`; return its path.
 
-    The code serves the numba of the environment alone; with another one, kernels are compiled at the first training.
+    The compiled kernels work only with the numba version of the environment. With any other version, the kernels are
+    compiled at the first training.
     """
     install("[dev]")
     python, folder = BIN / "python", Path(folder).resolve()
@@ -155,7 +163,7 @@ def wheel(folder: str | Path) -> Path:
 
 
 def try_wheel(wheel: str | Path | None = None) -> None:
-    """Run README in a copy of the checkout, and README and quick start beside a wheel, by default a new one."""
+    """Run README in a copy of the checkout, and README and the quick start with a wheel, by default a new one."""
     with tempfile.TemporaryDirectory() as scratch:
         copy, built = Path(scratch, "mws_hf"), Path(scratch, "dist")
         listed = ("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
@@ -165,13 +173,15 @@ def try_wheel(wheel: str | Path | None = None) -> None:
                 (copy / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(ROOT / name, copy / name)
         of_copy = Path(scratch, "venv")
-        if (copy / "pyproject.toml").is_file():  # a source distribution is no checkout
+        if (copy / "pyproject.toml").is_file():  # outside of a Git checkout, no files are listed
             run_page("README.md", copy, of_copy)
         if wheel is None:
             run(make_environment(of_copy), "-m", "pip", "--quiet", "wheel", "--no-deps", "--wheel-dir", built, ROOT)
             wheel = next(built.glob("*.whl"))
         if (size := Path(wheel).stat().st_size) > LARGEST_PACKAGE:
-            sys.exit(f"{wheel}: {size:,} bytes, over {LARGEST_PACKAGE:,}; leave data out (see pyproject.toml)")
+            sys.exit(
+                f"{wheel} has {size:,} bytes, more than {LARGEST_PACKAGE:,}; exclude data files (see pyproject.toml)"
+            )
         for page in ("README.md", "docs/quickstart.md"):
             empty = Path(scratch, Path(page).stem)
             empty.mkdir()
@@ -180,7 +190,7 @@ def try_wheel(wheel: str | Path | None = None) -> None:
 
 
 def make_environment(folder: Path) -> Path:
-    """Make an environment unless it is there; returns its Python."""
+    """Create an environment if it does not exist, and return its Python."""
     python = folder / SCRIPTS / "python"
     if not python.exists() and not python.with_suffix(".exe").exists():
         venv.create(folder, with_pip=True)
@@ -201,10 +211,17 @@ def run_page(page: str, folder: Path, environment: Path) -> None:
 
 
 def test(*folders: str) -> None:
-    """Run lint, types, doctests, and tests of the folders given or of `pyproject.toml`; beside them, try the wheel."""
+    """Run lint, type checks and tests, and try the wheel at the same time.
+
+    The tests are those in the given folders, or by default those that `pyproject.toml` lists.
+    """
     install("[dev]")
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
-        command = [sys.executable, str(Path(__file__).resolve()), "try-wheel"]  # half of its time it waits for the disk
+        command = [
+            sys.executable,
+            str(Path(__file__).resolve()),
+            "try-wheel",
+        ]  # this waits for the disk half of the time
         wheel = subprocess.Popen(command, stdout=log, stderr=log)
         try:
             run(BIN / "ruff", "check", ".")
@@ -221,14 +238,14 @@ def test(*folders: str) -> None:
 
 
 def test_all() -> None:
-    """Run the tests of all tiers with all their examples, then build the wheel and try it."""
+    """Run all tests with all their examples, then build the wheel and try it."""
     os.environ["MWS_TESTS"] = "full"
     test("tests", "mws_hf")
     package()
 
 
 def lowest() -> None:
-    """Run the quick tests with the oldest release of each library that pyproject.toml allows."""
+    """Run the daily tests with the oldest release of each library that pyproject.toml allows."""
     with tempfile.TemporaryDirectory() as scratch:
         python = make_environment(Path(scratch, "venv"))
         run(python, "-m", "pip", "install", "--quiet", "uv")

@@ -1,6 +1,6 @@
-"""The reference pages in plain Markdown, written from the code: settings of a training, and the help of every command.
+"""Write the reference pages from the code, as plain Markdown: the settings of a training and the help of each command.
 
-`docs_tables.py` puts them into docs/reference, so that a code host shows what the site shows.
+`docs_tables.py` puts them into docs/reference, so that GitHub shows the same pages as the site.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _CODE_OR_ANGLE = re.compile(r"`+[^`]*`+|<")
 
 
 def commands() -> str:
-    """The help of every command, each below a heading."""
+    """Write the help of every command below a heading."""
     with mock.patch.dict(os.environ, COLUMNS=HELP_COLUMNS):
         sections = [f"## mws {name}\n\n```text\n{parser_of(name).format_help().strip()}\n```" for name in COMMANDS]
     return "\n\n".join(sections)
 
 
 def settings() -> str:
-    """Every setting of a training: its name, option, type and default, and what it does."""
+    """Write the name, option, type, default and description of every setting of a training."""
     headings = {
         "The settings to choose first": [name for name, each in SETTINGS.items() if each.first],
         "More settings": [name for name, each in SETTINGS.items() if not each.first and each.criterion != "classic"],
@@ -51,7 +51,7 @@ def _setting(name: str) -> str:
 
 
 def type_of(hint: Any) -> str:
-    """Write a type as in a program.
+    """Format a type annotation as in source code.
 
     >>> from collections.abc import Sequence
     >>> type_of(Sequence[str] | None), type_of(Literal["a", "b"])

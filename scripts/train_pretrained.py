@@ -1,14 +1,15 @@
-"""Train the pretrained tokenizers of `model_cards/`, measure each beside BPE and Unigram, and write its card.
+"""Train the pretrained tokenizers of `model_cards/`, compare each with BPE and Unigram, and write its card.
 
     python scripts/train_pretrained.py --data ../shared/data [--only mws-ru-16k ...] [--force] [--rivals BPE Unigram]
 
 There is one tokenizer per language and size, three multilingual ones, and one from the pymorphy3 lexicon (morphs only).
-A folder holds what `hf upload` uploads: a tokenizer and its card. Finished ones are skipped without `--force`, so that
-you can resume an interrupted run. `pretrained_sources.py` lists the texts and their licenses. Boundary F1 is measured
-where there are reference segmentations, everything else on held-out text: 1,500 lines of a language, 500 of each group
-of a multilingual one. n-gram models learn from 4 MB of the training text. BPE is byte-level; Unigram is SentencePiece's
-without normalization, from the 100,000 most frequent pre-tokens. Unigram takes most of the time, and `--rivals BPE`
-leaves it out.
+A folder contains the files that `hf upload` uploads: a tokenizer and its card. Without `--force`, finished tokenizers
+are skipped, so that you can resume an interrupted run. `pretrained_sources.py` lists the texts and their licenses.
+
+Boundary F1 is measured if the language has reference segmentations. Everything else is measured on held-out text: 1,500
+lines of a language, or 500 lines of each group of a multilingual tokenizer. n-gram models learn from 4 MB of the
+training text. The baselines are byte-level BPE, and SentencePiece Unigram without normalization, which learns from the
+100,000 most frequent pre-tokens. Unigram takes most of the time; `--rivals BPE` skips it.
 
 The script also writes scripts/results/pretrained.json and .md, and mws_hf/tokenizer/ready_made.json, the index of
 `mws pretrained`. Run `python scripts/docs_tables.py` afterwards. If only the wording of cards has changed, run
@@ -47,7 +48,7 @@ from mws_hf.text.symbols import EVERYDAY
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
 
 MB = 1_000_000
-HELD_OUT_LINES = {False: 1500, True: 500}  # of a language; of each group of a mixture
+HELD_OUT_LINES = {False: 1500, True: 500}  # lines per group; the key is whether the tokenizer is multilingual
 NGRAM_BYTES = 4 * MB
 LEXICON_EVERY = 500
 RESULTS = Path("scripts/results/pretrained.json")
@@ -55,7 +56,14 @@ RESULTS = Path("scripts/results/pretrained.json")
 
 @dataclass(frozen=True)
 class Corpus:
-    """Words of a group to train on, text for n-gram models in an order by content, text held out, megabytes."""
+    """The text of a language group.
+
+    Attributes:
+        counts: word counts to train on.
+        passages: training text for n-gram models, in an order that depends only on its content.
+        held_out: held-out text.
+        megabytes: size of the training text.
+    """
 
     counts: WordCounts
     passages: tuple[str, ...]
@@ -65,7 +73,7 @@ class Corpus:
 
 @cache
 def corpus(group: str, data: Path, share_alike: bool, pattern: str) -> Corpus:
-    """Read and count a group once per run and split pattern."""
+    """Read the text of a group and count its words; the result is cached for each split pattern."""
     if group == "lexicon":
         forms = lexicon_words("ru").to_pylist()
         return Corpus(lexicon_counts("ru"), (), tuple(f" {form}" for form in forms[::LEXICON_EVERY]), 0)
@@ -79,7 +87,7 @@ def corpus(group: str, data: Path, share_alike: bool, pattern: str) -> Corpus:
 
 
 def held_out_of(config: Config, parts: Mapping[str, Corpus]) -> dict[str, list[str]]:
-    """Held-out lines by group."""
+    """Return the held-out lines of each group."""
     most = HELD_OUT_LINES[len(parts) > 1]
     return {
         name: list(part.held_out) if config.of_lexicon else spaced(part.held_out, most) for name, part in parts.items()
@@ -87,13 +95,13 @@ def held_out_of(config: Config, parts: Mapping[str, Corpus]) -> dict[str, list[s
 
 
 def passages_of(parts: Mapping[str, Corpus]) -> list[str]:
-    """Text for n-gram models, as much of each group."""
+    """Return text for n-gram models, with equal parts from each group."""
     share = NGRAM_BYTES / len(parts)
     return [text for part in parts.values() for text in reaching(part.passages, share)]
 
 
 def train(config: Config, parts: Mapping[str, Corpus], directory: Path) -> None:
-    """Train and save."""
+    """Train a tokenizer and save it."""
     counts = WordCounts.from_groups({name: part.counts for name, part in parts.items()})
     given = counts if len(parts) > 1 else counts.union
     alphabet = (*EVERYDAY, *(LETTERS[each] for each in config.languages if each in LETTERS))
@@ -104,7 +112,7 @@ def train(config: Config, parts: Mapping[str, Corpus], directory: Path) -> None:
 
 
 def make(config: Config, output: Path, data: Path, rivals: Sequence[str]) -> dict[str, Any]:
-    """Train it and its rivals, measure, write the card; returns a row of the results."""
+    """Train a tokenizer and its baselines, measure them, write the card, and return a row of the results."""
     started = time.process_time()
     groups = {group: corpus(group, data, config.share_alike, config.pattern) for group in config.groups}
     directory = output / config.name
@@ -140,7 +148,7 @@ def make(config: Config, output: Path, data: Path, rivals: Sequence[str]) -> dic
 
 
 def sets_of(report: EvaluationReport, name: str) -> dict[str, dict[str, Any]]:
-    """Collect the boundary scores of one tokenizer by reference set, besides its F1."""
+    """Collect the boundary scores of one tokenizer, except F1, by reference set."""
     words = {gold.name: len(gold.words) for gold in report.golds}
     return {
         each.gold: {
@@ -156,7 +164,11 @@ def sets_of(report: EvaluationReport, name: str) -> dict[str, dict[str, Any]]:
 
 
 def most_frequent(counts: WordCounts, most: int) -> WordCounts:
-    """The most frequent pre-tokens; among equals a fixed shuffle decides, so that a lexicon gives an even sample."""
+    """Return the most frequent pre-tokens.
+
+    Pre-tokens with equal counts are chosen at random with a fixed seed, so that the result is an even sample if all
+    counts are equal, as in a lexicon.
+    """
     shuffled = np.random.default_rng(0).permutation(len(counts))
     return counts.where(np.isin(np.arange(len(counts)), np.lexsort((shuffled, -counts.counts))[:most]))
 
@@ -169,7 +181,7 @@ def restored(encoder: Opened, lines: Sequence[str]) -> dict[str, int]:
 
 
 def row(config: Config, directory: Path, report: EvaluationReport, seconds: float) -> dict[str, Any]:
-    """Collect what scripts/results keeps of a tokenizer: plain figures by system."""
+    """Collect the figures of a tokenizer and its baselines that are saved in scripts/results."""
 
     def per_cent(more: PairedDifference) -> list[float]:
         return [round(100 * bits / report.bits[config.name].value, 2) for bits in (more.value, more.low, more.high)]
@@ -198,7 +210,7 @@ def row(config: Config, directory: Path, report: EvaluationReport, seconds: floa
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    """Markdown: a row a tokenizer; BPE's and Unigram's figures behind ours."""
+    """Write a Markdown table with one row per tokenizer; its cells have the figures of MwS, BPE and Unigram."""
 
     def three(each: dict[str, Any], form: str, key: str) -> str:
         values = [system.get(key) for system in each["systems"].values()]
@@ -207,7 +219,7 @@ def table(rows: list[dict[str, Any]]) -> str:
     lines = (
         {
             "folder": f"`{each['name']}`",
-            "licence": each["license"],
+            "license": each["license"],
             "MB": f"{each['megabytes']:.1f}",
             "boundary F1": " / ".join(
                 f"{f1:.3f}" for system in each["systems"].values() for f1 in [*system["f1"].values()][:1]
@@ -218,7 +230,9 @@ def table(rows: list[dict[str, Any]]) -> str:
         }
         for each in rows
     )
-    about = "Figures are MwS / BPE / Unigram of the same text; where fewer stand, the last ones are not measured yet."
+    about = (
+        "Figures are MwS / BPE / Unigram of the same text. If there are fewer figures, the last ones were not measured."
+    )
     return f"{about}\n\n{tabulated(lines)}\n"
 
 
@@ -229,7 +243,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--only", nargs="+", default=names, choices=names, metavar="NAME")
     parser.add_argument("--rivals", nargs="*", default=list(RIVALS), choices=RIVALS, metavar="NAME")
-    parser.add_argument("--force", action="store_true", help="train again what is finished; an edited card stays")
+    parser.add_argument("--force", action="store_true", help="train finished ones again; edited cards stay")
     parser.add_argument("--output", type=Path, default=Path("model_cards"))
     parser.add_argument("--results", type=Path, default=RESULTS)
     arguments = parser.parse_args()

@@ -1,8 +1,8 @@
-"""Write the model card of a tokenizer, README.md, from the template `card.md`, and never over an edited card.
+"""Write the model card of a tokenizer (README.md) from a template, and never overwrite an edited card.
 
-The last line of a card contains a hash of its text, which shows whether somebody edited it. Nothing is measured here. A
-card is written from the training metadata (`mws_training.json`): settings and figures of the training and, under
-``card``, what people and commands say of the tokenizer (`CardFacts`). No command reads a card.
+The last line of a card contains a hash of its text, which shows whether somebody edited it. Nothing is measured here:
+all figures come from the training metadata (`mws_training.json`). They contain the settings and figures of the training
+and, under ``card``, the statements of people and commands about the tokenizer (`CardFacts`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import hashlib
 import logging
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from mws_hf import __version__
 from mws_hf.atomic import write_text
 from mws_hf.errors import brief, printable
+from mws_hf.text.phrases import token_change
 from mws_hf.tokenizer.layout import CARD_FILE, RECORD_FILE
 from mws_hf.tokenizer.links import copy_inside
 from mws_hf.tokenizer.opened import open_tokenizer
@@ -35,16 +36,16 @@ _PART = "card"
 
 @dataclass(frozen=True)
 class CardFacts:
-    """What a card says of a tokenizer besides its training; a field that nobody gave is empty.
+    """The content of a card besides settings and figures of the training; unknown fields are empty.
 
     Attributes:
         name: name of the tokenizer.
-        data: what it was trained on, extended with or trimmed to, in words.
-        command: the command that made it.
+        data: a description of the text that it was trained on, extended with or trimmed to.
+        command: the command that wrote it.
         languages: language codes for the Hub.
         license: license of the vocabulary, as the Hub names it.
-        words: words whose tokens are shown.
-        use: who should use it, in one or two sentences; the card begins with them.
+        words: example words whose tokens are shown.
+        use: who should use it and for what, in one or two sentences with which the card begins.
         comparison: how it compares with other tokenizers, in one or two sentences.
         notes: paragraphs after the table of settings.
         limits: limitations, besides those of every card.
@@ -66,16 +67,16 @@ class CardFacts:
     trimmed: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Make all texts printable, because a command or the data may name a file whose name is not valid text."""
+        """Make all texts printable, because `command` and `data` may contain file names that are not valid text."""
         for name, value in vars(self).items():
             if isinstance(value, str):
                 object.__setattr__(self, name, printable(value, keep="\n\t"))
             elif isinstance(value, tuple):
-                object.__setattr__(self, name, tuple(printable(each, keep="\n\t") for each in value))
+                object.__setattr__(self, name, tuple(printable(text, keep="\n\t") for text in value))
 
     @classmethod
     def of(cls, record: Any) -> CardFacts:
-        """Read facts from the training metadata; entries of another name or type are ignored."""
+        """Read facts from the training metadata; entries with unknown names or wrong types are ignored."""
         found = record if isinstance(record, Mapping) else {}
         given: dict[str, Any] = {}
         for name, empty in asdict(cls()).items():
@@ -86,7 +87,7 @@ class CardFacts:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the facts that are not empty."""
-        return {each.name: value for each in fields(self) if (value := getattr(self, each.name))}
+        return {name: value for name, value in vars(self).items() if value}
 
 
 def card_of(
@@ -98,26 +99,40 @@ def card_of(
     license: str | None = None,
     words: Sequence[str] = (),
 ) -> str:
-    """Return the text of the card of an MwS tokenizer; `CardFacts` describes the arguments."""
+    """Return the text of the card of an MwS tokenizer.
+
+    Args:
+        tokenizer: an object of `MwSTokenizerFast` or `MwSTokenizer`.
+        name: name of the tokenizer.
+        data: see `CardFacts`, as for the other arguments; those that are given replace the saved facts.
+        languages: see `CardFacts`.
+        license: see `CardFacts`.
+        words: see `CardFacts`.
+    """
     backend = open_tokenizer(tokenizer).backend
-    settings, facts = _known(tokenizer, backend)
-    said = CardFacts(data=data or "", languages=tuple(languages), license=license or "", words=tuple(words))
-    return trained_card(name, backend, CardFacts(**(facts.to_dict() | said.to_dict())), settings).to_markdown()
+    settings, facts = _settings_and_facts(tokenizer, backend)
+    given = CardFacts(data=data or "", languages=tuple(languages), license=license or "", words=tuple(words))
+    return trained_card(name, backend, CardFacts(**(facts.to_dict() | given.to_dict())), settings).to_markdown()
 
 
-def _known(tokenizer: Any, backend: Tokenizer) -> tuple[Mapping[str, Any], CardFacts]:
-    """Return settings and facts of a tokenizer, from its training or from the folder it was loaded from."""
+def _settings_and_facts(tokenizer: Any, backend: Tokenizer) -> tuple[Mapping[str, Any], CardFacts]:
+    """Return settings and facts of a tokenizer, from its training or from the folder that it was loaded from."""
     if tokenizer.__dict__.get("training") is not None:
         return tokenizer.training.settings, CardFacts()
     place = Path(getattr(tokenizer, "name_or_path", "") or "absent")
     return open_tokenizer(tokenizer).record or {}, CardFacts.of(read_record(place, backend).get(_PART))
 
 
-def stage_own_card(tokenizer: Any, stage: Path, directory: Path) -> None:
-    """Put the card of a tokenizer next to its files, unless the folder has an edited card.
+def stage_card(tokenizer: Any, stage: Path, directory: Path) -> None:
+    """Add a card to the staged files of a tokenizer, unless the folder where they will be saved has an edited card.
 
-    A tokenizer that was just trained gets a new card. A loaded tokenizer keeps its card if its training metadata is
+    A tokenizer that was just trained gets a new card. A loaded tokenizer keeps its old card if its training metadata is
     saved, too.
+
+    Args:
+        tokenizer: the tokenizer that is saved.
+        stage: the temporary folder with its files.
+        directory: the folder that the files will be moved to.
     """
     if not is_free(directory):
         return
@@ -128,39 +143,48 @@ def stage_own_card(tokenizer: Any, stage: Path, directory: Path) -> None:
             copy_inside(home, CARD_FILE, stage)
 
 
-def settle_card(tokenizer: Any, folder: Path, repository: str, revision: str | None, token: Any) -> bool:
-    """Write the card into a folder that will be pushed to the Hub, and return whether the card is pushed, too.
+def write_hub_card(tokenizer: Any, folder: Path, repository: str, revision: str | None, token: Any) -> bool:
+    """Write the card into a folder that will be pushed to the Hub, and return whether to push the card.
 
-    An edited card on the Hub is kept, and so is every card if the Hub cannot be read. A tokenizer with training
-    metadata gets its own card; any other keeps the one that transformers has put into the folder.
+    It is not pushed if the card on the Hub was edited, or cannot be read. A tokenizer with training metadata gets a new
+    card. For any other one, the card that transformers has put into the folder is pushed if the Hub has none.
+
+    Args:
+        tokenizer: the tokenizer that is pushed.
+        folder: the folder with its files.
+        repository: name of the repository on the Hub.
+        revision: branch of the repository; None for the main branch.
+        token: access token for the Hub.
     """
-    there = _card_on_hub(repository, revision, token)
-    if isinstance(there, Exception):
-        _logger.warning("%s: no card was written, for the Hub does not show its own (%s)", repository, brief(there))
+    existing = _card_on_hub(repository, revision, token)
+    if isinstance(existing, Exception):
+        _logger.warning(
+            "%s: no card was written, because the one on the Hub cannot be read (%s)", repository, brief(existing)
+        )
         return False
-    if there is not None and not is_untouched(there):
+    if existing is not None and not is_untouched(existing):
         return False
     backend = open_tokenizer(tokenizer).backend
-    if not _known(tokenizer, backend)[0]:
-        return there is None
-    (folder / CARD_FILE).write_text(marked(card_of(tokenizer, repository)), encoding="utf-8", newline="\n")
+    if not _settings_and_facts(tokenizer, backend)[0]:
+        return existing is None
+    (folder / CARD_FILE).write_text(with_hash(card_of(tokenizer, repository)), encoding="utf-8", newline="\n")
     return True
 
 
 def _card_on_hub(repository: str, revision: str | None, token: Any) -> Path | Exception | None:
-    """Fetch the card that a commit would replace; None if there is none, or the error if the Hub cannot be read."""
+    """Fetch the card that a push would replace; return None if there is none, or the error if it cannot be read."""
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError, RevisionNotFoundError
 
-    try:  # never the cache's copy, which is taken where the Hub does not answer
+    try:  # force, because without it a copy in the cache is returned if the Hub does not answer
         return Path(hf_hub_download(repository, CARD_FILE, revision=revision, token=token, force_download=True))
     except RevisionNotFoundError as error:  # a new branch begins as a copy of the main one
         return error if revision is None else _card_on_hub(repository, None, token)
-    except LocalEntryNotFoundError as error:  # a kind of the next one, though it says only that there was no answer
+    except LocalEntryNotFoundError as error:  # no answer; a subclass of the next one, which means that there is no card
         return error
     except EntryNotFoundError:
         return None
-    except Exception as error:  # the Hub's own, requests or httpx, by version
+    except Exception as error:  # depending on the version, of huggingface_hub, requests or httpx
         return error
 
 
@@ -170,7 +194,7 @@ class Card:
 
     Attributes:
         name: name of the tokenizer.
-        facts: what people and commands say of it.
+        facts: statements of people and commands about it.
         settings: settings and figures of the training metadata; empty for a tokenizer of another program.
         vocabulary: size of the vocabulary.
         examples: words and their tokens.
@@ -198,12 +222,12 @@ class Card:
 
 
 def _for_template(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Compute what the template shows besides the card's own fields."""
+    """Return the values and functions that the template uses in addition to the fields of the card."""
     fits = settings.get("label_fit") or {}
-    fits = {"": fits} if "given" in fits else fits  # "" is the group of words that belong to none
+    fits = {"": fits} if "given" in fits else fits  # without groups there is one fit, not one per group
     labels = {}
     if fits:
-        from mws_hf.learn.evidence.labels import LabelFit  # only now, for a card with labels alone needs it
+        from mws_hf.learn.evidence.labels import LabelFit  # imported here, because only cards with labels need it
 
         labels = {group: LabelFit(**fit).describe() for group, fit in fits.items()}
     return {
@@ -217,27 +241,29 @@ def _for_template(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _compared(before: int, after: int, base: str) -> str:
-    """Compare a number of tokens with that of the base tokenizer in words."""
-    if before in (after, 0):
-        return f"as many tokens as {base}"
-    return f"{100 * abs(after / before - 1):.1f} % {'more' if after > before else 'fewer'} tokens than {base}"
+    """Describe how a number of tokens differs from that of the base tokenizer."""
+    return f"as many tokens as {base}" if before in (after, 0) else f"{token_change(before, after)} than {base}"
 
 
 def trained_card(name: str, tokenizer: Tokenizer, facts: CardFacts, settings: Mapping[str, Any]) -> Card:
-    """Make the card of a tokenizer that was not measured, with examples from its training or from `facts`."""
+    """Create the card of a tokenizer that was not measured; its example words are from `facts` or from the training."""
     words = facts.words or settings.get("sample_words", ())
     examples = list(zip(words, open_tokenizer(tokenizer).segment_words(words), strict=True))
     return Card(name, facts, settings, tokenizer.get_vocab_size(), examples)
 
 
 def keep_card(directory: Path, backend: Tokenizer, card: Card) -> bool:
-    """Write the facts into the training metadata, and the card unless it was edited; return whether it was written."""
+    """Write a card and its facts into a folder.
+
+    The facts are written into the training metadata, and README.md is written unless it was edited. Returns whether it
+    was written.
+    """
     write_part(directory, backend, _PART, card.facts.to_dict())
     return write_card(directory, card.to_markdown())
 
 
 def metadata(card: Card) -> ModelCardData:
-    """Make the head, which the Hub reads: language, license, library, tags, model-index with results."""
+    """Return the metadata block that the Hub reads: language, license, library, tags, model-index with results."""
     from huggingface_hub import ModelCardData
 
     facts = card.facts
@@ -254,35 +280,37 @@ def metadata(card: Card) -> ModelCardData:
 
 
 def write_card(directory: str | Path, text: str) -> bool:
-    """Write a card unless the folder has an edited one; return whether it was written."""
+    """Write the text of a card to README.md, unless that file was edited; return whether it was written."""
     if not is_free(Path(directory)):
-        tell_of_card(directory)
+        warn_of_edited_card(directory)
         return False
-    write_text(Path(directory) / CARD_FILE, marked(text))
+    write_text(Path(directory) / CARD_FILE, with_hash(text))
     return True
 
 
-def tell_of_card(directory: str | Path) -> None:
+def warn_of_edited_card(directory: str | Path) -> None:
     """Warn that an edited card is kept."""
-    path = Path(directory) / CARD_FILE
-    _logger.warning("%s: left as it is, not a generated card or edited since; delete it to get a new one", path)
+    _logger.warning(
+        "%s: left as it is, because it was edited or not generated by mws_hf; delete it to get a new card",
+        Path(directory) / CARD_FILE,
+    )
 
 
 def is_free(directory: Path) -> bool:
-    """Return whether a card may be written into a directory: it has none, or one that nobody edited."""
+    """Return whether a card may be written into a folder, because it has none, or one that nobody edited."""
     path = directory / CARD_FILE
     return not (path.exists() or path.is_symlink()) or is_untouched(path)
 
 
-def marked(text: str) -> str:
-    """Add the line with the hash to the text of a card."""
-    text = text.encode(errors="backslashreplace").decode().rstrip("\n") + "\n"  # a file's name may be no text
+def with_hash(text: str) -> str:
+    """Append the line with the hash to the text of a card."""
+    text = text.encode(errors="backslashreplace").decode().rstrip("\n") + "\n"  # a file name may be invalid text
     digest = hashlib.sha256(text.encode()).hexdigest()
     return f"{text}<!-- generated by mws-hf, sha256 {digest}; an edited card is never overwritten -->\n"
 
 
 def is_untouched(card: Path) -> bool:
-    """Return whether a file is a card as `write_card` wrote it (line ends aside, which git may change)."""
+    """Return whether a file is a generated card that nobody edited; git may have changed its line endings."""
     try:
         text = card.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):

@@ -23,11 +23,11 @@ from mws_hf.tokenizer.spec import Spec, reading_counted
 
 _RARE_BELOW_USES = 5
 _SAMPLED_WORDS = 20_000
-"""The number of words from which sample words are chosen; to make strings of a million words would take a second."""
+"""The number of words from which sample words are chosen, because creating a million strings would take a second."""
 
 
 def training_facts(backend: Tokenizer, counts: WordCounts, weights: Mapping[str, float]) -> dict[str, Any]:
-    """Measure the figures that training metadata contain besides the settings.
+    """Measure the figures that the training metadata contains in addition to the settings.
 
     Args:
         backend: the new tokenizer.
@@ -40,37 +40,39 @@ def training_facts(backend: Tokenizer, counts: WordCounts, weights: Mapping[str,
         * ``rare_entries``: shares of the tokens that merges make: ``unused`` in the text, and used fewer than five
           times (``under_5``, which includes the unused ones).
         * ``bytes_per_token``: bytes of the text in UTF-8 per token.
-        * ``sample_words``: some longer words, evenly spread over the text, which a model card shows segmented.
+        * ``sample_words``: some longer words, taken evenly from the list of words, which a model card shows segmented.
         * ``groups``, if there are several, by name: ``weight``; ``types`` (number of distinct pre-tokens); ``words``
-          (number of running words of letters); ``tokens_per_word`` (of these words with the space before them; 0
-          without words); ``bytes_per_token``; ``own_vocabulary`` (share of the vocabulary that the text of no other
+          (number of running words of letters); ``tokens_per_word`` (of these words with the space before them; 0 if
+          there are none); ``bytes_per_token``; ``own_vocabulary`` (share of the vocabulary that only the text of this
           group uses).
     """
     encoder, size = BlockEncoder(reading_counted(backend)), backend.get_vocab_size()
     groups = counts.groups
-    cut = side_by_side(partial(_cut, encoder, size, counts.is_grouped), groups.values(), most=MAX_LISTS_AT_ONCE)
+    measured = side_by_side(
+        partial(_measure_group, encoder, size, counts.is_grouped), groups.values(), most=MAX_LISTS_AT_ONCE
+    )
+    total = np.sum([uses for uses, _ in measured], axis=0)
     words = counts.union.strings
-    n_tokens = sum(int(uses.sum()) for uses, _ in cut)
     facts: dict[str, Any] = {
-        "rare_entries": _rare_entries(encoder.spec, np.sum([uses for uses, _ in cut], axis=0)),
-        "bytes_per_token": round(sum(map(_bytes, groups.values())) / max(1, n_tokens), 4),
+        "rare_entries": _rare_entries(encoder.spec, total),
+        "bytes_per_token": round(sum(map(_count_bytes, groups.values())) / max(1, int(total.sum())), 4),
         "sample_words": list(sample_words(words[:: len(words) // _SAMPLED_WORDS + 1].to_pylist())),
     }
     if counts.is_grouped:
-        alone = np.sum([uses > 0 for uses, _ in cut], axis=0) == 1
+        in_one_group = np.sum([uses > 0 for uses, _ in measured], axis=0) == 1
         facts["groups"] = {
             name: {
                 "weight": weights.get(name, 1.0),
                 **lengths,
-                "own_vocabulary": round(int(((uses > 0) & alone).sum()) / size, 4),
+                "own_vocabulary": round(int(((uses > 0) & in_one_group).sum()) / size, 4),
             }
-            for name, (uses, lengths) in zip(groups, cut, strict=True)
+            for name, (uses, lengths) in zip(groups, measured, strict=True)
         }
     return facts
 
 
 def _rare_entries(spec: Spec, uses: Longs) -> dict[str, float]:
-    """Compute shares of the merges by the use of the token that each makes; `uses` by id."""
+    """Compute the shares of merges whose token is unused, and rarely used; `uses` has shape (vocabulary,)."""
     vocab = spec.model["vocab"]
     made = uses[[vocab[left + right] for left, right in spec.merges]]
     total = max(1, len(made))
@@ -80,9 +82,22 @@ def _rare_entries(spec: Spec, uses: Longs) -> dict[str, float]:
     }
 
 
-def _cut(encoder: BlockEncoder, size: int, is_named: bool, counts: WordCounts) -> tuple[Longs, dict[str, float]]:
-    """Count how often a group uses each entry of the vocabulary; returns that and, of a named one, lengths."""
-    # first, for it takes memory and keeps little
+def _measure_group(
+    encoder: BlockEncoder, size: int, is_named: bool, counts: WordCounts
+) -> tuple[Longs, dict[str, float]]:
+    """Encode the words of a group.
+
+    Args:
+        encoder: encodes the words.
+        size: size of the vocabulary.
+        is_named: whether the group has a name, so that its figures are needed.
+        counts: the words of the group.
+
+    Returns:
+        How often each token is used, int64 (size,), and the figures of a named group, without its weight and
+        vocabulary.
+    """
+    # before encoding, because finding words needs much memory for a moment
     is_word = find_words(CodePoints.of_counts(counts)).is_word if is_named else None
     encode = (
         encoder.encode_without_kernels
@@ -93,8 +108,8 @@ def _cut(encoder: BlockEncoder, size: int, is_named: bool, counts: WordCounts) -
     parts = side_by_side(lambda a, b: encode(padded(arrow_block(counts.strings[a:b]))), edges, edges[1:])
     lengths = [np.diff(part.ends, prepend=0) for part in parts]
     uses = np.zeros(size, np.int64)
-    for part, times, each in zip(parts, np.split(counts.counts, edges[1:-1]), lengths, strict=True):
-        np.add.at(uses, part.ids, np.repeat(times, each))
+    for part, times, n_ids in zip(parts, np.split(counts.counts, edges[1:-1]), lengths, strict=True):
+        np.add.at(uses, part.ids, np.repeat(times, n_ids))
     del parts
     if is_word is None:
         return uses, {}
@@ -104,19 +119,20 @@ def _cut(encoder: BlockEncoder, size: int, is_named: bool, counts: WordCounts) -
         "types": len(counts),
         "words": words,
         "tokens_per_word": round(int(tokens[is_word].sum()) / max(1, words), 4),
-        "bytes_per_token": round(_bytes(counts) / max(1, int(tokens.sum())), 4),
+        "bytes_per_token": round(_count_bytes(counts) / max(1, int(tokens.sum())), 4),
     }
 
 
-def _bytes(counts: WordCounts) -> int:
+def _count_bytes(counts: WordCounts) -> int:
+    """Count the UTF-8 bytes of the running text that was counted."""
     sizes = np.diff(counts.utf8()[1])
     if counts.splitter.marks_capitals:
-        sizes = sizes - pc.count_substring(counts.strings, MARKER).to_numpy()  # the text itself has no markers
+        sizes = sizes - pc.count_substring(counts.strings, MARKER).to_numpy()  # the original text has no markers
     return int((sizes * counts.counts).sum())
 
 
 def sample_words(words: Iterable[str], wanted: int = 8) -> tuple[str, ...]:
-    """Choose some longer words to show, evenly spread over a list of pre-tokens; no language is known here."""
+    """Choose at most `wanted` words of 9 to 20 characters (with a leading space), evenly from a list of pre-tokens."""
     long = [word.strip() for word in words if 9 <= len(word) <= 20 and word.strip().isalpha()]
     step = max(1, len(long) // wanted)
     return tuple(list(dict.fromkeys(long[::step]))[:wanted])

@@ -1,1 +1,1 @@
-"""The `mws` commands: a module reads the arguments of commands of a theme, calls the library, prints the result."""
+"""The `mws` commands: the module of a command parses its options, calls the library and prints the result."""

@@ -1,8 +1,9 @@
-"""What `mws train` reports about words with an apostrophe that the split pattern splits: Turkish suffixes, others.
+"""Write the notice of `mws train` about words that the split pattern splits at an apostrophe.
 
 Split patterns made for English treat `'s 't 'd 'm 'll 're 've` after a word as contractions. A Turkish suffix that
-begins with such a letter is then split inside: ``Ankara'da`` becomes ``Ankara'd|a``, and no merge can repair it. Other
-words, such as Ukrainian ``п'ять``, are split before or after their apostrophe, which only makes them longer.
+begins with such a letter is then split inside: ``Ankara'da`` ("in Ankara") becomes ``Ankara'd|a``, and no merge can
+repair it. Other words, such as Ukrainian ``п'ять`` ("five"), are split before or after their apostrophe, which only
+makes them take more tokens.
 """
 
 from __future__ import annotations
@@ -17,29 +18,34 @@ if TYPE_CHECKING:
     from mws_hf.kernels import Mask
 
 REPORTED_SHARE = 0.002
-"""The share of running words from which split apostrophe words are reported."""
+"""Split words with an apostrophe are reported if they are more than this share of the running words."""
 _PRONOUNS = "I he she it we they you who that this there here what where how why when everyone someone".split()
 _ENGLISH = rf"(?i)^.?(?:{'|'.join(_PRONOUNS)})'d$"
 _CONTRACTED = r"[^nN]'[tT]$|\p{L}'[dD]$"
-"""Pre-tokens that end as English contractions do, except those in n't, where contractions stay with their word."""
+"""Pre-tokens that end like an English contraction, except n't, for patterns that keep contractions with their word."""
 _ENGLISH_REST = r"(?i)^['’](?:[sdmt]|ll|ve|re)$"
 _N_EXAMPLES = 3
 
 
 def apostrophe_notice(counts: WordCounts) -> str:
-    """Return one line about apostrophe words that the pattern of the counts splits, or "" if there are few of them."""
-    some = counts.where(_matching(counts, "['’]"))  # the others are looked at once, to be counted
-    n_words = _words(counts, some)
-    return _split_suffixes(some, n_words) or _split_words(some, n_words)
+    """Return one line about the words with an apostrophe that the split pattern splits; "" if they are few.
+
+    Args:
+        counts: the training words, with their split pattern.
+    """
+    with_apostrophe = counts.where(_matching(counts, "['’]"))  # usually few, so that all further searches are fast
+    n_words = _count_words(counts, with_apostrophe)
+    return _split_suffixes(with_apostrophe, n_words) or _split_words(with_apostrophe, n_words)
 
 
 def _split_suffixes(counts: WordCounts, n_words: int) -> str:
     """Report words whose suffix is split after a letter that looks like an English contraction, such as ``Ankara'd|a``.
 
-    Counts do not say which pre-tokens followed each other. English has ``'d`` after pronouns and ``'t`` after n, and
-    older English has it after any verb (``banish'd``). Both endings are therefore taken for the beginning of a suffix
-    only if other words that are split before an apostrophe, such as ``Ankara|'nın``, are at least half as many. Where
-    the pattern makes contractions pre-tokens of their own, it is enough that such words are frequent.
+    Counts do not show which pre-tokens followed each other, so ``Ankara'd`` might also be English, which has ``'d``
+    after pronouns, ``'t`` after n, and in older texts ``'d`` after any verb (``banish'd``). Such endings are therefore
+    reported only if there are at least half as many words that are split before an apostrophe, such as
+    ``Ankara|'nın``. If the pattern makes a contraction a separate pre-token, it is enough that ``'d`` and ``'t`` are
+    frequent.
     """
     if not _splits_inside(counts.pattern):
         return ""
@@ -60,10 +66,11 @@ def _split_suffixes(counts: WordCounts, n_words: int) -> str:
 
 
 def _split_words(counts: WordCounts, n_words: int) -> str:
-    """Report words that are split at an inner apostrophe; English contractions are not among them.
+    """Report words that are split at an inner apostrophe, except English contractions.
 
-    A pre-token begins with an apostrophe and a letter only after a letter or digit, or at the start of a line. Nothing
-    is reported of the pattern ``tekken``, which is chosen because it splits just there.
+    They are found by the pre-token after the split: a pre-token begins with an apostrophe and a letter only after a
+    letter or a digit, or at the start of a line. With the pattern ``tekken`` nothing is reported, because users choose
+    it to split there.
     """
     if counts.pattern == TEKKEN_PATTERN:
         return ""
@@ -87,7 +94,7 @@ def _splits_inside(pattern: str) -> bool:
 
 
 def _matching(counts: WordCounts, expression: str) -> Mask:
-    """Return which pre-tokens match an expression of RE2: bool, shape (n_words,)."""
+    """Return which pre-tokens match a regular expression (RE2) anywhere; bool, shape (n_words,)."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -96,19 +103,19 @@ def _matching(counts: WordCounts, expression: str) -> Mask:
     return integers(pc.cast(pc.match_substring_regex(counts.strings, expression), pa.uint8())).astype(bool)
 
 
-def _words(counts: WordCounts, some: WordCounts) -> int:
-    """Return the number of running words: pre-tokens with a letter that are no rest after an apostrophe.
+def _count_words(counts: WordCounts, with_apostrophe: WordCounts) -> int:
+    """Return the number of running words: pre-tokens that begin with letters, but not those after an apostrophe.
 
     Args:
         counts: all pre-tokens.
-        some: those of them with an apostrophe.
+        with_apostrophe: those of them that contain an apostrophe.
     """
-    begins, rests = _matching(counts, r"^[^\r\n\p{L}\p{N}]?\p{L}"), _matching(some, r"^['’]\p{L}")
-    return int(counts.counts[begins].sum() - some.counts[rests].sum())
+    begins, rests = _matching(counts, r"^[^\r\n\p{L}\p{N}]?\p{L}"), _matching(with_apostrophe, r"^['’]\p{L}")
+    return int(counts.counts[begins].sum() - with_apostrophe.counts[rests].sum())
 
 
 def _examples(counts: WordCounts, found: Mask) -> Iterable[str]:
-    """Return the most frequent of the pre-tokens found, without their leading space."""
+    """Return the most frequent pre-tokens of a mask, without their leading space."""
     import numpy as np
 
     numbers = np.argsort(np.where(found, -counts.counts, 0), kind="stable")[:_N_EXAMPLES].tolist()

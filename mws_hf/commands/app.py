@@ -1,8 +1,8 @@
-"""The table of commands: each is a module of the same name, which is imported only when it is called.
+"""Run a command by its name; its module of the same name is imported only then.
 
-The module of a command has `HELP` (its text, with examples), `add_options` (which fills a parser) and `run` (which
-takes the values that were given). A setting that the library refuses is named as it is typed: `vocab_size=5` becomes
-``--vocab-size 5``.
+The module of a command has `HELP` (its description, with examples), `add_options` (which adds arguments and options to
+a parser) and `run` (which gets their values). If the library rejects a setting, the message names the option as a user
+types it: `vocab_size=5` becomes ``--vocab-size 5``.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ COMMANDS = {
     "transplant": "Give a pretrained model another tokenizer.",
     "warmup": "Compile all kernels now, so that no later command waits for it.",
 }
-"""The commands, each with its line in the list of commands."""
+"""The name of each command, and its description in the list that `mws --help` prints."""
 
 RESUMED = ("compare", "encode")
-"""The commands that resume where they stopped."""
+"""The commands that continue an interrupted run if you call them again."""
 
 _CALLED_BACK = ("_numba_unpickle", "_raw_object_cache_notify", "_raw_object_cache_getbuffer")
-"""Functions that the machine code of numba and LLVM calls; an exception there is lost, or crashes Python."""
+"""Functions that are called from machine code of numba and LLVM, where an exception would be lost or crash Python."""
 
 _LIST = """\
 Usage: mws COMMAND ...
@@ -65,7 +65,12 @@ Commands use all cores. Set the environment variable MWS_NUM_THREADS to use fewe
 
 
 def app(arguments: Sequence[str]) -> None:
-    """Run the command that stands first in `arguments`."""
+    """Run the command that the first argument names.
+
+    Raises:
+        MwSError: there is no such command, or its arguments are wrong.
+        SystemExit: the command was interrupted, or found something wrong (`mws check`).
+    """
     name = arguments[0] if arguments else "--help"
     if name == "--version":
         print(f"mws_hf {mws_hf.__version__}")
@@ -83,10 +88,10 @@ def _run(name: str, arguments: Sequence[str]) -> None:
     given = parser_of(name).parse_intermixed_args(list(arguments))
     for number in STOPPING_SIGNALS:
         if signal.getsignal(number) not in (signal.SIG_IGN, signal.SIG_DFL):
-            signal.signal(number, _end)
+            signal.signal(number, _raise_for_signal)
     _return_freed_memory()
     try:
-        with _quiet(getattr(given, "quiet", False)):
+        with _only_errors(getattr(given, "quiet", False)):
             _module_of(name).run(given)
     except SettingError as error:
         from mws_hf.commands.options import option_of
@@ -102,11 +107,11 @@ def _run(name: str, arguments: Sequence[str]) -> None:
 
 
 @contextmanager
-def _quiet(asked: bool) -> Iterator[None]:
-    """Suppress warnings and notes of the package with --quiet; errors are still printed."""
+def _only_errors(quiet: bool) -> Iterator[None]:
+    """Suppress warnings and notes of the package if `quiet`; errors are still printed."""
     logger = logging.getLogger("mws_hf")
     level = logger.level
-    if asked:
+    if quiet:
         logger.setLevel(logging.ERROR)
     try:
         yield
@@ -115,7 +120,7 @@ def _quiet(asked: bool) -> Iterator[None]:
 
 
 def parser_of(name: str) -> Parser:
-    """Make the parser of a command."""
+    """Build the parser of a command, with all its arguments and options."""
     from mws_hf.commands.parser import Parser
 
     module = _module_of(name)
@@ -129,22 +134,26 @@ def _module_of(name: str) -> ModuleType:
     return importlib.import_module(f"mws_hf.commands.{name}")
 
 
-def _end(number: int, frame: FrameType | None) -> None:
-    """End by an exception; within `_CALLED_BACK` at the next event that a profiler sees elsewhere."""
-    if any(each.f_code.co_name in _CALLED_BACK for each, _ in traceback.walk_stack(frame)):
-        sys.setprofile(lambda place, *_: _end(number, place))
+def _raise_for_signal(number: int, frame: FrameType | None) -> None:
+    """Raise the exception that ends the program after a signal.
+
+    Inside a function of `_CALLED_BACK` it is postponed until a profiler reports an event outside of these functions.
+    """
+    if any(caller.f_code.co_name in _CALLED_BACK for caller, _ in traceback.walk_stack(frame)):
+        sys.setprofile(lambda later, *_: _raise_for_signal(number, later))
         return
     sys.setprofile(None)
     if number == signal.SIGINT:
         raise KeyboardInterrupt
-    signal.signal(number, signal.SIG_IGN)  # batch systems and shells may send it twice, to the group and to its leader
+    signal.signal(number, signal.SIG_IGN)  # a shell or batch system may send it twice: to the process and to its group
     raise Terminated(number)
 
 
 def _return_freed_memory() -> None:
     """Make glibc map arrays of 4 MB and more separately, so that the system gets them back when they are freed.
 
-    Left alone, it keeps a third of what training takes. A command may do this, library code never to a user's process.
+    Without this, glibc keeps about a third of the memory of a training. Only commands do it, because a library must not
+    change the allocator of a user's process.
     """
     if not sys.platform.startswith("linux"):
         return

@@ -1,4 +1,4 @@
-"""`mws check`: where a tokenizer loads correctly, and what is wrong with it."""
+"""`mws check`: find out where a tokenizer loads correctly, and what is wrong with it."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ For example:
 def add_options(parser: Parser) -> None:
     """Add the arguments and options of the command."""
     add_tokenizer(parser)
-    repair = "First repair what a standard class saved wrongly or lost. Ids never change."
+    repair = "First repair the files that a standard class saved wrongly or lost. Ids never change."
     parser.add_argument("--repair", action="store_true", help=repair)
     add_json(parser)
 
 
 def run(given: Namespace) -> None:
-    """Print the report; exit with 1 if something is wrong."""
+    """Check and print the report; exit with 1 if something is wrong."""
     from mws_hf import check as checking
     from mws_hf.tokenizer.places import is_repository, tokenizer_place
 
     tokenizer, repair = given.tokenizer, given.repair
     if repair and is_repository(tokenizer):
         raise MwSError(
-            f"{tokenizer}: is on the Hub, where nothing can be repaired; download it with `hf download {tokenizer} "
+            f"{tokenizer}: is on the Hub, where it cannot be repaired; download it with `hf download {tokenizer} "
             f"--local-dir DIR`, run `mws check DIR --repair`, and upload it with `hf upload {tokenizer} DIR`"
         )
     place = tokenizer_place(tokenizer)
@@ -54,7 +54,7 @@ def run(given: Namespace) -> None:
         report = checking.check(place, tokenizer if is_repository(tokenizer) else None)
     except MissingTokenizerError:
         raise
-    except MwSError as error:  # the tokenizer is damaged; the command was used correctly
+    except MwSError as error:  # a damaged tokenizer is a finding, not a misuse of the command
         report = checking.Report({}, [checking.Finding("error", "damaged", str(error))], [])
     lines = [*(done or ["nothing to repair"] * repair), *_report_lines(report)]
     show(checking.as_values(report, done), "\n".join(map(printable, lines)), given)
@@ -63,7 +63,7 @@ def run(given: Namespace) -> None:
 
 
 def _report_lines(report: Report) -> Iterator[str]:
-    """Yield the lines of a report for people: facts, findings, and the verdict on each program."""
+    """Yield the printed lines of a report: facts, findings, and the verdict on each program."""
     for name, value in report.facts.items():
         yield f"{name.replace('_', ' '):<20}{'no' if value in (None, False) else value}"
     if report.ok:

@@ -57,15 +57,15 @@ def add_options(parser: Parser) -> None:
 
 
 def _sizes(text: str) -> list[int]:
-    return [parse_size(each) for each in text.split(",") if each.strip()]
+    return [parse_size(size) for size in text.split(",") if size.strip()]
 
 
 def run(given: Namespace) -> None:
-    """Train and score the systems, and write the folder."""
+    """Train and score the systems, and write the output folder."""
     gold, text, bits, output = given.gold, given.text, given.bits, given.output
     check_measured(gold, [text], bits, needed="compare by")
     sizes = sorted({size for sizes in given.vocab_size for size in sizes})
-    claim_folder(output, given.corpus, gold, text, bits, force=given.force, own=("results.*", "picture.png"))
+    claim_folder(output, given.corpus, gold, text, bits, force=given.force, results=("results.*", "picture.png"))
     from mws_hf.compare import compare as run_comparison
     from mws_hf.compare import parse_systems
     from mws_hf.compare.results import summary

@@ -1,4 +1,4 @@
-"""`mws encode`: token ids of a corpus, to train a model on."""
+"""`mws encode`: encode a corpus to token ids, to train a model on."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def add_options(parser: Parser) -> None:
 
 
 def run(given: Namespace) -> None:
-    """Encode, or resume, and write the folder."""
+    """Encode a corpus, or resume an interrupted run, and write the folder."""
     from mws_hf.corpus.files import expand_paths
     from mws_hf.encode.bulk import encode_corpus
     from mws_hf.encode.corpus import DATASET_FILES, MANIFEST
@@ -74,7 +74,7 @@ def run(given: Namespace) -> None:
     began, before = time.perf_counter(), _written(output / MANIFEST)
     encoded = encode_corpus(
         given.tokenizer,
-        expand_paths(given.corpus),  # on a command line they are files, never texts
+        expand_paths(given.corpus),  # as paths, so that a missing file is not taken for a text
         output,
         shard_size=given.shard_size,
         separator=None if given.separator == "none" else given.separator,
@@ -84,11 +84,12 @@ def run(given: Namespace) -> None:
         force=given.force,
         show_progress=not given.quiet,
     )
-    there = before is not None and before == _written(output / MANIFEST)
-    _show_encoded(encoded, time.perf_counter() - began, there, given)
+    unchanged = before is not None and before == _written(output / MANIFEST)
+    _show_encoded(encoded, time.perf_counter() - began, unchanged, given)
 
 
-def _show_encoded(encoded: EncodedCorpus, seconds: float, there: bool, given: Namespace) -> None:
+def _show_encoded(encoded: EncodedCorpus, seconds: float, unchanged: bool, given: Namespace) -> None:
+    """Print the result; an `unchanged` corpus was already complete before this run."""
     result = {
         "directory": str(encoded.directory),
         "documents": len(encoded),
@@ -97,17 +98,17 @@ def _show_encoded(encoded: EncodedCorpus, seconds: float, there: bool, given: Na
         "dtype": str(encoded.dtype),
         **{name: encoded.manifest[name] for name in ("separator", "fast_path")},
         "seconds": round(seconds, 3),
-        "already_there": there,
+        "already_there": unchanged,
     }
     rate, ratio = encoded.n_bytes / 1e6 / max(seconds, 1e-9), encoded.n_bytes / max(encoded.n_tokens, 1)
-    said = (
-        f"{encoded.directory}: {'already there, ' if there else ''}{counted(len(encoded), 'document')}, "
+    summary = (
+        f"{encoded.directory}: {'already there, ' if unchanged else ''}{counted(len(encoded), 'document')}, "
         f"{counted(encoded.n_tokens, 'id')} ({encoded.dtype}), {ratio:.2f} bytes per id"
     )
-    show_written(result, said if there else f"{said}, {rate:.1f} MB/s", given)
+    show_written(result, summary if unchanged else f"{summary}, {rate:.1f} MB/s", given)
 
 
 def _written(manifest: Path) -> tuple[int, int] | None:
-    """Return the identity and the time of a manifest, to notice whether it is replaced; None if there is none."""
+    """Return inode and modification time of a manifest, to find out whether it is replaced; None without one."""
     status = manifest.stat() if manifest.exists() else None
     return status and (status.st_ino, status.st_mtime_ns)

@@ -1,4 +1,4 @@
-"""The entry of the `mws` command: Ctrl-C, SIGTERM, SIGHUP and user errors end in one line; output is escaped."""
+"""The entry point of `mws`: signals and errors of users end it with one line, and control characters are escaped."""
 
 from __future__ import annotations
 
@@ -29,33 +29,36 @@ from mws_hf.errors import (
 
 
 def main() -> None:
-    """Run the command line; exit code 0 on success, 2 on misuse, 130 on Ctrl-C, 143 on SIGTERM, 129 on SIGHUP."""
+    """Run the command line and exit.
+
+    The exit code is 0 on success, 2 on misuse, 130 on Ctrl-C, 143 on SIGTERM and 129 on SIGHUP.
+    """
     for number in STOPPING_SIGNALS:
-        usual = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
-        if signal.getsignal(number) is usual:  # not if a shell, or nohup, ignores it
-            signal.signal(number, _leave)  # while libraries are loaded; `commands.app` sets the usual one
-    gc.set_threshold(100_000)  # loading makes no garbage, and looking for it takes a tenth of the first call
+        default = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+        if signal.getsignal(number) is default:  # a shell or nohup may have set it to be ignored
+            signal.signal(number, _exit_on_signal)  # until libraries are loaded; then `commands.app` sets another one
+    gc.set_threshold(100_000)  # imports leave no garbage, and searching for it takes a tenth of the time of a command
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's threads would spin, and no command multiplies matrices
     os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")  # no command needs PyTorch
-    from mws_hf.commands.app import app  # only now, because loading takes long enough to be interrupted
+    from mws_hf.commands.app import app  # not at the top, because a user may press Ctrl-C while it is imported
 
     try:
         run(app)
     except SystemExit as end:
-        _end_at_once(end.code)
+        _exit_quickly(end.code)
         raise
-    _end_at_once(None)
+    _exit_quickly(None)
 
 
-def _end_at_once(code: object) -> None:
-    """End without freeing all memory piece by piece, which takes a tenth of a second; mypy does so too.
+def _exit_quickly(code: object) -> None:
+    """Exit without freeing all objects, which would take a tenth of a second; mypy does the same.
 
-    Returns, so that Python ends in its own way, where threads still run, a profiler or debugger watches, there is a
-    message to print or output that cannot be written. After a signal a thread may wait for standard input: Python
-    would abort, so nothing is waited for.
+    The function returns, so that Python exits as usual, if other threads run, a profiler or a debugger is active, the
+    exit code is a message to print, or output cannot be written. After a signal it exits in any case, because a thread
+    that waits for standard input would make Python abort.
     """
     watched = sys.gettrace() is not None or sys.getprofile() is not None
-    running = any(not each.daemon for each in threading.enumerate()[1:])
+    running = any(not thread.daemon for thread in threading.enumerate()[1:])
     stopped = code in EXIT_CODES_OF_SIGNALS
     if not stopped and (watched or running or not (code is None or isinstance(code, int))):
         return
@@ -71,20 +74,20 @@ def _end_at_once(code: object) -> None:
 
 
 class PrintableLines(logging.Formatter):
-    """A formatter that writes each record of the log in one `printable` line."""
+    """A formatter that writes each log record as one `printable` line."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:
-        """Write the level and the message; a traceback, if there is one, follows by itself."""
+        """Return the level and the message; a traceback is added by `format`."""
         return printable(super().formatMessage(record))
 
 
 def run(app: Callable[[list[str]], None]) -> None:
-    """Run an application on the arguments of the process; a user's error is one line, and exit code 2."""
+    """Run an application on the arguments of the process; an error of the user is one line, and the exit code is 2."""
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     for handler in logging.getLogger().handlers:
         handler.setFormatter(PrintableLines("%(levelname)s: %(message)s"))
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a cp1252 console shows \\u0436 rather than a traceback
+        if isinstance(stream, io.TextIOWrapper):  # a cp1252 console shows \\u0436 and not a traceback
             stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="backslashreplace")
     try:
         try:
@@ -107,9 +110,9 @@ def run(app: Callable[[list[str]], None]) -> None:
         )
         sys.exit(2)
     except BaseException as error:
-        if (said := library_failure(error)) is None:
+        if (message := library_failure(error)) is None:
             raise
-        sys.stderr.write(f"error: the tokenizers library failed ({said}); `mws check` examines a tokenizer\n")
+        sys.stderr.write(f"error: the tokenizers library failed ({message}); `mws check` examines a tokenizer\n")
         sys.exit(2)
 
 
@@ -121,9 +124,10 @@ def _drop_output() -> None:
 
 
 def _arguments() -> list[str]:
-    """Return the arguments, with the home folder where a shell left ``--output=~/x`` as it is.
+    """Return the arguments, and expand ~ in ``--output=~/x``, which shells leave as it is.
 
-    Empty outputs and arguments that are not text are errors, except names of existing files.
+    Raises:
+        MwSError: --output is empty, or an argument is not valid text and does not name a file.
     """
     for before, argument in pairwise(sys.argv):
         if argument == "--output=" or (argument == "" and before in ("-o", "--output")):
@@ -135,9 +139,9 @@ def _arguments() -> list[str]:
     return [re.sub("=~(?=/|$)", lambda _: f"={home}", argument) for argument in sys.argv[1:]]
 
 
-def _leave(number: int, _frame: FrameType | None) -> None:
-    """End at once: nothing has begun, and an exception inside another library's import may be swallowed or wrapped."""
-    said, code = ending(KeyboardInterrupt() if number == signal.SIGINT else Terminated(number))
+def _exit_on_signal(number: int, _frame: FrameType | None) -> None:
+    """Exit at once while libraries are imported, because an import may swallow or wrap an exception."""
+    message, code = ending(KeyboardInterrupt() if number == signal.SIGINT else Terminated(number))
     with suppress(OSError):  # the terminal may be closed
-        os.write(2, f"\n{said}\n".encode())
+        os.write(2, f"\n{message}\n".encode())
     os._exit(code)

@@ -76,16 +76,20 @@ def run(given: Namespace) -> None:
             _logger.warning("left out: %s", problem)
     tables = [table.short() for table in report.tables()]
     if sys.stdout.isatty():
-        text = "\n".join(f"{each.title}: {each.about}\n{aligned([each.header, *each.rows])}\n" for each in tables)
+        text = "\n".join(f"{table.title}: {table.about}\n{aligned([table.header, *table.rows])}\n" for table in tables)
     else:
-        text = "\n\n".join(each.to_markdown() for each in tables)
+        text = "\n\n".join(table.to_markdown() for table in tables)
     show(report.to_dict(), text.removesuffix("\n"), given)
 
 
 def check_measured(gold: Sequence[Path], texts: Iterable[Path | None], bits: Path | None, needed: str = "") -> None:
-    """Raise MwSError, before any work, if a file of --gold or --text is missing, or --bits has no text.
+    """Raise MwSError, before any work, if a file does not exist, or --bits is given without --text.
 
-    `needed` is the purpose of which at least one of them is needed.
+    Args:
+        gold: files of --gold.
+        texts: files of --text; None for an option that was not given.
+        bits: the file of --bits.
+        needed: what needs at least one file of --gold or --text, such as "score on"; "" if neither is needed.
     """
     given = [path for path in texts if path is not None]
     if needed and not gold and not given:

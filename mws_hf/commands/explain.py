@@ -1,4 +1,4 @@
-"""`mws explain`: why a word is split as it is, or why a pair was merged, with every number that decided it."""
+"""`mws explain`: show why a word is split as it is, or why a pair was merged, with every number that decided it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mws_hf.commands.options import add_lexicon, add_writing, parse_size
 from mws_hf.commands.outputs import aligned, claim_file, note, show
 from mws_hf.commands.parser import Parser
 from mws_hf.commands.sources import Words
-from mws_hf.errors import MwSError
+from mws_hf.errors import MwSError, needed
 from mws_hf.text.capitals import MARKER
 from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN
 
@@ -58,14 +58,14 @@ def add_options(parser: Parser) -> None:
 
 
 def run(given: Namespace) -> None:
-    """Print the explanation, and draw it."""
+    """Print the explanation, and draw a plot if --plot is given."""
     words, model, pair, merges, plot = given.words, given.model, given.pair, given.merges, given.plot
     if plot is not None:
         claim_file(plot, given.source, force=given.force)
     sources = Words(files=given.source, lexicon=given.lexicon)
     classic = pair is not None or merges is not None
     if not classic:
-        _check_asked(words, model, plot, sources)
+        _check_word_arguments(words, model, plot, sources)
     elif plot is not None:
         raise MwSError("--plot draws the boundary probabilities of words; leave out --pair and --merges")
     from mws_hf.tokenizer.opened import open_tokenizer
@@ -73,18 +73,18 @@ def run(given: Namespace) -> None:
     opened = None if model is None else open_tokenizer(model)
     if opened is not None:
         shown = {name: value for name, value in (opened.record or {}).items() if isinstance(value, str | int | float)}
-        said = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in shown.items() if name != "pattern")
-        note(f"{model}: {said or 'its settings are unknown, so the defaults are used'}")
+        listed = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in shown.items() if name != "pattern")
+        note(f"{model}: {listed or 'its settings are unknown, so the defaults are used'}")
     if classic:
         rows = _classic_rows(sources, pair, merges, opened, not given.quiet)
         show(rows, _terms_table(rows), given)
         return
-    counts = None if sources.is_empty else _gathered(sources, opened, DEFAULT_PATTERN, not given.quiet)
+    counts = None if sources.is_empty else _training_words(sources, opened, DEFAULT_PATTERN, not given.quiet)
     _explain_words(given, opened, counts)
 
 
-def _check_asked(words: list[str] | None, model: str | None, plot: Path | None, sources: Words) -> None:
-    """Refuse, before anything is loaded or counted, what cannot be explained of words."""
+def _check_word_arguments(words: list[str], model: str | None, plot: Path | None, sources: Words) -> None:
+    """Raise MwSError, before anything is loaded or counted, if words cannot be explained with these arguments."""
     if not words:
         raise MwSError("there is nothing to explain; give words, --pair LEFT RIGHT, or --merges N")
     if model is None and sources.is_empty:
@@ -95,11 +95,9 @@ def _check_asked(words: list[str] | None, model: str | None, plot: Path | None, 
     if plot is not None:
         if plot.suffix.lower() not in (".png", ".svg", ".pdf"):
             raise MwSError(f"--plot {plot}: a plot can be .png, .svg or .pdf; give the file one of these endings")
-        from mws_hf.errors import needed
-
         needed("matplotlib")
     if not sources.is_empty:
-        _ = sources.source  # is checked when made
+        _ = sources.source  # the property checks all sources
 
 
 def _settings(opened: Opened | None) -> Settings:
@@ -112,8 +110,8 @@ def _settings(opened: Opened | None) -> Settings:
         raise MwSError(f"the settings in the folder of the tokenizer are damaged ({error}); train it again") from error
 
 
-def _gathered(sources: Words, opened: Opened | None, default_pattern: str, show_progress: bool) -> WordCounts:
-    """Count the training words with pattern and normalization of the tokenizer, and take those it was learnt from."""
+def _training_words(sources: Words, opened: Opened | None, default_pattern: str, show_progress: bool) -> WordCounts:
+    """Count the words with the pattern and normalization of the tokenizer; keep those that its training learns from."""
     from mws_hf.learn.vocabulary import words_learned_from
     from mws_hf.tokenizer.backend import pattern_of
 
@@ -128,38 +126,40 @@ def _gathered(sources: Words, opened: Opened | None, default_pattern: str, show_
 
 
 def _evidence(opened: Opened | None, counts: WordCounts | None) -> AnyWord | None:
-    """Compute the evidence of training words by the tokenizer's settings, or read what lies beside it, if anything."""
+    """Compute boundary probabilities from training words, or without these read those saved with the tokenizer."""
     from mws_hf.learn.any_word import AnyWord
     from mws_hf.learn.evidence_file import read_evidence
     from mws_hf.learn.group_evidence import find_evidence
+    from mws_hf.learn.settings import Settings
 
     if counts is None:
         return None if opened is None else read_evidence(opened)
     settings = _settings(opened)
     weights = {name: weight for name, weight in settings.weights.items() if name in counts.parts}
-    own = type(settings)() if settings.is_classic else settings
-    return AnyWord(find_evidence(counts, replace(own, weights=weights)))
+    if settings.is_classic:  # the classic criterion has no settings of evidence, so the defaults are used
+        settings = Settings()
+    return AnyWord(find_evidence(counts, replace(settings, weights=weights)))
 
 
 def _explain_words(given: Namespace, opened: Opened | None, counts: WordCounts | None) -> None:
+    """Print the explanation of each word, with remarks on words without boundary probabilities, and draw the plot."""
     from mws_hf.tokenizer.explain import UNSEEN
 
     evidence = _evidence(opened, counts)
     if evidence is None:
-        said = f"{opened and opened.name}: {_NO_EVIDENCE}"
+        message = f"{opened and opened.name}: {_NO_EVIDENCE}"
         if given.plot is not None:
-            raise MwSError(said)
-        note(said)
+            raise MwSError(message)
+        note(message)
     drawn = []
-    for word, told in zip(given.words, _explained(given.words, opened, counts, evidence), strict=True):
-        drawn += told.spelt
+    for word, explained in zip(given.words, _explained(given.words, opened, counts, evidence), strict=True):
+        drawn += explained.spelt
         if given.as_json:
-            settings = {"settings": opened.record} if opened else {}
-            row = {"word": word, **told.to_dict(merges=opened is not None, evidence=evidence is not None), **settings}
-            show(row, "", given)
+            row = {"word": word, **explained.to_dict(merges=opened is not None, evidence=evidence is not None)}
+            show(row | ({"settings": opened.record} if opened else {}), "", given)
             continue
-        show(None, told.text(), given)
-        for part, seen in zip(told.parts, told.seen, strict=True):
+        show(None, explained.text(), given)
+        for part, seen in zip(explained.parts, explained.seen, strict=True):
             if part.text == MARKER:
                 note(f"{word}: a marker and the lowercase letter stand for its uppercase letter")
             elif evidence and not seen:
@@ -176,7 +176,7 @@ def _explain_words(given: Namespace, opened: Opened | None, counts: WordCounts |
 def _explained(
     words: list[str], opened: Opened | None, counts: WordCounts | None, evidence: AnyWord | None
 ) -> list[Explanation]:
-    """Explain each word; without a tokenizer its pre-tokens stay whole."""
+    """Explain each word; without a tokenizer, its pre-tokens are shown whole, with the probabilities of `counts`."""
     from mws_hf.tokenizer.explain import Explanation, Traced
 
     if opened is not None:
@@ -191,6 +191,7 @@ def _explained(
 def _classic_rows(
     sources: Words, pair: tuple[str, str] | None, merges: int | None, opened: Opened | None, show_progress: bool
 ) -> list[dict[str, Any]]:
+    """Return the terms of the coefficient of a pair, or those of the first merges, one row each."""
     from mws_hf.learn.classic_coefficient import PUBLISHED
     from mws_hf.learn.classic_explained import explain_merges, explain_pair
     from mws_hf.learn.words import CodePoints, SymbolCorpus
@@ -200,7 +201,7 @@ def _classic_rows(
         raise MwSError(
             "the tokenizer was trained with the contextual criterion; --pair and --merges explain the classic one"
         )
-    counts = _gathered(sources, opened, GPT4_PATTERN, show_progress).union
+    counts = _training_words(sources, opened, GPT4_PATTERN, show_progress).union
     corpus = SymbolCorpus.from_words(CodePoints.of_counts(counts), None if settings.types else counts.counts)
     if pair is not None:
         return [explain_pair(corpus, *pair, settings, show_progress=show_progress)]
@@ -209,9 +210,9 @@ def _classic_rows(
 
 _LEGEND = {
     "u_l, u_r": "tokens equal to the left and to the right part",
-    "b": "places where the pair stands",
+    "b": "occurrences of the pair",
     "left_size, right_size": "characters of the parts, without leading space",
-    "n_tokens, n_pairs, n_characters": "all tokens, all pairs of neighbours, all characters",
+    "n_tokens, n_pairs, n_characters": "all tokens, all pairs of neighbors, all characters",
     "p_l, p_r, p_b": "shares of u_l and u_r (to the power 3/4) in n_tokens, of b in n_pairs",
     "pmi": "log(p_b / (p_l * p_r))",
     "t_score": "(b - u_l * p_r) / sqrt(b)",
@@ -220,12 +221,12 @@ _LEGEND = {
     "gain": "entropy of the parts minus entropy of the pair",
     "total": "association + length + gain",
     "candidate": "whether the lengths allow the merge",
-    "coefficient": "what is compared: total, rounded to 1e-9; 0 when negative or no candidate",
+    "coefficient": "the compared value: total, rounded to 1e-9; 0 if it is negative or no candidate",
 }
 
 
 def _terms_table(rows: list[dict[str, Any]]) -> str:
-    """Write rows as an aligned text table with a legend; a single one as a column, which fits any terminal."""
+    """Return rows as an aligned table with a legend; a single row becomes a column, which fits any terminal."""
     if not rows:
         return "no merges"
     table: list[Any] = [list(rows[0]), *([_for_people(value) for value in row.values()] for row in rows)]
@@ -236,5 +237,5 @@ def _terms_table(rows: list[dict[str, Any]]) -> str:
 
 def _for_people(value: object) -> object:
     if isinstance(value, str):
-        return repr(value)  # a part of a pair, which may begin with a space
+        return repr(value)  # with quotes, because a part of a pair may begin with a space
     return {True: "yes", False: "no", None: "-"}[value] if isinstance(value, bool | None) else value

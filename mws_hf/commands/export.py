@@ -1,4 +1,4 @@
-"""`mws export`: a tokenizer in the format of another program."""
+"""`mws export`: write a tokenizer in the format of another program."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def add_options(parser: Parser) -> None:
 
 
 def run(given: Namespace) -> None:
-    """Compare ids and write the file or folder."""
+    """Compare ids with those of the other program, and write the file or folder."""
     tokenizer, output, form, pattern = given.tokenizer, given.output, given.form, given.pattern
     if pattern is not None and form != "byte-level":
         raise MwSError(
@@ -79,8 +79,8 @@ def _to_notebook(backend: Backend, output: Path) -> tuple[int, str]:
 
     with replaced(output, VOCABULARY_FILE) as stage:
         export_notebook(backend, stage)
-    own = "its split pattern is not the notebook's: import_notebook reads it from merges.json, the notebook does not"
-    return backend.get_vocab_size(), "" if pattern_of(backend) == GPT4_PATTERN else own
+    remark = "its split pattern is not the notebook's: import_notebook reads it from merges.json, the notebook does not"
+    return backend.get_vocab_size(), "" if pattern_of(backend) == GPT4_PATTERN else remark
 
 
 def _to_byte_level(old: Backend, directory: Path, output: Path, pattern: str | None) -> tuple[int, str]:
@@ -93,7 +93,7 @@ def _to_byte_level(old: Backend, directory: Path, output: Path, pattern: str | N
     new = to_byte_level_backend(old, pattern)
     found = compare_ids(old, sample_texts(), lambda text: new.encode(text, add_special_tokens=False).ids)
     config = directory / CONFIG_FILE
-    settings = load_settings(file_inside(directory, CONFIG_FILE)) if config.is_file() else {}  # they are copied
+    settings = load_settings(file_inside(directory, CONFIG_FILE)) if config.is_file() else {}
     if templates := chat_templates(directory, settings):
         settings["chat_template"] = template_setting(templates)
     with replaced(output) as stage:

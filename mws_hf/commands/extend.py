@@ -1,4 +1,4 @@
-"""`mws extend`: a pretrained tokenizer with more tokens."""
+"""`mws extend`: add tokens for a corpus to a pretrained tokenizer."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts
     from mws_hf.corpus.sources import Source
 
-HELD_OUT_EVERY, MOST_HELD_OUT = 50, 2000
-"""Each 50th line, up to 2,000 of them, is not learned from, so that the change can be measured on it."""
+HELD_OUT_EVERY, MAX_HELD_OUT = 50, 2000
+"""Every 50th line, up to 2,000 lines, is held out of the training, so that the change is measured on it."""
 
 HELP = """
 Add tokens for a corpus to a pretrained tokenizer. Every old id and merge stays.
@@ -62,7 +62,7 @@ def add_options(parser: Parser) -> None:
     add("corpus", nargs="+", metavar="CORPUS...", help=f"{INPUTS}, or counts from `mws count`.")
     add("--add", required=True, metavar="SIZE", type=parse_size, help="How many tokens to add, such as 4k.")
     add_output(parser, "The folder of the new tokenizer.")
-    also = "Other text to report the change of, such as English; repeat the option for more."
+    also = "Other text on which to measure the change, such as English; repeat the option for more."
     add("--also", action="append", default=[], metavar="FILE", help=also)
     share = "Share of the new tokens that are frequent stems and words; the others are morphs."
     add("--composition", default=0.5, type=float, help=share)
@@ -94,7 +94,7 @@ def run(given: Namespace) -> None:
     from mws_hf.surgery.change_report import extension_summary
     from mws_hf.surgery.new_tokens import ExtensionSettings
 
-    ExtensionSettings(composition=given.composition)  # refused before anything is read
+    ExtensionSettings(composition=given.composition)  # raises MwSError for a wrong value before anything is read
     twice = "--replace" if given.replace else "--trim-to" if given.trim_to is not None else None
     source = Source.of_options(given.corpus, reading_of(given), also=[*given.also, *given.protect], twice=twice)
     with output_lock(output):
@@ -104,7 +104,7 @@ def run(given: Namespace) -> None:
 
 
 def _extended(given: Namespace, source: Source, output: Path) -> tuple[dict[str, Any], list[str]]:
-    """Read, trim, learn and write; returns the report and the names of files left behind."""
+    """Read, trim, learn and write; return the printed figures and the names of the files that are not copied."""
     from tokenizers import Tokenizer
 
     from mws_hf.corpus.sources import read_documents
@@ -117,14 +117,14 @@ def _extended(given: Namespace, source: Source, output: Path) -> tuple[dict[str,
 
     reading, show_progress = reading_of(given), not given.quiet
 
-    def used() -> Iterator[str]:
+    def all_texts() -> Iterator[str]:
         return read_documents([*given.corpus, *given.also, *given.protect], reading)
 
-    original = open_base(given.base)  # reports what is wrong with it before anything is counted
+    original = open_base(given.base)  # raises MwSError for an unsuitable base before anything is counted
     required = entries_in(given.required, reading, lambda entry: check_strings(original, [entry]))
     apart = entries_in(given.keep_apart, reading, lambda entry: Apart.of([entry]))
     try:
-        trimmed = None if given.trim_to is None else trim(original, used(), keep_size=given.trim_to)
+        trimmed = None if given.trim_to is None else trim(original, all_texts(), keep_size=given.trim_to)
     except SettingError as error:
         raise SettingError("trim_to", error.value, error.said) from error
     held_out, unseen = list[str](), list[str]()
@@ -132,8 +132,8 @@ def _extended(given: Namespace, source: Source, output: Path) -> tuple[dict[str,
         original if trimmed is None else trimmed.trimmed_base,
         _count_corpus(source, held_out, sorted(original.added), show_progress),
         given.add,
-        replace=used() if given.replace else None,
-        protected=_held_back(read_documents(given.protect, reading), unseen) if given.protect else (),
+        replace=all_texts() if given.replace else None,
+        protected=_hold_out(read_documents(given.protect, reading), unseen) if given.protect else (),
         composition=given.composition,
         required=required,
         keep_apart=apart,
@@ -141,7 +141,7 @@ def _extended(given: Namespace, source: Source, output: Path) -> tuple[dict[str,
     )
     texts = {"held out": held_out, "protected, held out": unseen}
     for name in given.also:
-        texts[name] = list(islice((each for each in read_documents([name], reading) if each.strip()), MOST_HELD_OUT))
+        texts[name] = list(islice((line for line in read_documents([name], reading) if line.strip()), MAX_HELD_OUT))
     before = Tokenizer.from_str(json.dumps(original.spec))
     changes = {name: measure_change(before, extension.tokenizer, lines) for name, lines in texts.items() if lines}
     result = {"directory": str(output), **extension_figures(extension, changes, trimmed)}
@@ -159,21 +159,21 @@ def _extended(given: Namespace, source: Source, output: Path) -> tuple[dict[str,
 
 
 def _count_corpus(source: Source, held_out: list[str], added: list[str], show_progress: bool) -> WordCounts:
-    """Count the words of the corpus, split at added tokens; the lines held out go to `held_out`."""
+    """Count the words of the corpus, split at the added tokens, and append the held-out lines to `held_out`."""
     from mws_hf.corpus.counting import count_documents
     from mws_hf.corpus.counts import WordCounts
 
     parts = [WordCounts.load(name).union for names in source.saved.values() for name in names]
     if source.files:
-        lines = _held_back(source.documents(), held_out)
+        lines = _hold_out(source.documents(), held_out)
         parts.append(count_documents(lines, special_tokens=added, show_progress=show_progress))
     return parts[0].merge(*parts[1:])
 
 
-def _held_back(documents: Iterator[str], held_out: list[str]) -> Iterator[str]:
-    """Yield the documents but those held out: each `HELD_OUT_EVERY`th one with text, up to `MOST_HELD_OUT`."""
+def _hold_out(documents: Iterator[str], held_out: list[str]) -> Iterator[str]:
+    """Append every `HELD_OUT_EVERY`th document, up to `MAX_HELD_OUT`, to `held_out`, and yield all others."""
     for number, document in enumerate(documents, start=1):
-        if number % HELD_OUT_EVERY == 0 and len(held_out) < MOST_HELD_OUT and document.strip():
+        if number % HELD_OUT_EVERY == 0 and len(held_out) < MAX_HELD_OUT and document.strip():
             held_out.append(document)
         else:
             yield document

@@ -1,4 +1,4 @@
-"""Options that several commands have, and functions that read their values, such as GROUP=FILE, ru=2 and 2G."""
+"""Options that several commands share, and functions that parse their values, such as GROUP=FILE, ru=2 and 2G."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ BASE = "A folder with a BPE tokenizer.json, or a name on the Hub."
 
 
 def add_tokenizer(parser: Parser) -> None:
-    """Add the argument for a tokenizer."""
+    """Add the argument TOKENIZER."""
     text = "A folder with a tokenizer, a tokenizer.json, a pretrained name, or a name on the Hub such as user/repo."
     parser.add_argument("tokenizer", metavar="TOKENIZER", help=text)
 
 
 def add_tokenizers(parser: Parser) -> None:
-    """Add the argument for several tokenizers of any kind."""
+    """Add the argument for one or more tokenizers of any kind."""
     text = (
         "Tokenizers: a folder, tokenizer.json, pretrained name, Hub name, SentencePiece .model, Morfessor model as "
         "text, or a file of word<TAB>tokens. NAME=TOKENIZER gives one a name in the table."
@@ -43,18 +43,18 @@ def add_tokenizers(parser: Parser) -> None:
 
 
 def add_output(parser: Parser, text: str) -> None:
-    """Add the option for the output."""
+    """Add --output, whose help is `text`."""
     parser.add_argument("--output", "-o", required=True, type=Path, help=text)
 
 
 def add_lexicon(parser: _ActionsContainer) -> None:
-    """Add the option for a dictionary of pymorphy3."""
+    """Add --lexicon, which names a dictionary of pymorphy3."""
     text = "Read all word forms of a pymorphy3 dictionary: 'ru' (3.05 million) or 'uk'."
     parser.add_argument("--lexicon", metavar="ru|uk", help=text)
 
 
 def add_column(parser: _ActionsContainer) -> None:
-    """Add the option for the column of the text."""
+    """Add --column, the field or column that contains the text."""
     text = (
         "Where the text is: the field of .jsonl records, or the column of .csv, .tsv, .parquet, .arrow and datasets. "
         "If you give it, '-' and files of unknown kinds are read as JSON lines [default: text]."
@@ -63,7 +63,7 @@ def add_column(parser: _ActionsContainer) -> None:
 
 
 def add_reading(parser: Parser) -> None:
-    """Add the options for reading files."""
+    """Add --column, --encoding and --errors, which say how files are read."""
     add_column(parser.input)
     add = parser.input.add_argument
     add("--encoding", default="utf-8", help="Character encoding of text, .jsonl, .csv and word lists.")
@@ -71,12 +71,12 @@ def add_reading(parser: Parser) -> None:
 
 
 def reading_of(given: Namespace) -> Reading:
-    """Return the options for reading files as one value."""
+    """Return the values of the options of `add_reading`."""
     return Reading(given.column, given.encoding, given.errors)
 
 
 def add_scoring(parser: Parser) -> None:
-    """Add the options for reference segmentations, and for n-gram models of a text."""
+    """Add --gold (reference segmentations) and --bits (training text of n-gram models)."""
     gold = "A file of reference segmentations; repeat the option for more."
     bits = "A text to train n-gram models on, which give the bits per byte of --text."
     parser.add_argument("--gold", action="append", default=[], type=Path, metavar="FILE", help=gold)
@@ -84,7 +84,7 @@ def add_scoring(parser: Parser) -> None:
 
 
 def add_text(parser: Parser) -> None:
-    """Add the option for held-out running text."""
+    """Add --text, held-out running text."""
     parser.add_argument("--text", type=Path, metavar="FILE", help="Held-out running text, read line by line.")
 
 
@@ -103,7 +103,7 @@ def add_quiet(parser: _ActionsContainer) -> None:
 
 
 def add_writing(parser: Parser) -> None:
-    """Add the options that all commands with an output have."""
+    """Add --force, --quiet and --json, which all commands with an output have."""
     parser.output.add_argument("--force", action="store_true", help="Replace an output that already exists.")
     add_quiet(parser.output)
     add_json(parser.output)
@@ -113,13 +113,13 @@ _NUMBER = re.compile(r"((?:\d[\d_]*\.?\d*|\.\d+)(?:E\d\d?)?) ?([KMGT]?)")
 
 
 def _number(text: str, unit: int) -> Decimal:
-    """Read a number with a letter for a power of `unit`; return 0 if the text is not such a number."""
+    """Parse a number and a letter (K, M, G, T) for a power of `unit`; return 0 if the text has another form."""
     found = _NUMBER.fullmatch(text.strip().upper())
     return Decimal(found[1].replace("_", "")) * unit ** " KMGT".index(found[2] or " ") if found else Decimal(0)
 
 
 def parse_size(text: str) -> int:
-    """Read a number of entries or tokens: plain, or with k or M for thousands or millions.
+    """Parse a number of tokens or words: plain, or with k or M for thousands or millions.
 
     >>> parse_size("8k"), parse_size("1.5M"), parse_size("32_000")
     (8000, 1500000, 32000)
@@ -131,7 +131,7 @@ def parse_size(text: str) -> int:
 
 
 def parse_bytes(text: str) -> int:
-    """Read a number of bytes, plain or with K, M, G or T (of 1024).
+    """Parse a number of bytes: plain, or with K, M, G or T, which are powers of 1024.
 
     >>> parse_bytes("2 GiB"), parse_bytes("1.5m"), parse_bytes("1e9")
     (2147483648, 1572864, 1000000000)
@@ -143,7 +143,7 @@ def parse_bytes(text: str) -> int:
 
 
 def parse_composition(text: str) -> float | Literal["fill"]:
-    """Read the value of --composition: a share, or the word fill.
+    """Parse the value of --composition: a share, or the word fill.
 
     >>> parse_composition("0.5"), parse_composition("fill")
     (0.5, 'fill')
@@ -169,7 +169,7 @@ def add_setting(parser: Parser, name: str, shown: str | None = None) -> None:
     Args:
         parser: the parser of a command.
         name: name of the setting.
-        shown: the default in words, if it is another one than in a training.
+        shown: the default in words, if it differs from that of `mws train`.
     """
     described = SETTINGS[name] if shown is None else SETTINGS[name]._replace(shown=shown)
     first = described.first or name in ("digits", "normalization", "capitals")
@@ -193,7 +193,7 @@ def add_setting(parser: Parser, name: str, shown: str | None = None) -> None:
 
 
 def option_of(name: str) -> str:
-    """Return the option of an argument or a setting.
+    """Return the option that sets an argument of the library.
 
     >>> option_of("vocab_size"), option_of("weights")
     ('--vocab-size', '--weight')
@@ -203,7 +203,12 @@ def option_of(name: str) -> str:
 
 
 def group_of(name: str) -> tuple[str, str]:
-    """Split GROUP=FILE into group and file. The group is "" if there is no = before a slash, or if such a file exists.
+    """Split GROUP=FILE into group and file.
+
+    The group is "" if there is no = before the first slash, or if a file has this whole name.
+
+    Raises:
+        MwSError: the name of the group is not allowed, there is no file after the =, or it is ambiguous.
 
     >>> group_of("ru=ru/*.gz"), group_of("./a=b.txt"), group_of("a.txt")
     (('ru', 'ru/*.gz'), ('', './a=b.txt'), ('', 'a.txt'))
@@ -228,11 +233,23 @@ def group_of(name: str) -> tuple[str, str]:
         raise MwSError(f"{name}: {error}{advice}") from error
 
 
-def by_group(option: str, texts: Sequence[str], split: Callable[[str], tuple[str, T]]) -> dict[str, T]:
-    """Read the values of an option that is given once, or once for each group."""
+def by_group(option: str, texts: Sequence[str], parse: Callable[[str], tuple[str, T]]) -> dict[str, T]:
+    """Parse the values of an option that is given once, or once for each group.
+
+    Args:
+        option: the option, for messages.
+        texts: the values as they were typed.
+        parse: splits a value into the name of the group ("" if there is none) and the value for it.
+
+    Returns:
+        The value of each group; the key is "" if the only value has no group.
+
+    >>> by_group("--weight", ["ru=2", "en=0.5"], weight_of)
+    {'ru': 2.0, 'en': 0.5}
+    """
     found: dict[str, T] = {}
     for text in texts:
-        group, value = split(text)
+        group, value = parse(text)
         if not group and len(texts) > 1:
             raise MwSError(
                 f"{option} {text}: has no group, but the option is given several times; give it once, or once for each "
@@ -245,7 +262,7 @@ def by_group(option: str, texts: Sequence[str], split: Callable[[str], tuple[str
 
 
 def weight_of(text: str) -> tuple[str, float]:
-    """Read a value of --weight: group=number.
+    """Parse a value of --weight: group=number.
 
     >>> weight_of("ru=.5")
     ('ru', 0.5)

@@ -1,4 +1,4 @@
-"""Check and write the outputs of commands without overwriting inputs or finished outputs, and print results."""
+"""Check that outputs overwrite neither inputs nor finished outputs, write them, and print results."""
 
 from __future__ import annotations
 
@@ -25,39 +25,46 @@ Inputs = PathLike | Sequence[PathLike] | None
 
 
 def refuse_overwriting(outputs: Iterable[PathLike], *inputs: Inputs) -> None:
-    """Raise MwSError if an output is one of the inputs: the same file or folder, also through links.
+    """Raise MwSError if an output is the same file or folder as an input, even under another name or through a link.
 
-    Inputs are names, globs, "-", lists of these, or None for an option that was not given.
+    Args:
+        outputs: the paths that will be written; they need not exist.
+        *inputs: paths, globs, "-", lists of these, or None for an option that was not given.
     """
-    there = {found for path in outputs if (found := _identity(path))}
+    existing = {found for path in outputs if (found := _identity(path))}
     for given in inputs:
         for name in [given] if isinstance(given, (str, os.PathLike)) else given or []:
             text = os.fspath(name)
-            for path in [text] if os.path.exists(text) else glob.glob(text, recursive=True) if there else []:
-                if _identity(path) in there:
+            for path in [text] if os.path.exists(text) else glob.glob(text, recursive=True) if existing else []:
+                if _identity(path) in existing:
                     raise MwSError(f"{path}: is an input and would be overwritten; name another output")
 
 
 def claim_folder(
-    output: Path, *inputs: Inputs, force: bool, own: Collection[str] = (), resumed: Collection[str] = ()
+    output: Path, *inputs: Inputs, force: bool, results: Collection[str] = (), resumed: Collection[str] = ()
 ) -> None:
-    """Raise MwSError, before any work, for a folder that is an input, cannot be written, or has a finished output.
+    """Raise MwSError, before any work, if an output folder is an input, cannot be written, or has a finished output.
 
-    A finished output is a file of a tokenizer or a model (`tokenizer.layout`), or one that the globs of `own` name;
-    `force` allows to replace it. Other files may be there and stay. `resumed` names files that a run continues.
+    Args:
+        output: the folder.
+        *inputs: the inputs of the command, as for `refuse_overwriting`.
+        force: whether a finished output may be replaced. This is a folder with files of a tokenizer or a model
+            (`tokenizer.layout`) or of `results`; other files do not matter, and they stay.
+        results: globs of the files of a finished output that only this command writes.
+        resumed: globs of files that a repeated run continues with.
     """
-    globs = (*patterns(*(kind for kind in Of if kind is not Of.CARD)), *own)
+    globs = (*patterns(*(kind for kind in Of if kind is not Of.CARD)), *results)
     written = (path for name in (*globs, *resumed, CARD_FILE) for path in output.glob(name))
     refuse_overwriting([output, *written], *inputs)
     check_output(output, folder=True)
-    if (there := matching(output, globs)) and not force:
-        more = f" and {len(there) - 3} more" if len(there) > 3 else ""
-        names = ", ".join(map(str, there[:3]))
+    if (finished := matching(output, globs)) and not force:
+        more = f" and {len(finished) - 3} more" if len(finished) > 3 else ""
+        names = ", ".join(map(str, finished[:3]))
         raise MwSError(f"{output}: contains {names}{more}; give --force to replace them, or name another folder")
 
 
 def claim_file(output: Path, *inputs: Inputs, force: bool) -> None:
-    """Raise MwSError, before any work, for a file that is an input, cannot be written, or exists without `force`."""
+    """Raise MwSError, before any work, if an output file is an input, cannot be written, or exists without `force`."""
     refuse_overwriting([output], *inputs)
     check_output(output, folder=False)
     if output.exists() and not force:
@@ -66,11 +73,15 @@ def claim_file(output: Path, *inputs: Inputs, force: bool) -> None:
 
 @contextmanager
 def replaced(output: Path, head: str = TOKENIZER_FILE) -> Iterator[Path]:
-    """Yield an empty folder, whose files then replace a finished output, all in one step or none.
+    """Yield an empty folder, whose files then replace those of a finished output, all of them or none.
 
-    No older file of a tokenizer stays, except a card that a person wrote.
+    All older files of a tokenizer are removed, except a card that somebody edited.
+
+    Args:
+        output: the folder of the output.
+        head: the file that is written last, because the output is complete only with it.
     """
-    from mws_hf.cards.card import is_free, tell_of_card
+    from mws_hf.cards.card import is_free, warn_of_edited_card
 
     free = is_free(output)
     kinds = (kind for kind in Of if kind not in (Of.CARD, Of.MODEL, Of.WEIGHTS))
@@ -82,11 +93,11 @@ def replaced(output: Path, head: str = TOKENIZER_FILE) -> Iterator[Path]:
             raise
         if not free and (stage / CARD_FILE).exists():
             (stage / CARD_FILE).unlink()
-            tell_of_card(output)
+            warn_of_edited_card(output)
 
 
 def show_faults(output: Path, left_behind: Sequence[str] = ()) -> None:
-    """Print on standard error which faults `mws check` finds in an output, and which files were not copied."""
+    """Print on standard error the errors that `mws check` finds in an output, and the files that were not copied."""
     from mws_hf.check import check
 
     for finding in check(output).findings:
@@ -99,7 +110,16 @@ def show_faults(output: Path, left_behind: Sequence[str] = ()) -> None:
 def save_card(
     stage: Path, name: str, backend: Tokenizer, data: str, settings: Mapping[str, Any] | None = None, **figures: Any
 ) -> None:
-    """Write the card of a tokenizer that a command makes, and its facts (`CardFacts`) into the training metadata."""
+    """Write the model card of a tokenizer, and the facts in it (`CardFacts`) into the training metadata.
+
+    Args:
+        stage: the folder that `replaced` yields.
+        name: name of the tokenizer.
+        backend: the tokenizer.
+        data: the names of its training data.
+        settings: settings and figures of the training metadata; None if the command does not train.
+        **figures: other fields of `CardFacts`, such as `extended`.
+    """
     from mws_hf.cards.card import CardFacts, keep_card, trained_card
 
     facts = CardFacts(data=data, command=shlex.join(["mws", *sys.argv[1:]]), **figures)
@@ -117,7 +137,7 @@ def name_of_base(base: str) -> str:
 
 
 def _identity(path: PathLike) -> tuple[int, int] | None:
-    """Return what two names of the same file have in common; None for a link that leads nowhere."""
+    """Return device and inode, which are equal for two names of one file; None if the file does not exist."""
     try:
         found = os.stat(path)
     except OSError:
@@ -137,7 +157,7 @@ def show_written(result: object, text: str, given: Namespace) -> None:
 
 
 def note(text: str) -> None:
-    """Print a remark on standard error, in one `printable` line, except with --quiet."""
+    """Print a remark on standard error as one `printable` line, unless --quiet is given."""
     if logging.getLogger("mws_hf").isEnabledFor(logging.WARNING):
         print(printable(text), file=sys.stderr)
 
@@ -152,7 +172,7 @@ def counted(number: int, one: str, many: str | None = None) -> str:
 
 
 def aligned(rows: Sequence[Sequence[object]]) -> str:
-    """Write rows as an aligned text table, the header first; numbers to the right, with four significant digits.
+    """Return rows, the header first, as an aligned table; numbers are aligned right, with four significant digits.
 
     >>> print(aligned([["left", "pmi", "share"], ["чи", 2.12345, "5 %"], ["п", 13, "12 %"]]))
     left    pmi  share

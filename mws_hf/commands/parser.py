@@ -1,4 +1,4 @@
-"""The parser of a command: argparse with headings, defaults in the help, and errors of one line with an example."""
+"""The parser of a command: argparse with headings, defaults in the help, and one-line errors with an example."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _KINDS_SHOWN: dict[Any, str] = {int: "INTEGER", float: "NUMBER", Path: "PATH"}
 
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """A formatter that adds the type and the default of an option, with the hooks of argparse's own formatters."""
+    """A formatter that adds the type and the default of each option, by overriding the same hooks as argparse does."""
 
     def __init__(self, prog: str, **layout: Any) -> None:
         super().__init__(prog, max_help_position=34, **layout)
@@ -40,7 +40,7 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """The parser of one command, whose module adds arguments and options under the headings of the help.
+    """The parser of one command, to which its module adds arguments and options under the headings of the help.
 
     Attributes:
         learning: The heading "How it learns".
@@ -49,7 +49,7 @@ class Parser(argparse.ArgumentParser):
     """
 
     def __init__(self, command: str, text: str) -> None:
-        """Take the name of the command and the text of its help, in which indented paragraphs are examples."""
+        """Create the parser of a command from its help text, in which indented paragraphs are examples."""
         super().__init__(
             prog=f"mws {command}",
             description=_wrapped(text.strip()),
@@ -71,31 +71,32 @@ class Parser(argparse.ArgumentParser):
             first = first.partition("=")[0] if first.startswith("-") else first
             alike = did_you_mean(first, self._option_string_actions)
             raise MwSError(f"{first}: {self.prog} takes no such argument{alike}; `{self.prog} --help` lists all")
-        said = message.removeprefix("argument ").replace("invalid int value", "not a whole number")
-        raise MwSError(f"{said.replace('invalid float value', 'not a number')}; see `{self.prog} --help`")
+        message = message.removeprefix("argument ").replace("invalid int value", "not a whole number")
+        raise MwSError(f"{message.replace('invalid float value', 'not a number')}; see `{self.prog} --help`")
 
     def finish(self) -> None:
         """Add --help after the other options, and write the line of usage."""
         self.add_argument("--help", "-h", action="help", help="Print this help and exit.")
-        words = [
-            f"[{each.metavar}]" if each.nargs in ("?", "*") else each.metavar for each in self._get_positional_actions()
+        names = [
+            f"[{action.metavar}]" if action.nargs in ("?", "*") else action.metavar
+            for action in self._get_positional_actions()
         ]
-        self.usage = " ".join(map(str, [self.prog, "[OPTIONS]", *words]))
+        self.usage = " ".join(map(str, [self.prog, "[OPTIONS]", *names]))
 
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:
-    """Return the nearest known word, for the middle of a message; the dashes of options are ignored.
+    """Return a suggestion of the most similar known word for a message, or ""; dashes of options are ignored.
 
     >>> did_you_mean("--gld", ["--gold", "--text"])
     " (did you mean '--gold'?)"
     """
-    names = {each.removeprefix("--"): each for each in known}
+    names = {word.removeprefix("--"): word for word in known}
     near = nearest(given.removeprefix("--"), names)
     return f" (did you mean {names[near]!r}?)" if near else ""
 
 
 def _wrapped(text: str) -> str:
-    """Wrap the paragraphs of a help; examples, which are indented, stay on lines that can be pasted."""
+    """Wrap the paragraphs of a help text, except examples (indented), whose lines stay whole for copying."""
     width = shutil.get_terminal_size().columns - 2
     fill = partial(textwrap.fill, width=width, break_long_words=False, break_on_hyphens=False)
     return "\n\n".join(part if part.startswith("    ") else fill(part) for part in text.split("\n\n"))

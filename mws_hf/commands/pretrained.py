@@ -1,4 +1,4 @@
-"""`mws pretrained`: the tokenizers that come with the package."""
+"""`mws pretrained`: list the tokenizers that come with the package, or write one to a folder."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def run(given: Namespace) -> None:
         show_written(found, f"{target}: {name}, {entry['entries']:,} tokens, {entry['license']}", given)
         return
     if output is not None:
-        raise MwSError("--output is for one tokenizer; name it: mws pretrained NAME -o DIR")
+        raise MwSError("--output needs the name of a tokenizer; give it: mws pretrained NAME -o DIR")
     rows = list(ready_made().values())
     cells = [
         [row["name"], " ".join(row["languages"]), f"{row['entries']:,}", f"{row['f1']:.3f}" if row["f1"] else "",

@@ -1,4 +1,4 @@
-"""`mws report`: tokenizers side by side on one HTML page."""
+"""`mws report`: write an HTML page that shows tokenizers side by side."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def run(given: Namespace) -> None:
 
 
 def evidence_of(systems: list[Opened]) -> TrainingEvidence | None:
-    """Return the boundary probabilities of the first tokenizer that has any; None if none has."""
+    """Return the boundary probabilities that are saved with the first tokenizer that has them; None if none has."""
     from mws_hf.learn.evidence_file import read_evidence
     from mws_hf.report.entries import TrainingEvidence
 

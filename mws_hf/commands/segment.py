@@ -1,4 +1,4 @@
-"""`mws segment`: words split into morphs, on the terminal."""
+"""`mws segment`: print words split into the tokens of a tokenizer."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def add_options(parser: Parser) -> None:
 
 
 def run(given: Namespace) -> None:
-    """Print each line, split."""
+    """Print the tokens of each argument, or of each line of standard input."""
     from mws_hf.text.symbols import SURROGATE
     from mws_hf.tokenizer.opened import open_tokenizer
 

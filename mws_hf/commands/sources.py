@@ -1,4 +1,4 @@
-"""The words of a training: files, lists and lexicons from the options, which are checked and counted together."""
+"""Collect the training words of a command: files, word lists and lexicons are checked and counted together."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Words:
-    """The sources of the words of a training.
+    """The sources of the training words, as the options of a command name them.
 
     Attributes:
         files: text and saved counts, some of them as GROUP=FILE.
@@ -40,7 +40,7 @@ class Words:
 
     @staticmethod
     def add_options(parser: Parser) -> None:
-        """Add the arguments and options for the words."""
+        """Add the arguments and options that name the sources."""
         files = (
             f"{INPUTS}, or counts from `mws count`. For several languages give GROUP=FILE, such as 'ru=ru/*.gz' (a "
             "file whose name contains = is given as ./NAME)."
@@ -55,7 +55,7 @@ class Words:
 
     @classmethod
     def of(cls, given: Namespace) -> Words:
-        """Return the words that the options give."""
+        """Return the sources that the options name."""
         return cls(
             files=given.files,
             lexicon=given.lexicon,
@@ -90,7 +90,11 @@ class Words:
 
     @cached_property
     def source(self) -> Source:
-        """The sources as one value, which checks all of them before anything is counted."""
+        """The sources in the form that the library counts; accessing it checks all of them.
+
+        Raises:
+            MwSError: there is no source, or one of them cannot be read.
+        """
         from mws_hf.corpus.files import expand_paths
         from mws_hf.corpus.sources import Source
 
@@ -100,11 +104,11 @@ class Words:
         return Source.of_options(self.by_group, self.reading, self.group_column, lists=lists, lexicon=self.lexicon)
 
     def splitter(self, pattern: str | None = None, normalization: str | None = None, **more: Any) -> Splitter:
-        """Return the splitter of text into pre-tokens.
+        """Return the splitter that splits text into pre-tokens.
 
         Args:
-            pattern: split pattern; None for that of saved counts among the files, otherwise the default.
-            normalization: Unicode normalization; None for that of saved counts.
+            pattern: split pattern; None for that of the saved counts among the files, or without these the default.
+            normalization: Unicode normalization; None for that of the saved counts among the files.
             **more: other options of `Splitter`, such as special tokens.
         """
         from mws_hf.corpus.splitter import Splitter
@@ -113,19 +117,22 @@ class Words:
         return Splitter(pattern or saved.pattern, normalization or saved.normalization, **more)
 
     def count(self, splitter: Splitter, *, memory_cap: int | None = None, show_progress: bool) -> WordCounts:
-        """Count every source, group by group."""
+        """Count the words of all sources, separately for each group."""
         from mws_hf.corpus.counting import MEMORY_CAP, count
 
         return count(self.source, splitter, memory_cap=memory_cap or MEMORY_CAP, show_progress=show_progress)
 
 
 def entries_in(file: Path | None, reading: Reading = PLAIN, check: Callable[[str], object] | None = None) -> list[str]:
-    """Read the entries of a file, one per line; empty lines are skipped, and spaces belong to an entry.
+    """Read the entries of a file, one per line; empty lines are skipped, and spaces are part of an entry.
 
     Args:
-        file: the file; None gives no entries.
+        file: the file; with None the list is empty.
         reading: how the file is read.
         check: a function that raises MwSError for a wrong entry.
+
+    Raises:
+        MwSError: the file is a folder, does not exist or has no entries, or an entry is wrong (with its line).
     """
     from mws_hf.corpus.files import expand_paths
     from mws_hf.corpus.octets import stored_lines

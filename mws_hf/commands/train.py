@@ -1,4 +1,4 @@
-"""`mws train`: learn a tokenizer from any source of words and save it as a Hugging Face directory."""
+"""`mws train`: train a tokenizer on any source of words and save it as a Hugging Face folder."""
 
 from __future__ import annotations
 
@@ -70,14 +70,14 @@ def run(given: Namespace) -> None:
     from mws_hf.learn.limits import Apart
     from mws_hf.trainer import MwSTrainer
 
-    settings = {name: getattr(given, name) for name, each in SETTINGS.items() if each.option is not None} | {
+    settings = {name: getattr(given, name) for name, setting in SETTINGS.items() if setting.option is not None} | {
         "required": entries_in(given.required, words.reading),
         "keep_apart": entries_in(given.keep_apart, words.reading, lambda entry: Apart.of([entry])),
         "weights": by_group("--weight", given.weights, weight_of),
         "labels": labels.get("", labels),
         "show_progress": not given.quiet,
     }
-    if (saved := words.source.saved_splitter) is not None:  # settings that are not given are those of the counts
+    if (saved := words.source.saved_splitter) is not None:  # saved counts have defaults for settings not given
         settings["pattern"] = given.pattern or (None if given.digits else saved.pattern)
         form, marks = steps_of(saved.normalization)
         settings["normalization"] = given.normalization or form
@@ -87,13 +87,13 @@ def run(given: Namespace) -> None:
     with output_lock(output):
         result, fits = _train_and_save(trainer, words, output)
     for group, fit in fits.items():
-        if fit.f1 is not None:  # of labels that were not used there is a warning
+        if fit.f1 is not None:  # if the labels were not used, a warning was already printed
             note(f"labels{f' of {group}' if group else ''}: {fit.describe()}")
     show_written(result, _summary(result), given)
 
 
 def _train_and_save(trainer: MwSTrainer, sources: Words, output: Path) -> tuple[dict[str, Any], Mapping[str, LabelFit]]:
-    """Count, train, and save the tokenizer with its card; returns the printed facts and the fits of the labels."""
+    """Count, train and save the tokenizer with its card; return the printed figures and how the labels fit by group."""
     started = time.perf_counter()
     splitter = sources.splitter(
         trainer.split_pattern, trainer.normalization_steps, special_tokens=trainer.special_tokens
@@ -125,7 +125,7 @@ def _train_and_save(trainer: MwSTrainer, sources: Words, output: Path) -> tuple[
         "required_merges": merges.get("required", 0),
         "word_types": settings["word_types"],
         "bytes_per_token": settings["bytes_per_token"],
-        **_fineness(settings),
+        **_split_shares(settings),
         "criterion": trainer.criterion,
         "seconds": round(time.perf_counter() - started, 1),
         **{name: settings[name] for name in ("rare_entries", "groups") if name in settings},
@@ -136,7 +136,7 @@ def _train_and_save(trainer: MwSTrainer, sources: Words, output: Path) -> tuple[
 
 
 def _check_groups(trainer: MwSTrainer, sources: Words) -> None:
-    """Raise MwSError for weights and labels of groups that do not exist, before hours of counting."""
+    """Raise MwSError, before hours of counting, if weights or labels name groups that do not exist."""
     if not any(sources.by_group):
         return
     from mws_hf.corpus.groups import group_shares
@@ -146,20 +146,20 @@ def _check_groups(trainer: MwSTrainer, sources: Words) -> None:
     labels_of_groups(sources.by_group, trainer.labels)
 
 
-def _fineness(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the share of split positions, and the granularity; it is None if groups have different ones."""
+def _split_shares(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the share of split positions inside words, and the granularity, which is None if it differs by group."""
     if "places_cut" not in settings:
         return {}
     fits = settings.get("label_fit", {})
     used = {fit["granularity"] or DEFAULT_GRANULARITY for fit in ([fits] if "given" in fits else fits.values())}
     if not used or ("given" not in fits and len(fits) < len(settings.get("groups", ()))):
-        used.add(DEFAULT_GRANULARITY)  # of the words without labels
+        used.add(DEFAULT_GRANULARITY)  # the granularity of groups without labels
     of_all = used.pop() if len(used) == 1 else None
     return {"places_cut": settings["places_cut"], "granularity": settings["granularity"] or of_all}
 
 
 def _summary(result: dict[str, Any]) -> str:
-    """Describe the result: tokens and their kinds, how long text becomes, how finely words are split."""
+    """Return the printed summary: the number of tokens by kind, bytes per token, and how finely words are split."""
     morphs, compositions, required = (result[f"{kind}_merges"] for kind in ("morph", "composition", "required"))
     base = result["vocab_size"] - morphs - compositions - required
     asked = result["vocab_size_asked"]

@@ -1,4 +1,4 @@
-"""`mws transplant`: a pretrained model with another tokenizer."""
+"""`mws transplant`: give a pretrained model another tokenizer."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from mws_hf.errors import needed
 HELP = """
 Give a pretrained model another tokenizer, for example its own after `mws trim` or `mws extend`. Nothing is trained.
 
-The embeddings of old tokens are copied bit for bit; ids.json beside the tokenizer says which they are. Only embeddings
-are in memory, so this works for models of any size. Files and folders of the model are copied, except another tokenizer
-and weights in another form, which a warning names. If a LoRA adapter lies beside the weights, merge it into them first.
+The embeddings of old tokens are copied bit for bit; ids.json beside the tokenizer maps old ids to new ones. Only
+embeddings are loaded into memory, so this works for models of any size. Files and folders of the model are copied,
+except the files of its tokenizer and weights in another format, which a warning names. If there is a LoRA adapter
+beside the weights, merge it into them first.
 
 For example:
 

@@ -1,4 +1,4 @@
-"""`mws trim`: a pretrained tokenizer without the tokens that texts do not use."""
+"""`mws trim`: remove the tokens that your texts do not use from a pretrained tokenizer."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def add_options(parser: Parser) -> None:
     """Add the arguments and options of the command."""
     add = parser.add_argument
     add("base", metavar="BASE", help=BASE)
-    text = f"Text that it must stay good at; repeat the option for more. {INPUTS.partition(', or')[0]}."
+    text = f"Text that the tokenizer will be used for; repeat the option for more. {INPUTS.partition(', or')[0]}."
     add("--text", required=True, action="append", default=[], metavar="FILE", help=text)
     add_output(parser, "The folder of the new tokenizer.")
     size = "How many tokens to keep, such as 64k; BASE must have more. Give this or --min-count."
     add("--keep-size", metavar="SIZE", type=parse_size, help=size)
-    uses = "Keep tokens that the texts use at least this often. A warning says if no token is removed."
+    uses = "Keep tokens that the texts use at least this often. If no token is removed, a warning is printed."
     add("--min-count", metavar="NUMBER", type=parse_size, help=uses)
     add("--keep", type=Path, metavar="FILE", help="Tokens to keep in any case, one per line.")
     add_reading(parser)
@@ -53,7 +53,7 @@ def add_options(parser: Parser) -> None:
 
 
 def run(given: Namespace) -> None:
-    """Count the use of each token, remove tokens and write the folder."""
+    """Count how often the texts use each token, remove tokens and write the folder."""
     base, text, keep, output = given.base, given.text, given.keep, given.output
     keep_size, min_count, reading = given.keep_size, given.min_count, reading_of(given)
     if (keep_size is None) == (min_count is None):

@@ -1,4 +1,4 @@
-"""`mws warmup`: compile all kernels into the cache, by doing a little of everything once; results are dropped."""
+"""`mws warmup`: compile all kernels into the cache, by training and encoding on made-up text once."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ _STEMS = "чит пис рис каш вод лес дом стол рук но�
 _ENDINGS = "а у ой ы ам ами ах ать ал ала али ed ing s".split()
 _SYLLABLES = [consonant + vowel for consonant in "бвгдлмнрст" for vowel in "аиоу"]
 TEXT = "".join(stem + ending + " кое-кто, 1234!\n" for stem in _STEMS for ending in _ENDINGS) * 3 + "".join(
-    f" {first}{second}{_ENDINGS[(i + k) % len(_ENDINGS)]}"  # so many that tables must grow
+    f" {first}{second}{_ENDINGS[(i + k) % len(_ENDINGS)]}"  # so many words that hash tables must grow
     for i, first in enumerate(_SYLLABLES)
     for k, second in enumerate(_SYLLABLES)
 )
 LETTERS, MANY = "оеаинтсрвлкмдпуяыьгзбчйхжшюцщэфъё", 60_000
-"""Made-up words of these letters, so many that lists are long and tables are filled side by side."""
-
+"""Letters and number of random words; they are so many that kernels for long lists and several threads are used."""
 
 HELP = """
 Compile all kernels now and keep them on disk, so that no later command waits for it. This is needed once for each
@@ -53,7 +52,7 @@ def run(given: Namespace) -> None:
 
 
 def warm_up(*, show_progress: bool = False) -> None:
-    """Compile every kernel that training, counting and encoding call, and keep them in `jit.cache_directory`."""
+    """Compile every kernel that counting, training and encoding call, and keep them in `jit.cache_directory`."""
     from tqdm import tqdm
 
     steps = (_count, _learn_contextual, _learn_much, _learn_classic, _encode)
@@ -74,7 +73,7 @@ def _count(folder: Path) -> None:
     file = folder / "text.txt"
     file.write_text(TEXT, encoding="utf-8", newline="\n")
     for pattern in (DEFAULT_PATTERN, GPT4_PATTERN, WORD_PATTERN):
-        counts = mws_hf.count_files(file, pattern=pattern, workers=2, memory_cap=1)  # so small a cap spills
+        counts = mws_hf.count_files(file, pattern=pattern, workers=2, memory_cap=1)  # 1 byte, so that counts spill
         one = mws_hf.count_files(file, pattern=pattern, workers=1)
         counts.merge(mws_hf.count_documents(TEXT.splitlines(), pattern=pattern), one)
     lexicon_words("ru")

@@ -33,11 +33,11 @@ Model: TypeAlias = Tokenizer | MorfessorModel
 
 @dataclass(frozen=True)
 class Baseline:
-    """A baseline.
+    """How to train one baseline.
 
     Attributes:
-        build: the function that trains it, from a `Task` and options.
-        needs: a library that it needs besides those of the package.
+        build: the function that trains it, given a `Task` and options.
+        needs: the name of a library that it needs in addition to the dependencies of the package; None if none.
         sized: whether the vocabulary size has an effect.
         reserved: special tokens that it adds to the given ones.
     """
@@ -54,16 +54,16 @@ class Baseline:
 
 
 BASELINE_SYSTEMS: dict[str, Baseline] = {
-    # BPE by frequency: over bytes, as GPT-2; over characters, with pre-tokenizer and byte fallback as MwS; within the
-    # segments of Morfessor (MorphBPE, without labels); with </w> after each word; with a final ▁, on lowercase text
-    # without trailing punctuation
+    # BPE by frequency: over bytes, as in GPT-2; over characters, with the pre-tokenizer and byte fallback of MwS;
+    # within the segments of Morfessor (MorphBPE, without labels); with </w> after each word; with a final ▁, on
+    # lowercase text without trailing punctuation
     "bpe-byte": Baseline(bpe.build_byte_bpe),
     "bpe-character": Baseline(bpe.build_character_bpe),
     "morph-bpe": Baseline(morfessor.build_morph_bpe, MORFESSOR),
     "bpe-end-of-word": Baseline(bpe.build_end_of_word),
     "bpe-low-line": Baseline(bpe.build_final_low_line),
     # WordPiece: by the trainer of `tokenizers` (frequency); by the highest b/(u_l*u_r); from long substrings to short
-    # ones, as TensorFlow Text
+    # ones, as in TensorFlow Text
     "wordpiece": Baseline(word_piece.build_library),
     "wordpiece-likelihood": Baseline(word_piece.build_likelihood),
     "wordpiece-top-down": Baseline(word_piece.build_top_down, reserved=word_piece.RESERVED),
@@ -85,11 +85,11 @@ BASELINE_SYSTEMS: dict[str, Baseline] = {
 
 
 class TrainedBaseline(NamedTuple):
-    """A trained baseline.
+    """A trained baseline, opened for evaluation.
 
     Attributes:
-        source: the tokenizer, or a segmenter if it cannot be written as tokenizer.json.
-        n_tokens: number of entries of its vocabulary.
+        source: the tokenizer, or a function that segments words if the model cannot be written as tokenizer.json.
+        n_tokens: size of its vocabulary.
     """
 
     source: Opened
@@ -97,7 +97,7 @@ class TrainedBaseline(NamedTuple):
 
 
 def check_capitals(counts: WordCounts) -> None:
-    """Raise MwSError for counts with a marker for capitals, which no baseline writes when it encodes."""
+    """Raise MwSError if the counts contain markers for capitals, because no baseline inserts them when it encodes."""
     if counts.splitter.marks_capitals:
         raise MwSError(
             "the counts have a marker for capitals, which only MwS tokenizers write; count the text again without "
@@ -119,15 +119,19 @@ def train(
     Args:
         name: a key of `BASELINE_SYSTEMS`.
         counts: counts of running text, or `counts.as_types()` for each word once.
-        vocab_size: size of the vocabulary with special tokens, bytes and characters; exceeded only if these need more.
-        output_dir: folder to save in, atomically: for `AutoTokenizer`, or for Morfessor what `saved` returns. With None
-            nothing is saved.
+        vocab_size: size of the vocabulary, including special tokens, bytes and characters; it is exceeded only if these
+            need more.
+        output_dir: folder to save the tokenizer in, for `AutoTokenizer`; a Morfessor model is saved as a text file in
+            it (see `saved`). With None nothing is saved.
         special_tokens: tokens that get the first ids.
-        **options: options of the function that builds it, such as `max_types`, `character_coverage`.
+        **options: options of the function that builds the baseline, such as `max_types` or `character_coverage`.
+
+    Returns:
+        The trained baseline and its vocabulary size.
 
     Raises:
-        MwSError: the name is unknown, there are no words, a library is not installed, or the directory cannot be
-            written, or the counts have a marker for capitals.
+        MwSError: the name is unknown, there are no words, a library is not installed, the folder cannot be written, or
+            the counts contain markers for capitals.
     """
     if name not in BASELINE_SYSTEMS:
         raise MwSError(f"unknown system {name!r}; choose one of {', '.join(BASELINE_SYSTEMS)}")
@@ -152,6 +156,6 @@ def train(
 
 
 def saved(directory: Path) -> Path:
-    """Return the path that `open_tokenizer` takes for a directory of `train`: itself, or the Morfessor model in it."""
+    """Return the path to open after `train` wrote a folder: the folder itself, or the Morfessor model in it."""
     file = directory / MORFESSOR_FILE
     return file if file.is_file() else directory

@@ -6,10 +6,10 @@ of digits, or of other characters. Its mark is a separate symbol, so that ``est`
 other merges than the published ones. Therefore `PairLearner` learns them, and in tokenizer.json a normalizer inserts
 the marks.
 
-Textbook programs recount all pairs of neighbors after each merge and choose the most frequent one, or if several are
-equal the one that occurs first in the words as they are segmented then. `PairLearner` makes the same merges, but
-recounts only the words that contain the merged pair. `mws_hf.learn.working_corpus` chooses among equal pairs by token
-ids, which gives other merges.
+Textbook implementations recount all pairs of neighbors after each merge and choose the most frequent pair. If several
+pairs are equally frequent, they choose the one that occurs first in the words as segmented at that moment.
+`PairLearner` makes the same merges, but recounts only the words that contain the merged pair. It does not use
+`mws_hf.learn.working_corpus`, which breaks ties by token ids and would therefore make other merges.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from mws_hf.tokenizer.backend import base_vocab, build_backend, tables_of
 SUFFIX = "</w>"
 LOW_LINE = "▁"
 _WORD = regex.compile(r"[\p{L}\p{M}]+(?:['’][\p{L}\p{M}]+)*|\p{N}+|[^\s\p{L}\p{M}\p{N}]+")
-# the empty positions after each _WORD; the last part excludes inner apostrophes
+# the (empty) position after each _WORD; the last alternative excludes apostrophes inside words
 _END = (
     r"(?<=[\p{L}\p{M}])(?!['’]?[\p{L}\p{M}])|(?<=\p{N})(?!\p{N})"
     r"|(?<=[^\s\p{L}\p{M}\p{N}])(?![^\s\p{L}\p{M}\p{N}]|(?<=[\p{L}\p{M}]['’])[\p{L}\p{M}])"
@@ -42,7 +42,7 @@ Key = tuple[float, int, int]
 
 
 def frequency(pair: int, left: int, right: int) -> float:
-    """Score a pair by its number of occurrences, as plain BPE does."""
+    """Score a pair by its count, as plain BPE does; the counts of its left and right token are not used."""
     return pair
 
 
@@ -55,12 +55,22 @@ def likelihood(pair: int, left: int, right: int) -> float:
 
 
 class PairLearner:
-    """Learner of merges, with counts of tokens and of pairs of neighbors that are updated after each merge.
+    """Learn merges greedily, and update the counts of tokens and pairs after each merge.
 
-    It merges the pair with the largest `score` of its count and the counts of its parts; the order of words decides
-    between equal scores. `join` returns the string of the new token. A pair whose token exists is never merged.
-    Internally token n is the character chr(n), a pair is a string of two characters, and a word is a string, so that
-    `str.replace` merges.
+    Each step merges the pair with the highest score; of pairs with equal scores, the one that occurs first in the words
+    is merged. A pair whose joined token already exists is never merged.
+
+    Internally, token n is the character chr(n), a pair is a string of two characters, and a word is a string of tokens,
+    so that `str.replace` merges a pair.
+
+    Args:
+        words: the words, each as a sequence of initial tokens.
+        weights: the count of each word.
+        score: the score of a pair, from its count and the counts of its left and right token.
+        join: returns the string of the token that joins two tokens.
+
+    >>> PairLearner(["ab", "abc"], [2, 1], frequency, str.__add__).merges(5)
+    [('a', 'b'), ('ab', 'c')]
     """
 
     def __init__(
@@ -74,14 +84,15 @@ class PairLearner:
         self._sizes = dict.fromkeys(self._ids.values(), 1)
         self._used: Counter[str] = Counter()
         self._pairs: Counter[str] = Counter()
-        # words that contained a pair when its newer part was made, ascending: later merges only remove pairs
+        # indices of the words that contained a pair when its newer token was created, ascending; later merges can
+        # only remove occurrences
         self._holders: defaultdict[str, deque[int]] = defaultdict(deque)
         self._pairs_with: defaultdict[str, set[str]] = defaultdict(set)
         for number, (word, weight) in enumerate(zip(self._words, self._weights, strict=True)):
             for symbol in word:
                 self._used[symbol] += weight
             self._count_pairs(number, weight, word)
-        # a pair is in the heap under its key or a smaller one; only the entry in `_queued` is valid
+        # the heap has each pair under its current key or a smaller one; only the entry equal to `_queued` is valid
         self._queued: dict[str, Key] = {}
         self._heap: list[tuple[Key, str]] = []
         self._queue(self._pairs)
@@ -119,7 +130,7 @@ class PairLearner:
             heapq.heappush(self._heap, (self._queued[pair], pair))
 
     def _count_pairs(self, number: int, weight: int, word: str, part: str = "") -> None:
-        """Count the pairs of a word; those with `part`, by default all, are new in it."""
+        """Count the pairs of a word, and index those that contain `part`, which are new in it (by default all)."""
         for pair in map(add, word, word[1:]):
             self._pairs[pair] += weight
             if part in pair:
@@ -141,7 +152,7 @@ class PairLearner:
             for gone in map(add, old, old[1:]):
                 self._pairs[gone] -= weight
             self._count_pairs(number, weight, new, made)
-        # the parts became rarer, so that the scores of pairs with them may be larger than in the heap
+        # the parts became rarer, so that pairs with them may now have higher scores than in the heap
         for symbol in made if self._score is frequency else {made, *pair}:
             self._pairs_with[symbol] = {found for found in self._pairs_with[symbol] if self._pairs[found] > 0}
             self._queue(self._pairs_with[symbol])
@@ -176,30 +187,39 @@ def build_byte_bpe(task: Task) -> Tokenizer:
 
 
 def build_character_bpe(task: Task) -> Tokenizer:
-    """Build BPE over characters with byte fallback, which differs from MwS only in the choice of merges."""
+    """Build BPE over characters with byte fallback, which differs from MwS only in how merges are chosen."""
     learner = Tokenizer(models.BPE())
     counts, special = task.counts, task.special_tokens
-    room = task.vocab_size - len(special) - len(BYTE_TOKENS)
-    trainer = trainers.BpeTrainer(vocab_size=max(0, room), show_progress=False)
+    size_left = task.vocab_size - len(special) - len(BYTE_TOKENS)
+    trainer = trainers.BpeTrainer(vocab_size=max(0, size_left), show_progress=False)
     train_on_counts(learner, trainer, dict(counts.items()))
-    learnt, merges = tables_of(learner)
-    alphabet = [token for token in learnt if len(token) == 1]
+    learned, merges = tables_of(learner)
+    alphabet = [token for token in learned if len(token) == 1]
     merges = [pair for pair in merges if "".join(pair) not in BYTE_TOKENS]
     vocab = base_vocab(special, alphabet, merges)
     return build_backend(vocab, merges, counts.pattern, counts.normalization, special)
 
 
 def learn_end_of_word(words: Mapping[str, int], n_merges: int, mark: str = SUFFIX) -> list[tuple[str, str]]:
-    """Merge the most frequent pair `n_merges` times (Sennrich et al. 2016), of equals the first one in `words`.
+    """Learn BPE merges by frequency (Sennrich et al. 2016) over words that end in a mark.
 
-    `mark` is the symbol after the last character of each word. There are fewer merges if no pair is left.
+    Args:
+        words: the words with their counts; of equally frequent pairs, the first one in these words is merged.
+        n_merges: the number of merges; fewer are returned if no pair is left.
+        mark: the symbol after the last character of each word.
+
+    >>> learn_end_of_word({"lower": 2, "low": 5}, 3)
+    [('l', 'o'), ('lo', 'w'), ('low', '</w>')]
     """
     learner = PairLearner([[*word, mark] for word in words], words.values(), frequency, str.__add__)
     return learner.merges(n_merges)
 
 
 def build_end_of_word(task: Task) -> Tokenizer:
-    """Build BPE with ``</w>``; entries: special tokens, ``[UNK]``, characters, the mark, merges. Spaces are lost."""
+    """Build BPE with ``</w>`` after each word; spaces are lost.
+
+    The vocabulary consists of special tokens, ``[UNK]``, characters, the mark and merges.
+    """
     return _marked(rewritten(task.counts, _WORD.findall), [], SUFFIX, task)
 
 
@@ -219,12 +239,12 @@ def build_final_low_line(task: Task) -> Tokenizer:
 
 
 def _marked(words: Mapping[str, int], steps: list[normalizers.Normalizer], mark: str, task: Task) -> Tokenizer:
-    # the model receives single characters, so a mark of several characters is merged first
+    # the model receives single characters, so the first merges build a mark of several characters
     made = [(mark[:i], mark[i]) for i in range(1, len(mark))]
     base = numbered((*task.special_tokens, UNKNOWN, *sorted(set(mark).union(*words)), *map("".join, made)))
-    room, normalization = task.vocab_size - len(base), task.counts.normalization
-    learnt = learn_end_of_word(words, room, mark)
-    merges = [*made, *(pair for pair in learnt if "".join(pair) not in base)]
+    size_left, normalization = task.vocab_size - len(base), task.counts.normalization
+    learned = learn_end_of_word(words, size_left, mark)
+    merges = [*made, *(pair for pair in learned if "".join(pair) not in base)]
     vocab = numbered((*base, *map("".join, merges)))
     tokenizer = Tokenizer(models.BPE(vocab=vocab, merges=merges, unk_token=UNKNOWN))
     first = [getattr(normalizers, normalization.upper())()] if normalization else []

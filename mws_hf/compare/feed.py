@@ -1,7 +1,7 @@
-"""Word counts as input of trainers that only take text, and tokenizers that split text as the counts were made.
+"""Train the trainers of `tokenizers` on word counts, and build tokenizers that split text like these counts.
 
-The trainers of `tokenizers` have no weighted input. Each word is repeated as often as its count, with a character after
-it that no word contains and at which the text is split, which takes less time than the running text.
+These trainers take only text, without weights. Therefore each word is repeated as often as its count, and followed by a
+separator that no word contains and at which the text is split. This takes less time than the running text.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from mws_hf.corpus.counts import WordCounts
 UNKNOWN = "[UNK]"
 _TEXT_CHARACTERS = 20_000
 _MAX_RUNNING_WORDS = 2_000_000
-"""Repeated words of a training, which take about two seconds."""
+"""The most repeated words that one training gets, which take about two seconds."""
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Task:
-    """What a baseline is trained on.
+    """The input of a baseline's training.
 
     Attributes:
         counts: the training words.
-        vocab_size: size of the vocabulary, special tokens included.
+        vocab_size: size of the vocabulary, including special tokens.
         special_tokens: special tokens, which get the first ids.
     """
 
@@ -38,25 +38,25 @@ class Task:
 
 
 def repeated(words: Mapping[str, int], mark: str) -> Iterator[str]:
-    """Yield texts of about 20,000 characters in which each word occurs as often as its count, with `mark` after it."""
+    """Yield texts of about 20,000 characters in which each word occurs as often as its count, followed by `mark`."""
     parts: list[str] = []
-    room = _TEXT_CHARACTERS
+    left = _TEXT_CHARACTERS
     for word, count in words.items():
         unit = word + mark
         while count:
-            number = min(count, max(1, room // len(unit)))
+            number = min(count, max(1, left // len(unit)))
             parts.append(unit * number)
             count -= number
-            room -= number * len(unit)
-            if room <= 0:
+            left -= number * len(unit)
+            if left <= 0:
                 yield "".join(parts)
-                parts, room = [], _TEXT_CHARACTERS
+                parts, left = [], _TEXT_CHARACTERS
     if parts:
         yield "".join(parts)
 
 
 def divided(words: Mapping[str, int]) -> Mapping[str, int]:
-    """Divide all counts if their sum is too large to repeat the words; no count becomes 0.
+    """Divide all counts by the same number if their sum is too large to repeat the words; no count becomes 0.
 
     >>> divided({"a": 3, "b": 100_000_000})
     {'a': 1, 'b': 1960784}
@@ -65,12 +65,12 @@ def divided(words: Mapping[str, int]) -> Mapping[str, int]:
     if running <= most:
         return words
     by = -(-running // most)
-    _say_divided(running, by)
+    _warn_divided(running, by)
     return {word: max(1, (count + by // 2) // by) for word, count in words.items()}
 
 
-@cache  # otherwise each system at each size would warn
-def _say_divided(running: int, by: int) -> None:
+@cache  # once per process, because every system at every size would warn
+def _warn_divided(running: int, by: int) -> None:
     logger.warning(
         "baselines repeat each word as often as it occurs, and %s running words are too many: for them all counts are "
         "divided by %s",
@@ -82,21 +82,28 @@ def train_on_counts(
     learner: Tokenizer,
     trainer: trainers.Trainer,
     words: Mapping[str, int],
-    then: pre_tokenizers.PreTokenizer | None = None,
+    pre_tokenizer: pre_tokenizers.PreTokenizer | None = None,
 ) -> None:
-    """Train a model on word counts; `then`, such as `ByteLevel`, is applied to each word before."""
+    """Train the model of `learner` on word counts, in place.
+
+    Args:
+        learner: a tokenizer with an untrained model.
+        trainer: the trainer of that model.
+        words: the words with their counts.
+        pre_tokenizer: a pre-tokenizer that is applied to each word, such as `ByteLevel`.
+    """
     words = divided(words)
     seen = set().union(*words)
     mark = next(c for c in map(chr, range(0xE000, 0xF900)) if c not in seen)  # from the private use area
-    cut = pre_tokenizers.CharDelimiterSplit(mark)
-    learner.pre_tokenizer = cut if then is None else pre_tokenizers.Sequence([cut, then])
+    split = pre_tokenizers.CharDelimiterSplit(mark)
+    learner.pre_tokenizer = split if pre_tokenizer is None else pre_tokenizers.Sequence([split, pre_tokenizer])
     learner.train_from_iterator(repeated(words, mark), trainer)
 
 
 def rewritten(counts: WordCounts, rewrite: Callable[[str], Iterable[str]]) -> dict[str, int]:
-    """Count the words into which pre-tokens are rewritten, in the order of the pre-tokens.
+    """Rewrite each pre-token to zero or more words, and count these words in the order of the pre-tokens.
 
-    Counts of equal words are added; if every pre-token counts once (types), every word counts once.
+    Counts of equal words are added. If every pre-token has the count 1 (types), so has every word.
 
     >>> counts = WordCounts.from_mapping({" дом": 3, "дом": 1, " ": 9}, pattern="...")
     >>> rewritten(counts, str.split), rewritten(counts.as_types(), str.split)
@@ -116,17 +123,24 @@ def tokenizer_like(
     model: models.Model,
     decoder: decoders.Decoder,
     special_tokens: Sequence[str] = (),
-    then: pre_tokenizers.PreTokenizer | None = None,
+    pre_tokenizer: pre_tokenizers.PreTokenizer | None = None,
 ) -> Tokenizer:
-    """Make a tokenizer of a trained model that normalizes and splits text as the counts were made, and then by `then`.
+    """Build a tokenizer from a trained model, with the normalization and split pattern of the training words.
 
-    `UNKNOWN` is an ordinary entry, so that decoding keeps it, and a text that contains it is not special.
+    `UNKNOWN` stays an ordinary entry and does not become a special token, so that decoding keeps it.
+
+    Args:
+        counts: the training words.
+        model: the trained model.
+        decoder: the decoder of the model.
+        special_tokens: special tokens.
+        pre_tokenizer: a pre-tokenizer that follows the split pattern.
     """
     tokenizer = Tokenizer(model)
     if counts.normalization is not None:
         tokenizer.normalizer = getattr(normalizers, counts.normalization.upper())()
     split = pre_tokenizers.Split(Regex(counts.pattern), behavior="isolated")
-    tokenizer.pre_tokenizer = split if then is None else pre_tokenizers.Sequence([split, then])
+    tokenizer.pre_tokenizer = split if pre_tokenizer is None else pre_tokenizers.Sequence([split, pre_tokenizer])
     tokenizer.decoder = decoder
     tokenizer.add_special_tokens([token for token in special_tokens if token != UNKNOWN])
     return tokenizer

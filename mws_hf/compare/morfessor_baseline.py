@@ -1,11 +1,11 @@
 """Baselines Morfessor 2.0 (Creutz & Lagus 2005; Virpioja et al. 2013), which only segments words, and MorphBPE.
 
-Training Morfessor takes one or two minutes for 30,000 words, so from a longer list it learns 30,000: a `sample`, in
-which most words are rare, or the most frequent ones, which often give better results (`build_frequent`).
+Training Morfessor on 30,000 words takes one or two minutes. From a longer list it therefore learns only 30,000 words: a
+`sample`, in which most words are rare, or the most frequent words, which often give better results (`build_frequent`).
 
-MorphBPE (Asgari et al. 2025) without labels is BPE by frequency that merges nothing across the boundaries of Morfessor:
-the learner is given each segment as a separate word. The standard tokenizer.json does not use Morfessor, so that the
-merges apply there wherever their pair occurs.
+MorphBPE (Asgari et al. 2025) without labels is BPE by frequency that never merges across the boundaries of Morfessor,
+because the learner gets each segment as a separate word. The tokenizer itself is a standard tokenizer.json that does
+not run Morfessor, so when it encodes, a merge applies wherever its pair occurs.
 """
 
 from __future__ import annotations
@@ -30,13 +30,17 @@ from mws_hf.errors import MwSError, needed
 from mws_hf.tokenizer.foreign import morfessor_segments
 
 MAX_TYPES = 30_000
-"""Distinct words that Morfessor learns from, at most."""
+"""The most distinct words that Morfessor learns from."""
 MAX_LENGTH = 100
-"""Characters of a word that Morfessor learns from, at most: its search is quadratic in them."""
+"""The most characters of a word that Morfessor learns from, because its search is quadratic in them."""
 
 
 class MorfessorModel:
-    """A trained Morfessor model, built from the count and the segments of each training word."""
+    """A trained Morfessor model.
+
+    Args:
+        segmentations: the count and the segments of each training word.
+    """
 
     def __init__(self, segmentations: Sequence[tuple[int, Sequence[str]]]) -> None:
         self._segmentations = [(count, list(pieces)) for count, pieces in segmentations]
@@ -44,7 +48,7 @@ class MorfessorModel:
         self._model.load_segmentations([(count, "".join(pieces), pieces) for count, pieces in self._segmentations])
 
     def segment(self, word: str, smoothing: float = 0) -> list[str]:
-        """Segment a word by Viterbi; unseen characters do not prevent it."""
+        """Segment a word with the Viterbi algorithm; the word may contain characters that the training did not see."""
         return morfessor_segments(self._model, word, smoothing)
 
     def save(self, file: Path) -> None:
@@ -63,20 +67,21 @@ def build_morfessor(task: Task, max_types: int = MAX_TYPES) -> MorfessorModel:
     list of more than `max_types` words a `sample` is learned.
     """
     words = _words(task.counts)
-    return _learnt({word: words[word] for word in sample(words, max_types)})
+    return _train_morfessor({word: words[word] for word in sample(words, max_types)})
 
 
 def build_frequent(task: Task, max_types: int = MAX_TYPES) -> MorfessorModel:
-    """Train Morfessor Baseline on the `max_types` most frequent words, each once; of equal ones on a `sample`."""
+    """Train Morfessor Baseline on the `max_types` most frequent words, each once; hashes decide between equal ones."""
     words = _words(task.counts)
     chosen = nsmallest(max_types, words, key=lambda word: (-words[word], _hash(word), word))
-    return _learnt(dict.fromkeys(chosen, 1))
+    return _train_morfessor(dict.fromkeys(chosen, 1))
 
 
 def sample(words: Iterable[str], size: int) -> list[str]:
-    """Choose the `size` words with the smallest BLAKE2b hashes, in their order; all words if there are no more.
+    """Choose the `size` words with the smallest BLAKE2b hashes, and keep their order; return a shorter list whole.
 
-    The choice depends only on the words. The first words of a list would not do, because they all begin with "a".
+    The choice depends only on the words. Taking the first words would not work, because a sorted list begins with words
+    in "a".
     """
     listed = list(words)
     if len(listed) <= size:
@@ -90,9 +95,11 @@ def _hash(word: str) -> bytes:
 
 
 def _words(counts: WordCounts) -> dict[str, int]:
-    # one word of 3,000 characters took two minutes
-    cut = bert_words(counts)
-    words = {word: count for word, count in cut.items() if len(word) <= MAX_LENGTH and word.split() == [word]}
+    words = {
+        word: count
+        for word, count in bert_words(counts).items()
+        if len(word) <= MAX_LENGTH and word.split() == [word]  # one word of 3,000 characters took two minutes
+    }
     if not words:
         raise MwSError(
             f"Morfessor: there are no words of at most {MAX_LENGTH} characters to learn from; give more text"
@@ -100,14 +107,14 @@ def _words(counts: WordCounts) -> dict[str, int]:
     return words
 
 
-def _learnt(words: Mapping[str, int]) -> MorfessorModel:
+def _train_morfessor(words: Mapping[str, int]) -> MorfessorModel:
     library = needed("morfessor")
     logging.getLogger("morfessor").setLevel(logging.WARNING)
     library.utils.show_progress_bar = False
     model = library.BaselineModel()
     model.load_data([(count, word) for word, count in words.items()])
     state = random.getstate()
-    random.seed(0)  # the library shuffles words with the global generator
+    random.seed(0)  # the library shuffles the words with the global generator
     try:
         model.train_batch()
     finally:
@@ -118,24 +125,24 @@ def _learnt(words: Mapping[str, int]) -> MorfessorModel:
 def build_morph_bpe(task: Task, max_types: int = MAX_TYPES) -> Tokenizer:
     """Build character-level BPE within the segments of Morfessor, trained on the `max_types` most frequent words."""
     model = build_frequent(task, max_types)
-    # smoothing 1, as the published results were made
-    return build_character_bpe(replace(task, counts=within_cuts(task.counts, lambda word: model.segment(word, 1))))
+    # smoothing 1, as in the published results
+    return build_character_bpe(replace(task, counts=count_segments(task.counts, lambda word: model.segment(word, 1))))
 
 
-def within_cuts(counts: WordCounts, cut: Callable[[str], Sequence[str]]) -> WordCounts:
-    """Count the segments of words instead of words, so that no pair across a boundary is learned.
+def count_segments(counts: WordCounts, segment: Callable[[str], Sequence[str]]) -> WordCounts:
+    """Count the segments of words instead of the words, so that no pair across a boundary is learned.
 
-    Pre-tokens that are not words of letters stay whole, as do words that are too long for Morfessor. A space before a
-    word belongs to its first segment.
+    Pre-tokens that are not words of letters stay whole, and so do words that are too long for Morfessor. The space
+    before a word belongs to its first segment.
 
     >>> words = WordCounts.from_mapping({" kutyák": 3, "kutya": 2, "ák": 1, " 12": 4}, pattern="")
-    >>> sorted(within_cuts(words, lambda word: [word[:4], word[4:]] if len(word) > 4 else [word]).items())
+    >>> sorted(count_segments(words, lambda word: [word[:4], word[4:]] if len(word) > 4 else [word]).items())
     [(' 12', 4), (' kuty', 3), ('a', 2), ('kuty', 2), ('ák', 4)]
     """
     pieces: Counter[str] = Counter()
     for pre_token, count in counts.items():
         word = pre_token.removeprefix(" ")
-        first, *others = cut(word) if word.isalpha() and len(word) <= MAX_LENGTH else [word]
+        first, *others = segment(word) if word.isalpha() and len(word) <= MAX_LENGTH else [word]
         pieces[pre_token[: len(pre_token) - len(word)] + first] += count
         for piece in others:
             pieces[piece] += count

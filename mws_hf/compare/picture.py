@@ -11,18 +11,18 @@ from typing import Any
 from mws_hf.atomic import atomic_path
 from mws_hf.tokenizer.plotting import labels_of
 
-# colors that people with any color vision can distinguish (Okabe and Ito; Tol); the warm ones are for MwS
+# colors that people with any color vision can distinguish (Okabe and Ito; Tol); MwS gets the warm ones
 _OURS = ("#d55e00", "#7f4a1e", "#e6a000")
 _BASELINES = (
     "#332288 #117733 #44aa99 #0072b2 #999933 #aa4499 #777777 #6699cc #000000 #c2a500 #5a3e85 #2f6f6f #66a61e #b3a2d9"
 ).split()
 _TRIVIAL = ("characters", "words")
 _NAME_DISTANCE = 0.033
-"""Distance between names, as a share of the height of a panel."""
+"""The smallest distance between two names, as a share of the height of a panel."""
 
 
 def _load_matplotlib() -> None:
-    """Import matplotlib, even if MPLBACKEND has a backend that is not installed, as in notebooks."""
+    """Import matplotlib, even if MPLBACKEND names a backend that is not installed, as it may in notebooks."""
     backend = os.environ.pop("MPLBACKEND", None)
     try:
         import matplotlib  # noqa: F401
@@ -33,10 +33,14 @@ def _load_matplotlib() -> None:
 
 
 def figure_of(panels: Mapping[str, Sequence[Mapping[str, Any]]]) -> Any:
-    """Draw a panel for each title: F1 over tokens per word, with a line for each system and a larger mark per size.
+    """Draw boundary F1 over tokens per word, with a line for each system, and return the figure of matplotlib.
 
-    The rows are those of a `Comparison`. The words are those of held-out text if there is one, else of the gold file.
-    Trivial systems are left out. The name of each system is to the right of its last point, in its color.
+    Each panel is one gold file. Larger marks are larger vocabularies, and the name of a system is to the right of its
+    last point. The systems ``characters`` and ``words`` are left out.
+
+    Args:
+        panels: the rows of a `Comparison` by the title of their panel. Tokens per word are those of held-out text if
+            the rows have them, and otherwise those of the gold words.
     """
     _load_matplotlib()
     from matplotlib import rcParams
@@ -53,8 +57,8 @@ def figure_of(panels: Mapping[str, Sequence[Mapping[str, Any]]]) -> Any:
         sizes = sorted({row["vocab_size"] for row in drawn if row["vocab_size"]})
         note = f"\nmark size: {' < '.join(f'{size:,}' for size in sizes)} entries" if len(sizes) > 1 else ""
         labels, font = labels_of(title)
-        said = f"{''.join(labels)}: boundaries found, and length{note}"
-        axes.set_title(said, fontsize=11, loc="left", family=[font, *rcParams["font.family"]])
+        axes_title = f"{''.join(labels)}: boundaries found, and length{note}"
+        axes.set_title(axes_title, fontsize=11, loc="left", family=[font, *rcParams["font.family"]])
         axes.set_xlabel(f"tokens per word of {'new text' if of_text else 'the gold file'}: ← shorter")
         axes.set_ylabel("F1 of morpheme boundaries: ↑ better")
         axes.grid(alpha=0.25)
@@ -66,11 +70,11 @@ def figure_of(panels: Mapping[str, Sequence[Mapping[str, Any]]]) -> Any:
 def _draw(axes: Any, rows: Sequence[Mapping[str, Any]], length: str, sizes: Sequence[int]) -> None:
     ends = []
     for system, style in _styles(rows).items():
-        own = sorted((row["vocab_size"] or 0, row[length], row["f1"]) for row in rows if row["system"] == system)
-        axes.plot([x for _, x, _ in own], [y for _, _, y in own], **style)
-        for size, x, y in own:
+        points = sorted((row["vocab_size"] or 0, row[length], row["f1"]) for row in rows if row["system"] == system)
+        axes.plot([x for _, x, _ in points], [y for _, _, y in points], **style)
+        for size, x, y in points:
             axes.plot(x, y, "o", markersize=5 + 3 * (sizes.index(size) if size in sizes else 0), **style)
-        x, y = max((x, y) for _, x, y in own)
+        x, y = max((x, y) for _, x, y in points)
         ends.append((y, x, system, style["color"]))
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
     at = low
@@ -89,7 +93,7 @@ def _styles(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     styles: dict[str, dict[str, Any]] = {}
     systems = sorted({str(row["system"]) for row in rows})
     for ours in (True, False):
-        for number, system in enumerate(each for each in systems if each.startswith("mws") == ours):
+        for number, system in enumerate(name for name in systems if name.startswith("mws") == ours):
             colors = _OURS if ours else _BASELINES
             color = colors[number % len(colors)]
             styles[system] = {"color": color, "linewidth": 2.6 if ours else 1.2, "zorder": 3 if ours else 2}

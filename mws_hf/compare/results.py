@@ -1,4 +1,4 @@
-"""The figures of a comparison as plain rows, and the files results.json and results.md."""
+"""Hold the figures of a comparison as plain rows, and write them to results.json and results.md."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ from mws_hf.text.markdown import markdown_table
 _MARK = " (loses text)"
 
 Row: TypeAlias = dict[str, Any]
-"""The figures of a trained system by name; measures on text have the prefix `text_`, scores on gold have none."""
+"""The figures of a trained system by name; measures on text have the prefix `text_`, and scores on gold have none."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """All figures, in the form of results.json.
+    """All figures of a comparison, as they are written to results.json.
 
     Attributes:
         corpus: figures of the training words: types, running words, pattern.
         sizes: vocabulary sizes, ascending.
         golds: name, words, lines and left-out lines of each gold file.
-        tokenizers: the systems in the order of their training; `text` has their measures, None without text or ids.
-        rows: scores on gold: for each file all systems, in the same order.
+        tokenizers: the systems in the order of their training. `text` has the measures on text; it is None if no text
+            was given or the system only segments words.
+        rows: scores on gold: for each gold file all systems, in the same order.
     """
 
     corpus: dict[str, Any]
@@ -39,16 +40,17 @@ class Comparison:
     @property
     def systems(self) -> list[str]:
         """Labels of the systems, in the order of their training."""
-        return list(dict.fromkeys(each["system"] for each in self.tokenizers))
+        return list(dict.fromkeys(tokenizer["system"] for tokenizer in self.tokenizers))
 
     def rows_of(self, gold: str) -> list[Row]:
         """Return the rows of one gold file."""
         return [row for row in self.rows if row["gold"] == gold]
 
     def ranked(self, size: int, gold: str | None) -> list[Row]:
-        """Return the systems of a size, the best first: by F1 on a gold file, else by bits per byte or tokens per word.
+        """Return the systems of one vocabulary size, the best first.
 
-        A system without a size is listed at all sizes.
+        They are sorted by F1 on a gold file, or if `gold` is None by bits per byte or tokens per word. A system without
+        a size is listed at all sizes.
         """
         rows = map(flat_row, self.tokenizers) if gold is None else self.rows_of(gold)
 
@@ -61,7 +63,7 @@ class Comparison:
 
 
 def flat_row(tokenizer: Mapping[str, Any], scores: Mapping[str, Any] | None = None) -> Row:
-    """Return a trained system as one row, with scores on a gold file before the measures on text."""
+    """Flatten the figures of a trained system to one row, with scores on a gold file before the measures on text."""
     flat = dict(tokenizer)
     text, comparable = flat.pop("text") or {}, flat.pop("bits_comparable")
     flat |= {**(scores or {}), **{f"text_{name}": value for name, value in text.items()}}
@@ -107,7 +109,7 @@ _OF_TRAINING: dict[str, Callable[[Row], str]] = {
 
 
 def markdown(comparison: Comparison) -> str:
-    """Write the tables as Markdown: one for each gold file and size."""
+    """Return all tables as Markdown, one for each gold file and size."""
     corpus = comparison.corpus
     about = (
         f"All systems are trained on the same {corpus['types']:,} distinct words ({corpus['running_words']:,} running "
@@ -132,7 +134,7 @@ def _table(comparison: Comparison, size: int, gold: str | None) -> str:
 
 
 def summary(comparison: Comparison) -> list[list[str]]:
-    """Make a small table of the largest size: a header, and a row per system, the best on the first gold first."""
+    """Return a small table of the largest size: a header, and the systems, sorted by F1 on the first gold file."""
     size, golds = comparison.sizes[-1], [str(gold["name"]) for gold in comparison.golds]
     f1 = {(row["directory"], row["gold"]): _OF_GOLD["F1"](row) for row in comparison.rows}
     columns: dict[str, Callable[[Row], str]] = {
@@ -145,7 +147,7 @@ def summary(comparison: Comparison) -> list[list[str]]:
 
 
 def _cells(rows: Iterable[Row], columns: Mapping[str, Callable[[Row], str]]) -> list[list[str]]:
-    """Fill a table, header first, without columns that have no figure."""
+    """Return the cells of a table, header first, without empty columns."""
     lines = [[cell(row) for cell in columns.values()] for row in rows]
-    kept = [at for at in range(len(columns)) if any(line[at] for line in lines)]
-    return [[line[at] for at in kept] for line in ([*columns], *lines)]
+    kept = [index for index in range(len(columns)) if any(line[index] for line in lines)]
+    return [[line[index] for index in kept] for line in ([*columns], *lines)]

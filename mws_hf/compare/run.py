@@ -1,4 +1,4 @@
-"""The systems of a comparison, and one run: train missing ones, segment the gold words, score, write the tables."""
+"""Compare systems: train those that are missing, segment the gold words, score them and write the tables."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ MWS_SYSTEMS: dict[str, dict[str, Any]] = {
     "mws-morphs": {"criterion": "contextual", "composition": 0},
     "mws-classic": {"criterion": "classic"},
 }
-"""MwS variants: name -> arguments of `MwSTrainer`; ``mws`` has default settings, ``mws-morphs`` morphs only."""
+"""Arguments of `MwSTrainer` for each MwS variant; ``mws`` has default settings, ``mws-morphs`` learns morphs only."""
 
 DEFAULT_SYSTEMS = (
     *MWS_SYSTEMS,
@@ -55,17 +55,17 @@ DEFAULT_SYSTEMS = (
     "morfessor:types,characters,words:text",
 )
 RECORD = "comparison.json"
-"""File in the folder of each system: a digest of its training words, its entries, the seconds of its training."""
+"""The file in the folder of each system with a digest of its training words, its vocabulary size and training time."""
 
 
 @dataclass(frozen=True)
 class SystemSpec:
-    """A system, its training words and its size.
+    """A system to train: its name, how its training words are weighted, and its vocabulary size.
 
     Attributes:
         name: a key of `MWS_SYSTEMS` or `BASELINE_SYSTEMS`.
-        words: "types" for each word once, or "text" for words weighted by frequency.
-        vocab_size: size of the vocabulary; None before `plan`, and if it has no effect.
+        words: "types" if each word counts once, or "text" if words are weighted by frequency.
+        vocab_size: size of the vocabulary; None if it has no effect, and before `plan` sets it.
     """
 
     name: str
@@ -74,32 +74,35 @@ class SystemSpec:
 
     @property
     def title(self) -> str:
-        """The name in progress lines and of the folder."""
+        """The name of its folder, which progress messages show, too."""
         return self.label.replace(":", ".") + (f"-{self.vocab_size}" if self.vocab_size else "")
 
     @property
     def label(self) -> str:
-        """The name in tables, without the weighting if a system has only one."""
+        """The name in tables; the weighting is left out for MwS by types and for systems that have only one."""
         if self.name == "characters" or (self.baseline is None and self.words == "types"):
             return self.name
         return f"{self.name}:{self.words}"
 
     @property
     def baseline(self) -> Baseline | None:
-        """The baseline that it is; None for MwS."""
+        """The baseline of this name; None for MwS."""
         return BASELINE_SYSTEMS.get(self.name)
 
     @property
     def installed(self) -> bool:
-        """Whether the library it needs is there."""
+        """Whether the library that it needs is installed."""
         return self.baseline is None or self.baseline.installed
 
 
 def parse_systems(names: Iterable[str]) -> list[SystemSpec]:
-    """Parse names of systems; each string has one or more, separated by commas.
+    """Parse names of systems; each string contains one or more of them, separated by commas.
 
-    A name may end in ``:text``, to weight words by frequency, or in ``:types``, to count each word once. A bare name
-    has the usual weighting: types for MwS and Morfessor, text for other baselines. ``bpe`` is byte-level BPE.
+    A name may end in ``:text``, which weights words by frequency, or in ``:types``, which counts each word once.
+    Without either, MwS and Morfessor learn from types and the other baselines from text. ``bpe`` means byte-level BPE.
+
+    Raises:
+        MwSError: a name or a weighting is unknown.
 
     >>> [spec.label for spec in parse_systems(["mws,bpe", "bpe-character:types", "morfessor"])]
     ['mws', 'bpe-byte:text', 'bpe-character:types', 'morfessor:types']
@@ -120,7 +123,7 @@ def parse_systems(names: Iterable[str]) -> list[SystemSpec]:
 
 
 def default_systems(n_types: int) -> list[SystemSpec]:
-    """List `DEFAULT_SYSTEMS` for a list of `n_types` words, and warn about each system that is left out."""
+    """List the default systems for `n_types` distinct words, and warn about those that are left out."""
     specs = parse_systems(DEFAULT_SYSTEMS)
     absent = [spec.label for spec in specs if not spec.installed]
     if absent:
@@ -139,7 +142,7 @@ def default_systems(n_types: int) -> list[SystemSpec]:
 
 
 def plan(specs: Sequence[SystemSpec], sizes: Sequence[int]) -> list[SystemSpec]:
-    """List all tokenizers to train, for each system all sizes; a system without a size is trained once."""
+    """List the tokenizers to train: each system at each size, and a system without a size once."""
     return [
         replace(spec, vocab_size=size)
         for spec in specs
@@ -163,9 +166,9 @@ def compare(
 ) -> Comparison:
     """Train MwS and baselines on the same words, and score them on the same gold and text.
 
-    Each trained tokenizer has a folder under `output`/tokenizers. A tokenizer that is there, with the same words and
-    the same version of mws_hf, is not trained again, so that an interrupted run is resumed. The tables have only this
-    run.
+    Each trained tokenizer gets a folder under `output`/tokenizers. If that folder already has a tokenizer that the same
+    version of mws_hf trained on the same words, it is not trained again, so you can resume an interrupted run. The
+    tables contain only the systems of this run.
 
     Args:
         counts: counts of running text, in any form that `corpus.word_list.as_word_counts` takes; systems with "types"
@@ -174,13 +177,17 @@ def compare(
             empty list with `text`.
         sizes: vocabulary sizes.
         output: folder that gets results.json, results.md, picture.png and the tokenizers.
-        systems: systems to compare; None compares those of `DEFAULT_SYSTEMS` whose libraries are installed.
+        systems: systems to compare, as from `parse_systems`; None compares those of `DEFAULT_SYSTEMS` whose libraries
+            are installed.
         text: held-out running text, a UTF-8 file (gzip allowed) or lines.
         bits: text to train n-gram models on, a file or lines; gives n-gram bits per byte of the lines of `text`.
         special_tokens: special tokens of all tokenizers.
         picture: whether to draw the picture (needs gold and matplotlib).
         resamples: bootstrap resamples for the 95 % intervals.
-        show_progress: print a line on stderr for each tokenizer.
+        show_progress: whether to print a line on stderr for each tokenizer.
+
+    Returns:
+        All figures of the run, as in results.json.
 
     Raises:
         MwSError: there are no sizes, or neither gold nor text; a file is unreadable; a library of a given system is not
@@ -242,20 +249,20 @@ class TrainedSystems:
         return self.output / "tokenizers" / spec.title
 
     def train(self, spec: SystemSpec) -> dict[str, Any]:
-        """Train and save a system unless it is there with these words; return its record with the training time."""
+        """Train and save a system, unless it was already trained on these words; return the content of its `RECORD`."""
         file = self.directory(spec) / RECORD
         record = load_json(file) if file.is_file() else {}
-        if self._made_of.items() <= record.items():
+        if self._training_input.items() <= record.items():
             return dict(record)
         file.unlink(missing_ok=True)
         started = time.perf_counter()
         n_tokens = (self._train_baseline if spec.baseline else self._train_mws)(spec)
-        record = {**self._made_of, "n_tokens": n_tokens, "seconds": round(time.perf_counter() - started, 2)}
+        record = {**self._training_input, "n_tokens": n_tokens, "seconds": round(time.perf_counter() - started, 2)}
         write_json(file, record, indent=None)
         return record
 
     @cached_property
-    def _made_of(self) -> dict[str, Any]:
+    def _training_input(self) -> dict[str, Any]:
         tokens = check_special_tokens(self.special_tokens)
         digest = hashlib.sha256(self.counts.fingerprint.encode())
         data, offsets = self.counts.utf8()
@@ -279,10 +286,10 @@ class TrainedSystems:
 
     def _train_baseline(self, spec: SystemSpec) -> int:
         counts = self.counts.as_types() if spec.words == "types" else self.counts
-        made = self.directory(spec)
-        return baselines.train(
-            spec.name, counts, spec.vocab_size or 0, made, special_tokens=self.special_tokens
-        ).n_tokens
+        trained = baselines.train(
+            spec.name, counts, spec.vocab_size or 0, self.directory(spec), special_tokens=self.special_tokens
+        )
+        return trained.n_tokens
 
 
 def _measured(
@@ -298,7 +305,7 @@ def _measured(
             sys.stderr.write(f"{spec.title}: {number} of {len(specs)}\n")
         try:
             record = training.train(spec)
-        except MwSError as error:  # a baseline may refuse a size that others take
+        except MwSError as error:  # a baseline may reject a size that others accept
             logger.warning("%s is left out: %s", spec.title, error)
             continue
         directory = training.directory(spec)
@@ -341,7 +348,7 @@ def _scored(gold: Gold, found: Sequence[tuple[dict[str, Any], dict[str, Cuts]]],
 
 
 def _reference(tokenizer: Mapping[str, Any], tokenizers: Sequence[Mapping[str, Any]]) -> int | None:
-    """Return the index of MwS at the same size; for a system without a size, at the size nearest to its entries."""
+    """Return the index of MwS at the same size, or for a system without a size, at the size nearest to its own."""
     if tokenizer["system"] == REFERENCE:
         return None
     ours = {other["vocab_size"]: at for at, other in enumerate(tokenizers) if other["system"] == REFERENCE}

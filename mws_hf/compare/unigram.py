@@ -1,6 +1,6 @@
 """Baselines Unigram (Kudo 2018) by `tokenizers` and by SentencePiece, and BPE by SentencePiece.
 
-Unigram by `tokenizers` gets byte fallback; models of SentencePiece are converted to tokenizer.json.
+Unigram by `tokenizers` gets byte fallback. Models of SentencePiece are converted to tokenizer.json.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ Pieces: TypeAlias = list[tuple[str, float]]
 
 
 def build_unigram(task: Task) -> Tokenizer:
-    """Build Unigram (Kudo 2018) on the pre-tokens of the counts; a leading space is a part of its token.
+    """Build Unigram (Kudo 2018) on the pre-tokens of the counts; the space before a word is part of its first token.
 
-    The library adds floats in an order that varies between runs. Tokens agree between runs except for nearly equal
-    scores, and scores agree to about 1e-10. `settled` removes the variation that can be removed.
+    The library adds floats in an order that varies between runs, so scores agree only to about 1e-10, and tokens with
+    nearly equal scores may differ. `settled` removes as much of this variation as possible.
     """
     reserved = list(dict.fromkeys((*task.special_tokens, UNKNOWN_PIECE)))
-    # the trainer refuses sizes below the number of characters, and adds an <unk> of its own
-    room = max(task.vocab_size - len(reserved) - len(BYTE_TOKENS), len(set().union(*task.counts.words)))
+    # the trainer rejects sizes below the number of characters, and adds its own <unk>
+    n_pieces = max(task.vocab_size - len(reserved) - len(BYTE_TOKENS), len(set().union(*task.counts.words)))
     learner = Tokenizer(models.Unigram())
     trainer = trainers.UnigramTrainer(
-        vocab_size=room + 1,
+        vocab_size=n_pieces + 1,
         unk_token=UNKNOWN_PIECE,
         special_tokens=[],
         show_progress=False,
@@ -44,9 +44,8 @@ def build_unigram(task: Task) -> Tokenizer:
     taken = {*reserved, *BYTE_TOKENS}
     vocab = json.loads(learner.to_str())["model"]["vocab"]
     pieces = settled([(piece, score) for piece, score in vocab if piece not in taken])
-    worst = (
-        min((score for _, score in pieces), default=0.0) - 100.0
-    )  # so that no text is segmented into reserved tokens
+    # so low a score that no text is segmented into reserved tokens
+    worst = min((score for _, score in pieces), default=0.0) - 100.0
     entries = [*((token, worst) for token in (*reserved, *BYTE_TOKENS)), *pieces]
     model = models.Unigram(entries, unk_id=reserved.index(UNKNOWN_PIECE), byte_fallback=True)
     decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse()])
@@ -55,10 +54,10 @@ def build_unigram(task: Task) -> Tokenizer:
 
 
 def settled(pieces: Pieces) -> Pieces:
-    """Sort tokens by descending score, then by code point, with scores rounded to 1e-9.
+    """Sort tokens by descending score, then by code point, and round scores to 1e-9.
 
-    The trainer gives characters that it would have pruned the lowest score plus multiples of 1e-4, in an order that
-    varies between runs. Here they get these scores in the order of code points.
+    Characters that the trainer would have pruned get the lowest score plus multiples of 1e-4, in an order that varies
+    between runs. This function assigns the same scores in the order of code points.
     """
     if not pieces:
         return []
@@ -74,7 +73,7 @@ def settled(pieces: Pieces) -> Pieces:
 
 
 _THREADS = 2
-"""Threads of a training: a fixed number, because sums depend on how sentences are distributed."""
+"""The threads of a training. Their number is fixed, because sums depend on how sentences are divided among them."""
 
 
 def build_sentence_piece(kind: Literal["bpe", "unigram"], task: Task, **options: Any) -> Tokenizer:
@@ -89,14 +88,21 @@ def train_model(
     character_coverage: float = 0.9995,
     normalization: Literal["nfkc", "identity"] = "nfkc",
 ) -> bytes:
-    """Train on lines word<TAB>count with the word mark ``▁``, and return the model file of the library.
+    """Train SentencePiece on word counts, and return the content of its model file.
 
-    Special tokens become control symbols. `character_coverage` is the share of the occurrences of characters that get a
-    token; other characters are spelled in bytes. The normalization "identity" also keeps every space, so that decoding
-    returns the text.
+    Args:
+        kind: the model type.
+        task: the training words, which get the word mark ``▁``, and special tokens, which become control symbols.
+        character_coverage: the share of all occurrences of characters that is covered by characters with a token; other
+            characters are spelled in bytes.
+        normalization: normalization by SentencePiece. "identity" also keeps every space, so that decoding returns the
+            text unchanged.
+
+    Raises:
+        MwSError: SentencePiece is not installed, or cannot train a vocabulary of this size.
     """
     spm = needed("sentencepiece")
-    words = divided(rewritten(task.counts, with_word_marks))  # its Unigram repeats each word as often as its count
+    words = divided(rewritten(task.counts, with_word_marks))  # its Unigram trainer repeats each word, too
     model = io.BytesIO()
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder) / "words.tsv"
@@ -126,7 +132,7 @@ def train_model(
 
 
 def with_word_marks(pre_token: str) -> list[str]:
-    """Put the word mark before a pre-token that starts with a space or a letter; only white space is not a word.
+    """Put the word mark before a pre-token that starts with a space or a letter; white space only gives no word.
 
     >>> with_word_marks(" дом"), with_word_marks("дом"), with_word_marks("-то"), with_word_marks(" ")
     (['▁дом'], ['▁дом'], ['-то'], [])

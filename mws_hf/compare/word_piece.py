@@ -1,12 +1,12 @@
 """Baselines WordPiece: by the published likelihood score, by the trainer of `tokenizers` (frequency), and top-down.
 
-All three have the same format: ``##`` before a token inside a word, greedy longest match, and ``[UNK]`` for a whole
-word that cannot be spelled. White space and punctuation split pre-tokens further, as in BERT, and decoding joins words
-by one space.
+All three encode in the same way: a token inside a word begins with ``##``, the longest match is taken greedily, and a
+word that cannot be spelled becomes ``[UNK]``. As in BERT, pre-tokens are split further at white space and punctuation,
+and decoding joins words with one space.
 
 Top-down training (as in TensorFlow Text) chooses long substrings first and subtracts their counts from those of their
-prefixes. The substrings of all words are in one trie, stored as arrays per level, so that the threshold can be found by
-bisection.
+prefixes. The substrings of all words are in one trie, stored as arrays per level, so that many thresholds can be tried
+quickly and the best one is found by bisection.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PREFIX = "##"
 RESERVED = ("[PAD]", UNKNOWN, "[START]", "[END]")
 MAX_LENGTH = 50
 _PASSES = 4
-"""Passes of the counting; from the second on, only substrings at split points of the last vocabulary are counted."""
+"""Counting passes; from the second on, only substrings that start where a token of the last vocabulary starts count."""
 _BERT = pre_tokenizers.BertPreTokenizer()
 
 
@@ -38,8 +38,8 @@ def build_likelihood(task: Task) -> Tokenizer:
     """
     words = bert_words(task.counts)
     first = [*dict.fromkeys((*task.special_tokens, UNKNOWN)), *sorted({p for word in words for p in characters(word)})]
-    learnt = learn_likelihood(words, task.vocab_size - len(first))
-    return word_piece_tokenizer([*first, *learnt], task.counts, task.special_tokens)
+    learned = learn_likelihood(words, task.vocab_size - len(first))
+    return word_piece_tokenizer([*first, *learned], task.counts, task.special_tokens)
 
 
 def build_library(task: Task) -> Tokenizer:
@@ -47,7 +47,7 @@ def build_library(task: Task) -> Tokenizer:
     reserved = list(dict.fromkeys((*task.special_tokens, UNKNOWN)))
     words = bert_words(task.counts)
     learner = Tokenizer(models.WordPiece(unk_token=UNKNOWN))
-    # the trainer numbers inner characters in the order of a hash map, and ids decide ties, so they are given first
+    # ids break ties, and the trainer would number inner characters in the order of a hash map, which varies
     inner = sorted({PREFIX + character for word in words for character in word[1:]})
     trainer = trainers.WordPieceTrainer(
         vocab_size=task.vocab_size,
@@ -61,7 +61,7 @@ def build_library(task: Task) -> Tokenizer:
 
 
 def learn_likelihood(words: Mapping[str, int], n_tokens: int) -> list[str]:
-    """List the new tokens of likelihood WordPiece in the order of their merges; of equals the first in `words`."""
+    """List the new tokens of likelihood WordPiece in the order of their merges; the order of `words` breaks ties."""
     learner = PairLearner([characters(word) for word in words], words.values(), likelihood, join_pieces)
     return [join_pieces(*pair) for pair in learner.merges(n_tokens)]
 
@@ -77,24 +77,24 @@ def join_pieces(left: str, right: str) -> str:
 
 
 def bert_words(counts: WordCounts) -> dict[str, int]:
-    """Count the words into which the pre-tokenizer of BERT (white space, punctuation) splits the pre-tokens."""
+    """Split pre-tokens with the pre-tokenizer of BERT (white space, punctuation), and count the words."""
     return rewritten(counts, lambda pre_token: [word for word, _ in _BERT.pre_tokenize_str(pre_token)])
 
 
 def word_piece_tokenizer(tokens: Sequence[str], counts: WordCounts, special_tokens: Sequence[str]) -> Tokenizer:
-    """Make the tokenizer of a list of tokens; their ids are their indices."""
+    """Build a WordPiece tokenizer from a list of tokens, whose indices become the ids."""
     model = models.WordPiece(vocab=numbered(tokens), unk_token=UNKNOWN)
     return tokenizer_like(counts, model, decoders.WordPiece(prefix=PREFIX, cleanup=False), special_tokens, _BERT)
 
 
 class _Substrings(NamedTuple):
-    """The substrings of one length; the distinct ones are nodes, numbered from 0.
+    """All substrings of one length; each distinct one is a node of the trie, numbered from 0.
 
     Attributes:
-        places: index of the first character of each occurrence, in the text of all words.
+        places: index of the first character of each occurrence, in the joined text of all words.
         nodes: node of each occurrence.
-        parent: for each node the node of its longest proper prefix, in the level above.
-        example: one of the `places` of each node.
+        parent: for each node, the node of its prefix that is one character shorter, in the level above.
+        example: for each node, one of its `places`.
     """
 
     places: Longs
@@ -104,7 +104,10 @@ class _Substrings(NamedTuple):
 
 
 class Substrings:
-    """All substrings of weighted words with a count of at least `floor`; initial and inner ones are distinguished."""
+    """A trie of the substrings of weighted words that occur at least `floor` times.
+
+    A substring at the beginning of a word and the same substring inside a word are different nodes.
+    """
 
     def __init__(self, words: Mapping[str, int], floor: int = 1) -> None:
         lengths = np.fromiter(map(len, words), np.int64, len(words))
@@ -137,10 +140,13 @@ class Substrings:
         return np.bincount(level.nodes, weight, len(level.parent)).astype(np.int64)
 
     def learn(self, threshold: int) -> list[tuple[Mask, Longs]]:
-        """Choose the tokens at one threshold: for each length, the kept nodes and all effective counts.
+        """Choose the nodes that become tokens at one threshold; characters always do.
 
-        The effective count of a node is its count minus the counts of kept longer tokens with this prefix, from the
-        longest on. Characters are always kept.
+        The effective count of a node is its count minus the effective counts of the longer tokens that begin with it. A
+        node becomes a token if its effective count reaches the threshold.
+
+        Returns:
+            For each length, a mask of the chosen nodes and the effective counts of all nodes.
         """
         active = None
         for _ in range(_PASSES):
@@ -150,17 +156,17 @@ class Substrings:
             active = self._split_points(kept)
         return list(zip(kept, effective, strict=True))
 
-    def spell(self, learnt: Sequence[tuple[Mask, Longs]]) -> list[str]:
+    def spell(self, learned: Sequence[tuple[Mask, Longs]]) -> list[str]:
         """List the strings of chosen tokens, by descending effective count, then by code point."""
         counted = [
             (-int(counts[node]), self._spell(length, node))
-            for length, (kept, counts) in enumerate(learnt, 1)
+            for length, (kept, counts) in enumerate(learned, 1)
             for node in np.flatnonzero(kept).tolist()
         ]
         return [token for _, token in sorted(counted)]
 
     def missing_characters(self) -> list[str]:
-        """List the forms of characters, initial or inner, that no word has; with them all words can be spelled."""
+        """List the forms of characters (initial or inner) that do not occur; with them, any word can be spelled."""
         present = {self._spell(1, node) for node in range(len(self.levels[0].parent))}
         return [form for c in sorted(set(self._text)) for form in (c, PREFIX + c) if form not in present]
 
@@ -176,7 +182,7 @@ class Substrings:
         return effective
 
     def _split_points(self, kept: list[Mask]) -> Mask:
-        """Find where tokens start if all words are segmented by greedy longest match with the kept ones."""
+        """Mark where tokens start if all words are segmented by greedy longest match with the kept nodes."""
         longest = np.ones(len(self.end), np.int64)
         for length, (level, keep) in enumerate(zip(self.levels, kept, strict=True), 1):
             longest[level.places[keep[level.nodes]]] = length
@@ -195,9 +201,10 @@ class Substrings:
 
 
 def learn_top_down(words: Mapping[str, int], n_tokens: int) -> list[str]:
-    """Choose tokens at the smallest threshold that gives at most `n_tokens`; only characters if even they are more.
+    """Choose tokens at the smallest threshold that gives at most `n_tokens` of them.
 
-    The number of tokens falls in steps as the threshold rises, so that there may be fewer.
+    There may be fewer, because the number of tokens falls in steps as the threshold rises. If there are more than
+    `n_tokens` characters, only the characters are returned.
     """
     if not words:
         raise MwSError("WordPiece top-down: there are no words to learn from; give counts with at least one word")
@@ -210,20 +217,20 @@ def learn_top_down(words: Mapping[str, int], n_tokens: int) -> list[str]:
     best = substrings.learn(high)
     while low < high:
         middle = (low + high) // 2
-        learnt = substrings.learn(middle)
-        if sum(int(kept.sum()) for kept, _ in learnt) + len(missing) <= n_tokens:
-            high, best = middle, learnt
+        learned = substrings.learn(middle)
+        if sum(int(kept.sum()) for kept, _ in learned) + len(missing) <= n_tokens:
+            high, best = middle, learned
         else:
             low = middle + 1
     return [*substrings.spell(best), *missing]
 
 
 def build_top_down(task: Task) -> Tokenizer:
-    """Build WordPiece top-down; with special tokens, ``[START]`` and ``[END]`` are put around a text."""
+    """Build WordPiece top-down; when special tokens are added, a text gets ``[START]`` and ``[END]`` around it."""
     reserved = list(dict.fromkeys((*task.special_tokens, *RESERVED)))
     wanted = task.vocab_size - len(reserved)
-    learnt = learn_top_down(bert_words(task.counts), wanted)
-    tokenizer = word_piece_tokenizer([*reserved, *learnt], task.counts, reserved)
+    learned = learn_top_down(bert_words(task.counts), wanted)
+    tokenizer = word_piece_tokenizer([*reserved, *learned], task.counts, reserved)
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[START] $A [END]",
         pair="[START] $A [END] $B:1 [END]:1",

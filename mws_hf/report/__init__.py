@@ -1,1 +1,1 @@
-"""The page of `mws report`: tokenizers side by side in one HTML file that asks no network."""
+"""Write the page of `mws report`: tokenizers side by side in one HTML file that needs no network."""

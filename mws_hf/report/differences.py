@@ -1,4 +1,4 @@
-"""Compare tokenizers: words that they split differently, lines of different length, and parity between texts."""
+"""Compare tokenizers by the words that they split differently, the lengths of lines, and parity between texts."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _BATCH = 2000
 
 
 class Piece(NamedTuple):
-    """A part of a word, and whether the split after it is right: "hit", "miss", or "" without a reference."""
+    """A token of a word, and whether the split after it is right: "hit", "miss", or "" if no reference is known."""
 
     text: str
     after: str = ""
 
 
 class WordDifference(NamedTuple):
-    """A word that two tokenizers split differently: its frequency, its tokens with both, and its reference morphs."""
+    """A word that two tokenizers split differently: its frequency, its tokens by each, and its reference morphs."""
 
     word: str
     times: int
@@ -45,16 +45,16 @@ class Comparison(NamedTuple):
 def comparisons(
     tokenizers: Sequence[Opened], text: str, gold: Mapping[str, Sequence[str]] | None = None
 ) -> list[Comparison]:
-    """Compare how tokenizers split the words of a text, each as it stands after a space.
+    """Compare how tokenizers split the words of a text, each word after a space.
 
     Args:
-        tokenizers: at least two.
+        tokenizers: two or more tokenizers.
         text: the text whose words are compared.
-        gold: the morphs of words in the reference; a split point in such a word is a hit or a miss.
+        gold: reference morphs by word; in these words, each split point is judged as a hit or a miss.
 
     Returns:
-        The comparison of the two tokenizers that differ most, then those of the first tokenizer with each other one.
-        The words of a comparison are sorted by frequency, then alphabetically.
+        First the comparison of the two tokenizers that differ most, then those of the first tokenizer with each other
+        one. The words of a comparison are sorted by frequency, then alphabetically.
     """
     counts = Counter(match.group() for match in compiled(WORD).finditer(text))
     words = sorted(counts, key=lambda word: (-counts[word], word))
@@ -72,14 +72,14 @@ def comparisons(
         return Comparison(first, second, sum(row.times for row in rows) / max(1, counts.total()), rows)
 
     found = [compared(first, second) for first, second in combinations(split, 2)]
-    most = max(found, key=lambda each: each.share, default=None)
-    return [each for each in found if each is most] + [
-        each for each in found if each is not most and each.first == tokenizers[0].name
+    most = max(found, key=lambda pair: pair.share, default=None)
+    return [pair for pair in found if pair is most] + [
+        pair for pair in found if pair is not most and pair.first == tokenizers[0].name
     ]
 
 
 def judged(pieces: Sequence[str], gold: Sequence[str] | None) -> tuple[Piece, ...]:
-    """Judge the split at the end of each piece except the last.
+    """Judge the split after each token of a word; without gold, and after the last token, it is "".
 
     >>> [piece.after for piece in judged(("un", "pa", "cking"), ("un", "pack", "ing"))]
     ['hit', 'miss', '']
@@ -91,16 +91,19 @@ def judged(pieces: Sequence[str], gold: Sequence[str] | None) -> tuple[Piece, ..
 
 
 def parity(scores: Mapping[str, Mapping[str, TextScores]], parallel: bool) -> dict[str, float]:
-    """Return, per tokenizer, the length of the longest of several texts divided by that of the shortest.
+    """Return, for each tokenizer, the length of the longest of several texts divided by that of the shortest.
 
-    Lengths are in tokens if the texts are parallel, otherwise in tokens per word.
+    Args:
+        scores: measures by text and tokenizer; the result is empty if there are fewer than two texts.
+        parallel: whether the texts are translations of each other. Then lengths are in tokens, otherwise in tokens per
+            word.
     """
     if len(scores) < 2:
         return {}
     found = {}
     for name in next(iter(scores.values())):
-        of_text = [float(each[name].tokens) if parallel else each[name].fertility for each in scores.values()]
-        known = [value for value in of_text if not math.isnan(value)]
+        lengths = [float(text[name].tokens) if parallel else text[name].fertility for text in scores.values()]
+        known = [value for value in lengths if not math.isnan(value)]
         if len(known) > 1:
             found[name] = max(known) / min(known)
     return found
@@ -109,18 +112,21 @@ def parity(scores: Mapping[str, Mapping[str, TextScores]], parallel: bool) -> di
 def most_different_lines(
     tokenizers: Sequence[Opened], lines: Sequence[str], most: int, longest: int
 ) -> list[tuple[str, tuple[int, ...]]]:
-    """Return the lines whose numbers of tokens differ most between tokenizers, by ratio, and these numbers.
+    """Return the lines for which the numbers of tokens have the largest ratio, each with these numbers.
 
     Args:
         tokenizers: the tokenizers.
-        lines: the lines; only those of 20 to `longest` characters are used.
+        lines: the lines; only those of 20 to `longest` characters are compared.
         most: the most lines to return.
         longest: the most characters of a line.
+
+    Returns:
+        Pairs of a line and its number of tokens by each tokenizer, the largest ratio first.
     """
     chosen = list(dict.fromkeys(line for line in lines if 20 <= len(line) <= longest))
     counts = [[len(ids) for ids in ids_of(opened, chosen)] for opened in tokenizers]
     found = list(zip(chosen, zip(*counts, strict=True), strict=True))
-    return sorted(found, key=lambda each: -max(each[1]) / max(1, min(each[1])))[:most]
+    return sorted(found, key=lambda row: -max(row[1]) / max(1, min(row[1])))[:most]
 
 
 def ids_of(opened: Opened, lines: Sequence[str]) -> Iterator[Sequence[int]]:

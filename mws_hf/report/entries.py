@@ -1,6 +1,6 @@
 """Describe each token of a vocabulary: its uses, and whether it begins and ends at morpheme boundaries.
 
-The descriptions are packed for the page as compressed text, which the browser unpacks and searches.
+The descriptions are packed as compressed text into the page, where the browser unpacks and searches them.
 """
 
 from __future__ import annotations
@@ -25,19 +25,20 @@ from mws_hf.tokenizer.opened import Opened
 if TYPE_CHECKING:
     from mws_hf.tokenizer.explain import WordEvidence
 
-_MAX_WORDS = 20_000  # the most frequent distinct words; more of them change no figure of a frequent token
+_MAX_WORDS = 20_000
+"""The most distinct words, by frequency, that are averaged over; more of them hardly change any figure."""
 WordProbabilities = Mapping[str, tuple[int, Sequence[float]]]
-"""Word -> how often it occurs, and the probability of a boundary after each of its letters."""
+"""For each word, its frequency and the probability of a boundary after each of its letters."""
 
 
 @dataclass(frozen=True)
 class TrainingEvidence:
-    """Boundary probabilities of a training.
+    """Boundary probabilities of a training, and how to look up the words of a text in them.
 
     Attributes:
-        evidence: returns the probabilities of a word.
-        pattern: the split pattern of the training, which finds the words in a text.
-        source: where the probabilities come from, as the page names it.
+        evidence: the boundary probabilities by word.
+        pattern: the split pattern of the training, which splits a text into words.
+        source: a phrase for the page that names where the probabilities come from.
     """
 
     evidence: WordEvidence
@@ -63,18 +64,18 @@ def known_words(lines: Sequence[str], known: TrainingEvidence) -> WordProbabilit
 
 
 def _pieces(opened: Opened, words: Sequence[str]) -> Iterator[list[tuple[int, int, int]]]:
-    """Yield the tokens of each word as it is segmented in a sentence: id, start and end in the word."""
+    """Yield the tokens of each word, segmented as inside a sentence: id, and start and end in the word."""
     for encoded in opened.words(words):
         yield [(number, *span) for number, span in zip(encoded.ids, encoded.spans or (), strict=False)]
 
 
 def token_evidence(opened: Opened, words: WordProbabilities) -> dict[int, tuple[int | None, int | None]]:
-    """Average the boundary probabilities at the edges of each token and inside it, over its occurrences in words.
+    """Average the boundary probabilities at the edges of each token, and inside it, over its occurrences in words.
 
     Returns:
-        Two figures for each id, in per cent: the probability of a boundary at the token's edges, and the highest one
-        inside the token. The beginning and the end of a word do not count. A figure is None if the token never has an
-        edge, or a position, inside a word.
+        Two means in per cent for each id: the probability of a boundary at the edges of the token, and the highest one
+        inside the token. The beginning and the end of a word do not count as edges. A mean is None if the token never
+        has such an edge, or a position inside.
     """
     ends: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
     inside: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
@@ -120,10 +121,10 @@ class Entry(NamedTuple):
 
 
 def packed(entries: Sequence[Entry]) -> str:
-    """Pack entries as columns of JSON, compressed by zlib (which browsers call `deflate`) and written in base64.
+    """Pack entries as columns of JSON, compressed with zlib (`deflate` in browsers) and encoded in base64.
 
-    The entries are sorted by id. An id is written as its difference from the previous one, and a rank as its difference
-    from the id, because most of these numbers are then equal and compress well.
+    Entries are sorted by id. An id is stored as its difference from the previous one, and a rank as its difference from
+    the id, because most of these differences are equal and compress well.
     """
     entries = sorted(entries)
     columns: dict[str, list[Any]] = {name: [getattr(entry, name) for entry in entries] for name in Entry._fields}
@@ -134,7 +135,7 @@ def packed(entries: Sequence[Entry]) -> str:
 
 
 def packed_within(entries: Sequence[Entry], most: int) -> tuple[str, int]:
-    """Pack as many of the first entries as fit into `most` characters; return the text and their number."""
+    """Pack as many of the first entries as fit into `most` characters; return the packed text and their number."""
     kept = len(entries)
     while True:
         text = packed(entries[:kept])
@@ -146,7 +147,14 @@ def packed_within(entries: Sequence[Entry], most: int) -> tuple[str, int]:
 def entries_of(
     opened: Opened, lines: Sequence[str], golds: Sequence[Gold], words: WordProbabilities | None = None
 ) -> list[Entry]:
-    """List the tokens of a vocabulary, the most used first, with their figures from texts, gold and evidence."""
+    """List the tokens of a vocabulary, the most used first, with figures from texts, gold and evidence.
+
+    Args:
+        opened: the tokenizer.
+        lines: the texts in which uses are counted.
+        golds: reference segmentations, for `Entry.edges` and `Entry.right`.
+        words: boundary probabilities by word, for `Entry.ends` and `Entry.inside`.
+    """
     uses = Counter(number for ids in ids_of(opened, lines) for number in ids)
     edges, right = _edges(opened, golds)
     evidence = token_evidence(opened, words) if words else {}
@@ -163,7 +171,7 @@ def entries_of(
 
 
 def _edges(opened: Opened, golds: Sequence[Gold]) -> tuple[Counter[int], Counter[int]]:
-    """Count the edges of each token inside gold words, and those that are boundaries by the first segmentation."""
+    """Count the edges of each token inside gold words, and those that the first gold segmentation has as boundaries."""
     edges: Counter[int] = Counter()
     right: Counter[int] = Counter()
     words = [entry for gold in golds for entry in gold.words]

@@ -1,4 +1,4 @@
-"""Write text safely as HTML: the templates of the page, and a filter that shows invisible characters."""
+"""Load the HTML templates of the page, and show text in them safely, with invisible characters made visible."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _SIGNS = {"\n": "↵", "\r": "␍", "\t": "⇥"}
 
 
 def packaged(name: str) -> str:
-    """Read a file in the folder of this module, which may be in a zip file."""
+    """Read a file of this package, even if the package is in a zip file."""
     return files("mws_hf.report").joinpath(name).read_text(encoding="utf-8")
 
 
 @cache
 def templates() -> Environment:
-    """Return the templates of the package, which escape text and have the filter `visible`."""
+    """Return the environment of the templates, which escapes text and has the filter `visible`."""
     environment = Environment(
         loader=FunctionLoader(packaged),
         autoescape=True,
@@ -33,9 +33,13 @@ def templates() -> Environment:
 
 
 def visible(text: str) -> Markup:
-    """Write text as escaped HTML, with invisible characters as their code, and line breaks marked and kept."""
+    """Return text as escaped HTML, with invisible characters as code points; line breaks are marked and kept.
+
+    >>> visible("a<b\u200b")
+    Markup('a&lt;b<i>U+200B</i>')
+    """
     if unicodedata.category(text[:1] or " ").startswith("M"):
-        text = "\u25cc" + text  # a mark at the beginning would be drawn on whatever stands before it
+        text = "\u25cc" + text  # a combining mark would be drawn on the character before the text
     return Markup("").join(map(_character, text))
 
 

@@ -1,4 +1,4 @@
-"""Evaluate tokenizers and write the report, one HTML file of limited size that needs no network."""
+"""Evaluate tokenizers, and write the report as one HTML file of limited size that needs no network."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from mws_hf.report.pictures import COLORS, Point, bars, scatter
 from mws_hf.scoring.evaluation import EvaluationReport, evaluate
 from mws_hf.scoring.measures import BITS, GOLD, TEXT, number_cell
 from mws_hf.scoring.running_text import TextScores, score_text
+from mws_hf.text.phrases import token_change
 from mws_hf.tokenizer.opened import Opened
 
 MAX_PAGE_BYTES = 1_000_000
@@ -44,7 +45,7 @@ class Column(NamedTuple):
 
 
 def marked(figures: Sequence[str], below: Sequence[str], better: str) -> list[Cell]:
-    """Make the cells of a measure and mark the best ones, unless all are equal as they are written.
+    """Return the cells of a measure, with the best ones marked, unless all figures are equal as they are formatted.
 
     Args:
         figures: the formatted figures; a dash for a tokenizer that was not measured.
@@ -54,7 +55,7 @@ def marked(figures: Sequence[str], below: Sequence[str], better: str) -> list[Ce
     >>> [cell.is_best for cell in marked(["0.50", "-", "0.70", "0.70"], [""] * 4, "up")]
     [False, False, True, True]
     """
-    values = [None if each in ("", "-") else float(each.replace(",", "").replace("%", "")) for each in figures]
+    values = [None if figure in ("", "-") else float(figure.replace(",", "").replace("%", "")) for figure in figures]
     known = {value for value in values if value is not None}
     best = (max(known) if better == "up" else min(known)) if better and len(known) > 1 else None
     return [
@@ -64,7 +65,7 @@ def marked(figures: Sequence[str], below: Sequence[str], better: str) -> list[Ce
 
 
 def text_columns(keys: Iterable[str], scores: Sequence[TextScores | None]) -> list[Column]:
-    """Return columns with the measures of a text by several tokenizers; None was not measured and becomes a dash."""
+    """Return a column for each measure of running text; a tokenizer whose scores are None gets a dash."""
     return [
         Column(measure.name, measure.about, marked(figures, [""] * len(figures), measure.better))
         for measure in (TEXT[key] for key in keys)
@@ -73,14 +74,14 @@ def text_columns(keys: Iterable[str], scores: Sequence[TextScores | None]) -> li
 
 
 def outcome(report: EvaluationReport, names: Sequence[str]) -> list[str]:
-    """Write a sentence for each other tokenizer and each gold: the difference in F1 and in length from the first one.
+    """Compare the first tokenizer with each other one in a sentence per gold file: F1, and length of all texts.
 
-    The length is the number of tokens of all texts. If the 95 % intervals of F1 overlap, the sentence says so.
+    If the 95 % intervals of F1 overlap, the sentence mentions it. Without gold, a sentence has only the length.
     """
     first, *others = names
     found = []
     for other in others:
-        length = _longer(report, first, other)
+        length = _length_difference(report, first, other)
         rows = [{row.tokenizer: row for row in report.rows if row.gold == gold.name} for gold in report.golds]
         for gold, by_name in zip(report.golds, rows, strict=True):
             one, two = by_name[first], by_name[other]
@@ -95,12 +96,11 @@ def outcome(report: EvaluationReport, names: Sequence[str]) -> list[str]:
     return found
 
 
-def _longer(report: EvaluationReport, first: str, other: str) -> str:
-    """Write how many more tokens one tokenizer needs for the texts than another; "" if they were not measured."""
+def _length_difference(report: EvaluationReport, first: str, other: str) -> str:
+    """Describe how many more tokens one tokenizer needs for the texts than another; "" if they were not measured."""
     if first not in report.text or other not in report.text or not report.text[other].tokens:
         return ""
-    share = 100 * (report.text[first].tokens / report.text[other].tokens - 1)
-    return f"{abs(share):.1f} % {'more' if share >= 0 else 'fewer'} tokens"
+    return token_change(report.text[other].tokens, report.text[first].tokens)
 
 
 def report_page(
@@ -111,16 +111,20 @@ def report_page(
     parallel: bool = False,
     evidence: TrainingEvidence | None = None,
 ) -> str:
-    """Write the HTML of a report, which compares the first tokenizer with each of the others.
+    """Evaluate tokenizers and return the HTML of the report, which compares the first one with each other one.
 
     Args:
-        systems: the tokenizers; those that only segment words are scored only on gold.
+        systems: the tokenizers; those that can only segment words are scored only on gold.
         golds: files of reference segmentations.
         texts: the lines of each text, by name.
         bits: text to train n-gram models on.
         parallel: whether the texts are translations of each other, line by line.
         evidence: boundary probabilities of a training, which the table of tokens shows. They are averaged over the
-            words of the texts, or of the gold if there is no text.
+            words of the texts, or if there is no text, over the gold words.
+
+    Raises:
+        MwSError: there is no tokenizer, a file cannot be read, parallel texts have different numbers of lines, or the
+            page would be larger than `MAX_PAGE_BYTES`.
     """
     if not systems:
         raise MwSError("there is no tokenizer to report on; give at least one")
@@ -169,7 +173,7 @@ def report_page(
 def _vocabularies(
     tokenizers: Sequence[Opened], lines: Sequence[str], golds: Sequence[Gold], words: WordProbabilities
 ) -> list[dict[str, Any]]:
-    """Return the table of tokens of each tokenizer, packed for the page, with an equal share of its bytes for each."""
+    """Return the packed table of tokens of each tokenizer; all tables get an equal share of the allowed bytes."""
     share = _MAX_VOCABULARY_BYTES // max(1, len(tokenizers))
     found = []
     for opened in tokenizers:
@@ -182,7 +186,7 @@ def _vocabularies(
 def columns(
     report: EvaluationReport, names: Sequence[str], uneven: Mapping[str, float], parallel: bool
 ) -> list[Column]:
-    """List the measures of the first table, each with its meaning; measures without figures are left out."""
+    """Return the columns of the first table, without measures that have no figures."""
     found = []
     for gold in report.golds:
         rows = {row.tokenizer: row for row in report.rows if row.gold == gold.name}
@@ -226,10 +230,10 @@ def pictures(report: EvaluationReport, scores: Mapping[str, Mapping[str, TextSco
 
 
 def _measured_on(report: EvaluationReport, texts: Mapping[str, Sequence[str]], bits: Path | None) -> list[str]:
-    """Return sentences about the texts and reference segmentations on which the tokenizers were measured."""
-    said = [f"Gold {gold.name}: {len(gold.words):,} words." for gold in report.golds]
-    said += [f"Text {name}: {len(lines):,} lines." for name, lines in texts.items()]
-    return said + ([f"n-gram models were trained on {bits.name}."] if bits else [])
+    """Return sentences about the reference segmentations and texts on which the tokenizers were measured."""
+    sentences = [f"Gold {gold.name}: {len(gold.words):,} words." for gold in report.golds]
+    sentences += [f"Text {name}: {len(lines):,} lines." for name, lines in texts.items()]
+    return sentences + ([f"n-gram models were trained on {bits.name}."] if bits else [])
 
 
 def _filled_page(**values: Any) -> str:

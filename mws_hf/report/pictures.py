@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-# people of every color vision can distinguish these (Okabe and Ito; Tol)
+# colors that people with any color vision can distinguish (Okabe and Ito; Tol)
 COLORS = ("#d55e00", "#0072b2", "#117733", "#aa4499", "#777777", "#332288", "#999933", "#44aa99")
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 560, 320, 76, 46
 
@@ -24,8 +24,8 @@ class Point(NamedTuple):
 
 
 def scatter(points: Sequence[Point], x_title: str, y_title: str) -> Markup:
-    """Draw points with bars for their intervals; points that are higher and farther left are better."""
-    xs, ys = [point.x for point in points], [each for point in points for each in (point.low, point.high)]
+    """Draw points with bars for their intervals; higher points, and points farther left, are better."""
+    xs, ys = [point.x for point in points], [y for point in points for y in (point.low, point.high)]
     x_ticks, y_ticks = _ticks(min(xs), max(xs)), _ticks(min(ys), max(ys))
 
     def across(value: float) -> float:
@@ -60,9 +60,9 @@ def scatter(points: Sequence[Point], x_title: str, y_title: str) -> Markup:
 
 
 def bars(values: Mapping[str, Mapping[str, float]], title: str) -> Markup:
-    """Draw horizontal bars from a common zero line, with a group for each text and a bar for each tokenizer.
+    """Draw horizontal bars that start at zero, with a group for each text and a bar for each tokenizer.
 
-    The title stands below the axis and in the label for screen readers.
+    The title is below the axis, and in the label for screen readers.
     """
     most = max(value for group in values.values() for value in group.values()) or 1
     parts, y = [], 4.0
@@ -86,7 +86,7 @@ def bars(values: Mapping[str, Mapping[str, float]], title: str) -> Markup:
 
 
 def _fitting_name(name: str) -> str:
-    """Leave out the middle of a long name, because names of tokenizers differ at the beginning or at the end."""
+    """Shorten a long name in its middle, because names of tokenizers usually differ at the beginning or the end."""
     return name if len(name) <= 17 else f"{name[:8]}…{name[-8:]}"
 
 
@@ -96,7 +96,7 @@ def _svg(height: int, label: str, body: str) -> Markup:
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Choose four to nine round numbers that contain an interval."""
+    """Choose four to nine round numbers from below `low` to above `high`."""
     low, high = (low - 0.015, high + 0.015) if high - low < 0.02 else (low, high)
     step = next(s for s in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 50, 500, 5e6) if (high - low) / s <= 7.5)
     first, last = int(low // step), int(-(-high // step))

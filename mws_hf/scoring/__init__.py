@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from mws_hf.scoring.running_text import TextScores, read_lines, score_text
     from mws_hf.tokenizer.opened import segment_words
 
-_HOME = {
+_MODULES = {
     "BoundaryScores": "mws_hf.scoring.boundaries",
     "EvaluationReport": "mws_hf.scoring.evaluation",
     "Gold": "mws_hf.corpus.segmentations",
@@ -29,7 +29,7 @@ _HOME = {
     "score_text": "mws_hf.scoring.running_text",
     "segment_words": "mws_hf.tokenizer.opened",
 }
-"""Where each public name is: imported on first use, so that `mws segment` loads neither numpy nor pyarrow."""
+"""The module of each public name, imported on first use, so that `mws segment` loads neither numpy nor pyarrow."""
 __all__ = [
     "BoundaryScores",
     "EvaluationReport",
@@ -48,9 +48,9 @@ __all__ = [
 ]
 
 
-if not TYPE_CHECKING:  # a type checker would take any name for a public one
+if not TYPE_CHECKING:  # with __getattr__, a type checker would accept any name
 
     def __getattr__(name: str) -> Any:
-        if name not in _HOME:
+        if name not in _MODULES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}; public names: {', '.join(__all__)}")
-        return getattr(import_module(_HOME[name]), name)
+        return getattr(import_module(_MODULES[name]), name)

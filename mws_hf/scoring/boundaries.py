@@ -1,8 +1,8 @@
-"""Boundary, morph and word scores of predicted segmentations against reference segmentations (gold).
+"""Score predicted segmentations against reference segmentations (gold) by boundaries, morphs and words.
 
-`emma2` measures whether the same morphemes get the same tokens. A tokenizer that splits a stem differently in each form
-can predict many boundaries correctly, but it gives a model no shared token to learn from. `consistency` computes the
-measures of MorphBPE.
+Boundary scores do not show whether a morpheme always gets the same token: a tokenizer that splits a stem differently in
+each form can predict many boundaries correctly, but gives a model no shared token to learn from. `emma2` measures this,
+and `consistency` computes the measures of MorphBPE for it.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ from mws_hf.kernels import Doubles, Longs, Mask
 
 @dataclass(frozen=True)
 class WordTable:
-    """Counts of each gold word, in the order of the gold file; all scores and intervals are sums over them.
+    """Counts for each gold word, from which all scores and intervals are computed; arrays have shape (n_words,).
 
-    If a word has several gold segmentations, counts refer to the one with the highest F1; if several are equal, to the
-    first one in the file. `precision` and `recall` each refer to their own best one, as in Morfessor's evaluation.
+    If a word has several gold segmentations, counts refer to the one with the highest F1, or if several are equal, to
+    the first of these. `precision` and `recall` are each the highest over all gold segmentations, as in Morfessor's
+    evaluation.
 
     Attributes:
-        words: the words; the arrays have one entry per word.
+        words: the words, in the order of the gold file.
         hits: predicted boundaries that are gold boundaries.
         predicted: predicted boundaries.
         gold: gold boundaries.
@@ -37,7 +38,7 @@ class WordTable:
         precision: boundary precision; 1 if no boundary is predicted.
         recall: boundary recall; 1 if the gold segmentation has no boundary.
         exact: 1 if the segmentation equals one of the gold segmentations, else 0.
-        scored: 0 for words of one character, which averages over words leave out, else 1.
+        scored: 0 for words of one character, which means over words leave out, else 1.
     """
 
     words: tuple[str, ...] = field(repr=False)
@@ -70,8 +71,8 @@ class BoundaryScores:
         exact: share of the words that are segmented as one of their gold segmentations.
         single_recall: recall at words with exactly one gold boundary.
         single_words: number of these words.
-        morphscore: the same recall over those of these words that are split at all (MorphScore, Arnett & Bergen 2025).
-        morphscore_words: number of the latter.
+        morphscore: the same recall, over only those of these words that are split (MorphScore, Arnett & Bergen 2025).
+        morphscore_words: number of the words that `morphscore` is computed from.
         over_segmented: share of the words with more tokens than gold morphs.
         under_segmented: share of the words with fewer tokens than gold morphs.
         spurious_per_word: predicted boundaries that are not gold, per word.
@@ -104,7 +105,11 @@ class BoundaryScores:
 
 
 def boundaries(morphs: Sequence[str]) -> tuple[int, ...]:
-    """List the positions of the boundaries between morphs, ascending."""
+    """Return the positions of the boundaries between morphs, ascending, as numbers of characters before them.
+
+    >>> boundaries(["un", "pack", "ing"])
+    (2, 6)
+    """
     return tuple(accumulate(map(len, morphs[:-1])))
 
 
@@ -114,7 +119,15 @@ def f1(precision: float, recall: float) -> float:
 
 
 def word_table(gold: Sequence[GoldWord], predicted: Sequence[Sequence[str]]) -> WordTable:
-    """Count the hits of each word; `predicted` has the tokens of each gold word, in the same order."""
+    """Compare predicted tokens with the gold segmentations of each word.
+
+    Args:
+        gold: the gold words.
+        predicted: the tokens of each of these words, in the same order.
+
+    Raises:
+        MwSError: the lists have different lengths, or tokens do not spell their word.
+    """
     if len(gold) != len(predicted):
         raise MwSError(
             f"there are {len(predicted)} segmentations for {len(gold)} gold words; give one for each, in order"
@@ -122,14 +135,14 @@ def word_table(gold: Sequence[GoldWord], predicted: Sequence[Sequence[str]]) -> 
     rows = [_word_row(entry, pieces) for entry, pieces in zip(gold, predicted, strict=True)]
     counts = np.array([row[:6] for row in rows], dtype=np.int64).reshape(len(rows), 6)
     shares = np.array([row[6:] for row in rows], dtype=np.float64).reshape(len(rows), 2)
-    hits, cut, true, morph_hits, exact, scored = counts.T
+    hits, n_predicted, n_gold, morph_hits, exact, scored = counts.T
     precision, recall = shares.T
     words = tuple(entry.word for entry in gold)
-    return WordTable(words, hits, cut, true, morph_hits, precision, recall, exact, scored)
+    return WordTable(words, hits, n_predicted, n_gold, morph_hits, precision, recall, exact, scored)
 
 
 def summarize(table: WordTable) -> BoundaryScores:
-    """Compute the scores of a table of counts."""
+    """Compute all scores from the counts of words."""
     words = len(table.words)
     hits, predicted, gold = int(table.hits.sum()), int(table.predicted.sum()), int(table.gold.sum())
     morph_hits = int(table.morph_hits.sum())
@@ -163,7 +176,10 @@ def summarize(table: WordTable) -> BoundaryScores:
 
 
 def macro_scores(table: WordTable, chosen: Longs) -> tuple[float, float]:
-    """Compute mean precision and recall over chosen words, without words of one character; 1 if none is left."""
+    """Compute mean precision and recall over the words with the given indices.
+
+    Words of one character are left out; if no other word is left, both means are 1.
+    """
     kept = chosen[table.scored[chosen] > 0]
     if not len(kept):
         return 1.0, 1.0
@@ -172,28 +188,34 @@ def macro_scores(table: WordTable, chosen: Longs) -> tuple[float, float]:
 
 
 def score(gold: Sequence[GoldWord], predicted: Sequence[Sequence[str]]) -> BoundaryScores:
-    """Score the predicted tokens of gold words; see `word_table` and `summarize`."""
+    """Score predicted tokens against gold segmentations; arguments and errors are those of `word_table`.
+
+    >>> from mws_hf.corpus.segmentations import GoldWord
+    >>> result = score([GoldWord("unpacking", (("un", "pack", "ing"),))], [["un", "packing"]])
+    >>> result.precision, result.recall
+    (1.0, 0.5)
+    """
     return summarize(word_table(gold, predicted))
 
 
 def best_alternative(entry: GoldWord, pieces: Sequence[str]) -> Morphs:
     """Choose the gold segmentation with the highest boundary F1; if several are equal, the first one in the file."""
-    cut = set(boundaries(pieces))
+    predicted = set(boundaries(pieces))
 
     def agreement(morphs: Morphs) -> float:
         true = set(boundaries(morphs))
-        return 2 * len(true & cut) / (len(true) + len(cut)) if true or cut else 1.0
+        return 2 * len(true & predicted) / (len(true) + len(predicted)) if true or predicted else 1.0
 
     return max(entry.segmentations, key=agreement)
 
 
 @dataclass(frozen=True)
 class Emma2:
-    """Scores of EMMA-2.
+    """Scores of EMMA-2, in [0, 1].
 
     Attributes:
-        precision: high if each token stands for one morpheme.
-        recall: high if each morpheme is always the same token.
+        precision: high if each token always corresponds to the same morpheme.
+        recall: high if each morpheme always gets the same token.
         f1: harmonic mean of both.
     """
 
@@ -205,19 +227,20 @@ class Emma2:
 def emma2(gold: Sequence[GoldWord], predicted: Sequence[Sequence[str]]) -> Emma2:
     """Compute EMMA-2 (Virpioja et al. 2011, TAL 52(2), section on EMMA): soft many-to-one assignment by co-occurrence.
 
-    For recall each gold morph is assigned the predicted token with which it occurs most often. A word's recall is the
-    share of its gold morphs whose token is in the word, and recall is the mean over words. Precision is the same with
-    roles exchanged. If two candidates are equally frequent, the rarer one is chosen, then the smaller string. If a word
-    has several gold segmentations, the one nearest in boundaries is used (the authors pool them). A morph that occurs
-    in only one word is always matched, so compare tokenizers on the same words.
+    For recall, each gold morph is assigned the predicted token with which it occurs most often. The recall of a word is
+    the share of its gold morphs whose assigned token is in the word, and recall is the mean over words. Precision is
+    the same with the roles exchanged. If several tokens occur equally often with a morph, the rarest one is assigned,
+    then the smallest string. If a word has several gold segmentations, the one nearest in boundaries is used (the
+    authors pool them). A morph that occurs in only one word is always matched, so compare tokenizers on the same words.
     """
     true = [Counter(best_alternative(entry, pieces)) for entry, pieces in zip(gold, predicted, strict=True)]
-    cut = [Counter(pieces) for pieces in predicted]
-    precision, recall = _assigned_share(cut, true), _assigned_share(true, cut)
+    tokens = [Counter(pieces) for pieces in predicted]
+    precision, recall = _assigned_share(tokens, true), _assigned_share(true, tokens)
     return Emma2(precision, recall, f1(precision, recall))
 
 
 def _assigned_share(rows: list[Counter[str]], others: list[Counter[str]]) -> float:
+    """Assign each symbol of `rows` one of `others`; return the mean share of a row's symbols whose partner is there."""
     frequency, n_words = Counter[str](), Counter[str]()
     for row, other in zip(rows, others, strict=True):
         n_words.update(row.keys())
@@ -229,7 +252,7 @@ def _assigned_share(rows: list[Counter[str]], others: list[Counter[str]]) -> flo
     assigned: dict[str, str] = {}
     together: dict[str, Counter[str]] = {}
     for row, other in zip(rows, others, strict=True):
-        alone: dict[int, str] = {}  # morphs only in this word that are equally frequent in it get the same token
+        alone: dict[int, str] = {}  # morphs of only this word with equal counts get the same token
         for morph, count in row.items():
             if n_words[morph] == 1 and count in alone:
                 assigned[morph] = alone[count]
@@ -248,18 +271,19 @@ def _assigned_share(rows: list[Counter[str]], others: list[Counter[str]]) -> flo
 
 
 CONSISTENCY_WORDS = 10_000
-"""Most words whose pairs are compared. All pairs of 10,000 words take about a second; the time grows as the square."""
+"""The most words whose pairs are compared. For 10,000 words this takes about a second; the time grows quadratically."""
 
 
 @dataclass(frozen=True)
 class Consistency:
-    """The measures mu_c and mu_e of MorphBPE (Asgari et al. 2025), after their description: details may differ.
+    """The measures mu_c and mu_e of MorphBPE (Asgari et al. 2025), by their description; details may differ.
 
     Attributes:
         precision: share of the pairs of words with a common token that also share a morph; 1 without such pairs.
         recall: share of the pairs of words with a common morph that also share a token; 1 without such pairs.
         f1: mu_c, the harmonic mean of both.
-        edit_distance: mu_e, the mean Levenshtein distance from the morphs of a word to its tokens, each one symbol.
+        edit_distance: mu_e, the mean Levenshtein distance between the morphs and the tokens of a word, in which each
+            morph or token is one symbol.
         compared_words: words whose pairs were compared: all, or a sample of `CONSISTENCY_WORDS`.
     """
 
@@ -273,11 +297,15 @@ class Consistency:
 def consistency(
     gold: Sequence[GoldWord], predicted: Sequence[Sequence[str]], most_words: int = CONSISTENCY_WORDS
 ) -> Consistency:
-    """Compare pairs of words that share tokens with pairs that share morphs.
+    """Compare the pairs of words that share tokens with the pairs that share morphs.
 
-    Of more than `most_words` words, the pairs within a random sample of that many words are compared. The sample
-    depends only on the words, so that all tokenizers are measured on the same pairs. The gold segmentation nearest in
-    boundaries counts.
+    If a word has several gold segmentations, the one nearest in boundaries is used.
+
+    Args:
+        gold: the gold words.
+        predicted: the tokens of each of these words, in the same order.
+        most_words: if there are more words, a random sample of this size is used. It depends only on the words, so that
+            all tokenizers are measured on the same pairs.
     """
     true = [best_alternative(entry, pieces) for entry, pieces in zip(gold, predicted, strict=True)]
     chosen = _sample([entry.word for entry in gold], most_words)
@@ -294,14 +322,14 @@ def consistency(
 
 
 def _sample(words: Sequence[str], size: int) -> list[int]:
-    """Choose the indices of at most `size` words at random, by the words and not by their order in the file."""
+    """Choose the indices of at most `size` words at random, independently of their order in the file."""
     if len(words) <= size:
         return list(range(len(words)))
     return random.Random(0).sample(sorted(range(len(words)), key=words.__getitem__), size)
 
 
 def _sharers(rows: Sequence[Sequence[str]]) -> Iterator[Mask]:
-    """Yield for each row a mask of the other rows that share a token with it."""
+    """Yield, for each row, a mask of the other rows that share a symbol with it; bool, shape (len(rows),)."""
     places: dict[str, list[int]] = {}
     for k, row in enumerate(rows):
         for piece in set(row):
@@ -316,12 +344,18 @@ def _sharers(rows: Sequence[Sequence[str]]) -> Iterator[Mask]:
 
 
 def edit_distance(first: Sequence[str], second: Sequence[str]) -> int:
-    """Compute the Levenshtein distance of two sequences, columns of its table as bits of integers (Myers 1999)."""
+    """Compute the Levenshtein distance of two sequences with bit vectors (Myers 1999).
+
+    >>> edit_distance("kitten", "sitting")
+    3
+    """
     places: dict[str, int] = {}
     for k, symbol in enumerate(first):
         places[symbol] = places.get(symbol, 0) | 1 << k
     everywhere = (1 << len(first)) - 1
-    up, down, distance = everywhere, 0, len(first)  # bit k: whether row k + 1 of the column is 1 above or below row k
+    # a column of the table is stored as differences: bit k of `up` (`down`) is set if row k + 1 is 1 more (less) than
+    # row k
+    up, down, distance = everywhere, 0, len(first)
     for symbol in second:
         same = places.get(symbol, 0)
         diagonal = (((same & up) + up) ^ up) | same
@@ -333,22 +367,23 @@ def edit_distance(first: Sequence[str], second: Sequence[str]) -> int:
 
 
 def _word_row(entry: GoldWord, pieces: Sequence[str]) -> tuple[float, ...]:
+    """Return six counts of a word and its precision and recall: the columns of `WordTable`, the counts first."""
     if "".join(pieces) != entry.word:
         raise MwSError(
             f"the tokens {list(pieces)} do not spell the gold word {entry.word!r}; give tokens that join to the word"
         )
-    cut = set(boundaries(pieces))
+    found = set(boundaries(pieces))
     alternatives = [set(boundaries(morphs)) for morphs in entry.segmentations]
     best = set(boundaries(best_alternative(entry, pieces)))
-    precision = max(len(cut & true) / len(cut) for true in alternatives) if cut else 1.0
-    recall = max(len(cut & true) / len(true) if true else 1.0 for true in alternatives)
+    precision = max(len(found & true) / len(found) for true in alternatives) if found else 1.0
+    recall = max(len(found & true) / len(true) if true else 1.0 for true in alternatives)
     length = len(entry.word)
-    morph_hits = len(_spans(cut, length) & _spans(best, length))
-    return (len(cut & best), len(cut), len(best), morph_hits, cut in alternatives, length > 1, precision, recall)
+    morph_hits = len(_spans(found, length) & _spans(best, length))
+    return (len(found & best), len(found), len(best), morph_hits, found in alternatives, length > 1, precision, recall)
 
 
-def _spans(cuts: set[int], length: int) -> set[tuple[int, int]]:
-    edges = [0, *sorted(cuts), length]
+def _spans(positions: set[int], length: int) -> set[tuple[int, int]]:
+    edges = [0, *sorted(positions), length]
     return set(zip(edges, edges[1:], strict=False))
 
 

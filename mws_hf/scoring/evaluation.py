@@ -1,4 +1,4 @@
-"""Evaluation of several tokenizers on gold files and running text: one report, as objects, JSON or Markdown."""
+"""Evaluate several tokenizers on gold files and running text, and report the results as objects, JSON or Markdown."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ class EvaluationReport:
     """All results of `evaluate`.
 
     Attributes:
-        isolated: how gold words were given to the tokenizers, "space" or "none".
+        isolated: whether gold words were encoded after a space ("space") or not ("none").
         golds: the gold files, with the lines that were left out.
         rows: scores on gold: for each file the tokenizers in the given order, then the baselines.
         text: measures on running text by tokenizer; empty without text.
         bits: n-gram bits per byte by tokenizer; empty without `bits`.
-        bits_differences: differences of `bits` to the first tokenizer; None for the first itself, and if no document is
-            comparable.
+        bits_differences: differences of `bits` from the first tokenizer; None for the first tokenizer, and if there is
+            no document that both decode to the original text.
     """
 
     isolated: str
@@ -54,7 +54,7 @@ class EvaluationReport:
     bits_differences: dict[str, PairedDifference | None] = field(default_factory=dict)
 
     def more_bits(self, tokenizer: str) -> str:
-        """Format how many more bits than the first a tokenizer needs, in per cent with interval; "" for the first."""
+        """Format how many per cent more bits a tokenizer needs than the first one, with interval; "" for the first."""
         found = self.bits_differences[tokenizer]
         if found is None:
             return ""
@@ -62,21 +62,22 @@ class EvaluationReport:
         return f"{share * found.value:+.2f} % ({share * found.low:+.2f} to {share * found.high:+.2f})"
 
     def __repr__(self) -> str:
-        """Name what was measured on what; the figures are in `figures`, the tables in `to_markdown`."""
+        """Name the tokenizers, gold files and texts; the figures are in `figures`, the tables in `to_markdown`."""
         tokenizers = ", ".join(dict.fromkeys([*self.text, *(row.tokenizer for row in self.rows)]))
         golds = [f"gold {gold.name} ({len(gold.words):,} words)" for gold in self.golds]
         texts = [f"text ({scores.words:,} words)" for scores in [*self.text.values()][:1]]
         return f"EvaluationReport({tokenizers}; {', '.join(golds + texts)})"
 
     def _repr_markdown_(self) -> str:
-        """Return the tables, as a notebook shows them."""
+        """Return the tables that a notebook shows."""
         return self.to_markdown()
 
     @property
     def figures(self) -> dict[str, dict[str, dict[str, Any]]]:
-        """The figures by name: tokenizer -> name of the gold, or "running text" -> measure -> figure.
+        """The figures as nested dicts: by tokenizer, then by gold file or "running text", then by measure.
 
-        The names of measures are those of `to_dict`, such as ``f1``, ``fertility`` and ``bits_per_byte``.
+        The names of measures are those of `to_dict`, such as ``f1``, ``fertility`` and ``bits_per_byte``. For example,
+        `report.figures["mine"]["running text"]["fertility"]`.
         """
         whole = self.to_dict()
         found: dict[str, dict[str, dict[str, Any]]] = {}
@@ -90,7 +91,7 @@ class EvaluationReport:
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
+        """Return all results as plain values for JSON."""
         golds = {
             gold.name: {
                 "format": gold.format,
@@ -124,11 +125,11 @@ class EvaluationReport:
         return {"isolated": self.isolated, "golds": golds, "rows": rows, "text": text, "bits": bits}
 
     def to_markdown(self) -> str:
-        """Write all tables as Markdown: one for each gold file, and one for the text."""
+        """Return all tables as Markdown: one for each gold file, and one for running text."""
         return "\n\n".join(table.to_markdown() for table in self.tables()) + "\n"
 
     def tables(self) -> list[Table]:
-        """Return the same tables as titles and cells."""
+        """Return the tables of `to_markdown` as objects."""
         found = [gold_table(gold, [row for row in self.rows if row.gold == gold.name]) for gold in self.golds]
         return found + ([text_table(self.text, self.bits, self.bits_differences)] if self.text else [])
 
@@ -148,21 +149,26 @@ def evaluate(
     """Score tokenizers on gold segmentations and running text.
 
     Args:
-        tokenizers: one tokenizer, a list of them, or a dict name -> tokenizer. Each is anything that `segment_words`
-            takes: a directory, a file, a Hub name, a tokenizer object, or a function ``word -> pieces``. In a list a
-            path is named by its last part, an object by where it was loaded from or by its class.
+        tokenizers: one tokenizer, a list of them, or a dict from names to tokenizers. A tokenizer is anything that
+            `segment_words` takes: a folder, a file, a name on the Hub, a tokenizer object, or a function from a word to
+            its tokens. In a list, a path is named by its last part, and an object by where it was loaded from or by its
+            class.
         gold: a file in a format that `read_gold` understands, or a list of them.
-        text: a file of any kind that is counted, or a list of lines; plain functions are left out of it.
-        bits: text to train n-gram models on, a file or lines; gives n-gram bits per byte of the lines of `text`.
-        column: the field or column of those files that holds the text; None: ``text`` where there is one.
-        isolated: "space" (as after a space inside a sentence) or "none".
-        baselines: add the rows of splitting everywhere and nowhere.
-        resamples: bootstrap resamples for the 95 % intervals.
-        gold_files: the former name of `gold`, with a DeprecationWarning.
+        text: held-out text: a file of any kind that can be counted, or a list of lines. Plain functions are not scored
+            on it.
+        bits: text to train n-gram models on, a file or lines; adds the n-gram bits per byte of the lines of `text`.
+        column: the field or column of these files that contains the text; with None it is ``text`` if there is one.
+        isolated: "space" to encode gold words as after a space inside a sentence, or "none" as at the start of a text.
+        baselines: whether to add rows for splitting after every character, and for no splits.
+        resamples: number of bootstrap resamples for the 95 % intervals.
+        gold_files: the former name of `gold`; it emits a DeprecationWarning.
+
+    Returns:
+        The report, whose `figures` are the scores by name and whose `to_markdown` has the tables.
 
     Raises:
-        MwSError: there is nothing to score, `bits` without `text` or too few lines for it, unreadable files, two
-            tokenizers or two gold files of one name, a gold file of which most lines cannot be used.
+        MwSError: there is nothing to score; `bits` is given without `text` or has too few lines; a file cannot be read;
+            two tokenizers or two gold files have the same name; or most lines of a gold file cannot be used.
     """
     if gold_files is not None:
         warnings.warn("evaluate(gold_files=...) is now evaluate(gold=...)", DeprecationWarning, stacklevel=2)
@@ -170,7 +176,7 @@ def evaluate(
     check_resamples(resamples)
     named, golds = named_tokenizers(tokenizers), tuple(read_golds(gold))
     how = Reading(column)
-    Source(files={"": [str(each) for each in (text, bits) if isinstance(each, str | os.PathLike)]}, how=how).check()
+    Source(files={"": [str(path) for path in (text, bits) if isinstance(path, str | os.PathLike)]}, how=how).check()
     if bits is not None and text is None:
         raise MwSError("bits per byte need one text to train on and another one to measure; give that, too (--text)")
     if not named or not (golds or text is not None):
@@ -178,9 +184,9 @@ def evaluate(
             "there is nothing to evaluate; give at least one tokenizer, and reference segmentations or a text"
         )
     sources = {name: open_tokenizer(source, by_class=True) for name, source in named.items()}
-    learnt_from = frozenset[str]().union(*(labelled_words(source.record) for source in sources.values()))
-    golds = tuple(each.without(learnt_from) for each in golds)
-    rows = [row for each in golds for row in _gold_rows(sources, each, isolated, baselines, resamples)]
+    labeled = frozenset[str]().union(*(labelled_words(source.record) for source in sources.values()))
+    golds = tuple(reference.without(labeled) for reference in golds)
+    rows = [row for reference in golds for row in _gold_rows(sources, reference, isolated, baselines, resamples)]
     encoders = {name: source for name, source in sources.items() if not source.is_segmenter}
     if text is not None and (segmenters := [name for name in sources if name not in encoders]):
         logger.warning("%s: split only words, so they are not measured on text", ", ".join(segmenters))
@@ -197,7 +203,7 @@ def evaluate(
 
 
 def named_tokenizers(given: Any) -> dict[str, Any]:
-    """Give names to one tokenizer, a list of them, or a dict name -> tokenizer; see `evaluate`.
+    """Name the tokenizers that `evaluate` gets; its description says how.
 
     Raises:
         MwSError: two paths have the same last part.
@@ -227,7 +233,7 @@ def named_tokenizers(given: Any) -> dict[str, Any]:
 
 
 def _name_of(source: Any) -> str:
-    """Name a tokenizer object by the last part of where it was loaded from, or a function or an object by its type."""
+    """Name an object by the last part of the path it was loaded from, or by its own name (a function) or its class."""
     place = getattr(source, "name_or_path", "") or getattr(source, "name", "")
     return Path(str(place)).name or str(getattr(source, "__name__", type(source).__name__))
 
@@ -235,11 +241,12 @@ def _name_of(source: Any) -> str:
 def _gold_rows(
     sources: Mapping[str, Opened], gold: Gold, isolated: Isolated, baselines: bool, resamples: int
 ) -> list[GoldRow]:
+    """Score each tokenizer, and if asked for each of `BASELINES`, on one gold file."""
     words = [entry.word for entry in gold.words]
-    cuts = {name: source.segment_words(words, isolated) for name, source in sources.items()}
+    predicted = {name: source.segment_words(words, isolated) for name, source in sources.items()}
     if baselines:
-        cuts.update((name, [function(word) for word in words]) for name, function in BASELINES.items())
-    tables = {name: word_table(gold.words, pieces) for name, pieces in cuts.items()}
+        predicted.update((name, [function(word) for word in words]) for name, function in BASELINES.items())
+    tables = {name: word_table(gold.words, pieces) for name, pieces in predicted.items()}
     resampled = dict(zip(tables, bootstrap_f1(list(tables.values()), resamples), strict=True))
     scores = {name: summarize(table) for name, table in tables.items()}
     best = max(sources, key=lambda name: scores[name].f1)
@@ -248,15 +255,14 @@ def _gold_rows(
         for name in sources
         if name != best
     }
-
     return [
         GoldRow(
             tokenizer=name,
             gold=gold.name,
             scores=scores[name],
             interval=interval(resampled[name]),
-            emma2=emma2(gold.words, cuts[name]),
-            consistency=consistency(gold.words, cuts[name]),
+            emma2=emma2(gold.words, predicted[name]),
+            consistency=consistency(gold.words, predicted[name]),
             behind_best=behind.get(name),
         )
         for name in tables

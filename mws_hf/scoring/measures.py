@@ -1,6 +1,6 @@
-"""The measures of a tokenizer: their names, their meaning, which direction is better, and their number format.
+"""Describe the measures of a tokenizer: name, meaning, which direction is better, and number format.
 
-The tables of the terminal, of `mws compare`, of model cards and of the report choose from these.
+The tables of commands, model cards and reports show some of these measures.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 
 class Measure(NamedTuple):
-    """A measure.
+    """The description of a measure.
 
     Attributes:
         key: the attribute of `TextScores` or `BoundaryScores` that has its figure.
@@ -29,7 +29,7 @@ class Measure(NamedTuple):
     form: str = ".3f"
 
     def cell(self, scores: Any) -> str:
-        """Format the figure of this measure in scores, an object or a mapping.
+        """Format the figure of this measure; `scores` is an object or a dict that has it.
 
         >>> TEXT["whole_words"].cell({"whole_words": 0.4567}), TEXT["fertility"].cell({"fertility": math.nan})
         ('45.7%', '-')
@@ -39,7 +39,7 @@ class Measure(NamedTuple):
 
 
 def number_cell(value: float, form: str = ".3f") -> str:
-    """Format a figure; NaN is a dash, because there was nothing to measure."""
+    """Format a figure; NaN means that there was nothing to measure, and becomes a dash."""
     return "-" if math.isnan(value) else format(value, form)
 
 

@@ -1,13 +1,13 @@
 """Bits per byte of held-out text under an n-gram model over the tokens of a tokenizer.
 
-This is a proxy measure that takes seconds and has no random seeds. It prefers MwS to BPE in the languages in which
-small neural models do, but in Russian and Hungarian it finds less of the gain of Unigram. Confirm small differences
-with `scripts/lm`.
+This is a proxy measure that takes seconds and has no random seeds. It prefers MwS to BPE in the same languages as small
+neural models do, but in Russian and Hungarian it underestimates the gain of Unigram. Confirm small differences with
+`scripts/lm`.
 
-The models are interpolated modified Kneser-Ney, by the definitions of Chen & Goodman (1998) as KenLM computes them
-(Heafield et al. 2013, section 3). The key of an n-gram is the number of its context (its first n - 1 ids) times a
-constant, plus its last id. Therefore a level is a sorted array of int64 keys, and the memory (about 200 bytes per
-training id) does not grow with the order.
+The models use interpolated modified Kneser-Ney smoothing (Chen & Goodman 1998), computed as in KenLM (Heafield et al.
+2013, section 3). An n-gram is stored as an int64 key: the number of its context (its first n - 1 ids) times a constant,
+plus its last id. All n-grams of one length are a sorted array of keys, so that the memory (about 200 bytes per training
+id) does not grow with the order.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from mws_hf.tokenizer.opened import Opened, open_tokenizer
 Discounts: TypeAlias = tuple[float, float, float]
 
 FALLBACK: Discounts = (0.5, 1.0, 1.5)
-"""Discounts of counts 1, 2, 3 and more if those of a level cannot be computed: KenLM's ``--discount_fallback``."""
+"""The discounts of counts 1, 2, and 3 or more if a level has too few n-grams (KenLM: ``--discount_fallback``)."""
 
 
 class Stream(NamedTuple):
-    """A stream of documents, each between a start symbol, which is only context, and an end symbol, which is predicted.
+    """Joined documents, each between a start symbol, which is only context, and an end symbol, which is predicted.
 
     Attributes:
-        ids: token ids; the id of the end is the size of the vocabulary, that of the start is one higher.
-        places: distance of each id from the start of its document; 0 is the start itself.
+        ids: token ids. The id of the end symbol is the size of the vocabulary, and that of the start is one higher.
+        places: distance of each id from the start symbol of its document, which is at 0.
     """
 
     ids: Longs
@@ -46,10 +46,10 @@ class Stream(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """A text under the model of one order.
+    """The scores of a text under the model of one order.
 
     Attributes:
-        nats: -log p of each id and each end, in the order of the stream.
+        nats: negative log-likelihood of each id and each end symbol in nats, in the order of the stream.
         discounts: discounts of each level, unigrams first.
     """
 
@@ -63,9 +63,9 @@ class _Level(NamedTuple):
     Attributes:
         keys: key of each n-gram, ascending.
         counts: occurrences of each n-gram.
-        shorter: number, in the level below, of each n-gram without its first id.
-        at_start: whether each n-gram begins with the start of a document.
-        numbers: number of the n-gram that ends at each position of the stream; -1 if no n-gram does.
+        shorter: for each n-gram, the number (in the level below) of its suffix without the first id.
+        at_start: whether each n-gram begins with a start symbol.
+        numbers: number of the n-gram that ends at each position of the stream; -1 if the document begins too late.
     """
 
     keys: Longs
@@ -76,7 +76,7 @@ class _Level(NamedTuple):
 
 
 def stream_of(documents: Sequence[npt.ArrayLike], vocabulary: int) -> Stream:
-    """Join documents, whose ids are below `vocabulary`, in one stream."""
+    """Join documents, whose ids are below `vocabulary`, to one stream with start and end symbols."""
     parts: list[npt.ArrayLike] = []
     for document in documents:
         parts += [[vocabulary + 1], document, [vocabulary]]
@@ -87,12 +87,21 @@ def stream_of(documents: Sequence[npt.ArrayLike], vocabulary: int) -> Stream:
 
 
 def score_orders(train: Stream, text: Stream, vocabulary: int, orders: Sequence[int]) -> dict[int, Scored]:
-    """Score a text, whose ids are below `vocabulary`, under models of several orders trained on the same stream.
+    """Score a text under models of several orders that are trained on the same stream.
 
     The probability of an id is interpolated level by level, from the uniform distribution over the vocabulary and the
-    end up to the n-grams of the order. At the highest level, and if it begins with the start of a document, the count
-    of an n-gram is the number of its occurrences; else it is the number of distinct ids before it. A context that was
-    never seen leaves the probability of the level below unchanged.
+    end symbol up to the n-grams of the order. The count of an n-gram is the number of distinct ids before it. At the
+    highest level, and for n-grams that begin with a start symbol, it is the number of occurrences. If a context does
+    not occur in training, the probability of the level below is used.
+
+    Args:
+        train: the training documents.
+        text: the documents to score.
+        vocabulary: size of the vocabulary; all ids are smaller.
+        orders: lengths of n-grams; there is one model for each.
+
+    Returns:
+        The scores by order.
     """
     if not len(train.ids) or not orders or min(orders) < 1:
         raise MwSError("an n-gram model needs at least one training document and orders from 1")
@@ -109,11 +118,11 @@ def score_orders(train: Stream, text: Stream, vocabulary: int, orders: Sequence[
         found = _numbers_of_keys(level.keys, np.where(contexts < 0, -1, contexts * radix + text.ids))
         at = contexts[predicted], found[predicted]
         if order in orders:
-            own = discounts_of(level.counts)
-            nats = -np.log(_interpolated(level.keys // radix, level.counts, own, *at, probability))
-            result[order] = Scored(nats, (*discounts, own))
+            highest = discounts_of(level.counts)
+            nats = -np.log(_interpolated(level.keys // radix, level.counts, highest, *at, probability))
+            result[order] = Scored(nats, (*discounts, highest))
         if following := next(levels, None):
-            # the number of distinct ids before an n-gram, or of its occurrences if it begins with the start
+            # the number of distinct ids before an n-gram, or of its occurrences if it begins with a start symbol
             before = np.bincount(following.shorter, minlength=len(level.keys))
             counts = np.where(level.at_start, level.counts, before)
             discounts = (*discounts, discounts_of(counts))
@@ -123,9 +132,9 @@ def score_orders(train: Stream, text: Stream, vocabulary: int, orders: Sequence[
 
 
 def discounts_of(counts: npt.ArrayLike) -> Discounts:
-    """Compute the discounts of counts 1, 2 and 3 or more from how many n-grams of a level have the counts 1 to 4.
+    """Compute the discounts of counts 1, 2, and 3 or more from the numbers of n-grams that have the counts 1 to 4.
 
-    Returns `FALLBACK` if no n-gram has one of the counts 1, 2 and 3, or if a discount would be 0 or less, which would
+    Returns `FALLBACK` if there is no n-gram with count 1, 2 or 3, or if a discount would not be positive, which would
     leave no probability for new ids.
     """
     array = np.asarray(counts)
@@ -138,6 +147,7 @@ def discounts_of(counts: npt.ArrayLike) -> Discounts:
 
 
 def _levels(train: Stream, highest: int, radix: int) -> Iterator[_Level]:
+    """Yield the n-grams of length 1, 2, ... up to `highest`."""
     numbers = np.zeros(len(train.ids), np.int64)
     for order in range(1, highest + 1):
         contexts = _contexts(numbers, train.places, order)
@@ -150,7 +160,7 @@ def _levels(train: Stream, highest: int, radix: int) -> Iterator[_Level]:
         at_start = np.zeros(len(keys), np.bool_)
         at_start[inverse[train.places[within] == order - 1]] = True
         if order == 1:
-            counts[at_start] = 0  # the start is only a context and never predicted
+            counts[at_start] = 0  # a start symbol is only context and never predicted
         numbers = np.full(len(train.ids), -1, np.int64)
         numbers[within] = inverse
         yield _Level(keys, counts, shorter, at_start, numbers)
@@ -177,37 +187,38 @@ def _numbers_of_keys(keys: Longs, wanted: Longs) -> Longs:
 def _interpolated(
     contexts: Longs, counts: Longs, discounts: Discounts, context: Longs, found: Longs, lower: Doubles
 ) -> Doubles:
-    """Compute probabilities of the next level: discounted counts, plus the discounted mass distributed as `lower`."""
+    """Compute the probabilities at a level: discounted counts, plus the discounted mass distributed like `lower`."""
     if not len(contexts):  # no document is long enough
         return lower
     taken = np.array([0.0, *discounts])[np.minimum(counts, 3)]
     total, kept = (np.bincount(contexts, weights=values) for values in (counts, taken))
     known, seen = context >= 0, found >= 0
-    own = np.where(seen, (counts - taken)[found], 0.0)
-    return np.where(known, (own + kept[context] * lower) / total[context], lower)
+    discounted = np.where(seen, (counts - taken)[found], 0.0)
+    return np.where(known, (discounted + kept[context] * lower) / total[context], lower)
 
 
 ORDERS = (2, 3, 4, 5)
 ASIDE = 10
-"""One of this many training documents is set aside to choose the order."""
+"""Every tenth training document is set aside to choose the order."""
 _BATCH = 1000
 
 
 @dataclass(frozen=True)
 class NgramBits:
-    """The figures of an n-gram model of a tokenizer on held-out documents; arrays have one entry per document.
+    """The figures of an n-gram model of a tokenizer on held-out documents; arrays have shape (n_documents,).
 
     Attributes:
-        nats: -log p of the tokens of each document and of its end.
-        n_bytes: UTF-8 bytes of the raw text.
-        restored: whether decoding returns the document; lost text costs no bits, so compare only these documents.
+        nats: negative log-likelihood of each document in nats, including its end.
+        n_bytes: UTF-8 bytes of each document.
+        restored: whether decoding returns the original document. Compare only these documents, because lost text costs
+            no bits.
         tokens: tokens of the held-out documents, without their ends.
         order: length of the n-grams, chosen on training documents that were set aside.
         aside: bits per byte of the documents that were set aside, by order.
-        discounts: discounts of counts 1, 2 and 3 or more at each level, unigrams first.
-        train_bytes: UTF-8 bytes of the training documents, those set aside included.
-        train_tokens: their tokens.
-        repeated: training documents that were left out, because they are also held out.
+        discounts: discounts of counts 1, 2, and 3 or more at each level, unigrams first.
+        train_bytes: UTF-8 bytes of the training documents, including those set aside.
+        train_tokens: tokens of the training documents.
+        repeated: number of training documents that were left out, because they are also held out.
     """
 
     nats: Doubles
@@ -227,7 +238,7 @@ class NgramBits:
         return _bits_per_byte(self.nats, self.n_bytes)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON, with sums over documents."""
+        """Return the figures as plain values for JSON, summed over documents."""
         return {
             "bits_per_byte": self.value,
             "documents": len(self.nats),
@@ -250,25 +261,26 @@ def ngram_bits(
     *,
     orders: Sequence[int] = ORDERS,
 ) -> NgramBits:
-    """Train an interpolated modified Kneser-Ney model on a tokenizer's tokens and measure held-out documents with it.
+    """Train an n-gram model on the tokens of a tokenizer, and measure held-out documents in bits per byte.
 
     This is a proxy measure: it does not rank Unigram as neural models do, and its context is a number of tokens and not
     of bytes.
 
-    Each document is independent: a start symbol is its first context, and the bits of its end symbol count. The base of
-    the interpolation is the uniform distribution over the vocabulary and the end, so each token has a probability above
-    0. Every tenth training document is set aside. The order whose model, trained on the others, needs the fewest bits
-    per byte of these documents (if several are equal, the lowest) is then trained on all. Training documents that are
-    also held out are left out.
+    The model is interpolated modified Kneser-Ney. Documents are independent: each one begins with a start symbol, and
+    the bits of its end symbol count. The lowest level is the uniform distribution over the vocabulary and the end
+    symbol, so that every token has a probability above 0. To choose the order, every tenth training document is set
+    aside, and models are trained on the others. The order that needs the fewest bits per byte of the documents set
+    aside (if several are equal, the lowest) is then trained on all training documents. Training documents that are also
+    held out are left out.
 
     Args:
         source: any tokenizer that `mws_hf.tokenizer.opened.open_tokenizer` opens.
-        train: documents to train on, at least two besides the held-out ones; a list, or a file with one on each line.
-        held_out: documents to measure, none empty; a list or a file.
+        train: documents to train on, at least two that are not held out; a list, or a file with one document per line.
+        held_out: documents to measure, none of them empty; a list, or a file with one document per line.
         orders: lengths of n-grams to choose from.
 
     Raises:
-        MwSError: too few documents, an empty one held out, or no order.
+        MwSError: there are too few documents, a held-out document is empty, or there is no order.
 
     >>> from tokenizers import Tokenizer, decoders, models
     >>> letters = Tokenizer(models.BPE({"a": 0, "b": 1}, []))
@@ -311,16 +323,23 @@ def ngram_bits(
 
 
 def bits_differences(bits: Mapping[str, NgramBits], *, resamples: int = 1000) -> dict[str, PairedDifference | None]:
-    """Compare the bits per byte of each tokenizer with those of the first, on documents that both restore.
+    """Compare the bits per byte of each tokenizer with those of the first, on the documents that both restore.
 
-    A value is negative if the tokenizer needs fewer bits. It is None for the first itself, and if no document is
-    comparable.
+    Args:
+        bits: the figures by tokenizer, all on the same held-out documents.
+        resamples: number of bootstrap resamples.
+
+    Returns:
+        The difference by tokenizer, negative if it needs fewer bits than the first. It is None for the first tokenizer,
+        and if there is no document that both restore.
     """
     base = next(iter(bits.values()), None)
     result: dict[str, PairedDifference | None] = {}
     for name, entry in bits.items():
         if base is None or not np.array_equal(entry.n_bytes, base.n_bytes):
-            raise MwSError(f"{name} was measured on other documents than the first; give both the same held-out text")
+            raise MwSError(
+                f"{name} was measured on other documents than the first tokenizer; give both the same held-out text"
+            )
         both = entry.restored & base.restored
         result[name] = None
         if entry is not base and both.any():
@@ -331,7 +350,7 @@ def bits_differences(bits: Mapping[str, NgramBits], *, resamples: int = 1000) ->
 
 
 def _encoded(opened: Opened, documents: Sequence[str]) -> list[Longs]:
-    """Return the ids of each document; batches limit the memory of token strings and spans."""
+    """Return the ids of each document, encoded in batches, which limit the memory for token strings and spans."""
     batches = (documents[start : start + _BATCH] for start in range(0, len(documents), _BATCH))
     return [np.array(item.ids, np.int64) for batch in batches for item in opened.encode(batch)]
 

@@ -27,14 +27,16 @@ WORD = r"\p{L}[\p{L}\p{M}]*(?:['’]\p{L}[\p{L}\p{M}]*)*"
 """A word of running text: the letters of a word pre-token of `mws_hf.text.pattern.WORD_PATTERN`."""
 
 _UNSPACED = regex.compile(r"[\p{Thai}\p{Lao}\p{Tibetan}\p{Myanmar}\p{Khmer}\p{Han}\p{Hiragana}\p{Katakana}]")
-"""A letter of a script whose texts have no spaces between words."""
+"""A letter of a script that is written without spaces between words."""
 
 _BATCH = 1000
 
 
 @dataclass(frozen=True)
 class TextScores:
-    """Measures on running text; measures of words are NaN if no line has words or none can be aligned with its tokens.
+    """Measures on running text.
+
+    Measures of words are NaN if no line has words, or if no line can be aligned with its tokens.
 
     Attributes:
         bytes: UTF-8 bytes of the text.
@@ -45,15 +47,16 @@ class TextScores:
         characters_per_token: code points per token.
         vocabulary_size: entries of the vocabulary.
         vocabulary_used: share of the entries that occur in the text.
-        renyi_efficiency: see the function `renyi_efficiency`.
-        next_efficiency: see the function `next_efficiency`.
-        residues: share of the merged entries that are `residues`; NaN without merges.
+        renyi_efficiency: Rényi efficiency of token frequencies; see the function `renyi_efficiency`.
+        next_efficiency: how evenly tokens follow a token; see the function `next_efficiency`.
+        residues: share of the entries made by merges that are `residues`; NaN without merges.
         whole_words: share of the running words that are not split.
         byte_tokens: share of the tokens that are part of a character (``<0xD0>`` and parts of characters).
         unknown_tokens: share of the tokens that are unknown.
-        context_agreement: share of the running words that are segmented as they are alone, after a space.
+        context_agreement: share of the running words that are segmented in the text as they are alone after a space.
         unspaced: share of the letters of words that are in scripts without spaces.
-        unaligned_lines: lines that count only for lengths, because the tokenizer neither has offsets nor spells them.
+        unaligned_lines: lines that count only for lengths, because the tokenizer has no offsets and its tokens do not
+            spell the line.
     """
 
     bytes: int
@@ -77,12 +80,25 @@ class TextScores:
 
 @dataclass
 class _Tally:
-    """Running sums over batches; a word is kept with its split points."""
+    """Sums over the batches so far.
+
+    Attributes:
+        ids: occurrences of each id.
+        neighbors: pairs of consecutive tokens in each batch, shape (2, n).
+        strings: the token of each id.
+        split_words: occurrences of each word with its split points.
+        bytes: UTF-8 bytes.
+        characters: code points.
+        words: running words in aligned lines.
+        word_tokens: tokens of these words.
+        shared: tokens that are part of a character.
+        unaligned: lines that cannot be aligned with their tokens.
+    """
 
     ids: Counter[int] = field(default_factory=Counter)
-    neighbours: list[Ints] = field(default_factory=list)
+    neighbors: list[Ints] = field(default_factory=list)
     strings: dict[int, str] = field(default_factory=dict)
-    cut_words: Counter[tuple[str, tuple[int, ...]]] = field(default_factory=Counter)
+    split_words: Counter[tuple[str, tuple[int, ...]]] = field(default_factory=Counter)
     bytes: int = 0
     characters: int = 0
     words: int = 0
@@ -92,9 +108,14 @@ class _Tally:
 
 
 def score_text(source: Any, text: str | os.PathLike[str] | Iterable[str]) -> TextScores:
-    """Measure a tokenizer on a file or on lines of text; each line is encoded separately.
+    """Measure a tokenizer on running text; each line is encoded separately.
 
-    `source` is anything that `open_tokenizer` opens.
+    Args:
+        source: anything that `open_tokenizer` opens.
+        text: a file, or lines of text.
+
+    Raises:
+        MwSError: the text has no tokens, or the tokenizer or the file cannot be read.
     """
     opened = open_tokenizer(source, by_class=True)
     tally = _Tally()
@@ -105,7 +126,7 @@ def score_text(source: Any, text: str | os.PathLike[str] | Iterable[str]) -> Tex
     if not tokens:
         raise MwSError("the text has no tokens; give a file with at least one line of text")
     words = tally.words or math.nan
-    whole = sum(count for (_, cuts), count in tally.cut_words.items() if not cuts)
+    whole = sum(count for (_, splits), count in tally.split_words.items() if not splits)
     uses = {tally.strings[token]: count for token, count in tally.ids.items()}
     parts = opened.parts
     fallbacks = sum(count for token, count in tally.ids.items() if byte_of(tally.strings[token]) is not None)
@@ -119,13 +140,13 @@ def score_text(source: Any, text: str | os.PathLike[str] | Iterable[str]) -> Tex
         vocabulary_size=opened.vocabulary_size,
         vocabulary_used=len(tally.ids) / opened.vocabulary_size,
         renyi_efficiency=renyi_efficiency(tally.ids.values(), opened.vocabulary_size),
-        next_efficiency=next_efficiency(np.concatenate(tally.neighbours, axis=1), opened.vocabulary_size),
+        next_efficiency=next_efficiency(np.concatenate(tally.neighbors, axis=1), opened.vocabulary_size),
         residues=len(residues(uses, parts)) / len(parts) if parts else math.nan,
         whole_words=whole / words,
         byte_tokens=(fallbacks + tally.shared) / tokens,
         unknown_tokens=0.0 if opened.unknown_id is None else tally.ids[opened.unknown_id] / tokens,
-        context_agreement=_agreement(opened, tally.cut_words) / words,
-        unspaced=_unspaced(tally.cut_words),
+        context_agreement=_agreement(opened, tally.split_words) / words,
+        unspaced=_unspaced(tally.split_words),
         unaligned_lines=tally.unaligned,
     )
 
@@ -136,17 +157,21 @@ def lines_of(text: str | os.PathLike[str] | Iterable[str], how: Reading = PLAIN)
 
 
 def read_lines(path: str | os.PathLike[str], how: Reading = PLAIN) -> Iterator[str]:
-    """Yield the lines of a file of any kind that can be counted, without line breaks and empty lines."""
+    """Yield the lines of a file of any kind that can be counted, without line breaks; empty lines are skipped."""
     for document in read_documents(path, how):
         yield from filter(None, (line.rstrip("\r") for line in document.split("\n")))
 
 
 def renyi_efficiency(counts: Iterable[int], vocabulary_size: int | None = None, alpha: float = 2.5) -> float:
-    """Compute the Rényi entropy of token counts, over the log of the vocabulary size (Zouhar et al. 2023).
+    """Compute the Rényi efficiency of token frequencies (Zouhar et al. 2023): their entropy divided by its maximum.
 
-    The paper finds that an `alpha` of 2.5 correlates best with translation quality. Without a size, the number of
-    distinct tokens is used, as in the authors' package. Two examples with the published results (the default order of
-    that package is 3):
+    Args:
+        counts: how often each token occurs.
+        vocabulary_size: size of the vocabulary, whose logarithm is the maximum; None for the number of distinct tokens,
+            as in the authors' package.
+        alpha: order of the Rényi entropy. In the paper, 2.5 correlates best with translation quality.
+
+    Two examples with the published results (the default order of that package is 3):
 
     >>> def efficiency(text): return round(renyi_efficiency(Counter(text.split()).values(), alpha=3), 12)
     >>> efficiency("pick @@ed pick @@l @@ed pick @@les"), efficiency("pick @@e @@d pick @@l @@e @@d pick @@l @@e @@s")
@@ -161,32 +186,37 @@ def renyi_efficiency(counts: Iterable[int], vocabulary_size: int | None = None, 
     return math.log(power) / (1 - alpha) / math.log(size)
 
 
-def next_efficiency(neighbours: Ints | Longs, vocabulary_size: int) -> float:
-    """Compute how evenly tokens follow a token: 0 if always the same one does, 1 if all do equally often.
+def next_efficiency(neighbors: Ints | Longs, vocabulary_size: int) -> float:
+    """Compute how evenly tokens follow a token, from 0 (always the same token) to 1 (all equally often).
 
-    The entropy of the tokens that follow a token is divided by its maximum: the log of the vocabulary size, or of the
-    number of occurrences of the token if that is smaller. The mean is over all tokens that have a successor, as in
-    TkTkT (Poelman et al. 2025). `neighbours` has shape (2, n): tokens, and their successors. In the example token 0
-    occurs four times and has two successors, twice each, so its entropy is half of the maximum:
+    The entropy of the successors of a token is divided by its maximum: the logarithm of the vocabulary size, or of the
+    number of occurrences of the token if that is smaller. The mean is over all running tokens that have a successor, as
+    in TkTkT (Poelman et al. 2025).
+
+    Args:
+        neighbors: tokens and their successors, shape (2, n).
+        vocabulary_size: size of the vocabulary.
+
+    In the example, token 0 occurs four times and has two successors, twice each, so its entropy is half of the maximum:
 
     >>> round(next_efficiency(np.array([[0, 0, 0, 0, 1], [1, 2, 1, 2, 0]]), 100), 9)
     0.4
     """
-    if neighbours.shape[1] == 0 or vocabulary_size < 2:
+    if neighbors.shape[1] == 0 or vocabulary_size < 2:
         return 0.0
-    radix = int(neighbours.max()) + 1
-    keys, counts = np.unique(neighbours[0].astype(np.int64) * radix + neighbours[1], return_counts=True)
+    radix = int(neighbors.max()) + 1
+    keys, counts = np.unique(neighbors[0].astype(np.int64) * radix + neighbors[1], return_counts=True)
     begins = np.flatnonzero(np.diff(keys // radix, prepend=-1))
     times = np.add.reduceat(counts, begins)
     entropy = np.log(times) - np.add.reduceat(counts * np.log(counts), begins) / times
     most = np.log(np.minimum(times, vocabulary_size))
     several = times > 1
-    return float((times * entropy / np.where(several, most, 1))[several].sum() / neighbours.shape[1])
+    return float((times * entropy / np.where(several, most, 1))[several].sum() / neighbors.shape[1])
 
 
-def _neighbours(ids: Sequence[Sequence[int]]) -> Ints:
-    """List the tokens of lines that have a successor, and these successors; int32, shape (2, n)."""
-    ends = np.cumsum([len(each) for each in ids])
+def _neighbors(ids: Sequence[Sequence[int]]) -> Ints:
+    """Return the tokens of lines that have a successor in their line, and these successors; int32, shape (2, n)."""
+    ends = np.cumsum([len(line) for line in ids])
     flat = np.fromiter(chain.from_iterable(ids), np.int32, int(ends[-1]))
     inside = np.ones(max(0, len(flat) - 1), np.bool_)
     inside[ends[(ends > 0) & (ends < len(flat))] - 1] = False
@@ -194,15 +224,23 @@ def _neighbours(ids: Sequence[Sequence[int]]) -> Ints:
 
 
 RESIDUE_SHARE = 0.1
-"""An entry is a residue of merging if it stays a token in less than this share of its uses."""
+"""An entry is a residue if less than this share of its uses are tokens of the text; in the others it is merged."""
 
 
 def residues(uses: Mapping[str, int], parts: Mapping[str, tuple[str, str]]) -> dict[str, float]:
     """Find the entries that are nearly always merged into a longer entry (LiteToken, Sun et al. 2026).
 
-    They stay tokens in a share of their uses below `RESIDUE_SHARE`. This threshold is our choice, and the second
-    criterion of the paper is left out. `parts` has the two parts that the merge of each entry joins. Returns the share
-    for each residue.
+    The threshold `RESIDUE_SHARE` is our choice, and the second criterion of the paper is not used.
+
+    Args:
+        uses: how often each entry is a token of the text.
+        parts: the two parts that the merge of each entry joins.
+
+    Returns:
+        For each residue, the share of its uses in which it is a token of the text.
+
+    >>> residues({"the": 19, "th": 1}, {"th": ("t", "h"), "the": ("th", "e")})
+    {'th': 0.05}
     """
     total = Counter(uses)
     for entry in sorted(parts, key=len, reverse=True):  # the entries that contain an entry are longer
@@ -213,10 +251,11 @@ def residues(uses: Mapping[str, int], parts: Mapping[str, tuple[str, str]]) -> d
 
 
 def _score_batch(tally: _Tally, lines: list[str], encoded: list[Encoded]) -> None:
+    """Add the counts of encoded lines to the sums."""
     for item in encoded:
         tally.ids.update(item.ids)
         tally.strings.update(zip(item.ids, item.tokens, strict=True))
-    tally.neighbours.append(_neighbours([item.ids for item in encoded]))
+    tally.neighbors.append(_neighbors([item.ids for item in encoded]))
     tally.bytes += sum(len(line.encode()) for line in lines)
     tally.characters += sum(map(len, lines))
     aligned = [(line, item) for line, item in zip(lines, encoded, strict=True) if item.spans is not None]
@@ -230,10 +269,10 @@ def _score_batch(tally: _Tally, lines: list[str], encoded: list[Encoded]) -> Non
     starts, ends = np.array(spans, np.int64).reshape(-1, 2).T
     tally.word_tokens += _tokens_of_words(text, words, starts, ends)
     tally.shared += _tokens_sharing_a_character(strings, starts, ends)
-    cuts = token_boundaries(spans)
+    splits = token_boundaries(spans)
     for start, end in words:
-        inside = tuple(place - start for place in range(start + 1, end) if place in cuts)
-        tally.cut_words[text[start:end], inside] += 1
+        inside = tuple(position - start for position in range(start + 1, end) if position in splits)
+        tally.split_words[text[start:end], inside] += 1
 
 
 def _flat_spans(aligned: list[tuple[str, Encoded]]) -> tuple[list[Span], list[str]]:
@@ -251,7 +290,7 @@ def _flat_spans(aligned: list[tuple[str, Encoded]]) -> tuple[list[Span], list[st
 
 
 def _tokens_of_words(text: str, words: list[Span], starts: Longs, ends: Longs) -> int:
-    """Count tokens that touch a letter of a word, or are only the white space before a word."""
+    """Count the tokens that contain a letter of a word, or are only the white space before a word."""
     edges = np.array(words, dtype=np.int64).reshape(-1, 2)
     inside = np.bincount(edges[:, 0], minlength=len(text) + 2) - np.bincount(edges[:, 1], minlength=len(text) + 2)
     until = np.concatenate(([0], np.cumsum(np.cumsum(inside))))
@@ -262,22 +301,25 @@ def _tokens_of_words(text: str, words: list[Span], starts: Longs, ends: Longs) -
 
 
 def _tokens_sharing_a_character(strings: list[str], starts: Longs, ends: Longs) -> int:
-    """Count tokens that are part of a character, because they overlap another; no byte tokens, no word marks."""
-    apart = {string for string in set(strings) if byte_of(string) is not None or not string.strip("▁Ġ")}
-    real = np.array([string not in apart for string in strings], dtype=np.bool_)
+    """Count the tokens that are part of a character, because their span overlaps that of a neighbor.
+
+    Byte tokens are counted elsewhere, and word marks may overlap without being part of a character.
+    """
+    ignored = {string for string in set(strings) if byte_of(string) is not None or not string.strip("▁Ġ")}
+    real = np.array([string not in ignored for string in strings], dtype=np.bool_)
     overlap = (ends[:-1] > starts[1:]) & real[:-1] & real[1:]
     return int((np.append(overlap, False) | np.append(False, overlap)).sum())
 
 
-def _unspaced(cut_words: Counter[tuple[str, tuple[int, ...]]]) -> float:
-    """Compute the share of the letters of words that are of scripts without spaces; NaN without words."""
-    letters = sum(count * len(word) for (word, _), count in cut_words.items())
-    found = sum(count * len(_UNSPACED.findall(word)) for (word, _), count in cut_words.items())
+def _unspaced(split_words: Counter[tuple[str, tuple[int, ...]]]) -> float:
+    """Compute the share of the letters of words that are in scripts without spaces; NaN without words."""
+    letters = sum(count * len(word) for (word, _), count in split_words.items())
+    found = sum(count * len(_UNSPACED.findall(word)) for (word, _), count in split_words.items())
     return found / letters if letters else math.nan
 
 
-def _agreement(opened: Opened, cut_words: Counter[tuple[str, tuple[int, ...]]]) -> int:
-    """Count running words whose split points in the text are those of the word alone."""
-    words = list(dict.fromkeys(word for word, _ in cut_words))
+def _agreement(opened: Opened, split_words: Counter[tuple[str, tuple[int, ...]]]) -> int:
+    """Count the running words that have the same split points in the text as alone."""
+    words = list(dict.fromkeys(word for word, _ in split_words))
     alone = dict(zip(words, map(boundaries, opened.segment_words(words)), strict=True))
-    return sum(count for (word, cuts), count in cut_words.items() if alone[word] == cuts)
+    return sum(count for (word, splits), count in split_words.items() if alone[word] == splits)

@@ -1,21 +1,18 @@
-"""The tables of an evaluation: all columns, the five that are printed, and their form in Markdown."""
+"""Make the tables of an evaluation, in full or with the most important columns, and write them as Markdown."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from mws_hf.corpus.segmentations import Gold
 from mws_hf.scoring.boundaries import BoundaryScores, Consistency, Emma2
 from mws_hf.scoring.measures import BITS, GOLD, TEXT, Measure, number_cell
+from mws_hf.scoring.ngram_model import NgramBits
+from mws_hf.scoring.running_text import TextScores
 from mws_hf.scoring.significance import Difference, PairedDifference
 from mws_hf.text.markdown import markdown_table
-
-if TYPE_CHECKING:  # cards import this module, and a tokenizer does not depend on how it is measured
-    from mws_hf.scoring.ngram_model import NgramBits
-    from mws_hf.scoring.running_text import TextScores
-
 
 RUNNING_TEXT = "running text"
 """Title of the table of running text."""
@@ -32,7 +29,8 @@ class GoldRow:
         interval: 95 % bootstrap interval of micro F1.
         emma2: scores of EMMA-2.
         consistency: measures of MorphBPE.
-        behind_best: difference of the tokenizer with the highest F1 to this one; None for itself and for baselines.
+        behind_best: difference between the tokenizer with the highest F1 and this one; None for the former and for
+            baselines.
     """
 
     tokenizer: str
@@ -53,7 +51,7 @@ class Table(NamedTuple):
 
     Attributes:
         title: name of the gold file, or `RUNNING_TEXT`.
-        about: size of the sources, and remarks without which the figures could be misread.
+        about: the size of the source, and remarks that are necessary to understand the figures.
         header: titles of the columns.
         rows: cells, one list per tokenizer.
     """
@@ -64,17 +62,17 @@ class Table(NamedTuple):
     rows: list[list[str]]
 
     def to_markdown(self) -> str:
-        """Write title, remarks and table."""
+        """Return title, remarks and table as Markdown."""
         return f"### {self.title}\n{self.about}\n\n{markdown_table(self.header, self.rows)}"
 
     def short(self) -> Table:
-        """Return the table with the name of the tokenizer and its five most important columns, at most."""
+        """Return the table with only the names of the tokenizers and the most important columns, at most five."""
         first = ("tokenizer", *FIRST_OF_GOLD, *FIRST_OF_TEXT)
-        kept = [at for at, title in enumerate(self.header) if title in first or title.startswith("minus ")]
+        kept = [index for index, title in enumerate(self.header) if title in first or title.startswith("minus ")]
         if len(kept) > 6:  # bits per byte are more informative than the share of whole words
-            kept = [at for at in kept if self.header[at] not in ("words whole", "used")]
-        rows = [[row[at] for at in kept] for row in self.rows]
-        return self._replace(header=[self.header[at] for at in kept], rows=rows)
+            kept = [index for index in kept if self.header[index] not in ("words whole", "used")]
+        rows = [[row[index] for index in kept] for row in self.rows]
+        return self._replace(header=[self.header[index] for index in kept], rows=rows)
 
 
 GOLD_COLUMNS: dict[str, Callable[[GoldRow], str]] = {
@@ -93,11 +91,11 @@ GOLD_COLUMNS: dict[str, Callable[[GoldRow], str]] = {
 }
 FIRST_OF_GOLD = ("F1", "95 %", "precision", "recall", "tokens/word")
 FIRST_OF_TEXT = ("tokens/word", "bytes/token", "vocabulary", "used", "words whole", BITS.short)
-"""The most important columns; docs/score.md defines all of them."""
+"""The most important columns of running text; docs/score.md defines all columns."""
 
 
 def gold_table(gold: Gold, rows: Sequence[GoldRow]) -> Table:
-    """Make the table of one gold file, with a row for each tokenizer."""
+    """Return the table of one gold file, with a row for each tokenizer."""
     morphs = sum(len(entry.segmentations[0]) for entry in gold.words) / len(gold.words)
     about = f"{len(gold.words)} words, {morphs:.2f} morphs per word, format {gold.format}"
     if gold.problems:
@@ -116,7 +114,7 @@ def text_table(
     bits: Mapping[str, NgramBits],
     differences: Mapping[str, PairedDifference | None],
 ) -> Table:
-    """Make the table of running text, with a row for each tokenizer; `bits` add two columns and remarks on them."""
+    """Return the table of running text, with a row for each tokenizer; `bits` add two columns and remarks on them."""
     first = next(iter(text.values()))
     about = f"{first.words} words, {first.bytes} bytes"
     if first.unspaced > 0.1:

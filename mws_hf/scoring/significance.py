@@ -1,4 +1,4 @@
-"""Tests of significance: paired bootstrap over gold words and documents, and tests on fixed samples of words."""
+"""Test differences for significance: paired bootstrap over words or documents, and tests on fixed samples of words."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ from mws_hf.scoring.boundaries import WordTable, f1, macro_scores, summarize
 
 @dataclass(frozen=True)
 class Difference:
-    """The difference of two segmentations of the same gold words, first minus second.
+    """The difference between two segmentations of the same gold words, first minus second.
 
     Attributes:
-        f1: difference of micro F1.
+        f1: difference in micro F1.
         low: 2.5 % quantile of the paired bootstrap.
         high: 97.5 % quantile.
-        wilcoxon: two-sided p over macro F1 of `stable_samples`; the samples overlap, so prefer the interval.
+        wilcoxon: two-sided p value of the Wilcoxon test over macro F1 of `stable_samples`. The samples overlap, so
+            prefer the interval.
         samples_won: samples on which the first segmentation has the higher macro F1.
         samples: number of samples.
     """
@@ -40,14 +41,14 @@ class Difference:
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """Bits per byte of a first system minus those of a second one; negative if the first is better.
+    """Bits per byte of a first system minus those of a second one; negative if the first one is better.
 
     Attributes:
         value: the difference.
         low: 2.5 % quantile over resampled documents.
         high: 97.5 % quantile.
         relative: `value` divided by the bits per byte of the second system.
-        documents: number of documents that both systems represent.
+        documents: number of compared documents.
     """
 
     value: float
@@ -64,11 +65,20 @@ def check_resamples(resamples: int) -> None:
 
 
 def bootstrap_f1(tables: Sequence[WordTable], resamples: int = 1000, seed: int = 0) -> Doubles:
-    """Compute micro F1 of each table under the same resamples of words: float64 (tables, resamples)."""
+    """Compute micro F1 of each table under the same resamples of words.
+
+    Args:
+        tables: tables of the same gold words.
+        resamples: number of resamples.
+        seed: seed of the resampling.
+
+    Returns:
+        Float64, shape (len(tables), resamples).
+    """
     words = tables[0].words if tables else ()
     if not words or any(table.words != words for table in tables):
         raise MwSError("the bootstrap needs tables of the same gold words, and at least one word")
-    # columns 2 * hits and predicted + gold of each table: whole numbers, so that the matrix product is exact
+    # the columns 2 * hits and predicted + gold of each table are whole numbers, so that the matrix product is exact
     columns = np.stack([c for t in tables for c in (2 * t.hits, t.predicted + t.gold)], axis=1).astype(np.float64)
     result = np.empty((len(tables), resamples))
     for index, drawn in enumerate(_drawn(len(words), resamples, seed)):
@@ -85,9 +95,13 @@ def interval(values: npt.ArrayLike) -> tuple[float, float]:
 
 
 def stable_samples(words: Sequence[str], samples: int = 10, size: int = 1000) -> list[Longs]:
-    """Draw random subsets of words as arrays of indices; they depend only on the set of words, so runs are paired.
+    """Draw random subsets of words that depend only on the set of words, so that runs can be paired.
 
-    The subsets are those of Morfessor, `random.Random(i).sample(sorted(words), size)`, with at most half of the words.
+    The subsets are those of Morfessor's evaluation, `random.Random(i).sample(sorted(words), size)`, but of at most half
+    of the words.
+
+    Returns:
+        The indices of the words of each subset.
     """
     order = sorted(range(len(words)), key=words.__getitem__)
     size = min(size, (len(words) + 1) // 2)
@@ -95,7 +109,7 @@ def stable_samples(words: Sequence[str], samples: int = 10, size: int = 1000) ->
 
 
 def difference(first: WordTable, second: WordTable, first_f1: Doubles, second_f1: Doubles) -> Difference:
-    """Compare two segmentations of the same gold words; `first_f1`, `second_f1` are their rows of `bootstrap_f1`."""
+    """Compare two segmentations of the same gold words; `first_f1` and `second_f1` are their rows of `bootstrap_f1`."""
     low, high = interval(first_f1 - second_f1)
     subsets = stable_samples(first.words)
     gains = [f1(*macro_scores(first, subset)) - f1(*macro_scores(second, subset)) for subset in subsets]
@@ -110,14 +124,18 @@ def difference(first: WordTable, second: WordTable, first_f1: Doubles, second_f1
 
 
 def wilcoxon(differences: Sequence[float]) -> float:
-    """Compute the exact two-sided p of the Wilcoxon signed-rank test; zeros are ranked and then dropped."""
+    """Compute the exact two-sided p value of the Wilcoxon signed-rank test; zeros are ranked and then dropped.
+
+    >>> wilcoxon([1.0, 2.0, 3.0, 4.0, 5.0])
+    0.0625
+    """
     sizes = [abs(value) for value in differences]
-    # twice the mean rank is an integer, so that sums of ranks are exact when differences are equal
+    # ranks are doubled, because the mean rank of equal differences may be half an integer, and sums must be exact
     doubled = [sum(other < size for other in sizes) * 2 + sum(other == size for other in sizes) + 1 for size in sizes]
     ranks = [rank for rank, value in zip(doubled, differences, strict=True) if value]
     positive = sum(rank for rank, value in zip(doubled, differences, strict=True) if value > 0)
     extreme = min(positive, sum(ranks) - positive)
-    ways = Counter({0: 1})  # the subsets of the ranks by their sum
+    ways = Counter({0: 1})  # the number of subsets of the ranks by their sum
     for rank in ranks:
         ways.update({total + rank: count for total, count in ways.items()})
     tail = sum(count for total, count in ways.items() if total <= extreme)
@@ -133,11 +151,21 @@ def paired_bootstrap(
     resamples: int = 2000,
     seed: int = 0,
 ) -> PairedDifference:
-    """Compare two systems, each with one or more runs (seeds), on the same documents.
+    """Compare the bits per byte of two systems, each with one or more runs (seeds), on the same documents.
 
-    `represented` chooses documents; None compares all. The runs of a system are averaged for each
-    document. Documents and runs are both drawn with replacement, so that the interval includes the variation between
-    seeds if there are several.
+    The runs of a system are averaged for each document. Documents and runs are both drawn with replacement, so that the
+    interval includes the variation between seeds if there are several.
+
+    Args:
+        first: negative log-likelihood of each document in nats, for each run of the first system; shape (n_documents,).
+        second: the same for the second system.
+        n_bytes: UTF-8 bytes of each document, int64 (n_documents,).
+        represented: mask of the documents to compare; None for all.
+        resamples: number of bootstrap resamples.
+        seed: seed of the resampling.
+
+    Raises:
+        MwSError: a system has no run, or arrays have different lengths, or there is no document.
 
     >>> sizes = np.array([10, 20])
     >>> paired_bootstrap([np.log(2) * sizes], [np.log(2) * 2.0 * sizes], sizes)

@@ -17,6 +17,7 @@ from mws_hf.surgery.base import Base
 from mws_hf.surgery.extension import Extension, merges_of, words_among
 from mws_hf.surgery.trim import Trimming, count_uses
 from mws_hf.text.pattern import compiled
+from mws_hf.text.phrases import token_change
 
 
 @dataclass(frozen=True)
@@ -110,20 +111,10 @@ def extension_summary(found: dict[str, Any]) -> str:
         before, after = text["tokens"]
         rows.append(
             f"{name}: {words_before:.3f} -> {words_after:.3f} tokens per word, {bytes_before:.2f} -> {bytes_after:.2f} "
-            f"bytes per token, {_change(before, after)}, {text['words_changed']:.1%} of words "
+            f"bytes per token, {token_change(before, after)}, {text['words_changed']:.1%} of words "
             f"and {text['lines_changed']:,} of {text['lines']:,} lines segmented differently"
         )
     return "\n".join(rows)
-
-
-def _change(before: int, after: int) -> str:
-    """Format how many fewer or more tokens there are.
-
-    >>> _change(200, 150), _change(200, 207)
-    ('25.0 % fewer tokens', '3.5 % more tokens')
-    """
-    share = after / before - 1
-    return f"{abs(share):.1%} {'more' if share > 0 else 'fewer'} tokens".replace("%", " %")
 
 
 @dataclass(frozen=True)

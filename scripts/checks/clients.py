@@ -1,15 +1,15 @@
-"""Do other programs read tokenizer directories as `tokenizers` does: ids and decoded text, client by client.
+"""Check whether other programs (clients) read tokenizer directories as `tokenizers` does: same ids, same decoded text.
 
     python scripts/checks/clients.py out/characters out/bytes --text '../shared/data/text/*.txt.gz'
 
-Lines of the texts, the sample of `mws_hf.text.sample_texts` and random Unicode go through every client that can be
-had: Python ones by pip into virtual environments below --work (llama-cpp-python is compiled, which takes minutes),
-JavaScript ones by npm (Node.js 18 or later). llama.cpp and tiktoken get what `mws export` writes, where it is exact;
-llama.cpp also what its own converter makes of the directory. vLLM and SGLang are installed without what only a GPU
-needs.
+Each client encodes and decodes lines of the texts, the samples of `mws_hf.text.sample_texts` and random Unicode,
+without special tokens. Python clients are installed with pip into virtual environments below --work (llama-cpp-python
+is compiled, which takes minutes), JavaScript clients with npm (Node.js 18 or later). vLLM and SGLang are installed
+without the packages that only a GPU needs. llama.cpp and tiktoken read the files that `mws export` writes, if the
+export is exact. llama.cpp also reads the file that its own converter writes.
 
-Writes scripts/results/clients.md and clients.json; exit code 1 when a client gives other ids without refusing.
-Special tokens are not added. What cannot be installed is named with the reason.
+The script writes scripts/results/clients.md and clients.json, with a reason for each client that cannot be installed.
+The exit code is 1 if a client accepts a tokenizer and returns other ids.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ class Client(NamedTuple):
     """A Python client.
 
     Attributes:
-        name: what the table calls it.
-        environment: the virtual environment it goes into, below --work.
-        requirements: what pip installs there.
-        call: the function of clients_python.py that reads with it.
-        reads: what it is given: the directory, a format of `mws export`, or "convert_hf_to_gguf".
-        bare: what pip installs there first, without dependencies.
+        name: its name in the table.
+        environment: the name of its virtual environment below --work.
+        requirements: the packages that pip installs there.
+        call: the function of clients_python.py that opens a tokenizer with it.
+        reads: its input: "directory", a format of `mws export`, or "convert_hf_to_gguf".
+        bare: packages that pip installs first, without their dependencies.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Client(NamedTuple):
 
 LLAMA_CPP = "llama-cpp-python==0.3.36"
 TORCH = "torch==2.13.0"
-"""One version in most environments, or pip would fetch several; its build for CPUs, where pip finds one."""
+"""The version of torch in most environments, so that pip downloads only one."""
 
 LLAMA_CONFIG = {
     **{"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 64, "intermediate_size": 64},
@@ -75,7 +75,8 @@ SGLANG_NEEDS = (
     *("torchvision==0.29.2", "transformers==5.19.0", "orjson", "psutil", "pybase64", "requests", "triton", "pillow"),
     *("starlette", "msgspec", "pyzmq", "ipython", "aiohttp", "dill", "sentencepiece"),
 )
-"""What their tokenizer layers import; the rest of their requirements is for GPUs and servers."""
+"""The packages that the tokenizer modules of vLLM and SGLang import; their other requirements are for GPUs and servers.
+"""
 
 CLIENTS = (
     Client("tokenizers", "clients", ("tokenizers",), "tokenizers"),
@@ -111,16 +112,16 @@ CLIENTS = (
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", type=Path, help="directories with tokenizer.json")
-    parser.add_argument("--text", nargs="*", default=[], help="files whose first lines are encoded")
-    parser.add_argument("--lines", type=int, default=60, help="of each file")
-    parser.add_argument("--only", nargs="*", default=[], help="the clients whose names begin so")
-    parser.add_argument("--work", type=Path, default=Path("out/clients"), help="scratch folder, for pip and npm")
+    parser.add_argument("--text", nargs="*", default=[], help="text files whose first lines are encoded")
+    parser.add_argument("--lines", type=int, default=60, help="lines per file")
+    parser.add_argument("--only", nargs="*", default=[], help="only clients whose names begin with one of these")
+    parser.add_argument("--work", type=Path, default=Path("out/clients"), help="folder for pip and npm")
     parser.add_argument("--output", type=Path, default=Path("scripts/results/clients.md"))
     return parser.parse_args(arguments)
 
 
 def texts(names: list[str], lines: int) -> dict[str, bool]:
-    """What is encoded, the same for the same arguments: text -> whether it is running text."""
+    """Collect the texts to encode, and map each to whether it is running text; equal arguments give equal texts."""
     found = {}
     for name in expand_paths(names) if names else []:
         for _, line in zip(range(lines), stored_lines(name), strict=False):
@@ -131,7 +132,7 @@ def texts(names: list[str], lines: int) -> dict[str, bool]:
 
 
 def environment(home: Path) -> Path:
-    """The python of a virtual environment, made if it is absent."""
+    """Return the Python of a virtual environment, after creating the environment if it does not exist."""
     python = home / ("Scripts" if os.name == "nt" else "bin") / "python"
     if not python.exists():
         venv.create(home)
@@ -139,10 +140,10 @@ def environment(home: Path) -> Path:
 
 
 def pip(python: Path, *arguments: str) -> None:
-    """Let pip do something for an environment.
+    """Run pip for an environment.
 
     Raises:
-        NotInstalledError: it complains.
+        NotInstalledError: pip failed.
     """
     done = subprocess.run([*PIP, "--python", str(python), *arguments], capture_output=True, text=True)
     if done.returncode:
@@ -150,11 +151,14 @@ def pip(python: Path, *arguments: str) -> None:
 
 
 class NotInstalledError(Exception):
-    """What pip complains about."""
+    """A failure of pip, with the end of its error message."""
 
 
 def exported(folder: Path, reads: str, work: Path) -> tuple[Path | None, str]:
-    """What a client reads: the directory, or what `mws export` makes of it; and the reason where it refuses."""
+    """Return the path that a client reads: the directory or an export of it.
+
+    If the export fails, the path is None and the second value is the reason.
+    """
     place = work / f"{folder.name}.{reads}"
     if reads == "directory":
         return folder.resolve(), ""
@@ -168,9 +172,10 @@ def exported(folder: Path, reads: str, work: Path) -> tuple[Path | None, str]:
 
 
 def converter(folder: Path, work: Path, output: Path) -> list[str]:
-    """The command of llama.cpp's own converter, out of the source package of llama-cpp-python, for a copy of a folder.
+    """Return the command that converts a tokenizer folder with llama.cpp's own converter.
 
-    The tokenizer stands beside the config of a model of type llama, for which the converter tries most kinds.
+    The converter comes from the source package of llama-cpp-python. It reads a copy of the folder to which the config
+    of a Llama model is added, because the converter supports most kinds of tokenizers for this model type.
     """
     home, copy = work / "llama.cpp", work / f"{folder.name}.llama"
     python = environment(home)
@@ -191,7 +196,7 @@ def converter(folder: Path, work: Path, output: Path) -> list[str]:
 
 
 def run_child(command: list[str], folder: Path) -> dict[str, Any]:
-    """What clients_python.py or clients_javascript.mjs prints."""
+    """Run clients_python.py or clients_javascript.mjs, and return the result that it prints."""
     outside = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "HF_"))}
     outside |= {"HF_HUB_OFFLINE": "1", "PYTHONUTF8": "1"}
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, encoding="utf-8", env=outside)
@@ -201,7 +206,7 @@ def run_child(command: list[str], folder: Path) -> dict[str, Any]:
 
 
 def python_client(client: Client, folder: Path, cases: Path, work: Path) -> dict[str, Any]:
-    """The result of a Python client, in its environment."""
+    """Return the result of a Python client, after installing it in its environment."""
     try:
         python = environment(work / client.environment)
         for wanted in (("--no-deps", *client.bare) if client.bare else (), client.requirements):
@@ -217,7 +222,7 @@ def python_client(client: Client, folder: Path, cases: Path, work: Path) -> dict
 
 
 def javascript(package: str, folder: Path, cases: Path, work: Path) -> dict[str, Any]:
-    """The result of a package, in a folder where npm has put it."""
+    """Return the result of a JavaScript package, after installing it with npm in a folder of its own."""
     home = work / package.replace("/", "-").strip("@")
     home.mkdir(parents=True, exist_ok=True)
     library = package.rsplit("@", 1)[0]
@@ -229,12 +234,12 @@ def javascript(package: str, folder: Path, cases: Path, work: Path) -> dict[str,
         done = subprocess.run(npm, cwd=home, capture_output=True, text=True)
         if done.returncode != 0:
             return {"absent": done.stderr.strip()[-300:]}
-    shutil.copy(CHECKS / "clients_javascript.mjs", home)  # imports are looked up from where the module stands
+    shutil.copy(CHECKS / "clients_javascript.mjs", home)  # Node.js resolves imports from the module's folder
     return run_child(["node", "clients_javascript.mjs", library, str(folder.resolve()), str(cases)], home)
 
 
 def check(folder: Path, wanted: dict[str, bool], work: Path, only: list[str]) -> dict[str, dict[str, Any]]:
-    """Client -> result for one tokenizer."""
+    """Return the result of each client for one tokenizer, by the client's name."""
     backend = Tokenizer.from_file(str(folder / "tokenizer.json"))
     rows = [
         {"text": text, "natural": natural, "ids": backend.encode(text, add_special_tokens=False).ids}
@@ -249,7 +254,7 @@ def check(folder: Path, wanted: dict[str, bool], work: Path, only: list[str]) ->
 
 
 def cell(result: dict[str, Any]) -> str:
-    """A result as the table shows it: wrong ids (of them in running text) / wrong text.
+    """Format a result for the table as: texts with wrong ids (of these, running text) / texts that are not restored.
 
     >>> cell({"wrong_ids": 3, "natural": 1, "wrong_text": 0}), cell({"refused": "RuntimeError: Unknown"})
     ('3 (1) / 0', 'refuses')
@@ -265,12 +270,14 @@ def cell(result: dict[str, Any]) -> str:
 def report(results: dict[str, dict[str, dict[str, Any]]], wanted: dict[str, bool]) -> str:
     names = list(dict.fromkeys(client for found in results.values() for client in found))
     lines = [
-        "# Clients",
+        "# Tokenizers in other programs",
         "",
-        f"mws_hf {mws_hf.__version__}, Python {platform.python_version()}; {len(wanted):,} texts a tokenizer, "
-        f"{sum(wanted.values()):,} of them running text, the others hard cases and random Unicode. A cell tells how "
-        "many texts get other ids than from `tokenizers` (in brackets: of running text) / how many do not come back "
-        "when its ids are decoded. `python scripts/checks/clients.py`; reasons and first texts are in clients.json.",
+        f"Measured by `python scripts/checks/clients.py` with mws_hf {mws_hf.__version__} and Python "
+        f"{platform.python_version()}, on {len(wanted):,} texts per tokenizer. {sum(wanted.values()):,} of them are "
+        "running text, and the others are hard cases and random Unicode. Each cell has the number of texts whose ids "
+        "differ from those of `tokenizers` (in brackets: of running text), and after the slash the number of texts "
+        "that are not restored when these ids are decoded. `clients.json` has the reasons of refusals and the first "
+        "text that differs.",
         "",
         markdown_table(["client", *results], ([name, *(cell(of[name]) for of in results.values())] for name in names)),
     ]

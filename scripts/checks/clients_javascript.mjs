@@ -1,8 +1,8 @@
-// Encodes and decodes the texts of a JSON file with a JavaScript library, and prints how many differ from what it says.
+// Encode and decode the texts of a JSON file with a JavaScript library, and print how many results differ from the file.
 //
 //     node clients_javascript.mjs LIBRARY FOLDER CASES      LIBRARY: @huggingface/transformers or @huggingface/tokenizers
 //
-// CASES and result as in clients_python.py.
+// CASES and the result have the same format as in clients_python.py.
 import fs from "node:fs";
 import path from "node:path";
 

@@ -1,11 +1,13 @@
-"""Encodes and decodes the texts of a JSON file with one Python library, and prints how many differ from what it says.
+"""Encode and decode the texts of a JSON file with one Python library, and print how many results differ from the file.
 
     python clients_python.py CLIENT PLACE CASES
 
-PLACE: a tokenizer directory, or what `mws export` wrote for the client.
+CLIENT is the name of a function in this file. PLACE is a tokenizer directory, or the file or folder that `mws export`
+wrote for the client. CASES is a JSON file: [{"text": ..., "ids": [...], "natural": true or false}, ...], where
+`natural` marks running text.
 
-CASES: [{"text": ..., "ids": [...], "natural": true or false}, ...]. Result, on stdout: {"wrong_ids": n, "natural": how
-many of these are running text, "wrong_text": n, "first": text or null}, or {"refused": why}. It needs no mws_hf.
+The result is one line of JSON on standard output: {"wrong_ids": n, "natural": how many of these are running text,
+"wrong_text": n, "first": the first text that differs or null}, or {"refused": reason}. The script does not need mws_hf.
 """
 
 import json
@@ -17,7 +19,7 @@ from typing import Any
 
 os.environ["TRANSFORMERS_NO_ADVISORY_WARNINGS"] = "1"
 Reader = tuple[Callable[[str], Any] | None, Callable[[list[int]], Any]]
-"""How a client encodes, if it does, and how it decodes."""
+"""The functions with which a client encodes (None if it only decodes) and decodes."""
 
 
 def tokenizers(place: Path) -> Reader:
@@ -50,7 +52,7 @@ def transformers(place: Path) -> Reader:
 
 
 def plain(tokenizer: Any) -> Reader:
-    """How a tokenizer of transformers reads, or one that is like those."""
+    """Return the functions of a tokenizer that has the interface of transformers."""
     return lambda text: tokenizer.encode(text, add_special_tokens=False), tokenizer.decode
 
 
@@ -109,7 +111,7 @@ def sglang(place: Path) -> Reader:
 
 
 def xgrammar(place: Path) -> Reader:
-    """The bytes that it takes each id for, while it holds a model to a grammar."""
+    """Decode with the bytes that xgrammar assigns to each id when it constrains a model to a grammar."""
     from transformers import AutoTokenizer
     from xgrammar import TokenizerInfo
 
@@ -162,7 +164,7 @@ def llama_cpp(place: Path) -> Reader:
 
 
 def differs(call: Callable[[Any], Any], given: Any, wanted: Any) -> bool:
-    """Whether a client makes something else of what it is given; stopping in the middle is wrong too."""
+    """Return whether a client returns another result than the expected one, or raises an exception."""
     try:
         found = call(given)
         return (list(found) if isinstance(wanted, list) else found) != wanted
@@ -174,7 +176,7 @@ def main() -> None:
     client, place, cases = sys.argv[1], Path(sys.argv[2]), json.loads(Path(sys.argv[3]).read_text("utf-8"))
     try:
         encode, decode = globals()[client](place)
-    except Exception as error:  # a client raises what it likes
+    except Exception as error:  # a client may raise any exception
         print(json.dumps({"refused": f"{type(error).__name__}: {error}"[:200]}))
         return
     result = {"wrong_ids": None if encode is None else 0, "natural": 0, "wrong_text": 0, "first": None}

@@ -1,8 +1,9 @@
-"""Figures and tables that README and docs/ quote from scripts/results: `docs_tables.py` writes them in.
+"""Compute the figures and tables that README and docs/ quote from the rows in scripts/results.
 
-A page quotes a figure between two marks, `<!--=sets.bpe-->38 of 40<!--/-->`, and takes a table by
-`<!-- from figures:works -->`. So no two pages can differ, and none differs from the rows. Nothing is measured here:
-each function yields names and texts about one subject. `figures_of_models.py` and `figures_of_speed.py` have more.
+A page quotes a figure between two marks, such as `<!--=sets.bpe-->38 of 40<!--/-->`, and a table between the comments
+`<!-- from figures:works -->` and `<!-- end -->`. `docs_tables.py` fills them in, so that all pages agree with each
+other and with the rows. This module measures nothing: each function yields the names and the texts of figures about one
+subject. `figures_of_models.py` and `figures_of_speed.py` contain more of these functions.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ from mws_hf.scoring.measures import GOLD, TEXT
 
 
 def boundaries() -> Figures:
-    """F1 and length; the table has 8,000 entries."""
+    """Boundary F1 and tokens per word; the table is for vocabulary size 8,000."""
     for name, system in {"mws": "mws", "bpe": "bpe-byte:text", "unigram": "sentencepiece-unigram:text"}.items():
         row = quality("rus", "rus.tikhonov", system, 32_000)
         yield f"f1.{name}", f"{row['f1']:.3f}"
@@ -69,7 +70,7 @@ def boundaries() -> Figures:
     for title, (language, gold) in GOLDS.items():
         ours, default, classic = (quality(language, gold, each) for each in ("mws-morphs", "mws", "mws-classic"))
         f1, rival = best_rival(language, gold)
-        if language == "rus-lexicon":  # its rivals in quality.jsonl are few; the card has the strongest
+        if language == "rus-lexicon":  # quality.jsonl has few baselines for it; the strongest one is on the model card
             f1, rival = cards()["mws-ru-morphs-8k"]["Unigram"]["f1"][gold], NAMES[UNIGRAM]
         lines.append({
             "reference set": title,
@@ -82,7 +83,7 @@ def boundaries() -> Figures:
 
 
 def sizes() -> Figures:
-    """Length and boundaries by vocabulary size, and where morphs only stop."""
+    """Tokens per word and boundary scores by vocabulary size, and the sizes at which morphs only stop growing."""
     lines = []
     for language, gold in DEVELOPMENT_GOLD.items():
         small, large = (quality(language, gold, "mws", size) for size in (8_000, 32_000))
@@ -102,9 +103,10 @@ def sizes() -> Figures:
 
 
 def public_sets() -> Figures:
-    """Count the public sets on which it is ahead of each baseline tried there; F1 on roots that were never labeled.
+    """On how many public sets MwS is better than each baseline, and F1 on words whose roots were never labeled.
 
-    The marks count the 29 sets at 8,000 entries; the table has the 11 sets that were also measured at 32,000.
+    The single figures count the 29 sets at vocabulary size 8,000. The table also has the 11 sets that were measured at
+    32,000.
     """
 
     def ahead(leads: list[tuple[bool, ...]]) -> list[str]:
@@ -134,7 +136,7 @@ def public_sets() -> Figures:
 
 
 def granularity() -> Figures:
-    """F1, length and n-gram bits by granularity in Turkish, with morphs only and with default settings."""
+    """F1, tokens per word and n-gram bits by granularity in Turkish, with morphs only and with default settings."""
     lines = []
     for grain, rows in groups(results("granularity"), "granularity"):
         lines.append({"granularity": f"{grain:g}"})
@@ -149,7 +151,7 @@ def granularity() -> Figures:
 
 
 def robustness() -> Figures:
-    """What errors in a word list cost."""
+    """The largest loss of F1 that noise in a word list causes."""
     noise = {
         (row["language"], row["variant"]): {each["gold"]: each["f1"] for each in row["rows"]}
         for row in where(results("robustness"), part="noise")
@@ -183,7 +185,7 @@ def uses() -> Figures:
 
 
 def mixtures() -> Figures:
-    """Eight languages in one tokenizer, beside each language's own, BPE, and a trainer that balances languages."""
+    """One tokenizer for eight languages, compared with monolingual ones, BPE, and a trainer that balances languages."""
     f1, tokens = (means("mixture", name, "system", "vocab_size", "language") for name in ("f1", "tokens_per_word"))
     languages = [language for system, _, language in tokens if system == "own"]
     lines = []
@@ -211,7 +213,7 @@ def mixtures() -> Figures:
 
 
 def labels() -> Figures:
-    """F1 without labels and what labels add: 32,000 entries; and of little text, least and most of six languages."""
+    """F1 without labels and the gain from labels at vocabulary size 32,000, and the same for small texts."""
     mean = means("labels", "f1", "language", "labels", vocab_size=32_000)
     lines = []
     for each in dict.fromkeys(language for language, _ in mean):
@@ -249,7 +251,7 @@ def labels() -> Figures:
 
 
 def clients() -> Figures:
-    """The programs that differ or refuse for one kind of tokenizer."""
+    """The programs that refuse a kind of tokenizer, or read it differently from `tokenizers`."""
     found = results("clients")
 
     def cell(row: dict[str, Any]) -> str:
@@ -264,7 +266,7 @@ def clients() -> Figures:
 
 
 def surgery() -> Figures:
-    """Tokens appended, bases trimmed, and what a decoder loses before any training."""
+    """Vocabularies extended and trimmed, and the bits per byte that a decoder loses before further training."""
     of = {(row["base"], row["language"], row["system"]): row for row in results("extend")}
     lines = []
     for base, language in dict.fromkeys(key[:2] for key in of):
@@ -295,7 +297,7 @@ def surgery() -> Figures:
     yield "trimmed", tabulated(lines)
 
     def more(text: str, **of: str) -> list[str]:
-        """The differences that cells of a column have in brackets."""
+        """List the differences in brackets in the cells of a column."""
         return [row[text].split("(")[1].removesuffix(")") for row in where(results("surgery_decoder"), **of)]
 
     bits = more("bits per byte, English", weights="5.2 M")[1:]
@@ -321,10 +323,10 @@ def surgery() -> Figures:
 
 
 def ready() -> Figures:
-    """The ready tokenizers of 32,000 entries and the mixtures beside BPE and Unigram."""
+    """The pretrained tokenizers of size 32,000 and the multilingual ones, compared with BPE and Unigram."""
 
     def gain(language: str) -> float:
-        """Per cent of n-gram bits fewer than Unigram has."""
+        """Return by how many percent MwS needs fewer n-gram bits than Unigram."""
         of = cards()[f"mws-{language}-32k"]
         return 100 * float(1 - of["MwS"]["bits_per_byte"] / of["Unigram"]["bits_per_byte"])
 
@@ -352,7 +354,7 @@ def ready_texts() -> Figures:
 
 
 def measures() -> Figures:
-    """What `mws evaluate` measures, of boundaries and of running text."""
+    """The measures of `mws evaluate`, on boundaries and on running text."""
     better = {"up": "higher", "down": "lower", "": "-"}
     for name, of in (("gold_measures", GOLD), ("text_measures", TEXT)):
         lines = ({"column": x.short, "meaning": x.about, "better": better[x.better]} for x in of.values())
@@ -361,7 +363,7 @@ def measures() -> Figures:
 
 @cache
 def figures() -> dict[str, str]:
-    """Give every figure and table by its name."""
+    """Return the text of every figure and table by its name."""
     kinds = (
         boundaries, sizes, granularity, public_sets, robustness, language_models, neighboring_rates, larger_models,
         capitals, older_models, dropout, clusters, tagger, ngram_models, forms, speed, memory, large_texts, uses,

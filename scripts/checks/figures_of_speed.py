@@ -1,4 +1,4 @@
-"""Figures of speed and memory, on one machine and on clusters, for `figures.py`."""
+"""Compute figures of speed and memory, on one machine and on clusters, for `figures.py`."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from checks.rows import Figures, columns, medians, results
 from lab.tables import tabulated, where
 
 _TABLE_ROW_BYTES = 29
-"""Mean size of a word and its count in a partial table."""
+"""The mean number of bytes of a word and its count in a partial table of counts."""
 
 
 def speed() -> Figures:
-    """Seconds and ratios of whole processes, medians over medians."""
+    """Median seconds of whole processes, and ratios of these medians."""
     for name, title in (("trainers", "training"), ("encoders", "encoding")):
         found = medians(name)
         lines = (
@@ -45,7 +45,7 @@ def speed() -> Figures:
 
 
 def memory() -> Figures:
-    """Peak memory of trainers in MB, and seconds of the first training with an empty cache."""
+    """Peak memory of trainers in MB, and seconds of the first training with an empty kernel cache."""
     tasks = {"mws": "train/mws-contextual", "classic": "train/mws-classic", "bpe": "train/tokenizers-bpe"}
     peak = columns("benchmark", "peak_mb", "task", text="Russian", cache="warm")
     cold = columns("benchmark", "process_seconds", "task", text="Russian", cache="cold")
@@ -60,14 +60,14 @@ def large_texts() -> Figures:
     for name, text in (("gb", "Russian, words drawn anew"), ("eight", "eight languages")):
         rows = {row["task"]: row for row in where(results("benchmark"), text=text, cache="warm")}
         for system, task in (("mws", "train/mws-contextual"), ("characters", "train/tokenizers-bpe")):
-            if name == "eight":  # `speed` has those of a gigabyte
+            if name == "eight":  # `speed` yields the seconds for a gigabyte
                 yield f"eight.{system}.seconds", f"{rows[task]['process_seconds']:.1f}"
             yield f"{name}.{system}.gigabytes", f"{rows[task]['peak_mb'] / 1000:.1f}"
     yield "encoded.ids", f"{results('encoders')[0]['ids'] / 1e6:.1f}"
 
 
 def clusters() -> Figures:
-    """Counting and encoding on one machine and on clusters, and what a terabyte takes on 16 cores."""
+    """Counting and encoding on one machine and on clusters, and the time for a terabyte on 16 cores."""
     of = {(row["task"], row["how"]): row for row in results("distributed")}
     count = of["count", "local"]
     yield "cluster.megabytes", f"{count['mb']:.0f}"

@@ -1,13 +1,19 @@
-"""Does a test notice? Seeded faults, each one substitution in a copy of the package, and the tests that should fail.
+"""Mutation tests: insert faults into a copy of the package, one at a time, and check that a test fails for each.
 
     python scripts/checks/mutants.py             # every row of mutants.tsv; writes scripts/results/mutants.{json,md}
-    python scripts/checks/mutants.py 3 17        # these rows alone; the results of the others are kept
+    python scripts/checks/mutants.py 3 17        # only these rows; the results of the other rows are kept
 
-A row of the list: a file of the package, the text there, what takes its place, the files of tests to run, and a part of
-the names of those tests that are likely to notice and go first. The text must stand in the file exactly once. Of each
-fault the tests named (not the slow ones) and the doctests of its file are run up to the first failure; at the end all
-tests that failed are run without any fault, where they must pass. Of the kernels only a faulty one and those that call
-it are compiled anew.
+A row of mutants.tsv has five columns:
+
+* a file of the package;
+* a piece of its text, which must occur exactly once;
+* the text that replaces it, which is the fault;
+* the test files to run;
+* a part of the names of the tests that are most likely to fail, which run first.
+
+For each fault, the script runs the test files (without slow tests) and the doctests of the faulty file, until a test
+fails. At the end it runs all these failed tests without any fault, where they must pass. Only the kernels that contain
+a fault, and the kernels that call them, are compiled again.
 """
 
 from __future__ import annotations
@@ -30,11 +36,19 @@ LIST, RESULTS = ROOT / "scripts" / "checks" / "mutants.tsv", ROOT / "scripts" / 
 COPIED = ("mws_hf", "tests", "scripts", "docs", "README.md", "pyproject.toml")
 SURVIVED, ENDLESS = "SURVIVED", "endless"
 NO_TESTS = 5
-"""pytest's exit code where no test was chosen."""
+"""pytest's exit code if no test was selected."""
 
 
 class Mutant(NamedTuple):
-    """A row of the list: a file of the package, the text there, what replaces it, test files, tests to begin with."""
+    """A row of mutants.tsv.
+
+    Attributes:
+        file: path of the faulty file in the package.
+        before: text in the file, which occurs exactly once.
+        after: text that replaces it.
+        tests: names of the test files, without ``test_`` and ``.py``, separated by spaces.
+        first: part of the names of the tests that run first.
+    """
 
     file: str
     before: str
@@ -44,7 +58,7 @@ class Mutant(NamedTuple):
 
 
 def read_mutants(list_file: Path = LIST) -> list[Mutant]:
-    """The rows of the list."""
+    """Read the rows of mutants.tsv."""
     with list_file.open(encoding="utf-8", newline="") as stream:
         rows = csv.reader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
         next(rows)
@@ -52,18 +66,25 @@ def read_mutants(list_file: Path = LIST) -> list[Mutant]:
 
 
 def mutated(text: str, mutant: Mutant) -> str:
-    """The source with the fault; ValueError where its place is not one.
+    """Insert a fault into source code.
+
+    Raises:
+        ValueError: the text to replace does not occur exactly once.
 
     >>> mutated("a < b", Mutant("x.py", "<", "<=", "", ""))
     'a <= b'
     """
     if text.count(mutant.before) != 1:
-        raise ValueError(f"{mutant.file}: {mutant.before!r} stands there {text.count(mutant.before)} times, not once")
+        raise ValueError(f"{mutant.file}: {mutant.before!r} occurs {text.count(mutant.before)} times, not once")
     return text.replace(mutant.before, mutant.after)
 
 
 def copied(home: Path) -> None:
-    """Copy what tests need. There kernels are kept by what they and those they call do, not by all files as well."""
+    """Copy the files that tests need.
+
+    In the copy, compiled kernels are cached by their own code and the code of the kernels that they call. A change of
+    another file therefore does not compile them again.
+    """
     for name in COPIED:
         (shutil.copytree if (ROOT / name).is_dir() else shutil.copy)(ROOT / name, home / name)
     jit = home / "mws_hf" / "kernels" / "jit.py"
@@ -72,7 +93,7 @@ def copied(home: Path) -> None:
 
 
 def pytest_run(home: Path, arguments: list[str], limit: float | None) -> tuple[int | None, list[str]]:
-    """Exit code (None: killed after `limit` seconds) and the tests of the copy that failed."""
+    """Run pytest in the copy; return its exit code (None if it ran into the limit in seconds) and the failed tests."""
     own = {"PYTHONPATH": str(home), "PYTHONDONTWRITEBYTECODE": "1"}
     environment = {"NUMBA_CACHE_DIR": str(home / "kernels"), **os.environ, **own}
     command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider", "-m", "not slow", *arguments]
@@ -90,7 +111,7 @@ def pytest_run(home: Path, arguments: list[str], limit: float | None) -> tuple[i
 
 
 def run(home: Path, mutant: Mutant, limit: float) -> dict[str, object]:
-    """What came of one fault, as a row of the results."""
+    """Run the tests for one fault, and return a row of the results."""
     place, began = home / "mws_hf" / mutant.file, time.monotonic()
     whole = place.read_text(encoding="utf-8")
     line = whole[: whole.find(mutant.before)].count("\n") + 1
@@ -107,17 +128,17 @@ def run(home: Path, mutant: Mutant, limit: float) -> dict[str, object]:
 
 
 def table(rows: list[dict[str, object]], listed: int) -> str:
-    """The results as a page; so many faults are listed, of which not all need have been run."""
+    """Write the results as a page; `listed` is the number of rows in mutants.tsv, some of which may not have run."""
 
     def code(text: object) -> str:
         return "`" + str(text).replace("|", "\\|") + "`"
 
     caught = sum(row["by"] != SURVIVED for row in rows)
     lines = [
-        f"{caught} of {len(rows)} seeded faults are noticed by the tests; {listed - len(rows)} more are listed in "
-        "`scripts/checks/mutants.tsv` and were not run (`python scripts/checks/mutants.py`).",
+        f"The tests detect {caught} of {len(rows)} inserted faults. `scripts/checks/mutants.tsv` lists "
+        f"{listed - len(rows)} more, which were not run (`python scripts/checks/mutants.py`).",
         "",
-        "| | place | fault | first test that fails |",
+        "| | position | fault | first test that fails |",
         "|---|---|---|---|",
     ]
     for number, row in enumerate(rows, start=1):
@@ -128,10 +149,10 @@ def table(rows: list[dict[str, object]], listed: int) -> str:
 
 
 def main() -> None:
-    """Run the faults asked for and write the results."""
+    """Run the requested faults and write the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("rows", nargs="*", type=int, help="numbers of rows, the first is 1; default: all")
-    parser.add_argument("--limit", type=float, default=900, help="seconds that the tests of one fault may take")
+    parser.add_argument("rows", nargs="*", type=int, help="numbers of rows, beginning with 1; default: all")
+    parser.add_argument("--limit", type=float, default=900, help="maximum seconds for the tests of one fault")
     asked = parser.parse_args()
     mutants = read_mutants()
     for mutant in mutants:  # before any work
@@ -152,7 +173,7 @@ def main() -> None:
         caught_by = {str(known[mutants[number - 1][:3]]["by"]) for number in wanted}
         caught_by = {by for by in caught_by if "::" in by}
         if caught_by and (failed := pytest_run(home, sorted(caught_by), None)[1]):
-            raise SystemExit(f"these fail without any fault: {', '.join(failed)}")
+            raise SystemExit(f"these tests also fail without any fault: {', '.join(failed)}")
 
 
 if __name__ == "__main__":

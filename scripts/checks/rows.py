@@ -1,4 +1,4 @@
-"""Rows of scripts/results as the pages' figures need them: values by key, means, ranges as text."""
+"""Read the rows of scripts/results for the figures of the pages: values by key, means, and ranges as text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LANGUAGES = {
     "tur": "Turkish", "ukr": "Ukrainian", "lat": "Latin", "rus-pymorphy3": "Russian, pymorphy3",
 }  # fmt: skip
 Figures = Iterator[tuple[str, str]]
-"""What a function yields: names of figures or tables, and their texts."""
+"""The results of a function of figures: names of figures or tables, and their texts."""
 GOLDS = {
     "Russian, Tikhonov's lemmas": ("rus", "rus.tikhonov"),
     "Russian, Wiktionary forms": ("rus", "rus.wiktionary-forms"),
@@ -39,7 +39,7 @@ GOLDS = {
 
 @cache
 def results(name: str) -> Any:
-    """Read a results file: the rows of an experiment, or one document."""
+    """Read a results file: the rows of an experiment (.jsonl), or one document (.json)."""
     if rows := rows_of(name):
         return rows
     found = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
@@ -47,7 +47,7 @@ def results(name: str) -> Any:
 
 
 def columns(name: str, figure: str, *keys: str, **fixed: object) -> dict[Any, list[Any]]:
-    """Give a figure of the rows with some values: all there are, by what they have of one key, or of several."""
+    """Collect the values of a figure from the rows that have the `fixed` values, grouped by one or several keys."""
     found: dict[Any, list[Any]] = {}
     for row in where(results(name), **fixed):
         if figure in row:
@@ -57,12 +57,12 @@ def columns(name: str, figure: str, *keys: str, **fixed: object) -> dict[Any, li
 
 
 def means(name: str, figure: str, *keys: str, **fixed: object) -> dict[Any, float]:
-    """Give the mean of a figure by key, as `columns` does."""
+    """Return the mean of a figure for each key, with the arguments of `columns`."""
     return {key: fmean(found) for key, found in columns(name, figure, *keys, **fixed).items()}
 
 
 def ends(values: Iterable[float], form: str = ".1f", unit: str = " %") -> str:
-    """Write the least and the most of some values.
+    """Format the range of some values.
 
     >>> ends([1.26, 0.33])
     '0.3 to 1.3 %'
@@ -72,7 +72,7 @@ def ends(values: Iterable[float], form: str = ".1f", unit: str = " %") -> str:
 
 
 def fewer(values: list[float]) -> str:
-    """Write the least and the most of percentages saved.
+    """Format the range of some savings in percent, of which the lowest may be negative.
 
     >>> fewer([1.26, 0.33])
     '0.3 to 1.3 % fewer'
@@ -85,13 +85,13 @@ def fewer(values: list[float]) -> str:
 
 
 def quality(language: str, gold: str, system: str, size: int = 8_000) -> Row:
-    """Find the row of a system on a gold set."""
+    """Find the row of a system on a set of reference segmentations."""
     rows = where(results("quality"), language=language, gold=gold, system=system)
     return next(row for row in rows if row["vocab_size"] in (size, None))
 
 
 def best_rival(language: str, gold: str) -> tuple[float, str]:
-    """Find the highest F1 of a rival at 8,000 entries, and its name."""
+    """Find the highest F1 of a baseline at vocabulary size 8,000, and the name of the baseline."""
     rows = where(results("quality"), language=language, gold=gold)
     rivals = [row for row in rows if not row["system"].startswith("mws") and row["vocab_size"] in (8_000, None)]
     best = max(rivals, key=lambda row: row["f1"])
@@ -104,25 +104,28 @@ def best_rival(language: str, gold: str) -> tuple[float, str]:
 
 @cache
 def models(preset: str) -> list[Row]:
-    """Give the lines of a comparison of small models; those of a closed one as they were written."""
+    """Return the lines of a comparison of small models; for a closed comparison these are its saved rows."""
     if preset in PRESETS:
         return summary(PRESETS[preset], results(f"lm_{preset}"))
 
     def percents(found: Row) -> list[float]:
         return [100 * found["relative"] / found["value"] * found[each] for each in ("value", "low", "high")]
 
-    lines = where(results(f"lm_{preset}"), main=True)  # beside other amounts of text
+    lines = where(results(f"lm_{preset}"), main=True)  # other rows are of other amounts of text
     return [line | {"against": {x: percents(found) for x, found in line["differences"].items()}} for line in lines]
 
 
 def difference(preset: str, system: str, rival: str, *, matched: bool = False, size: int = 8_000) -> list[float]:
-    """Find a difference of bits per byte and the ends of its interval, in per cent of the rival's bits."""
+    """Find a difference in bits per byte and the ends of its interval, in percent of the rival's bits."""
     found = where(models(preset), system=system, vocabulary=size, flop_matched=matched)
     return list(found[0]["against"][rival])
 
 
 def medians(name: str) -> dict[str, dict[str, float]]:
-    """Give the median seconds of each program, by text; of one timed later scaled to the first one's."""
+    """Return the median seconds of each program, by text.
+
+    The seconds of a program that was timed later are scaled by the seconds of the first program in both rounds.
+    """
     of_text: dict[str, dict[str, list[Row]]] = {}
     for row in results(name):
         text = row.get("text") or f"{row['megabytes']} MB"
@@ -135,5 +138,5 @@ def medians(name: str) -> dict[str, dict[str, float]]:
 
 
 def cards() -> dict[str, dict[str, Any]]:
-    """Give the measured systems of each ready tokenizer."""
+    """Return the measured systems of each pretrained tokenizer."""
     return {row["name"]: row["systems"] for row in results("pretrained")}

@@ -1,1 +1,1 @@
-"""One way to measure: `python scripts/lab` runs experiments, keeps their rows and writes their tables."""
+"""Run experiments, save their raw results as rows, and write their tables: `python scripts/lab`."""

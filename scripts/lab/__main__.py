@@ -1,4 +1,4 @@
-"""List, plan and run experiments, or write their tables and pictures again from their rows.
+"""List, plan and run experiments, or write their tables and pictures again from the saved rows.
 
     python scripts/lab list
     python scripts/lab plan labels --only language=tur,fin
@@ -7,9 +7,9 @@
     python scripts/lab table all
     python scripts/lab draw quality
 
-`run` writes its rows to out/lab/results, or to the folder of --results; with --keep it writes to scripts/results, whose
-rows the pages quote. A run that was stopped, even by a kill, continues where it stopped. `list` shows how many rows
-have an older stamp than today's: of the recipe (the golden hashes), or of the experiment's file.
+`run` writes its rows to out/lab/results, or to the folder that --results names. With --keep it writes to
+scripts/results, whose rows the pages quote. A run that was stopped, even by a kill, resumes where it stopped. `list`
+shows how many rows were measured with an older recipe (other golden hashes) or an older version of the experiment.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from mws_hf.errors import MwSError  # noqa: E402
 
 
 def main() -> None:
-    """Parse, and do it."""
+    """Parse the command line and run the command."""
     parser = argparse.ArgumentParser(
         prog="python scripts/lab", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("do", choices=("list", "plan", "run", "table", "draw"))
     parser.add_argument("names", nargs="*", metavar="NAME", help="experiments, or all")
-    parser.add_argument("--data", type=Path, default=Place.data, help="folder with text, gold, words")
-    parser.add_argument("--work", type=Path, default=Place.work, help="folder for tokenizers, models, caches")
+    parser.add_argument("--data", type=Path, default=Place.data, help="folder with the subfolders text, gold, words")
+    parser.add_argument("--work", type=Path, default=Place.work, help="folder for tokenizers, models and caches")
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--results", type=Path, help="folder of rows and tables")
-    where.add_argument("--keep", action="store_true", help="run and plan with the rows of scripts/results")
-    parser.add_argument("--with", nargs="+", default=[], metavar="NAME=PATH", help="what else an experiment asks for")
-    parser.add_argument("--only", nargs="+", default=[], metavar="AXIS=VALUE,...", help="cells with these values")
-    parser.add_argument("--again", action="store_true", help="also cells whose row has an older stamp")
-    parser.add_argument("--minutes", type=float, default=float("inf"), help="begin nothing after so many")
+    where.add_argument("--results", type=Path, help="folder with rows and tables")
+    where.add_argument("--keep", action="store_true", help="read and write the rows in scripts/results")
+    parser.add_argument("--with", nargs="+", default=[], metavar="NAME=PATH", help="paths that an experiment needs")
+    parser.add_argument("--only", nargs="+", default=[], metavar="AXIS=VALUE,...", help="only cells with these values")
+    parser.add_argument("--again", action="store_true", help="also measure cells whose row is older")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="start no further cell after this time")
     asked = parser.parse_args()
     until = time.monotonic() + 60 * asked.minutes
     tracked = asked.keep or asked.do not in ("plan", "run")
@@ -55,7 +55,7 @@ def main() -> None:
         due = [] if asked.do in ("table", "draw") else experiment.due(rows, only, again=asked.again)
         if asked.do == "list":
             stamps = [stamp for row in rows for stamp in older(experiment, row)]
-            of = f"{stamps.count('recipe')} of an older recipe, {stamps.count('code')} of an older experiment"
+            of = f"{stamps.count('recipe')} with an older recipe, {stamps.count('code')} with older experiment code"
             print(f"{name}: {len(rows)} rows ({of}), {len(due)} cells due. {experiment.title}.")
         elif asked.do == "plan":
             print(*due, f"{name}: {len(due)} cells are due", sep="\n")

@@ -3,16 +3,17 @@
 An experiment is a module of `lab.experiments`. The first line of its docstring is the title of its page, and the rest
 describes the question and the method. The module has
 
-* ``AXES``: for each axis its values, in the order of work. A cell is one combination of values, and its row of figures
-  is found by these values;
-* ``SHARED``: ``measure`` gets the cells together that are equal in this many first axes, because they share some work;
-* ``TOGETHER``, optional: if it is true and one of these cells is due, all of them are measured again, because they are
-  compared with each other;
-* ``exists(cell)``, needed if some combinations do not exist;
-* ``measure(place, cells)``, which yields ``(cell, figures)`` as soon as a cell is measured;
-* ``table(rows)``, which yields the parts of the page in Markdown.
+* ``AXES``: the values of each axis, in the order of work. A cell is one combination of values, and these values
+  identify its row of figures;
+* ``SHARED``: the number of leading axes whose values identify a group. ``measure`` gets the cells of a group in one
+  call, because they share some work;
+* ``TOGETHER``, optional: if it is true and one cell of a group is due, the whole group is measured again, because its
+  cells are compared with each other;
+* ``exists(cell)``, optional: whether a combination of values is measured at all;
+* ``measure(place, cells)``: yields ``(cell, figures)`` as soon as a cell is measured;
+* ``table(rows)``: yields the parts of the page in Markdown.
 
-A module may contain further experiments of the same kind, which `beside` makes and `BESIDE` lists.
+A module may contain further experiments of the same kind, which `beside` creates and `BESIDE` lists.
 """
 
 from __future__ import annotations
@@ -57,9 +58,12 @@ BESIDE = {
     **dict.fromkeys(("lm_rus-5m", "lm_rus-5m-60mb", "lm_rus-16m-60mb", "lm_hun-5m"), "lm.compare"),
     **dict.fromkeys(("lm_rus-capitals", "lm_hun-capitals"), "lm.compare"),
 }
-"""Experiments that are in the module of another experiment, under their own names with underscores for hyphens."""
+"""Experiments that are defined in the module of another experiment.
+
+In that module, the attribute has the name of the experiment with hyphens replaced by underscores.
+"""
 GOLDEN = LAB.parent.parent / "tests" / "unit" / "test_golden.py"
-"""The test with the golden hashes, which say what a training learns."""
+"""The test file with the golden hashes, which identify the results of a training."""
 
 
 @dataclass(frozen=True)
@@ -67,10 +71,10 @@ class Place:
     """The folders of a run.
 
     Attributes:
-        data: the shared data, which are only read.
-        work: tokenizers, models and caches, which a later run reuses.
-        results: rows and tables.
-        given: paths that the user gave by ``--with NAME=PATH``.
+        data: folder with the shared data, which are only read.
+        work: folder for tokenizers, models and caches, which a later run reuses.
+        results: folder for rows and tables.
+        given: paths that the user passed as ``--with NAME=PATH``, by name.
     """
 
     data: Path = Path("../shared/data")
@@ -79,15 +83,19 @@ class Place:
     given: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def path(self, name: str, about: str) -> Path:
-        """Return a path that the user gave by ``--with NAME=PATH``; MwSError without it, with the text `about`."""
+        """Return the path that the user passed as ``--with NAME=PATH``.
+
+        Raises:
+            MwSError: the user passed no such path; the message describes it as `about`.
+        """
         if name not in self.given:
-            raise MwSError(f"this experiment needs {about}: give --with {name}=PATH")
+            raise MwSError(f"this experiment needs {about}; pass it as --with {name}=PATH")
         return Path(self.given[name])
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """An experiment: a module of `lab.experiments`, or an object in one that has the names of such a module."""
+    """An experiment: a module of `lab.experiments`, or an object in such a module with the same attributes."""
 
     name: str
     module: Any = field(hash=False)
@@ -96,7 +104,7 @@ class Experiment:
     def of(cls, name: str) -> Experiment:
         """Open an experiment by its name."""
         if name not in names():
-            raise MwSError(f"{name}: no such experiment; there are {', '.join(names())}")
+            raise MwSError(f"{name}: no such experiment; choose one of {', '.join(names())}")
         home = BESIDE.get(name, name)
         module = importlib.import_module(home if "." in home else f"lab.experiments.{home}")
         return cls(name, getattr(module, name.replace("-", "_")) if name in BESIDE else module)
@@ -108,19 +116,19 @@ class Experiment:
 
     @property
     def title(self) -> str:
-        """The first line of its docstring."""
+        """The first line of the experiment's docstring, without the full stop."""
         return (self.module.__doc__ or "").partition("\n")[0].rstrip(".")
 
     def key(self, row: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Return the key of a row: the values of its cell."""
+        """Return the key of a row, which is the tuple of its values on all axes."""
         return tuple(row[name] for name in self.axes)
 
     def group(self, row: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Return the part of the key that is equal in cells that are measured together."""
+        """Return the leading part of a row's key, which is equal for all cells of a group."""
         return self.key(row)[: self.module.SHARED]
 
     def cells(self, only: Mapping[str, Sequence[str]] | None = None) -> list[Cell]:
-        """List all cells, or only those with the given values of some axes."""
+        """List all cells, or only the cells that have one of the given values on each axis in `only`."""
         axes = dict(self.axes)
         for name, given in (only or {}).items():
             known = {str(value): value for value in self.axes.get(name, ())}
@@ -134,7 +142,7 @@ class Experiment:
         return [cell for cell in cells if exists(cell)]
 
     def due(self, rows: Iterable[Row], only: Mapping[str, Sequence[str]] | None = None, *, again: bool) -> list[Cell]:
-        """List the cells without a row, and with `again` those whose row has an older stamp."""
+        """List the cells that have no row, and with `again` also the cells whose row has an older stamp."""
         kept = {self.key(row): row for row in rows}
         cells = self.cells(only)
         due = [cell for cell in cells if self.key(cell) not in kept or again and older(self, kept[self.key(cell)])]
@@ -147,7 +155,7 @@ class Experiment:
 def beside(
     measure: Callable[..., Found], table: Callable[..., Page], axes: Mapping[str, Any], shared: int, **more: Any
 ) -> Any:
-    """Make an experiment inside the module of another one; the docstring of `measure` is that of the experiment."""
+    """Create an experiment inside the module of another one; its docstring is the docstring of `measure`."""
     about = inspect.cleandoc(measure.__doc__ or "")
     return SimpleNamespace(__doc__=about, AXES=axes, SHARED=shared, measure=measure, table=table, **more)
 
@@ -159,9 +167,10 @@ def names() -> list[str]:
 
 @cache
 def code(experiment: Experiment) -> str:
-    """Return the stamp of an experiment: a digest of its file, or of all files of `scripts/lm` for language models.
+    """Return the stamp of an experiment's code.
 
-    The files are read only once, so that all rows of a run have the same stamp even if the files change meanwhile.
+    It is a digest of the experiment's file or, for language models, of all files of `scripts/lm`. The files are read
+    only once, so that all rows of a run have the same stamp even if the files change during the run.
     """
     file = Path(inspect.getfile(experiment.module.measure))
     return stamp([file] if file.parent == LAB / "experiments" else sorted(file.parent.glob("*.py")))
@@ -169,23 +178,23 @@ def code(experiment: Experiment) -> str:
 
 @cache
 def recipe() -> str:
-    """Return the stamp of what a training learns: a digest of the golden hashes."""
+    """Return the stamp of the training recipe, which is a digest of the golden hashes."""
     hashes = re.findall(r'": "([0-9a-f]{64})"', GOLDEN.read_text(encoding="utf-8"))
     return hashlib.blake2b("".join(hashes).encode(), digest_size=6).hexdigest()
 
 
 def stamps(experiment: Experiment) -> Row:
-    """Return both stamps that a new row gets."""
+    """Return the two stamps of a new row, for the recipe and for the experiment's code."""
     return {"recipe": recipe(), "code": code(experiment)}
 
 
 def older(experiment: Experiment, row: Row) -> list[str]:
-    """List the stamps of a row that are missing or differ from those of today."""
+    """List the stamps of a row that are missing or differ from the current ones."""
     return [name for name, now in stamps(experiment).items() if row.get(name) != now]
 
 
 def stamp(files: Iterable[Path]) -> str:
-    """Return a digest of Python files without their docstrings, because a sentence does not change what is measured."""
+    """Return a digest of Python files without their docstrings, because these do not affect the measurements."""
     digest = hashlib.blake2b(digest_size=6)
     for file in files:
         digest.update(without_docstrings(file.read_text(encoding="utf-8")).encode())
@@ -193,7 +202,7 @@ def stamp(files: Iterable[Path]) -> str:
 
 
 def without_docstrings(source: str) -> str:
-    r"""Leave out the lines of every docstring, and blank lines.
+    r"""Remove the lines of every docstring, and blank lines, from source code.
 
     >>> without_docstrings('def half(x):\n    "A docstring."\n\n    return x / 2\n')
     'def half(x):\n    return x / 2'
@@ -213,10 +222,13 @@ def rows_of(name: str, results: Path = RESULTS) -> list[Row]:
 
 
 def keep(experiment: Experiment, new: Iterable[Row], results: Path = RESULTS) -> None:
-    """Save new rows in place of old ones with the same key, and write the page; rows are in the order of the axes."""
+    """Save new rows and write the page.
+
+    A new row replaces an old one with the same key. Rows are sorted in the order of the axes.
+    """
     places = [{value: n for n, value in enumerate(axis)} for axis in experiment.axes.values()]
     lock = hashlib.blake2b(str(results.resolve()).encode(), digest_size=6).hexdigest()
-    with FileLock(Path(tempfile.gettempdir()) / f"lab-{lock}.lock"):  # another run may keep rows of other cells
+    with FileLock(Path(tempfile.gettempdir()) / f"lab-{lock}.lock"):  # another run may save rows of other cells
         rows = {experiment.key(row): row for row in [*rows_of(experiment.name, results), *new]}
         order = sorted(rows, key=lambda key: [at.get(value, len(at)) for at, value in zip(places, key, strict=True)])
         kept = [rows[key] for key in order]
@@ -228,9 +240,9 @@ def keep(experiment: Experiment, new: Iterable[Row], results: Path = RESULTS) ->
 
 
 def measure(experiment: Experiment, place: Place, due: Sequence[Cell], until: float = float("inf")) -> Iterator[Row]:
-    """Measure cells, save the rows, and yield them; no group of cells begins after the time `until`.
+    """Measure cells, save their rows and yield them; no group of cells starts after the time `until`.
 
-    Each row is saved at once; the rows of cells that are compared with each other are saved together.
+    Each row is saved as soon as it is measured, except that the rows of a group with ``TOGETHER`` are saved together.
     """
     measured, together = experiment.module.measure, getattr(experiment.module, "TOGETHER", False)
     for _, group in groupby(due, key=experiment.group):

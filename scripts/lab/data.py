@@ -32,37 +32,37 @@ LANGUAGES = (*GOLD, "ukr", "deu")
 NOT_FOR_MODELS = ("rus.rublimp.txt.gz", "rus.eltec.txt.gz")
 """Files that no model or tokenizer is trained on.
 
-They are the source of the benchmark RuBLiMP, and novels of which some are also in rus.novels: 16 MB of training text
-contained 6.6 % of the sequences of eight words in their held-out lines, compared with 0.05 % for other files.
+The first has the sentences of the benchmark RuBLiMP. Some novels of the second are also in rus.novels: 16 MB of
+training text contained 6.6 % of the eight-word sequences in its held-out lines, compared with 0.05 % for other files.
 """
 HELD_OUT_EVERY, HELD_OUT_LINES = 50, 4000
 MB, PIECE, TEXT = 1 << 20, 1 << 16, "# text = "
 
 
 def order_of(text: str) -> bytes:
-    """Return a digest of a text, to sort texts in an arbitrary but fixed order."""
+    """Return a digest of a text, which sorts texts in an arbitrary but fixed order."""
     return hashlib.blake2b(text.encode()).digest()
 
 
 def read(data: Path, names: Iterable[str]) -> Iterator[str]:
-    """Yield the lines of text files, with their line ends."""
+    """Yield the lines of text files, including their line ends."""
     for name in names:
         with gzip.open(data / "text" / f"{name}.txt.gz", "rt", encoding="utf-8", newline="\n") as stream:
             yield from stream
 
 
 def files_of(data: Path, language: str) -> list[str]:
-    """List the names of a language's text files, sorted."""
+    """List the names of a language's text files in sorted order."""
     return sorted(file.name.removesuffix(".txt.gz") for file in (data / "text").glob(f"{language}.*.txt.gz"))
 
 
 def lines_of(data: Path, language: str, without: Sequence[str] = ()) -> list[str]:
-    """List all lines of a language's text files in file order, except those of the files in `without`."""
+    """List all lines of a language's text files, except of the files in `without`; files are sorted by name."""
     return list(read(data, [name for name in files_of(data, language) if f"{name}.txt.gz" not in without]))
 
 
 def split_lines(lines: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Split lines into those to train on and those held out, which are every `HELD_OUT_EVERY`-th line.
+    """Split lines into training lines and held-out lines; one line in `HELD_OUT_EVERY` is held out.
 
     >>> training, held_out = split_lines([str(number) for number in range(100)])
     >>> len(training), held_out
@@ -72,13 +72,16 @@ def split_lines(lines: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def parts_of(data: Path, language: str) -> tuple[list[str], list[str]]:
-    """Return training lines for models, in an order that depends only on their content, and held-out lines."""
+    """Return a language's training lines for models and its held-out lines.
+
+    The order of the training lines depends only on their content.
+    """
     training, held_out = split_lines([line for line in lines_of(data, language, NOT_FOR_MODELS) if line.strip()])
     return sorted(training, key=digest_of), spaced(held_out, HELD_OUT_LINES)
 
 
 def spaced(lines: Sequence[str], most: int) -> list[str]:
-    """Take at most `most` lines at equal distances.
+    """Take at most `most` evenly spaced lines.
 
     >>> spaced("abcdefg", 3)
     ['a', 'c', 'e']
@@ -87,17 +90,17 @@ def spaced(lines: Sequence[str], most: int) -> list[str]:
 
 
 def digest_of(line: str) -> bytes:
-    """Return a digest of a line, to sort lines in an order that depends only on their content."""
+    """Return a digest of a line, which sorts lines in an order that depends only on their content."""
     return hashlib.sha256(line.encode()).digest()
 
 
 def first(lines: list[str], n_bytes: float) -> list[str]:
-    """Return the first lines with `n_bytes` bytes, or all lines if they have fewer than twice as many bytes."""
+    """Return the first lines that have `n_bytes` bytes, or all lines if these have fewer than twice as many bytes."""
     return reaching(lines, n_bytes) if sum(map(n_bytes_of, lines)) >= 2 * n_bytes else lines
 
 
 def reaching(lines: Iterable[str], n_bytes: float) -> list[str]:
-    """Return the first lines that together have at least `n_bytes` bytes, or all lines.
+    """Return the first lines that together have at least `n_bytes` bytes, or all lines if they have fewer.
 
     >>> reaching(["ab", "cd", "e"], 3)
     ['ab', 'cd']
@@ -117,7 +120,7 @@ def n_bytes_of(line: str) -> int:
 
 
 def head(lines: Iterable[str], most: float, size: Callable[[str], int] = n_bytes_of) -> list[str]:
-    """Return the first lines that together have at most `most` bytes, or another unit that `size` counts.
+    """Return the first lines that together have at most `most` bytes, or `most` of another unit that `size` counts.
 
     >>> head(["ab", "cd", "e"], 4), head(["да", "нет"], 4), head(["да", "нет"], 4, len)
     (['ab', 'cd'], ['да'], ['да'])
@@ -132,7 +135,7 @@ def head(lines: Iterable[str], most: float, size: Callable[[str], int] = n_bytes
 
 
 def spread(lines: Sequence[str], characters: float) -> list[str]:
-    """Take lines at equal distances that together have about the given number of characters."""
+    """Take evenly spaced lines that together have about the given number of characters."""
     step = max(1.0, sum(map(len, lines)) / characters)
     return [lines[int(i * step)] for i in range(int(len(lines) / step))]
 
@@ -148,21 +151,23 @@ def gold_of(data: Path, language: str) -> tuple[GoldWord, ...]:
 
 
 def shuffled(words: Iterable[GoldWord], sample: int) -> list[GoldWord]:
-    """Return words in a fixed random order, which differs for each number `sample`."""
+    """Return words in a random but fixed order, which differs for each number `sample`."""
     return sorted(words, key=lambda each: order_of(f"{sample} {each.word}"))
 
 
 class Sentence(NamedTuple):
-    """A sentence of a treebank: its text, and the columns of its words, without ranges and empty words."""
+    """A sentence of a treebank: its text, and the CoNLL-U columns of its words without ranges and empty words."""
 
     text: str
     words: list[list[str]]
 
 
 def treebank(clone: Path, *parts: str) -> list[Sentence]:
-    """Read the sentences of a treebank's clone: all, or those of the given parts ("train", "dev", "test")."""
+    """Read the sentences of a cloned treebank: all, or only the given parts ("train", "dev", "test")."""
     if not any(clone.glob("*-ud-*.conllu")):
-        raise MwSError(f"{clone}: no such treebank; clone https://github.com/UniversalDependencies/{clone.name} there")
+        raise MwSError(
+            f"{clone} contains no treebank; clone https://github.com/UniversalDependencies/{clone.name} into it"
+        )
     files = [file for part in parts or ("*",) for file in sorted(clone.glob(f"*-ud-{part}.conllu"))]
     return [sentence for file in files for sentence in sentences(file.read_text(encoding="utf-8"))]
 
@@ -181,10 +186,10 @@ def sentences(conllu: str) -> Iterator[Sentence]:
 
 
 def mixed(data: Path, sources: str, work: Path) -> Path:
-    """Write all text files that match a glob into one plain file, in pieces of 64 KiB in a fixed random order.
+    """Write all text files that match a glob into one plain file, in blocks of 64 KiB in a random but fixed order.
 
-    Because they are mixed, the beginning of the file has the style of the whole, and texts of several sizes differ only
-    in their size.
+    Because the blocks are shuffled, the beginning of the file has the same mix of styles as the whole file. Texts of
+    different sizes that are taken from its beginning therefore differ only in their size.
     """
     names = expand_paths([str(data / "text" / sources)])
     stamp = "".join(f"{name} {Path(name).stat().st_size} {Path(name).stat().st_mtime_ns}\n" for name in names)
@@ -203,7 +208,7 @@ def mixed(data: Path, sources: str, work: Path) -> Path:
 
 
 def cut(text: Path, megabytes: float) -> Path:
-    """Copy the complete lines within the first `megabytes` of a text; return the text itself if it is shorter."""
+    """Copy the complete lines in the first `megabytes` of a text file; return the file itself if it is shorter."""
     size = round(megabytes * 1e6)
     if text.stat().st_size <= size:
         return text
@@ -212,6 +217,6 @@ def cut(text: Path, megabytes: float) -> Path:
         with text.open(encoding="utf-8", newline="\n") as lines:
             kept = head(lines, size)
         if not kept:
-            raise MwSError(f"{text}: no line end in its first {megabytes:g} MB; give text in lines")
+            raise MwSError(f"{text} has no line end in its first {megabytes:g} MB; use a text with shorter lines")
         write_text(target, "".join(kept))
     return target

@@ -1,12 +1,12 @@
-"""What `robustness` tries: word lists made up in scripts nobody tuned on, and word counts made noisy.
+"""Generated word lists in scripts that were never used for tuning, and word counts with added noise, for `robustness`.
 
-Made up: real stems and endings are put together here, with known morphs. No corpus and no dictionary stands behind a
-form, and some forms no speaker would use. The gold is the composition itself, so a score here says that nothing breaks
-in a script, not how good the segmentation of the language is. Stems are chosen so that they do not change before their
-endings.
+A generated list combines real stems and endings, so that the morphs of each word are known. The forms come from no
+corpus or dictionary, and a speaker would not use some of them. The reference segmentation is the combination itself.
+A score on such a list therefore shows only that nothing breaks in a script. It does not show how well MwS segments the
+language. The stems were chosen so that they do not change before their endings.
 
-Noise, the same every time, is added and nothing taken away: foreign words, typos, capitals, hyphens, numbers; each kind
-adds forms to the number of `SHARE` times the word types there are.
+Noise only adds forms and removes none, and it is the same in each run. Its kinds are foreign words, typos, uppercase,
+hyphens and numbers. The number of forms that each kind adds is `SHARE` times the number of distinct words.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mws_hf import WordCounts
 from mws_hf.text.pattern import split
 
 ATTESTED = 0.6
-"""Share of the forms that are trained on; all are scored."""
+"""The share of the forms that is used for training; all forms are scored."""
 
 _KAT_STEMS = """კაც სახლ წიგნ ქალაქ ბავშვ ბიჭ ხელ გულ თავ ფეხ ძაღლ ცხენ თევზ ხიდ პურ მარილ ვარდ ყვავილ ჩიტ დათვ
 სკამ ბალიშ კოვზ თეფშ ქუდ პერანგ ბაღ ვარსკვლავ თოვლ ყინულ ქარ პასუხ ჯარ ექიმ ბანკ თეატრ მუზეუმ
@@ -53,12 +53,12 @@ _FIN_ENDINGS = "n t ssä stä llä ltä lle ksi nä ttä ssä+mme stä+nne llä+
 
 
 class MadeUp(NamedTuple):
-    """A made-up list.
+    """A generated word list.
 
     Attributes:
-        what: the language and what is tried on it.
-        gold: the morphs of each word.
-        training: the words to train on, sorted; part of the gold words, and words without gold.
+        what: the language and the property that the list tests.
+        gold: the morphs of each word that is scored.
+        training: the words to train on, sorted. They are a part of the words in `gold`, and words that are not scored.
     """
 
     what: str
@@ -67,9 +67,9 @@ class MadeUp(NamedTuple):
 
 
 def made_up_lists() -> dict[str, MadeUp]:
-    """All lists by name."""
+    """Generate all lists, by name."""
     hindi = _list("Hindi verbs, Devanagari with vowel signs", _compose(_HIN_VERBS, [_HIN_ENDINGS]))
-    # the boundary before a vowel sign lies inside a letter with its mark, where no token may begin: no gold for these
+    # the boundary before a vowel sign is inside a grapheme, where no token may begin, so these forms are not scored
     unscored = [stem + sign for stem in _HIN_VERBS.split() for sign in _HIN_VOWEL_SIGNS.split()]
     plural = [_HYE_CASES, "{0} " + " ".join("{0}+" + case for case in _HYE_CASES.split())]
     armenian = _compose(_HYE_SHORT, [each.format("եր") for each in plural])
@@ -89,12 +89,13 @@ def made_up_lists() -> dict[str, MadeUp]:
 
 
 def _compose(stems: str, endings: list[str]) -> dict[str, tuple[str, ...]]:
-    """Each stem with nothing and with each chain of endings; in a chain, + stands between two."""
+    """Combine each stem with no ending and with each chain of endings, whose parts are joined by +."""
     chains = [tuple(chain.split("+")) for each in endings for chain in each.split()]
     return {"".join((stem, *chain)): (stem, *chain) for stem in stems.split() for chain in [(), *chains]}
 
 
 def _list(what: str, gold: dict[str, tuple[str, ...]]) -> MadeUp:
+    """Draw the training words of a list at random."""
     words = sorted(gold)
     return MadeUp(what, gold, sorted(random.Random(0).sample(words, round(ATTESTED * len(words)))))
 
@@ -107,12 +108,14 @@ Words = Sequence[tuple[str, int]]
 
 
 def plain_words(counts: WordCounts) -> list[tuple[str, int]]:
-    """Words of letters alone that stand behind a space, without it, and their counts, in the counts' order."""
+    """List the pre-tokens that are a space and letters only, without that space, and their counts."""
     return [(word[1:], n) for word, n in counts.items() if word[0] == " " and word[1:].isalpha()]
 
 
 def polluted(counts: WordCounts, donor: WordCounts, kinds: Sequence[str], share: float = SHARE) -> WordCounts:
-    """Running-text counts with noise of each kind added: forms to the number of a `share` of the plain word types.
+    """Add noise of each kind to the word counts of a text.
+
+    Each kind adds as many forms as `share` times the number of distinct words that consist of letters only.
 
     >>> clean = WordCounts.from_mapping({" слово": 5, " дело": 2, " дом": 1}, pattern="o200k")
     >>> sorted(set(polluted(clean, clean, ["capitals"], 1.0).words) - set(clean.words))
@@ -131,7 +134,7 @@ def polluted(counts: WordCounts, donor: WordCounts, kinds: Sequence[str], share:
 
 
 def foreign(words: Words, donor: Words, wanted: int, draw: np.random.Generator) -> Iterator[tuple[str, int]]:
-    """Random types of the donor that are not of the language, each as frequent as it is there."""
+    """Yield random words of the donor language that do not occur in `words`, with their counts in that language."""
     own = {word.lower() for word, _ in words}
     others = [(word, n) for word, n in donor if word.lower() not in own]
     for i in draw.permutation(len(others))[:wanted].tolist():
@@ -139,7 +142,7 @@ def foreign(words: Words, donor: Words, wanted: int, draw: np.random.Generator) 
 
 
 def typos(words: Words, donor: Words, wanted: int, draw: np.random.Generator) -> Iterator[tuple[str, int]]:
-    """Random longer types with one letter replaced, left out, or swapped with the next; each once."""
+    """Yield random longer words with one letter replaced, removed, or swapped with the next one, each with count 1."""
     letters = sorted({c for word, _ in words for c in word.lower()})
     long = [word for word, _ in words if len(word) >= _SHORTEST]
     for word in _drawn(long, wanted, draw):
@@ -149,21 +152,21 @@ def typos(words: Words, donor: Words, wanted: int, draw: np.random.Generator) ->
 
 
 def capitals(words: Words, donor: Words, wanted: int, draw: np.random.Generator) -> Iterator[tuple[str, int]]:
-    """Random types, by turns Capitalised and in CAPITALS, a tenth as often as the type."""
+    """Yield random words, alternately capitalized and in uppercase, with a tenth of the original count."""
     counts = dict(words)
     for i, word in enumerate(_drawn(list(counts), wanted, draw)):
         yield word.upper() if i % 2 else word.capitalize(), max(1, counts[word] // 10)
 
 
 def hyphens(words: Words, donor: Words, wanted: int, draw: np.random.Generator) -> Iterator[tuple[str, int]]:
-    """Two random types with a hyphen between them, each compound once."""
+    """Yield compounds of two random words joined by a hyphen, each with count 1."""
     names = [word for word, _ in words]
     for left, right in zip(_drawn(names, wanted, draw), _drawn(names, wanted, draw), strict=True):
         yield f"{left}-{right}", 1
 
 
 def numbers(words: Words, donor: Words, wanted: int, draw: np.random.Generator) -> Iterator[tuple[str, int]]:
-    """Numbers, and random types with digits at their end, their head and inside them; each once."""
+    """Yield numbers, and random words with digits at their end, at their beginning or inside, each with count 1."""
     names = [word for word, _ in words]
     for i, word in enumerate(_drawn(names, wanted, draw)):
         digits, half = str(draw.integers(1, 10_000)), len(word) // 2
@@ -171,7 +174,7 @@ def numbers(words: Words, donor: Words, wanted: int, draw: np.random.Generator) 
 
 
 def _drawn(words: Sequence[str], wanted: int, draw: np.random.Generator) -> list[str]:
-    """That many words at random, none twice; all of them where there are fewer."""
+    """Draw the wanted number of words at random without replacement, or all words if there are fewer."""
     return [words[i] for i in draw.permutation(len(words))[:wanted].tolist()]
 
 

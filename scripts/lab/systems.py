@@ -1,17 +1,20 @@
 """Train the systems that the experiments compare: MwS, its ablations, and baselines.
 
-An ablation is MwS without one of its parts; learner, text, size and limits are the same.
+An ablation is MwS without one of its parts. The learner, the text, the vocabulary size and the limits are the same.
 
 * ``shuffled``: the boundary probabilities are shuffled between words of equal length. Each word gets the probabilities
-  of another word, so their number and their positions in words stay, but they say nothing about the word's morphs.
-* ``no evidence``: there are no boundaries. The first half of the merges is learned from distinct words by frequency.
+  of another word, so that their distribution over positions stays the same, but they carry no information about the
+  word's own morphs.
+* ``no evidence``: all boundary probabilities are zero, so the first half of the merges is learned from distinct words
+  by frequency.
 * ``price 0``: frequency merges are not penalized for boundaries inside a token.
-* ``morphs by counts``: the first half of the merges weighs word forms by their counts in text, not each one once.
-* ``finer``: the boundary probability exceeds one half at 0.14 of the positions, not at 0.095.
+* ``morphs by counts``: the first half of the merges weights word forms by their counts in text, instead of counting
+  each form once.
+* ``finer``: the boundary probability exceeds one half at a share of 0.14 of the positions, instead of 0.095.
 
 ``morph-bpe-byte`` is MorphBPE as its authors describe it (Asgari et al. 2025): BPE by frequency that merges nothing
-across the boundaries of Morfessor. Their code was not available, so this is our own version. It works on bytes, like
-the BPE that it is compared with.
+across the boundaries of Morfessor. Because the authors' code was not available, this is our own implementation. It
+works on bytes, like the BPE that it is compared with.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ from tokenizers import Tokenizer
 from mws_hf import MwSTrainer, WordCounts
 from mws_hf.compare import baselines
 from mws_hf.compare.feed import Task
-from mws_hf.compare.morfessor_baseline import build_frequent, within_cuts
+from mws_hf.compare.morfessor_baseline import build_frequent, count_segments
 from mws_hf.corpus.groups import UNNAMED
 from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.scoring import segment_words
@@ -48,33 +51,40 @@ MWS: dict[str, dict[str, Any]] = {
     "mws-finer": {"granularity": 0.14},
     "mws-capitals": {"capitals": "marker"},
 }
-"""MwS and its ablations by name: arguments of `MwSTrainer`. Other names are of `compare.baselines`."""
+"""The arguments of `MwSTrainer` for MwS and each of its ablations, by name.
+
+The names of all other systems are defined in `mws_hf.compare.baselines`.
+"""
 
 UNIGRAM = "sentencepiece-unigram-identity"
-"""The strongest lossless baseline: SentencePiece's Unigram with identity normalization and byte fallback."""
+"""The strongest lossless baseline: SentencePiece Unigram with identity normalization and byte fallback."""
 
 RIVAL = {"bpe": "bpe-character"}
-"""Names in stored results that differ from those of `compare.baselines`: there, ``bpe`` is BPE over characters."""
+"""System names in saved results, mapped to the names in `compare.baselines` where they differ."""
 
 MORPH_BPE = "morph-bpe-byte"
-"""BPE over bytes within the segments of Morfessor (`within_cuts`); Morfessor is not used when it encodes."""
+"""BPE over bytes that merges only inside the segments of Morfessor (`count_segments`).
+
+Encoding does not use Morfessor.
+"""
 
 MORPHS: dict[str, Any] = {"composition": 0}
-"""Settings of a training of morphs only."""
+"""The arguments of `MwSTrainer` for morphs only."""
 
 SEED = 20261123
 
 NAMES = {"bpe-byte": "byte-level BPE", UNIGRAM: "SentencePiece Unigram"}
-"""The baselines that tables show, with their names for readers."""
+"""The baselines that tables show, and the names that the tables use for them."""
 
 
 def trained(name: str, counts: WordCounts, size: int, folder: Path) -> Path:
-    """Return the folder of a trained tokenizer, and train it first if it is missing; Morfessor gets each word once.
+    """Return the folder of a system's tokenizer, after training the tokenizer if the folder does not exist.
 
-    A system is a key of `MWS`, `RIVAL` or `mws_hf.compare.baselines.BASELINE_SYSTEMS`, or `MORPH_BPE`.
+    `name` is a key of `MWS`, `RIVAL` or `mws_hf.compare.baselines.BASELINE_SYSTEMS`, or `MORPH_BPE`. Morfessor learns
+    from each distinct word once.
     """
     directory = folder / f"{name}-{size}"
-    if directory.is_dir():  # it is written as a whole, or not at all
+    if directory.is_dir():  # the folder is written atomically
         return directory
     if name in MWS:
         trainer = MwSTrainer(vocab_size=size, show_progress=False, pattern=counts.pattern, **MWS[name])
@@ -85,7 +95,7 @@ def trained(name: str, counts: WordCounts, size: int, folder: Path) -> Path:
             evidence = replace(evidence, probabilities=evidence.probabilities * 0)
         trainer.trained(counts, evidence=evidence).save(directory)
     elif name == MORPH_BPE:
-        baselines.train("bpe-byte", within_cuts(counts, build_frequent(Task(counts, size)).segment), size, directory)
+        baselines.train("bpe-byte", count_segments(counts, build_frequent(Task(counts, size)).segment), size, directory)
     else:
         baselines.train(RIVAL.get(name, name), counts.as_types() if name == "morfessor" else counts, size, directory)
     return directory
@@ -98,16 +108,16 @@ def labelled(
     sizes: Sequence[int],
     options: Mapping[str, Any],
 ) -> Iterator[tuple[int, int, Any]]:
-    """Train with the first words of a pool as labels; yield the number of labels, the size and the tokenizer.
+    """Train with several numbers of labels; yield the number of labels, the vocabulary size and the tokenizer.
 
-    All words of the pool are in the word list each time, so that tokenizers differ only in their labels.
+    All words of the pool are in the word list of every training, so that tokenizers differ only in their labels.
 
     Args:
-        counts: words of running text.
-        pool: labeled words.
-        numbers: how many of them are labels, each in turn.
-        sizes: vocabulary sizes.
-        options: arguments of `MwSTrainer` for all trainings; a granularity in them is kept, else labels estimate it.
+        counts: word counts of running text.
+        pool: words with reference segmentations; the labels are its first words.
+        numbers: the numbers of labels.
+        sizes: the vocabulary sizes.
+        options: arguments of `MwSTrainer` for all trainings. If they contain no granularity, the labels estimate it.
     """
     settings = MwSTrainer(show_progress=False, **options)
     for n, evidence in evidence_by_labels(counts, pool, numbers, settings):
@@ -119,9 +129,10 @@ def labelled(
 
 
 def labeled_evidence(counts: WordCounts, labels: list[GoldWord]) -> Evidence:
-    """Return the boundary probabilities of a training with labels and default settings, before tokens adjust them.
+    """Return the boundary probabilities of a training with labels and default settings, without token rates.
 
-    A training from them learns the merges once, because they name no labels (`Evidence.label_shares`).
+    The result contains no label shares (`Evidence.label_shares`), so a training that uses it learns the merges only
+    once.
     """
     return next(evidence_by_labels(counts, labels, [len(labels)], MwSTrainer(show_progress=False)))[1]
 
@@ -129,9 +140,10 @@ def labeled_evidence(counts: WordCounts, labels: list[GoldWord]) -> Evidence:
 def evidence_by_labels(
     counts: WordCounts, pool: list[GoldWord], numbers: Sequence[int], settings: Settings
 ) -> Iterator[tuple[int, Evidence]]:
-    """Yield how many words of a pool are labels and the boundary probabilities that they give; views are found once.
+    """Compute the boundary probabilities for several numbers of labels; yield each number and its result.
 
-    Tokens have not adjusted the probabilities yet, and will not, because the results name no labels.
+    The views are computed only once. The results contain no label shares, so a training does not adjust them by token
+    rates.
     """
     from mws_hf.learn.evidence.forms import collect_forms, count_graphemes, split_graphemes
     from mws_hf.learn.evidence.labels import add_labeled, label_targets, usable_labels
@@ -151,7 +163,7 @@ def evidence_by_labels(
 
 
 def calibrated(types: Any, graphemes: Any, mixture: Any, settings: Settings, targets: Any = None) -> Evidence:
-    """Calibrate the mixed views of types, after a fit to labels if there are targets, as `collect_evidence` does."""
+    """Calibrate mixed views, as `collect_evidence` does; if `targets` are given, the views are first fitted to them."""
     from mws_hf.learn.evidence.posteriors import Evidence, calibrated_posteriors
 
     found = np.zeros(len(graphemes.last))
@@ -160,9 +172,9 @@ def calibrated(types: Any, graphemes: Any, mixture: Any, settings: Settings, tar
 
 
 def learnt(counts: WordCounts, evidence: Evidence | None = None, **options: Any) -> Any:
-    """Train MwS in memory with some arguments of `MwSTrainer` and the pattern of the counts; return the tokenizer.
+    """Train MwS in memory with the given arguments of `MwSTrainer`, and return the tokenizer.
 
-    Without `evidence`, that of the counts is used, which is kept for the next call.
+    If `evidence` is None, the boundary probabilities are computed from the counts and cached for the next call.
     """
     trainer = MwSTrainer(pattern=counts.pattern, show_progress=False, **options)
     found = evidence_of(counts, trainer) if evidence is None else evidence
@@ -170,18 +182,21 @@ def learnt(counts: WordCounts, evidence: Evidence | None = None, **options: Any)
 
 
 def cut_words(source: Any, gold: Sequence[GoldWord]) -> WordTable:
-    """Segment the words of reference segmentations with a tokenizer or its folder, and count the hits of each word."""
+    """Segment the words of reference segmentations, and count the correct split points of each word.
+
+    `source` is a tokenizer or its folder.
+    """
     return word_table(gold, segment_words(source, [each.word for each in gold]))
 
 
 def judged(source: Any, gold: Sequence[GoldWord]) -> dict[str, float]:
-    """Compute the boundary scores of a tokenizer or its folder."""
+    """Compute the boundary scores of a tokenizer, which is given as such or by its folder."""
     found = summarize(cut_words(source, gold))
     return {name: getattr(found, name) for name in ("f1", "precision", "recall", "exact")}
 
 
 def tokens(tokenizer: Tokenizer, lines: list[str]) -> int:
-    """Count the tokens of lines."""
+    """Count the tokens of all lines together."""
     return sum(len(item.ids) for item in tokenizer.encode_batch_fast(lines, add_special_tokens=False))
 
 
@@ -189,7 +204,7 @@ _last: list[tuple[WordCounts, Settings, Evidence]] = []
 
 
 def evidence_of(counts: WordCounts, settings: Settings) -> Evidence:
-    """Compute the evidence of a word list; the last result is kept, because MwS and its ablations share it."""
+    """Compute the boundary probabilities of a word list; the last result is cached, because ablations share it."""
     from mws_hf.learn.group_evidence import find_evidence
 
     if not _last or _last[0][0] is not counts or _last[0][1].of_evidence != settings.of_evidence:

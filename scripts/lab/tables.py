@@ -1,4 +1,4 @@
-"""Intervals, means and tables of rows."""
+"""Means, confidence intervals and Markdown tables of rows."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ from mws_hf.text.markdown import markdown_table
 
 @cache
 def student_quantile(probability: float, freedom: float) -> float:
-    """Quantile of Student's t distribution, by bisection of its integrated density; `freedom` need not be whole.
+    """Return a quantile of Student's t distribution.
+
+    The density is integrated numerically, so the degrees of freedom need not be an integer.
 
     >>> [round(student_quantile(0.975, freedom), 2) for freedom in (2, 10, 1e6)]
     [4.3, 2.23, 1.96]
     """
     constant = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2) - math.log(freedom * math.pi) / 2
-    # x = tan(angle) maps the half line to a finite one, where the density is smooth
+    # x = tan(angle) maps the half line to a finite interval, on which the density is smooth
     angles = np.linspace(0, math.pi / 2, 200_001)[:-1]
     x = np.tan(angles)
     heights = np.exp(constant - (freedom + 1) / 2 * np.log1p(x * x / freedom)) * (1 + x * x)
@@ -33,7 +35,7 @@ def student_quantile(probability: float, freedom: float) -> float:
 
 
 def half(first: Sequence[float], second: Sequence[float] = ()) -> float:
-    """Compute half of the 95 % t interval of a mean, or of the difference of two means (Welch).
+    """Compute half the width of the 95 % t interval of a mean, or of the difference of two means (Welch).
 
     >>> round(half([1.0, 2.0, 3.0]), 2), round(half([1.0, 2.0, 3.0], [1.0, 2.0, 3.0]), 2)
     (2.48, 2.27)
@@ -42,10 +44,10 @@ def half(first: Sequence[float], second: Sequence[float] = ()) -> float:
 
 
 def welch(parts: Iterable[tuple[float, int]], known: float = 0.0) -> float:
-    """Compute half of the 95 % t interval of a sum of means.
+    """Compute half the width of the 95 % t interval of a sum of means.
 
-    `parts` has the variance and the degrees of freedom of each mean, and `known` is a further variance that is known
-    exactly.
+    `parts` contains the variance and the degrees of freedom of each mean. `known` is an additional variance that is
+    known exactly.
     """
     of = list(parts)
     total = sum(variance for variance, _ in of) + known
@@ -54,7 +56,9 @@ def welch(parts: Iterable[tuple[float, int]], known: float = 0.0) -> float:
 
 
 def mean(values: Sequence[float], form: str = ".3f") -> str:
-    """Write the mean of values, with half of its interval if there are two or more; "" for no values.
+    """Format the mean of values, followed by ± half the width of its 95 % interval if there are two or more values.
+
+    The result is "" if there are no values.
 
     >>> mean([1.0, 2.0, 3.0], "+.3f"), mean([1.0]), mean([])
     ('+2.000 ± 2.484', '1.000', '')
@@ -65,7 +69,7 @@ def mean(values: Sequence[float], form: str = ".3f") -> str:
 
 
 def span(values: Sequence[float], form: str = ".2f", *, bold: bool = True) -> str:
-    """Write a value with the ends of its interval; it is bold if 0 is outside of the interval.
+    """Format a value with the ends of its interval; the value is bold if the interval does not contain 0.
 
     >>> span([-0.5, -0.75, -0.25]), span([0.1, -0.1, 0.3])
     ('**-0.50** (-0.75 to -0.25)', '+0.10 (-0.10 to +0.30)')
@@ -85,7 +89,9 @@ def where(rows: Iterable[Row], **key: object) -> list[Row]:
 
 
 def groups(rows: Iterable[Row], *by: str) -> list[tuple[Any, ...]]:
-    """Group rows by the values of some axes, in the order of their first rows; each group ends with its rows.
+    """Group rows by their values on some axes; each result has these values and, as its last item, the rows.
+
+    Groups are in the order of their first rows.
 
     >>> [(size, len(own)) for size, own in groups([{"size": 8}, {"size": 9}, {"size": 8}], "size")]
     [(8, 2), (9, 1)]
@@ -97,7 +103,7 @@ def groups(rows: Iterable[Row], *by: str) -> list[tuple[Any, ...]]:
 
 
 def tabulated(lines: Iterable[Mapping[str, str]], *, numbers: bool = True) -> str:
-    """Write a Markdown table of lines that map columns to cells; "" for no lines.
+    """Write a Markdown table of lines, each of which maps column names to cells; the result is "" without lines.
 
     >>> print(tabulated([{"gold": "rus", "F1": "0.6"}, {"gold": "fin"}]))
     | gold | F1 |
@@ -112,7 +118,7 @@ def tabulated(lines: Iterable[Mapping[str, str]], *, numbers: bool = True) -> st
 
 
 def pivot(rows: Sequence[Row], by: str, across: str, figure: str, form: str = ".3f") -> str:
-    """Write a Markdown table of the means of a figure: a line per value of `by`, a column per value of `across`."""
+    """Write a Markdown table of mean figures: one line per value of `by`, one column per value of `across`."""
     columns = list(dict.fromkeys(row[across] for row in rows))
     lines = []
     for name, own in groups(rows, by):
@@ -125,7 +131,7 @@ def pivot(rows: Sequence[Row], by: str, across: str, figure: str, form: str = ".
 
 
 def percents(found: PairedDifference) -> list[float]:
-    """Convert a difference in bits, and the ends of its interval, to per cent of the second system's bits.
+    """Convert a difference in bits, and the ends of its interval, to percent of the second system's bits.
 
     >>> percents(PairedDifference(-0.5, -0.75, -0.25, -0.25, 9))
     [-25.0, -37.5, -12.5]

@@ -1,8 +1,8 @@
 """Measure the time and memory of whole processes, and of the work inside them: `python -m lab.timing JOB FILE`.
 
-Each task in `TASKS` imports its library, loads what is not measured, does its work inside ``with clock``, and returns
-its figures. This module imports nothing heavy, because the processes of the baselines would have to wait for it. The
-work inside a process is measured by /proc, which exists only on Linux.
+Each task in `TASKS` imports its library, loads the files that are not part of the measurement, does its work inside
+``with clock``, and returns its figures. This module imports no large library, because that would slow down the
+processes of the baselines, too. The work inside a process is measured with /proc, which exists only on Linux.
 """
 
 from __future__ import annotations
@@ -24,13 +24,16 @@ from typing import Any, NamedTuple
 
 Facts = dict[str, Any]
 SCRIPTS = Path(__file__).resolve().parent.parent
-BATCH = 10_000  # lines: the encodings of a whole corpus at once would take gigabytes
+BATCH = 10_000  # lines per batch, because the encodings of a whole corpus would take gigabytes of memory
 CLASSIC = ("--criterion", "classic", "--composition", "fill")
 PACKAGES = ("tokenizers", "transformers", "sentencepiece", "numba", "numpy", "pyarrow")
 
 
 def timed(command: Sequence[str], environment: Mapping[str, str] | None = None) -> Facts:
-    """Run a command; return its wall and CPU seconds and its peak resident MB, or the last line of its error.
+    """Run a command and measure it.
+
+    The result has wall seconds, CPU seconds and the peak resident memory in MB. If the command fails, it has only
+    `failed`, the last line of its standard error.
 
     >>> sorted(timed([sys.executable, "-c", ""]))
     ['cpu_seconds', 'peak_mb', 'seconds']
@@ -52,21 +55,24 @@ def timed(command: Sequence[str], environment: Mapping[str, str] | None = None) 
     return {"seconds": round(seconds, 2), "cpu_seconds": cpu, "peak_mb": round(used.ru_maxrss * unit / 1e6)}
 
 
-def told_by(module: str, *arguments: str, **environment: str) -> Facts:
-    """Run a module in its own process, and return the JSON that it writes to its last argument, or `failed`."""
+def run_module(module: str, *arguments: str, **environment: str) -> Facts:
+    """Run a module in a process of its own, and return the JSON that it writes to the file in its last argument.
+
+    If the process fails, the result has only `failed`, the reason.
+    """
     with tempfile.NamedTemporaryFile(prefix="lab-timing-") as written:
         process = timed([sys.executable, "-m", module, *arguments, written.name], outside(**environment))
         return process if "failed" in process else json.loads(Path(written.name).read_text(encoding="utf-8"))
 
 
 def outside(**environment: str) -> dict[str, str]:
-    """Return the environment of a process that can import from scripts/ and downloads nothing."""
+    """Return environment variables with which a process can import from scripts/ and downloads nothing."""
     paths = os.pathsep.join([str(SCRIPTS), str(SCRIPTS.parent)])
     return os.environ | {"PYTHONPATH": paths, "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "true"} | environment
 
 
 def machine() -> str:
-    """Describe the machine that was measured: processor, cores, memory, system, and versions of libraries."""
+    """Describe this machine: processor, cores, memory, operating system, and versions of libraries."""
     lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
@@ -90,9 +96,9 @@ def cpu_seconds() -> float:
 
 
 def peak_mb() -> float:
-    """Return the peak resident memory of this process or of one of its children so far, in MB (10^6 bytes).
+    """Return the peak resident memory so far, in MB (10^6 bytes), of this process or of its largest child.
 
-    That of this process is VmHWM, because ru_maxrss would begin with the memory of the parent process.
+    For this process it is VmHWM, because ru_maxrss would include the memory of the parent process.
     """
     status = Path("/proc/self/status").read_text(encoding="ascii").split()
     own = int(status[status.index("VmHWM:") + 1])
@@ -100,7 +106,7 @@ def peak_mb() -> float:
 
 
 class Clock:
-    """Measures the time inside a ``with`` block, including descendant processes that are alive or were waited for."""
+    """A timer of a ``with`` block, whose CPU time includes descendant processes that are alive or were waited for."""
 
     def __enter__(self) -> None:
         self.cpu, self.began = cpu_seconds(), time.perf_counter()
@@ -137,7 +143,7 @@ def mws(job: Job) -> list[str]:
 
 
 def mws_train(job: Job, clock: Clock) -> Facts:
-    """Run the command `mws train`; the modules that it would import while it works are imported before."""
+    """Run the command `mws train`; the modules that it would import during its work are imported beforehand."""
     import mws_hf.commands.train
     import mws_hf.corpus.counting
     import mws_hf.learn.classic
@@ -153,7 +159,7 @@ def mws_train(job: Job, clock: Clock) -> Facts:
 
 
 def tokenizers_train(job: Job, clock: Clock) -> Facts:
-    """Train or count with `tokenizers` and the same split pattern; it reads the file itself, which is fastest."""
+    """Train or count with `tokenizers` and the same split pattern; the library reads the file itself, for speed."""
     from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
     from mws_hf.text.pattern import GPT4_PATTERN
@@ -171,7 +177,7 @@ def tokenizers_train(job: Job, clock: Clock) -> Facts:
 
 
 def sentencepiece(job: Job, clock: Clock) -> Facts:
-    """Train SentencePiece without normalization, which would take time, and without leaving long lines out."""
+    """Train SentencePiece without normalization, which would take time, and without skipping long lines."""
     import sentencepiece as spm
 
     with clock:
@@ -184,7 +190,7 @@ def sentencepiece(job: Job, clock: Clock) -> Facts:
 
 
 def mws_count(job: Job, clock: Clock) -> Facts:
-    """Count a text; the result is the sorted word counts in memory."""
+    """Count the words of a text; the result is an in-memory table of sorted word counts."""
     from mws_hf.corpus.counting import count_files
     from mws_hf.text.pattern import GPT4_PATTERN
 
@@ -194,7 +200,7 @@ def mws_count(job: Job, clock: Clock) -> Facts:
 
 
 def mws_to_disk(job: Job, clock: Clock) -> Facts:
-    """Encode a text file to memory-mapped ids on disk; the time includes loading the tokenizer."""
+    """Encode a text file to memory-mapped ids on disk; the measured time includes loading the tokenizer."""
     from mws_hf.encode.bulk import encode_corpus
 
     with clock:
@@ -203,7 +209,7 @@ def mws_to_disk(job: Job, clock: Clock) -> Facts:
 
 
 def mws_in_memory(job: Job, clock: Clock) -> Facts:
-    """Encode text in memory to ids in memory on all cores, without reading and writing files."""
+    """Encode text in memory to ids in memory, on all cores and without file access."""
     from mws_hf.corpus.sources import Source
     from mws_hf.encode.bulk import BLOCK_BYTES
     from mws_hf.encode.encoder import BlockEncoder
@@ -220,7 +226,7 @@ def mws_in_memory(job: Job, clock: Clock) -> Facts:
 
 
 def encode_batch(job: Job, clock: Clock) -> Facts:
-    """Encode lists of lines with `encode_batch` of `tokenizers`; the ids stay in Rust objects."""
+    """Encode lists of lines with `encode_batch` of `tokenizers`; the ids are not copied out of the Rust objects."""
     from tokenizers import Tokenizer
 
     encode = Tokenizer.from_file(f"{job.tokenizer}/tokenizer.json").encode_batch
@@ -246,12 +252,15 @@ TASKS: dict[str, Callable[[Job, Clock], Facts]] = {
 
 
 def ours(task: str) -> bool:
-    """Return whether a task measures mws_hf; it then runs twice in the process, and once with an empty kernel cache."""
+    """Return whether a task measures mws_hf.
+
+    Such a task runs twice in its process, and once more in a process with an empty kernel cache.
+    """
     return "/mws" in task
 
 
 def whole(job: Job) -> list[str]:
-    """Return the command that a user would run for a task; for baselines it is a script with only the task."""
+    """Return the command that a user would run for a task; for a baseline it runs this module without measuring."""
     if TASKS[job.task] in (mws_train, mws_to_disk):
         return [sys.executable, "-m", "mws_hf", *mws(job)]
     return [sys.executable, "-m", "lab.timing", json.dumps(job), "alone"]
@@ -265,9 +274,9 @@ def outcome(job: Job, *, cold: bool = False) -> Facts:
         cold: whether the folder of compiled kernels is empty at the start.
 
     Returns:
-        `seconds`, `cpu_seconds` and `peak_mb` after libraries are imported; for mws_hf `again_seconds`, of a second run
-        in the same process; and `process_seconds`, from the start of Python to its end. If the task fails, `failed` is
-        the reason.
+        `seconds`, `cpu_seconds` and `peak_mb` of the work after libraries are imported; `process_seconds` from the
+        start of Python to its end; and for mws_hf also `again_seconds` of a second run in the same process. If the task
+        fails, the result has `failed`, the reason.
     """
     found: Facts = {"load_before": round(os.getloadavg()[0], 2)}
     with tempfile.TemporaryDirectory() as within, tempfile.TemporaryDirectory() as alone:
@@ -275,13 +284,13 @@ def outcome(job: Job, *, cold: bool = False) -> Facts:
         jobs = [job._replace(output=f"{folder}/out") for folder in (within, alone)]
         for each in jobs:
             Path(each.output).mkdir()
-        figures = told_by("lab.timing", json.dumps(jobs[0]), **caches[0])
+        figures = run_module("lab.timing", json.dumps(jobs[0]), **caches[0])
         process = figures if "failed" in figures else timed(whole(jobs[1]), outside(**caches[1]))
     return found | (process if "failed" in process else figures | {"process_seconds": process["seconds"]})
 
 
 def measure(job: Job) -> Facts:
-    """Run a task, and a task of mws_hf twice; times exclude imports and loading, memory includes everything."""
+    """Run a task, twice if it measures mws_hf; times exclude imports and loading, memory includes everything."""
     clock, again = Clock(), Clock()
     facts = TASKS[job.task](job, clock)
     found = clock.figures | {"peak_mb": peak_mb()}

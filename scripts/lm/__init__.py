@@ -1,5 +1,6 @@
-"""Language models on any tokenizer directory, by torch and accelerate: `python scripts/lm`, `scripts/lab run lm_...`.
+"""Small language models over any tokenizer directory, with torch and accelerate: `python scripts/lm`.
 
-`training.pretrain` trains a small decoder, `evaluation.evaluate_run` measures bits per byte, `model.MultiTokenModel`
-predicts several tokens at once. `compare` has the comparisons of tokenizers, `report` their pages.
+`training.pretrain` trains a small decoder, `evaluation.evaluate_run` measures its bits per byte, and
+`model.MultiTokenModel` predicts several tokens at once. `compare` defines the comparisons of tokenizers
+(`scripts/lab run lm_...`), and `report` writes their pages.
 """

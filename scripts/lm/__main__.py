@@ -1,4 +1,4 @@
-"""`python scripts/lm`: pretrain, evaluate, generate; commands parse, call the library, print."""
+"""The command line `python scripts/lm` with the commands pretrain, evaluate and generate."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from mws_hf.commands.entry import run  # noqa: E402
 from mws_hf.errors import MwSError  # noqa: E402
 
 if importlib.util.find_spec("torch") is None:
-    sys.exit("error: language models need PyTorch, which is not installed: pip install torch accelerate")
+    sys.exit("error: language models need PyTorch, which is not installed; run: pip install torch accelerate")
 
 app = typer.Typer(
     name="python scripts/lm",
-    help="Language models on any tokenizer directory: train, measure, sample.",
+    help="Train small language models over any tokenizer directory, measure them, and generate text.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -29,15 +29,17 @@ app = typer.Typer(
 
 @app.command()
 def pretrain(
-    output: Annotated[Path, typer.Argument(help="Run directory; an interrupted run there goes on.")],
-    config: Annotated[Path | None, typer.Option(help="JSON file of a run; options given besides override it.")] = None,
+    output: Annotated[Path, typer.Argument(help="Run directory; an interrupted run in it is resumed.")],
+    config: Annotated[Path | None, typer.Option(help="JSON file with the settings; options override it.")] = None,
     tokenizer: Annotated[str | None, typer.Option(help="Tokenizer directory.")] = None,
-    text: Annotated[list[str] | None, typer.Option(help="UTF-8 text, a document a line; repeatable.")] = None,
-    train_bytes: Annotated[int | None, typer.Option(help="Raw bytes to train on; all by default.")] = None,
-    held_out_bytes: Annotated[int | None, typer.Option(help="Raw bytes held out.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Initial weights and order of documents.")] = None,
-    set_: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=JSON", help="Any other key of a run.")] = None,
-    fresh: Annotated[bool, typer.Option(help="Start anew instead of resuming.")] = False,
+    text: Annotated[list[str] | None, typer.Option(help="UTF-8 text, one document per line; repeatable.")] = None,
+    train_bytes: Annotated[int | None, typer.Option(help="Bytes of text to train on; default: all.")] = None,
+    held_out_bytes: Annotated[int | None, typer.Option(help="Bytes of text to hold out.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the initial weights and of the order.")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=JSON", help="Any other setting of a run.")
+    ] = None,
+    fresh: Annotated[bool, typer.Option(help="Start again instead of resuming.")] = False,
 ) -> None:
     """Train a small decoder.
 
@@ -59,10 +61,10 @@ def pretrain(
 @app.command()
 def evaluate(
     run_dir: Annotated[Path, typer.Argument(help="Run directory of `pretrain`.")],
-    text: Annotated[list[Path] | None, typer.Option(help="Text to score; the held-out by default.")] = None,
-    batch_size: Annotated[int, typer.Option(help="Windows a pass.")] = 32,
+    text: Annotated[list[Path] | None, typer.Option(help="Text to score; default: held-out text.")] = None,
+    batch_size: Annotated[int, typer.Option(help="Windows per forward pass.")] = 32,
 ) -> None:
-    """Measure bits per byte, the losslessness gate, and words by novelty."""
+    """Measure bits per byte, over all text and over seen and unseen words, and whether the tokenizer is lossless."""
     from lm.data import documents_of
     from lm.evaluation import evaluate_run
 
@@ -76,9 +78,9 @@ def evaluate(
 def generate(
     run_dir: Annotated[Path, typer.Argument(help="Run directory of `pretrain`.")],
     prompt: Annotated[str, typer.Option(help="Beginning of the text.")] = "",
-    max_new_tokens: Annotated[int, typer.Option(help="At most so many.")] = 60,
+    max_new_tokens: Annotated[int, typer.Option(help="Maximum number of new tokens.")] = 60,
 ) -> None:
-    """Continue a prompt greedily; a multi-token model drafts for itself and reports what was accepted."""
+    """Continue a prompt greedily; a multi-token model decodes speculatively and reports its acceptance rates."""
     from lm.evaluation import generate as continue_prompt
     from lm.evaluation import open_run
 

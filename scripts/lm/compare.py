@@ -1,11 +1,14 @@
 """Bits per byte of the same small language model over several tokenizers: `python scripts/lab run lm_hun-works`.
 
-An experiment of `lab` a preset. Runs, their checkpoints and tokenizers stay under --work, so that one that is stopped
-goes on; a row holds the nats and raw bytes of each held-out work. `--with works=FILE` tells where each work begins in
-the text files, else results/works.json does; results/lm_PRESET.works.json names those held out. Text:
-DATA/text/LANGUAGE.*.txt.gz without `NOT_FOR_MODELS`. Where glibc gives large buffers back after each step,
-MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=4000000000 MALLOC_TOP_PAD_=200000000 before the command save a quarter of the
-time.
+There is one experiment of `lab` per preset. Runs, their checkpoints and their tokenizers are saved under --work, so
+that an interrupted run can resume. A row contains the nats and the bytes of each held-out work (a novel or a play).
+
+The text is DATA/text/LANGUAGE.*.txt.gz without `NOT_FOR_MODELS`. The file `--with works=FILE`, by default
+results/works.json, contains the first line of each work in the text files. The run writes the names of the held-out
+works to results/lm_PRESET.works.json.
+
+If glibc returns large buffers to the system after each step, you save a quarter of the time by setting these
+environment variables: MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=4000000000 MALLOC_TOP_PAD_=200000000.
 """
 
 from __future__ import annotations
@@ -38,7 +41,7 @@ BY_DOCUMENT = ("nats", "n_bytes", "represented")
 
 
 def comparison(name: str, preset: Preset) -> Any:
-    """The experiment of a preset, with the names of a module of `lab.experiments`."""
+    """Create the experiment of a preset, with the attributes that a module of `lab.experiments` has."""
 
     def measure(place: Place, cells: list[Cell]) -> Iterator[tuple[Cell, Row]]:
         torch.set_num_threads(1)
@@ -49,7 +52,9 @@ def comparison(name: str, preset: Preset) -> Any:
             done = rows_of(name, place.results)
             found = measured(cell, preset, text, work, done)
             if done and done[0]["n_bytes"] != found["n_bytes"]:
-                raise MwSError(f"{name_of(cell)}: held-out works differ from those of {name}.jsonl; use the same text")
+                raise MwSError(
+                    f"{name_of(cell)}: its held-out works differ from those in {name}.jsonl; use the same text"
+                )
             yield cell, found
 
     return SimpleNamespace(
@@ -64,13 +69,13 @@ def comparison(name: str, preset: Preset) -> Any:
 
 
 def draw(rows: list[Row], results: Path) -> None:
-    """Write the pictures that several presets share: the seeds of each system, and the gain by size of the model."""
+    """Draw the pictures of several presets: the seeds of each system, and the differences by model size."""
     write_picture(results)
     write_ladder(results)
 
 
 def measured(cell: Cell, preset: Preset, text: Texts, work: Path, done: list[Row]) -> Row:
-    """Train and evaluate one run, or go on with it; the figures of its row."""
+    """Train one run, or resume it, and evaluate it; return the figures of its row."""
     directory = work / "runs" / name_of(cell)
     counts = _counts(text, work, cell["system"])
     tokenizer = trained(cell["system"], counts, cell["vocabulary"], work / "tokenizers")
@@ -89,7 +94,7 @@ def measured(cell: Cell, preset: Preset, text: Texts, work: Path, done: list[Row
 
 
 def name_of(cell: Cell) -> str:
-    """Directory of a run.
+    """Return the name of a run's directory.
 
     >>> name_of({"system": "mws", "vocabulary": 8000, "learning_rate": 8e-3, "seed": 1, "flop_matched": True})
     'mws-flops-8000-lr0.008-s1'
@@ -99,7 +104,7 @@ def name_of(cell: Cell) -> str:
 
 
 def _counts(text: Texts, work: Path, system: str) -> WordCounts:
-    """Count the words of the documents that are not held out, with a marker for capitals if the system has one."""
+    """Count the words of all documents that are not held out, with a marker for uppercase if the system uses it."""
     normalization = CAPITALS_STEP if MWS.get(system, {}).get("capitals") else None
     file = work / ("counts-capitals.parquet" if normalization else "counts.parquet")
     if not file.is_file():
@@ -109,10 +114,13 @@ def _counts(text: Texts, work: Path, system: str) -> WordCounts:
 
 
 def run_config(cell: Cell, preset: Preset, text: Texts, tokenizer: Path, done: list[Row]) -> RunConfig:
-    """The config of a run; the budget of one that is matched by operations is that of its reference, at its best rate.
+    """Return the settings of a run.
+
+    A run with equal compute has the FLOPs of its reference run as its budget: the run of the reference system that has
+    the same vocabulary size and seed, and the lowest bits per byte among the learning rates.
 
     Raises:
-        MwSError: the reference has no row yet.
+        MwSError: the reference run has no row yet.
     """
     budget = None
     if cell["flop_matched"]:
@@ -120,7 +128,9 @@ def run_config(cell: Cell, preset: Preset, text: Texts, tokenizer: Path, done: l
         same = {"vocabulary": cell["vocabulary"], "seed": cell["seed"], "flop_matched": False}
         base = min(where(done, system=name, **same), key=lambda row: row["evaluation"]["bits_per_byte"], default=None)
         if base is None:
-            raise MwSError(f"{name_of(cell)}: its budget is that of {name} with seed {cell['seed']}; train that first")
+            raise MwSError(
+                f"{name_of(cell)}: its budget is that of {name} with seed {cell['seed']}; train that run first"
+            )
         budget = base["training"]["flops"]
     return RunConfig(
         tokenizer=str(tokenizer.resolve()),

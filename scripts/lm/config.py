@@ -1,4 +1,4 @@
-"""One training run as a JSON file: text, tokenizer, model, budget, optimiser, seed."""
+"""The settings of a training run, which are saved as JSON: text, tokenizer, model, budget, optimizer and seed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mws_hf.errors import MwSError
 from mws_hf.tokenizer.merging import Dropout, Dropped
 
 SEEN, UNSEEN = "seen form", "unseen form"
-"""Groups of running words: whether training text held their form."""
+"""Groups of running words, by whether their form occurs in the training text."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,10 +23,10 @@ class MultiToken:
 
     Attributes:
         form: "parallel" (heads on a shared trunk) or "sequential" (modules in a chain).
-        horizon: tokens predicted from a place, the next one included; at least 2.
-        weight: weight of the mean of the extra losses.
-        start: share of the steps trained on the next token alone.
-        full: share of the steps after which all heads train; in between they join one by one.
+        horizon: number of tokens that are predicted from each position, including the next one; at least 2.
+        weight: weight of the mean loss of the additional heads.
+        start: share of the steps that train only the next token.
+        full: share of the steps after which all heads are trained; between `start` and `full` they join one by one.
     """
 
     form: str = "parallel"
@@ -37,16 +37,18 @@ class MultiToken:
 
     def __post_init__(self) -> None:
         if self.form not in ("parallel", "sequential"):
-            raise MwSError(f"multi_token.form={self.form!r}; give 'parallel' or 'sequential'")
+            raise MwSError(f"multi_token.form={self.form!r}: must be 'parallel' or 'sequential'")
         if self.horizon < 2:
-            raise MwSError(f"multi_token.horizon={self.horizon}: 2 is the least; leave multi_token out for one token")
+            raise MwSError(
+                f"multi_token.horizon={self.horizon}: must be at least 2; omit multi_token for plain training"
+            )
         if not 0 <= self.start <= self.full <= 1:
-            raise MwSError(f"multi_token: 0 <= start <= full <= 1 is needed, not {self.start} and {self.full}")
+            raise MwSError(f"multi_token: start={self.start} and full={self.full} must satisfy 0 <= start <= full <= 1")
 
     def active(self, progress: float) -> int:
-        """Return the tokens predicted at a point of training, 0..1.
+        """Return how many tokens the loss includes at a point of the training, between 0 and 1.
 
-        The curriculum is that of Aynetdinov & Akbik (2025), forward form.
+        This is the forward curriculum of Aynetdinov & Akbik (2025).
 
         >>> [MultiToken(horizon=4).active(p) for p in (0, 0.25, 0.4, 0.5, 1)]
         [1, 2, 3, 4, 4]
@@ -60,33 +62,33 @@ class MultiToken:
 
 @dataclass(frozen=True, kw_only=True)
 class RunConfig:
-    """The settings that decide the result of a run.
+    """The settings that determine the result of a run.
 
     Attributes:
-        tokenizer: a directory with tokenizer.json.
-        text: files with a document a line.
-        train_bytes: raw bytes to train on; None: all that are not held out.
-        held_out_bytes: raw bytes held out of `text` (see `lm.data`), unless `held_out` names files.
-        held_out: files with a document a line, such as whole works; none of their documents is trained on.
-        passes: number of times the text is read, each time in another order.
-        context_bytes: raw bytes of a block.
-        batch_blocks: blocks an optimiser step takes.
+        tokenizer: directory with tokenizer.json.
+        text: files with one document per line.
+        train_bytes: bytes of text to train on; None: all text that is not held out.
+        held_out_bytes: bytes to hold out of `text` (see `lm.data`); not used if `held_out` names files.
+        held_out: files with one document per line, for example whole works; their documents are excluded from training.
+        passes: number of passes over the text, each in a different order.
+        context_bytes: bytes per block.
+        batch_blocks: blocks per optimizer step.
         hidden_size: width of the model.
-        layers: decoder layers.
-        heads: attention heads.
-        intermediate_size: width of the feed-forward layers; None: 8/3 of `hidden_size`, rounded up to 16.
-        embedding_rows: rows of the (tied) embedding; None: the vocabulary. Equal rows make models equal in size.
-        learning_rate: peak, after a linear warm-up and before a cosine decay to a tenth.
-        warmup: share of the steps.
+        layers: number of decoder layers.
+        heads: number of attention heads.
+        intermediate_size: width of the feed-forward layers; None: 8/3 of `hidden_size`, rounded up to a multiple of 16.
+        embedding_rows: rows of the tied embedding; None: the vocabulary size. Models with equal rows have equal sizes.
+        learning_rate: peak learning rate, after a linear warm-up and before a cosine decay to a tenth of it.
+        warmup: share of the steps that are warm-up.
         weight_decay: weight decay of AdamW.
-        precision: "fp32", or "bf16" for autocast of the matrix products.
-        dropout: probability that a merge fails where training text is encoded, anew in each pass (`encode_corpus`).
-        drop: merges that `dropout` concerns: "all", "morph" or "composition" (`tokenizer.merging.Dropout`).
-        flop_budget: stop before the block whose training would exceed it; None: the whole text.
-        save_every: steps between checkpoints; 0: none.
+        precision: "fp32", or "bf16" for matrix products under autocast.
+        dropout: probability that a merge is skipped when training text is encoded, drawn again in each pass.
+        drop: merges that `dropout` affects: "all", "morph" or "composition" (`tokenizer.merging.Dropout`).
+        flop_budget: training stops before the block that would exceed these FLOPs; None: no budget.
+        save_every: steps between checkpoints; 0: no checkpoints.
         log_every: steps between points of the loss curve.
         seed: seed of the initial weights and of the order of documents.
-        multi_token: None for plain next-token training.
+        multi_token: settings of multi-token prediction; None: only the next token is predicted.
     """
 
     tokenizer: str
@@ -117,7 +119,7 @@ class RunConfig:
     def __post_init__(self) -> None:
         Dropout(self.dropout, 0, self.drop)  # raises where these make no sense
         if self.precision not in ("fp32", "bf16"):
-            raise MwSError(f"precision={self.precision!r}; give 'fp32' or 'bf16'")
+            raise MwSError(f"precision={self.precision!r}: must be 'fp32' or 'bf16'")
         if self.hidden_size % (2 * self.heads):
             raise MwSError(f"hidden_size={self.hidden_size} must be an even multiple of heads={self.heads}")
         for name in "context_bytes batch_blocks passes hidden_size layers heads held_out_bytes log_every".split():
@@ -126,14 +128,14 @@ class RunConfig:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> RunConfig:
-        """Read the values that `to_dict` gives.
+        """Create a config from the values that `to_dict` returns.
 
         Raises:
-            MwSError: a key is unknown or missing, or a value makes no sense.
+            MwSError: a key is unknown or missing, or a value is not valid.
         """
         known = {item.name for item in dataclasses.fields(cls)}
         if unknown := sorted(set(values) - known):
-            raise MwSError(f"run config: unknown key {', '.join(unknown)}; known are {', '.join(sorted(known))}")
+            raise MwSError(f"run config: unknown key {', '.join(unknown)}; the keys are {', '.join(sorted(known))}")
         if missing := sorted({"tokenizer", "text"} - set(values)):
             raise MwSError(f"run config: {' and '.join(missing)} must be given")
         multi = values.get("multi_token")
@@ -146,16 +148,16 @@ class RunConfig:
         """Read a JSON file.
 
         Raises:
-            MwSError: the file cannot be read, a key is unknown or missing, or a value makes no sense.
+            MwSError: the file cannot be read, a key is unknown or missing, or a value is not valid.
         """
         try:
             values = json.loads(Path(path).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
-            raise MwSError(f"{path}: not readable as JSON ({error}); give a run config") from error
+            raise MwSError(f"{path}: cannot be read as JSON ({error}); pass the config of a run") from error
         return cls.from_dict(values)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON.
+        """Return the settings as plain values for JSON.
 
         >>> RunConfig.from_dict(RunConfig(tokenizer="t", text=("a.txt",)).to_dict()).text
         ('a.txt',)
@@ -163,7 +165,7 @@ class RunConfig:
         return dataclasses.asdict(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a JSON file, atomically."""
+        """Write the settings to a JSON file atomically."""
         write_text(path, json.dumps(self.to_dict(), ensure_ascii=False, indent=2) + "\n")
 
     @property

@@ -1,10 +1,11 @@
-"""Text for a language model: documents split into training and held-out, training ids in blocks of equal bytes.
+"""The text of a language model: training and held-out documents, and training ids in blocks of equal bytes.
 
-Documents are put in order by a digest of their own text. So the split depends on neither files nor their order, a
-larger budget only adds documents, and no document stands on both sides. Blocks have a fixed number of raw bytes of
-context, so that all tokenizers see equal contexts.
+Documents are sorted by a digest of their own text. The split therefore does not depend on the files or on their order,
+a larger budget only adds documents, and no document is in both parts. Blocks have a fixed number of bytes, so that all
+tokenizers get the same amount of context.
 
-`Codec` is a tokenizer directory as a language model sees it: documents to ids, the raw bytes of every id, losslessness.
+`Codec` provides what a language model needs of a tokenizer: ids of documents, the bytes of each id, and a check that
+encoding is lossless.
 """
 
 from __future__ import annotations
@@ -43,12 +44,12 @@ class Codec:
     """The parts of a tokenizer that training and evaluation need.
 
     Attributes:
-        directory: the directory it was read from.
-        backend: the Rust tokenizer, without truncation, padding or special treatment of special tokens in text.
-        pieces: raw bytes of each id; empty for special tokens.
-        lengths: int64 (ids,), length in bytes of each piece.
-        separator: id of the end-of-sequence token: it starts every stream and ends every document.
-        padding: id of the padding token; the separator when there is none (padded places never count).
+        directory: the directory that it was read from.
+        backend: the Rust tokenizer, without truncation and padding; special tokens in text are encoded as text.
+        pieces: the bytes of each id; empty for special tokens.
+        lengths: int64, shape (n_ids,): the number of bytes of each id.
+        separator: id of the end-of-sequence token, which is at the start of each stream and after each document.
+        padding: id of the padding token, or the separator if there is none; padding is never scored.
     """
 
     directory: Path
@@ -60,17 +61,23 @@ class Codec:
 
     @classmethod
     def open(cls, directory: str | os.PathLike[str]) -> Codec:
-        """Read a directory with tokenizer.json; raises MwSError where there is none, or no end-of-sequence token."""
+        """Read a tokenizer directory.
+
+        Raises:
+            MwSError: the directory has no tokenizer.json, or the tokenizer has no end-of-sequence token.
+        """
         path = Path(directory)
         if not (path / "tokenizer.json").is_file():
-            raise MwSError(f"{path}: no tokenizer.json there; train one with: mws train --output {path}")
+            raise MwSError(f"{path} has no tokenizer.json; train a tokenizer with: mws train --output {path}")
         opened = open_tokenizer(path)
         backend, end = without_limits(opened.backend), opened.eos_token
         backend.encode_special_tokens = True
         separator = backend.token_to_id(end) if end else None
         if separator is None:
-            raise MwSError(f"{path}: no eos_token in tokenizer_config.json; a language model ends documents with it")
-        # the file is there, for it named the end-of-sequence token
+            raise MwSError(
+                f"{path}: tokenizer_config.json has no eos_token, which ends each document of a language model; add it"
+            )
+        # tokenizer_config.json exists, because it has the end-of-sequence token
         padding = backend.token_to_id(roles_in(load_settings(path / CONFIG_FILE)).get("pad_token", ""))
         pieces = raw_bytes(backend)
         lengths = np.array([len(piece) for piece in pieces], np.int64)
@@ -78,11 +85,11 @@ class Codec:
 
     @property
     def vocabulary_size(self) -> int:
-        """Ids from 0 to the largest."""
+        """The number of ids, which is the largest id plus 1."""
         return len(self.pieces)
 
     def encode(self, documents: Sequence[str]) -> list[Longs]:
-        """Return the ids of each document, no separators; text that looks like a special token stays text."""
+        """Return the ids of each document, without separators; special tokens in the text are encoded as text."""
         batches = (list(documents[start : start + _BATCH]) for start in range(0, len(documents), _BATCH))
         return [
             np.array(item.ids, np.int64)
@@ -91,9 +98,9 @@ class Codec:
         ]
 
     def encode_dropped(self, documents: Sequence[str], how: Dropout) -> list[Longs]:
-        """Return the ids of each document where merges fail at random; no separators.
+        """Return the ids of each document with BPE-dropout, without separators.
 
-        Special tokens that stand in the text are read as such, unlike in `encode`.
+        Unlike in `encode`, special tokens in the text are encoded as special tokens.
         """
         with tempfile.TemporaryDirectory() as directory:
             settings: dict[str, Any] = {"separator": None, "dropout": how}
@@ -101,21 +108,21 @@ class Codec:
             return [np.array(found[place], np.int64) for place in range(len(found))]
 
     def decode(self, documents: Sequence[Longs]) -> list[str]:
-        """Return the text of each list of ids; special tokens are left out."""
+        """Return the text of each list of ids, without special tokens."""
         return [self.backend.decode(ids.tolist(), skip_special_tokens=True) for ids in documents]
 
     def represented(self, documents: Sequence[str]) -> Mask:
-        """Apply the losslessness gate: bool (documents,), whether decode(encode(document)) == document.
+        """Return for each document whether decode(encode(document)) == document; bool, shape (n_documents,).
 
-        A tokenizer that fails for a document is compared with others on the documents it can represent only.
+        Tokenizers are compared only on documents that all of them restore.
         """
         decoded = self.decode(self.encode(documents))
         return np.array([text == document for text, document in zip(decoded, documents, strict=True)], np.bool_)
 
     def laid_out(self, document: str, ids: Longs) -> Longs | None:
-        """Count the bytes of `document` that each id takes; None when the ids do not spell it byte by byte.
+        """Return how many bytes of `document` each id covers, or None if the ids do not spell it byte by byte.
 
-        A word mark that the tokenizer itself puts before a text (metaspace) takes no byte of it.
+        A space that the tokenizer itself adds before a text (metaspace) covers no byte of the document.
         """
         raw = document.encode()
         spelled = b"".join(self.pieces[index] for index in ids)
@@ -126,17 +133,17 @@ class Codec:
 
 
 IGNORED = -100
-"""The label that transformers leaves out of the loss."""
+"""The label that transformers excludes from the loss."""
 
 
 @dataclass(frozen=True)
 class TextSplit:
-    """Documents of one experiment.
+    """The documents of one experiment.
 
     Attributes:
-        train: documents to train on, in the order of their digests, up to the budget.
-        held_out: documents never trained on, distinct from all of `train`.
-        pool: documents that tokenizers learn from: all that are not held out, the rest of the corpus included.
+        train: documents that models are trained on, in the order of their digests, up to the budget.
+        held_out: documents that are scored; none of them is in `train` or `pool`.
+        pool: documents that tokenizers learn from: all documents that are not held out, also beyond the budget.
     """
 
     train: list[str]
@@ -145,23 +152,24 @@ class TextSplit:
 
 
 def documents_of(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
-    """Read lines of UTF-8 text files (.gz allowed), a document each; empty lines are left out.
+    """Read UTF-8 text files, optionally compressed (.gz), with one document per line; empty lines are skipped.
 
-    Raises MwSError if a file cannot be read or is not UTF-8, or the files hold no document.
+    Raises:
+        MwSError: a file cannot be read or is not UTF-8, or the files contain no document.
     """
     documents = [line for path in paths for line in read_lines(path)]
     if not documents:
         raise MwSError(
-            f"{', '.join(map(str, paths)) or 'no files'}: no line of text; give a file with one document a line"
+            f"{', '.join(map(str, paths)) or 'no files'}: no line of text; pass a file with one document per line"
         )
     return documents
 
 
 def read_split(config: RunConfig) -> TextSplit:
-    """Read the text of a run and split it: by whole files where the run names some to hold out, else by documents.
+    """Read the text of a run and split it: by files if the run names held-out files, and by documents if not.
 
     Raises:
-        MwSError: a file cannot be read, or the corpus is smaller than the bytes asked for.
+        MwSError: a file cannot be read, or the corpus is smaller than the requested number of bytes.
     """
     documents = documents_of(config.text)
     if not config.held_out:
@@ -173,12 +181,13 @@ def read_split(config: RunConfig) -> TextSplit:
 
 
 def split_documents(documents: Iterable[str], train_bytes: int | None, held_out_bytes: int) -> TextSplit:
-    """Take distinct documents in the order of their digests: first the held-out ones, then documents to train on.
+    """Split distinct documents in the order of their digests: the first ones are held out, the next ones for training.
 
-    Both get so many UTF-8 bytes at least, for the last document is not cut; None trains on all.
+    Both parts have at least the requested number of UTF-8 bytes, because the last document is kept whole. If
+    `train_bytes` is None, all remaining documents are for training.
 
     Raises:
-        MwSError: the corpus is smaller than both together.
+        MwSError: the corpus is smaller than both parts together.
 
     >>> split = split_documents(["a", "b", "c", "a"], train_bytes=1, held_out_bytes=1)
     >>> len(split.train), len(split.held_out), len(split.pool)
@@ -191,40 +200,40 @@ def split_documents(documents: Iterable[str], train_bytes: int | None, held_out_
 
 
 def _first(pool: list[str], train_bytes: int | None) -> list[str]:
-    """Return the first documents of so many bytes; None: all."""
+    """Return the first documents with at least `train_bytes` bytes, or all documents if it is None."""
     n_train = len(pool) if train_bytes is None else _reaching(pool, train_bytes)
     if n_train == 0:
-        raise MwSError("the corpus has no documents left to train on; give more text or hold out less")
+        raise MwSError("the corpus has no documents left to train on; add text or hold out less")
     return pool[:n_train]
 
 
 def shuffled(documents: Iterable[str], seed: int) -> list[str]:
-    """Put documents in an order that depends on the seed and their text alone, equal for every tokenizer."""
+    """Sort documents in an order that depends only on their text and the seed, and so is equal for all tokenizers."""
     salt = seed.to_bytes(8, "little")
     return sorted(documents, key=lambda text: hashlib.blake2b(text.encode(), digest_size=16, salt=salt).digest())
 
 
 def _reaching(documents: Sequence[str], size: int) -> int:
-    """Count the first documents that hold `size` bytes."""
+    """Return how many of the first documents are needed to have `size` bytes."""
     ends = np.cumsum([0, *(len(document.encode()) for document in documents)])
     if ends[-1] < size:
         raise MwSError(
-            f"the corpus holds {ends[-1]} bytes where {size} are asked for; give more text or a smaller budget"
+            f"the corpus has {ends[-1]} bytes, but {size} are asked for; add text or choose a smaller budget"
         )
     return int(np.searchsorted(ends, size))
 
 
 @dataclass(frozen=True)
 class Blocks(Dataset):
-    """A stream of ids cut into blocks, and a torch dataset of them.
+    """A torch dataset of blocks, which are parts of a stream of ids.
 
-    Block i predicts ``stream[bounds[i] + 1 : bounds[i + 1] + 1]`` from what precedes within the block, which starts one
-    id earlier. So every id but the first separator is predicted once.
+    Block i predicts the ids ``stream[bounds[i] + 1 : bounds[i + 1] + 1]`` from the ids before them in the block, which
+    starts one id earlier. Each id except the first separator is therefore predicted exactly once.
 
     Attributes:
-        stream: int64 ids, a separator first and one after each document.
-        bounds: int64 (blocks + 1,).
-        n_bytes: int64 (blocks,), raw bytes of the predicted ids; separators add none.
+        stream: int64 ids, with a separator at the start and after each document.
+        bounds: int64, shape (n_blocks + 1,).
+        n_bytes: int64, shape (n_blocks,): bytes of the predicted ids; separators have no bytes.
     """
 
     stream: Longs
@@ -239,38 +248,41 @@ class Blocks(Dataset):
 
     @property
     def n_tokens(self) -> int:
-        """Predicted ids, separators included."""
+        """The number of predicted ids, including separators."""
         return int(self.bounds[-1])
 
     def first(self, n_blocks: int) -> Blocks:
-        """Return only the first blocks: the same text for a smaller budget."""
+        """Return only the first blocks, for a smaller budget of the same text."""
         return Blocks(self.stream, self.bounds[: n_blocks + 1], self.n_bytes[:n_blocks])
 
 
 def blocks_of(codec: Codec, documents: Sequence[Longs], context_bytes: int) -> Blocks:
-    """Join the ids of documents, a separator after each, and cut the stream greedily into blocks of equal bytes.
+    """Join the ids of documents, with a separator after each, and divide the stream greedily into blocks.
 
-    A block has at most `context_bytes` raw bytes. Documents run on across blocks; nothing is dropped. The bytes of
-    all blocks add up to those of the documents for every tokenizer that spells its text.
+    A block has at most `context_bytes` bytes. A document may continue in the next block, and no id is dropped. If the
+    tokenizer is lossless, the bytes of all blocks add up to the bytes of the documents.
 
     Raises:
         MwSError: there are no documents, or a token is longer than the context.
     """
     if not documents:
-        raise MwSError("there are no documents to train on; give files with one document a line")
+        raise MwSError("there are no documents to train on; pass files with one document per line")
     separator = np.array([codec.separator], np.int64)
     stream = np.concatenate([separator, *(part for ids in documents for part in (ids, separator))])
     lengths = codec.lengths[stream[1:]]
     if int(lengths.max()) > context_bytes:
-        raise MwSError(f"context_bytes={context_bytes} is less than the longest token, {lengths.max()} bytes; raise it")
+        raise MwSError(
+            f"context_bytes={context_bytes} is less than the longest token, with {lengths.max()} bytes; increase it"
+        )
     bounds = cut_points(lengths, context_bytes)
     return Blocks(stream, bounds, np.add.reduceat(lengths, bounds[:-1]))
 
 
 def cut_points(lengths: Longs, limit: int) -> Longs:
-    """Cut greedily: the fewest runs whose lengths add up to at most `limit`; int64 (runs + 1,), from 0 to the size.
+    """Divide a sequence greedily into the fewest runs whose lengths add up to at most `limit`.
 
-    Items of length 0 join the run before them where they can.
+    The result has the bounds of the runs: int64, shape (n_runs + 1,), from 0 to the number of items. An item of length
+    0 joins the run before it, if there is one.
 
     >>> cut_points(np.array([3, 3, 0, 3, 1]), 6).tolist()
     [0, 3, 5]
@@ -285,16 +297,19 @@ def cut_points(lengths: Longs, limit: int) -> Longs:
 
 @dataclass(frozen=True)
 class Collator:
-    """A function that pads blocks on the right to the longest of the batch with `padding`; its labels are `IGNORED`."""
+    """A collator that pads blocks with `padding` on the right to the longest block of the batch.
+
+    The labels of padding are `IGNORED`.
+    """
 
     padding: int
 
     def __call__(self, items: Sequence[dict[str, Longs]]) -> dict[str, torch.Tensor]:
-        """Return input ids and labels, int64 (blocks, longest).
+        """Return input ids and labels, int64, shape (n_blocks, longest block).
 
-        There is no mask, for causal models do not see padding on the right.
+        There is no attention mask, because a causal model does not see padding on the right.
         """
         blocks = [torch.from_numpy(item["input_ids"]) for item in items]
         labels = pad_sequence(blocks, batch_first=True, padding_value=IGNORED)
-        labels[:, 0] = IGNORED  # nothing predicts the first, and the mean must not count it
+        labels[:, 0] = IGNORED  # nothing predicts the first id, so the mean must not count it
         return {"input_ids": pad_sequence(blocks, batch_first=True, padding_value=self.padding), "labels": labels}

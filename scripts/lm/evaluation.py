@@ -1,8 +1,9 @@
-"""Measure a trained model, bits per byte and more (`evaluate_run`), and continue prompts greedily.
+"""Measure a trained model, for example its bits per byte (`evaluate_run`), and continue prompts greedily.
 
-A multi-token model drafts and verifies: self-speculative decoding gives the text of plain greedy decoding, token for
-token, in fewer passes; the extra heads draft, the next-token head verifies. Passes are counted, time is not saved,
-since nothing is cached between passes. For sampling and beams use transformers' own `generate`.
+A multi-token model uses self-speculative decoding: its additional heads draft tokens, and its next-token head verifies
+them. The result is equal to plain greedy decoding, token by token, and takes fewer forward passes. Only the passes are
+counted, because nothing is cached between passes, so no time is saved. For sampling and beam search use `generate` of
+transformers.
 """
 
 from __future__ import annotations
@@ -29,13 +30,14 @@ from mws_hf.errors import MwSError
 
 
 def open_run(run_dir: str | os.PathLike[str]) -> tuple[Any, Codec]:
-    """Load the model of a run as it was saved, in evaluation mode, and its tokenizer.
+    """Load the saved model of a run, in evaluation mode, and its tokenizer.
 
-    Raises MwSError if there is no finished run.
+    Raises:
+        MwSError: the directory contains no finished run.
     """
     path = Path(run_dir) / MODEL
     if not (path / "config.json").is_file():
-        raise MwSError(f"{run_dir}: no finished run there; train it first: python scripts/lm pretrain")
+        raise MwSError(f"{run_dir} contains no finished run; train it first: python scripts/lm pretrain")
     model_type = json.loads((path / "config.json").read_text(encoding="utf-8"))["model_type"]
     kind = MultiTokenModel if model_type == MultiTokenModel.config_class.model_type else AutoModelForCausalLM
     device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -48,18 +50,18 @@ def evaluate_run(
     *,
     batch_size: int = 32,
 ) -> dict[str, Any]:
-    """Measure bits per byte, the losslessness gate, and words by novelty of a finished run.
+    """Measure a finished run: bits per byte over all text, bits per byte of seen and unseen words, and losslessness.
 
     Args:
         run_dir: output directory of `pretrain`.
-        documents: texts to score; None: the texts that the run held out.
-        batch_size: windows a pass.
+        documents: texts to score; None: the held-out texts of the run.
+        batch_size: windows per forward pass.
 
     Returns:
-        A dictionary for JSON; ``nats`` and ``n_bytes`` by document are for `paired_bootstrap`.
+        A dictionary for JSON. Its ``nats`` and ``n_bytes`` per document are the input of `paired_bootstrap`.
 
     Raises:
-        MwSError: there is no finished run, or no documents.
+        MwSError: the directory contains no finished run, or there are no documents.
     """
     config = RunConfig.load(Path(run_dir) / CONFIG_FILE)
     saved, codec = open_run(run_dir)
@@ -93,7 +95,7 @@ def generate(model: Any, codec: Codec, prompt: str, max_new_tokens: int = 40) ->
     """Continue a prompt greedily until the document ends.
 
     Returns:
-        Prompt and continuation; and the gain of drafting, where a multi-token model drafts for itself.
+        The prompt with its continuation, and the statistics of speculative decoding or None for a standard model.
     """
     if max_new_tokens < 0:
         raise MwSError(f"max_new_tokens={max_new_tokens}: must not be negative")
@@ -106,15 +108,16 @@ def generate(model: Any, codec: Codec, prompt: str, max_new_tokens: int = 40) ->
 
 
 def prompt_ids(codec: Codec, prompt: str) -> list[int]:
-    """Encode a prompt at the start of a document."""
+    """Encode a prompt, with a separator before it, as at the start of a document."""
     return [codec.separator, *codec.encode([prompt])[0].tolist()]
 
 
 def greedy(model: Any, ids: list[int], max_new_tokens: int, stop: int, vocabulary: int | None = None) -> list[int]:
-    """Decode greedily, one pass over all ids for each token: the result that faster methods must equal.
+    """Decode greedily, with one forward pass over all ids per token; faster methods must return the same ids.
 
-    `model` maps int64 (1, length) to an object with `logits`. Decoding ends after so many tokens or with the id `stop`,
-    which is kept; ids from `vocabulary` on, embedding rows that no token uses, are never chosen.
+    `model` maps int64 ids of shape (1, length) to an object with `logits`. Decoding ends after `max_new_tokens` tokens
+    or after the id `stop`, which is part of the result. Ids from `vocabulary` on are never chosen, because these
+    embedding rows belong to no token.
     """
     ids = list(ids)
     device = next(model.parameters()).device
@@ -129,15 +132,15 @@ def greedy(model: Any, ids: list[int], max_new_tokens: int, stop: int, vocabular
 
 @dataclass(frozen=True)
 class Speculation:
-    """The gain of drafting.
+    """Statistics of speculative decoding.
 
     Attributes:
-        steps: passes of the model; plain decoding needs one for each token.
-        tokens: tokens made.
-        n_bytes: raw bytes of these tokens.
-        drafted: number of drafts looked at, by head, the head of the second token first.
-        accepted: number of drafts, by head, that were right and stood behind right ones alone.
-        drafted_bytes: raw bytes of the drafts that were right.
+        steps: forward passes of the model; plain decoding needs one pass per token.
+        tokens: tokens that were generated.
+        n_bytes: bytes of these tokens.
+        drafted: number of drafts per head, beginning with the head of the second token.
+        accepted: number of drafts per head that were correct and followed only correct drafts.
+        drafted_bytes: bytes of the accepted drafts.
     """
 
     steps: int
@@ -148,7 +151,7 @@ class Speculation:
     drafted_bytes: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Compute rates for a report: acceptance by head (of all drafts made); tokens, bytes, drafted bytes a step."""
+        """Return the counts, the acceptance rate of each head, and tokens, bytes and drafted bytes per step."""
         acceptance = [right / max(1, made) for right, made in zip(self.accepted, self.drafted, strict=True)]
         steps = max(1, self.steps)
         sums = {"steps": self.steps, "tokens": self.tokens, "bytes": self.n_bytes, "acceptance": acceptance}
@@ -159,17 +162,18 @@ class Speculation:
 def held_out_acceptance(
     model: MultiTokenModel, codec: Codec, documents: Sequence[str], context_bytes: int, *, batch_size: int = 32
 ) -> Speculation:
-    """Measure the gain of drafting along texts: a draft is right if the model, once it has read on, says the same.
+    """Measure the acceptance of drafts on texts: a draft is accepted if the model predicts the same token later.
 
-    Greedy continuations of small models run in circles, where drafts are easy; texts do not. Every place is a step that
-    makes the text's next token and the drafts behind it up to the first wrong one. Windows are as in `bits_per_byte`.
+    Held-out texts are used because greedy continuations of small models repeat themselves, which makes drafts too
+    easy. Every position counts as one step, which produces the text's next token and the drafts after it up to the
+    first wrong one. Windows are the same as in `bits_per_byte`.
 
     Args:
-        model: with heads for later tokens; each reads the text up to the token before the one it drafts.
+        model: a model with heads for later tokens; each head reads the text up to the token before its draft.
         codec: tokenizer of the model.
         documents: held-out texts.
-        context_bytes: raw bytes a prediction can look at.
-        batch_size: windows a pass.
+        context_bytes: bytes of context of a prediction.
+        batch_size: windows per forward pass.
     """
     n_heads, lengths = len(model.heads), torch.from_numpy(codec.lengths).to(model.device)
     steps = read = drafted_bytes = 0
@@ -180,7 +184,7 @@ def held_out_acceptance(
             batch = [windows[index] for index in chosen]
             ids = padded_ids(batch, codec.padding).to(model.device)
             if ids.shape[1] <= n_heads:
-                continue  # too short for all heads to have something to say
+                continue  # the windows are too short for a prediction of every head
             ends = torch.tensor([[len(window.ids), window.scored] for window in batch], device=model.device)
             place = torch.arange(ids.shape[1] - n_heads, device=model.device)
             right = (place >= (ends[:, :1] - ends[:, 1:] - 1)) & (place + n_heads < ends[:, :1])
@@ -203,9 +207,9 @@ def held_out_acceptance(
 def speculative(
     model: MultiTokenModel, ids: Sequence[int], max_new_tokens: int, stop: int, lengths: np.ndarray
 ) -> tuple[list[int], Speculation]:
-    """Decode greedily in fewer passes: the ids are those of `greedy` with `model.lm`, in evaluation mode.
+    """Decode greedily in fewer forward passes; the ids equal those of `greedy` with `model.lm` in evaluation mode.
 
-    `lengths` is int64 (ids,), raw bytes of each id.
+    `lengths` contains the bytes of each id: int64, shape (n_ids,).
     """
     known, draft = list(ids), list[int]()
     drafted, accepted, steps, drafted_bytes = [0] * len(model.heads), [0] * len(model.heads), 0, 0
@@ -233,13 +237,14 @@ def speculative(
 def draft_tokens(
     model: MultiTokenModel, hidden: torch.Tensor, tokens: torch.Tensor, following: int, vocabulary: int
 ) -> list[int]:
-    """Draft greedily with all heads the tokens after `following`, which itself comes right after `tokens`.
+    """Draft the tokens after `following`, one per head, where `following` is the token right after `tokens`.
 
-    `hidden` is `model.trunk` of the tokens, (1, length, d); ids from `vocabulary` on are never chosen.
+    `hidden` is the result of `model.trunk` for `tokens`, shape (1, length, d). Ids from `vocabulary` on are never
+    chosen.
     """
     drafts: list[int] = []
     for head in range(len(model.heads)):
-        # at place i the token head + 1 places on: past the end these are the tokens made so far
+        # position i needs the token head + 1 positions later; after the end of the text, these are the new tokens
         made = torch.tensor([[following, *drafts]], device=tokens.device)
         states = model.step(head, hidden, torch.cat([tokens, made], dim=1)[:, head + 1 :])
         drafts.append(int(model.logits(states[:, -1])[:, :vocabulary].argmax()))

@@ -1,9 +1,14 @@
-"""The models of a run: a stock Llama, with heads for multi-token prediction where wanted, and the cost of training.
+"""The models of a run, which are standard Llama models with optional multi-token prediction, and the cost of training.
 
-Multi-token prediction has two forms: "parallel", heads of one transformer layer each on a shared trunk with a shared
-unembedding (Gloeckle et al. 2024); "sequential", modules in a chain that also read the tokens between (DeepSeek-V3,
-2024, section 2.2). The stock model's own last layer is the head of the next token, so `MultiTokenModel.lm` is a plain
-causal model at any time.
+Multi-token prediction has two forms:
+
+* "parallel": each head is one transformer layer on a shared trunk, and the unembedding is shared (Gloeckle et al.
+  2024);
+* "sequential": the heads are modules in a chain, which also read the tokens in between (DeepSeek-V3, 2024, section
+  2.2).
+
+The last layer of the standard model is the head of the next token, so `MultiTokenModel.lm` is always a complete causal
+model.
 """
 
 from __future__ import annotations
@@ -25,15 +30,18 @@ from mws_hf.errors import MwSError
 
 
 def build_model(config: RunConfig, codec: Codec) -> LlamaForCausalLM:
-    """Build a stock decoder with tied embeddings; with equal rows and seed its other initial weights are equal, too.
+    """Build a standard decoder with tied embeddings.
+
+    Models with equal settings, embedding rows and seed have equal initial weights, whatever their tokenizer.
 
     Raises:
-        MwSError: fewer embedding rows than the vocabulary has entries.
+        MwSError: there are fewer embedding rows than the vocabulary size.
     """
     rows = config.embedding_rows or codec.vocabulary_size
     if rows < codec.vocabulary_size:
         raise MwSError(
-            f"embedding_rows={rows} is less than the vocabulary of {codec.directory}, {codec.vocabulary_size}"
+            f"embedding_rows={rows} is less than the vocabulary size of {codec.directory}, which is "
+            f"{codec.vocabulary_size}; increase it"
         )
     torch.manual_seed(config.seed)
     return LlamaForCausalLM(
@@ -44,7 +52,7 @@ def build_model(config: RunConfig, codec: Codec) -> LlamaForCausalLM:
             num_hidden_layers=config.layers,
             num_attention_heads=config.heads,
             num_key_value_heads=config.heads,
-            # a token that spells nothing can follow every byte; no context is longer than that
+            # a context is longest if a token without bytes follows each byte
             max_position_embeddings=2 * config.context_bytes + 2,
             tie_word_embeddings=True,
             bos_token_id=codec.separator,
@@ -57,15 +65,16 @@ def build_model(config: RunConfig, codec: Codec) -> LlamaForCausalLM:
 
 @dataclass(frozen=True)
 class Cost:
-    """Floating-point operations of training, by the estimate of Kaplan et al. (2020) with the attention term.
+    """The floating-point operations of training, estimated as by Kaplan et al. (2020) with the attention term.
 
-    A token costs ``6 * (non-embedding parameters + rows * width) + 12 * layers * width * context / 2``: forward and
-    backward, the unembedding included, attention over half the block on average.
+    A token costs ``6 * (non-embedding parameters + rows * width) + 12 * layers * width * context / 2`` operations. This
+    covers the forward and the backward pass, includes the unembedding, and assumes attention over half the block on
+    average.
 
     Attributes:
-        non_embedding: parameters besides the tied embedding.
-        embedding: parameters of the tied embedding.
-        layers: decoder layers.
+        non_embedding: number of parameters without the tied embedding.
+        embedding: number of parameters of the tied embedding.
+        layers: number of decoder layers.
         width: hidden size.
     """
 
@@ -76,7 +85,7 @@ class Cost:
 
     @classmethod
     def of(cls, model: torch.nn.Module) -> Cost:
-        """Count the parameters of a causal model of transformers; tied ones count once."""
+        """Count the parameters of a causal model of transformers; tied parameters count once."""
         embedding = model.get_input_embeddings().weight.numel()
         total = sum(parameter.numel() for parameter in model.parameters())
         return cls(total - embedding, embedding, model.config.num_hidden_layers, model.config.hidden_size)
@@ -94,17 +103,17 @@ class Cost:
         return sum(self._of_each(blocks))
 
     def affordable(self, blocks: Blocks, budget: float) -> Blocks:
-        """Return the first blocks whose training stays within the budget.
+        """Return the first blocks whose training stays within a budget of operations.
 
         Raises:
-            MwSError: not even one block does, or the text ends before the budget does.
+            MwSError: the budget is too small for one block, or the text is too short to use it.
         """
         spent = list(accumulate(self._of_each(blocks)))
         count = bisect_right(spent, budget)
         if count == len(spent) and spent[-1] < 0.99 * budget:
-            raise MwSError(f"flop_budget={budget:.3g}: the text is used up after {spent[-1]:.3g}; raise train_bytes")
+            raise MwSError(f"flop_budget={budget:.3g}: the text is used up after {spent[-1]:.3g}; increase train_bytes")
         if count == 0:
-            raise MwSError(f"flop_budget={budget:.3g} is less than one block costs; raise it")
+            raise MwSError(f"flop_budget={budget:.3g} is less than the cost of one block; increase it")
         return blocks.first(count)
 
     def _of_each(self, blocks: Blocks) -> list[float]:
@@ -115,10 +124,10 @@ class MultiTokenConfig(PretrainedConfig):
     """The config of a `MultiTokenModel`.
 
     Args:
-        trunk: the values of the `LlamaConfig` of the stock model.
+        trunk: the values of the standard model's `LlamaConfig`.
         form: "parallel" or "sequential".
-        horizon: tokens predicted from each place, the next one included.
-        extra_weight: weight of the mean loss of the tokens after the next.
+        horizon: number of tokens that are predicted from each position, including the next one.
+        extra_weight: weight of the mean loss of the tokens after the next one.
     """
 
     model_type = "mws_multi_token"
@@ -131,7 +140,7 @@ class MultiTokenConfig(PretrainedConfig):
         extra_weight: float = 0.3,
         **options: Any,
     ) -> None:
-        MultiToken(form=form, horizon=horizon)  # checks them
+        MultiToken(form=form, horizon=horizon)  # raises MwSError if one is not valid
         self.trunk = trunk or {}
         self.form = form
         self.horizon = horizon
@@ -141,7 +150,7 @@ class MultiTokenConfig(PretrainedConfig):
 
 
 class SequentialModule(nn.Module):
-    """One module of the chain: ``block(M [RMSNorm(h_i); RMSNorm(Emb(t_{i+k}))])``, M: 2d -> d."""
+    """A module of the sequential form: ``block(M [RMSNorm(h_i); RMSNorm(Emb(t_{i+k}))])``, where M maps 2d to d."""
 
     def __init__(self, config: LlamaConfig, index: int) -> None:
         super().__init__()
@@ -151,17 +160,17 @@ class SequentialModule(nn.Module):
         self.block = LlamaDecoderLayer(config, index)
 
     def join(self, hidden: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
-        """Compute the block's input from hidden states and embedded tokens, both (batch, length, d)."""
+        """Compute the block's input from hidden states and embedded tokens, both of shape (batch, length, d)."""
         return self.projection(torch.cat([self.hidden_norm(hidden), self.token_norm(tokens)], dim=-1))
 
 
 class MultiTokenModel(PreTrainedModel):
-    """A stock causal model with heads for the tokens after the next.
+    """A standard causal model with additional heads for the tokens after the next one.
 
     Attributes:
-        lm: the stock `LlamaForCausalLM`; embedding, unembedding and final norm are shared with the heads.
-        heads: one for each token after the next.
-        active_horizon: tokens that count for the loss; a curriculum sets it.
+        lm: the standard `LlamaForCausalLM`, whose embedding, unembedding and final norm the heads share.
+        heads: one head per token after the next one.
+        active_horizon: number of tokens that the loss includes; a curriculum may change it.
     """
 
     config_class = MultiTokenConfig
@@ -185,7 +194,7 @@ class MultiTokenModel(PreTrainedModel):
     def around(
         cls, model: LlamaForCausalLM, form: str = "parallel", horizon: int = 4, extra_weight: float = 0.3
     ) -> MultiTokenModel:
-        """Wrap a stock model, which is used as it is; the heads are new."""
+        """Wrap a standard model, which stays unchanged, and create new heads."""
         config = MultiTokenConfig(model.config.to_dict(), form, horizon, extra_weight)
         wrapped = cls(config)
         wrapped.lm = model
@@ -195,28 +204,31 @@ class MultiTokenModel(PreTrainedModel):
         return wrapped.to(device=model.device, dtype=model.dtype)
 
     def get_input_embeddings(self) -> nn.Module:
-        """Return the input embeddings of the stock model."""
+        """Return the input embeddings of the standard model."""
         return self.lm.get_input_embeddings()
 
     def get_output_embeddings(self) -> nn.Module:
-        """Return the output embeddings of the stock model."""
+        """Return the output embeddings of the standard model."""
         return self.lm.get_output_embeddings()
 
     def trunk(self, input_ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Compute the hidden states (batch, length, d) that all heads read, and the stock model's last, after its norm.
+        """Compute the hidden states that the heads read, and the standard model's last ones, after its final norm.
 
-        Parallel heads read the input of the stock model's last layer, sequential ones its output.
+        Both have shape (batch, length, d). Parallel heads read the input of the standard model's last layer, and
+        sequential heads read its output.
         """
         outputs = self.lm.model(input_ids=input_ids, output_hidden_states=True, use_cache=False)
         last = outputs.last_hidden_state
         return (outputs.hidden_states[-2] if self.config.form == "parallel" else last), last
 
     def step(self, head: int, hidden: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
-        """Compute the hidden states of one head, 0 being that of the second token, before the final norm.
+        """Compute the hidden states of one head before the final norm; head 0 predicts the second token.
 
-        `hidden`, (batch, length, d), comes from the trunk ("parallel") or from the module before ("sequential");
-        `tokens`, int64 (batch, length), has at place i the token ``head + 1`` places after i; parallel heads do not
-        look.
+        Args:
+            head: number of the head.
+            hidden: states of the trunk ("parallel") or of the previous module ("sequential"), (batch, length, d).
+            tokens: int64 (batch, length), at position i the token ``head + 1`` positions after i. Parallel heads do not
+                use them.
         """
         module = self.heads[head]
         if self.config.form == "parallel":
@@ -224,7 +236,7 @@ class MultiTokenModel(PreTrainedModel):
         return self._block(module.block, module.join(hidden, self.get_input_embeddings()(tokens)))
 
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
-        """Apply the shared final norm and unembedding to the hidden states of a head."""
+        """Apply the shared final norm and the shared unembedding to the hidden states of a head."""
         return self.lm.lm_head(self.lm.model.norm(hidden))
 
     def forward(
@@ -234,12 +246,14 @@ class MultiTokenModel(PreTrainedModel):
         num_items_in_batch: torch.Tensor | int | None = None,
         **unused: Any,
     ) -> CausalLMOutput:
-        """Compute logits of the next token and, with labels, main loss + `extra_weight` * mean of the extra losses.
+        """Compute the logits of the next token and, if there are labels, the loss.
+
+        The loss is the loss of the next token plus `extra_weight` times the mean loss of the other active heads.
 
         Args:
             input_ids: int64 (batch, length), padded on the right.
-            labels: the same with `IGNORED` (-100) where nothing is to be predicted; they are shifted here.
-            num_items_in_batch: predicted tokens that the sums of nats are divided by; None: the tokens in `labels`.
+            labels: the input ids, with `IGNORED` (-100) at positions that are not predicted; they are shifted here.
+            num_items_in_batch: the number of predicted tokens, by which sums of nats are divided; None: count `labels`.
             **unused: further arguments that `Trainer` may pass.
         """
         hidden, last = self.trunk(input_ids)
@@ -274,7 +288,7 @@ class MultiTokenModel(PreTrainedModel):
 
 
 def _nats(logits: torch.Tensor, labels: torch.Tensor, ahead: int) -> torch.Tensor:
-    """Sum of -log p of the labels `ahead` places after each logit."""
+    """Return the sum of -log p of the labels that are `ahead` positions after their logits."""
     usable = labels[:, ahead:]
     rows = logits[:, : usable.shape[1]].float()
     return nn.functional.cross_entropy(

@@ -1,11 +1,12 @@
-"""Measure bits per byte of a causal model on held-out documents, one by one, and on groups of their words.
+"""Measure bits per byte of a causal model on held-out documents, and on groups of their words.
 
-The sum of nats over predicted tokens that are not special, over ln 2 and the raw UTF-8 bytes of the text. Each document
-is scored on its own after a separator, in windows of equal raw bytes for every tokenizer.
+Bits per byte are the nats of all predicted tokens that are not special, divided by ln 2 and by the UTF-8 bytes of the
+text. Each document is scored on its own after a separator, in windows that have the same number of bytes for every
+tokenizer.
 
-Groups of words: nats of a token are spread evenly over its bytes; a word owns its letters and the space before it.
-Where tokens keep to words, as with every split pattern of this package, the result is the plain sum over the word's
-tokens.
+For groups of words, the nats of a token are spread evenly over its bytes, and a word consists of its letters and the
+space before it. If no token crosses a word boundary, as with every split pattern of this package, the result is the sum
+over the word's tokens.
 """
 
 from __future__ import annotations
@@ -27,18 +28,18 @@ from mws_hf.scoring.running_text import WORD
 from mws_hf.text.pattern import compiled
 
 _MOST_SCORES = 1 << 26
-"""A quarter of a gigabyte of float32, of which torch holds a few copies."""
+"""The maximum number of logits per forward pass: a quarter of a gigabyte of float32, of which torch keeps copies."""
 
 
 @dataclass(frozen=True)
 class BitsPerByte:
-    """Scores of documents by one model.
+    """The scores of documents by one model.
 
     Attributes:
-        nats: float64 (documents,), -log p of each document's tokens.
-        n_bytes: int64 (documents,), raw UTF-8 bytes.
-        represented: bool (documents,), whether the tokenizer gives the document back.
-        token_nats: for each document float64 (tokens,), in the order of its ids.
+        nats: float64, shape (n_documents,): -log p of each document's tokens.
+        n_bytes: int64, shape (n_documents,): UTF-8 bytes of each document.
+        represented: bool, shape (n_documents,): whether the tokenizer restores the document exactly.
+        token_nats: the nats of each token, one float64 array per document.
     """
 
     nats: Doubles
@@ -48,23 +49,23 @@ class BitsPerByte:
 
     @property
     def value(self) -> float:
-        """Bits per byte over the documents that the tokenizer represents.
+        """Bits per byte over the documents that the tokenizer restores exactly.
 
         Raises:
-            MwSError: the tokenizer represents no document.
+            MwSError: the tokenizer restores no document.
         """
         if not self.represented.any():
-            raise MwSError("the tokenizer gives no document back as it was; bits per byte mean nothing for it")
+            raise MwSError("the tokenizer restores no document exactly, so it has no bits per byte; use a lossless one")
         return float(self.nats[self.represented].sum() / (math.log(2) * self.n_bytes[self.represented].sum()))
 
     @property
     def lossless(self) -> bool:
-        """Whether every document came back."""
+        """Whether the tokenizer restores every document exactly."""
         return bool(self.represented.all())
 
 
 class Window(NamedTuple):
-    """A part of a document scored by one pass: input ids, of which the last `scored` are predicted."""
+    """A part of a document that is scored in one forward pass: its input ids, of which the last `scored` are scored."""
 
     document: int
     ids: Longs
@@ -77,18 +78,18 @@ def bits_per_byte(
     """Score documents; the result does not depend on the batch size beyond float rounding.
 
     Args:
-        model: a causal model of transformers, or anything that maps int64 (batch, length) to an object with `logits`.
+        model: a causal model of transformers, or a function of int64 ids (batch, length) that returns `logits`.
         codec: tokenizer of the model.
-        documents: held-out texts, not empty.
-        context_bytes: raw bytes a prediction can look at, the predicted ones included. Longer documents are scored in
-            windows of which the first half is context only, save for the first.
-        batch_size: windows a pass.
+        documents: held-out texts, none of them empty.
+        context_bytes: bytes per window. A longer document is scored in several windows. In all windows except the
+            first, the first half is only context.
+        batch_size: windows per forward pass.
 
     Raises:
-        MwSError: there are no documents, or one is empty.
+        MwSError: there are no documents, or a document is empty.
     """
     if not documents or not all(documents):
-        raise MwSError("bits per byte need documents that are not empty")
+        raise MwSError("there are no documents to score, or one is empty; pass texts that are not empty")
     windows = list(windows_of(codec, codec.encode(documents), context_bytes))
     scores: list[Doubles] = [np.zeros(0)] * len(windows)
     for chosen in passes(windows, batch_size, codec.vocabulary_size):
@@ -107,7 +108,7 @@ def bits_per_byte(
 
 
 def windows_of(codec: Codec, encoded: Sequence[Longs], context_bytes: int) -> Iterator[Window]:
-    """Cut documents into windows, in order; every id is predicted in exactly one."""
+    """Divide documents into windows, in order; every id is scored in exactly one window."""
     for index, ids in enumerate(encoded):
         lengths = codec.lengths[ids]
         ends = np.concatenate(([0], np.cumsum(lengths)))
@@ -115,18 +116,18 @@ def windows_of(codec: Codec, encoded: Sequence[Longs], context_bytes: int) -> It
         if first:
             yield Window(index, np.concatenate(([codec.separator], ids[:first])), first)
         for start, end in pairwise((cut_points(lengths[first:], context_bytes // 2) + first).tolist()):
-            # context from the first id whose bytes fit before those scored
+            # the context begins with the first id that still fits into the window
             begin = int(np.searchsorted(ends, ends[end] - context_bytes))
             yield Window(index, ids[min(begin, start - 1) : end], end - start)
 
 
 def passes(windows: Sequence[Window], batch_size: int, vocabulary: int) -> Iterator[list[int]]:
-    """Group the numbers of windows that share a pass: windows of like length, so that little is padded.
+    """Group windows of similar length into forward passes, so that there is little padding; yield their numbers.
 
     Args:
-        windows: what to group.
-        batch_size: windows a pass, or fewer.
-        vocabulary: entries that a model scores at each id. A pass of several windows has 2^26 scores at most.
+        windows: the windows to group.
+        batch_size: maximum number of windows per pass.
+        vocabulary: number of logits at each position. A pass of several windows has at most 2^26 logits.
     """
     chosen: list[int] = []
     for index in sorted(range(len(windows)), key=lambda each: len(windows[each].ids)):
@@ -140,12 +141,12 @@ def passes(windows: Sequence[Window], batch_size: int, vocabulary: int) -> Itera
 
 
 def padded_ids(batch: Sequence[Window], padding: int) -> torch.Tensor:
-    """Lay the ids of windows out as int64 (batch, longest), padded on the right."""
+    """Return the ids of windows as int64 of shape (batch, longest window), padded on the right."""
     return pad_sequence([torch.from_numpy(window.ids) for window in batch], batch_first=True, padding_value=padding)
 
 
 def _score(model: Any, batch: list[Window], padding: int) -> list[Doubles]:
-    """Compute the nats of the scored ids of each window."""
+    """Compute the nats of each window's scored ids."""
     ids = padded_ids(batch, padding).to(next(model.parameters()).device)
     with torch.inference_mode():
         logits = model(input_ids=ids).logits[:, :-1].float()
@@ -160,9 +161,9 @@ class GroupScore:
     """The score of one group of words.
 
     Attributes:
-        words: running words.
-        n_bytes: raw bytes of these words, the space before each included.
-        bits_per_byte: bits per byte of the group; NaN without words.
+        words: number of running words.
+        n_bytes: bytes of these words, including the space before each word.
+        bits_per_byte: bits per byte of the group; NaN if it has no words.
     """
 
     words: int
@@ -171,7 +172,7 @@ class GroupScore:
 
 
 def word_forms(documents: Iterable[str]) -> set[str]:
-    """Collect the lower-cased words of the documents.
+    """Collect the distinct words of documents in lowercase.
 
     >>> sorted(word_forms(["Дом, дома."]))
     ['дом', 'дома']
@@ -183,7 +184,7 @@ def word_forms(documents: Iterable[str]) -> set[str]:
 def score_groups(
     scores: BitsPerByte, codec: Codec, documents: Sequence[str], groups: dict[str, str]
 ) -> dict[str, GroupScore]:
-    """Compute bits per byte of each group of forms over documents whose tokens spell them byte by byte."""
+    """Compute bits per byte of each group of words, over documents whose tokens spell them byte by byte."""
     totals = {name: [0.0, 0, 0] for name in sorted(set(groups.values()))}
     pattern = compiled(WORD)
     for document, ids, nats in zip(documents, codec.encode(documents), scores.token_nats, strict=True):
@@ -207,7 +208,7 @@ def score_groups(
 
 
 def _byte_places(document: str) -> np.ndarray:
-    """Find where each character starts in UTF-8, and where the last ends; int64 (characters + 1,)."""
+    """Return the byte at which each character starts in UTF-8, and the end of the last; int64 (n_characters + 1,)."""
     points = np.frombuffer(document.encode("utf-32-le"), np.uint32)
     sizes = 1 + (points > 0x7F).astype(np.int64) + (points > 0x7FF) + (points > 0xFFFF)
     return np.concatenate(([0], np.cumsum(sizes)))

@@ -1,4 +1,4 @@
-"""The text of a comparison: which files models are trained on, and which whole works are held out."""
+"""The text of a comparison: the files that models are trained on, and the whole works that are held out."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from mws_hf.errors import MwSError
 from mws_hf.scoring.running_text import read_lines
 
 MOST = 12
-"""A work gives at most one part in so many of the text held out, its first lines; the rest of it is left out."""
+"""A held-out work contributes its first lines, up to this fraction (1 in `MOST`) of the held-out text.
+
+The rest of the work is not used.
+"""
 
 
 class Work(NamedTuple):
@@ -29,13 +32,13 @@ class Work(NamedTuple):
 
 @dataclass(frozen=True)
 class Texts:
-    """Files of a comparison, a document a line.
+    """The files of a comparison, with one document per line.
 
     Attributes:
-        training: models and tokenizers learn from it.
-        held_out: from whole works, scored.
-        development: from other whole works; other peak rates are tried on it.
-        works: the number of the work of each held-out line.
+        training: files that models and tokenizers learn from.
+        held_out: files with lines of whole works, which are scored.
+        development: files with lines of other whole works, on which peak learning rates are compared.
+        works: for each held-out line, the number of its work.
     """
 
     training: tuple[str, ...]
@@ -44,26 +47,33 @@ class Texts:
     works: list[int]
 
     def of_run(self) -> dict[str, Any]:
-        """Arguments of `RunConfig`."""
+        """Return the arguments of `RunConfig` for this text."""
         return {"text": self.training, "held_out": self.held_out}
 
 
 def texts_of(data: Path, preset: Preset, work: Path, results: Path, known_works: Path) -> Texts:
-    """The text that a preset asks for; that of whole works is written under `work` first, their names to `results`.
+    """Return the text of a preset, after writing its parts to files under `work` if they do not exist yet.
+
+    The names of the held-out works are written to the file `results`. `known_works` is a JSON file with the first line
+    and the name of each work in the text files; text files that it does not list are not used.
 
     Raises:
-        MwSError: there is no text, or a file whose works are not known.
+        MwSError: there is no text in this language, or `known_works` lists none of its files.
     """
     files = sorted((data / "text").glob(f"{preset.language}.*.txt.gz"))
     kept = [file for file in files if file.name not in NOT_FOR_MODELS]
     if not kept:
-        raise MwSError(f"{data / 'text'}: no {preset.language}.*.txt.gz; give the folder that holds text/ with --data")
+        raise MwSError(
+            f"{data / 'text'} has no file {preset.language}.*.txt.gz; pass the folder that contains text/ as --data"
+        )
     size = preset.settings["held_out_bytes"]
     known = json.loads(known_works.read_text(encoding="utf-8"))
     if missing := [file.name for file in kept if file.name.removesuffix(".txt.gz") not in known]:
         kept = [file for file in kept if file.name not in missing]
     if not kept:
-        raise MwSError(f"{known_works}: knows no works of {', '.join(missing)}; name a file that does with --works")
+        raise MwSError(
+            f"{known_works} lists no works of {', '.join(missing)}; pass a file that does as --with works=FILE"
+        )
     rest = [each for file in kept for each in works_of(file, known[file.name.removesuffix(".txt.gz")])]
     parts = {}
     for name, share in (("held_out", size), ("development", size // 2)):
@@ -81,11 +91,11 @@ def texts_of(data: Path, preset: Preset, work: Path, results: Path, known_works:
 
 
 def works_of(file: Path, begins: list[tuple[int, str]]) -> Iterator[Work]:
-    """The works of a text file; volumes of one work, whose names differ in the number at the end, are one.
+    """Yield the works of a text file; volumes whose names differ only in a number at the end are one work.
 
     Args:
-        file: lines, one work after another.
-        begins: number of the first line of each work, ascending, and its name.
+        file: text file with the lines of one work after another.
+        begins: the number of each work's first line, ascending, and its name.
     """
     lines = list(read_lines(str(file)))
     ends = [number for number, _ in begins[1:]] + [len(lines)]
@@ -97,11 +107,11 @@ def works_of(file: Path, begins: list[tuple[int, str]]) -> Iterator[Work]:
 
 
 def held_out_works(works: list[Work], size: int) -> tuple[list[Work], list[Work]]:
-    """Works to hold out, in the order of a digest of their names, and the others.
+    """Choose the works to hold out, in the order of a digest of their names; return them and the other works.
 
     Args:
-        works: all that are left.
-        size: UTF-8 bytes to hold out at least, each distinct line once.
+        works: the works to choose from.
+        size: minimum number of UTF-8 bytes to hold out; each distinct line counts once.
 
     >>> works = [Work(name, [f"{name} {line}" for line in range(9)]) for name in "abc"]
     >>> kept, rest = held_out_works(works, 30)

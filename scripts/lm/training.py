@@ -1,4 +1,4 @@
-"""Train a small decoder by transformers' `Trainer` on text packed by bytes; resumable, seeded."""
+"""Train a small decoder with `Trainer` of transformers on blocks of equal bytes; runs have a seed and can resume."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ CONFIG_FILE = "run.json"
 REPORT_FILE = "training.json"
 MODEL = "model"
 _PASS = 1_000_003
-"""Added to the seed of the order of documents for each further pass; more than anybody has seeds."""
+"""The seed of the document order increases by this number in each pass, so that it never equals another run's seed."""
 _log = logging.getLogger(__name__)
 
 
 class ByteTrainer(Trainer):
-    """A `Trainer` that reads blocks in their order and, for "bf16", computes under autocast with float32 weights."""
+    """A `Trainer` that reads blocks in order and, if the precision is "bf16", uses autocast with float32 weights."""
 
     def __init__(self, *, precision: str = "fp32", **options: Any) -> None:
         super().__init__(**options)
@@ -45,13 +45,16 @@ class ByteTrainer(Trainer):
         return SequentialSampler(self.train_dataset)
 
     def compute_loss(self, model: Any, inputs: Any, return_outputs: bool = False, **options: Any) -> Any:
-        """Return the loss of the model itself; logits are never copied to float32 a second time."""
+        """Return the loss that the model computes, so that logits are not copied to float32 a second time."""
         with torch.autocast(self.args.device.type, torch.bfloat16, enabled=self.precision == "bf16"):
             return super().compute_loss(model, inputs, return_outputs=return_outputs, **options)
 
 
 class _Schedule(TrainerCallback):
-    """The schedule of tokens that a multi-token model predicts, by progress alone, so that it resumes; and its end."""
+    """A callback that sets a multi-token model's horizon and stops the training after `last_step`.
+
+    The horizon depends only on the progress of the training, so a resumed run continues with the correct one.
+    """
 
     def __init__(self, multi_token: MultiToken | None, last_step: int | None) -> None:
         self.multi_token, self.last_step = multi_token, last_step
@@ -72,22 +75,24 @@ def pretrain(
     resume: bool = True,
     max_steps: int | None = None,
 ) -> dict[str, Any]:
-    """Train one model and save it with its tokenizer, run config and report.
+    """Train one model and save it with its tokenizer, its settings and its report.
 
-    A run that was interrupted goes on from its last checkpoint and follows the same loss curve; a finished one returns
-    its report at once.
+    An interrupted run resumes from its last checkpoint and follows the same loss curve. For a finished run, the saved
+    report is returned at once.
 
     Args:
         config: settings of the run.
-        output_dir: made if absent; ``model`` in it loads with `AutoModelForCausalLM` and `AutoTokenizer`.
-        resume: False starts anew.
-        max_steps: stop after that many steps, as an interruption would (the schedule stays that of the whole run).
+        output_dir: run directory, which is created if it does not exist. You can load its folder ``model`` with
+            `AutoModelForCausalLM` and `AutoTokenizer`.
+        resume: whether to resume an interrupted run; if False, the run starts again.
+        max_steps: stop after this many steps, like an interruption. The learning-rate schedule is that of the whole
+            run.
 
     Returns:
-        The report: tokens, bytes, steps, operations, parameters, seconds, and the loss curve.
+        The report: tokens, bytes, steps, FLOPs, parameters, seconds, and the loss curve.
 
     Raises:
-        MwSError: bad text or tokenizer, or the directory holds a run with another config.
+        MwSError: the text or the tokenizer cannot be used, or the directory contains a run with other settings.
     """
     directory = Path(output_dir)
     if (report := _finished(directory, config, resume)) is not None:
@@ -126,7 +131,7 @@ def pretrain(
 
 
 def training_blocks(config: RunConfig, codec: Codec) -> Blocks:
-    """Build the blocks a run trains on: its documents in the order of its seed, encoded and packed."""
+    """Build the training blocks of a run from its documents, in the order of its seed."""
     train, cuts = read_split(config).train, []
     for order in (config.seed + _PASS * number for number in range(config.passes)):
         documents = shuffled(train, order)
@@ -136,18 +141,20 @@ def training_blocks(config: RunConfig, codec: Codec) -> Blocks:
 
 
 def _finished(directory: Path, config: RunConfig, resume: bool) -> dict[str, Any] | None:
-    """Return the report of a finished run; raises MwSError if a run with another config lies there."""
+    """Return the report of a finished run, or None; raise MwSError if the directory has a run with other settings."""
     file = directory / CONFIG_FILE
     if not resume or not file.is_file():
         return None
     if RunConfig.load(file) != config:
-        raise MwSError(f"{directory}: holds a run with another config; choose another directory, or resume=False")
+        raise MwSError(
+            f"{directory} contains a run with other settings; choose another directory, or start again with --fresh"
+        )
     report = directory / REPORT_FILE
     return json.loads(report.read_text(encoding="utf-8")) if report.is_file() else None
 
 
 def _model(config: RunConfig, codec: Codec) -> tuple[Any, Cost]:
-    """Build the model, and the cost of the parts that serve next-token prediction."""
+    """Build the model, and compute the training cost of its parts for next-token prediction."""
     model = build_model(config, codec)
     cost, extra = Cost.of(model), config.multi_token
     return model if extra is None else MultiTokenModel.around(model, extra.form, extra.horizon, extra.weight), cost
@@ -193,7 +200,7 @@ def _sizes(codec: Codec, blocks: Blocks, cost: Cost) -> dict[str, Any]:
 
 
 def _curve(history: list[Mapping[str, Any]], blocks: Blocks, batch_blocks: int) -> list[dict[str, float]]:
-    """List points (step, bytes read so far, mean loss in nats per token since the point before)."""
+    """List the points of the loss curve: step, bytes read so far, mean loss in nats per token since the last point."""
     read = blocks.n_bytes.cumsum()
     points = [(entry["step"], entry["loss"]) for entry in history if "loss" in entry]
     return [

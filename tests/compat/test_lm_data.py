@@ -238,7 +238,7 @@ def test_only_represented_documents_count(tmp_path):
     scores = bits_per_byte(Toy(by_characters.vocabulary_size), by_characters, documents, 100)
     assert scores.represented.tolist() == [True, False] and not scores.lossless
     assert scores.value == pytest.approx(scores.nats[0] / (math.log(2) * 15))
-    with pytest.raises(MwSError, match="gives no document back"):
+    with pytest.raises(MwSError, match="restores no document"):
         _ = bits_per_byte(Toy(by_characters.vocabulary_size), by_characters, documents[1:], 100).value
 
 

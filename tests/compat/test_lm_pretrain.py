@@ -78,7 +78,7 @@ def test_an_interrupted_run_follows_the_same_loss_curve(corpus, bpe, tmp_path, m
 
 
 def test_another_config_in_the_same_place_is_refused(finished, corpus, bpe):
-    with pytest.raises(MwSError, match="another config"):
+    with pytest.raises(MwSError, match="other settings"):
         pretrain(small_run(bpe, corpus, seed=1), finished[0])
 
 

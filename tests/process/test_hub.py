@@ -257,4 +257,4 @@ def test_push_and_load_by_name(tmp_path):
         for branch in ("", "@dev"):
             assert hub.repositories[name + branch]["README.md"] == card
             assert "tokenizer.json" in hub.repositories[name + branch]
-    assert child.stderr.count("user/unknown: no card was written, for the Hub does not show its own") == 2
+    assert child.stderr.count("user/unknown: no card was written, because the one on the Hub cannot be read") == 2

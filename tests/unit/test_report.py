@@ -1,6 +1,6 @@
 """`mws report`: one page, small, asking nobody, whose figures are those of `mws evaluate` and of the tokenizers.
 
-Modules: commands/report.py, report/differences.py, report/entries.py, report/html.py, report/page.py,
+Modules: commands/report.py, text/phrases.py, report/differences.py, report/entries.py, report/html.py, report/page.py,
 report/pictures.py.
 """
 

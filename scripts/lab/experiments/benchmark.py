@@ -1,14 +1,20 @@
-"""Training, counting and encoding beside today's choices: whole processes, work alone, memory; in one run.
+"""Time and memory of training, counting and encoding, compared with `tokenizers` and SentencePiece.
 
-Every measurement is a process of its own. *Ratio* compares whole processes, from the start of Python to its end, as
-a user waits for them: `mws train` and `mws encode` beside a script for the rival, nothing measured within (in rows
-marked °, only the work; in rows of memory, the peak of the process that measures); *imported* compares the work with
-libraries imported and, for us, kernels compiled before (loading them from the cache on disk is included); *again* is
-our work done once more in the same process; *cold* is our whole process with an empty cache of kernels, compilation
-included. Ratios are medians over medians, in brackets the least and greatest within one repeat. Order alternates
-between repeats. All split text by the same pattern, but contextual MwS has its own and SentencePiece splits by white
-space, here without normalization. `count/tokenizers` is WordLevelTrainer with vocab_size=0, the cheapest way to count
-there. `encode_batch` gets lines from memory (reading them is in its whole process), and its ids stay in Rust.
+Every measurement is a process of its own. The columns of the first table are:
+
+* *ratio* compares whole processes, from the start of Python to its end, because this is how long a user waits: the
+  commands `mws train` and `mws encode`, and a script that does the same with the other library. In rows marked °, it
+  compares only the work. In rows of memory, it compares the peak of the measuring process;
+* *imported* compares only the work, after libraries are imported. Our kernels are compiled before, and loading them
+  from the cache on disk is included;
+* *again* is our work done a second time in the same process;
+* *cold* is our whole process with an empty kernel cache, so it includes compilation.
+
+A ratio is the quotient of two medians. In brackets are the lowest and the highest ratio within one repeat. The order of
+tasks is reversed in every second repeat. All programs split text by the same pattern, except that contextual MwS has
+its own pattern and SentencePiece splits at white space, here without normalization. `count/tokenizers` is
+WordLevelTrainer with vocab_size=0, which is the fastest way to count with that library. `encode_batch` gets its lines
+from memory (its whole process includes reading them), and its ids are not copied out of the Rust objects.
 """
 
 from __future__ import annotations
@@ -29,7 +35,17 @@ from mws_hf.corpus.counting import count_files
 
 
 class Text(NamedTuple):
-    """A text: its files, MB, MB to draw it anew to, entries, tasks, repeats, ratios unlike those of `TARGETS`."""
+    """A text and what is measured on it.
+
+    Attributes:
+        sources: glob of its files in the data folder.
+        megabytes: size of its beginning that is used.
+        redrawn: size to which it is extended by drawing words again, in MB; 0: it is not extended.
+        entries: vocabulary size.
+        tasks: names of the tasks.
+        repeats: number of repeats of each task.
+        goals: required and desired ratio of some kinds of work, instead of the ratios in `TARGETS`.
+    """
 
     sources: str
     megabytes: float
@@ -54,7 +70,16 @@ SHARED = 1
 
 
 class Target(NamedTuple):
-    """A line of the table of targets: the work, our task, theirs, the ratio needed and hoped for, what is compared."""
+    """A line of the table of targets.
+
+    Attributes:
+        work: description of the work.
+        ours: our task.
+        rival: the task of the other library.
+        at_least: the required ratio.
+        aim: the desired ratio.
+        figure: the figure of which the ratio is computed.
+    """
 
     work: str
     ours: str
@@ -69,7 +94,7 @@ TARGETS = (
     Target("training, classic + compositions", "train/mws-classic", "train/sentencepiece-bpe", 1.5, 4),
     Target("training, contextual", "train/mws-contextual", "train/tokenizers-bpe", 1.5, 3),
     Target("bulk encoding, file to disk", "encode/mws-disk", "encode/encode_batch", 10, 25),
-    Target("counting alone°", "count/mws", "count/tokenizers", 10, 30, "seconds"),
+    Target("counting only°", "count/mws", "count/tokenizers", 10, 30, "seconds"),
     Target("bulk encoding, in memory°", "encode/mws-memory", "encode/encode_batch", 15, 50, "seconds"),
     Target("peak memory, training classic", "train/mws-classic", "train/tokenizers-bpe", 1, 2, "peak_mb"),
     Target("peak memory, training contextual", "train/mws-contextual", "train/tokenizers-bpe", 1, 2, "peak_mb"),
@@ -77,14 +102,14 @@ TARGETS = (
 
 
 def exists(cell: Cell) -> bool:
-    """Not all tasks and repeats of the larger texts; ours alone, once, with an empty cache."""
+    """Return whether a cell is measured: larger texts have fewer tasks and repeats, and only our tasks run cold."""
     text = TEXTS[cell["text"]]
     repeats = text.repeats if cell["cache"] == "warm" else int(ours(cell["task"]))
     return cell["task"] in text.tasks and cell["repeat"] < repeats
 
 
 def measure(place: Place, cells: list[Cell]) -> Found:
-    """Each task in turn, odd repeats backwards; the tokenizer that encoding needs is trained before."""
+    """Run all tasks in turn, in reverse order in odd repeats; the tokenizer for encoding is trained first."""
     asked = TEXTS[cells[0]["text"]]
     work = place.work / "benchmark"
     text = mixed(place.data, asked.sources, work)
@@ -97,17 +122,17 @@ def measure(place: Place, cells: list[Cell]) -> Found:
         return cell["cache"] == "cold", cell["repeat"], -number if cell["repeat"] % 2 else number
 
     for task in dict.fromkeys(cell["task"] for cell in cells if ours(cell["task"])):
-        outcome(jobs[task])  # has our kernels compiled
+        outcome(jobs[task])  # compiles our kernels
     for cell in sorted(cells, key=turn):
         figures = outcome(jobs[cell["task"]], cold=cell["cache"] == "cold")
         yield cell, {"mb": round(text.stat().st_size / 1e6, 4), "machine": machine(), **figures}
 
 
 def redrawn(text: Path, megabytes: float) -> Path:
-    """The text itself, then its words drawn anew by their frequency, until it has `megabytes`.
+    """Extend a text to `megabytes` with words that are drawn at random by their frequency, and return the new file.
 
-    One word in forty is new: the beginning of one word and the end of another. So types go on growing with the text
-    as they do in real corpora, where repeating a text would add none.
+    One drawn word in forty is a new word, made of the beginning of one word and the end of another. The number of
+    distinct words therefore grows with the text, as in a real corpus. Repeating the text would add no distinct words.
     """
     target = text.with_name(f"{text.stem}-redrawn-{megabytes:g}.txt")
     if target.exists():
@@ -118,7 +143,7 @@ def redrawn(text: Path, megabytes: float) -> Path:
     with atomic_path(target) as temporary, temporary.open("wb") as stream:
         stream.write(raw)
         while stream.tell() < megabytes * 1e6:
-            drawn = words[rng.integers(0, len(words), 200_000)]  # a place at random: a word by its frequency
+            drawn = words[rng.integers(0, len(words), 200_000)]  # a random position gives a word by its frequency
             new = rng.random(len(drawn)) < 1 / 40
             others = words[rng.integers(0, len(words), int(new.sum()))]
             drawn[new] = [a[: (len(a) + 1) // 2] + b[len(b) // 2 :] for a, b in zip(drawn[new], others, strict=True)]
@@ -128,12 +153,13 @@ def redrawn(text: Path, megabytes: float) -> Path:
 
 
 def table(rows: list[Row]) -> Page:
-    yield from sorted({f"On {row['machine']}." for row in rows})
+    """Write the machine and the method; then the ratios and the medians of each text."""
+    yield from sorted({f"Measured on {row['machine']}." for row in rows})
     yield about(__doc__)
     for text, here in groups(rows, "text"):
         loads = [row["load_before"] for row in here]
-        yield f"## {text}: {here[0]['mb']:.1f} MB, {TEXTS[text].entries:,} entries"
-        yield f"Load of the machine before measurements: {min(loads):.1f} to {max(loads):.1f}."
+        yield f"## {text}: {here[0]['mb']:.1f} MB, vocabulary size {TEXTS[text].entries:,}"
+        yield f"The load of the machine before each measurement was {min(loads):.1f} to {max(loads):.1f}."
         yield tabulated(filter(None, (reached(target, here) for target in TARGETS)))
         yield tabulated(medians(task, own) for task, own in sorted(groups(here, "task")))
 
@@ -143,7 +169,7 @@ def _of(rows: list[Row], task: str, figure: str, cache: str = "warm") -> list[fl
 
 
 def reached(target: Target, rows: list[Row]) -> dict[str, str]:
-    """A target of which both sides were measured, and what was reached."""
+    """Return the line of a target with the ratio that was reached, or nothing if a side was not measured."""
     mine, theirs = (_of(rows, task, target.figure) for task in (target.ours, target.rival))
     if not mine or not theirs:
         return {}
@@ -166,10 +192,11 @@ BESIDE = {
     "again": ("again_seconds", "seconds", "warm"),
     "cold": ("process_seconds", "process_seconds", "cold"),
 }
-"""Ratios beside the one that counts: our figure, the rival's, our cache of kernels."""
+"""Additional ratios: our figure, the figure of the other library, and the state of our kernel cache."""
 
 
 def medians(task: str, own: list[Row]) -> dict[str, str]:
+    """Return the line of a task with the medians of its figures."""
     seconds = _of(own, task, "seconds")
     if not seconds:
         return {"task": task, "s": own[0].get("failed", "")}
@@ -183,7 +210,7 @@ def medians(task: str, own: list[Row]) -> dict[str, str]:
 
 
 def short(value: float) -> str:
-    """Three significant digits, without exponents.
+    """Format a number with at least three significant digits and without an exponent.
 
     >>> short(0.01234), short(12.345), short(123456.7)
     ('0.0123', '12.3', '123,457')

@@ -1,16 +1,24 @@
-"""Test sets that were never tuned on, run once: SIGMORPHON 2022, MorphScore, Universal Dependencies.
+"""Test sets that were never used for tuning, scored once: SIGMORPHON 2022, MorphScore, Universal Dependencies.
 
-`--with fetched=FOLDER` holds clones of public repositories, or single files of them in their places: of GitHub
-sigmorphon/2022SegmentationST (test gold, and Mongolian words), catherinearnett/morphscore (of 2024),
-UniversalDependencies (`TREEBANKS`), MartinXPN/word2morph (roots), hermitdave/FrequencyWords (words of film subtitles),
-sigmorphon/conll2017 (for `paradigms`). Nothing of them is part of the project. A language without running text in the
-shared data learns from a list of words, at 8,000 entries alone: 32,000 would hold most of the list. One without a list
-is left out, and said so.
+`--with fetched=FOLDER` names a folder with clones of these GitHub repositories, or with single files of them at the
+same paths. None of them is part of the project.
 
-Of whole segmentations, boundary F1, precision and recall are given (micro, words after a space). MorphScore's words and
-those of Universal Dependencies that begin with their lemma carry one boundary each: there a true cut elsewhere would
-count as false, so recall at that boundary is given, with the pieces a word that it cost. MorphScore leaves out the
-words that a tokenizer keeps whole; its authors find that it explains little of the variance of downstream tasks.
+* sigmorphon/2022SegmentationST: the test sets, and Mongolian words;
+* catherinearnett/morphscore: the version of 2024;
+* UniversalDependencies: the treebanks in `TREEBANKS`;
+* MartinXPN/word2morph: the roots of Russian words;
+* hermitdave/FrequencyWords: word lists of film subtitles;
+* sigmorphon/conll2017: inflection tables, for `paradigms`.
+
+If the shared data has no running text of a language, the tokenizers learn from a word list, only at vocabulary size
+8,000, because 32,000 tokens would contain most words of the list. A language without a word list is not measured, and
+the page names it.
+
+For whole segmentations, the figures are boundary F1, precision and recall (micro, words after a space). MorphScore, and
+the words of Universal Dependencies that begin with their lemma, have only one boundary per word, so that a correct
+split point elsewhere would count as wrong. Therefore the figures are recall at that boundary, and tokens per word.
+MorphScore excludes the words that a tokenizer does not split. Its authors find that it explains little of the variance
+of downstream tasks.
 """
 
 from __future__ import annotations
@@ -34,7 +42,7 @@ from mws_hf.scoring.significance import bootstrap_f1, interval
 from mws_hf.tokenizer.opened import open_tokenizer
 
 TEXTS = ("rus", "fin", "tur", "hun", "ces", "eng", "ukr")
-"""Languages that --data has running text of; all others learn from a list of words."""
+"""The languages with running text in the shared data; tokenizers of all others learn from a word list."""
 
 LISTS = {"spa": "es", "ita": "it", "fra": "fr", "bul": "bg", "ell": "el", "eus": "eu", "hye": "hy", "ind": "id",
          "isl": "is", "jpn": "ja", "kat": "ka", "kor": "ko", "pes": "fa", "slv": "sl", "tam": "ta",
@@ -49,12 +57,15 @@ TREEBANKS = {
     "fin": "UD_Finnish-FTB", "hun": "UD_Hungarian-Szeged", "ces": "UD_Czech-FicTree", "tur": "UD_Turkish-IMST",
     "ukr": "UD_Ukrainian-IU", "rus": "UD_Russian-GSD",
 }  # fmt: skip
-"""Treebanks whose sentences are not among the training text."""
+"""The treebanks, whose sentences are not in the training text."""
 
 SEGMENTATIONS = ("spa", "ita", "fra", "mon", "ces", "eng")
-"""Test gold of SIGMORPHON 2022 that is scored; the Hungarian test holds most of the Hungarian development gold."""
+"""The languages of SIGMORPHON 2022 that are scored.
+
+Hungarian is not scored, because its test set contains most of the Hungarian development set.
+"""
 KINDS = {"sigmorphon": SEGMENTATIONS, "lemma": tuple(TREEBANKS), "morphscore": tuple(MORPHSCORE)}
-"""The kinds of sets, and the languages that have one."""
+"""The kinds of sets, and the languages that have a set of each kind."""
 
 LANGUAGES = tuple(dict.fromkeys((*TEXTS, *SEGMENTATIONS, *MORPHSCORE, *LISTS)))
 NOT_WORDS = {"PUNCT", "SYM", "NUM", "X", "PROPN"}
@@ -68,7 +79,7 @@ TOLD = ("f1", "precision", "recall", "exact", "single_recall", "morphscore", "mo
 
 
 def exists(cell: Cell) -> bool:
-    """Whether there is such a set of the language; the larger size is that of running text, and Morfessor has none."""
+    """Return whether a cell exists; size 32,000 is measured only with running text, and not for Morfessor."""
     if cell["vocab_size"] > 8000 and (cell["language"] not in TEXTS or cell["system"] == "morfessor"):
         return False
     return cell["language"] in KINDS[cell["kind"]]
@@ -76,7 +87,7 @@ def exists(cell: Cell) -> bool:
 
 def measure(place: Place, cells: list[Cell]) -> Found:
     language, size = cells[0]["language"], cells[0]["vocab_size"]
-    fetched = place.path("fetched", "a folder of clones of the repositories of lab/experiments/blind.py")
+    fetched = place.path("fetched", "a folder with clones of the repositories that lab/experiments/blind.py names")
     sets = sets_of(language, fetched)
     words = words_of(language, place.data, fetched)
     for system, own in groups([cell for cell in cells if cell["kind"] in sets], "system"):
@@ -105,14 +116,16 @@ def table(rows: list[Row]) -> Page:
         yield f"## {title}"
         yield tabulated(lines)
     absent = sorted({row["language"] for row in rows if "left_out" in row})
-    yield f"Left out, as there are no words to learn from: {', '.join(absent) or 'none'}."
+    yield f"These languages were not measured, because there are no words to learn from: {', '.join(absent) or 'none'}."
 
 
 def whole(row: Row) -> str:
+    """Format F1 with its interval, precision and recall."""
     return f"{row['f1']:.3f} ({row['f1_low']:.3f}-{row['f1_high']:.3f}); {row['precision']:.2f}, {row['recall']:.2f}"
 
 
 def single(row: Row) -> str:
+    """Format recall at the single boundary, MorphScore and tokens per word."""
     return f"{row['single_recall']:.3f}; {row['morphscore']:.3f}; {row['tokens_per_word']:.2f}"
 
 
@@ -124,7 +137,10 @@ TITLES: dict[str, tuple[str, Callable[[Row], str]]] = {
 
 
 def sets_of(language: str, fetched: Path) -> dict[str, tuple[int, list[GoldWord]]]:
-    """The kinds of sets among the fetched files: the rows of each, and 4,000 of its words at most, evenly taken."""
+    """Read the sets of a language that exist in the fetched files, by kind.
+
+    Each result has the number of rows of the set and at most 4,000 of its words, evenly spaced.
+    """
     found: dict[str, tuple[int, Sequence[GoldWord]]] = {}
     files = {"morphscore": fetched / "morphscore" / "data" / f"{MORPHSCORE.get(language)}_morph_data.csv"}
     if language in SEGMENTATIONS:
@@ -139,7 +155,7 @@ def sets_of(language: str, fetched: Path) -> dict[str, tuple[int, list[GoldWord]
 
 
 def lemmas(words: Iterable[list[str]]) -> Iterator[tuple[str, str]]:
-    r"""Pairs of form and lemma in small letters, of words that begin with their lemma and go on.
+    r"""Yield the lowercase form and lemma of each word that begins with its lemma and is longer than it.
 
     >>> words = ("1\tKoirat\tkoira\tNOUN", "2\t.\t.\tPUNCT", "3\ttulee\ttulla\tVERB")
     >>> list(lemmas([word.split("\t") for word in words]))
@@ -153,7 +169,10 @@ def lemmas(words: Iterable[list[str]]) -> Iterator[tuple[str, str]]:
 
 
 def words_of(language: str, data: Path, fetched: Path) -> tuple[WordCounts, str] | None:
-    """Words to learn from, and what they are: text of --data, else its list, else a fetched one; None without any."""
+    """Return the words to learn from and their kind, or None if there are no words.
+
+    The first of these that exists is used: the running text of --data, its word list, a fetched word list.
+    """
     if language in TEXTS:
         return count_documents(parts_of(data, language)[0]), "text"
     if own := sorted((data / "words").glob(f"{language}.*")):
@@ -171,7 +190,9 @@ def words_of(language: str, data: Path, fetched: Path) -> tuple[WordCounts, str]
 
 
 def scaled(counts: dict[str, int]) -> dict[str, int]:
-    """Counts over the smallest one: rivals are trained on words as often as they are counted, 400 million in Spanish.
+    """Divide all counts by the smallest one.
+
+    Baselines read each word as often as it was counted, which would be 400 million words in Spanish.
 
     >>> scaled({"de": 1000, "que": 790, "casa": 200})
     {'de': 5, 'que': 3, 'casa': 1}
@@ -181,7 +202,7 @@ def scaled(counts: dict[str, int]) -> dict[str, int]:
 
 
 def roots(fetched: Path) -> dict[str, str]:
-    """The root of each word of Tikhonov's dictionary that has one, as fetched; words of several roots are left out."""
+    """Read the root of each word of Tikhonov's dictionary that has exactly one root."""
     found = {}
     for part in ("train", "valid", "test"):
         file = fetched / "word2morph" / "datasets" / f"rus.{part}"
@@ -194,7 +215,7 @@ def roots(fetched: Path) -> dict[str, str]:
 
 
 def folds(gold: tuple[GoldWord, ...], root_of: dict[str, str], n: int) -> list[list[GoldWord]]:
-    """Divide words into `n` folds so that words of one root are in one fold; the order in a fold tells nothing.
+    """Divide words into `n` folds so that all words with the same root are in one fold, in an arbitrary order.
 
     >>> words = tuple(GoldWord(word, ((word,),)) for word in ("дом", "домик", "кот", "рот"))
     >>> [len(fold) for fold in folds(words, {"дом": "дом", "домик": "дом", "кот": "кот"}, 2)]
@@ -215,11 +236,13 @@ OF_ROOTS = {"F1": "f1", "precision": "precision", "recall": "recall", "words exa
 
 
 def labelled_roots(place: Place, cells: list[Cell]) -> Found:
-    """Russian, roots never labelled: Tikhonov's development half, words of one root in one of five folds.
+    """Labels in Russian, scored on words whose roots were never labeled.
 
-    Labels come from four folds and the fifth is scored, 8,000 entries, morphs only, learnt from 4 MB (there are fifteen
-    trainings). Supervised systems lose 16 to 18 points of whole words on roots never seen (Garipov, Morozov, and
-    Glazkova 2023, doi:10.1109/ISPRAS60948.2023.10508171). `--with fetched=FOLDER` holds a clone of
+    The words are the development half of Tikhonov's dictionary, divided into five folds so that all words with the same
+    root are in one fold. Labels come from four folds, and the fifth one is scored. The tokenizers have a vocabulary
+    size of 8,000 and morphs only, and learn from 4 MB of text, because there are fifteen trainings. For comparison, the
+    share of completely correct words of supervised systems is 16 to 18 points lower on unseen roots (Garipov, Morozov,
+    and Glazkova 2023, doi:10.1109/ISPRAS60948.2023.10508171). `--with fetched=FOLDER` names a folder with a clone of
     MartinXPN/word2morph, whose dictionary marks the roots.
     """
     fetched = place.path("fetched", "a folder with a clone of MartinXPN/word2morph")
@@ -234,6 +257,7 @@ def labelled_roots(place: Place, cells: list[Cell]) -> Found:
 
 
 def roots_table(rows: list[Row]) -> Page:
+    """Write the mean scores by number of labels, and the range of F1 over folds."""
     lines = []
     for n, here in groups(rows, "labels"):
         line = {"labels": f"{n:,}", "words": f"{sum(row['words'] for row in here):,}"}

@@ -1,8 +1,9 @@
 """Counting and encoding on one machine and on Spark, and merging a thousand partial counts under memory caps.
 
-Two cores each; clusters started and kernels loaded before the clock, the reading of Parquet and the result included.
-Each measurement is a process of its own; CPU seconds are those of all processes of an engine. Other jobs may run on the
-machine meanwhile (`load`): the ratios say more than the seconds. tests/compat/test_distributed.py kills a worker.
+Every engine uses two cores. Clusters are started and kernels are loaded before the measurement, which includes reading
+Parquet files and collecting the result. Each measurement is a process of its own, and CPU seconds are those of all
+processes of an engine. Because other jobs may run on the machine at the same time (`load`), ratios are more reliable
+than seconds. A test of worker failures is in tests/compat/test_distributed.py.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from lab.cells import Cell, Found, Page, Place, Row
 from lab.data import mixed
 from lab.systems import trained
 from lab.tables import about, groups, tabulated, where
-from lab.timing import Clock, peak_mb, told_by
+from lab.timing import Clock, peak_mb, run_module
 from mws_hf import EncodedCorpus
 from mws_hf.commands.options import parse_bytes
 from mws_hf.corpus.counting import count_documents, count_files, merge_files
@@ -39,7 +40,7 @@ AXES = {"task": ("count", "encode", "merge"), "how": (*ENGINES, *CAPS), "repeat"
 SHARED = 0
 TOGETHER = True
 CORES, FILES, PARTIALS, ENTRIES = 2, 8, 1000, 32_000
-ROW_GROUP = 2000  # what Spark divides a file by
+ROW_GROUP = 2000  # rows per unit in which Spark divides a file
 SPARK = {
     "spark.ui.enabled": "false", "spark.log.level": "OFF", "spark.driver.memory": "3g",
     "spark.sql.files.maxPartitionBytes": 16 << 20, "spark.sql.shuffle.partitions": 4,
@@ -47,7 +48,7 @@ SPARK = {
 
 
 def exists(cell: Cell) -> bool:
-    """Engines count and encode, caps merge, once."""
+    """Return whether a cell is measured: engines count and encode, and merging runs once per memory cap."""
     if cell["task"] == "merge":
         return cell["how"] in CAPS and not cell["repeat"]
     return cell["how"] in ENGINES
@@ -67,14 +68,14 @@ def measure(place: Place, cells: list[Cell]) -> Found:
                 count_documents(part, workers=1).save(work / "partials" / f"{number:05d}.parquet")
         for cell in sorted(cells, key=lambda each: each["repeat"]):
             load = round(os.getloadavg()[0], 2)
-            found = told_by(__name__, str(work), cell["task"], cell["how"], PYSPARK_PYTHON=sys.executable)
+            found = run_module(__name__, str(work), cell["task"], cell["how"], PYSPARK_PYTHON=sys.executable)
             if "failed" in found:
                 raise MwSError(f"{cell['task']}, {cell['how']}: {found['failed']}")
             yield cell, {"mb": mb, "load": load, **found}
 
 
 def documents(text: Path) -> list[str]:
-    """The lines of a text, joined to documents of 2,000 characters."""
+    """Join the lines of a text into documents of about 2,000 characters."""
     rows = [""]
     with text.open(encoding="utf-8", newline="\n") as lines:
         for line in lines:
@@ -85,11 +86,15 @@ def documents(text: Path) -> list[str]:
 
 
 def parts(rows: list[str], number: int) -> list[list[str]]:
+    """Divide rows into parts of equal length."""
     return [rows[n * len(rows) // number : (n + 1) * len(rows) // number] for n in range(number)]
 
 
 def engine(how: str, work: Path) -> tuple[Any, Any, Callable[..., WordCounts], Callable[..., EncodedCorpus]]:
-    """The text as an engine reads it, a part that makes it load what every worker needs; how it counts and encodes."""
+    """Start an engine; return the text as it reads it, a sample of it, and its functions to count and to encode.
+
+    Processing the sample first makes each worker load its libraries and kernels.
+    """
     tokenizer = str(work / f"mws-{ENTRIES}")
     if how == "local":
         how_to = {"column": "text", "workers": CORES}
@@ -109,6 +114,7 @@ def engine(how: str, work: Path) -> tuple[Any, Any, Callable[..., WordCounts], C
 
 
 def run(work: Path, task: str, how: str) -> Row:
+    """Measure one task with one engine or memory cap."""
     clock, out = Clock(), work / f"out-{os.getpid()}"
     if task == "merge":
         files, merged = sorted((work / "partials").glob("*.parquet")), work / "merged.parquet"
@@ -131,11 +137,14 @@ def run(work: Path, task: str, how: str) -> Row:
     with clock:
         ids = encode(source, out / "ids")
     hashes = (hashlib.sha256(np.asarray(each, np.int64).tobytes()).digest()[:16] for each in ids)
-    total = sum(map(int.from_bytes, hashes))  # of all documents in any order: the order of partitions is the engine's
+    total = sum(
+        map(int.from_bytes, hashes)
+    )  # does not depend on the order of documents, because engines order partitions differently
     return clock.figures | {"digest": f"{total:x}", "tokens": ids.n_tokens}
 
 
 def digest(path: Path) -> str:
+    """Return a digest of a file."""
     return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
 
 
@@ -144,7 +153,7 @@ def table(rows: list[Row]) -> Page:
     if counted := where(rows, task="count"):
         ids = "".join(f", {row['tokens']:,} token ids" for row in where(rows, task="encode")[:1])
         found = f"{counted[0]['types']:,} distinct pre-tokens, {counted[0]['tokens']:,} in all{ids}"
-        yield f"{counted[0]['mb']:.0f} MB of text, {found}."
+        yield f"The text of {counted[0]['mb']:.0f} MB has {found}."
     lines = []
     for task, how, own in groups((row for row in rows if row["task"] != "merge"), "task", "how"):
         here = where(rows, task=task)
@@ -164,6 +173,7 @@ def table(rows: list[Row]) -> Page:
 
 
 def same(rows: list[Row]) -> str:
+    """Return whether all rows have the same digest, in words."""
     return "yes" if len({row["digest"] for row in rows}) == 1 else "NO"
 
 

@@ -1,9 +1,12 @@
-"""What BPE-dropout does for a small language model of Russian, by the merges that may fail.
+"""The effect of BPE-dropout on a small Russian language model, by the kind of merges that may be skipped.
 
-A model of 532,000 weights (`lm.plan.SMALL_MODEL`) reads 1 MB of whole works four times, cut by the default tokenizer of
-8,000 entries. With dropout each pass is cut anew; held-out works are cut without it. Three seeds each. Bits per byte of
-the lines of those works, 400 kB, and of the same lines with typing errors: in one word of ten, two neighbouring letters
-change places. Differences from training without dropout are of the same seed; in brackets their t interval.
+A model with 532,000 parameters (`lm.plan.SMALL_MODEL`) reads 1 MB of whole works four times. The tokenizer has default
+settings and vocabulary size 8,000. With dropout, the text is segmented again in each pass; held-out works are segmented
+without dropout. There are three seeds per row.
+
+The figures are bits per byte on 400 kB of lines of held-out works, and on the same lines with typing errors: in one
+word of ten, two adjacent letters are swapped. Brackets contain the mean difference from training without dropout with
+the same seed, and its 95 % t interval.
 """
 
 from __future__ import annotations
@@ -37,7 +40,7 @@ WAYS = {
 }
 SETTINGS: dict[str, Any] = SMALL_MODEL | {"train_bytes": 1_000_000, "passes": 4, "learning_rate": 8e-3}
 ENTRIES, HELD_OUT = 8_000, 400_000
-"""Of the tokenizer; characters of held-out works that are scored."""
+"""The vocabulary size, and the number of characters of held-out works that are scored."""
 
 AXES = {"seed": range(3), "way": list(WAYS)}
 SHARED = 0
@@ -45,7 +48,7 @@ TOLD = ("bits per byte", "with typing errors")
 
 
 def mistyped(line: str, draw: random.Random) -> str:
-    """Let two neighbouring letters change places in one word of ten with four letters or more.
+    """Swap two adjacent letters in about one in ten of the words that have at least four letters.
 
     >>> mistyped("one two three four five six seven eight", random.Random(2))
     'one two three four fvie six seven eight'
@@ -91,7 +94,7 @@ def table(rows: list[Row]) -> Page:
 
 
 def interval(gaps: list[float]) -> str:
-    """The mean of some differences in per cent, and its t interval of 95 %.
+    """Format the mean of some differences in percent, and its 95 % t interval.
 
     >>> interval([1.0, 2.0, 3.0])
     '+2.00 %, -0.48 to +4.48'
@@ -109,16 +112,17 @@ TITLES = {UNSEEN: "unseen form, lemma not listed"}
 
 
 def spelt(place: Place, cells: list[Cell]) -> Found:
-    """How well do language models spell words they have never seen? Bits per byte by whether form and lemma were seen.
+    """How well do language models predict words that they have never seen? Bits per byte of seen and unseen words.
 
-    `--with runs=FOLDER` is the folder of runs that `python scripts/lab run lm_hun-works` left under its `--work`; those
-    that are done are measured. Each model reads the text that its run held out. Lemmas come from the lists of `pip
-    install simplemma`: the same groups of words for every tokenizer.
+    Words are grouped by whether the training text contains their form and their lemma. `--with runs=FOLDER` names the
+    folder of runs that `python scripts/lab run lm_hun-works` wrote under its `--work`; all finished runs in it are
+    measured. Each model reads the held-out text of its run. Lemmas come from the word lists of `pip install simplemma`,
+    so the groups of words are the same for every tokenizer.
     """
     torch.set_num_threads(1)
     for cell in cells:
         run = f"{cell['system']}-32000-lr0.016"
-        folder = place.path("runs", "a folder of finished runs") / f"{run}-s{cell['seed']}"
+        folder = place.path("runs", "a folder with finished runs") / f"{run}-s{cell['seed']}"
         if (folder / "evaluation.json").is_file():
             config, (model, codec) = RunConfig.load(folder / CONFIG_FILE), open_run(folder)
             split = read_split(config)
@@ -129,7 +133,7 @@ def spelt(place: Place, cells: list[Cell]) -> Found:
 
 
 def by_novelty(forms: Set[str], trained: Set[str]) -> dict[str, str]:
-    """The group of each form; unseen ones whose lemma is not listed are `UNSEEN`."""
+    """Return the group of each form; an unseen form whose lemma is not listed is in the group `UNSEEN`."""
     from simplemma.strategies import DictionaryLookupStrategy
 
     lemma_of = DictionaryLookupStrategy().get_lemma
@@ -143,7 +147,7 @@ def by_novelty(forms: Set[str], trained: Set[str]) -> dict[str, str]:
 
 def table_of_new_words(rows: list[Row]) -> Page:
     first = rows[0]["groups"]
-    found = [each for each in GROUPS if each in first]  # a dictionary may know a lemma of every form
+    found = [each for each in GROUPS if each in first]  # a group is missing if the dictionary has a lemma of every form
     words = sum(first[each]["words"] for each in found)
     lines = []
     for run, here in groups(rows, "run"):
@@ -151,7 +155,7 @@ def table_of_new_words(rows: list[Row]) -> Page:
         for each in found:
             title = f"{TITLES.get(each, each)} ({100 * first[each]['words'] / words:.1f} % of words)"
             lines[-1][title] = f"{statistics.mean(row['groups'][each]['bits_per_byte'] for row in here):.4f}"
-    yield "Bits per byte on running words, mean over seeds."
+    yield "The figures are bits per byte of running words, averaged over seeds."
     yield tabulated(lines)
 
 

@@ -1,8 +1,9 @@
-"""What the entries of a vocabulary are used for: length, text in capitals, words with a capital, entries hardly used.
+"""How a vocabulary is used: tokens of text, of uppercase text and of capitalized words, and rarely used tokens.
 
-The default and byte-level BPE learn from the first 30 MB of the training lines of a language and cut the lines held
-out: as they are, and in capitals. A running word with a capital counts as cut alike if its pieces end where those of
-the small word do. An entry is hardly used if the training text uses it fewer than five times.
+MwS with default settings and byte-level BPE learn from the first 30 MB of a language's training lines. They then
+segment the held-out lines, and the same lines in uppercase. A capitalized running word counts as *cut alike* if it has
+the same split points as the lowercase word. A token is rarely used if it occurs fewer than five times in the training
+text.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from mws_hf.tokenizer.opened import open_tokenizer
 
 AXES = {"language": list(GOLD), "size": (8000, 32000), "system": ("mws", "bpe-byte")}
 SHARED = 1
-LENGTHS = {"length": "tokens", "in capitals": "tokens_in_capitals"}
-SHARES = {"capital words cut alike": "capital_words_cut_alike", "used < 5 times": "under_5", "never": "unused"}
+LENGTHS = {"tokens": "tokens", "tokens, uppercase text": "tokens_in_capitals"}
+SHARES = {"capitalized words cut alike": "capital_words_cut_alike", "used < 5 times": "under_5", "never": "unused"}
 
 
 def measure(place: Place, cells: list[Cell]) -> Found:
@@ -43,7 +44,7 @@ def measure(place: Place, cells: list[Cell]) -> Found:
 
 
 def cut_alike(backend: Tokenizer, lines: list[str]) -> float:
-    """Tell which share of the running words is cut with a capital as it is without one."""
+    """Return the share of running words that have the same split points capitalized and in lowercase."""
     words = Counter(word.lower() for line in lines for word in regex.findall(r"\p{L}+", line))
     kept = [word for word in words if len(word.capitalize()) == len(word) and word.capitalize() != word]
     small, large = (backend.encode_batch([" " + form(word) for word in kept]) for form in (str.lower, str.capitalize))
@@ -52,11 +53,15 @@ def cut_alike(backend: Tokenizer, lines: list[str]) -> float:
 
 
 def ends(encoding: Any) -> list[int]:
+    """Return the number of characters up to the end of each token."""
     return list(accumulate(b - a for a, b in encoding.offsets))
 
 
 def table(rows: list[Row]) -> Page:
-    yield "Tokens of held-out text against byte-level BPE of the same size and text; shares are default / BPE."
+    yield (
+        "The first columns compare the number of tokens of held-out text with byte-level BPE of the same vocabulary "
+        "size and training text. Shares are those of the default settings / BPE."
+    )
     lines = []
     for language, size, here in groups(rows, "language", "size"):
         if len(here) == 2:

@@ -1,9 +1,10 @@
-"""What an extension brings: length and boundary F1 of a base, of ours, and of frequency BPE appended the same way.
+"""Extending a tokenizer by 8,000 tokens of another language: text length and boundary F1 with MwS and with BPE.
 
-Bases are stand-ins: English text and Python code, none of the language added. 8,000 tokens are learnt from 15 million
-characters of a language; each 50th line is held out for lengths; gold is read to score alone. "Frequency" is the same
-way of appending with composition 1 and no price; at equal length it is cut down to the number of tokens at which it is
-as long as ours.
+The base tokenizers are stand-ins for public ones. They learned from English text and Python code and from no text of
+the added language. The new tokens are learned from 15 million characters of that language. One line in 50 is held out
+to measure lengths, and reference segmentations are used only for scoring. *Frequency* appends tokens in the same way,
+but with composition 1 and without a penalty for boundaries inside a token. *Frequency, as long as ours* has only as
+many of these tokens as give the same text length as *ours*.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ table = partial(as_they_are, __doc__, columns=COLUMNS)
 
 
 def as_short(longer: Extension, length: Callable[[Extension], float], wanted: float) -> Extension:
-    """The fewest of the new tokens with which text is at most so long."""
+    """Return the extension with the fewest of the new tokens whose text length is at most `wanted`."""
 
     def shorter(number: int) -> Extension:
         return append_tokens(longer.base, longer.learned.first(number), longer.retired)
@@ -92,11 +93,11 @@ def as_short(longer: Extension, length: Callable[[Extension], float], wanted: fl
 
 
 def same(before: Tokenizer, after: Tokenizer, texts: list[str]) -> int:
-    """How many texts keep their ids."""
+    """Count the texts that keep their ids."""
     new = set(after.get_vocab().values()) - set(before.get_vocab().values())
     pairs = [(before.encode(text).ids, after.encode(text).ids) for text in texts]
     if any(old != made and new.isdisjoint(made) for old, made in pairs):
-        raise MwSError("a text without new tokens has other ids")
+        raise MwSError("the ids of a text have changed, although it contains no new token")
     return sum(old == made for old, made in pairs)
 
 
@@ -109,7 +110,7 @@ END = "<|end_of_text|>"
 
 
 def byte_level(texts: Iterable[str], size: int) -> Tokenizer:
-    """A byte-level BPE like those of Llama 3 and Qwen: special tokens after the vocabulary, and not in it."""
+    """Train a byte-level BPE like those of Llama 3 and Qwen, whose special tokens come after the vocabulary."""
     tokenizer = Tokenizer(models.BPE(ignore_merges=True))
     split = pre_tokenizers.Split(Regex(LLAMA3), behavior="isolated")
     whole = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
@@ -123,7 +124,7 @@ def byte_level(texts: Iterable[str], size: int) -> Tokenizer:
 
 
 def byte_fallback(texts: Iterable[str], size: int, characters: int = 200) -> Tokenizer:
-    """A BPE with byte fallback like Gemma's; `characters` of the texts are symbols, the commonest."""
+    """Train a BPE with byte fallback like Gemma's, whose alphabet has the most frequent `characters` characters."""
     special = ["<pad>", "<eos>", "<bos>", "<unk>"]
     learner = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=True))
     learner.normalizer = normalizers.Replace(" ", "▁")
@@ -134,7 +135,7 @@ def byte_fallback(texts: Iterable[str], size: int, characters: int = 200) -> Tok
     learner.train_from_iterator(texts, trainer)
     spec = json.loads(learner.to_str())
     split = {"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious", "invert": False}
-    spec["pre_tokenizer"] = split  # as Gemma's: it never finds a space
+    spec["pre_tokenizer"] = split  # like Gemma's pre-tokenizer, it never finds a space
     spec["added_tokens"] = [token for token in spec["added_tokens"] if token["content"] in special]
     replace = {"type": "Replace", "pattern": {"String": "▁"}, "content": " "}
     spec["decoder"] = {"type": "Sequence", "decoders": [replace, {"type": "ByteFallback"}, {"type": "Fuse"}]}
@@ -143,7 +144,11 @@ def byte_fallback(texts: Iterable[str], size: int, characters: int = 200) -> Tok
 
 @cache
 def lines(data: Path, language: str, megabytes: float, evenly: bool = True) -> list[str]:
-    """Lines of about so many million characters, from all of a language's text, or the first; code is this Python's."""
+    """Return lines with about the given number of million characters of a language.
+
+    They are evenly spaced over all text of the language, or its first lines. The language "code" is source code of
+    Python packages that are installed here.
+    """
     if language == "code":
         files = sorted((Path(sys.prefix) / "lib").glob("python*/site-packages/t*/**/*.py"))
         random.Random(0).shuffle(files)
@@ -153,25 +158,31 @@ def lines(data: Path, language: str, megabytes: float, evenly: bool = True) -> l
 
 
 def begun(data: Path, sizes: Mapping[str, float]) -> Iterator[str]:
-    """The first lines of texts: million characters of each."""
+    """Yield the first lines of texts; `sizes` has the million characters of each."""
     return (line for language, size in sizes.items() for line in lines(data, language, size, evenly=False))
 
 
 def learnt(data: Path, sizes: Mapping[str, float]) -> Iterator[str]:
-    """What stand-ins and their surgery may learn of: million characters of each text, without every 50th line."""
+    """Yield training lines for stand-ins and for vocabulary adaptation, without one line in 50.
+
+    `sizes` has the million characters of each text.
+    """
     for language, size in sizes.items():
         yield from (line for number, line in enumerate(lines(data, language, size)) if number % 50)
 
 
 def unlearnt(data: Path, language: str, megabytes: float, most: int = 4000) -> list[str]:
-    """What lengths are measured on."""
+    """Return held-out lines, on which lengths are measured."""
     found = [line for line in lines(data, language, megabytes)[::50] if line.strip()]
     return found[:: max(1, len(found) // most)]
 
 
 MIXTURE = {"eng": 30, "deu": 20, "ces": 15, "hun": 12, "fin": 8, "ukr": 6, "tur": 5, "rus": 3}
 SIZES = {**MIXTURE, "code": 10}
-"""Million characters of each text in the mixture of eight, fewer where the shared text has fewer; and of code."""
+"""The million characters of each text in the multilingual mixture, and of source code.
+
+A language has fewer characters if its text in the shared data is shorter.
+"""
 
 SMALL = {"eng": 12, "deu": 6, "code": 3}
 ENTRIES, SPECIAL = 8_000, 3
@@ -182,11 +193,14 @@ STAND_INS: dict[str, tuple[Callable[..., Tokenizer], int, Callable[..., Iterator
     "eight languages, byte fallback": (partial(byte_fallback, characters=600), 128_000, learnt, MIXTURE),
     "decoder": (byte_level, ENTRIES - SPECIAL, learnt, SMALL),
 }
-"""Stand-ins for public tokenizers: kind, entries, text. `decoder` is that of the small models."""
+"""The stand-ins for public tokenizers: training function, vocabulary size, function that reads the text, and its sizes.
+
+`decoder` is the tokenizer of the small models.
+"""
 
 
 def stand_in(place: Place, name: str) -> Path:
-    """The directory of one of `STAND_INS`, trained with `tokenizers` alone unless it is there."""
+    """Return the directory of one of `STAND_INS`, after training it with `tokenizers` if it does not exist."""
     directory = place.work / "extend" / name.replace(", ", "-").replace(" ", "-")
     if not (directory / "tokenizer.json").is_file():
         build, size, texts, sizes = STAND_INS[name]
@@ -202,27 +216,29 @@ KEPT = {
     "English, byte-level": ("eng",),
     "eight languages, byte fallback": ("eng", "deu", "fin", "rus"),
 }
-"""The languages that surgery keeps of each base."""
+"""The languages of each base whose tokens are kept when it is trimmed."""
 
 SHARE, ADDED, RUSSIAN = 0.6, 16_000, 12
-"""Of the entries that stay; Russian tokens to add, and million characters to learn them from."""
+"""The share of tokens that stay, the number of Russian tokens to add, and the million characters to learn them from."""
 
 CHANGES = ("trimmed", f"and {ADDED:,} Russian tokens", "by frequency")
 
 
 def kept_or_added(cell: Cell) -> bool:
+    """Return whether the language of a cell is kept in its base or added to it."""
     return cell["language"] in (*KEPT[cell["base"]], "rus")
 
 
 def trimmed_and_extended(place: Place, cells: list[Cell]) -> Found:
-    """What surgery costs and brings in length: tokens of held-out lines, trimmed, and extended in two ways.
+    """Trimming a vocabulary and extending it: the change in the number of tokens of held-out lines.
 
-    Bases are stand-ins of public size and mixture, and tokenizers of public models: folders of their names in
-    `--with public=FOLDER`, English kept. They are trimmed to 60 % of the entries by the learnt text of the languages
-    that are kept, then 16,000 Russian tokens are added; the last column has as many appended by frequency alone.
+    The base tokenizers are stand-ins with the size and the mix of languages of public tokenizers, and two tokenizers of
+    public models, which are in folders of `--with public=FOLDER`. Each base is trimmed to 60 % of its tokens by the
+    training text of the languages that are kept (only English for the public ones). Then 16,000 Russian tokens are
+    added. In the last column, these tokens are learned by frequency only.
     """
     name, data = cells[0]["base"], place.data
-    folder = None if name in STAND_INS else place.path("public", "a folder of tokenizers")
+    folder = None if name in STAND_INS else place.path("public", "a folder with tokenizers of public models")
     directory = folder / name if folder else stand_in(place, name)
     opened = open_base(directory)
     texts = learnt(data, {language: SIZES[language] for language in KEPT[name]})
@@ -244,18 +260,18 @@ surgery = beside(trimmed_and_extended, surgery_table, AXES_OF_SURGERY, 1, exists
 
 
 TEXTS = {"eng": 12, "fin": 9}
-"""Million characters of English and Finnish that the small models' tokenizers learn from."""
+"""The million characters of English and Finnish that the tokenizers of the small models learn from."""
 
 FINNISH, CONTEXT_BYTES = 2_000, 256
 MODELS: dict[str, dict[str, Any]] = {
     "1.1 M": {"hidden_size": 96, "layers": 3, "learning_rate": 4e-3, "train_bytes": 5_000_000},
     "5.2 M": {"hidden_size": 256, "layers": 4, "learning_rate": 2e-3, "train_bytes": 8_000_000},
 }
-"""Models by their number of weights: shape, peak rate and bytes of English."""
+"""The models by their number of parameters: shape, peak learning rate and bytes of English text."""
 
 
 def base_model(place: Place, size: str) -> Path:
-    """Train the base's model of one of the sizes, once; an interrupted run goes on."""
+    """Train the model of a size with the base tokenizer unless it is finished; an interrupted run is resumed."""
     torch.set_num_threads(1)
     folder = place.work / "decoder"
     text = folder / "english.txt"
@@ -271,7 +287,7 @@ def base_model(place: Place, size: str) -> Path:
 
 
 def operated(place: Place, kept: int) -> dict[str, Path]:
-    """Trim the base's tokenizer to so many entries and extend that, once."""
+    """Trim the base tokenizer to `kept` tokens, extend the result, and return all three folders; reuse saved ones."""
     trained, folder = stand_in(place, "decoder"), place.work / "decoder"
     found = {"base": trained, "trimmed": folder / f"trimmed-{kept}", "both": folder / f"both-{kept}"}
     if not (found["both"] / "tokenizer.json").is_file():
@@ -283,7 +299,7 @@ def operated(place: Place, kept: int) -> dict[str, Path]:
 
 
 def sample(place: Place, language: str) -> list[str]:
-    """Held-out lines of 40,000 characters."""
+    """Return held-out lines with 40,000 characters."""
     lines = [line.strip()[:600] for line in unlearnt(place.data, language, TEXTS[language], 10**9)]
     lines = shuffled(filter(None, lines), 0)
     ends = accumulate(map(len, lines))
@@ -300,14 +316,16 @@ OF_DECODER = ("weights", "tokenizer", "rows", "English tokens", "bits per byte, 
 
 
 def all_or_changed(cell: Cell) -> bool:
+    """Return whether a cell exists: the base has all tokens, and changed tokenizers have fewer."""
     return (cell["kept"] == ENTRIES) == (cell["tokenizer"] == "base")
 
 
 def before_and_after(place: Place, cells: list[Cell]) -> Found:
-    """A small decoder before and after surgery: bits per byte of held-out English and Finnish.
+    """A small decoder before and after vocabulary adaptation: bits per byte of held-out English and Finnish text.
 
-    Models of 1.1 and 5.2 million weights under 8,000 entries, trained on 5 and 8 MB of English novels: before surgery,
-    trimmed to 4,800 and to 6,400 entries, and with 2,000 Finnish tokens more.
+    The models have 1.1 and 5.2 million parameters and a vocabulary size of 8,000, and were trained on 5 and 8 MB of
+    English novels. They are measured unchanged, trimmed to 4,800 and 6,400 tokens, and with 2,000 additional Finnish
+    tokens.
     """
     directory = base_model(place, cells[0]["weights"])
     model, old = (kind.from_pretrained(directory) for kind in (AutoModelForCausalLM, AutoTokenizer))

@@ -23,6 +23,7 @@ from lab.systems import MORPH_BPE, UNIGRAM
 from lab.tables import span, tabulated, where
 from lm.ladder import ladder_table
 from lm.plan import BPE, PRESETS
+from lm.report import difference as difference_of_runs
 
 from mws_hf.text.markdown import markdown_table
 
@@ -89,20 +90,22 @@ def neighboring_rates() -> Figures:
 
 
 def larger_models() -> Figures:
-    """What larger language models gain, beside the small ones of the same text and books."""
+    """What larger language models gain, each system at its own rate and all at the planned one; effects of the rate."""
     yield "ladder", ladder_table("rus")
-    preset = PRESETS["rus-5m"]
+    planned = PRESETS["rus-5m"].rate
     lines = {line["system"]: line for line in where(models("rus-5m"), vocabulary=8_000, flop_matched=False)}
-    for name, rival in (("bpe", BPE), ("unigram", UNIGRAM)):
-        value, low, high = (-each for each in lines["mws"]["against"][rival])
-        yield f"ladder.{name}.mean", f"{value:.1f}"
-        yield f"ladder.{name}.interval", f"{high:.1f} to {low:.1f}"
     rows = where(results("lm_rus-5m"), vocabulary=8_000, flop_matched=False)
+    runs = {system: where(rows, system=system, learning_rate=planned) for system in lines}
     books = {(x["system"], x["learning_rate"]): x["evaluation"]["development"] for x in where(rows, seed=0)}
     for name, system in (("mws", "mws"), ("bpe", BPE), ("unigram", UNIGRAM)):
+        if system != "mws":
+            found = {"": lines["mws"]["against"][system], ".planned": difference_of_runs(runs["mws"], runs[system])}
+            for of, (value, low, high) in found.items():
+                yield f"ladder.{name}.mean{of}", f"{-value:.1f}"
+                yield f"ladder.{name}.interval{of}", f"{-high:.1f} to {-low:.1f}"
         for rate, short in ((1.5e-3, "half"), (6e-3, "twice")):
             if (system, rate) in books:
-                change = books[system, rate] / books[system, preset.rate] - 1
+                change = books[system, rate] / books[system, planned] - 1
                 yield f"ladder.rate.{name}.{short}", f"{100 * change:+.1f}"
         spread = lines[system]["by_seed"]
         yield f"ladder.spread.{name}", f"{100 * (max(spread) / min(spread) - 1):.1f}"

@@ -52,7 +52,7 @@ class MergeLimits:
         forbidden: strings that never become tokens, in addition to byte tokens.
         struck: pairs of ids of tokens that exist before learning begins, which are never merged.
         show_progress: show a progress bar on stderr if it is a terminal.
-        progress_suffix: what follows the name of the progress bar.
+        progress_suffix: text after the name of the progress bar.
     """
 
     min_occurrences: int = 1
@@ -99,7 +99,7 @@ class Apart:
 
     @classmethod
     def of(cls, entries: Iterable[str]) -> Apart:
-        """Make it from strings of one or two characters.
+        """Create it from strings of one or two characters.
 
         Raises:
             MwSError: a string is empty or longer.

@@ -83,12 +83,12 @@ class LearnedVocabulary:
 
     @property
     def record(self) -> dict[str, Any]:
-        """The part of mws_training.json that learning knows: numbers of merges, share of splits, results of labels."""
+        """The part of mws_training.json from learning: numbers of merges, share of splits, results of labels."""
         required = {"required": self.n_required} if self.n_required else {}
-        cut = {} if self.places_cut is None else {"places_cut": round(self.places_cut, 4)}
+        splits = {} if self.places_cut is None else {"places_cut": round(self.places_cut, 4)}
         merges = {"morph": self.n_morphs, "composition": self.n_compositions, **required}
         fits = {name: asdict(fit) for name, fit in self.label_fits.items()}
-        return {"merges": merges, **cut} | ({"label_fit": fits.get(UNNAMED, fits)} if fits else {})
+        return {"merges": merges, **splits} | ({"label_fit": fits.get(UNNAMED, fits)} if fits else {})
 
     @property
     def n_compositions(self) -> int:
@@ -125,34 +125,36 @@ def learn(
     """
     settings = settings or Settings()
     _check_evidence(evidence, settings)
-    give_back()  # the memory that counting used
+    give_back()  # memory that counting has freed
     job = LearningJob.plan(counts, settings)
-    # 1. boundary probabilities: how freely could each word have gone on after each of its characters?
+    # 1. boundary probabilities: how freely could each word have continued after each of its characters?
     evidence = _find_evidence(job, evidence)
+    words = CodePoints.of_counts(job.counts)
     # 2. to 4. the merges
-    learned = _learn_merges(job, evidence)
+    learned = _learn_merges(job, words, evidence)
     # 5. with labels: the probabilities inside tokens that labeled words contain, and the merges once again
     if evidence is not None and evidence.label_shares:
         evidence = _adjusted(job, evidence, learned.merges)
         again = replace(job.limits, progress_suffix=", again with labels")
-        learned = _learn_merges(replace(job, limits=again), evidence)
+        learned = _learn_merges(replace(job, limits=again), words, evidence)
     _warn_if_short(job, len(learned.merges))
     return learned
 
 
-def _learn_merges(job: LearningJob, evidence: Evidence | None) -> LearnedVocabulary:
-    """Learn all merges from boundary probabilities: steps 2 to 4 of `learn`."""
+def _learn_merges(job: LearningJob, words: CodePoints, evidence: Evidence | None) -> LearnedVocabulary:
+    """Learn all merges from boundary probabilities: steps 2 to 4 of `learn`; `words` are those of the job's counts."""
     # 2. morph merges, which stay between the boundaries
-    words = CodePoints.of_counts(job.counts)
     with ThreadPoolExecutor(1) as beside:  # merging uses one thread; another looks up the words for step 3
         text = beside.submit(_running_text, job, words, evidence)
-        morphs, cut = _learn_morphs(job, words, evidence)
+        morphs, split_share = _learn_morphs(job, words, evidence)
     # 3. compositions of frequent neighbors, which are penalized for the boundaries that they hide
     compositions = _learn_compositions(job, text.result(), evidence, morphs.merges)
     # 4. the merges of required strings
     merges, n_required = _with_required(job, morphs.merges + compositions.merges)
     n_morphs = min(len(morphs.merges), len(merges) - n_required)
-    return LearnedVocabulary(job.alphabet, merges, n_morphs, len(job.counts), evidence, n_required, cut, job.capitals)
+    return LearnedVocabulary(
+        job.alphabet, merges, n_morphs, len(job.counts), evidence, n_required, split_share, job.capitals
+    )
 
 
 def _adjusted(job: LearningJob, evidence: Evidence, merges: list[tuple[str, str]]) -> Evidence:
@@ -352,7 +354,7 @@ def _running_text(job: LearningJob, words: CodePoints, evidence: Evidence | None
         return listed, repeated.counts, None
     listed, times = with_uppercase(listed, repeated.counts)
     types = evidence.types_of(listed)
-    give_back()  # the memory that the look-up used
+    give_back()  # memory that the look-up has freed
     return listed, times, types
 
 

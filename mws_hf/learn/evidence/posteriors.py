@@ -259,9 +259,9 @@ def collect_evidence(listed: TypeCounts, settings: Settings | None = None, n_thr
 
 
 EM_TYPES = 150_000
-"""Most types that the lexicon is learned from; the most frequent ones are. With more types it takes longer, and names,
-typing errors and loanwords make the lexicon worse: with 400,000, F1 on Russian lemmas is lower by 0.005 to 0.03. With
-fewer types it lacks stems: with 60,000, F1 is lower by 0.01 in Finnish."""
+"""The most types that the lexicon is learned from, by frequency. With more types it takes longer, and names, typing
+errors and loanwords make the lexicon worse: with 400,000, F1 on Russian lemmas is lower by 0.005 to 0.03. With fewer
+types it lacks stems: with 60,000, F1 is lower by 0.01 in Finnish."""
 
 CONTEXT_WEIGHT = 0.75
 """Share of the context view in the mixture of its log-odds with those of the lexicon view, which are sharper but have
@@ -331,9 +331,9 @@ def calibrated_posteriors(
     contexts.
     """
     inner = inner_positions(corpus.starts)
-    j, mixed, found = np.zeros(len(inner)), mixture.log_odds.copy(), None
+    probabilities, mixed, found = np.zeros(len(inner)), mixture.log_odds.copy(), None
     if len(mixed) == 0:
-        return j, None
+        return probabilities, None
     if targets is not None and mixture.views is not None and mixture.contexts is not None:
         from mws_hf.learn.evidence.labels import refit
 
@@ -345,8 +345,8 @@ def calibrated_posteriors(
     if found is not None:
         found = replace(found, granularity=granularity)
     _calibrate(mixed, granularity)
-    j[inner] = sigmoid(mixed)
-    return j, found
+    probabilities[inner] = sigmoid(mixed)
+    return probabilities, found
 
 
 def _calibrate(mixed: Doubles, granularity: float) -> None:

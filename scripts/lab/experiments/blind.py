@@ -109,7 +109,7 @@ def table(rows: list[Row]) -> Page:
     for kind, (title, told) in TITLES.items():
         lines = []
         for language, size, here in groups(where(rows, kind=kind, left_out=None), "language", "vocab_size"):
-            line = {"language": language, "entries": f"{size:,}", "trained on": here[0]["trained_on"]}
+            line = {"language": language, "vocabulary size": f"{size:,}", "trained on": here[0]["trained_on"]}
             told_of = {row["system"]: told(row) for row in here}
             by_system = {system: told_of.get(system, "") for system in SYSTEMS}
             lines.append({**line, "words": f"{here[0]['words']:,}", **by_system})

@@ -107,8 +107,11 @@ def larger_models() -> Figures:
             if (system, rate) in books:
                 change = books[system, rate] / books[system, planned] - 1
                 yield f"ladder.rate.{name}.{short}", f"{100 * change:+.1f}"
-        spread = lines[system]["by_seed"]
-        yield f"ladder.spread.{name}", f"{100 * (max(spread) / min(spread) - 1):.1f}"
+    value, low, high = difference_of_runs(lines["mws"]["runs"], runs[UNIGRAM])
+    yield "ladder.unigram.mean.best", f"{-value:.1f}"
+    yield "ladder.unigram.interval.best", f"{-high:.1f} to {-low:.1f}"
+    best = fmean(row["evaluation"]["bits_per_byte"] for row in runs[UNIGRAM])
+    yield "ladder.rate.unigram.seeds", f"{100 * (1 - best / lines[UNIGRAM]['bits']):.1f}"
 
 
 def capitals() -> Figures:

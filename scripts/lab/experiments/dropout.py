@@ -28,7 +28,7 @@ from lm.training import CONFIG_FILE, pretrain
 
 from lab.cells import RESULTS, Cell, Found, Page, Place, Row, beside
 from lab.systems import UNIGRAM, trained
-from lab.tables import about, groups, half, tabulated, where
+from lab.tables import about, groups, half_interval, tabulated, where
 from mws_hf.corpus.counting import count_documents
 
 SKIPPED_SHARE = 0.1
@@ -102,7 +102,7 @@ def interval(gaps: list[float]) -> str:
     mean = statistics.mean(gaps)
     if len(gaps) < 2:
         return f"{mean:+.2f} %"
-    return f"{mean:+.2f} %, {mean - half(gaps):+.2f} to {mean + half(gaps):+.2f}"
+    return f"{mean:+.2f} %, {mean - half_interval(gaps):+.2f} to {mean + half_interval(gaps):+.2f}"
 
 
 SYSTEMS, LEMMAS = ("bpe-byte", "mws", UNIGRAM), "hu"

@@ -30,7 +30,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_se
 from lab.cells import Cell, Found, Page, Place, Row
 from lab.data import Sentence, read, treebank
 from lab.systems import NAMES, UNIGRAM, trained
-from lab.tables import groups, half, span, tabulated
+from lab.tables import groups, half_interval, span, tabulated
 from mws_hf.corpus.counting import count_documents
 from mws_hf.errors import MwSError
 
@@ -95,7 +95,7 @@ def table(rows: list[Row]) -> Page:
             line |= {"scored words": kind, "number": f"{row[number]:,}", "default": f"{ours:.2f}"}
             line |= {name: f"{means[rival]:.2f}" for rival, name in NAMES.items()}
             for rival, name in NAMES.items():
-                gap, doubt = ours - means[rival], half(seeds[SYSTEMS[0]], seeds[rival])
+                gap, doubt = ours - means[rival], half_interval(seeds[SYSTEMS[0]], seeds[rival])
                 line[f"vs. {name}"] = span([gap, gap - doubt, gap + doubt])
             lines.append(line)
     yield (

@@ -23,11 +23,11 @@ from mws_hf.learn.words import CodePoints, SymbolCorpus, concatenated
 from mws_hf.text.letter_case import fold
 
 MAX_TYPES = 200_000
-"""Most training words that are kept; the most frequent ones are. More of them take space and time, and do not improve
-the probabilities of other words."""
+"""Maximum number of training words that are kept, the most frequent ones. More of them take space and time, and do not
+improve the probabilities of other words."""
 
 FIT_POSITIONS = 20_000
-"""Most positions inside training words that the regression is fitted to."""
+"""Maximum number of positions inside training words that the regression is fitted to."""
 
 
 class AnyWord:
@@ -107,10 +107,12 @@ class AnyWord:
                 contexts = pool.submit(_contexts_of, corpus, empty=True)
                 if self._weights is None:
                     targets = listed.probabilities[graphemes.last[:n]].astype(np.float32)
-                    own = SymbolCorpus(corpus.alphabet, corpus.symbols[: starts[-1]], starts, corpus.weights[:n_listed])
-                    self._weights = fit_contexts(own, _contexts_of(own), targets, FIT_POSITIONS)
-            each = contexts_of_each(corpus, contexts.result(), n_listed)
-            found[last] = np.concatenate([_judged(own, *self._weights) for own in each])
+                    training = SymbolCorpus(
+                        corpus.alphabet, corpus.symbols[: starts[-1]], starts, corpus.weights[:n_listed]
+                    )
+                    self._weights = fit_contexts(training, _contexts_of(training), targets, FIT_POSITIONS)
+            of_words = contexts_of_each(corpus, contexts.result(), n_listed)
+            found[last] = np.concatenate([_judged(of_word, *self._weights) for of_word in of_words])
         return [found[begin:end] for begin, end in pairwise(new.starts.tolist())]
 
 

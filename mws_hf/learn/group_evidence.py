@@ -1,13 +1,13 @@
-"""Find the boundary probabilities of a training: in each group of words, such as a language, and for all of them.
+"""Compute the boundary probabilities of each group of words, such as a language, and join them for the training.
 
-The words of a language are compared with each other only. Every group, and within a group every script, is a list of
-words of its own for `posteriors.collect_evidence`, with its own `max_types` and its own calibration. If several groups
-have the same word, its probabilities are the mean over these groups. The share of a group in this mean is in proportion
-to the relative frequency of the word there.
+The words of a language are compared only with each other. `posteriors.collect_evidence` gets a separate list of words
+for every group, and within a group for every script; `max_types` and the calibration apply to each list. If several
+groups have the same word, its probabilities are the mean over these groups. The share of a group in this mean is in
+proportion to the relative frequency of the word there.
 
-In the morph merges, a word has the sum of its shares as its weight, each times a factor of the group: the weight of the
-group divided by its number of words (their shares added up). So, with equal weights, every language has the same total
-weight, however many word forms it has.
+In the morph merges, the weight of a word is a sum over its groups: its share in the group times the weight of the
+group, divided by the number of words of the group (their shares added up). So, with equal weights, every language has
+the same total weight, however many word forms it has.
 
 Frequency merges follow the text, where an English word may occur ten times as often as a Finnish word. So the penalty
 of a boundary inside a token is in proportion to the square root of the mean count of the words of a group. With an
@@ -15,7 +15,7 @@ equal penalty, languages with many word forms would get hardly any whole words. 
 count, languages with much text would get hardly any.
 
 The group named `code` contains identifiers. In its words a boundary before an uppercase letter is certain
-(`posteriors.CODE`). In a word that other groups have, too, it is certain to the share of the group `code` in the word.
+(`posteriors.CODE`). In a word that other groups have, too, this applies in proportion to the share of `code` in it.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from mws_hf.corpus.segmentations import GoldWord
 
 MAX_LISTS_AT_ONCE = 2
-"""Most lists of words (of groups, or of scripts of a group) that are processed at the same time. Much of the work on a
-list is done by a single thread, so two lists use the processor better. Each takes 100 to 200 MB."""
+"""Maximum number of lists of words (of groups, or of scripts of a group) that are processed at the same time. Much of
+the work on a list is done by a single thread, so two lists use the processor better. Each takes 100 to 200 MB."""
 
 
 class GroupEvidence(NamedTuple):
@@ -94,12 +94,12 @@ def find_evidence(counts: WordCounts | Mapping[str, WordCounts], settings: Setti
         return _group_evidence(name, words, settings, labels.get(name, ()))
     # The longest list comes first. Otherwise it might begin last, and all others would be finished long before it.
     by_length = sorted(groups, key=lambda name: -len(groups[name]))
-    each = side_by_side(
+    results = side_by_side(
         lambda name: _group_evidence(name, groups[name], settings, labels.get(name, ())),
         by_length,
         most=MAX_LISTS_AT_ONCE,
     )
-    found = dict(zip(by_length, each, strict=True))
+    found = dict(zip(by_length, results, strict=True))
     parts = [
         GroupEvidence(found[name], _relative_frequencies(found[name]), shares[name], float(words.total))
         for name, words in groups.items()
@@ -117,26 +117,26 @@ def join_groups(groups: Sequence[GroupEvidence], settings: Settings) -> Evidence
     edges = np.cumsum([0, *(len(part.frequency) for part in groups)]).tolist()
     ids = [found.ids[a:b] for a, b in zip(edges, edges[1:], strict=False)]
     together = np.zeros(len(found.first))
-    for part, own in zip(groups, ids, strict=True):
-        together[own] += part.frequency  # `own` has no number twice, because the types of a group are distinct
+    for part, rows in zip(groups, ids, strict=True):
+        together[rows] += part.frequency  # `rows` has no duplicates, because the types of a group are distinct
     types = every.take(found.first)
     probabilities, in_code = np.zeros(len(types.points)), np.zeros(len(types))
     weights, means = np.zeros(len(types)), np.zeros(len(types))
     label_shares: dict[str, Doubles] = {}
-    for part, own in zip(groups, ids, strict=True):
-        share = part.frequency / together[own]
+    for part, rows in zip(groups, ids, strict=True):
+        share = part.frequency / together[rows]
         starts = part.evidence.starts
         sizes = np.diff(starts)
-        positions = np.arange(len(part.evidence.probabilities)) + np.repeat(types.starts[own] - starts[:-1], sizes)
+        positions = np.arange(len(part.evidence.probabilities)) + np.repeat(types.starts[rows] - starts[:-1], sizes)
         probabilities[positions] += part.evidence.probabilities * np.repeat(share, sizes)
         per_type = share * (part.weight / max(math.fsum(share), 1e-9))
-        weights[own] += per_type
-        means[own] += per_type * part.text
+        weights[rows] += per_type
+        means[rows] += per_type * part.text
         if part.evidence.in_code is not None:
-            in_code[own] += share * part.evidence.in_code
+            in_code[rows] += share * part.evidence.in_code
         for name in part.evidence.label_shares:
             label_shares[name] = np.zeros(len(types))
-            label_shares[name][own] = share
+            label_shares[name][rows] = share
     weights *= len(weights) / max(math.fsum(weights), 1e-9)
     prices = np.sqrt(means * (len(means) / max(math.fsum(means), 1e-9)))
     code = any(part.evidence.in_code is not None for part in groups)
@@ -152,11 +152,11 @@ def _group_evidence(name: str, counts: WordCounts, settings: Settings, labels: t
     """Compute the boundary probabilities of one group, in each script separately; labels belong to the main script."""
     words = CodePoints.of_counts(counts)
     lists = script_lists(words)
-    own = [replace(settings, labels=() if i else labels) for i in range(len(lists))]
+    settings_of_lists = [replace(settings, labels=() if i else labels) for i in range(len(lists))]
     parts = (words.take(rows) for rows in lists) if len(lists) > 1 else [words]
     listed = side_by_side(collect_types, parts, [counts.counts[rows] for rows in lists], most=MAX_LISTS_AT_ONCE)
     del words, lists, parts
-    found = side_by_side(collect_evidence, listed, own, most=MAX_LISTS_AT_ONCE)
+    found = side_by_side(collect_evidence, listed, settings_of_lists, most=MAX_LISTS_AT_ONCE)
     whole = found[0]
     if len(found) > 1:  # no type is in two lists, because each has one script
         types = concatenated([part.code_points for part in found])

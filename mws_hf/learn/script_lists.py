@@ -10,7 +10,7 @@ from mws_hf.kernels import Ints, Longs
 from mws_hf.learn.words import N_POINTS, CodePoints, distinct_points
 
 MIN_WORDS_PER_SCRIPT = 1_000
-"""Fewest distinct pre-tokens with which a script has a list of its own."""
+"""Minimum number of distinct pre-tokens of a script that has its own list."""
 
 SCRIPTS = (
     *("Latin", "Cyrillic", "Greek", "Arabic", "Hebrew", "Devanagari", "Han", "Hangul", "Thai", "Armenian", "Georgian"),
@@ -19,7 +19,7 @@ SCRIPTS = (
     *("Coptic", "Yi", "Canadian_Aboriginal", "Javanese", "Balinese", "Sundanese", "Cham", "Tai_Le", "Ol_Chiki", "Vai"),
     *("Adlam", "Meetei_Mayek", "Tagalog", "Glagolitic", "Runic", "Ogham", "Deseret", "Osage", "Lisu", "Bopomofo"),
 )
-"""Scripts that may have a list of their own, by their Unicode names; Han includes Hiragana and Katakana."""
+"""Scripts that may have their own list, by their Unicode names; Han includes Hiragana and Katakana."""
 
 _PATTERNS = {"Han": r"[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]"}
 """Patterns of scripts that are not one Unicode script."""
@@ -29,14 +29,14 @@ _NO_SCRIPT = 0
 
 
 def script_lists(words: CodePoints, fewest: int = MIN_WORDS_PER_SCRIPT) -> list[Longs]:
-    """Sort words by script into one list per script; the main script, which has most words, comes first.
+    """Sort words by script into one list per script; the main script, which has the most words, comes first.
 
     The list of the main script also contains the words of scripts with fewer than `fewest` words, words with letters of
     several scripts, and words without letters.
 
     Args:
         words: distinct pre-tokens.
-        fewest: fewest words with which a script has a list of its own.
+        fewest: minimum number of words of a script that has its own list.
 
     Returns:
         One array per list, int64: the numbers of its words, ascending.
@@ -45,13 +45,13 @@ def script_lists(words: CodePoints, fewest: int = MIN_WORDS_PER_SCRIPT) -> list[
     >>> [rows.tolist() for rows in script_lists(words, fewest=1)]
     [[0, 1, 2, 4, 5, 6], [3]]
     """
-    own = _scripts_of(words)
-    sizes = np.bincount(own, minlength=len(SCRIPTS) + 1)
+    scripts = _scripts_of(words)
+    sizes = np.bincount(scripts, minlength=len(SCRIPTS) + 1)
     sizes[_NO_SCRIPT] = 0
     main = int(np.argmax(sizes))
     large = [k for k in np.nonzero(sizes >= fewest)[0].tolist() if k != main]
-    apart = np.isin(own, large)
-    return [np.nonzero(~apart)[0], *(np.nonzero(own == k)[0] for k in large)]
+    is_listed = np.isin(scripts, large)
+    return [np.nonzero(~is_listed)[0], *(np.nonzero(scripts == k)[0] for k in large)]
 
 
 def _scripts_of(words: CodePoints) -> npt.NDArray[np.int8]:

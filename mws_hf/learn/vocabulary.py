@@ -1,4 +1,4 @@
-"""Learn a vocabulary from word counts: first the alphabet, then morph merges, then compositions. No files are used.
+"""Learn a vocabulary from word counts: first the alphabet, then morph merges, then compositions. No file is read.
 
 `LearningJob.plan` checks everything and computes the sizes before learning begins, and `learn` executes the plan.
 """
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
 _logger = logging.getLogger(__name__)
 
 BYTE_ORDER_MARK = "\ufeff"
-"""Every alphabet of characters contains it, because the decoders of JavaScript drop it if it is three byte tokens.
+"""Every alphabet of characters contains it, because decoders in JavaScript drop it if it consists of byte tokens.
 
-The original MwS is an exception, because its vocabulary must be as published.
+The original MwS is an exception, because its vocabulary must stay as it was published.
 """
 
 
@@ -83,12 +83,12 @@ class LearnedVocabulary:
 
     @property
     def record(self) -> dict[str, Any]:
-        """The part of mws_training.json that learning knows: numbers of merges, share of splits, results of labels."""
+        """The entries of mws_training.json about learning: numbers of merges, share of splits, results of labels."""
         required = {"required": self.n_required} if self.n_required else {}
-        cut = {} if self.places_cut is None else {"places_cut": round(self.places_cut, 4)}
+        splits = {} if self.places_cut is None else {"places_cut": round(self.places_cut, 4)}
         merges = {"morph": self.n_morphs, "composition": self.n_compositions, **required}
         fits = {name: asdict(fit) for name, fit in self.label_fits.items()}
-        return {"merges": merges, **cut} | ({"label_fit": fits.get(UNNAMED, fits)} if fits else {})
+        return {"merges": merges, **splits} | ({"label_fit": fits.get(UNNAMED, fits)} if fits else {})
 
     @property
     def n_compositions(self) -> int:
@@ -127,7 +127,7 @@ def learn(
     _check_evidence(evidence, settings)
     give_back()  # the memory that counting used
     job = LearningJob.plan(counts, settings)
-    # 1. boundary probabilities: how freely could each word have gone on after each of its characters?
+    # 1. boundary probabilities: how uncertain is the next character after each character of a word?
     evidence = _find_evidence(job, evidence)
     # 2. to 4. the merges
     learned = _learn_merges(job, evidence)
@@ -144,15 +144,17 @@ def _learn_merges(job: LearningJob, evidence: Evidence | None) -> LearnedVocabul
     """Learn all merges from boundary probabilities: steps 2 to 4 of `learn`."""
     # 2. morph merges, which stay between the boundaries
     words = CodePoints.of_counts(job.counts)
-    with ThreadPoolExecutor(1) as beside:  # merging uses one thread; another looks up the words for step 3
-        text = beside.submit(_running_text, job, words, evidence)
-        morphs, cut = _learn_morphs(job, words, evidence)
+    with ThreadPoolExecutor(1) as pool:  # merging uses one thread; another looks up the words for step 3
+        text = pool.submit(_running_text, job, words, evidence)
+        morphs, split_share = _learn_morphs(job, words, evidence)
     # 3. compositions of frequent neighbors, which are penalized for the boundaries that they hide
     compositions = _learn_compositions(job, text.result(), evidence, morphs.merges)
     # 4. the merges of required strings
     merges, n_required = _with_required(job, morphs.merges + compositions.merges)
     n_morphs = min(len(morphs.merges), len(merges) - n_required)
-    return LearnedVocabulary(job.alphabet, merges, n_morphs, len(job.counts), evidence, n_required, cut, job.capitals)
+    return LearnedVocabulary(
+        job.alphabet, merges, n_morphs, len(job.counts), evidence, n_required, split_share, job.capitals
+    )
 
 
 def _adjusted(job: LearningJob, evidence: Evidence, merges: list[tuple[str, str]]) -> Evidence:
@@ -359,13 +361,13 @@ def _running_text(job: LearningJob, words: CodePoints, evidence: Evidence | None
 def _learn_compositions(
     job: LearningJob, text: _RunningText | None, evidence: Evidence | None, morphs: list[tuple[str, str]]
 ) -> LearnedMerges:
-    room = job.n_merges - len(morphs)
-    if text is None or room <= 0:
+    n_left = job.n_merges - len(morphs)
+    if text is None or n_left <= 0:
         return LearnedMerges([])
     words, counts, type_of = text
     boundaries = None if evidence is None else partial(priced_boundaries, evidence, words, type_of)
     return learn_compositions(
-        words, counts, job.alphabet, morphs, room, boundaries=boundaries,
+        words, counts, job.alphabet, morphs, n_left, boundaries=boundaries,
         hidden_boundary_price=job.settings.hidden_boundary_price, limits=job.limits,
     )  # fmt: skip
 
@@ -384,15 +386,15 @@ def _warn_if_short(job: LearningJob, n_found: int) -> None:
 
 def _with_required(job: LearningJob, merges: list[tuple[str, str]]) -> tuple[list[tuple[str, str]], int]:
     """Replace the last merges by those of required strings; return all merges, and how many make required strings."""
-    room = min(len(merges), job.n_merges)
+    n_kept = min(len(merges), job.n_merges)
     if not job.settings.required:
-        return merges[:room], 0
-    while room >= 0:
-        more = merges_for(job.settings.required, merges[:room], job.alphabet)
-        over = room + len(more) - job.n_merges
-        if over <= 0:
-            return merges[:room] + more, len(more)
-        room -= over
+        return merges[:n_kept], 0
+    while n_kept >= 0:
+        more = merges_for(job.settings.required, merges[:n_kept], job.alphabet)
+        excess = n_kept + len(more) - job.n_merges
+        if excess <= 0:
+            return merges[:n_kept] + more, len(more)
+        n_kept -= excess
     raise MwSError(
         f"{len(job.settings.required)} required strings need more merges than the {job.n_merges} that there is room "
         "for; ask for a larger vocabulary, or leave some strings out"
@@ -402,21 +404,21 @@ def _with_required(job: LearningJob, merges: list[tuple[str, str]]) -> tuple[lis
 def merges_for(
     strings: Iterable[Sequence[str]], merges: Sequence[tuple[str, str]], known: Collection[str] = ()
 ) -> list[tuple[str, str]]:
-    """Find merges that make each string one token if it is a word by itself.
+    """Find the additional merges that make each string one token if it is a word by itself.
 
-    The merges so far segment a string into tokens. New merges join these tokens, the left ones first, unless the
-    product is an entry already. A later string does not change an earlier one, because its merges have later ranks.
+    Each string is segmented by all earlier merges. New merges join the resulting tokens, from left to right, but skip
+    products that are entries already. A string does not change earlier strings, because its merges have later ranks.
 
     Args:
         strings: strings as sequences of their symbols.
         merges: all other merges, in the order of their ranks; the new ones come after them.
-        known: entries that need no merge.
+        known: entries that exist without a merge, such as the alphabet.
 
     Returns:
         The new merges, in the order of their ranks.
 
     Raises:
-        MwSError: all ways to a string lead through other entries.
+        MwSError: every product on the way to a string is another entry.
 
     >>> merges_for(["abcd", "abc"], [("b", "c")])
     [('a', 'bc'), ('abc', 'd')]

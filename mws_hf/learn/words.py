@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 N_POINTS = 0x110000
 """Number of Unicode code points; tables of all characters have this length."""
 _FEW_POINTS, _LEAST_TABLE = 10_000, 0x200
-"""Points up to which a table ends behind the last one, and its least size: it has ı, which may take the place of I."""
+"""If words have up to `_FEW_POINTS` characters, a table of characters ends after their highest code point. It has at
+least `_LEAST_TABLE` rows, so that it contains ı, which may replace I."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +73,9 @@ class CodePoints:
 
 def concatenated(lists: Sequence[CodePoints]) -> CodePoints:
     """Put the words of all lists one after another."""
-    ends = np.cumsum([0, *(len(each.points) for each in lists)], dtype=np.int64)
-    starts = [each.starts[:-1] + end for each, end in zip(lists, ends.tolist(), strict=False)]
-    return CodePoints(np.concatenate([each.points for each in lists]), np.concatenate([*starts, ends[-1:]]))
+    ends = np.cumsum([0, *(len(words.points) for words in lists)], dtype=np.int64)
+    starts = [words.starts[:-1] + end for words, end in zip(lists, ends.tolist(), strict=False)]
+    return CodePoints(np.concatenate([words.points for words in lists]), np.concatenate([*starts, ends[-1:]]))
 
 
 def cut_out(points: Ints, begins: Longs, ends: Longs) -> CodePoints:
@@ -146,7 +147,11 @@ def _add_points(points: Ints, starts: Longs, weights: Longs, found: Longs) -> No
 
 
 def table_size(points: Ints) -> int:
-    """Return how many code points a table needs for these; a table of all takes longer than to look a word up."""
+    """Return the number of rows of a table that is indexed by these code points.
+
+    For a few characters the table is short, because filling a table of all code points takes longer than to look up a
+    word.
+    """
     return N_POINTS if len(points) > _FEW_POINTS else max(points.max(initial=0) + 1, _LEAST_TABLE)
 
 
@@ -241,7 +246,7 @@ class SymbolCorpus:
         symbols = number[text.points]
         known = symbols >= 0
         if known.all() and np.diff(text.starts).all():
-            return cls(characters, symbols, text.starts, counts.copy())  # kernels would be compiled again for read-only
+            return cls(characters, symbols, text.starts, counts.copy())  # a writable copy: others need new kernels
         edges = np.zeros(len(symbols) + 1, bool)
         edges[text.starts] = True
         first = known & edges[:-1]

@@ -1,9 +1,9 @@
-"""Boundary probabilities of a list of words (called *evidence*): how probable a morph boundary after each letter is.
+"""Compute boundary probabilities of words (called *evidence*): how probable a morph boundary after each letter is.
 
 `collect_evidence` computes them from types, which are distinct words in lowercase. `Evidence` looks them up for
 pre-tokens, whatever their letter case and their first character.
 
-An ensemble of views finds them:
+They are computed by an ensemble of views:
 
 * The lexicon view explains words by whole morphs (`lexicon`).
 * The context view generalizes the probabilities of the lexicon view over contexts (`context_view`). This is one round
@@ -68,7 +68,8 @@ LOWER, UPPER = 1, 2
 """Letter case of a character, in the table of `cases_of`; 0 is neither."""
 
 LONGEST_WORD = 29
-"""Most graphemes of a word that has boundary probabilities. Longer words are usually URLs, concatenations or noise."""
+"""Maximum length of a word that has boundary probabilities, in graphemes. Longer words are usually URLs, concatenations
+or noise."""
 
 
 @dataclass(frozen=True)
@@ -259,9 +260,9 @@ def collect_evidence(listed: TypeCounts, settings: Settings | None = None, n_thr
 
 
 EM_TYPES = 150_000
-"""Most types that the lexicon is learned from; the most frequent ones are. With more types it takes longer, and names,
-typing errors and loanwords make the lexicon worse: with 400,000, F1 on Russian lemmas is lower by 0.005 to 0.03. With
-fewer types it lacks stems: with 60,000, F1 is lower by 0.01 in Finnish."""
+"""Maximum number of types that the lexicon is learned from, the most frequent ones. With more types it takes longer,
+and names, typing errors and loanwords make the lexicon worse: with 400,000, F1 on Russian lemmas is lower by 0.005 to
+0.03. With fewer types it lacks stems: with 60,000, F1 is lower by 0.01 in Finnish."""
 
 CONTEXT_WEIGHT = 0.75
 """Share of the context view in the mixture of its log-odds with those of the lexicon view, which are sharper but have
@@ -272,8 +273,8 @@ VARIATION_WEIGHT, FULL_LIST = 0.5, 70_000
 
 In shorter lists the lexicon is poor, so the weight grows in inverse proportion to the number of types. At 8,000 types
 this raises F1 by 0.05 to 0.12 on Latin, Czech and Russian, and lowers it by 0.02 to 0.05 on Finnish and Turkish. Below
-`SHORT_LIST` types the weight stays the same. In made-up paradigms of a few hundred types every view is right, and twice
-this weight lowers their F1 (Hindi from 0.82 to 0.78, Finnish from 0.87 to 0.79)."""
+`SHORT_LIST` types the weight stays the same. In artificial paradigms of a few hundred types every view is right, and
+twice this weight lowers their F1 (Hindi from 0.82 to 0.78, Finnish from 0.87 to 0.79)."""
 
 SHARPNESS = 4.0
 """Slope of the calibration: log-odds of the result per standard deviation of the mixture. From 3 to 5 there is no
@@ -325,15 +326,15 @@ def calibrated_posteriors(
     n_threads: int | None = None,
     targets: Doubles | None = None,
 ) -> tuple[Doubles, Refit | None]:
-    """Calibrate an ensemble, after it was re-fitted to labels if there are any.
+    """Re-fit an ensemble to labels if there are any, and calibrate it.
 
     The arguments and the result are those of `boundary_posteriors`. With labels, the ensemble must have its views and
     contexts.
     """
     inner = inner_positions(corpus.starts)
-    j, mixed, found = np.zeros(len(inner)), mixture.log_odds.copy(), None
+    probabilities, mixed, found = np.zeros(len(inner)), mixture.log_odds.copy(), None
     if len(mixed) == 0:
-        return j, None
+        return probabilities, None
     if targets is not None and mixture.views is not None and mixture.contexts is not None:
         from mws_hf.learn.evidence.labels import refit
 
@@ -345,8 +346,8 @@ def calibrated_posteriors(
     if found is not None:
         found = replace(found, granularity=granularity)
     _calibrate(mixed, granularity)
-    j[inner] = sigmoid(mixed)
-    return j, found
+    probabilities[inner] = sigmoid(mixed)
+    return probabilities, found
 
 
 def _calibrate(mixed: Doubles, granularity: float) -> None:
@@ -405,7 +406,7 @@ def mix_views(
 
 
 def _lexicon_view(corpus: SymbolCorpus, pool: ThreadPool) -> tuple[Floats, Floats]:
-    """Average the boundary probabilities of the lexicon, and also their log-odds, over the end prices.
+    """Average the boundary probabilities of the lexicon, and also their log-odds, over `PRICE_ENDS`.
 
     Returns:
         Two arrays, float32, shape (n_symbols,): the mean probability and the mean log-odds after each symbol.

@@ -1,4 +1,4 @@
-"""What every kind of input can do: the base class of the classes in `mws_hf.corpus.kinds`."""
+"""The interface that every kind of input has: the base class of the classes in `mws_hf.corpus.kinds`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Kind(ABC):
         is_text: whether the file is plain text, in which a document can be a line or the whole file.
         is_word_list: whether lists of words, one per line, are read from such files.
         is_stored: whether `advance` is called with bytes of the file as stored; the bytes of other kinds are unknown.
-        place: the name of the file, or what stands for it in errors.
+        place: the name of the file, or another name of the source in errors.
         how: the encoding, and the column of the text.
     """
 
@@ -64,7 +64,7 @@ class Kind(ABC):
         return chain.from_iterable(batch.to_pylist() for batch in self.arrays(None, BLOCK_BYTES))
 
     def blocks(
-        self, *, lines: bool, marked: bool = False, advance: Advance | None = None, size: int = BLOCK_BYTES
+        self, *, division: bytes | None, advance: Advance | None = None, size: int = BLOCK_BYTES
     ) -> Iterator[Block]:
         """Read the documents as blocks; `blocks.text_blocks` describes the arguments."""
         return arrow_blocks(self.arrays(advance, size), self.place)

@@ -1,24 +1,25 @@
 r"""`Block`: documents as UTF-8 bytes, to be counted or encoded in any order, by any thread.
 
-A document is a JSON-lines record, a row of a table, or an element of an iterator. In a text file it is, as asked for, a
-"line" (with its line end), the whole "file", or the "stream". A stream is the file as well, but it is divided into
-blocks, and only where no pre-token of the patterns that the scanner knows can cross the cut, or depend on what follows
-it. Therefore the counts of a stream equal those of one scan of the whole file. The cuts are:
+A document is a JSON-lines record, a row of a table, or an element of an iterator. In a text file it is a line (with its
+line end), the whole file, or the stream, as the caller chooses. A stream is the whole file, too, but it is read in
+blocks. It is divided only at cuts that no pre-token of the scanner's patterns can cross, and where no pre-token depends
+on the text after the cut. Therefore the counts of a stream are the same as those of one scan of the whole file. There
+are two kinds of cuts:
 
 1. between a non-space and a space U+0020. In no alternative of the patterns does a space follow anything except a
    space, and every greedy run or lookahead before the cut ends in the same way at a space and at the end of the text.
-2. between ``\r`` or ``\n`` and a non-space that is not a solidus, also after normalization. Only ``[\r\n]*``,
-   ``[\r\n/]*`` and ``\s*[\r\n]`` take line ends; they stop there, and ``\s+(?!\S)``, the one lookahead, is tried only
-   on white space that holds no line end.
+2. between ``\r`` or ``\n`` and a non-space that is not a slash, even after normalization. Only ``[\r\n]*``,
+   ``[\r\n/]*`` and ``\s*[\r\n]`` match line ends, and they stop there. ``\s+(?!\S)``, the only lookahead, is tried only
+   on white space without line ends.
 
-A marker for capitals (`text.capitals`) moves before the space of its word. Where it is written, the first kind of cut
-is made only if an ASCII character that is no uppercase letter follows the space.
+A marker for capitals (`text.capitals`) moves before the space of its word. If the text gets such markers, the first
+kind of cut is made only if the space is followed by an ASCII character that is not an uppercase letter.
 
-Unicode normalization may follow the cut, as no normal form joins, reorders or makes anything across a space or a line
-end. Where blocks end depends only on the source, so that an interrupted run finds the same blocks again.
+Unicode normalization may come after the cut, because no normal form joins, reorders or creates characters across a
+space or a line end. The ends of blocks depend only on the source, so that a resumed run gets the same blocks.
 
-This module also reads and makes strings of Arrow. Arrow returns bytes and offsets as a file has them, and code that
-reads them without a check can crash; `valid_strings` checks them.
+This module also reads and creates Arrow arrays of strings. Arrow returns bytes and offsets as they are in a file, and
+code that reads them without a check can crash; `valid_strings` checks them.
 """
 
 from __future__ import annotations
@@ -59,9 +60,9 @@ Columns: TypeAlias = tuple[Any, npt.NDArray[np.int64]]
 """Distinct words, an Arrow array of large strings, and how often each occurs."""
 BLOCK_BYTES = 1 << 19
 PADDING = WINDOW + 8
-"""Bytes that kernels may read after the text of a padded block: windows and whole words are read at any byte."""
+"""The number of bytes that kernels may read after the text of a padded block, because they read several at a time."""
 LONGEST_RUN = 10_000_000
-"""Bytes of a document that may follow each other without a place to divide them; more would be a single pre-token."""
+"""The most bytes of a document without a position where it can be divided; more would be a single pre-token."""
 MAX_BYTES_WITHOUT_KERNELS = 1 << 19
 """Bytes of text up to which loading the kernels would take longer than encoding without them."""
 _NEAR = 1 << 10
@@ -71,15 +72,19 @@ _RETURNS = bytes.maketrans(b"\r", b"\n")
 _SPACE = rb"(?:[\t-\r ]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80)"
 _BEFORE_SPACE = rb"(?<!" + _SPACE + rb")(?<=.)(?= )"
 _AFTER_LINE = rb"(?<=[\r\n])(?!/|\xef\xbc\x8f|" + _SPACE + rb")"
-_CUTS = [
+STREAM, MARKED_STREAM = (
     rb"(?rs)(?:" + _BEFORE_SPACE + rest + rb"|" + _AFTER_LINE + rb")(?=.{4})"
     for rest in (b"", rb"(?=.[\x00-\x0d\x0f-\x40\x5b-\x7f])")
-]  # (?r) searches from the end; .{4} because a character cut off by the end of the block could be a space
+)  # (?r) searches from the end; .{4} because a character cut off by the end of the block could be a space
+"""Where a stream can be divided, as regular expressions: any stream, and one that gets markers for capitals."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """Documents, one after another; `LONGEST_RUN` bytes that cannot be divided are an error.
+    """Documents, one after another.
+
+    Raises:
+        MwSError: more than `LONGEST_RUN` bytes of a document cannot be divided.
 
     Attributes:
         buffer: UTF-8 bytes of the documents, bytes-like; the buffer of a text file and of `padded` has `PADDING` bytes
@@ -107,7 +112,7 @@ class Block:
                 at += cut
 
     def _uncut(self, index: int, at: int) -> MwSError:
-        """Make the error for a document that cannot be divided from byte `at` of the buffer on."""
+        """Return the error for a document that cannot be divided from byte `at` of the buffer on."""
         name, byte = self.where(index), at - int(self.offsets[index])
         if self.start is not None:
             name, byte = self.start[0], self.start[2] + at
@@ -120,7 +125,7 @@ class Block:
     def text(self) -> npt.NDArray[np.uint8]:
         """The whole buffer as uint8, read-only, without a copy."""
         text = np.frombuffer(self.buffer, np.uint8) if len(self.buffer) else np.zeros(0, np.uint8)
-        text.flags.writeable = False  # always, or kernels would be compiled for both
+        text.flags.writeable = False  # always, because kernels are compiled separately for writeable arrays
         return text
 
     @property
@@ -137,7 +142,7 @@ class Block:
         return int(self.offsets[-1] - self.offsets[0])
 
     def document(self, index: int) -> str:
-        """Return one document as str; raises MwSError where it is not UTF-8."""
+        """Return one document as str; raises MwSError if it is not UTF-8."""
         start, end = self.offsets[index : index + 2]
         data = self.text[start:end].tobytes()
         try:
@@ -168,31 +173,34 @@ GroupBlock = tuple[str, Block]
 
 
 def _lines(data: npt.NDArray[np.uint8]) -> int:
-    return int(np.count_nonzero(data == 0x0A))  # bytes.count takes 4 times as long
+    return int(np.count_nonzero(data == 0x0A))  # bytes.count takes four times as long
 
 
-def last_cut(text: bytes, start: int = 0, *, marked: bool = False) -> int:
-    """Find the last position from `start` on at which the text can be divided (see the module); 0 if there is none.
+def last_cut(text: bytes, start: int = 0, division: bytes = STREAM) -> int:
+    """Find the last position at which a text can be divided (see the module); 0 if there is none.
 
-    With `marked`, markers for capitals are written into the text afterwards.
+    The position is never among the last four bytes, because a character may continue in the next block.
 
-    It is never among the last four bytes, because a character may continue in the next block.
+    Args:
+        text: the text in UTF-8.
+        start: the first position that is considered.
+        division: `STREAM` or `MARKED_STREAM`.
     """
-    import regex  # here, because encoding does without
+    import regex  # here, because encoding does not need it
 
-    found = regex.search(_CUTS[marked], text, pos=start)
+    found = regex.search(division, text, pos=start)
     return found.start() if found else 0
 
 
-def _stream_cut(buffer: bytes | bytearray, size: int, marked: bool = False) -> int:
+def _stream_cut(buffer: bytes | bytearray, size: int, division: bytes = STREAM) -> int:
     """Return `last_cut` of ``buffer[:size]``; the last bytes are searched first, because it is nearly always there."""
     near = max(0, size - _NEAR)
-    cut = last_cut(bytes(buffer[near:size]), 4 if near else 0, marked=marked)
+    cut = last_cut(bytes(buffer[near:size]), 4 if near else 0, division)
     if cut or not near:
         return near + cut
     if all(buffer.find(mark, 0, size) < 0 for mark in b" \r\n"):
         return 0
-    return last_cut(bytes(buffer[:size]), marked=marked)
+    return last_cut(bytes(buffer[:size]), 0, division)
 
 
 def line_offsets(buffer: bytearray, size: int) -> npt.NDArray[np.int64]:
@@ -205,19 +213,24 @@ def line_offsets(buffer: bytearray, size: int) -> npt.NDArray[np.int64]:
 def text_blocks(
     name: PathLike,
     *,
-    lines: bool,
-    marked: bool = False,
+    division: bytes | None,
     how: Reading = PLAIN,
     advance: Advance | None = None,
     size: int = BLOCK_BYTES,
 ) -> Iterator[Block]:
-    """Read a text file, compressed or not, or "-", as blocks, in bounded memory; lines never become str.
+    """Read a text file as blocks, in bounded memory; lines never become str.
 
-    With `lines` each line is a document; otherwise the whole file is one stream. With `marked` a stream is divided only
-    where `last_cut` may divide a text that gets markers for capitals. `advance` is called with the number of
-    bytes taken from the file as stored. Invalid UTF-8 is not found here, but by `Block.check` or while encoding.
+    Invalid UTF-8 is not found here, but by `Block.check` or while encoding.
+
+    Args:
+        name: the file, compressed or not, or "-" for standard input.
+        division: where the file can be divided if it is one stream, `STREAM` or `MARKED_STREAM`; None if each line is
+            a document.
+        how: how the file is read.
+        advance: called with the number of bytes taken from the file as stored.
+        size: the most bytes of a block, unless a document is longer.
     """
-    strict = how.is_strict_utf8
+    strict, lines = how.is_strict_utf8, division is None
     line = byte = seen = 0
     rest, last = b"", False
     with open_binary(name, advance) as stream:
@@ -234,7 +247,10 @@ def text_blocks(
             if strict and (at := buffer.find(0, seen, stop)) >= 0:
                 raise nul_fault(bytes(buffer[-byte % 4 : stop]), line + buffer.count(b"\n", 0, at) + 1, byte + at)
             marks = buffer.translate(_RETURNS) if by_return else buffer
-            cut = stop if last else marks.rfind(b"\n", 0, room) + 1 if lines else _stream_cut(marks, room, marked)
+            if last:
+                cut = stop
+            else:
+                cut = marks.rfind(b"\n", 0, room) + 1 if division is None else _stream_cut(marks, room, division)
             rest = bytes(memoryview(buffer)[cut:stop])
             seen = len(rest)
             end = cut or stop  # if the text cannot be divided here, more is read, or `Block` raises an error
@@ -326,7 +342,7 @@ def token_pattern(tokens: tuple[bytes, ...]) -> re.Pattern[bytes]:
 
 
 def arrow_blocks(batches: Iterable[pa.LargeStringArray], source: str) -> Iterator[Block]:
-    """Make a block of each batch of documents that is not empty; `source` names their origin in errors."""
+    """Yield a block for each batch of documents that is not empty; `source` names their origin in errors."""
     first = 0
     for rows in batches:
         if len(rows):
@@ -335,7 +351,7 @@ def arrow_blocks(batches: Iterable[pa.LargeStringArray], source: str) -> Iterato
 
 
 def arrow_block(strings: pa.LargeStringArray, where: Callable[[int], str] = str) -> Block:
-    """Make every element of an Arrow large_string array, valid UTF-8, a document of a block, without a copy."""
+    """Return a block whose documents are the elements of an Arrow array of valid UTF-8, without a copy."""
     return Block(strings.buffers()[2] or b"", flat_utf8(strings)[1], where)
 
 
@@ -349,16 +365,22 @@ def padded(block: Block) -> Block:
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Return whether an Arrow type is one of strings, or a dictionary of strings."""
+    """Return whether an Arrow type is a string type, or a dictionary of strings."""
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def valid_strings(array: pa.Array, first: int = 1, errors: str = "strict") -> pa.LargeStringArray:
-    """Convert an array of text with unchecked bytes and offsets into valid large strings; nulls stay.
+    """Check the bytes and offsets of an array of text, and convert it to large strings; nulls stay.
 
-    A `Fault` names the row that is not valid; `first` is the number of the first row.
+    Args:
+        array: an array of any string type, as read from a file.
+        first: the number of its first row, for the error.
+        errors: "strict", "replace" or "ignore" for bytes that are not UTF-8.
+
+    Raises:
+        Fault: a row is not valid UTF-8, or the data is damaged.
     """
     try:
         array.validate(full=True)
@@ -391,7 +413,7 @@ def _decoded(row: bytes | None, number: int, errors: str) -> str | None:
 
 
 def arrow_strings(texts: Sequence[str]) -> pa.LargeStringArray:
-    """Make an Arrow array of strings; `pa.array` would import pandas where it is installed, 0.2 s in every process."""
+    """Convert strings to an Arrow array; `pa.array` would import an installed pandas, which takes 0.2 s."""
     encoded = [text.encode() for text in texts]
     offsets = np.zeros(len(encoded) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=offsets[1:])
@@ -400,19 +422,19 @@ def arrow_strings(texts: Sequence[str]) -> pa.LargeStringArray:
 
 
 def arrow_integers(values: npt.NDArray[Any]) -> pa.Array:
-    """Make an Arrow array of numbers of one dimension, without a copy; `pa.array` would import pandas."""
+    """Convert a one-dimensional array of numbers to an Arrow array without a copy; `pa.array` would import pandas."""
     buffer = pa.py_buffer(np.ascontiguousarray(values))
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, buffer])
 
 
 def integers(array: pa.Array) -> npt.NDArray[Any]:
-    """View an Arrow array without nulls as numbers of its own type; `to_numpy` would import pandas."""
+    """View an Arrow array of numbers without nulls as a NumPy array; `to_numpy` would import pandas."""
     numbers = np.frombuffer(array.buffers()[1] or b"", str(array.type))
     return numbers[array.offset : array.offset + len(array)]
 
 
 def flat_utf8(strings: pa.LargeStringArray) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-    """View an Arrow large_string array as (data uint8, offsets int64 of n + 1) without a copy."""
+    """View an Arrow large_string array without a copy: its bytes (uint8), and n + 1 offsets into them (int64)."""
     _, offsets, data = strings.buffers()
     bounds = np.frombuffer(offsets, np.int64) if offsets is not None else np.zeros(1, np.int64)
     empty = np.zeros(0, np.uint8)

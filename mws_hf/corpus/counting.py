@@ -2,8 +2,8 @@
 
 One loop counts everything, including saved counts, word lists and lexicons. Several threads share the blocks of text
 and add them to tables of pre-tokens, within a memory cap. Each byte of text is read and counted once, however many
-groups there are. The named split patterns go through the scanner (`kernels.scanner`), which agrees with the Rust
-backend. Any other pattern goes through the `regex` module, which is about ten times slower and runs in one thread.
+groups there are. Named split patterns are run by the scanner (`kernels.scanner`), which splits as the Rust library
+does. Any other pattern is run by the `regex` module, which is about ten times slower and uses one thread.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ _ROWS = 1 << 15  # of a batch that is read from a file of counts
 
 
 class CountOptions(TypedDict, total=False):
-    """Options of `count_files`, `count_documents` and all else that counts text.
+    """Options of `count_files`, `count_documents` and all other functions that count text.
 
     Attributes:
         pattern: the split pattern.
         normalization: Unicode normalization before splitting: None, "nfc", "nfd", "nfkc" or "nfkd". "capitals", or
             "nfc+capitals" and so on, also writes the marker of a training with ``capitals="marker"``.
-        special_tokens: texts are split at these tokens, so that no part of one is counted. (A token that contains
-            a space can be missed where a text file is divided into blocks, every half megabyte.)
-        workers: threads; all processors when None.
-        memory_cap: bytes that the tables of counts may take (at least half a MiB per worker); larger tables are
-            moved to a temporary folder and merged at the end. The distinct words of the result are in memory in any
+        special_tokens: tokens at which texts are split, so that no part of one is counted. (A token that contains a
+            space can be missed if a text file is divided inside it, which is possible every half megabyte.)
+        workers: number of threads; None for all processors.
+        memory_cap: bytes that the tables of counts may take (at least half a MiB per worker). Larger tables are moved
+            to a temporary folder and merged at the end. The distinct words of the result must fit into memory in any
             case.
-        show_progress: a bar of bytes read, or of documents, when stderr is a terminal.
+        show_progress: whether to show a progress bar of bytes or documents, if stderr is a terminal.
     """
 
     pattern: str
@@ -69,22 +69,26 @@ def count_files(
 ) -> WordCounts:
     """Count the pre-tokens of files; the result is the same for any number of workers and any memory cap.
 
-    A text file is one document (`corpus.blocks` explains how it is divided without changing a count); each JSON-lines
-    record and each row of a table is a document. With a pattern that the scanner does not know, each line of text is a
-    document.
+    A text file is one document (`corpus.blocks` explains how it is divided without changing a count). Each JSON-lines
+    record and each row of a table is a document. With a pattern that the scanner does not support, each line of a text
+    file is a document.
 
     Args:
-        paths: names, globs, "-" for standard input; .txt (or any other name), .jsonl, .csv and .tsv, each also .gz,
-            .bz2, .xz or .zst; .parquet, .arrow, folders of `datasets.Dataset.save_to_disk`.
-        column: the field of JSON-lines records, or column of tables, that contains the text; None: ``text``. With a
-            name, standard input and files of unknown kinds are JSON lines.
-        encoding: the encoding of text, JSON-lines and CSV files. Bytes that do not fit it are an error, which names
-            the encodings that they do fit. Words of mixed scripts are a warning, as they come of a wrong encoding.
+        paths: names, globs, or "-" for standard input. The files can be .txt (or have any other name), .jsonl, .csv and
+            .tsv, each also with .gz, .bz2, .xz or .zst; .parquet, .arrow, or folders of
+            `datasets.Dataset.save_to_disk`.
+        column: the field of JSON-lines records, or the column of tables, that contains the text; None for ``text``. If
+            it is given, standard input and files of unknown kinds are read as JSON lines.
+        encoding: the encoding of text, JSON-lines and CSV files. If bytes do not fit it, the error proposes encodings
+            that do. If many words mix scripts, a warning says that the encoding may be wrong.
         errors: "strict", "replace" or "ignore" for bytes that are not text.
-        **options: `CountOptions`.
+        **options: the options of `CountOptions`.
+
+    Returns:
+        The number of times each pre-token occurs.
 
     Raises:
-        MwSError: an input is missing, unreadable or of the wrong kind, by file and line.
+        MwSError: an input is missing, unreadable or of the wrong kind; the message contains file and line.
     """
     return _counted(Source.of(expand_paths(paths), Reading(column, encoding, errors)), **options)
 
@@ -92,14 +96,14 @@ def count_files(
 def count_documents(
     documents: Any, *, column: str | None = None, length: int | None = None, **options: Unpack[CountOptions]
 ) -> WordCounts:
-    """Count the pre-tokens of documents, each split on its own.
+    """Count the pre-tokens of documents; each document is split separately.
 
     Args:
-        documents: an iterable of str or of lists of str, a table or `datasets` dataset with `column`, and more: see
-            `columns.iterate_documents`.
-        column: the text column of a table or dataset, or field of records; None: ``text``.
-        length: number of documents, for the progress bar only.
-        **options: `CountOptions`.
+        documents: an iterable of str or of lists of str, a table, a `datasets` dataset, or another value that
+            `columns.iterate_documents` describes.
+        column: the column of a table or dataset, or the field of records, that contains the text; None for ``text``.
+        length: number of documents, which is used only for the progress bar.
+        **options: the options of `CountOptions`.
 
     Raises:
         MwSError: a document is not text, or contains a lone surrogate.
@@ -119,7 +123,7 @@ def count_source(
     errors: str = "strict",
     **options: Any,
 ) -> WordCounts:
-    """Count any source that `MwSTrainer.train` takes; `Source.of` has its kinds, `count` the options.
+    """Count any source that `MwSTrainer.train` accepts; `Source.of` lists them, and `count` describes the options.
 
     >>> found = count_source({"fin": ["talo ja talot"], "eng": ["a house", "a hut"]})
     >>> {name: counts.total for name, counts in found.groups.items()}
@@ -129,7 +133,7 @@ def count_source(
 
 
 def _counted(source: Source, **options: Any) -> WordCounts:
-    """Count a source with the options of `CountOptions`, those of the splitter among them."""
+    """Count a source with the options of `CountOptions`, some of which are those of the splitter."""
     names = ("pattern", "normalization", "special_tokens")
     return count(source, Splitter(**{name: options.pop(name) for name in names if name in options}), **options)
 
@@ -160,7 +164,7 @@ def count(
 
         found = add_up(
             source.streams(splitter, advance), source.groups, splitter,
-            workers if splitter.is_scanned else 1,  # building str objects holds the GIL: threads would only wait
+            workers if splitter.is_scanned else 1,  # creating str objects needs the GIL, so other threads would wait
             memory_cap, source.size or 0,
         )  # fmt: skip
     pa.default_memory_pool().release_unused()
@@ -174,10 +178,18 @@ def merge_files(
     memory_cap: int = MEMORY_CAP,
     min_count: int = 1,
 ) -> WordCounts:
-    """Add up files of saved counts, and write the sum to a file that equals, to the byte, that of `merge` and `save`.
+    """Add up files of saved counts, and write the sum to a file.
 
-    The files are read in pieces, and tables above `memory_cap` bytes are moved to disk. Words that are rarer than
-    `min_count` in all groups together are left out after everything is added up.
+    The file is the same, byte for byte, as that of `WordCounts.merge` and `WordCounts.save`.
+
+    Args:
+        paths: files of counts, which are read in pieces.
+        output: the file to write.
+        memory_cap: bytes above which tables are moved to disk.
+        min_count: words that occur less often in all groups together are left out of the sum.
+
+    Raises:
+        MwSError: a file is unreadable, or the files were counted with different settings.
     """
     files = [CountsFile.open(path) for path in paths]
     first = files[0]
@@ -202,11 +214,12 @@ def merge_files(
 
 
 def share_out(sources: Iterable[Iterator[T]], tasks: Sequence[Callable[[T], None]]) -> None:
-    """Give every item of `sources` to one of `tasks`, each in a thread of its own; the first error stops all threads.
+    """Call one of `tasks` with every item of `sources`; each task runs in a separate thread.
 
-    Only one thread at a time advances an iterator, but different iterators are advanced at the same time, so that
-    reading overlaps with work. A new iterator is taken from `sources` only when none is waiting, and is dropped after
-    its last item. Memory therefore depends on how many iterators are open, and not on how many there are.
+    An iterator is advanced by one thread at a time, but different iterators are advanced at the same time, so that
+    reading overlaps with work. A new iterator is taken from `sources` only if none is waiting, and it is dropped after
+    its last item. Therefore memory depends on the number of open iterators and not on the number of all iterators. The
+    first error stops all threads.
     """
     supply = _Supply(sources)
     if len(tasks) == 1:
@@ -217,7 +230,7 @@ def share_out(sources: Iterable[Iterator[T]], tasks: Sequence[Callable[[T], None
     try:
         for thread in threads:
             thread.join()
-    except BaseException as error:  # after Ctrl-C, do not wait long for a thread that reads from a silent pipe
+    except BaseException as error:  # after Ctrl-C, do not wait long for a thread that is blocked on a pipe
         supply.stop(error)
         for thread in threads:
             thread.join(1)
@@ -226,7 +239,7 @@ def share_out(sources: Iterable[Iterator[T]], tasks: Sequence[Callable[[T], None
 
 
 class _Supply(Generic[T]):
-    """Hands the items of several sources to threads, until none is left or the first error occurs."""
+    """Distribute the items of several sources to threads, until none is left or an error occurs."""
 
     def __init__(self, sources: Iterable[Iterator[T]]) -> None:
         self._unopened, self._idle = iter(sources), deque[Iterator[T]]()
@@ -266,10 +279,12 @@ class _Supply(Generic[T]):
 
 
 class GroupTables(dict[str, TokenTable]):
-    """The tables of one thread by group; if they outgrow their share of memory, all of them are moved to disk.
+    """The tables of one thread by group; if they need more than their share of memory, all of them are moved to disk.
 
-    `most` is the number of bytes for a table without groups; tables of groups may have half as many in all. `spill` is
-    called with a group and its table, which is emptied afterwards. `text_bytes` is the approximate size of the text.
+    Args:
+        most: the most bytes of a table without groups; tables of groups may take half as many in all.
+        spill: called with a group and its table to move it to disk; the table is emptied afterwards.
+        text_bytes: the approximate size of the text, for the first size of a table.
     """
 
     def __init__(self, most: int, spill: Callable[[str, TokenTable], None], text_bytes: int = 0) -> None:
@@ -298,7 +313,7 @@ def add_up(
     text_bytes: int = 0,
     min_count: int = 1,
 ) -> WordCounts:
-    """Add up blocks of text and counts of words, each with the name of its group, and return the counts by group.
+    """Count blocks of text, add saved counts of words, and return the sums by group.
 
     Args:
         sources: blocks and counts, several of which are read at the same time.
@@ -329,8 +344,8 @@ def add_up(
             check_all_or_none(seen)
             if len(seen) > MOST_GROUPS:
                 raise MwSError(
-                    f"there are more than {MOST_GROUPS} groups, such as {group!r}; name the column of groups, which "
-                    "has few different values"
+                    f"there are more than {MOST_GROUPS} groups, such as {group!r}; give a column of groups that has "
+                    "fewer different values"
                 )
             if isinstance(part, Block):
                 count_block(tables.table(group), part)
@@ -341,7 +356,7 @@ def add_up(
         threads = [GroupTables(most, spill, text_bytes // workers) for _ in range(workers)]
         share_out(sources, [partial(add_item, tables) for tables in threads])
         if not seen:
-            raise MwSError("no row with text and a group; name the columns that hold them")
+            raise MwSError("there is no row with text and a group; give the names of the columns that contain them")
         found = {}
         for group in sorted(seen):
             tables = [each.pop(group) for each in threads if group in each]

@@ -1,4 +1,4 @@
-"""`WordCounts`: how often each distinct pre-token occurs, by group where groups are named."""
+"""`WordCounts`: how often each distinct pre-token occurs, by group if there are named groups."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ from mws_hf.kernels.threads import in_parts
 class WordCounts:
     """The number of times each distinct pre-token occurs; pre-tokens may belong to named groups, such as languages.
 
-    Pre-tokens are in canonical order: by count descending, then by code point. Groups follow each other by name, and a
-    pre-token that occurs in two groups is in both. `groups` gives each group on its own, `union` adds them up.
+    Pre-tokens are in canonical order: by descending count, then by code point. Groups are sorted by name, and a
+    pre-token that occurs in two groups is in both. `groups` returns each group separately, and `union` adds them up.
 
-    Build one with `from_mapping`, `from_arrays`, `from_groups`, `load` or the functions of `mws_hf.corpus.counting`.
+    Create it with `from_mapping`, `from_arrays`, `from_groups`, `load` or the functions of `mws_hf.corpus.counting`.
 
     Attributes:
-        parts: the pre-tokens and counts of each group; where no group is named, of the one group `UNNAMED`.
-        splitter: what made the pre-tokens: the split pattern and the Unicode normalization before it.
+        parts: the pre-tokens and counts of each group; without named groups, those of the only group `UNNAMED`.
+        splitter: the split pattern, and the Unicode normalization before it, that produced the pre-tokens.
 
     >>> counts = WordCounts.from_mapping({" дом": 3, "дом": 1, " кот": 3}, pattern="...")
     >>> counts.words, counts.counts.tolist(), counts.total
@@ -59,7 +59,7 @@ class WordCounts:
     (['eng', 'fin'], 5, [('sana', 4), ('word', 1)])
     >>> list(mixture.weighted({"eng": 3}).items())  # as if there were three times as much English as Finnish
     [('sana', 7), ('word', 4)]
-    >>> list(mixture.repeated({"eng": 3}).items())  # as if the English text stood there three times
+    >>> list(mixture.repeated({"eng": 3}).items())  # as if the English text were repeated three times
     [('sana', 6), ('word', 3)]
     """
 
@@ -68,13 +68,14 @@ class WordCounts:
 
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, int], *, pattern: str, normalization: str | None = None) -> WordCounts:
-        """Build from a dictionary of pre-token -> count.
+        """Create counts from a dict of pre-tokens and their counts.
 
         Raises:
-            MwSError: an empty word, a lone surrogate, a count that is not a positive 64-bit integer, or an overflow.
+            MwSError: a word is empty or contains a lone surrogate, a count is not a positive 64-bit integer, or their
+                sum exceeds 64 bits.
         """
         try:
-            empty = pa.nulls(0, pa.large_string())  # of no words `pa.array` would import pandas
+            empty = pa.nulls(0, pa.large_string())  # `pa.array` of an empty list would import pandas
             strings = pa.array(list(mapping.keys()), pa.large_string()) if mapping else empty
         except (UnicodeEncodeError, pa.ArrowException) as error:
             raise MwSError(f"word counts: words must be str without lone surrogates ({error})") from error
@@ -87,10 +88,11 @@ class WordCounts:
     def from_arrays(
         cls, strings: Any, counts: npt.NDArray[np.int64], *, pattern: str, normalization: str | None = None
     ) -> WordCounts:
-        """Build from distinct words and their counts, in any order.
+        """Create counts from an Arrow array of distinct words and an array of their counts, in any order.
 
         Raises:
-            MwSError: a word that is empty or not UTF-8, a count below 1, an unknown normalization, a total over 2**63.
+            MwSError: a word is empty or not UTF-8, a count is below 1, the normalization is unknown, or the sum exceeds
+                64 bits.
         """
         with about("word counts"):
             check_utf8(strings)
@@ -98,7 +100,7 @@ class WordCounts:
 
     @classmethod
     def of(cls, strings: Any, counts: npt.NDArray[np.int64], splitter: Splitter) -> WordCounts:
-        """Build from distinct words that are valid UTF-8 and their counts, in any order; checks as `from_arrays`."""
+        """Create counts as `from_arrays` does, from words that are known to be valid UTF-8, and a splitter."""
         counts = np.ascontiguousarray(counts, np.int64)
         shortest = pc.min(pc.binary_length(strings)).as_py()
         if len(counts) and (int(counts.min()) < 1 or shortest == 0 or strings.null_count):
@@ -108,12 +110,13 @@ class WordCounts:
 
     @classmethod
     def from_groups(cls, groups: WordCounts | Mapping[str, WordCounts]) -> WordCounts:
-        """Put the counts of several groups together under their names; the order of the names does not matter.
+        """Combine the counts of several groups, by name; the order of the names does not matter.
 
-        Counts that are one value already are returned as they are. Groups within a group are added up.
+        `WordCounts` are returned unchanged. If the counts of a group have groups themselves, they are added up.
 
         Raises:
-            MwSError: no group, a bad name, words of no group beside named groups, or counts of different patterns.
+            MwSError: there is no group, a name is not allowed, only some words belong to a named group, or the groups
+                were counted with different patterns or normalizations.
         """
         if isinstance(groups, WordCounts):
             return groups
@@ -140,7 +143,7 @@ class WordCounts:
 
     @cached_property
     def groups(self) -> dict[str, WordCounts]:
-        """The counts of each group on its own, by name ascending; of the one group `UNNAMED` where none is named."""
+        """The counts of each group separately, sorted by name; without named groups, of the only group `UNNAMED`."""
         if not self.is_grouped:
             return {UNNAMED: self}
         return {name: WordCounts({UNNAMED: part}, self.splitter) for name, part in self.parts.items()}
@@ -180,12 +183,12 @@ class WordCounts:
 
     @cached_property
     def words(self) -> list[str]:
-        """The pre-tokens as a list of str (made on first use: about 100 bytes per word)."""
+        """The pre-tokens as a list of str, which is created at the first use and takes about 100 bytes per word."""
         return self.strings.to_pylist()
 
     @cached_property
     def total(self) -> int:
-        """The sum of all counts, which is the number of pre-tokens counted."""
+        """The sum of all counts: the number of running pre-tokens."""
         return sum(int(counts.sum()) for _, counts in self.parts.values())
 
     @property
@@ -221,7 +224,7 @@ class WordCounts:
         return zip(self.words, self.counts.tolist(), strict=True)
 
     def code_points(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
-        """Return all words as flat arrays, with no Python object per word.
+        """Return all words as flat arrays of code points, without a Python object per word.
 
         Returns:
             points: uint32, shape (n_characters,), the code points of all words one after another.
@@ -265,11 +268,11 @@ class WordCounts:
         return WordCounts(kept, self.splitter)
 
     def merge(self, *others: WordCounts) -> WordCounts:
-        """Add up counts, group by group; the order and grouping of the operands do not matter.
+        """Add up counts, group by group; the order of the operands does not matter.
 
         Raises:
-            MwSError: an operand was made with another pattern or normalization, the total exceeds 64 bits, or only
-                some of the operands name groups.
+            MwSError: the operands were counted with different patterns or normalizations, the sum exceeds 64 bits, or
+                only some of the operands have named groups.
         """
         parts: dict[str, list[Columns]] = {}
         for each in (self, *others):
@@ -289,12 +292,12 @@ class WordCounts:
         return WordCounts(added, self.splitter)
 
     def weighted(self, weights: Mapping[str, float]) -> WordCounts:
-        """Raise counts so that the texts of groups are in proportion to the groups' weights, and add the groups up.
+        """Scale counts up until the total counts of the groups are in proportion to their weights, and add them up.
 
-        A group without a weight has weight 1. No count falls.
+        A group without a weight has the weight 1. No count becomes smaller.
 
         Raises:
-            MwSError: a weight names a group that is not there.
+            MwSError: a weight names a group that does not exist.
         """
         shares = group_shares(self.parts, weights)
         if len(self.parts) == 1:
@@ -303,12 +306,12 @@ class WordCounts:
         return self._scaled({name: whole * shares[name] / max(1, part.total) for name, part in self.groups.items()})
 
     def repeated(self, weights: Mapping[str, float]) -> WordCounts:
-        """Multiply counts as if each group's text stood there as often as its weight says, at least once; add them up.
+        """Multiply the counts of each group by its weight, relative to the smallest weight, and add the groups up.
 
-        A group without a weight has weight 1.
+        This is as if the text of a group were repeated. A group without a weight has the weight 1.
 
         Raises:
-            MwSError: a weight names a group that is not there.
+            MwSError: a weight names a group that does not exist.
         """
         shares = group_shares(self.parts, weights)
         least = min(shares.values())
@@ -326,11 +329,11 @@ class WordCounts:
         return first.merge(*others)
 
     def save(self, path: str | os.PathLike[str], texts: Sequence[str] = ()) -> None:
-        """Write a Parquet file with columns word, count and, where groups are named, group; atomically.
+        """Write a Parquet file with the columns word and count, and if there are named groups, group.
 
         Args:
-            path: the file.
-            texts: marks of the texts counted, by which a text that is given beside its counts is noticed.
+            path: the file, which is written completely or not at all.
+            texts: digests of the counted texts, so that a text is recognized if it is given together with its counts.
         """
         write_columns(path, self.parts, self.splitter, texts)
 
@@ -339,7 +342,7 @@ class WordCounts:
         """Read a file that `save` wrote.
 
         Raises:
-            MwSError: the file is missing, truncated, corrupt, or not made by `save`.
+            MwSError: the file is missing, truncated, damaged, or was not written by `save`.
         """
         file = CountsFile.open(path)
         pieces: dict[str, list[Columns]] = {name: [] for name in file.totals}
@@ -369,17 +372,17 @@ def _read_only(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 def _as_written(
     strings: Any, counts: npt.NDArray[np.int64], first: int
 ) -> tuple[pa.LargeStringArray, npt.NDArray[np.int64]]:
-    """Put the words of a file in canonical order if a count rises; raises `Fault` if a word is in two rows.
+    """Sort the words of a file into canonical order if their counts are not descending.
 
-    `first` is the number of their first row.
+    `first` is the number of the first row; raises `Fault` if a word is in two rows.
     """
     words = _flat(strings)
-    if len(np.unique(hash_words(*flat_utf8(words)))) < len(counts):  # equal words, or else equal hashes by chance
+    if len(np.unique(hash_words(*flat_utf8(words)))) < len(counts):  # equal words, or different ones with equal hashes
         rows: dict[str, int] = {}
         for row, word in enumerate(words.to_pylist(), start=first):
             if (before := rows.setdefault(word, row)) != row:
                 raise Fault(f"row {row}: {word!r} is in row {before} too; add them up with `mws count` of the file")
-    ordered = bool((counts[1:] <= counts[:-1]).all())  # types, each once, stay in the order of their text
+    ordered = bool((counts[1:] <= counts[:-1]).all())  # words that all have the count 1 keep their order
     return (words, counts) if ordered else in_order(words, counts)
 
 
@@ -390,9 +393,10 @@ def _flat(strings: Any) -> pa.LargeStringArray:
 
 
 def in_order(strings: Any, counts: npt.NDArray[np.int64]) -> tuple[pa.LargeStringArray, npt.NDArray[np.int64]]:
-    """Put words and counts in canonical order.
+    """Sort words and counts into canonical order.
 
-    Half of the words of a text occur once. They and the other words, which come first, are sorted side by side.
+    About half of the words of a text occur once. These words, and all others, which come first, are sorted in two
+    threads.
     """
     words = _flat(strings)
 

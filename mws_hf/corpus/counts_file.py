@@ -1,4 +1,4 @@
-"""The Parquet file of word counts, with a column of groups or without; its content is checked, never executed."""
+"""Read and write the Parquet file of word counts, and check its content."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 FORMAT_VERSION, GROUPS_VERSION = "1", "2"
-"""Of files without and with a column of groups."""
+"""Versions of the format without and with a column of groups."""
 _KEY, _MAGIC = b"mws_hf.word_counts", b"PAR1"
 
 _ALTERED = "its counts do not match its own metadata; the file was altered, count again"
@@ -40,9 +40,14 @@ def write_columns(
     splitter: Splitter,
     texts: Sequence[str] = (),
 ) -> None:
-    """Write counts of named groups, or counts of no group under the name "", as Parquet, atomically.
+    """Write word counts as a Parquet file, completely or not at all.
 
-    Columns: word, count and, where groups are named, group. The fingerprint in the metadata covers their names.
+    Args:
+        path: the file.
+        groups: words and counts by group; without named groups, the only name is "".
+        splitter: the pattern and normalization of the words. A fingerprint of these and of the names of the groups is
+            part of the metadata.
+        texts: digests of the counted texts.
     """
     named = set(groups) != {""}
     words, counts = [part[0] for part in groups.values()], [part[1] for part in groups.values()]
@@ -64,7 +69,7 @@ def write_columns(
         **({"groups": json.dumps(totals, ensure_ascii=False)} if named else {}),
     }
     table = pa.table(columns).replace_schema_metadata(settings)
-    import pyarrow.parquet as pq  # here and below, because most of what counts neither writes nor reads such a file
+    import pyarrow.parquet as pq  # here and below, because most programs that count neither write nor read this file
 
     options = {"compression": "zstd", "use_dictionary": ["group"] if named else False, "write_page_checksum": True}
     with atomic_path(path) as temporary, pq.ParquetWriter(temporary, table.schema, **options) as writer:
@@ -72,9 +77,13 @@ def write_columns(
 
 
 class CountsFile(NamedTuple):
-    """A file of counts that is read in pieces: its total of each group, and marks of the texts counted where known.
+    """A file of counts that is read in pieces.
 
-    Groups are in the order of the file; "" is the name of words of no group.
+    Attributes:
+        path: the file.
+        splitter: the pattern and normalization of the words.
+        totals: the sum of the counts of each group, in the order of the file; without named groups, the name is "".
+        texts: digests of the counted texts, if they are known.
     """
 
     path: Path
@@ -107,7 +116,7 @@ class CountsFile(NamedTuple):
         return cls(Path(path), splitter, totals, texts)
 
     def batches(self, rows: int) -> Iterator[tuple[str, Columns]]:
-        """Yield the words and counts of a group, so many rows at a time, in the order of the file."""
+        """Yield words and counts with the name of their group, from `rows` rows at a time, in the order of the file."""
         rest, first = dict(self.totals), 1
         with about(self.path):
             with _parquet(self.path) as file:
@@ -149,14 +158,14 @@ def _check_rows(table: pa.Table, first: int) -> None:
 
 
 def check_total(total: int) -> int:
-    """Return the number of words in all; raises MwSError where it takes more than 64 bits."""
+    """Return the sum of all counts; raises MwSError if it does not fit into 64 bits."""
     if total > MAX_TOTAL:
         raise Fault(f"word counts add up to {total}, more than 64 bits hold ({MAX_TOTAL})")
     return total
 
 
 def exact_sum(counts: npt.NDArray[np.int64]) -> int:
-    """Sum without wrapping: the halves of each count fit a 64-bit sum for up to 2**31 words."""
+    """Sum 64-bit counts without overflow, by adding up their upper and lower halves separately."""
     return (int((counts >> 32).sum()) << 32) + int((counts & 0xFFFFFFFF).sum())
 
 
@@ -166,7 +175,7 @@ def count_column(rows: pa.Table) -> npt.NDArray[np.int64]:
 
 
 def _checked_version(schema: pa.Schema, settings: Mapping[str, str]) -> bool:
-    """Return whether a file of counts names groups, after checking that it is one."""
+    """Check that a file is a file of counts, and return whether it has named groups."""
     version = settings.get(_KEY.decode())
     if version not in (None, FORMAT_VERSION, GROUPS_VERSION):
         raise Fault(
@@ -203,7 +212,7 @@ def _rows_by_group(table: pa.Table, names: list[str]) -> dict[str, pa.Table]:
 
 
 def check_utf8(strings: Any) -> None:
-    """Raise `Fault` unless every word is valid UTF-8: the kernels that read the words rely on it."""
+    """Raise `Fault` unless every word is valid UTF-8, which the kernels that read the words require."""
     try:
         strings.validate(full=True)
     except pa.ArrowException as error:
@@ -211,7 +220,7 @@ def check_utf8(strings: Any) -> None:
 
 
 def is_counts_file(path: str | os.PathLike[str]) -> bool:
-    """Return whether `path` is a Parquet file that says it holds word counts; False for any other, absent files too."""
+    """Return whether a path is a Parquet file whose metadata says that it contains word counts."""
     try:
         with open(path, "rb") as stream:
             if stream.read(len(_MAGIC)) != _MAGIC:

@@ -1,4 +1,4 @@
-"""Names of input files, globs among them, the way in which files are read, and the progress bar of reading."""
+"""Expand names and globs of input files, describe how files are read, and show a progress bar while reading."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from mws_hf.errors import MwSError
 PathLike = str | os.PathLike[str]
 STDIN = "-"
 DEFAULT_COLUMN = "text"
-"""The column of tables, or field of records, that holds the text if no other is named."""
+"""The column of tables, or the field of records, that contains the text if no other one is given."""
 _NOT_OF_FILES = ("idna", "punycode", "undefined")
-"""Codecs of Python that encode single names, or nothing."""
+"""Codecs of Python that encode host names, or nothing."""
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,10 @@ class Reading:
     """The way in which files are read.
 
     Attributes:
-        column: name of the text: a field of JSON-lines records, a column of tables (CSV, Parquet, Arrow) and datasets.
-            None: ``text``. With a name, standard input and files of unknown kinds are JSON lines.
-        encoding: of text, JSON-lines and CSV files, any codec of Python.
+        column: the field of JSON-lines records, or the column of tables (CSV, Parquet, Arrow) and datasets, that
+            contains the text; None for ``text``. If it is given, standard input and files of unknown kinds are read as
+            JSON lines.
+        encoding: encoding of text, JSON-lines and CSV files: any text codec of Python.
         errors: "strict", "replace" (U+FFFD) or "ignore" for bytes that are not text.
     """
 
@@ -63,10 +64,13 @@ PLAIN = Reading()
 
 
 def expand_paths(paths: PathLike | Sequence[PathLike]) -> list[str]:
-    """Turn names and globs into file names, sorted within each glob; "-" stands for standard input.
+    """Expand names and globs to the names of existing files, sorted within each glob; "-" stands for standard input.
 
-    A folder that `datasets.Dataset.save_to_disk` wrote counts as a file. A file that links give several names is taken
-    once by a glob with ``**``.
+    A folder that `datasets.Dataset.save_to_disk` wrote counts as a file. A glob with ``**`` returns a file only once,
+    even if links give it several names.
+
+    Raises:
+        MwSError: there is no name, a file does not exist, no file matches a glob, or a name is an ordinary folder.
     """
     given: Any = paths
     is_list = isinstance(given, Iterable) and not isinstance(given, (str, bytes, Mapping, io.IOBase))
@@ -87,7 +91,7 @@ def _expand(name: str) -> list[str]:
     if os.path.exists(name):  # a named pipe or a device: readable, once
         return [name]
     found = sorted(f for f in glob.glob(name, recursive=True) if os.path.isfile(f))
-    if "**" in name:  # which follows a link to a folder above it forty times
+    if "**" in name:  # a link to a parent folder would be followed up to forty times
         found = sorted({os.path.realpath(file): file for file in reversed(found)}.values())
     if not found:
         what = "no file matches this glob" if glob.has_magic(name) else "no such file"

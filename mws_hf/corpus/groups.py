@@ -1,6 +1,6 @@
-"""Names and weights of language groups: languages, and code.
+"""Check names and weights of groups of words, such as languages.
 
-Words that belong to no named group are in the one group `UNNAMED`.
+Without named groups, all words are in the only group `UNNAMED`.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _LIGHTEST, _HEAVIEST = 1e-3, 1e3
 
 
 def check_group_name(name: Any) -> str:
-    """Return the name of a group; raises MwSError where it can name none."""
+    """Return the name of a group; raises MwSError if the name is not allowed."""
     if isinstance(name, str) and _NAME.fullmatch(name):
         return name
     raise MwSError(
-        f"{name!r} cannot name a group of words; use letters, digits and . + - _, a letter or digit first, "
-        "64 at most, such as 'fin'"
+        f"{name!r} cannot name a group of words; use at most 64 letters, digits and . + - _, beginning with "
+        "a letter or a digit, such as 'fin'"
     )
 
 
@@ -35,13 +35,13 @@ def check_all_or_none(names: Collection[str]) -> None:
     """Raise MwSError if some words belong to a named group and others to none."""
     if UNNAMED in names and len(names) > 1:
         raise MwSError(
-            f"some words belong to a group ({', '.join(sorted(filter(None, names)))}) and some to none; name a group "
+            f"some words belong to a group ({', '.join(sorted(filter(None, names)))}) and some to none; give a group "
             "for every source (group=FILE), or for none"
         )
 
 
 def check_weights(weights: Mapping[Any, Any] | None) -> dict[str, float]:
-    """Return the weights of groups as floats, by name ascending; raises MwSError for a bad name or weight."""
+    """Return the weights of groups as floats, sorted by name; raises MwSError for a wrong name or weight."""
     checked = {}
     if weights is not None and not isinstance(weights, Mapping):
         raise MwSError(f"weights {weights!r}: give a dict from group to weight, such as {{'fin': 2}}")

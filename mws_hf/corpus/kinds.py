@@ -1,7 +1,7 @@
-"""The kinds of input, one class each: how a file of the kind is checked, and how its documents are read.
+"""Check and read every kind of input, with one class per kind.
 
-`kind_of` is the one place that decides what kind a file is. A new kind is one class here, named in `KINDS`, and one row
-of the table of kinds in ``tests/unit/test_kinds.py``.
+Only `kind_of` decides of which kind a file is. To add a kind, write one class, add it to `KINDS`, and add one row to
+the table in ``tests/unit/test_kinds.py``.
 """
 
 from __future__ import annotations
@@ -66,10 +66,10 @@ class Text(Kind):
         return stored_lines(self.place, self.how)
 
     def blocks(
-        self, *, lines: bool, marked: bool = False, advance: Advance | None = None, size: int = BLOCK_BYTES
+        self, *, division: bytes | None, advance: Advance | None = None, size: int = BLOCK_BYTES
     ) -> Iterator[Block]:
         """Read the bytes; lines never become str."""
-        return text_blocks(self.place, lines=lines, marked=marked, how=self.how, advance=advance, size=size)
+        return text_blocks(self.place, division=division, how=self.how, advance=advance, size=size)
 
 
 class JsonLines(Kind):
@@ -94,9 +94,9 @@ class JsonLines(Kind):
         return self._texts(None)
 
     def _texts(self, advance: Advance | None) -> Iterator[str]:
-        """Read the string under the column in each line; blank lines are passed over.
+        """Yield the text of the record in each line; blank lines are skipped.
 
-        A null value is an empty text, so that documents keep the order and number of records.
+        A null value is an empty text, so that there are as many documents as records.
         """
         field = self.how.column or DEFAULT_COLUMN
         with about(self.place):
@@ -111,7 +111,7 @@ class JsonLines(Kind):
                     text = ""
                 if not isinstance(text, str):
                     raise Fault(f"field {field!r} holds {type(text).__name__}, not text", number)
-                # an escape is the one way into JSON for what UTF-8 cannot hold
+                # lone surrogates, which UTF-8 cannot encode, can only be written as escapes
                 if "\\u" in line and (problem := surrogate_problem(text)):
                     raise Fault(f"field {field!r}: {problem}", number)
                 yield text
@@ -132,7 +132,7 @@ def _record(line: str, number: int) -> dict[str, object]:
 
 
 class _Columns(Kind):
-    """A table on disk: each row is a document, and a missing text an empty one."""
+    """A table on disk; each row is a document, and a null value is an empty text."""
 
     @abstractmethod
     def _columns(self, columns: Sequence[str | None], advance: Advance | None) -> Iterator[tuple[pa.Array, ...]]:
@@ -202,7 +202,7 @@ class _Table(_Columns):
 
     @abstractmethod
     def _batches(self, columns: Sequence[str], reach: Callable[[int], None]) -> Iterator[tuple[pa.Array, ...]]:
-        """Read columns; `reach` is called with the bytes of the file that are done."""
+        """Read columns; `reach` is called with the number of bytes of the file that have been read."""
 
     def check(self, columns: Sequence[str | None]) -> None:
         """Check the names and types of the columns; no row is read."""
@@ -271,7 +271,7 @@ class Parquet(_Table):
             for batch in file.iter_batches(ROWS, columns=list(columns)):
                 yield tuple(batch.column(column) for column in columns)
                 rows += len(batch)
-                reach(size * rows // max(1, file.metadata.num_rows))  # a row's share, for columns lie apart
+                reach(size * rows // max(1, file.metadata.num_rows))  # estimated from rows, as columns are stored apart
 
 
 class Arrow(_Table):
@@ -311,7 +311,7 @@ class Saved(Kind):
     is_stored = False
 
     def check(self, columns: Sequence[str | None]) -> None:
-        """Raise MwSError for a folder of several splits, of which one may be the test set; it names one to give."""
+        """Raise MwSError for a folder of several splits, because one of them may be the test set."""
         file = Path(self.place, "dataset_dict.json")
         try:
             names = json.loads(file.read_text(encoding="utf-8"))["splits"] if file.is_file() else []
@@ -345,7 +345,7 @@ class Saved(Kind):
 
 
 class InMemory(Kind):
-    """Texts that Python holds; `columns.iterate_documents` has their types."""
+    """Texts in memory; `columns.iterate_documents` lists their types."""
 
     title = "texts"
     is_stored = False
@@ -355,7 +355,7 @@ class InMemory(Kind):
         self._held = held
 
     def check(self, columns: Sequence[str | None]) -> None:
-        """Refuse the options of files."""
+        """Raise MwSError if encoding or errors are given, because they are for files."""
         if (self.how.encoding, self.how.errors) != (PLAIN.encoding, PLAIN.errors):
             raise MwSError(f"encoding and errors are for files, but {type(self._held).__name__} holds texts")
 
@@ -382,7 +382,7 @@ def _advancing(documents: Iterable[str], advance: Advance | None) -> Iterator[st
 
 
 KINDS: tuple[type[Kind], ...] = (Text, JsonLines, Rows, Parquet, Arrow)
-"""The kinds of files that their names tell."""
+"""The kinds of files that are recognized by their names."""
 _UNPACK = "an archive is not read; unpack it and name the files in it"
 _TO_TEXT = "not text; convert it to .txt first"
 _TO_TABLE = "tables and arrays of this kind are not read; convert it to .parquet first"
@@ -396,9 +396,12 @@ _NOT_READ = {
 
 
 def kind_of(name: PathLike, how: Reading = PLAIN) -> Kind:
-    """Return the kind of a file, which its name tells; a folder is a dataset.
+    """Return the kind of a file by its name; a folder is a dataset.
 
-    A file of another name is plain text, but JSON lines if a column is named.
+    A file with an unknown suffix is plain text, or JSON lines if a column is given.
+
+    Raises:
+        MwSError: files with this suffix cannot be read, or not if they are compressed.
     """
     place = os.fspath(name)
     if is_dataset_folder(place):
@@ -413,11 +416,11 @@ def kind_of(name: PathLike, how: Reading = PLAIN) -> Kind:
 
 
 def _endings(name: str) -> tuple[str, str]:
-    """Return the suffix of a name before one that says how it is compressed, and the latter; each "" where absent."""
+    """Return the suffix of a name without that of a compression, and the suffix of the compression, or "" for each."""
     *_, before, last = ["", "", *(suffix.lower() for suffix in Path(name).suffixes)]
     return ("" if name == STDIN else before, last) if last in COMPRESSED else (last, "")
 
 
 def has_known_suffix(name: str) -> bool:
-    """Return whether a name ends as those of files of a known kind do."""
+    """Return whether a name has the suffix of a known kind of file, or of a compressed file."""
     return any(Path(name).suffix.lower() in suffixes for suffixes in (COMPRESSED, *(each.suffixes for each in KINDS)))

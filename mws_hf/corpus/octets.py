@@ -1,10 +1,10 @@
 """Read a file as UTF-8 bytes: open it, decompress it, decode it from any encoding, and reject what is not text.
 
-`open_binary` opens a file or standard input, decompresses it, and names the file in every fault that is found while it
-is open. `utf8_pieces`, `text_stream` and `stored_lines` read text: strict UTF-8 as it is, other encodings
-converted. Line ends stay as they are, because they are part of what will be encoded. A byte order mark at the start is
-not text and is left out. A NUL is not text either: it occurs in binary files and in UTF-16 that is read with another
-encoding. It is an error, or with ``errors`` "replace" and "ignore" treated like a byte that is not text.
+`open_binary` opens a file or standard input, decompresses it, and adds the name of the file to every error that occurs
+while it is open. `utf8_pieces`, `text_stream` and `stored_lines` read text: strict UTF-8 is read unchanged, and other
+encodings are converted to UTF-8. Line ends are kept, because they are part of the text that will be encoded. A byte
+order mark at the start is left out. A NUL is an error, because it occurs only in binary files, and in UTF-16 that is
+read with another encoding. With ``errors`` "replace" or "ignore" it is treated like any other invalid byte.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ Advance = Callable[[int], None]
 """Called with the number of bytes that were taken from a file as stored."""
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
-"""The endings of names that say how a file is compressed."""
+"""The suffixes of compressed files."""
 HEAD_BYTES = 1 << 16
-"""Bytes at the start of a file that are examined before it is read."""
+"""The number of bytes at the start of a file that are examined before it is read."""
 _PIECE_BYTES = 1 << 20
 _EXAMINED_CHARACTERS = 20_000
 _BAD_BYTES = "say what to do with bad bytes (--errors replace or ignore)"
@@ -49,7 +49,7 @@ _PACKED = {
     b"\x28\xb5\x2f\xfd": "zstd",
     **{bytes([0x50 + number]) + b"\x2a\x4d\x18": "zstd" for number in range(16)},  # frames to be skipped come first
 }
-"""The first bytes of compressed files, which are unpacked whatever their names, and the library for each."""
+"""The first bytes of compressed files, which are decompressed whatever their names, and the format of each."""
 _NOT_TEXT = {
     b"PK\x03\x04": "a zip archive",
     b"7z\xbc\xaf\x27\x1c": "a 7z archive",
@@ -66,7 +66,7 @@ _logger = logging.getLogger(__name__)
 
 
 class _Stored(io.RawIOBase):
-    """A file as stored, from its start although its first bytes have been examined; it reports the bytes taken."""
+    """A file whose first bytes can be examined before it is read from its start; it reports how many bytes are read."""
 
     def __init__(self, raw: Any, advance: Advance | None) -> None:
         self._raw, self._advance = raw, advance
@@ -91,9 +91,9 @@ class _Stored(io.RawIOBase):
 
 @contextlib.contextmanager
 def open_binary(name: PathLike, advance: Advance | None = None) -> Iterator[io.BufferedReader]:
-    """Open a file or standard input ("-") as bytes, unpacked where its first bytes say that it is compressed.
+    """Open a file or standard input ("-") as bytes; if its first bytes are those of a compressed file, decompress it.
 
-    A `Fault` inside the ``with``, and a file that cannot be read to its end, become errors that name the file.
+    A `Fault` inside the ``with``, and any failure to read the file, become a MwSError that begins with its name.
     """
     with about(name), _readable(), contextlib.ExitStack() as stack:
         if name == STDIN and sys.stdin is None:
@@ -112,7 +112,7 @@ def open_binary(name: PathLike, advance: Advance | None = None) -> Iterator[io.B
 
 
 def stored_head(name: PathLike) -> bytes:
-    """Read the first bytes of a file as stored; raises `Fault` for a pointer that stands in for the file."""
+    """Read the first bytes of a file as stored; raises `Fault` if it is only a Git LFS pointer to the file."""
     with about(name), _stored(name, None) as stored:
         if problem := pointer_problem(stored.head):
             raise Fault(problem)
@@ -131,12 +131,12 @@ def _stored(name: PathLike, advance: Advance | None) -> Iterator[_Stored]:
 
 
 def packing_of(head: bytes) -> str | None:
-    """Return how a file that begins so is compressed, None if it is not."""
+    """Return the compression format of a file that begins with these bytes; None if it is not compressed."""
     return next((packing for mark, packing in _PACKED.items() if head.startswith(mark)), None)
 
 
 def _packing_of_text(head: bytes) -> str | None:
-    """Return `packing_of` a file that should hold text; raises `Fault` where it begins as no text does."""
+    """Return `packing_of` a file that should contain text; raises `Fault` if its first bytes are not those of text."""
     if problem := pointer_problem(head):
         raise Fault(problem)
     other = next((what for mark, what in _NOT_TEXT.items() if head.startswith(mark)), None)
@@ -165,7 +165,7 @@ def _unpacked(raw: Any, packing: str) -> Any:
 
 @contextlib.contextmanager
 def _readable() -> Iterator[None]:
-    """Turn the error of a file that is damaged, or cannot be read, into a `Fault`."""
+    """Convert the errors of libraries that read a damaged or unreadable file to a `Fault`."""
     try:
         yield
     except Exception as error:
@@ -183,7 +183,7 @@ def read_blocks(stream: io.BufferedReader, size: int) -> Iterator[bytes]:
 
 
 def fill(stream: Any, buffer: bytearray, start: int, stop: int) -> int:
-    """Read into ``buffer[start:stop]`` until it is full or the file ends; return the place after the bytes read."""
+    """Read into ``buffer[start:stop]`` until it is full or the file ends; return the index after the last byte."""
     with memoryview(buffer) as view:
         while start < stop and (size := stream.readinto(view[start:stop])):
             start += size
@@ -191,10 +191,15 @@ def fill(stream: Any, buffer: bytearray, start: int, stop: int) -> int:
 
 
 def not_text(data: bytes, at: int, byte: int, line: int | None, encoding: str, reason: str) -> Fault:
-    """Make the fault for the bytes from ``data[at]`` on, which are not text in an encoding.
+    """Return the fault for bytes that are not valid in an encoding; it proposes encodings that fit them.
 
-    It proposes the encodings that the bytes around them fit, with the option that reads them. `byte` and `line` are the
-    numbers in the message.
+    Args:
+        data: text around the invalid bytes.
+        at: index of the first invalid byte in `data`.
+        byte: its position in the file, for the message.
+        line: its line, for the message; None if there are no lines.
+        encoding: the encoding that the text was read with.
+        reason: what is invalid, from the codec.
     """
     from mws_hf.corpus.encodings import candidates, is_mostly_utf8  # here, because few need it
 
@@ -219,7 +224,10 @@ def not_text(data: bytes, at: int, byte: int, line: int | None, encoding: str, r
 
 
 def nul_fault(data: bytes, line: int, byte: int) -> Fault:
-    """Make the fault for a NUL in a text, at its line and byte; `data` is text around it, from a fourth byte on."""
+    """Return the fault for a NUL in a text, at a line and byte of the file.
+
+    `data` is text around it. It begins at a multiple of four bytes, so that UTF-16 and UTF-32 can be recognized.
+    """
     from mws_hf.corpus.encodings import wide_encoding
 
     wide = wide_encoding(data)
@@ -228,13 +236,13 @@ def nul_fault(data: bytes, line: int, byte: int) -> Fault:
 
 
 def first_bytes(stream: io.BufferedReader) -> tuple[bytes, int]:
-    """Return the first bytes of UTF-8 text without a byte order mark, and the bytes that mark took (0 or 3)."""
+    """Return the first bytes of UTF-8 text without a byte order mark, and the length of that mark (0 or 3)."""
     head = next(read_blocks(stream, len(codecs.BOM_UTF8)), b"")
     return (b"", len(head)) if head == codecs.BOM_UTF8 else (head, 0)
 
 
 def check_mark(stream: io.BufferedReader, how: Reading) -> None:
-    """Raise `Fault` where a text has a byte order mark that its encoding does not read, or lacks one that it needs."""
+    """Raise `Fault` if a text has a byte order mark of another encoding, or lacks one that its encoding needs."""
     head, encoding = stream.peek(4)[:4], codecs.lookup(how.encoding).name
     found = next((name for mark, name in _WIDE_MARKS.items() if head.startswith(mark)), None)
     if found is not None and not encoding.startswith(found):
@@ -248,7 +256,7 @@ def check_mark(stream: io.BufferedReader, how: Reading) -> None:
 
 
 def _converted(stream: io.BufferedReader, how: Reading, size: int) -> Iterator[bytes]:
-    """Convert text to valid UTF-8, in pieces of whole characters made of `size` bytes each."""
+    """Convert text to valid UTF-8, in pieces of whole characters, each from `size` bytes of the file."""
     encoding = how.encoding
     decoder = codecs.getincrementaldecoder(encoding)(how.errors)
     line = byte = written = 0
@@ -273,7 +281,10 @@ def _converted(stream: io.BufferedReader, how: Reading, size: int) -> Iterator[b
 
 
 def _without_nul(text: str, how: Reading, line: int, byte: int) -> str:
-    """Treat each NUL of a text as `how.errors` says; `line` and `byte` are those before the text."""
+    """Replace or remove each NUL of a text, or raise `Fault`, by `how.errors`.
+
+    `line` and `byte` are the numbers of lines and bytes before the text.
+    """
     at = text.find("\0")
     if at < 0:
         return text
@@ -284,7 +295,7 @@ def _without_nul(text: str, how: Reading, line: int, byte: int) -> str:
 
 
 def utf8_pieces(stream: io.BufferedReader, how: Reading, size: int = _PIECE_BYTES) -> Iterator[bytes]:
-    """Read text as UTF-8 in pieces; strict UTF-8 is searched for NUL, but not checked to be valid."""
+    """Read text as UTF-8 in pieces; strict UTF-8 is searched for NUL, but its validity is not checked."""
     check_mark(stream, how)
     if not how.is_strict_utf8:
         yield from _converted(stream, how, size)
@@ -300,7 +311,7 @@ def utf8_pieces(stream: io.BufferedReader, how: Reading, size: int = _PIECE_BYTE
 
 
 class _Pieces(io.RawIOBase):
-    """An iterator of bytes as a file."""
+    """A binary file whose content is an iterator of bytes."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces, self._rest = pieces, memoryview(b"")
@@ -350,7 +361,7 @@ def decoded_lines(lines: Iterable[bytes]) -> Iterator[str]:
 
 
 def ends_by_return(start: bytes) -> bool:
-    """Return whether carriage returns end the lines of a file: its first 64 KiB hold some, and no line feed."""
+    """Return whether lines end with carriage returns: the first 64 KiB contain some, and no line feed."""
     head = start[:HEAD_BYTES]
     return b"\r" in head and b"\n" not in head
 
@@ -358,10 +369,10 @@ def ends_by_return(start: bytes) -> bool:
 def examine(name: PathLike, how: Reading) -> bytes:
     """Examine the start of a text file before it is read, and return its first bytes.
 
-    Warns if the named encoding makes words of mixed scripts.
+    A warning is logged if many words mix scripts, because the encoding is then probably wrong.
 
     Raises:
-        MwSError: the file begins as no text does.
+        MwSError: the first bytes are not those of a text.
     """
     with open_binary(name) as stream:
         check_mark(stream, how)

@@ -1,8 +1,8 @@
-"""Where something is wrong: a `Fault` knows the line, `about` adds the file, so that readers need no name for errors.
+"""Errors with the place where something is wrong: a `Fault` contains the line, and `about` adds the name of the file.
 
-Code that reads a file raises a `Fault`. Whoever opened the file wraps the reading in ``with about(name)``, which turns
-the fault into a `MwSError` that begins with the name. A generator has the ``with`` inside, because the code that
-resumes it is outside of any ``with`` of its caller.
+Code that reads the content of a file raises a `Fault` and does not need the name of the file. Code that opens the file
+reads it inside ``with about(name)``, which converts the fault to a `MwSError` that begins with the name. A generator
+must contain the ``with`` itself, because it is not resumed inside a ``with`` of its caller.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from mws_hf.errors import MwSError
 
 
 class Fault(MwSError):
-    """What is wrong with a file or a value, and where inside it.
+    """An error in the content of a file or a value, with its position but without the name of the file.
 
     Attributes:
-        said: what is wrong, with the value, and what to do.
-        line: the number of the line, the first being 1, or None.
-        inside: the position where it is not a line, such as ``, column 'text', row 3``.
+        said: the message: what is wrong, with the value, and what to do.
+        line: the number of the line, from 1, or None.
+        inside: the position if it is not a line, such as ``, column 'text', row 3``.
 
     >>> with about("words.tsv"):
     ...     raise Fault("count 'x' is not a positive integer", line=3)
@@ -33,13 +33,13 @@ class Fault(MwSError):
         self.said, self.line, self.inside = said, line, inside
 
     def at(self, place: object) -> MwSError:
-        """Return the error for a user, which begins with the place."""
+        """Return the error that a user sees, which begins with `place`, such as the name of the file."""
         return MwSError(f"{place}{'' if self.line is None else f':{self.line}'}{self.inside}: {self.said}")
 
 
 @contextmanager
 def about(place: object) -> Iterator[None]:
-    """Name the place, mostly a file, in every `Fault` that is raised inside the ``with``."""
+    """Add a place, usually the name of a file, to every `Fault` that is raised inside the ``with``."""
     try:
         yield
     except Fault as fault:
@@ -48,7 +48,7 @@ def about(place: object) -> Iterator[None]:
 
 @contextmanager
 def within(position: str) -> Iterator[None]:
-    """Put a position, such as ``, column 'text'``, before the one that a `Fault` inside the ``with`` has."""
+    """Put a position, such as ``, column 'text'``, before that of every `Fault` raised inside the ``with``."""
     try:
         yield
     except Fault as fault:

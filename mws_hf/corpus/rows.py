@@ -1,7 +1,7 @@
 """Parse .csv and .tsv into rows, by a quoting rule that never loses text silently.
 
-In .csv a field that begins with a quotation mark ends at the next mark that is not doubled (RFC 4180); elsewhere a mark
-is text. In .tsv quotation marks quote only if this reading fits the whole file:
+In .csv a field that begins with a quotation mark ends at the next mark that is not doubled (RFC 4180); all other marks
+are text. In .tsv quotation marks quote a field only if the whole file can be read in this way:
 
 - every quoted field ends before a tab or a line end,
 - every row has as many fields as the first one,
@@ -32,7 +32,7 @@ _logger = logging.getLogger(__name__)
 
 
 def read_header(name: PathLike, how: Reading) -> list[str]:
-    """Read the names of the columns; there are none where the file is empty."""
+    """Read the names of the columns; the list is empty if the file is empty."""
     header = next(_parsed(stored_lines(name, how), is_tsv(name), csv.QUOTE_MINIMAL), ([], 0))[0]
     if _SEPARATOR_LINE.fullmatch(",".join(header)):
         raise Fault("begins with a line for Excel that names the separator; remove this line", 1)
@@ -40,7 +40,7 @@ def read_header(name: PathLike, how: Reading) -> list[str]:
 
 
 def read_rows(name: PathLike, how: Reading, advance: Advance | None = None) -> Iterator[list[str]]:
-    """Read the rows, the header first; lines without any character are passed over."""
+    """Yield the rows, the header first; empty lines are skipped."""
     tabs = is_tsv(name)
     quoting = csv.QUOTE_MINIMAL if not tabs or _quotes_fit(name, how) else csv.QUOTE_NONE
     over, first, last = 0, (0, 0), -1
@@ -53,13 +53,13 @@ def read_rows(name: PathLike, how: Reading, advance: Advance | None = None) -> I
     if over:
         _logger.warning(
             "%s: rows that go over several lines: %d, the first in lines %d to %d; if rows are missing, a quotation "
-            "mark stands open there",
+            "mark is not closed there",
             name, over, *first,
         )  # fmt: skip
 
 
 def is_tsv(name: PathLike) -> bool:
-    """Return whether tabs divide the fields of a table, by its name."""
+    """Return whether the fields of a table are separated by tabs, by its name."""
     return ".tsv" in os.path.basename(name).lower()
 
 
@@ -96,7 +96,7 @@ def _explained(error: str, line: int) -> str:
 
 def _quotes_fit(name: PathLike, how: Reading) -> bool:
     """Return whether quotation marks can be read as quoting in the whole of a .tsv file."""
-    if not os.path.isfile(name):  # a pipe is read but once
+    if not os.path.isfile(name):  # a pipe can be read only once
         return False
     try:
         rows = _parsed(stored_lines(name, how), True, csv.QUOTE_MINIMAL)
@@ -106,6 +106,6 @@ def _quotes_fit(name: PathLike, how: Reading) -> bool:
 
 
 def _holds_rows(row: list[str]) -> bool:
-    """Return whether every line of a row over several lines has as many tabs as a row of its own would have."""
+    """Return whether each line of a row that goes over several lines has as many tabs as a whole row."""
     lines = "\t".join(row).removesuffix("\n").split("\n") if len(row) > 1 else []
     return len(lines) > 1 and all(line.count("\t") == len(row) - 1 for line in lines)

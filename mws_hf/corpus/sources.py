@@ -1,8 +1,8 @@
-"""`Source`: everything that a user gives to be read, checked before any work.
+"""`Source`: all inputs of a call or command, which are checked before any work.
 
-A `Source` is read as blocks, each of a group, or as documents. In plain text a document can be a line or the whole
+A `Source` is read as blocks of text by group, or as documents. In plain text a document can be a line or the whole
 file; in every other kind of input each record, row or element is a document. A `Source` also warns of texts that would
-be used twice: a file that is given again, a copy under another name, a text together with its own counts.
+be used twice: a file that is given twice, a copy under another name, and a text together with its own counts.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from mws_hf.corpus.octets import Advance, stored_head
 from mws_hf.corpus.splitter import Splitter
 from mws_hf.errors import MwSError, SettingError, quoted
 
-_LOOKED_AT = 100  # elements of a list that say whether it names files
+_EXAMINED_ITEMS = 100  # elements at the start of a list that decide whether it is a list of files
 _UNSPACED = re.compile("[\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]{2}")
 """Letters of scripts in which texts have no spaces: Thai, Lao, Tibetan, Burmese, Khmer, Japanese and Chinese."""
 _NO_COLUMNS = "nothing is given that has columns"
-_MOST = 5  # warnings of texts that are used twice
+_MAX_WARNINGS = 5  # of texts that are used twice
 _logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Source:
-    """Everything that is to be read: texts, saved counts, word lists and a lexicon.
+    """All inputs: texts, saved counts, word lists and a lexicon.
 
-    Each belongs to a language group, or to `UNNAMED` if the user names no groups.
+    Each of them belongs to a group, which is `UNNAMED` if the user gives no names of groups.
 
     Attributes:
         files: names of files of text, by group.
@@ -50,8 +50,8 @@ class Source:
         saved: names of files of counts, by group.
         lists: names of word lists.
         lexicon: the language of a lexicon whose words are counted.
-        how: the way in which files are read, and the column of values.
-        group_column: the column in which rows of tables and datasets name their group.
+        how: how files are read, and the column of values.
+        group_column: the column of tables and datasets that contains the group of each row.
     """
 
     files: dict[str, list[str]] = field(default_factory=dict)
@@ -72,15 +72,22 @@ class Source:
         groups: bool = True,
         call: str = "train_from_iterator(texts)",
     ) -> Source:
-        """Take files or texts, or a dict from group to files or texts, and check them.
+        """Create a source from files or texts, or from a dict of these by group, and check it.
 
-        A str or path is a file, a glob or "-". A list or tuple of paths, or of strings of which one of the first
-        hundred names a file, is files, and all must exist. A list of strings is texts if one of them has a space, or
-        letters of a script without spaces such as Thai or Chinese, and none looks like a file name. Everything else
-        (iterators, datasets, tables, lists of lists) is texts.
+        A str or path is a file, a glob or "-". A list or tuple contains files if it consists of paths, or if one of its
+        first hundred strings is the name of a file; then all files must exist. A list of strings contains texts if one
+        of them has a space, or letters of a script without spaces such as Thai or Chinese, and none looks like a file
+        name. Everything else (iterators, datasets, tables, lists of lists) contains texts.
 
-        Without `groups` a dict is one of splits. `call` is the call that always takes strings as texts; the error
-        names it if strings could be files or texts.
+        Args:
+            given: files or texts, or a dict from group to files or texts.
+            how: how files are read, and the column of values.
+            group_column: the column of tables and datasets that contains the group of each row.
+            groups: whether a dict is one of groups; otherwise it is one of splits.
+            call: the call that always reads strings as texts, for the message if strings could be files or texts.
+
+        Raises:
+            MwSError: a file does not exist, an input cannot be read, or strings could be files or texts.
         """
         files, values = dict[str, list[str]](), dict[str, Any]()
         by_name = groups and _names_groups(given) and group_column is None
@@ -110,16 +117,23 @@ class Source:
         also: Sequence[str] = (),
         twice: str | None = None,
     ) -> Source:
-        """Take what the options of a command name, counts apart from text, and check it.
+        """Create a source from the options of a command, and check it; files of counts are recognized.
 
-        `also` are files that are read in the same way for something else. `twice` is the name of a command that reads
-        the texts a second time, which neither counts nor standard input allow.
+        Args:
+            names: files and globs, or these by group.
+            how: how files are read.
+            group_column: the column of tables and datasets that contains the group of each row.
+            lists: word lists.
+            lexicon: the language of a lexicon.
+            also: other files that the command reads in the same way, which are checked, too.
+            twice: the option or command that reads the texts twice, for the message if counts or standard input are
+                given, which cannot be read twice as text; None if texts are read once.
         """
         files, saved = dict[str, list[str]](), dict[str, list[str]]()
         also = expand_paths(also) if also else []
         for group, given in (names if isinstance(names, Mapping) else {UNNAMED: names}).items():
             for name in expand_paths(given) if given else []:
-                is_saved = os.path.isfile(name) and is_counts_file(name)  # a pipe is read but once
+                is_saved = os.path.isfile(name) and is_counts_file(name)  # a pipe can be read only once
                 (saved if is_saved else files).setdefault(group, []).append(name)
         once = [*chain.from_iterable(saved.values()), *(n for n in [*chain(*files.values()), *also] if n == STDIN)]
         if twice is not None and once:
@@ -128,7 +142,7 @@ class Source:
         unnamed = [*files.get(UNNAMED, []), *saved.get(UNNAMED, []), *lists, *filter(None, [lexicon])]
         if named and unnamed:
             raise MwSError(
-                f"{unnamed[0]}: belongs to no group, while other sources do ({', '.join(named)}); name a group "
+                f"{unnamed[0]}: belongs to no group, but other sources do ({', '.join(named)}); name a group "
                 "for every source (GROUP=FILE), or for none"
             )
         if group_column is not None and (named or lists or lexicon):
@@ -209,26 +223,27 @@ class Source:
     ) -> Iterator[Iterator[tuple[str, Block | Columns]]]:
         """Yield, for every file and value, an iterator over its blocks or its counts, each with its group.
 
-        The iterators can be read side by side, in any order.
+        The iterators can be read side by side, in any order. A file is opened when its first block is read, and takes
+        no memory after its last one.
 
-        A file is opened when its first block is asked for, and holds no memory after its last one. Lines of plain text
-        are documents if the splitter does not scan blocks, else a file is one stream. `advance` is called with the
-        bytes taken from files as stored; where there are no files, with 1 for each document.
+        Args:
+            splitter: the splitter that will split the text; its `division` says how files of plain text are divided.
+            advance: called with the number of bytes taken from files as stored, or if there are no files, with 1 for
+                each document.
         """
         for group, file in self._counts:
             yield _loaded(group, file)
         for group, kind in self.kinds:
-            told = advance if kind.is_stored or not self.files else None
+            counted = advance if kind.is_stored or not self.files else None
             if self.group_column is None:
-                lines, marked = not splitter.is_scanned, splitter.marks_capitals
-                yield _of_group(group, kind.blocks(lines=lines, marked=marked, advance=told))
+                yield _of_group(group, kind.blocks(division=splitter.division, advance=counted))
             else:
-                yield _by_group(kind.groups(self.group_column, told))
+                yield _by_group(kind.groups(self.group_column, counted))
         if self.lists or self.lexicon:
             yield self._listed(splitter)
 
     def check_splitter(self, splitter: Splitter) -> None:
-        """Raise MwSError where saved counts were made with another pattern or normalization."""
+        """Raise MwSError if saved counts were made with another pattern or normalization."""
         for _, file in self._counts:
             if not file.splitter.agrees(splitter):
                 raise MwSError(
@@ -262,10 +277,16 @@ class Source:
     def blocks(
         self, document: str = "line", size: int = BLOCK_BYTES, advance: Advance | None = None
     ) -> Iterator[Block]:
-        """Read the documents of all groups in order, in padded blocks of `size` bytes at least.
+        """Read the documents of all groups in order, in padded blocks.
 
-        In text files a document is a "line" (with its line end, less a byte order mark) or a "file". `advance` is
-        called with the bytes taken from files as stored, or those of the text of documents.
+        Args:
+            document: what a document is in text files: "line" (with its line end, without a byte order mark) or "file".
+            size: the least number of bytes of a block.
+            advance: called with the number of bytes taken from files as stored, or for other sources with the number of
+                bytes of the text.
+
+        Raises:
+            MwSError: `document` is unknown, or is "file" although there are other files than text.
         """
         if document not in ("line", "file"):
             raise SettingError("document", document, "is unknown; in a text file a document is a 'line' or a 'file'")
@@ -277,7 +298,8 @@ class Source:
             return whole_files(self.names, size, advance, self.how)
 
         def read(kind: Kind) -> Iterator[Block]:
-            for block in map(padded, kind.blocks(lines=True, advance=advance if kind.is_stored else None, size=size)):
+            counted = advance if kind.is_stored else None
+            for block in map(padded, kind.blocks(division=None, advance=counted, size=size)):
                 yield block
                 if advance is not None and not kind.is_stored:
                     advance(block.size)
@@ -294,18 +316,18 @@ class Source:
 
 
 def read_documents(paths: Any, how: Reading = PLAIN) -> Iterator[str]:
-    """Read the documents of files that were checked before; `Source.documents` says what they are."""
+    """Read the documents of files that were already checked; see `Source.documents`."""
     return Source({UNNAMED: expand_paths(paths)}, how=how).documents()
 
 
 def _loaded(group: str, file: CountsFile) -> Iterator[tuple[str, Columns]]:
-    """Load saved counts, of the groups that the file names unless one is given."""
+    """Load saved counts; their groups are those of the file, or the given one if it has a name."""
     for own, columns in WordCounts.load(file.path).parts.items():
         yield group or own, columns
 
 
 def _of_group(group: str, blocks: Iterable[Block]) -> Iterator[GroupBlock]:
-    """Pair every block with its group; unlike `zip`, nothing is held after the last one."""
+    """Yield every block with its group; unlike `zip`, this keeps no reference to the last block."""
     for block in blocks:
         yield group, block
 
@@ -316,7 +338,7 @@ def _by_group(batches: Iterable[tuple[str, pa.LargeStringArray]]) -> Iterator[Gr
 
 
 def _names_groups(source: Any) -> bool:
-    """Return whether a source is a dict from group to source; a `DatasetDict` is one of splits."""
+    """Return whether a source is a dict by group; a `DatasetDict` is one by split."""
     return isinstance(source, Mapping) and not hasattr(source, "with_format")
 
 
@@ -341,7 +363,7 @@ def _named_files(source: Any, call: str) -> list[str] | None:
         return None
     if not source:
         return expand_paths([])
-    first = source[:_LOOKED_AT]
+    first = source[:_EXAMINED_ITEMS]
     if not all(isinstance(item, (str, os.PathLike)) for item in first):
         return None
     if any(isinstance(item, os.PathLike) for item in first) or _are_names(first):
@@ -374,7 +396,7 @@ def _check(kind: Kind, group_column: str | None) -> None:
             f"{kind.place}: a column of groups is for tables (.csv, .tsv, .parquet, .arrow) and datasets; give other "
             "files by group (group=FILE)"
         )
-    if not kind.is_stored or os.path.isfile(kind.place):  # standard input and pipes are read but once
+    if not kind.is_stored or os.path.isfile(kind.place):  # standard input and pipes can be read only once
         kind.check([kind.how.column] if group_column is None else [kind.how.column, group_column])
 
 
@@ -396,11 +418,11 @@ def _warn_of_repeated(names: Iterable[str], how: Reading) -> None:
             found.append(f"{name}, {other}: begin alike or contain counts of one text, so its words count twice")
         for mark in marks:
             seen.setdefault(mark, name)
-    for message in found[:_MOST]:
+    for message in found[:_MAX_WARNINGS]:
         _logger.warning("%s", message)
-    if len(found) > _MOST:
+    if len(found) > _MAX_WARNINGS:
         _logger.warning(
-            "%d more files are empty, are given twice or contain the text of another file", len(found) - _MOST
+            "%d more files are empty, are given twice or contain the text of another file", len(found) - _MAX_WARNINGS
         )
 
 

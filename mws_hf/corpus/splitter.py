@@ -1,4 +1,4 @@
-"""How text is split into pre-tokens: one value, so that pattern, normalization and special tokens travel together."""
+"""`Splitter`: split text into pre-tokens, by a pattern, a normalization and special tokens in one value."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
-from mws_hf.corpus.blocks import Block, arrow_block, arrow_strings, flat_utf8, without_tokens
+from mws_hf.corpus.blocks import MARKED_STREAM, STREAM, Block, arrow_block, arrow_strings, flat_utf8, without_tokens
 from mws_hf.errors import MwSError
 from mws_hf.text.capitals import steps_of, with_capitals, write_marker
 from mws_hf.text.pattern import DEFAULT_PATTERN, NORMALIZATIONS, compiled, literal_pattern, pattern_name, split
@@ -49,13 +49,14 @@ def fingerprint(pattern: str, normalization: str | None, groups: Sequence[str] =
 
 @dataclass(frozen=True)
 class Splitter:
-    """How text becomes pre-tokens: it is normalized, cut at special tokens, and split by the pattern.
+    """Splits text into pre-tokens: normalizes it, splits it at special tokens, and then by the pattern.
 
     Attributes:
-        pattern: the split pattern; the name of one becomes the pattern it stands for.
-        normalization: Unicode normalization before splitting: None, "nfc", "nfd", "nfkc" or "nfkd". After "capitals",
-            or "nfc+capitals" and so on, there is a marker in place of uppercase letters, too; see `text.capitals`.
-        special_tokens: texts are cut at these tokens, so that no part of one is counted. Counts do not record them.
+        pattern: the split pattern; a name is replaced by the pattern of this name.
+        normalization: Unicode normalization before splitting: None, "nfc", "nfd", "nfkc" or "nfkd". "capitals",
+            "nfc+capitals" and so on also write a marker instead of uppercase letters; see `text.capitals`.
+        special_tokens: tokens at which texts are split, so that no part of one is counted. They are not saved with
+            counts.
 
     Raises:
         MwSError: the normalization is unknown.
@@ -86,12 +87,12 @@ class Splitter:
         return fingerprint(self.pattern, self.normalization)
 
     def agrees(self, other: Splitter) -> bool:
-        """Return whether counts made with both can be added up."""
+        """Return whether counts that were made with the two splitters can be added up."""
         return (self.pattern, self.normalization) == (other.pattern, other.normalization)
 
     @cached_property
     def normalize(self) -> Callable[[str], str]:
-        """Bring text to the Unicode normalization form, and write the marker if capitals have one."""
+        """The function that normalizes a text, and writes the marker if capitals have one."""
         named, capitals = steps_of(self.normalization)
         if named is None:
             return write_marker if capitals else lambda text: text
@@ -101,12 +102,12 @@ class Splitter:
         return lambda text: unicodedata.normalize(form, text)
 
     def split(self, text: str) -> list[str]:
-        """Split a text that holds no special token into pre-tokens."""
+        """Split a text without special tokens into pre-tokens."""
         return split(self.normalize(text), self.pattern)
 
     @cached_property
     def is_scanned(self) -> bool:
-        """Whether the compiled scanner knows the pattern; other patterns are ten times slower, in one thread."""
+        """Whether the compiled scanner has the pattern; others are ten times slower, and run in one thread."""
         return scanner_kind(self.pattern) is not None
 
     @property
@@ -114,17 +115,24 @@ class Splitter:
         """Whether there is a marker in place of uppercase letters."""
         return steps_of(self.normalization)[1]
 
+    @property
+    def division(self) -> bytes | None:
+        """Where a text file can be divided, as for `blocks.text_blocks`; None if its lines are documents."""
+        if not self.is_scanned:
+            return None
+        return MARKED_STREAM if self.marks_capitals else STREAM
+
     def counter(self) -> Callable[[TokenTable, Block], None]:
-        """Make the function that adds the pre-tokens of a block to a table.
+        """Return a function that adds the pre-tokens of a block to a table.
 
         Raises:
-            MwSError: the pattern is not a regular expression, before anything is read.
+            MwSError: the pattern is not a valid regular expression.
         """
         tokens, kind = [token.encode() for token in self.special_tokens], scanner_kind(self.pattern)
         if kind is None:
             compiled(self.pattern)
         else:
-            classes_of(kind)  # made before the threads start, or each would make its own
+            classes_of(kind)  # computes the table once, before several threads need it
 
         def add(table: TokenTable, block: Block) -> None:
             block.check()

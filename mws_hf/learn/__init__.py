@@ -1,1 +1,1 @@
-"""Learn merges from word counts by either criterion. Nothing here is needed to encode."""
+"""Learn merges from word counts, by the contextual or the classic criterion; encoding does not need this package."""

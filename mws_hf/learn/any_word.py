@@ -23,11 +23,11 @@ from mws_hf.learn.words import CodePoints, SymbolCorpus, concatenated
 from mws_hf.text.letter_case import fold
 
 MAX_TYPES = 200_000
-"""Maximum number of training words that are kept, the most frequent ones. More of them take space and time, and do not
-improve the probabilities of other words."""
+"""The most training words that are kept, by frequency. More words take space and time, and do not improve the
+probabilities of other words."""
 
 FIT_POSITIONS = 20_000
-"""Maximum number of positions inside training words that the regression is fitted to."""
+"""The most positions inside training words that the regression is fitted to."""
 
 
 class AnyWord:
@@ -107,16 +107,17 @@ class AnyWord:
                 contexts = pool.submit(_contexts_of, corpus, empty=True)
                 if self._weights is None:
                     targets = listed.probabilities[graphemes.last[:n]].astype(np.float32)
-                    training = SymbolCorpus(
+                    known = SymbolCorpus(
                         corpus.alphabet, corpus.symbols[: starts[-1]], starts, corpus.weights[:n_listed]
                     )
-                    self._weights = fit_contexts(training, _contexts_of(training), targets, FIT_POSITIONS)
-            of_words = contexts_of_each(corpus, contexts.result(), n_listed)
-            found[last] = np.concatenate([_judged(of_word, *self._weights) for of_word in of_words])
+                    self._weights = fit_contexts(known, _contexts_of(known), targets, FIT_POSITIONS)
+            by_word = contexts_of_each(corpus, contexts.result(), n_listed)
+            found[last] = np.concatenate([_judged(word_contexts, *self._weights) for word_contexts in by_word])
         return [found[begin:end] for begin, end in pairwise(new.starts.tolist())]
 
 
 def _contexts_of(corpus: SymbolCorpus, *, empty: bool = False) -> Contexts:
+    """Collect the contexts of distinct words; `empty` is that of `collect_contexts`."""
     tries = side_by_side(lambda backwards: trie_view(corpus, backwards, empty=empty), (False, True))
     return collect_contexts(corpus, CONTEXT_LENGTHS, tries, empty=empty)
 

@@ -1,7 +1,7 @@
-"""Make and enlarge the tables of the learner (pairs, candidates, known strings), and merge the best pair repeatedly.
+"""Create and enlarge the tables of the learner (pairs, candidates, known strings), and merge the best pair repeatedly.
 
-Kernels never allocate memory, so this is the Python side of pairs.py. It also has the heap of candidates, from which
-the pair with the greatest value is taken.
+Kernels never allocate memory, so this module allocates it for those of pairs.py. It also contains the heap of
+candidates, from which the pair with the greatest value is taken.
 
 **Known strings.** A product must not equal an earlier token. Kernels test this with 64-bit hashes. The hash of a string
 is a polynomial in its code points modulo 2**64, so that the hash of l + r follows from the hashes of l and r. A hash
@@ -93,14 +93,14 @@ def _remember_all(table: Array, values: Array) -> None:
 
 
 def hash_set(members: Longs, capacity: int) -> Array:
-    """Make a set of hashes that is at most half full with `capacity` members."""
+    """Create a set of hashes that is at most half full when it has `capacity` members."""
     table = new_keys(max(capacity, len(members)))
     _remember_all(table, members)
     return table
 
 
 SPARE = 4096  # rows of a new table; a power of two
-_AT_ONCE = 4  # parts that count pairs; each has a table of its own, and one thread joins them
+_MAX_PARTS = 4  # of the text, whose pairs are counted in separate tables; a single thread joins these tables
 
 
 def resized(array: Array, size: int, fill: float = 0) -> Array:
@@ -125,12 +125,12 @@ def open_table(tok: Array, val: Array, tokens: Sequence[str], bounds: Bounds, *,
         bounds: limits of the pairs that are kept.
         strip: leave leading white space out of left sizes.
     """
-    edges = part_edges(len(tok), _AT_ONCE)
+    edges = part_edges(len(tok), _MAX_PARTS)
     for k in range(1, len(edges) - 1):
         while tok[edges[k]] != SEPARATOR:
             edges[k] += 1
     empty = _empty_table(tok, val, tokens, strip)
-    copied = ("pairs", "keys", "ids", "used")  # each part counts pairs by itself; text and tokens are shared
+    copied = ("pairs", "keys", "ids", "used")  # separate in each part, which share text and tokens
     parts = [empty, *(empty._replace(**{name: getattr(empty, name).copy() for name in copied}) for _ in edges[2:])]
     parts = side_by_side(_count_range, parts, edges, edges[1:], [bounds] * len(parts))
     table, counts_of_parts = _joined_tables(parts)
@@ -171,8 +171,8 @@ def _joined_tables(parts: Sequence[PairTable]) -> tuple[PairTable, list[Array]]:
         add_counts(table, part, rows[-1])
     counts_of_parts = [np.zeros(table.used[PAIRS], np.int64) for _ in parts]
     for k in range(len(parts)):
-        counts_of_parts[k][rows[k]] = occurrences[k]
-    return table, counts_of_parts
+        places[k][rows[k]] = occurrences[k]
+    return table, places
 
 
 def _laid_out(table: PairTable, least: int) -> PairTable:
@@ -293,7 +293,7 @@ def _fill_queue(t: PairTable, q: Queue, least: Least) -> None:
 
 
 def open_queue(table: PairTable, least: Least) -> Queue:
-    """Make the queue of the candidates of a new table."""
+    """Create the queue of the candidates of a new table."""
     queued = np.full(len(table.pairs), NOT_QUEUED, np.int64)
     queue = Queue(np.empty((int(table.used[PAIRS]) + 1024, 2), np.int64), queued, np.zeros(2, np.int64))
     _fill_queue(table, queue, least)
@@ -382,7 +382,7 @@ def advance(
         if p < 0:
             return EXHAUSTED
         if len(weights) > 0 and _frequency(t, p, weights) < least.frequency:
-            # it is removed for good, because its frequency can only fall
+            # removed for good, because its occurrences can only become fewer
             t.pairs[p].value = t.pairs[p].occurrences = t.pairs[p].listed = 0
             continue
         left, right = t.pairs[p].left, t.pairs[p].right

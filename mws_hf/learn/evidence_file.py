@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mws_hf.tokenizer.opened import Opened
 
 _FORMAT = "1"
-"""Version of the layout, in the metadata of the file."""
+"""The version of the format, in the metadata of the file."""
 
 
 def _table(evidence: Evidence) -> pa.Table:

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from mws_hf.corpus.segmentations import GoldWord
 
 MAX_LISTS_AT_ONCE = 2
-"""Maximum number of lists of words (of groups, or of scripts of a group) that are processed at the same time. Much of
-the work on a list is done by a single thread, so two lists use the processor better. Each takes 100 to 200 MB."""
+"""The most lists of words (of groups, or of scripts of a group) that are processed at the same time. Much of the work
+on a list is done by a single thread, so two lists use the processor better. Each of them takes 100 to 200 MB."""
 
 
 class GroupEvidence(NamedTuple):
@@ -94,12 +94,12 @@ def find_evidence(counts: WordCounts | Mapping[str, WordCounts], settings: Setti
         return _group_evidence(name, words, settings, labels.get(name, ()))
     # The longest list comes first. Otherwise it might begin last, and all others would be finished long before it.
     by_length = sorted(groups, key=lambda name: -len(groups[name]))
-    results = side_by_side(
+    evidences = side_by_side(
         lambda name: _group_evidence(name, groups[name], settings, labels.get(name, ())),
         by_length,
         most=MAX_LISTS_AT_ONCE,
     )
-    found = dict(zip(by_length, results, strict=True))
+    found = dict(zip(by_length, evidences, strict=True))
     parts = [
         GroupEvidence(found[name], _relative_frequencies(found[name]), shares[name], float(words.total))
         for name, words in groups.items()
@@ -118,7 +118,7 @@ def join_groups(groups: Sequence[GroupEvidence], settings: Settings) -> Evidence
     ids = [found.ids[a:b] for a, b in zip(edges, edges[1:], strict=False)]
     together = np.zeros(len(found.first))
     for part, rows in zip(groups, ids, strict=True):
-        together[rows] += part.frequency  # `rows` has no duplicates, because the types of a group are distinct
+        together[rows] += part.frequency  # `rows` has no number twice, because the types of a group are distinct
     types = every.take(found.first)
     probabilities, in_code = np.zeros(len(types.points)), np.zeros(len(types))
     weights, means = np.zeros(len(types)), np.zeros(len(types))
@@ -152,25 +152,25 @@ def _group_evidence(name: str, counts: WordCounts, settings: Settings, labels: t
     """Compute the boundary probabilities of one group, in each script separately; labels belong to the main script."""
     words = CodePoints.of_counts(counts)
     lists = script_lists(words)
-    settings_of_lists = [replace(settings, labels=() if i else labels) for i in range(len(lists))]
+    list_settings = [replace(settings, labels=() if i else labels) for i in range(len(lists))]
     parts = (words.take(rows) for rows in lists) if len(lists) > 1 else [words]
     listed = side_by_side(collect_types, parts, [counts.counts[rows] for rows in lists], most=MAX_LISTS_AT_ONCE)
     del words, lists, parts
-    found = side_by_side(collect_evidence, listed, settings_of_lists, most=MAX_LISTS_AT_ONCE)
+    found = side_by_side(collect_evidence, listed, list_settings, most=MAX_LISTS_AT_ONCE)
     whole = found[0]
     if len(found) > 1:  # no type is in two lists, because each has one script
         types = concatenated([part.code_points for part in found])
         times = np.concatenate([part.times for part in found if part.times is not None])
         whole = Evidence(types, np.concatenate([part.probabilities for part in found]), times=times)
-    whose = name if isinstance(settings.labels, Mapping) else UNNAMED
+    label_group = name if isinstance(settings.labels, Mapping) else UNNAMED
     fit = next(iter(found[0].labels.values()), None)
     every = np.ones(len(whole.code_points))
     return replace(
         whole,
         settings=settings,
-        labels={} if fit is None else {whose: fit},
+        labels={} if fit is None else {label_group: fit},
         in_code=every if name == CODE else None,
-        label_shares={} if fit is None or fit.f1 is None else {whose: every},
+        label_shares={} if fit is None or fit.f1 is None else {label_group: every},
     )
 
 

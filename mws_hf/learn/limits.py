@@ -99,7 +99,7 @@ class Apart:
 
     @classmethod
     def of(cls, entries: Iterable[str]) -> Apart:
-        """Build the rules from strings of one or two characters.
+        """Create it from strings of one or two characters.
 
         Raises:
             MwSError: a string is empty or longer.

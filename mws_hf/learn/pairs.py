@@ -1,6 +1,6 @@
 """Pair table: the pairs of neighboring tokens in a segmented corpus and their occurrences, updated at every merge.
 
-Which pair is merged is decided elsewhere (candidates.py, classic.py).
+Other modules decide which pair is merged (candidates.py, classic.py).
 
 **Text.** One int32 array `tok` contains all words, with separators (-1) between them. A token occupies as many cells as
 it has characters. Its id is in its first and in its last cell, and the cells between contain -2. So the neighbors of a
@@ -8,7 +8,7 @@ token are one cell away on either side, and no links are stored.
 
 **Occurrences.** All occurrences of a pair arise in one step, the merge that makes the younger of its two tokens.
 Therefore they are written once, in the order of the corpus, into a segment of `arena`. Later, occurrences can only
-disappear; a reader of the segment compares each one with `tok`.
+disappear, and code that reads the segment checks in `tok` whether they still exist.
 
 "aaa" contains two occurrences of (a, a), as in Hugging Face BPE. They are replaced from left to right, which makes one
 product.
@@ -135,8 +135,8 @@ def _fits(left_size: Array, length: Array, left: int, right: int, bounds: Bounds
 
 @njit(nogil=True)
 def count_pairs(t: PairTable, position: int, end: int, bounds: Bounds) -> int:
-    """Count pairs from cell `position` to `end`, a separator; return `end`, or the cell where the table became full."""
-    # the whole table is not passed on in loops, because a call would change the reference counts of all its arrays
+    """Count pairs from cell `position` to `end`, a separator; return the cell at which room ran out, or `end`."""
+    # passing the whole table to a function would count a reference for each of its arrays, which is slow in a loop
     tok, val, length, left_size, pairs, keys, ids = t.tok, t.val, t.length, t.left_size, t.pairs, t.keys, t.ids
     capacity = min(len(pairs), len(keys) // 2)
     while position < end:

@@ -10,7 +10,7 @@ from mws_hf.kernels import Ints, Longs
 from mws_hf.learn.words import N_POINTS, CodePoints, distinct_points
 
 MIN_WORDS_PER_SCRIPT = 1_000
-"""Minimum number of distinct pre-tokens of a script that has its own list."""
+"""The fewest distinct pre-tokens with which a script gets a separate list."""
 
 SCRIPTS = (
     *("Latin", "Cyrillic", "Greek", "Arabic", "Hebrew", "Devanagari", "Han", "Hangul", "Thai", "Armenian", "Georgian"),
@@ -19,7 +19,7 @@ SCRIPTS = (
     *("Coptic", "Yi", "Canadian_Aboriginal", "Javanese", "Balinese", "Sundanese", "Cham", "Tai_Le", "Ol_Chiki", "Vai"),
     *("Adlam", "Meetei_Mayek", "Tagalog", "Glagolitic", "Runic", "Ogham", "Deseret", "Osage", "Lisu", "Bopomofo"),
 )
-"""Scripts that may have their own list, by their Unicode names; Han includes Hiragana and Katakana."""
+"""Scripts that may get a separate list, by their Unicode names; Han includes Hiragana and Katakana."""
 
 _PATTERNS = {"Han": r"[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]"}
 """Patterns of scripts that are not one Unicode script."""
@@ -36,7 +36,7 @@ def script_lists(words: CodePoints, fewest: int = MIN_WORDS_PER_SCRIPT) -> list[
 
     Args:
         words: distinct pre-tokens.
-        fewest: minimum number of words of a script that has its own list.
+        fewest: the fewest words with which a script gets a separate list.
 
     Returns:
         One array per list, int64: the numbers of its words, ascending.
@@ -50,8 +50,8 @@ def script_lists(words: CodePoints, fewest: int = MIN_WORDS_PER_SCRIPT) -> list[
     sizes[_NO_SCRIPT] = 0
     main = int(np.argmax(sizes))
     large = [k for k in np.nonzero(sizes >= fewest)[0].tolist() if k != main]
-    is_listed = np.isin(scripts, large)
-    return [np.nonzero(~is_listed)[0], *(np.nonzero(scripts == k)[0] for k in large)]
+    separate = np.isin(scripts, large)
+    return [np.nonzero(~separate)[0], *(np.nonzero(scripts == k)[0] for k in large)]
 
 
 def _scripts_of(words: CodePoints) -> npt.NDArray[np.int8]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, field, fields
 from numbers import Integral, Real
 from typing import Any, NamedTuple, Self, TypeVar
 
@@ -77,18 +77,17 @@ class Setting(NamedTuple):
     first: bool = False
     unrecorded: str = ""
 
-    @property
-    def metadata(self) -> dict[str, Setting]:
-        """The setting as the metadata of a dataclass field, so that the annotation of the field is a plain type.
+    def field(self, default: Any = MISSING, default_factory: Any = MISSING) -> Any:
+        """Return a dataclass field with this description; the arguments are those of `dataclasses.field`.
 
-        >>> from dataclasses import dataclass, field
+        >>> from dataclasses import dataclass
         >>> @dataclass
         ... class Job:
-        ...     n_pairs: int = field(default=3, metadata=Setting("Pairs to merge.").metadata)
-        >>> descriptions_of(Job)["n_pairs"].about
-        'Pairs to merge.'
+        ...     n_pairs: int = Setting("Pairs to merge.").field(3)
+        >>> Job().n_pairs, descriptions_of(Job)["n_pairs"].about
+        (3, 'Pairs to merge.')
         """
-        return {_DESCRIPTION: self}
+        return field(default=default, default_factory=default_factory, metadata={_DESCRIPTION: self})
 
     def option_help(self) -> str:
         """Return the help text of the option.
@@ -157,7 +156,7 @@ def check_names(taker: str, given: Iterable[str], known: Collection[str]) -> Non
 
 
 class Described:
-    """Base class of dataclasses with described fields: it checks names and values, and records and restores them."""
+    """Base class of dataclasses with described fields, which checks their names and values and saves them as JSON."""
 
     criterion: str
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -64,301 +64,209 @@ class Settings(Described):
     (['a', 'b'], 'characters')
     """
 
-    vocab_size: int | None = field(
-        default=None,
-        metadata=Setting(
-            "Size of the whole vocabulary: special tokens, bytes, alphabet and merges.",
-            "32,000, or the size that n_merges gives",
-            takes=COUNT,
-            metavar="SIZE",
-            shown="32k, or the size that --n-merges gives",
-            first=True,
-        ).metadata,
-    )
-    n_merges: int | None = field(
-        default=None,
-        metadata=Setting(
-            "Number of merges, instead of a vocabulary size.",
-            "as many as vocab_size has room for",
-            'With ``criterion="classic"`` the size test of the original MwS is used. It counts the special tokens '
-            "before it appends them, so the number of learned merges is `n_merges` plus the number of special tokens.",
-            takes=COUNT,
-            metavar="SIZE",
-            shown="as many as --vocab-size has room for",
-        ).metadata,
-    )
-    alphabet: Alphabet | None = field(
-        default=None,
-        metadata=Setting(
-            "Start from bytes (GPT-2's alphabet, which most programs know) or from characters (readable token "
-            "strings).",
-            "bytes; characters with the classic criterion",
-            '``"bytes"`` writes token strings such as ``ĠÑĩ``. ``"characters"`` needs no merges that build characters, '
-            "and has byte tokens for characters that the text does not have. See `symbols.DEFAULT_ALPHABET`.",
-            shown="bytes; characters with --criterion classic",
-        ).metadata,
-    )
-    min_frequency: int = field(
-        default=0,
-        metadata=Setting(
-            "Minimum frequency of a merged pair.",
-            more="As in `tokenizers`, an occurrence counts as often as its word occurs. If `types` is True, it counts "
-            "once per word among the morph merges, but frequency merges always use the word counts. The minimum does "
-            "not apply to the first merges, which join a space with a letter, or a letter with its marks.",
-            takes=COUNT,
-            option=None,
-        ).metadata,
-    )
-    min_count: int = field(
-        default=1,
-        metadata=Setting("Leave out pre-tokens that occur less often than this.", takes=COUNT).metadata,
-    )
-    special_tokens: Sequence[str] = field(
-        default=DEFAULT_SPECIAL_TOKENS,
-        metadata=Setting(
-            "Tokens that do not stand for text; the usual names get their role (<|endoftext|>: eos, [PAD]: pad).",
-            more="They get the ids 0, 1, ... in this order.",
-            option="--special-token",
-            shown=f"{', '.join(DEFAULT_SPECIAL_TOKENS)}; repeat for more",
-            first=True,
-        ).metadata,
-    )
-    initial_alphabet: Iterable[str] = field(
-        default=(),
-        metadata=Setting(
-            "Characters that are in the vocabulary even if the text does not have them.",
-            "none",
-            "A string of characters, or a list of characters and names of alphabets, such as "
-            '``["latin-1", "€"]`` (see `symbols.NAMED_ALPHABETS`).',
-            option=None,
-        ).metadata,
-    )
-    required: Sequence[str] = field(
-        default=(),
-        metadata=Setting(
-            "Strings that become tokens in any case; each must be one word to the split pattern, with its leading "
-            "space.",
-            "none",
-            "Their merges come after all others, and replace the last frequency merges.",
-            metavar="FILE",
-            shown="none; one per line",
-        ).metadata,
-    )
-    keep_apart: Sequence[str] = field(
-        default=(),
-        metadata=Setting(
-            "Characters that are never merged with others, and pairs of characters that are never joined.",
-            "none",
-            'Strings of one or two characters, such as ``["\'", "ss"]``.',
-            metavar="FILE",
-            shown="none; one per line",
-        ).metadata,
-    )
-    limit_alphabet: int | None = field(
-        default=None,
-        metadata=Setting(
-            "Keep only this number of the most frequent characters; the others become bytes.",
-            "all",
-            takes=COUNT,
-            option=None,
-        ).metadata,
-    )
-    max_token_length: int | None = field(
-        default=None,
-        metadata=Setting(
-            "Maximum length of a token in characters, with its leading space.",
-            "no limit",
-            takes=Range(1, whole=True),
-            option=None,
-        ).metadata,
-    )
-    types: bool = field(
-        default=True,
-        metadata=Setting(
-            "Learn morphs from each distinct word once, however often it occurs (the good-dataset principle).",
-            more="False weights words by their counts. Frequency merges always use the counts.",
-            takes=FLAG,
-            option=None,
-        ).metadata,
-    )
-    composition: float | Literal["fill"] | None = field(
-        default=None,
-        metadata=Setting(
-            "Share of the merges that join frequent stems and words after the morphs: 0 (morphs only) to 1, or fill "
-            "(all merges that the morphs leave).",
-            "0.5; 0.6 for several groups; 0 with the classic criterion",
-            "If the words yield fewer morph merges than their share, these merges fill the vocabulary.",
-            takes=Range(most=1, word="fill"),
-            shown="0.5; 0.6 for several groups; 0 with --criterion classic",
-            first=True,
-        ).metadata,
-    )
-    weights: Mapping[str, float] = field(
-        default_factory=dict,
-        metadata=Setting(
-            "Weight of a group of words relative to the others.",
-            "1 each",
-            'A dict such as ``{"ru": 2}``. Among the morph merges all languages have equal weight by default, however '
-            "much text and however many words they have. Frequency merges depend on the amount of text, and the text "
-            "of a group counts as often as its weight says. Words of a group named ``code`` are always split at their "
-            "capitals: ``get|User|Name``, ``HTTP|Server``.",
-            option="--weight",
-            metavar="GROUP=NUMBER",
-            shown="1 each; repeat for more",
-        ).metadata,
-    )
-    criterion: Literal["contextual", "classic"] = field(
-        default="contextual",
-        metadata=Setting(
-            "How merges are chosen: contextual (by boundary probabilities estimated from the words) or classic (by the "
-            "original MwS score, computed exactly).",
-        ).metadata,
-    )
-    granularity: float | None = field(
-        default=None,
-        metadata=Setting(
-            "How finely words are split: the share of positions inside words where a boundary is more probable than "
-            "not, from 0.05 (coarse) to 0.15 (fine). The share of positions that are split is reported after "
-            "training.",
-            "0.095, or estimated from the labels",
-            criterion=CONTEXTUAL,
-            # In reference segmentations a quarter of the positions are boundaries (`labels.USUAL_SHARE`), for which
-            # 0.095 is right. From twice the useful 0.15 on, most words would fall apart into letters.
-            takes=Range(0.01, 0.3, advice="useful values are 0.05 (coarse) to 0.15 (fine)"),
-            first=True,
-        ).metadata,
-    )
-    hidden_boundary_price: float = field(
-        default=DEFAULT_HIDDEN_BOUNDARY_PRICE,
-        metadata=Setting(
-            "Penalty for each morpheme boundary inside a token, when frequent stems and words are merged; 0 merges "
-            "by frequency only.",
-            "1.0",
-            "The unit is the mean frequency of a word type, see `learn.defaults.DEFAULT_HIDDEN_BOUNDARY_PRICE`.",
-            criterion=CONTEXTUAL,
-            takes=NUMBER,
-        ).metadata,
-    )
-    crossing_penalty: float = field(
-        default=DEFAULT_CROSSING_PENALTY,
-        metadata=Setting(
-            "Cost of a morph merge across a boundary, where a merge inside a morph gains 1 (lambda); a higher value "
-            "splits more finely.",
-            takes=Range(above=True, advice="8 to 20 work for all languages"),
-            more="8 with a `granularity` that is higher by 0.02 makes no difference in the mean.",
-            criterion=CONTEXTUAL,
-            option=None,
-        ).metadata,
-    )
-    max_types: int = field(
-        default=400_000,
-        metadata=Setting(
-            "Boundary probabilities are estimated from at most this number of the most frequent word types.",
-            more="From 150,000 to 400,000 the F1 of Hungarian rises by 0.008, of Russian lemmas by 0.010 and of Czech "
-            "by 0.047, but that of Finnish does not rise.",
-            criterion=CONTEXTUAL,
-            takes=Range(1, whole=True),
-            option=None,
-        ).metadata,
-    )
-    labels: Any = field(
-        default=(),
-        metadata=Setting(
-            "Words that you split by hand, preferably 20 or more: a file with lines of word<TAB>mor ph eme s, "
-            "alternatives after a comma, or in another format that `mws evaluate` reads. Give one file per group.",
-            "none",
-            'Also a dict, or pairs of a word and its morphs; by group ``{"fin": "fin.tsv"}``. See '
-            "`corpus.labeled_words.read_all_labels`. Labels re-fit the boundary probabilities, and the merges are "
-            "learned twice, so that labels act on tokens, too.",
-            criterion=CONTEXTUAL,
-            metavar="[GROUP=]FILE",
-            shown="none; repeat for more",
-            first=True,
-        ).metadata,
-    )
-    len_norm_factor: float = field(
-        default=2.0,
-        metadata=Setting(
-            "Weight of the length penalty, from 0 to `log_base`.", criterion=CLASSIC, takes=NUMBER, option=None
-        ).metadata,
-    )
-    log_base: float = field(
-        default=2.0,
-        metadata=Setting(
-            "Base of all logarithms.", criterion=CLASSIC, takes=Range(1, above=True), option=None
-        ).metadata,
-    )
-    max_merge_len: int = field(
-        default=5,
-        metadata=Setting(
-            "Maximum length of the product of a merge in characters, without leading white space.",
-            criterion=CLASSIC,
-            takes=Range(2, (1 << 20) - 1, whole=True),
-            option=None,
-        ).metadata,
-    )
-    max_len_delta: float = field(
-        default=2.0,
-        metadata=Setting(
-            "Maximum difference between the length of a product and the square root of the mean token length.",
-            criterion=CLASSIC,
-            takes=Range(most=math.inf),
-            option=None,
-        ).metadata,
-    )
-    stop_threshold: float | None = field(
-        default=None,
-        metadata=Setting(
-            "Stop when the best coefficient is not above this value.", "0", criterion=CLASSIC, option=None
-        ).metadata,
-    )
-    pattern: str | None = field(
-        default=None,
-        metadata=Setting(
-            f"Split pattern: a regular expression, or the name of a known one ({', '.join(NAMED_PATTERNS)}).",
-            "o200k; gpt4 with the classic criterion; the pattern of saved counts",
-            "A pattern of your own is tried in `tokenizers` before anything is read, because its engine gives up on "
-            "patterns that can match a run of letters in too many ways.",
-            metavar="NAME|REGEX",
-            shown="o200k; gpt4 with --criterion classic; the pattern of saved counts",
-            first=True,
-        ).metadata,
-    )
-    digits: Digits | None = field(
-        default=None,
-        metadata=Setting(
-            "How the pattern splits numbers: into threes from the left (123|456|7), into single digits, or into threes "
-            "from the right (1|234|567).",
-            "as the pattern does: single digits in tekken, threes in the other named ones",
-            '``"threes"``, ``"single"`` or ``"right"``.',
-            unrecorded="it is part of the pattern",
-        ).metadata,
-    )
-    normalization: str | None = field(
-        default=None,
-        metadata=Setting(
-            "Unicode form that becomes part of the tokenizer: nfc, nfd, nfkc or nfkd (the last two lose distinctions). "
-            "Decoded text has this form, so nfd and nfkd return Korean syllables and accented letters decomposed.",
-            "none, or the form of saved counts",
-        ).metadata,
-    )
-    capitals: Literal["marker"] | None = field(
-        default=None,
-        metadata=Setting(
-            "Write a marker and the lowercase word instead of a capitalized word, so that both share their tokens.",
-            "none, or as in saved counts",
-            "Decoded text has the capital again. Fewer programs read such a tokenizer; see `text.capitals`.",
-        ).metadata,
-    )
-    show_progress: bool = field(
-        default=True,
-        metadata=Setting(
-            "Show progress bars on stderr if it is a terminal.",
-            takes=FLAG,
-            option=None,
-            unrecorded="nothing depends on it",
-        ).metadata,
-    )
+    vocab_size: int | None = Setting(
+        "Size of the whole vocabulary: special tokens, bytes, alphabet and merges.",
+        "32,000, or the size that n_merges gives",
+        takes=COUNT,
+        metavar="SIZE",
+        shown="32k, or the size that --n-merges gives",
+        first=True,
+    ).field(None)
+    n_merges: int | None = Setting(
+        "Number of merges, instead of a vocabulary size.",
+        "as many as vocab_size has room for",
+        'With ``criterion="classic"`` the size test of the original MwS is used. It counts the special tokens '
+        "before it appends them, so the number of learned merges is `n_merges` plus the number of special tokens.",
+        takes=COUNT,
+        metavar="SIZE",
+        shown="as many as --vocab-size has room for",
+    ).field(None)
+    alphabet: Alphabet | None = Setting(
+        "Start from bytes (GPT-2's alphabet, which most programs know) or from characters (readable token strings).",
+        "bytes; characters with the classic criterion",
+        '``"bytes"`` writes token strings such as ``ĠÑĩ``. ``"characters"`` needs no merges that build characters, '
+        "and has byte tokens for characters that the text does not have. See `symbols.DEFAULT_ALPHABET`.",
+        shown="bytes; characters with --criterion classic",
+    ).field(None)
+    min_frequency: int = Setting(
+        "Minimum frequency of a merged pair.",
+        more="As in `tokenizers`, an occurrence counts as often as its word occurs. If `types` is True, it counts "
+        "once per word among the morph merges, but frequency merges always use the word counts. The minimum does "
+        "not apply to the first merges, which join a space with a letter, or a letter with its marks.",
+        takes=COUNT,
+        option=None,
+    ).field(0)
+    min_count: int = Setting("Leave out pre-tokens that occur less often than this.", takes=COUNT).field(1)
+    special_tokens: Sequence[str] = Setting(
+        "Tokens that do not stand for text; the usual names get their role (<|endoftext|>: eos, [PAD]: pad).",
+        more="They get the ids 0, 1, ... in this order.",
+        option="--special-token",
+        shown=f"{', '.join(DEFAULT_SPECIAL_TOKENS)}; repeat for more",
+        first=True,
+    ).field(DEFAULT_SPECIAL_TOKENS)
+    initial_alphabet: Iterable[str] = Setting(
+        "Characters that are in the vocabulary even if the text does not have them.",
+        "none",
+        "A string of characters, or a list of characters and names of alphabets, such as "
+        '``["latin-1", "€"]`` (see `symbols.NAMED_ALPHABETS`).',
+        option=None,
+    ).field(())
+    required: Sequence[str] = Setting(
+        "Strings that become tokens in any case; each must be one word to the split pattern, with its leading space.",
+        "none",
+        "Their merges come after all others, and replace the last frequency merges.",
+        metavar="FILE",
+        shown="none; one per line",
+    ).field(())
+    keep_apart: Sequence[str] = Setting(
+        "Characters that are never merged with others, and pairs of characters that are never joined.",
+        "none",
+        'Strings of one or two characters, such as ``["\'", "ss"]``.',
+        metavar="FILE",
+        shown="none; one per line",
+    ).field(())
+    limit_alphabet: int | None = Setting(
+        "Keep only this number of the most frequent characters; the others become bytes.",
+        "all",
+        takes=COUNT,
+        option=None,
+    ).field(None)
+    max_token_length: int | None = Setting(
+        "Maximum length of a token in characters, with its leading space.",
+        "no limit",
+        takes=Range(1, whole=True),
+        option=None,
+    ).field(None)
+    types: bool = Setting(
+        "Learn morphs from each distinct word once, however often it occurs (the good-dataset principle).",
+        more="False weights words by their counts. Frequency merges always use the counts.",
+        takes=FLAG,
+        option=None,
+    ).field(True)
+    composition: float | Literal["fill"] | None = Setting(
+        "Share of the merges that join frequent stems and words after the morphs: 0 (morphs only) to 1, or fill "
+        "(all merges that the morphs leave).",
+        "0.5; 0.6 for several groups; 0 with the classic criterion",
+        "If the words yield fewer morph merges than their share, these merges fill the vocabulary.",
+        takes=Range(most=1, word="fill"),
+        shown="0.5; 0.6 for several groups; 0 with --criterion classic",
+        first=True,
+    ).field(None)
+    weights: Mapping[str, float] = Setting(
+        "Weight of a group of words relative to the others.",
+        "1 each",
+        'A dict such as ``{"ru": 2}``. Among the morph merges all languages have equal weight by default, however '
+        "much text and however many words they have. Frequency merges depend on the amount of text, and the text "
+        "of a group counts as often as its weight says. Words of a group named ``code`` are always split at their "
+        "capitals: ``get|User|Name``, ``HTTP|Server``.",
+        option="--weight",
+        metavar="GROUP=NUMBER",
+        shown="1 each; repeat for more",
+    ).field(default_factory=dict)
+    criterion: Literal["contextual", "classic"] = Setting(
+        "How merges are chosen: contextual (by boundary probabilities estimated from the words) or classic (by the "
+        "original MwS score, computed exactly).",
+    ).field("contextual")
+    granularity: float | None = Setting(
+        "How finely words are split: the share of positions inside words where a boundary is more probable than "
+        "not, from 0.05 (coarse) to 0.15 (fine). The share of positions that are split is reported after "
+        "training.",
+        "0.095, or estimated from the labels",
+        criterion=CONTEXTUAL,
+        # In reference segmentations a quarter of the positions are boundaries (`labels.USUAL_SHARE`), for which
+        # 0.095 is right. From twice the useful 0.15 on, most words would fall apart into letters.
+        takes=Range(0.01, 0.3, advice="useful values are 0.05 (coarse) to 0.15 (fine)"),
+        first=True,
+    ).field(None)
+    hidden_boundary_price: float = Setting(
+        "Penalty for each morpheme boundary inside a token, when frequent stems and words are merged; 0 merges "
+        "by frequency only.",
+        "1.0",
+        "The unit is the mean frequency of a word type, see `learn.defaults.DEFAULT_HIDDEN_BOUNDARY_PRICE`.",
+        criterion=CONTEXTUAL,
+        takes=NUMBER,
+    ).field(DEFAULT_HIDDEN_BOUNDARY_PRICE)
+    crossing_penalty: float = Setting(
+        "Cost of a morph merge across a boundary, where a merge inside a morph gains 1 (lambda); a higher value "
+        "splits more finely.",
+        takes=Range(above=True, advice="8 to 20 work for all languages"),
+        more="8 with a `granularity` that is higher by 0.02 makes no difference in the mean.",
+        criterion=CONTEXTUAL,
+        option=None,
+    ).field(DEFAULT_CROSSING_PENALTY)
+    max_types: int = Setting(
+        "Boundary probabilities are estimated from at most this number of the most frequent word types.",
+        more="From 150,000 to 400,000 the F1 of Hungarian rises by 0.008, of Russian lemmas by 0.010 and of Czech "
+        "by 0.047, but that of Finnish does not rise.",
+        criterion=CONTEXTUAL,
+        takes=Range(1, whole=True),
+        option=None,
+    ).field(400_000)
+    labels: Any = Setting(
+        "Words that you split by hand, better 20 or more: a file with lines of word<TAB>mor ph eme s, alternatives "
+        "after a comma, or in another format that `mws evaluate` reads. For several groups give a file each.",
+        "none",
+        'Also a dict, or pairs of a word and its morphs; by group ``{"fin": "fin.tsv"}``. See '
+        "`corpus.labeled_words.read_all_labels`. Labels re-fit the boundary probabilities, and the merges are "
+        "learned twice, so that labels act on tokens, too.",
+        criterion=CONTEXTUAL,
+        metavar="[GROUP=]FILE",
+        shown="none; repeat for more",
+        first=True,
+    ).field(())
+    len_norm_factor: float = Setting(
+        "Weight of the length penalty, from 0 to `log_base`.", criterion=CLASSIC, takes=NUMBER, option=None
+    ).field(2.0)
+    log_base: float = Setting(
+        "Base of all logarithms.", criterion=CLASSIC, takes=Range(1, above=True), option=None
+    ).field(2.0)
+    max_merge_len: int = Setting(
+        "Maximum length of the product of a merge in characters, without leading white space.",
+        criterion=CLASSIC,
+        takes=Range(2, (1 << 20) - 1, whole=True),
+        option=None,
+    ).field(5)
+    max_len_delta: float = Setting(
+        "Maximum difference between the length of a product and the square root of the mean token length.",
+        criterion=CLASSIC,
+        takes=Range(most=math.inf),
+        option=None,
+    ).field(2.0)
+    stop_threshold: float | None = Setting(
+        "Stop when the best coefficient is not above this value.", "0", criterion=CLASSIC, option=None
+    ).field(None)
+    pattern: str | None = Setting(
+        f"Split pattern: a regular expression, or the name of a known one ({', '.join(NAMED_PATTERNS)}).",
+        "o200k; gpt4 with the classic criterion; the pattern of saved counts",
+        "A pattern of your own is tried in `tokenizers` before anything is read, because its engine gives up on "
+        "patterns that can match a run of letters in too many ways.",
+        metavar="NAME|REGEX",
+        shown="o200k; gpt4 with --criterion classic; the pattern of saved counts",
+        first=True,
+    ).field(None)
+    digits: Digits | None = Setting(
+        "How the pattern splits numbers: into threes from the left (123|456|7), into single digits, or into threes "
+        "from the right (1|234|567).",
+        "as the pattern does: single digits in tekken, threes in the other named ones",
+        '``"threes"``, ``"single"`` or ``"right"``.',
+        unrecorded="it is part of the pattern",
+    ).field(None)
+    normalization: str | None = Setting(
+        "Unicode form that becomes part of the tokenizer: nfc, nfd, nfkc or nfkd (the last two lose distinctions). "
+        "Decoded text has this form, so nfd and nfkd return Korean syllables and accented letters decomposed.",
+        "none, or the form of saved counts",
+    ).field(None)
+    capitals: Literal["marker"] | None = Setting(
+        "Write a marker before the lowercase word in place of a capital, so that Word and word share their tokens.",
+        "none, or as in saved counts",
+        "Decoded text has the capital again. Fewer programs read such a tokenizer; see `text.capitals`.",
+    ).field(None)
+    show_progress: bool = Setting(
+        "Show progress bars on stderr if it is a terminal.",
+        takes=FLAG,
+        option=None,
+        unrecorded="nothing depends on it",
+    ).field(True)
 
     def __post_init__(self) -> None:
         self.check()

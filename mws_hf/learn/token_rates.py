@@ -99,8 +99,8 @@ def adjust_to_labels(evidence: Evidence, backend: Tokenizer) -> Evidence:
     for name, share in shares.items():
         usable = usable_labels(by_group[name], LONGEST_WORD)
         targets = label_targets(types, usable, np.ones(len(types.points), bool))
-        of_ids = token_factors(found, types, evidence.probabilities, targets, share)
-        factors += share[type_at] * of_ids[found.ids[found.token_at]]
+        group_factors = token_factors(found, types, evidence.probabilities, targets, share)
+        factors += share[type_at] * group_factors[found.ids[found.token_at]]
     adjusted = evidence.probabilities.copy()
     adjusted[found.positions] *= factors
     segmented = np.zeros(len(types), bool)
@@ -153,12 +153,11 @@ def segment_types(types: CodePoints, rows: Longs, backend: Tokenizer) -> Segment
         batch = rows[begin : begin + _WORDS_AT_ONCE]
         words = [" " + word for word in types.take(batch).strings()]
         encoded = backend.encode_batch_fast(words, add_special_tokens=False)
-        for row, word, encoding in zip(batch.tolist(), words, encoded, strict=True):
-            token_ids = encoding.ids
-            if b"".join([spelled[token] for token in token_ids]) == word.encode():
+        for row, word, word_ids in zip(batch.tolist(), words, (encoding.ids for encoding in encoded), strict=True):
+            if b"".join([spelled[token] for token in word_ids]) == word.encode():
                 kept.append(row)
-                lengths.append(len(token_ids))
-                ids.extend(token_ids)
+                lengths.append(len(word_ids))
+                ids.extend(word_ids)
     sizes = np.array([len(text) for text in spelled], np.int64)
     return _located(types, np.array(kept, np.int64), np.array(lengths, np.int64), np.array(ids, np.int64), sizes)
 

@@ -83,7 +83,7 @@ class LearnedVocabulary:
 
     @property
     def record(self) -> dict[str, Any]:
-        """The entries of mws_training.json about learning: numbers of merges, share of splits, results of labels."""
+        """The part of mws_training.json from learning: numbers of merges, share of splits, results of labels."""
         required = {"required": self.n_required} if self.n_required else {}
         splits = {} if self.places_cut is None else {"places_cut": round(self.places_cut, 4)}
         merges = {"morph": self.n_morphs, "composition": self.n_compositions, **required}
@@ -125,27 +125,27 @@ def learn(
     """
     settings = settings or Settings()
     _check_evidence(evidence, settings)
-    give_back()  # the memory that counting used
+    give_back()  # memory that counting has freed
     job = LearningJob.plan(counts, settings)
-    # 1. boundary probabilities: how uncertain is the next character after each character of a word?
+    # 1. boundary probabilities: how freely could each word have continued after each of its characters?
     evidence = _find_evidence(job, evidence)
+    words = CodePoints.of_counts(job.counts)
     # 2. to 4. the merges
-    learned = _learn_merges(job, evidence)
+    learned = _learn_merges(job, words, evidence)
     # 5. with labels: the probabilities inside tokens that labeled words contain, and the merges once again
     if evidence is not None and evidence.label_shares:
         evidence = _adjusted(job, evidence, learned.merges)
         again = replace(job.limits, progress_suffix=", again with labels")
-        learned = _learn_merges(replace(job, limits=again), evidence)
+        learned = _learn_merges(replace(job, limits=again), words, evidence)
     _warn_if_short(job, len(learned.merges))
     return learned
 
 
-def _learn_merges(job: LearningJob, evidence: Evidence | None) -> LearnedVocabulary:
-    """Learn all merges from boundary probabilities: steps 2 to 4 of `learn`."""
+def _learn_merges(job: LearningJob, words: CodePoints, evidence: Evidence | None) -> LearnedVocabulary:
+    """Learn all merges from boundary probabilities: steps 2 to 4 of `learn`; `words` are those of the job's counts."""
     # 2. morph merges, which stay between the boundaries
-    words = CodePoints.of_counts(job.counts)
-    with ThreadPoolExecutor(1) as pool:  # merging uses one thread; another looks up the words for step 3
-        text = pool.submit(_running_text, job, words, evidence)
+    with ThreadPoolExecutor(1) as beside:  # merging uses one thread; another looks up the words for step 3
+        text = beside.submit(_running_text, job, words, evidence)
         morphs, split_share = _learn_morphs(job, words, evidence)
     # 3. compositions of frequent neighbors, which are penalized for the boundaries that they hide
     compositions = _learn_compositions(job, text.result(), evidence, morphs.merges)
@@ -354,7 +354,7 @@ def _running_text(job: LearningJob, words: CodePoints, evidence: Evidence | None
         return listed, repeated.counts, None
     listed, times = with_uppercase(listed, repeated.counts)
     types = evidence.types_of(listed)
-    give_back()  # the memory that the look-up used
+    give_back()  # memory that the look-up has freed
     return listed, times, types
 
 

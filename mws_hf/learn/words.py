@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 N_POINTS = 0x110000
 """Number of Unicode code points; tables of all characters have this length."""
 _FEW_POINTS, _LEAST_TABLE = 10_000, 0x200
-"""If words have up to `_FEW_POINTS` characters, a table of characters ends after their highest code point. It has at
-least `_LEAST_TABLE` rows, so that it contains ı, which may replace I."""
+"""For up to so many points, a table ends after the highest one; its least size includes ı, which may replace I."""
 
 
 @dataclass(frozen=True)
@@ -147,11 +146,7 @@ def _add_points(points: Ints, starts: Longs, weights: Longs, found: Longs) -> No
 
 
 def table_size(points: Ints) -> int:
-    """Return the number of rows of a table that is indexed by these code points.
-
-    For a few characters the table is short, because filling a table of all code points takes longer than to look up a
-    word.
-    """
+    """Return the size of a table by code point; for few points it is small, because clearing a full table is slow."""
     return N_POINTS if len(points) > _FEW_POINTS else max(points.max(initial=0) + 1, _LEAST_TABLE)
 
 
@@ -246,7 +241,7 @@ class SymbolCorpus:
         symbols = number[text.points]
         known = symbols >= 0
         if known.all() and np.diff(text.starts).all():
-            return cls(characters, symbols, text.starts, counts.copy())  # a writable copy: others need new kernels
+            return cls(characters, symbols, text.starts, counts.copy())  # not read-only: kernels would be recompiled
         edges = np.zeros(len(symbols) + 1, bool)
         edges[text.starts] = True
         first = known & edges[:-1]

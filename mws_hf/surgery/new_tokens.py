@@ -24,7 +24,7 @@ Changes in other texts cannot be excluded, but they are measured.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import Any, Self
@@ -82,14 +82,8 @@ class ExtensionSettings(Settings):
         MwSError: a value is out of range.
     """
 
-    composition: float = field(
-        default=DEFAULT_COMPOSITION,
-        metadata=Setting("Share of compositions.", takes=Range(most=1)).metadata,
-    )
-    min_saving: int = field(
-        default=2,
-        metadata=Setting("Least saving.", takes=COUNT).metadata,
-    )
+    composition: float = Setting("Share of compositions.", takes=Range(most=1)).field(DEFAULT_COMPOSITION)
+    min_saving: int = Setting("Least saving.", takes=COUNT).field(2)
 
     def __new__(cls, **given: Any) -> Self:
         """Refuse settings that an extension does not have."""

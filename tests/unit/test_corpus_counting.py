@@ -105,14 +105,15 @@ class TestCuts:
     def test_blocks_join_to_the_file(self, tmp_path, size, encoding):
         text = random_text(size, 300)
         (tmp_path / "x").write_bytes(text.encode(encoding))
-        for lines in False, True:
-            parts = list(blocks.text_blocks(tmp_path / "x", lines=lines, how=Reading(encoding=encoding), size=size))
+        for division in blocks.STREAM, None:
+            how = Reading(encoding=encoding)
+            parts = list(blocks.text_blocks(tmp_path / "x", division=division, how=how, size=size))
             assert b"".join(part.data.tobytes() for part in parts).decode() == text
         assert len(parts) > 1 and all(part.data.tobytes().endswith(b"\n") for part in parts[:-1])
 
     def test_text_without_a_cut_is_one_block(self, tmp_path):
         (tmp_path / "x").write_bytes(b"  \n" * 5000)
-        assert len(list(blocks.text_blocks(tmp_path / "x", lines=False, size=64))) == 1
+        assert len(list(blocks.text_blocks(tmp_path / "x", division=blocks.STREAM, size=64))) == 1
 
 
 @pytest.mark.parametrize("pattern", [GPT4_PATTERN, WORD_PATTERN], ids=["gpt4", "word"])
@@ -121,7 +122,7 @@ class TestFiles:
     def test_counts_of_blocks_add_up_to_those_of_the_file(self, tmp_path, pattern, size):
         text = random_text(4, 3000)
         (tmp_path / "a.txt").write_bytes(text.encode())
-        stream = blocks.text_blocks(tmp_path / "a.txt", lines=False, size=size)
+        stream = blocks.text_blocks(tmp_path / "a.txt", division=blocks.STREAM, size=size)
         counts = [count_documents([block.document(0)], pattern=pattern, workers=1) for block in stream]
         assert len(counts) > 5 and counts[0].merge(*counts[1:]) == count_documents([text], pattern=pattern)
 

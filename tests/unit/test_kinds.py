@@ -102,7 +102,7 @@ def test_a_kind_of_file(name, tmp_path):
     kind.check([None])
     expected = [f"{text}\n" for text in TEXTS] if row.title == "text" else TEXTS
     assert list(kind.texts()) == expected
-    assert b"".join(block.data.tobytes() for block in kind.blocks(lines=True)).decode() == "".join(expected)
+    assert b"".join(block.data.tobytes() for block in kind.blocks(division=None)).decode() == "".join(expected)
     assert count_files(path) == count_documents(["".join(expected)] if row.title == "text" else expected)
     assert (kind.title, kind.has_columns, kind.has_groups) == (row.title, row.has_columns, row.has_groups)
     assert kind.is_word_list == row.is_word_list and kind.head()

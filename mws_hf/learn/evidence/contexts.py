@@ -69,13 +69,18 @@ class Contexts:
     is_word: tuple[Mask, Mask]
 
 
+@njit(inline="always")
+def _context_of(view: View, w: int, i: int) -> int:
+    """Return the context of symbol `i`, which is in word `w`."""
+    node = view.ids[i + view.shift + view.pad * (w + 1)]
+    return view.up[node] if len(view.up) else node
+
+
 @njit(nogil=True)
 def read_contexts(view: View, w: int, begin: int, end: int, out: Ints) -> None:
     """Write the contexts of the symbols [begin, end), which are word `w`, to the beginning of `out`."""
-    shift = view.shift + view.pad * (w + 1)
     for i in range(begin, end):
-        node = view.ids[i + shift]
-        out[i - begin] = view.up[node] if len(view.up) else node
+        out[i - begin] = _context_of(view, w, i)
 
 
 def continuation_table(n_contexts: int, context: Ints, counts: Ints, *, empty: bool = False) -> Floats:
@@ -217,9 +222,9 @@ def collect_contexts(
 
 
 def contexts_of_each(corpus: SymbolCorpus, contexts: Contexts, n_listed: int) -> list[Contexts]:
-    """Count the contexts of each new word as if it were the only word besides the listed ones.
+    """Count the contexts of each new word as if the corpus contained only the listed words and this one.
 
-    So the contexts of a new word do not depend on the other new words of the same call.
+    So the contexts of a word do not depend on the other new words that are judged in the same pass.
 
     Args:
         corpus: the listed words, then the new words; all are distinct.
@@ -227,7 +232,7 @@ def contexts_of_each(corpus: SymbolCorpus, contexts: Contexts, n_listed: int) ->
         n_listed: the number of listed words.
 
     Returns:
-        For each new word, its contexts; they are numbered as in a corpus that contains only this word.
+        The contexts of each new word, numbered as in a corpus of only this word.
     """
     edge = corpus.starts[n_listed]
     spans = [slice(begin, end) for begin, end in pairwise((corpus.starts[n_listed:] - edge).tolist())]
@@ -239,11 +244,11 @@ def contexts_of_each(corpus: SymbolCorpus, contexts: Contexts, n_listed: int) ->
         if v < 2:  # in a trie, 0 stands for every node that a single word has
             nodes[nodes == 0] = len(view.table) + np.arange(np.count_nonzero(nodes == 0))
         number = np.full(len(view.table) + len(nodes), -1, np.int32)
-        for span, (views, is_word) in zip(spans, found, strict=True):
-            ids = np.unique(nodes[span], return_inverse=True)[1].astype(np.int32)
-            number[nodes[span]] = ids
-            context, symbol, counts = _with_new_word(number, listed, nodes[span], following[v % 2][edge:][span])
-            number[nodes[span]] = -1
+        for word, (views, is_word) in zip(words, found, strict=True):
+            ids = np.unique(nodes[word], return_inverse=True)[1].astype(np.int32)
+            number[nodes[word]] = ids
+            context, symbol, counts = _with_pairs_of_word(number, listed, nodes[word], following[v % 2][edge:][word])
+            number[nodes[word]] = -1
             n_contexts = int(ids.max()) + 1
             views.append(View(ids, np.zeros(0, np.int32), 0, 0, continuation_table(n_contexts, context, counts)))
             is_word.append(np.isin(np.arange(n_contexts), context[symbol == 0]))
@@ -289,26 +294,24 @@ def _pairs_of(view: View, starts: Longs, nodes: Ints, following: Ints, *, is_tri
 
 @njit(nogil=True)
 def _find_contexts(view: View, starts: Longs, wanted: Mask, symbols: Ints, contexts: Ints) -> int:
-    """Write the symbols whose context is wanted, and their contexts; returns how many there are."""
+    """Write the symbols whose context is wanted, and their contexts; return how many there are."""
     n = 0
     for w in range(len(starts) - 1):
-        shift = view.shift + view.pad * (w + 1)
         for i in range(starts[w], starts[w + 1]):
-            node = view.ids[i + shift]
-            node = view.up[node] if len(view.up) else node
+            node = _context_of(view, w, i)
             symbols[n], contexts[n] = i, node
             n += wanted[node]
     return n
 
 
-def _with_new_word(number: Ints, listed: _Pairs, nodes: Ints, following: Ints) -> _Pairs:
-    """Add the pairs of a new word to the pairs of the listed words that have the same contexts.
+def _with_pairs_of_word(number: Ints, listed: _Pairs, nodes: Ints, following: Ints) -> _Pairs:
+    """Add the pairs of a word to those that the listed words have in the same contexts.
 
     Args:
         number: for each context its number among the contexts of the new word; -1 if the word does not have it.
         listed: the pairs of the listed words.
-        nodes: the contexts of the symbols of the new word.
-        following: the symbols that follow these contexts in the new word.
+        nodes: the contexts of the word's symbols.
+        following: the symbol after each of them in the word.
 
     Returns:
         The pairs of the contexts of the new word, which are numbered by `number`.

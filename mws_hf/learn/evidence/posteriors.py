@@ -260,9 +260,9 @@ def collect_evidence(listed: TypeCounts, settings: Settings | None = None, n_thr
 
 
 EM_TYPES = 150_000
-"""Maximum number of types that the lexicon is learned from, the most frequent ones. With more types it takes longer,
-and names, typing errors and loanwords make the lexicon worse: with 400,000, F1 on Russian lemmas is lower by 0.005 to
-0.03. With fewer types it lacks stems: with 60,000, F1 is lower by 0.01 in Finnish."""
+"""The most types that the lexicon is learned from, by frequency. With more types it takes longer, and names, typing
+errors and loanwords make the lexicon worse: with 400,000, F1 on Russian lemmas is lower by 0.005 to 0.03. With fewer
+types it lacks stems: with 60,000, F1 is lower by 0.01 in Finnish."""
 
 CONTEXT_WEIGHT = 0.75
 """Share of the context view in the mixture of its log-odds with those of the lexicon view, which are sharper but have

@@ -171,8 +171,8 @@ def _joined_tables(parts: Sequence[PairTable]) -> tuple[PairTable, list[Array]]:
         add_counts(table, part, rows[-1])
     counts_of_parts = [np.zeros(table.used[PAIRS], np.int64) for _ in parts]
     for k in range(len(parts)):
-        places[k][rows[k]] = occurrences[k]
-    return table, places
+        counts_of_parts[k][rows[k]] = occurrences[k]
+    return table, counts_of_parts
 
 
 def _laid_out(table: PairTable, least: int) -> PairTable:

@@ -112,8 +112,7 @@ class Setting(NamedTuple):
 
 def descriptions_of(cls: Any) -> dict[str, Setting]:
     """Return the descriptions of the fields of a dataclass by name, in their order."""
-    described_fields = (field for field in fields(cls) if _DESCRIPTION in field.metadata)
-    return {field.name: field.metadata[_DESCRIPTION] for field in described_fields}
+    return {entry.name: entry.metadata[_DESCRIPTION] for entry in fields(cls) if _DESCRIPTION in entry.metadata}
 
 
 def plain(value: Any) -> Any:
@@ -175,8 +174,8 @@ class Described:
     def check(self) -> None:
         """Replace None by defaults, and check each field by its description; raises SettingError for a wrong value."""
         defaults = {
-            field.name: field.default if field.default_factory is MISSING else field.default_factory()
-            for field in fields(self)  # type: ignore[arg-type]
+            entry.name: entry.default if entry.default_factory is MISSING else entry.default_factory()
+            for entry in fields(self)  # type: ignore[arg-type]
         }
         self.set({name: default for name, default in defaults.items() if getattr(self, name) is None})
         if self.criterion not in (CONTEXTUAL, CLASSIC):

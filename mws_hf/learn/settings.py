@@ -203,8 +203,8 @@ class Settings(Described):
         option=None,
     ).field(400_000)
     labels: Any = Setting(
-        "Words that you split by hand, better 20 or more: a file with lines of word<TAB>mor ph eme s, alternatives "
-        "after a comma, or in another format that `mws evaluate` reads. For several groups give a file each.",
+        "Words that you split by hand, preferably 20 or more: a file with lines of word<TAB>mor ph eme s, alternatives "
+        "after a comma, or in another format that `mws evaluate` reads. Give one file per group.",
         "none",
         'Also a dict, or pairs of a word and its morphs; by group ``{"fin": "fin.tsv"}``. See '
         "`corpus.labeled_words.read_all_labels`. Labels re-fit the boundary probabilities, and the merges are "
@@ -257,7 +257,7 @@ class Settings(Described):
         "none, or the form of saved counts",
     ).field(None)
     capitals: Literal["marker"] | None = Setting(
-        "Write a marker before the lowercase word in place of a capital, so that Word and word share their tokens.",
+        "Write a marker and the lowercase word instead of a capitalized word, so that both share their tokens.",
         "none, or as in saved counts",
         "Decoded text has the capital again. Fewer programs read such a tokenizer; see `text.capitals`.",
     ).field(None)

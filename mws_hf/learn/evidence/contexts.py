@@ -244,11 +244,11 @@ def contexts_of_each(corpus: SymbolCorpus, contexts: Contexts, n_listed: int) ->
         if v < 2:  # in a trie, 0 stands for every node that a single word has
             nodes[nodes == 0] = len(view.table) + np.arange(np.count_nonzero(nodes == 0))
         number = np.full(len(view.table) + len(nodes), -1, np.int32)
-        for word, (views, is_word) in zip(words, found, strict=True):
-            ids = np.unique(nodes[word], return_inverse=True)[1].astype(np.int32)
-            number[nodes[word]] = ids
-            context, symbol, counts = _with_pairs_of_word(number, listed, nodes[word], following[v % 2][edge:][word])
-            number[nodes[word]] = -1
+        for span, (views, is_word) in zip(spans, found, strict=True):
+            ids = np.unique(nodes[span], return_inverse=True)[1].astype(np.int32)
+            number[nodes[span]] = ids
+            context, symbol, counts = _with_pairs_of_word(number, listed, nodes[span], following[v % 2][edge:][span])
+            number[nodes[span]] = -1
             n_contexts = int(ids.max()) + 1
             views.append(View(ids, np.zeros(0, np.int32), 0, 0, continuation_table(n_contexts, context, counts)))
             is_word.append(np.isin(np.arange(n_contexts), context[symbol == 0]))

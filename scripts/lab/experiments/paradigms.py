@@ -26,7 +26,7 @@ from typing import NamedTuple
 from lab.cells import Cell, Found, Page, Place, Row
 from lab.data import order_of, parts_of
 from lab.systems import UNIGRAM, trained
-from lab.tables import groups, half, tabulated
+from lab.tables import groups, half_interval, tabulated
 from mws_hf.corpus.counting import count_documents
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
 
@@ -154,7 +154,7 @@ def measure(place: Place, cells: list[Cell]) -> Found:
         row |= {name: statistics.fmean(each) for name, each in values.items()}
         for name in ("same_stem", "shared"):
             gaps = [a - b for a, b in zip(own[SYSTEMS[0]][name], values[name], strict=True)]
-            row[f"lead_{name}"] = [statistics.fmean(gaps), half(gaps)]
+            row[f"lead_{name}"] = [statistics.fmean(gaps), half_interval(gaps)]
         yield cell, row
 
 

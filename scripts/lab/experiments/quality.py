@@ -112,7 +112,7 @@ def interval(row: Row) -> str:
     return f"{row['f1']:.3f} ({row['f1_low']:.3f}-{row['f1_high']:.3f})"
 
 
-def beside(rows: list[Row], size: int, figure: str) -> Iterator[tuple[str, str, dict[str, Row], Row]]:
+def compared_sets(rows: list[Row], size: int, figure: str) -> Iterator[tuple[str, str, dict[str, Row], Row]]:
     """Yield each set of reference segmentations on which MwS and baselines were measured at one vocabulary size.
 
     The items are the language, the name of the set, the rows of MwS by system, and the row of the best baseline.
@@ -129,7 +129,7 @@ def beside(rows: list[Row], size: int, figure: str) -> Iterator[tuple[str, str, 
 def best_rivals(rows: list[Row], size: int) -> str:
     """Write a table of MwS and the best baseline on each set at one vocabulary size."""
     lines = []
-    for language, name, ours, best in beside(rows, size, "f1"):
+    for language, name, ours, best in compared_sets(rows, size, "f1"):
         if not name.endswith(".parama"):
             own = {system: interval(ours[system]) if system in ours else "" for system in OURS}
             rival = f"{interval(best)} {best['system']}"
@@ -142,7 +142,7 @@ def macro(rows: list[Row], size: int) -> str:
     """Write a table of macro F1 at one size: the mean over words with their best alternative (Morpho Challenge)."""
     lines = []
     title = "reference segmentations, macro F1"
-    for language, name, ours, best in beside(rows, size, "macro_f1"):
+    for language, name, ours, best in compared_sets(rows, size, "macro_f1"):
         if language != "rus-lexicon":
             own = {system: f"{ours[system]['macro_f1']:.3f}" if system in ours else "" for system in OURS}
             lines.append({title: name, **own, "best baseline": f"{best['macro_f1']:.3f} {best['system']}"})

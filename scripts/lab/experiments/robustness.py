@@ -43,7 +43,7 @@ AXES = {
     "variant": (*GROWTH, "third", "whole", *NOISY, "0", "1", "2", ""),
 }
 SHARED = 2
-ENTRIES, TEXT_MB, KEPT = 8_000, 30, 0.8
+ENTRIES, TEXT_MB, KEPT_SHARE = 8_000, 30, 0.8
 _MARK = regex.compile(r"\p{M}")
 
 
@@ -125,7 +125,7 @@ def random_types(counts: WordCounts, seed: int) -> WordCounts:
     >>> len(random_types(WordCounts.from_mapping({str(i): 1 for i in range(1000)}, pattern="p"), 1))
     784
     """
-    kept = np.random.default_rng(seed).random(len(counts)) < KEPT
+    kept = np.random.default_rng(seed).random(len(counts)) < KEPT_SHARE
     strings = counts.strings.filter(pa.array(kept))
     return WordCounts.from_arrays(
         strings, counts.counts[kept], pattern=counts.pattern, normalization=counts.normalization
@@ -189,14 +189,14 @@ def table(rows: list[Row]) -> Page:
     """Write a section for each part."""
     each_gold = [{**row, **own} for row in rows for own in row.get("rows", [{}])]
     growth, noise, seeds, unseen = (where(each_gold, part=part) for part in AXES["part"])
-    bodies = [f1s(growth), f1s(noise), spread(seeds)]
-    bodies += [kept_whole([row for row in unseen if ("f1" in row) == scored]) for scored in (True, False)]
+    bodies = [f1s(growth), f1s(noise), spread_table(seeds)]
+    bodies += [intact_table([row for row in unseen if ("f1" in row) == scored]) for scored in (True, False)]
     yield about(__doc__)
     for (title, text), body in zip(SECTIONS.items(), bodies, strict=True):
         yield f"## {title}\n\n{text}\n\n{body or 'Not measured.'}"
 
 
-def told(row: Row, name: str, sign: str = "") -> str:
+def with_interval(row: Row, name: str, sign: str = "") -> str:
     """Format a figure with its interval, or "" if the row does not have it."""
     if name not in row:
         return ""
@@ -209,11 +209,13 @@ def f1s(rows: Sequence[Row]) -> str:
     for row in sorted(rows, key=lambda each: each["gold"]):  # the sort is stable, so variants stay in order
         words = (f"{row['mb']:g} MB, " if "mb" in row else "") + f"{row['types']:,} distinct words"
         line = {"reference set": row["gold"], "variant": row["variant"], "trained on": words}
-        lines.append({**line, "F1 (95 %)": told(row, "f1"), "difference (95 %)": told(row, "delta", "+")})
+        lines.append(
+            {**line, "F1 (95 %)": with_interval(row, "f1"), "difference (95 %)": with_interval(row, "delta", "+")}
+        )
     return tabulated(lines)
 
 
-def spread(rows: Sequence[Row]) -> str:
+def spread_table(rows: Sequence[Row]) -> str:
     """Write a table of the mean and the standard deviation of F1 over random lists."""
     lines = []
     for gold, own in groups(rows, "gold"):
@@ -224,11 +226,11 @@ def spread(rows: Sequence[Row]) -> str:
     return tabulated(lines)
 
 
-def kept_whole(rows: Sequence[Row]) -> str:
+def intact_table(rows: Sequence[Row]) -> str:
     """Write a table of the results of `intact`."""
     lines = []
     for row in rows:
-        scores = {"F1 (95 %)": told(row, "f1")} if "f1" in row else {}
+        scores = {"F1 (95 %)": with_interval(row, "f1")} if "f1" in row else {}
         line = {"list": row.get("what") or row["language"], **scores, "distinct words": f"{row['types']:,}"}
         line |= {"vocabulary size": f"{row['entries']:,}", "tokens per word": f"{row['tokens_per_word']:.2f}"}
         line |= {"texts not restored": str(row["not_restored"]), "marks split off": str(row["marks_torn_off"])}

@@ -30,7 +30,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_se
 from lab.cells import Cell, Found, Page, Place, Row
 from lab.data import Sentence, read, treebank
 from lab.systems import NAMES, UNIGRAM, trained
-from lab.tables import groups, half, span, tabulated
+from lab.tables import groups, half_interval, span, tabulated
 from mws_hf.corpus.counting import count_documents
 from mws_hf.errors import MwSError
 
@@ -64,20 +64,20 @@ def parts_of(place: Place, language: str) -> tuple[list[Sentence], list[Sentence
 def measure(place: Place, cells: list[Cell]) -> Found:
     language = cells[0]["language"]
     train, dev, test = parts_of(place, language)
-    name, learnt = TREEBANKS[language]
+    name, sources = TREEBANKS[language]
     labels = {label: n for n, label in enumerate(sorted({label_of(word) for each in train for word in each.words}))}
     forms = {word[FORM] for each in train for word in each.words}
-    counts = count_documents(line.rstrip("\n") for line in read(place.data, learnt))
+    counts = count_documents(line.rstrip("\n") for line in read(place.data, sources))
     for cell in cells:
-        directory = trained(cell["system"], counts, cell["size"], place.work / "other_text" / "+".join(learnt))
+        directory = trained(cell["system"], counts, cell["size"], place.work / "other_text" / "+".join(sources))
         tokenizer = Tokenizer.from_file(str(directory / "tokenizer.json"))
         parts = [encoded(part, tokenizer, labels, forms) for part in (train, dev, test)]
         shape = (tokenizer.get_vocab_size(), len(labels))
-        grid = {rate: taught(parts[0], parts[1], shape, rate, PASSES, SEEDS[0]) for rate in RATES}
+        grid = {rate: train_and_score(parts[0], parts[1], shape, rate, PASSES, SEEDS[0]) for rate in RATES}
         rate, passes = max(product(RATES, range(PASSES)), key=lambda at: grid[at[0]][at[1]][0])
         yield cell, {
             "treebank": name, "rate": rate, "passes": passes + 1, "development": grid[rate][passes][0],
-            "by_seed": [taught(parts[0], parts[2], shape, rate, passes + 1, seed)[-1] for seed in SEEDS],
+            "by_seed": [train_and_score(parts[0], parts[2], shape, rate, passes + 1, seed)[-1] for seed in SEEDS],
             "labels": len(labels), "train_words": sum(len(each.words) for each in train),
             "words": sum(len(each.words) for each in test), "unseen": sum(int(each.unseen.sum()) for each in parts[2]),
         }  # fmt: skip
@@ -95,7 +95,7 @@ def table(rows: list[Row]) -> Page:
             line |= {"scored words": kind, "number": f"{row[number]:,}", "default": f"{ours:.2f}"}
             line |= {name: f"{means[rival]:.2f}" for rival, name in NAMES.items()}
             for rival, name in NAMES.items():
-                gap, doubt = ours - means[rival], half(seeds[SYSTEMS[0]], seeds[rival])
+                gap, doubt = ours - means[rival], half_interval(seeds[SYSTEMS[0]], seeds[rival])
                 line[f"vs. {name}"] = span([gap, gap - doubt, gap + doubt])
             lines.append(line)
     yield (
@@ -166,7 +166,7 @@ class Tagger(nn.Module):
         return self.label(self.drop(pad_packed_sequence(self.layers(packed)[0], batch_first=True)[0]))
 
 
-def taught(
+def train_and_score(
     train: list[Encoded], judged: list[Encoded], shape: tuple[int, int], rate: float, passes: int, seed: int
 ) -> list[tuple[float, float]]:
     """Train one tagger; return its accuracy on all words and on unseen words after each pass."""

@@ -81,12 +81,12 @@ def race(rows: list[Row], what: str, ours: str) -> str:
     lines, first = [], 0.0
     for program, here in groups(rows, "program"):
         if not (measured := [row for row in here if "seconds" in row]):
-            told = here[0]["failed"], ""
+            figures = here[0]["failed"], ""
         else:
             middle = scaled_seconds(measured, first)
             first = first or middle
-            told = f"{middle:.1f}", f"{middle / first:.2f}"
-        lines.append(dict(zip((what, "seconds", f"times `{ours}`"), (program, *told), strict=True)))
+            figures = f"{middle:.1f}", f"{middle / first:.2f}"
+        lines.append(dict(zip((what, "seconds", f"times `{ours}`"), (program, *figures), strict=True)))
     rounds = max(row["round"] for row in rows) + 1
     return f"The figures are medians of {rounds} rounds of whole processes.\n\n{tabulated(lines)}"
 
@@ -181,7 +181,7 @@ DROP_THE_END = ("gigatoken encode_files", "tokie encode_files")
 COMPARED = 20_000
 
 
-def encoded(place: Place, cells: list[Cell]) -> Found:
+def measure_encoders(place: Place, cells: list[Cell]) -> Found:
     """Speed of encoders: each encodes the same text file to token ids on disk with the same tokenizer.json of ours.
 
     `--with python=VENV/bin/python` names a Python in which gigatoken with awkward, and tokie, are installed with pip,
@@ -222,6 +222,7 @@ def expected(directory: Path, lines: Iterable[str]) -> np.ndarray:
 
 
 def encoders_table(rows: list[Row]) -> Page:
+    """Write the seconds of each encoder, and whether its ids equal those of `tokenizers`."""
     for megabytes, here in groups(rows, "megabytes"):
         others = dict.fromkeys(row["program"] for row in here if not row.get("same", True))
         done = next((row for row in here if "ids" in row), {"ids": 0, "tokenizers": "(none ran)"})
@@ -232,4 +233,4 @@ def encoders_table(rows: list[Row]) -> Page:
 
 
 AXES_OF_ENCODERS = {"megabytes": (93.3, 3.0), "round": range(3), "program": (MWS, *ENCODERS)}
-encoders = beside(encoded, encoders_table, AXES_OF_ENCODERS, 1)
+encoders = beside(measure_encoders, encoders_table, AXES_OF_ENCODERS, 1)

@@ -81,6 +81,7 @@ def cut_lexicon(place: Place, cells: list[Cell]) -> Found:
 
 
 def lexicon_table(rows: list[Row]) -> Page:
+    """Write a table of the words, split by BPE and by MwS."""
     both = [(word, here) for word, here in groups(rows, "word") if len(here) == 2]
     lines = ({"word": word} | {row["system"]: row["cut"] for row in here} for word, here in both)
     yield tabulated(lines, numbers=False)

@@ -1,7 +1,7 @@
-"""The settings of a training: name, type, default, description and accepted values of each.
+"""Define the settings of a training: name, type, default, description and accepted values of each.
 
 `Settings` contains them, and `mws_hf.MwSTrainer` adds the methods that train. The options of `mws train`, the reference
-page and the training metadata come from the fields, and the metadata make the settings again. Nothing heavy is imported
+page and the training metadata come from the fields, and the metadata restore the settings. Nothing heavy is imported
 here, because the help of a command must start without numpy. Measured defaults are in `defaults.py`, with the reasons.
 """
 
@@ -53,8 +53,8 @@ S = TypeVar("S", bound="Settings")
 class Settings(Described):
     """All settings of a training, checked; `MwSTrainer` takes them as arguments.
 
-    No file is read to make one, and it does not change afterwards. `labels` are words here; `read_settings` and
-    `MwSTrainer` read the files of labels. `alphabet` and `pattern` have the default of the criterion if not given.
+    `Settings` reads no file: `labels` are words here, and `read_settings` and `MwSTrainer` read the files of labels. If
+    `alphabet` and `pattern` are not given, they have the default of the criterion. Settings cannot be changed.
 
     Raises:
         MwSError: a value is out of range, a name is unknown, or a setting contradicts another or belongs to the other
@@ -204,9 +204,8 @@ class Settings(Described):
         option=None,
     ).field(400_000)
     labels: Any = Setting(
-        "Words that you split by hand, preferably 20 or more: a file with lines of word<TAB>mor ph eme s, with "
-        "alternatives after a comma, or in another format that `mws evaluate` reads. If there are groups, give a file "
-        "for each group that has labels.",
+        "Words that you split by hand, preferably 20 or more: a file with lines of word<TAB>mor ph eme s, alternatives "
+        "after a comma, or in another format that `mws evaluate` reads. Give one file per group.",
         "none",
         'Also a dict, or pairs of a word and its morphs; by group ``{"fin": "fin.tsv"}``. See '
         "`corpus.labeled_words.read_all_labels`. Labels re-fit the boundary probabilities, and the merges are "
@@ -261,7 +260,7 @@ class Settings(Described):
         metavar="{nfc,nfd,nfkc,nfkd}",
     ).field(None)
     capitals: Literal["marker"] | None = Setting(
-        "Write a marker and a lowercase letter instead of a capital letter, so that Word and word share their tokens.",
+        "Write a marker and the lowercase word instead of a capitalized word, so that both share their tokens.",
         "none, or as in saved counts",
         "Decoded text has the capital again. Fewer programs read such a tokenizer; see `text.capitals`.",
     ).field(None)
@@ -275,16 +274,14 @@ class Settings(Described):
     def __post_init__(self) -> None:
         self.check()
         if self.vocab_size is not None and self.n_merges is not None:
-            said = "is given together with a number of merges; give one of them"
-            raise SettingError("vocab_size", self.vocab_size, said)
+            fault = "is given together with a number of merges; give one of them"
+            raise SettingError("vocab_size", self.vocab_size, fault)
         self._check_classic()
         self.set(in_one_form(self))
         least = len(self.special_tokens) + len(BYTE_TOKENS)
         if self.vocab_size is not None and self.vocab_size < least:
-            said = (
-                f"is too small, because {len(BYTE_TOKENS)} bytes and the special tokens take {least}; give a larger one"
-            )
-            raise SettingError("vocab_size", self.vocab_size, said)
+            fault = f"is too small: {len(BYTE_TOKENS)} bytes and the special tokens take {least}; give a larger size"
+            raise SettingError("vocab_size", self.vocab_size, fault)
         self.apart  # noqa: B018  # raises MwSError if an entry of keep_apart is neither a character nor a pair
         compiled(self.split_pattern)
         if problem := problem_in_tokenizers(self.split_pattern):
@@ -345,7 +342,7 @@ class Settings(Described):
 
 
 def read_settings(kind: type[S], /, **given: Any) -> S:
-    """Read the files that settings name, and make the settings, which read no file themselves.
+    """Read the files that settings name, then make the settings from their content.
 
     Args:
         kind: the class to make, `Settings` or a class derived from it.

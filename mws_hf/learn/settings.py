@@ -98,10 +98,11 @@ class Settings(Described):
     ).field(0)
     min_count: int = Setting("Leave out pre-tokens that occur less often than this.", takes=COUNT).field(1)
     special_tokens: Sequence[str] = Setting(
-        "Tokens that do not stand for text; the usual names get their role (<|endoftext|>: eos, [PAD]: pad).",
+        "Tokens that do not stand for text. Tokens with a usual name get its role (<|endoftext|>: eos, [PAD]: pad).",
         more="They get the ids 0, 1, ... in this order.",
         option="--special-token",
-        shown=f"{', '.join(DEFAULT_SPECIAL_TOKENS)}; repeat for more",
+        metavar="TOKEN",
+        shown=f"{', '.join(DEFAULT_SPECIAL_TOKENS)}; repeat the option for more",
         first=True,
     ).field(DEFAULT_SPECIAL_TOKENS)
     initial_alphabet: Iterable[str] = Setting(
@@ -116,14 +117,14 @@ class Settings(Described):
         "none",
         "Their merges come after all others, and replace the last frequency merges.",
         metavar="FILE",
-        shown="none; one per line",
+        shown="none; the file has one per line",
     ).field(())
     keep_apart: Sequence[str] = Setting(
         "Characters that are never merged with others, and pairs of characters that are never joined.",
         "none",
         'Strings of one or two characters, such as ``["\'", "ss"]``.',
         metavar="FILE",
-        shown="none; one per line",
+        shown="none; the file has one per line",
     ).field(())
     limit_alphabet: int | None = Setting(
         "Keep only this number of the most frequent characters; the others become bytes.",
@@ -161,7 +162,7 @@ class Settings(Described):
         "capitals: ``get|User|Name``, ``HTTP|Server``.",
         option="--weight",
         metavar="GROUP=NUMBER",
-        shown="1 each; repeat for more",
+        shown="1 each; repeat the option for more",
     ).field(default_factory=dict)
     criterion: Literal["contextual", "classic"] = Setting(
         "How merges are chosen: contextual (by boundary probabilities estimated from the words) or classic (by the "
@@ -211,7 +212,7 @@ class Settings(Described):
         "learned twice, so that labels act on tokens, too.",
         criterion=CONTEXTUAL,
         metavar="[GROUP=]FILE",
-        shown="none; repeat for more",
+        shown="none; repeat the option for more",
         first=True,
     ).field(())
     len_norm_factor: float = Setting(
@@ -252,9 +253,11 @@ class Settings(Described):
         unrecorded="it is part of the pattern",
     ).field(None)
     normalization: str | None = Setting(
-        "Unicode form that becomes part of the tokenizer: nfc, nfd, nfkc or nfkd (the last two lose distinctions). "
-        "Decoded text has this form, so nfd and nfkd return Korean syllables and accented letters decomposed.",
+        "Unicode form into which the tokenizer converts text: nfc, nfd, nfkc or nfkd (nfkc and nfkd lose "
+        "distinctions). Decoded text has this form, so nfd and nfkd return Korean syllables and accented letters "
+        "decomposed.",
         "none, or the form of saved counts",
+        metavar="{nfc,nfd,nfkc,nfkd}",
     ).field(None)
     capitals: Literal["marker"] | None = Setting(
         "Write a marker and the lowercase word instead of a capitalized word, so that both share their tokens.",
@@ -277,7 +280,7 @@ class Settings(Described):
         self.set(in_one_form(self))
         least = len(self.special_tokens) + len(BYTE_TOKENS)
         if self.vocab_size is not None and self.vocab_size < least:
-            fault = f"is less than the {least} entries of {len(BYTE_TOKENS)} bytes and the special tokens; ask for more"
+            fault = f"is too small: {len(BYTE_TOKENS)} bytes and the special tokens take {least}; give a larger size"
             raise SettingError("vocab_size", self.vocab_size, fault)
         self.apart  # noqa: B018  # raises MwSError if an entry of keep_apart is neither a character nor a pair
         compiled(self.split_pattern)

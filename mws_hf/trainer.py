@@ -89,8 +89,9 @@ class MwSTrainer(Settings):
     - `special_tokens`: for example ``["[PAD]", "[CLS]", "[SEP]", "[MASK]"]``.
     - `weights`: how much each language counts, if there are several.
 
-    To train again with the settings of an existing tokenizer, use
-    ``MwSTrainer.from_record(tokenizer.training.settings)``.
+    To train again with the settings of a tokenizer that you have just trained, use
+    ``MwSTrainer.from_record(tokenizer.training.settings)``. A tokenizer that was loaded has no `training`; its settings
+    are ``mws_hf.tokenizer.opened.open_tokenizer("my-tokenizer").record``.
 
     The arguments are described in `mws_hf.learn.settings`.
 

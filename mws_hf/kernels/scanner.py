@@ -42,7 +42,7 @@ That is 0 for threes from the left, `SINGLE` for single digits, and `RIGHT` for 
 """
 SINGLE, RIGHT = 1, 2
 LOOK_AHEAD = 101
-"""Digits that the part ``right`` of `mws_hf.text.pattern.DIGIT_PARTS` can match: 2, and 33 times 3."""
+"""The most digits that the part ``right`` of `mws_hf.text.pattern.DIGIT_PARTS` can match: 2, and 33 times 3."""
 # the order matters: SPACE to NEWLINE are \s, and MARK to QUOTE are [^\s\p{L}\p{N}]; for patterns that distinguish case,
 # LETTER is a letter without case, \p{Lm} or \p{Lo}
 LETTER, NUMBER, MARK, OTHER, APOSTROPHE, QUOTE, SPACE, BLANK, NEWLINE, UPPER, LOWER = range(11)

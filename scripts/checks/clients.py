@@ -110,6 +110,7 @@ CLIENTS = (
 
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", type=Path, help="directories with tokenizer.json")
     parser.add_argument("--text", nargs="*", default=[], help="text files whose first lines are encoded")
@@ -268,6 +269,7 @@ def cell(result: dict[str, Any]) -> str:
 
 
 def report(results: dict[str, dict[str, dict[str, Any]]], wanted: dict[str, bool]) -> str:
+    """Write the page with one row per client and one column per tokenizer."""
     names = list(dict.fromkeys(client for found in results.values() for client in found))
     lines = [
         "# Tokenizers in other programs",

@@ -6,7 +6,7 @@ A score on such a list therefore shows only that nothing breaks in a script. It 
 language. The stems were chosen so that they do not change before their endings.
 
 Noise only adds forms and removes none, and it is the same in each run. Its kinds are foreign words, typos, uppercase,
-hyphens and numbers. The number of forms that each kind adds is `SHARE` times the number of distinct words.
+hyphens and numbers. The number of forms that each kind adds is `NOISE_SHARE` times the number of distinct words.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 from mws_hf import WordCounts
 from mws_hf.text.pattern import split
 
-ATTESTED = 0.6
+TRAINING_SHARE = 0.6
 """The share of the forms that is used for training; all forms are scored."""
 
 _KAT_STEMS = """კაც სახლ წიგნ ქალაქ ბავშვ ბიჭ ხელ გულ თავ ფეხ ძაღლ ცხენ თევზ ხიდ პურ მარილ ვარდ ყვავილ ჩიტ დათვ
@@ -97,12 +97,12 @@ def _compose(stems: str, endings: list[str]) -> dict[str, tuple[str, ...]]:
 def _list(what: str, gold: dict[str, tuple[str, ...]]) -> MadeUp:
     """Draw the training words of a list at random."""
     words = sorted(gold)
-    return MadeUp(what, gold, sorted(random.Random(0).sample(words, round(ATTESTED * len(words)))))
+    return MadeUp(what, gold, sorted(random.Random(0).sample(words, round(TRAINING_SHARE * len(words)))))
 
 
-SHARE = 0.1
+NOISE_SHARE = 0.1
 SEED = 2026
-_SHORTEST = 4  # letters of a word that gets a typo
+_MIN_LETTERS = 4  # of a word that gets a typo
 
 Words = Sequence[tuple[str, int]]
 
@@ -112,7 +112,7 @@ def plain_words(counts: WordCounts) -> list[tuple[str, int]]:
     return [(word[1:], n) for word, n in counts.items() if word[0] == " " and word[1:].isalpha()]
 
 
-def polluted(counts: WordCounts, donor: WordCounts, kinds: Sequence[str], share: float = SHARE) -> WordCounts:
+def polluted(counts: WordCounts, donor: WordCounts, kinds: Sequence[str], share: float = NOISE_SHARE) -> WordCounts:
     """Add noise of each kind to the word counts of a text.
 
     Each kind adds as many forms as `share` times the number of distinct words that consist of letters only.
@@ -144,7 +144,7 @@ def foreign(words: Words, donor: Words, wanted: int, draw: np.random.Generator) 
 def typos(words: Words, donor: Words, wanted: int, draw: np.random.Generator) -> Iterator[tuple[str, int]]:
     """Yield random longer words with one letter replaced, removed, or swapped with the next one, each with count 1."""
     letters = sorted({c for word, _ in words for c in word.lower()})
-    long = [word for word, _ in words if len(word) >= _SHORTEST]
+    long = [word for word, _ in words if len(word) >= _MIN_LETTERS]
     for word in _drawn(long, wanted, draw):
         at = int(draw.integers(0, len(word) - 1))
         middle = (draw.choice(letters) + word[at + 1], word[at + 1], word[at + 1] + word[at])[draw.integers(3)]

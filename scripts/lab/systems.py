@@ -2,12 +2,12 @@
 
 An ablation is MwS without one of its parts. The learner, the text, the vocabulary size and the limits are the same.
 
-* ``shuffled``: the boundary probabilities are shuffled between words of equal length. Each word gets the probabilities
-  of another word, so that their distribution over positions stays the same, but they carry no information about the
-  word's own morphs.
-* ``no evidence``: all boundary probabilities are zero, so the first half of the merges is learned from distinct words
-  by frequency.
-* ``price 0``: frequency merges are not penalized for boundaries inside a token.
+* ``shuffled probabilities``: the boundary probabilities are shuffled between words of equal length. Each word gets the
+  probabilities of another word, so that their distribution over positions stays the same, but they carry no information
+  about the word's own morphs.
+* ``no probabilities``: all boundary probabilities are zero, so the first half of the merges is learned from distinct
+  words by frequency.
+* ``no penalty``: frequency merges are not penalized for boundaries inside a token.
 * ``morphs by counts``: the first half of the merges weights word forms by their counts in text, instead of counting
   each form once.
 * ``finer``: the boundary probability exceeds one half at a share of 0.14 of the positions, instead of 0.095.

@@ -34,10 +34,10 @@ def student_quantile(probability: float, freedom: float) -> float:
     return float(np.interp(probability, area, x))
 
 
-def half(first: Sequence[float], second: Sequence[float] = ()) -> float:
+def half_interval(first: Sequence[float], second: Sequence[float] = ()) -> float:
     """Compute half the width of the 95 % t interval of a mean, or of the difference of two means (Welch).
 
-    >>> round(half([1.0, 2.0, 3.0]), 2), round(half([1.0, 2.0, 3.0], [1.0, 2.0, 3.0]), 2)
+    >>> round(half_interval([1.0, 2.0, 3.0]), 2), round(half_interval([1.0, 2.0, 3.0], [1.0, 2.0, 3.0]), 2)
     (2.48, 2.27)
     """
     return welch([(statistics.variance(each) / len(each), len(each) - 1) for each in (first, second) if each])
@@ -65,7 +65,7 @@ def mean(values: Sequence[float], form: str = ".3f") -> str:
     """
     if len(values) < 2:
         return format(values[0], form) if values else ""
-    return f"{statistics.fmean(values):{form}} ± {half(values):{form.removeprefix('+')}}"
+    return f"{statistics.fmean(values):{form}} ± {half_interval(values):{form.removeprefix('+')}}"
 
 
 def span(values: Sequence[float], form: str = ".2f", *, bold: bool = True) -> str:

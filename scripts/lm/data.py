@@ -119,7 +119,7 @@ class Codec:
         decoded = self.decode(self.encode(documents))
         return np.array([text == document for text, document in zip(decoded, documents, strict=True)], np.bool_)
 
-    def laid_out(self, document: str, ids: Longs) -> Longs | None:
+    def bytes_per_id(self, document: str, ids: Longs) -> Longs | None:
         """Return how many bytes of `document` each id covers, or None if the ids do not spell it byte by byte.
 
         A space that the tokenizer itself adds before a text (metaspace) covers no byte of the document.
@@ -274,17 +274,17 @@ def blocks_of(codec: Codec, documents: Sequence[Longs], context_bytes: int) -> B
         raise MwSError(
             f"context_bytes={context_bytes} is less than the longest token, with {lengths.max()} bytes; increase it"
         )
-    bounds = cut_points(lengths, context_bytes)
+    bounds = run_bounds(lengths, context_bytes)
     return Blocks(stream, bounds, np.add.reduceat(lengths, bounds[:-1]))
 
 
-def cut_points(lengths: Longs, limit: int) -> Longs:
+def run_bounds(lengths: Longs, limit: int) -> Longs:
     """Divide a sequence greedily into the fewest runs whose lengths add up to at most `limit`.
 
     The result has the bounds of the runs: int64, shape (n_runs + 1,), from 0 to the number of items. An item of length
     0 joins the run before it, if there is one.
 
-    >>> cut_points(np.array([3, 3, 0, 3, 1]), 6).tolist()
+    >>> run_bounds(np.array([3, 3, 0, 3, 1]), 6).tolist()
     [0, 3, 5]
     """
     ends = np.cumsum(lengths)

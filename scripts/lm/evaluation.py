@@ -23,7 +23,7 @@ from transformers import AutoModelForCausalLM
 from lm.config import SEEN, UNSEEN, RunConfig
 from lm.data import Codec, read_split
 from lm.model import MultiTokenModel
-from lm.scoring import bits_per_byte, padded_ids, passes, score_groups, windows_of, word_forms
+from lm.scoring import batches_of, bits_per_byte, padded_ids, score_groups, windows_of, word_forms
 from lm.training import CONFIG_FILE, MODEL
 from mws_hf.atomic import write_text
 from mws_hf.errors import MwSError
@@ -180,7 +180,7 @@ def held_out_acceptance(
     accepted = [0] * n_heads
     windows = list(windows_of(codec, codec.encode(documents), context_bytes))
     with torch.inference_mode():
-        for chosen in passes(windows, batch_size, codec.vocabulary_size):
+        for chosen in batches_of(windows, batch_size, codec.vocabulary_size):
             batch = [windows[index] for index in chosen]
             ids = padded_ids(batch, codec.padding).to(model.device)
             if ids.shape[1] <= n_heads:

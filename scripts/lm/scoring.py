@@ -21,7 +21,7 @@ import numpy as np
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
-from lm.data import Codec, cut_points
+from lm.data import Codec, run_bounds
 from mws_hf.errors import MwSError
 from mws_hf.kernels import Doubles, Longs, Mask
 from mws_hf.scoring.running_text import WORD
@@ -92,7 +92,7 @@ def bits_per_byte(
         raise MwSError("there are no documents to score, or one is empty; pass texts that are not empty")
     windows = list(windows_of(codec, codec.encode(documents), context_bytes))
     scores: list[Doubles] = [np.zeros(0)] * len(windows)
-    for chosen in passes(windows, batch_size, codec.vocabulary_size):
+    for chosen in batches_of(windows, batch_size, codec.vocabulary_size):
         for index, nats in zip(chosen, _score(model, [windows[i] for i in chosen], codec.padding), strict=True):
             scores[index] = nats
     parts: list[list[Doubles]] = [[np.zeros(0)] for _ in documents]
@@ -112,16 +112,16 @@ def windows_of(codec: Codec, encoded: Sequence[Longs], context_bytes: int) -> It
     for index, ids in enumerate(encoded):
         lengths = codec.lengths[ids]
         ends = np.concatenate(([0], np.cumsum(lengths)))
-        first = int(cut_points(lengths, context_bytes)[1]) if len(ids) else 0
+        first = int(run_bounds(lengths, context_bytes)[1]) if len(ids) else 0
         if first:
             yield Window(index, np.concatenate(([codec.separator], ids[:first])), first)
-        for start, end in pairwise((cut_points(lengths[first:], context_bytes // 2) + first).tolist()):
+        for start, end in pairwise((run_bounds(lengths[first:], context_bytes // 2) + first).tolist()):
             # the context begins with the first id that still fits into the window
             begin = int(np.searchsorted(ends, ends[end] - context_bytes))
             yield Window(index, ids[min(begin, start - 1) : end], end - start)
 
 
-def passes(windows: Sequence[Window], batch_size: int, vocabulary: int) -> Iterator[list[int]]:
+def batches_of(windows: Sequence[Window], batch_size: int, vocabulary: int) -> Iterator[list[int]]:
     """Group windows of similar length into forward passes, so that there is little padding; yield their numbers.
 
     Args:
@@ -188,7 +188,7 @@ def score_groups(
     totals = {name: [0.0, 0, 0] for name in sorted(set(groups.values()))}
     pattern = compiled(WORD)
     for document, ids, nats in zip(documents, codec.encode(documents), scores.token_nats, strict=True):
-        lengths = codec.laid_out(document, ids)
+        lengths = codec.bytes_per_id(document, ids)
         if lengths is None:
             continue
         density = np.repeat(nats / np.maximum(lengths, 1), lengths)

@@ -16,8 +16,8 @@ from mws_hf.atomic import write_text
 from mws_hf.errors import MwSError
 from mws_hf.scoring.running_text import read_lines
 
-MOST = 12
-"""A held-out work contributes its first lines, up to this fraction (1 in `MOST`) of the held-out text.
+MIN_WORKS = 12
+"""A held-out work contributes its first lines, up to this fraction (1 in `MIN_WORKS`) of the held-out text.
 
 The rest of the work is not used.
 """
@@ -126,7 +126,7 @@ def held_out_works(works: list[Work], size: int) -> tuple[list[Work], list[Work]
         name, lines = ordered.pop(0)
         own, taken = [], 0
         for line in dict.fromkeys(lines):
-            if taken * MOST >= size:
+            if taken * MIN_WORKS >= size:
                 break
             if line not in seen:
                 own.append(line)

@@ -29,7 +29,7 @@ CHECKPOINTS = "checkpoints"
 CONFIG_FILE = "run.json"
 REPORT_FILE = "training.json"
 MODEL = "model"
-_PASS = 1_000_003
+_SEED_STEP = 1_000_003
 """The seed of the document order increases by this number in each pass, so that it never equals another run's seed."""
 _log = logging.getLogger(__name__)
 
@@ -133,7 +133,7 @@ def pretrain(
 def training_blocks(config: RunConfig, codec: Codec) -> Blocks:
     """Build the training blocks of a run from its documents, in the order of its seed."""
     train, cuts = read_split(config).train, []
-    for order in (config.seed + _PASS * number for number in range(config.passes)):
+    for order in (config.seed + _SEED_STEP * number for number in range(config.passes)):
         documents = shuffled(train, order)
         how = Dropout(config.dropout, order, config.drop)
         cuts += codec.encode_dropped(documents, how) if how.share else codec.encode(documents)

@@ -1,8 +1,8 @@
 """Show how several tokenizers split a text, side by side: a Hugging Face Space, or `python app.py DIR ...`.
 
 It shows the tokenizers named on the command line, in the Space's variable MWS_TOKENIZERS (Hub names, separated by
-spaces), or in folders of `tokenizers/` beside this file. Otherwise it shows the tokenizer of eight languages that comes
-with mws_hf.
+spaces), or in folders of `tokenizers/` next to this file. Otherwise it shows the tokenizer of eight languages that
+comes with mws_hf.
 """
 
 from __future__ import annotations

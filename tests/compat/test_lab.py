@@ -260,7 +260,7 @@ def test_a_tiny_run_of_every_part_measures_and_writes_its_page(data, tmp_path):
     assert records["seeds", "fin", "0"]["rows"] != records["seeds", "fin", "1"]["rows"]
     assert records["unseen", "est", ""]["not_restored"] == 0 and records["unseen", "hin", ""]["marks_torn_off"] == 0
     page = (placed.results / "robustness.md").read_text(encoding="utf-8")
-    for text in ("| rus.tikhonov | 9x |", "| fin.morphochallenge2010 | foreign |", "| Hindi verbs", "Made up"):
+    for text in ("| rus.tikhonov | 9x |", "| fin.morphochallenge2010 | foreign |", "| Hindi verbs", "Generated lists"):
         assert text in page
 
 
@@ -329,7 +329,7 @@ def test_sets_are_scored_and_languages_without_words_are_named(place: Place):
     assert {(row["words"], row["rows_of_set"]) for row in scored} == {(80, 81)}  # "pan ua" does not spell its word
     assert all(row["f1_low"] <= row["f1"] <= row["f1_high"] for row in scored)
     page = (place.results / "blind.md").read_text(encoding="utf-8")
-    assert "Left out, as there are no words to learn from: zul." in page and f"{scored[0]['f1']:.3f}" in page
+    assert "because there are no words to learn from: zul." in page and f"{scored[0]['f1']:.3f}" in page
     assert not blind.due(rows, only, again=True)
 
 

@@ -13,8 +13,8 @@ torch = pytest.importorskip("torch")
 from hypothesis import given
 from hypothesis import strategies as st
 from lm.config import MultiToken, RunConfig
-from lm.data import IGNORED, Codec, Collator, blocks_of, cut_points, documents_of, read_split, shuffled, split_documents
-from lm.scoring import Window, bits_per_byte, passes, score_groups, windows_of, word_forms
+from lm.data import IGNORED, Codec, Collator, blocks_of, documents_of, read_split, run_bounds, shuffled, split_documents
+from lm.scoring import Window, batches_of, bits_per_byte, score_groups, windows_of, word_forms
 from lm.training import training_blocks
 from transformers import LlamaConfig, LlamaForCausalLM
 
@@ -42,7 +42,7 @@ def test_raw_bytes_of_tokens_spell_the_text_and_the_gate_opens(codecs, kind):
     documents = [*sentences(50), *ODD]
     for document, ids in zip(documents, codec.encode(documents), strict=True):
         assert b"".join(codec.pieces[i] for i in ids) == document.encode()
-        assert codec.laid_out(document, ids).sum() == len(document.encode())
+        assert codec.bytes_per_id(document, ids).sum() == len(document.encode())
     assert codec.represented(documents).all()
 
 
@@ -51,14 +51,14 @@ def test_a_word_mark_the_tokenizer_adds_takes_no_byte(codecs):
     document = sentences(1)[0]
     ids = codec.encode([document])[0]
     assert codec.lengths[ids].sum() == len(document.encode()) + 1
-    assert codec.laid_out(document, ids).sum() == len(document.encode())
+    assert codec.bytes_per_id(document, ids).sum() == len(document.encode())
 
 
 def test_lossy_tokenizers_are_found_out(codecs):
     assert not codecs["wordpiece"].represented(["дом , стол.", "дом漢"]).any()
     assert codecs["wordpiece"].represented(["дом стол"]).all()
     assert not codecs["sentencepiece-unigram"].represented(["ﬁ ①"]).any()
-    assert codecs["wordpiece"].laid_out("дом стол", codecs["wordpiece"].encode(["дом стол"])[0]) is None
+    assert codecs["wordpiece"].bytes_per_id("дом стол", codecs["wordpiece"].encode(["дом стол"])[0]) is None
 
 
 @pytest.mark.parametrize("kind", LOSSLESS)
@@ -88,8 +88,8 @@ def test_every_token_is_predicted_once(codecs):
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=60), st.integers(9, 30))
 @examples(200)
-def test_cut_points_are_the_fewest_runs_within_the_limit(lengths, limit):
-    cuts = cut_points(np.array(lengths, np.int64), limit)
+def test_run_bounds_are_the_fewest_runs_within_the_limit(lengths, limit):
+    cuts = run_bounds(np.array(lengths, np.int64), limit)
     assert cuts[0] == 0 and cuts[-1] == len(lengths) and (np.diff(cuts) > 0).all()
     sums = [sum(lengths[a:b]) for a, b in zip(cuts, cuts[1:], strict=False)]
     assert max(sums) <= limit
@@ -286,10 +286,10 @@ def test_a_large_vocabulary_is_scored_in_smaller_passes():
     lengths = [1, 600, 599, 30, 8, 600, 70_000] * 9
     windows = [Window(0, np.zeros(length, np.int64), 1) for length in lengths]
     for vocabulary in (300, 32_000, 1_000_000):
-        groups = list(passes(windows, 32, vocabulary))
+        groups = list(batches_of(windows, 32, vocabulary))
         assert sorted(index for group in groups for index in group) == list(range(len(windows)))
         for group in groups:
             longest = max(len(windows[index].ids) for index in group)
             assert len(group) <= 32
             assert len(group) == 1 or len(group) * longest * vocabulary <= 1 << 26
-    assert len(list(passes(windows, 32, 1))) == 2  # 63 windows, nothing but their number to bound them
+    assert len(list(batches_of(windows, 32, 1))) == 2  # 63 windows, nothing but their number to bound them

@@ -1,1 +1,1 @@
-"""The experiments, a module each; `lab.cells` says what such a module holds."""
+"""The experiments, one module per topic; `lab.cells` describes the contents of such a module."""

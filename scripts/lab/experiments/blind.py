@@ -75,7 +75,7 @@ LEAST_LEMMA = 3
 SYSTEMS = ("mws", "mws-morphs", "bpe-byte", UNIGRAM, "morfessor")
 AXES = {"language": list(LANGUAGES), "vocab_size": (8000, 32000), "kind": list(KINDS), "system": SYSTEMS}
 SHARED = 2
-TOLD = ("f1", "precision", "recall", "exact", "single_recall", "morphscore", "morphscore_words", "tokens_per_word")
+FIGURES = ("f1", "precision", "recall", "exact", "single_recall", "morphscore", "morphscore_words", "tokens_per_word")
 
 
 def exists(cell: Cell) -> bool:
@@ -102,16 +102,16 @@ def measure(place: Place, cells: list[Cell]) -> Found:
             cut = cut_words(source, gold)
             scores, (low, high) = asdict(summarize(cut)), interval(bootstrap_f1([cut])[0])
             facts = {"trained_on": about, "types": len(counts), "words": len(gold), "rows_of_set": n_rows}
-            yield cell, {**facts, **{name: scores[name] for name in TOLD}, "f1_low": low, "f1_high": high}
+            yield cell, {**facts, **{name: scores[name] for name in FIGURES}, "f1_low": low, "f1_high": high}
 
 
 def table(rows: list[Row]) -> Page:
-    for kind, (title, told) in TITLES.items():
+    for kind, (title, form) in TITLES.items():
         lines = []
         for language, size, here in groups(where(rows, kind=kind, left_out=None), "language", "vocab_size"):
-            line = {"language": language, "entries": f"{size:,}", "trained on": here[0]["trained_on"]}
-            told_of = {row["system"]: told(row) for row in here}
-            by_system = {system: told_of.get(system, "") for system in SYSTEMS}
+            line = {"language": language, "vocabulary size": f"{size:,}", "trained on": here[0]["trained_on"]}
+            cells = {row["system"]: form(row) for row in here}
+            by_system = {system: cells.get(system, "") for system in SYSTEMS}
             lines.append({**line, "words": f"{here[0]['words']:,}", **by_system})
         yield f"## {title}"
         yield tabulated(lines)
@@ -119,20 +119,20 @@ def table(rows: list[Row]) -> Page:
     yield f"These languages were not measured, because there are no words to learn from: {', '.join(absent) or 'none'}."
 
 
-def whole(row: Row) -> str:
+def whole_scores(row: Row) -> str:
     """Format F1 with its interval, precision and recall."""
     return f"{row['f1']:.3f} ({row['f1_low']:.3f}-{row['f1_high']:.3f}); {row['precision']:.2f}, {row['recall']:.2f}"
 
 
-def single(row: Row) -> str:
+def single_scores(row: Row) -> str:
     """Format recall at the single boundary, MorphScore and tokens per word."""
     return f"{row['single_recall']:.3f}; {row['morphscore']:.3f}; {row['tokens_per_word']:.2f}"
 
 
 TITLES: dict[str, tuple[str, Callable[[Row], str]]] = {
-    "sigmorphon": ("Whole segmentations: SIGMORPHON 2022, test", whole),
-    "lemma": ("Forms that begin with their lemma: Universal Dependencies, dev and test", single),
-    "morphscore": ("MorphScore, first version", single),
+    "sigmorphon": ("Whole segmentations: SIGMORPHON 2022, test", whole_scores),
+    "lemma": ("Forms that begin with their lemma: Universal Dependencies, dev and test", single_scores),
+    "morphscore": ("MorphScore, first version", single_scores),
 }
 
 

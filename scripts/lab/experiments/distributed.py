@@ -70,7 +70,7 @@ def measure(place: Place, cells: list[Cell]) -> Found:
             load = round(os.getloadavg()[0], 2)
             found = run_module(__name__, str(work), cell["task"], cell["how"], PYSPARK_PYTHON=sys.executable)
             if "failed" in found:
-                raise MwSError(f"{cell['task']}, {cell['how']}: {found['failed']}")
+                raise MwSError(f"the task {cell['task']} with {cell['how']} failed: {found['failed']}")
             yield cell, {"mb": mb, "load": load, **found}
 
 

@@ -28,15 +28,15 @@ from lm.training import CONFIG_FILE, pretrain
 
 from lab.cells import RESULTS, Cell, Found, Page, Place, Row, beside
 from lab.systems import UNIGRAM, trained
-from lab.tables import about, groups, half, tabulated, where
+from lab.tables import about, groups, half_interval, tabulated, where
 from mws_hf.corpus.counting import count_documents
 
-SHARE = 0.1
+SKIPPED_SHARE = 0.1
 WAYS = {
     "no dropout": {},
-    "all merges": {"dropout": SHARE, "drop": "all"},
-    "within morphs": {"dropout": SHARE, "drop": "morph"},
-    "across morphs": {"dropout": SHARE, "drop": "composition"},
+    "all merges": {"dropout": SKIPPED_SHARE, "drop": "all"},
+    "within morphs": {"dropout": SKIPPED_SHARE, "drop": "morph"},
+    "across morphs": {"dropout": SKIPPED_SHARE, "drop": "composition"},
 }
 SETTINGS: dict[str, Any] = SMALL_MODEL | {"train_bytes": 1_000_000, "passes": 4, "learning_rate": 8e-3}
 ENTRIES, HELD_OUT = 8_000, 400_000
@@ -44,7 +44,7 @@ ENTRIES, HELD_OUT = 8_000, 400_000
 
 AXES = {"seed": range(3), "way": list(WAYS)}
 SHARED = 0
-TOLD = ("bits per byte", "with typing errors")
+TEXTS = ("bits per byte", "with typing errors")
 
 
 def mistyped(line: str, draw: random.Random) -> str:
@@ -69,7 +69,7 @@ def measure(place: Place, cells: list[Cell]) -> Found:
     tokenizer = str(trained("mws", counts, ENTRIES, work).resolve())
     lines = list(dict.fromkeys(documents_of(text.held_out)))
     plain, draw = lines[:: max(1, sum(map(len, lines)) // HELD_OUT)], random.Random(0)
-    texts = dict(zip(TOLD, (plain, [mistyped(line, draw) for line in plain]), strict=True))
+    texts = dict(zip(TEXTS, (plain, [mistyped(line, draw) for line in plain]), strict=True))
     for cell in cells:
         directory = work / "runs" / f"{cell['way'].replace(' ', '-')}-s{cell['seed']}"
         config = RunConfig(tokenizer=tokenizer, seed=cell["seed"], **SETTINGS, **text.of_run(), **WAYS[cell["way"]])
@@ -85,7 +85,7 @@ def table(rows: list[Row]) -> Page:
     for way, own in groups(rows, "way"):
         length = f"{statistics.mean(row['bytes per token'] for row in own):.2f}"
         lines.append({"merges that fail": way, "seeds": str(len(own)), "bytes per token in training": length})
-        for name in TOLD:
+        for name in TEXTS:
             gaps = [100 * (row[name] / plain[row["seed"]][name] - 1) for row in own if row["seed"] in plain]
             beside = "" if way == "no dropout" or not gaps else f" ({interval(gaps)})"
             lines[-1][name] = f"{statistics.mean(row[name] for row in own):.4f}{beside}"
@@ -102,7 +102,7 @@ def interval(gaps: list[float]) -> str:
     mean = statistics.mean(gaps)
     if len(gaps) < 2:
         return f"{mean:+.2f} %"
-    return f"{mean:+.2f} %, {mean - half(gaps):+.2f} to {mean + half(gaps):+.2f}"
+    return f"{mean:+.2f} %, {mean - half_interval(gaps):+.2f} to {mean + half_interval(gaps):+.2f}"
 
 
 SYSTEMS, LEMMAS = ("bpe-byte", "mws", UNIGRAM), "hu"
@@ -111,7 +111,7 @@ GROUPS = (SEEN, KNOWN_LEMMA, NEW_LEMMA, UNSEEN)
 TITLES = {UNSEEN: "unseen form, lemma not listed"}
 
 
-def spelt(place: Place, cells: list[Cell]) -> Found:
+def measure_new_words(place: Place, cells: list[Cell]) -> Found:
     """How well do language models predict words that they have never seen? Bits per byte of seen and unseen words.
 
     Words are grouped by whether the training text contains their form and their lemma. `--with runs=FOLDER` names the
@@ -146,6 +146,7 @@ def by_novelty(forms: Set[str], trained: Set[str]) -> dict[str, str]:
 
 
 def table_of_new_words(rows: list[Row]) -> Page:
+    """Write bits per byte of each group of words, by run."""
     first = rows[0]["groups"]
     found = [each for each in GROUPS if each in first]  # a group is missing if the dictionary has a lemma of every form
     words = sum(first[each]["words"] for each in found)
@@ -159,4 +160,4 @@ def table_of_new_words(rows: list[Row]) -> Page:
     yield tabulated(lines)
 
 
-new_words = beside(spelt, table_of_new_words, {"system": SYSTEMS, "seed": range(3)}, 2)
+new_words = beside(measure_new_words, table_of_new_words, {"system": SYSTEMS, "seed": range(3)}, 2)

@@ -68,5 +68,5 @@ def table(rows: list[Row]) -> Page:
             ours, bpe = here
             longer = {title: f"{100 * (ours[name] / bpe[name] - 1):+.2f} %" for title, name in LENGTHS.items()}
             shares = {title: f"{100 * ours[name]:.1f} / {100 * bpe[name]:.1f} %" for title, name in SHARES.items()}
-            lines.append({"language": language, "entries": f"{size:,}", **longer, **shares})
+            lines.append({"language": language, "vocabulary size": f"{size:,}", **longer, **shares})
     yield tabulated(lines)

@@ -57,13 +57,13 @@ def measure(place: Place, cells: list[Cell]) -> Found:
     lines = lines[:: max(1, sum(map(len, lines)) // CHARACTERS)]
     held_out = lines[::50][::5][:1000]
     counts = count_documents(line for number, line in enumerate(lines) if number % 50)
-    english = [*begun(place.data, {"eng": 3})][-2000:] + [*begun(place.data, {"code": 7})][-40:]
+    english = [*first_lines(place.data, {"eng": 3})][-2000:] + [*first_lines(place.data, {"code": 7})][-40:]
     found = {name: extend(base, counts, NEW, **options) for name, options in SYSTEMS.items()}
 
     def length(made: Extension) -> float:
         return measure_change(before, made.tokenizer, held_out).tokens_per_word[1]
 
-    found[AS_LONG] = as_short(found["frequency"], length, length(found["ours"]))
+    found[AS_LONG] = shortened(found["frequency"], length, length(found["ours"]))
     tokenizers = {"base": before} | {name: each.tokenizer for name, each in found.items()}
     gold = place.data / "gold" / f"{GOLD[language]}.tsv"
     for row in evaluate(tokenizers, [gold], baselines=False, resamples=200).rows:
@@ -82,7 +82,7 @@ def measure(place: Place, cells: list[Cell]) -> Found:
 table = partial(as_they_are, __doc__, columns=COLUMNS)
 
 
-def as_short(longer: Extension, length: Callable[[Extension], float], wanted: float) -> Extension:
+def shortened(longer: Extension, length: Callable[[Extension], float], wanted: float) -> Extension:
     """Return the extension with the fewest of the new tokens whose text length is at most `wanted`."""
 
     def shorter(number: int) -> Extension:
@@ -97,7 +97,7 @@ def same(before: Tokenizer, after: Tokenizer, texts: list[str]) -> int:
     new = set(after.get_vocab().values()) - set(before.get_vocab().values())
     pairs = [(before.encode(text).ids, after.encode(text).ids) for text in texts]
     if any(old != made and new.isdisjoint(made) for old, made in pairs):
-        raise MwSError("the ids of a text have changed, although it contains no new token")
+        raise MwSError("the extended tokenizer changes the ids of a text that contains no new token; check `extend`")
     return sum(old == made for old, made in pairs)
 
 
@@ -157,12 +157,12 @@ def lines(data: Path, language: str, megabytes: float, evenly: bool = True) -> l
     return spread(every, megabytes * 1e6) if evenly else head(every, megabytes * 1e6, len)
 
 
-def begun(data: Path, sizes: Mapping[str, float]) -> Iterator[str]:
+def first_lines(data: Path, sizes: Mapping[str, float]) -> Iterator[str]:
     """Yield the first lines of texts; `sizes` has the million characters of each."""
     return (line for language, size in sizes.items() for line in lines(data, language, size, evenly=False))
 
 
-def learnt(data: Path, sizes: Mapping[str, float]) -> Iterator[str]:
+def training_lines(data: Path, sizes: Mapping[str, float]) -> Iterator[str]:
     """Yield training lines for stand-ins and for vocabulary adaptation, without one line in 50.
 
     `sizes` has the million characters of each text.
@@ -171,7 +171,7 @@ def learnt(data: Path, sizes: Mapping[str, float]) -> Iterator[str]:
         yield from (line for number, line in enumerate(lines(data, language, size)) if number % 50)
 
 
-def unlearnt(data: Path, language: str, megabytes: float, most: int = 4000) -> list[str]:
+def held_out_lines(data: Path, language: str, megabytes: float, most: int = 4000) -> list[str]:
     """Return held-out lines, on which lengths are measured."""
     found = [line for line in lines(data, language, megabytes)[::50] if line.strip()]
     return found[:: max(1, len(found) // most)]
@@ -187,11 +187,11 @@ A language has fewer characters if its text in the shared data is shorter.
 SMALL = {"eng": 12, "deu": 6, "code": 3}
 ENTRIES, SPECIAL = 8_000, 3
 STAND_INS: dict[str, tuple[Callable[..., Tokenizer], int, Callable[..., Iterator[str]], Mapping[str, float]]] = {
-    "byte-level": (byte_level, 32_000, begun, {"eng": 12, "code": 6}),
-    "byte fallback": (byte_fallback, 32_000, begun, {"eng": 12, "code": 6}),
-    "English, byte-level": (byte_level, 64_000 - SPECIAL, learnt, {"eng": SIZES["eng"], "code": SIZES["code"]}),
-    "eight languages, byte fallback": (partial(byte_fallback, characters=600), 128_000, learnt, MIXTURE),
-    "decoder": (byte_level, ENTRIES - SPECIAL, learnt, SMALL),
+    "byte-level": (byte_level, 32_000, first_lines, {"eng": 12, "code": 6}),
+    "byte fallback": (byte_fallback, 32_000, first_lines, {"eng": 12, "code": 6}),
+    "English, byte-level": (byte_level, 64_000 - SPECIAL, training_lines, {"eng": SIZES["eng"], "code": SIZES["code"]}),
+    "eight languages, byte fallback": (partial(byte_fallback, characters=600), 128_000, training_lines, MIXTURE),
+    "decoder": (byte_level, ENTRIES - SPECIAL, training_lines, SMALL),
 }
 """The stand-ins for public tokenizers: training function, vocabulary size, function that reads the text, and its sizes.
 
@@ -210,7 +210,7 @@ def stand_in(place: Place, name: str) -> Path:
     return directory
 
 
-KEPT = {
+KEPT_LANGUAGES = {
     "GPT-NeoX 20B": ("eng",),
     "OpenLLaMA": ("eng",),
     "English, byte-level": ("eng",),
@@ -218,7 +218,7 @@ KEPT = {
 }
 """The languages of each base whose tokens are kept when it is trimmed."""
 
-SHARE, ADDED, RUSSIAN = 0.6, 16_000, 12
+KEPT_SHARE, ADDED, RUSSIAN = 0.6, 16_000, 12
 """The share of tokens that stay, the number of Russian tokens to add, and the million characters to learn them from."""
 
 CHANGES = ("trimmed", f"and {ADDED:,} Russian tokens", "by frequency")
@@ -226,7 +226,7 @@ CHANGES = ("trimmed", f"and {ADDED:,} Russian tokens", "by frequency")
 
 def kept_or_added(cell: Cell) -> bool:
     """Return whether the language of a cell is kept in its base or added to it."""
-    return cell["language"] in (*KEPT[cell["base"]], "rus")
+    return cell["language"] in (*KEPT_LANGUAGES[cell["base"]], "rus")
 
 
 def trimmed_and_extended(place: Place, cells: list[Cell]) -> Found:
@@ -241,20 +241,22 @@ def trimmed_and_extended(place: Place, cells: list[Cell]) -> Found:
     folder = None if name in STAND_INS else place.path("public", "a folder with tokenizers of public models")
     directory = folder / name if folder else stand_in(place, name)
     opened = open_base(directory)
-    texts = learnt(data, {language: SIZES[language] for language in KEPT[name]})
-    smaller = trim(opened, texts, keep_size=round(SHARE * len(opened.vocab)))
-    counts = count_documents(learnt(data, {"rus": RUSSIAN}))
+    texts = training_lines(data, {language: SIZES[language] for language in KEPT_LANGUAGES[name]})
+    smaller = trim(opened, texts, keep_size=round(KEPT_SHARE * len(opened.vocab)))
+    counts = count_documents(training_lines(data, {"rus": RUSSIAN}))
     made = [extend(smaller.trimmed_base, counts, ADDED, **options) for options in ({}, BY_FREQUENCY)]
     stages = [Tokenizer.from_file(str(directory / "tokenizer.json")), smaller.tokenizer, *(e.tokenizer for e in made)]
     for cell in cells:
-        lines = unlearnt(data, cell["language"], RUSSIAN if cell["language"] == "rus" else SIZES[cell["language"]])
+        lines = held_out_lines(
+            data, cell["language"], RUSSIAN if cell["language"] == "rus" else SIZES[cell["language"]]
+        )
         first, *later = (tokens(each, lines) for each in stages)
         changes = dict(zip(CHANGES, (f"{each / first - 1:+.2%}" for each in later), strict=True))
         yield cell, {"entries": len(opened.vocab), "trimmed to": sum(smaller.kept.values()), "tokens": first, **changes}
 
 
 OF_SURGERY = ("base", "entries", "trimmed to", "language", "tokens", *CHANGES)
-AXES_OF_SURGERY = {"base": list(KEPT), "language": ("eng", "deu", "fin", "rus")}
+AXES_OF_SURGERY = {"base": list(KEPT_LANGUAGES), "language": ("eng", "deu", "fin", "rus")}
 surgery_table = partial(as_they_are, trimmed_and_extended.__doc__, columns=OF_SURGERY)
 surgery = beside(trimmed_and_extended, surgery_table, AXES_OF_SURGERY, 1, exists=kept_or_added)
 
@@ -277,7 +279,7 @@ def base_model(place: Place, size: str) -> Path:
     text = folder / "english.txt"
     if not text.is_file():
         folder.mkdir(parents=True, exist_ok=True)
-        text.write_text("".join(learnt(place.data, {"eng": TEXTS["eng"]})), encoding="utf-8")
+        text.write_text("".join(training_lines(place.data, {"eng": TEXTS["eng"]})), encoding="utf-8")
     config = RunConfig(
         tokenizer=str(stand_in(place, "decoder")), text=(str(text),), held_out_bytes=10_000,
         context_bytes=CONTEXT_BYTES, batch_blocks=8, heads=4, save_every=100, **MODELS[size],
@@ -286,21 +288,23 @@ def base_model(place: Place, size: str) -> Path:
     return folder / size.replace(" ", "") / "model"
 
 
-def operated(place: Place, kept: int) -> dict[str, Path]:
+def adapted_tokenizers(place: Place, kept: int) -> dict[str, Path]:
     """Trim the base tokenizer to `kept` tokens, extend the result, and return all three folders; reuse saved ones."""
     trained, folder = stand_in(place, "decoder"), place.work / "decoder"
     found = {"base": trained, "trimmed": folder / f"trimmed-{kept}", "both": folder / f"both-{kept}"}
     if not (found["both"] / "tokenizer.json").is_file():
-        smaller = trim(open_base(trained), learnt(place.data, {"eng": TEXTS["eng"]}), keep_size=kept)
+        smaller = trim(open_base(trained), training_lines(place.data, {"eng": TEXTS["eng"]}), keep_size=kept)
         smaller.save(found["trimmed"], trained)
-        larger = extend(smaller.trimmed_base, count_documents(learnt(place.data, {"fin": TEXTS["fin"]})), FINNISH)
+        larger = extend(
+            smaller.trimmed_base, count_documents(training_lines(place.data, {"fin": TEXTS["fin"]})), FINNISH
+        )
         larger.save(found["both"], trained)
     return found
 
 
 def sample(place: Place, language: str) -> list[str]:
     """Return held-out lines with 40,000 characters."""
-    lines = [line.strip()[:600] for line in unlearnt(place.data, language, TEXTS[language], 10**9)]
+    lines = [line.strip()[:600] for line in held_out_lines(place.data, language, TEXTS[language], 10**9)]
     lines = shuffled(filter(None, lines), 0)
     ends = accumulate(map(len, lines))
     return [line for line, end in zip(lines, ends, strict=True) if end <= 40_000]
@@ -333,7 +337,7 @@ def before_and_after(place: Place, cells: list[Cell]) -> Found:
     first: tuple[int, float] | None = None
     for cell in cells:
         stage, init = STAGES[cell["tokenizer"]]
-        tokenizer = operated(place, cell["kept"] if init else 4800)[stage]
+        tokenizer = adapted_tokenizers(place, cell["kept"] if init else 4800)[stage]
         codec = Codec.open(tokenizer)
         changed = transplant(model, old, AutoTokenizer.from_pretrained(tokenizer), init)[0] if init else model
         n_tokens = sum(map(len, codec.encode(texts["eng"])))

@@ -1,15 +1,17 @@
-"""How many labels it takes to act on the merges, and whether a price per token is better than forbidding tokens.
+"""How many labels are needed to improve the merges, and is a penalty per token better than forbidding tokens?
 
-`label_merges` forbids the tokens that hide most labeled boundaries, with 300 labels. Here there are 100, 300 and 1,000
-of them, and a third method: *priced*. The rate of hidden boundaries of each token, as the labels show it, is shrunk
-towards the boundary probabilities of all words that contain the token, and the probabilities inside its uses are
-multiplied by the quotient of both rates. The merges are then learned once again from these probabilities, so that a
-token that hides more boundaries than was thought costs more, and one that hides fewer costs less. No token is
-forbidden.
+`label_merges` uses 300 labels and forbids the tokens that hide the most labeled boundaries. Here there are 100, 300 and
+1,000 labels, and a third method, *priced*, which forbids no token:
 
-The text, the development sets and the trainings as today, along which gains are compared at equal tokens per word, are
-those of `label_merges`. F1 is of the words outside a pool of 1,000 words (of half of a smaller development set), from
-which the labels are taken. The gate is that of `label_merges`, at 300 labels.
+* for each token, the labels give the number of boundaries that it hides per use. This rate is shrunk towards the rate
+  that the boundary probabilities predict for all words that contain the token;
+* the boundary probabilities inside the token are multiplied by the quotient of the shrunk and the predicted rate;
+* the merges are learned again from these probabilities. A token that hides more boundaries than predicted therefore
+  gets a larger penalty, and a token that hides fewer gets a smaller one.
+
+The text, the development sets, the acceptance criterion (for 300 labels) and the reference trainings are the same as in
+`label_merges`. The labels are taken from a pool of 1,000 words, or of half of a smaller development set. F1 is measured
+on the words outside the pool.
 """
 
 from __future__ import annotations
@@ -52,16 +54,16 @@ AXES = {
 }
 SHARED = 3
 POOL, HIGHEST, BOUNDS = 1000, 0.99, (0.2, 5.0)
-"""Words that may be labels, the highest probability, and the least and largest factor of a token."""
+"""The number of words that may be labels, the highest probability, and the smallest and largest factor of a token."""
 
 
 def exists(cell: Cell) -> bool:
-    """Tell whether the development set of a language is large enough for so many labels."""
+    """Return whether the development set of a language is large enough for this number of labels."""
     return cell["labels"] < POOL or cell["language"] in ("rus", "hun", "ces")
 
 
 def priced(backend: Tokenizer, evidence: Evidence, labels: list[GoldWord]) -> Evidence:
-    """Multiply the boundary probabilities inside each token by the rate that labels show over the rate expected."""
+    """Multiply the boundary probabilities inside each token by the quotient of its labeled and its predicted rate."""
     words = [" " + word for word in evidence.types]
     flat = evidence.probabilities
     chances = [by_byte(word, [0.0, *own.tolist()]) for word, own in zip(words, parts(evidence), strict=True)]
@@ -83,18 +85,18 @@ def priced(backend: Tokenizer, evidence: Evidence, labels: list[GoldWord]) -> Ev
 
 
 def parts(evidence: Evidence) -> list[np.ndarray]:
-    """Cut the probabilities into one array per type."""
+    """Divide the probabilities into one array per distinct word."""
     return np.split(evidence.probabilities, evidence.starts[1:-1])
 
 
 def last_bytes(word: str) -> list[bool]:
-    """Tell for each byte of a word whether it is the last one of a character."""
+    """Return for each byte of a word whether it is the last byte of a character."""
     raw = word.encode()
     return [at + 1 == len(raw) or raw[at + 1] & 0xC0 != 0x80 for at in range(len(raw))]
 
 
 def measure(place: Place, cells: list[Cell]) -> Found:
-    """Train a tokenizer per method; all with the same labels share the boundary probabilities as they are today."""
+    """Train a tokenizer per method; methods with equal labels share the boundary probabilities of the reference."""
     language, number, n = (cells[0][name] for name in ("language", "sample", "labels"))
     sample = Sample.of(place.data, language)
     order = shuffled(sample.gold, number)
@@ -117,7 +119,7 @@ def measure(place: Place, cells: list[Cell]) -> Found:
 
 
 def table(rows: list[Row]) -> Page:
-    """Write the gain of each method beyond the trainings as today, by number of labels; then the figures."""
+    """Write the gain of each method over the reference trainings, by number of labels, and then the figures."""
     lines = []
     for n in AXES["labels"]:
         for method in TRIED:

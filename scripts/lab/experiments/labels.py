@@ -1,9 +1,10 @@
-"""What hand-cut words add: boundary F1 of morph merges learnt with 0 to 1,000 labelled words, on gold not used.
+"""The gain from labeled words: boundary F1 of morphs only with 0 to 1,000 labels, on words that are not labels.
 
-A sample is an order of the gold words. Its first 1,000 (half of a smaller gold set) are the pool: the first 20, 50,
-... of them are labels, and the words after the pool are scored on. All of the pool are in the word list in every row
-of a sample, that with 0 labels too, so that rows differ by the labels alone, and the views are computed once a sample.
-With labels the merges are learned twice, because labels act on tokens, too (`mws_hf.learn.token_rates`).
+A sample is a random order of the words of a set of reference segmentations. Its first 1,000 words (half of a smaller
+set) are the pool. The first 20, 50, ... words of the pool are the labels, and F1 is measured on the words after the
+pool. In all rows of a sample, also in the row without labels, the word list contains the whole pool, so that rows
+differ only in their labels. The views are computed once per sample. With labels, the merges are learned twice, because
+labels affect tokens, too (`mws_hf.learn.token_rates`).
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ SHARED = 2
 
 
 KEPT = {"kept": DEFAULT_GRANULARITY, "re-estimated": None}
-"""Whether the share of positions that are split stays as without labels, or follows the labels."""
+"""The granularity with labels: the value that is used without labels, or None, so that the labels estimate it."""
 
 
 def exists(cell: Cell) -> bool:
-    """Whether the gold of a language is large enough for so many labels."""
+    """Return whether the references of a language are enough for this number of labels."""
     return cell["labels"] < 1000 or cell["language"] in ("rus", "hun", "ces")
 
 
@@ -56,11 +57,12 @@ def table(rows: list[Row]) -> Page:
 
 
 def measure_default(place: Place, cells: list[Cell]) -> Found:
-    """What labeled words add to the default settings: F1 on words that are not labels, and tokens per word.
+    """The gain from labeled words with default settings: F1 on words that are not labels, and tokens per word.
 
-    As in `labels`, but with the default composition, so that half of the merges join frequent morphs. *Kept*: as many
-    positions are split as without labels. *Re-estimated*: the labels also decide how many, which is what `labels=`
-    does. Tokens per word are of 4,000 lines of the training text.
+    The method is that of `labels`, but with the default composition, so that half of the merges join frequent morphs.
+    With granularity *kept*, the same share of positions is split as without labels. With granularity *re-estimated*,
+    the labels also determine this share, as with the argument `labels=`. Tokens per word are measured on 4,000 lines of
+    the training text.
     """
     language, sample = cells[0]["language"], cells[0]["sample"]
     counts, order = counts_of(place.data, language), shuffled(gold_of(place.data, language), sample)
@@ -76,7 +78,7 @@ def measure_default(place: Place, cells: list[Cell]) -> Found:
 
 
 def table_default(rows: list[Row]) -> Page:
-    """Write the gains by language, number of labels and size, with 95 % t intervals over draws."""
+    """Write the gains by language, number of labels and vocabulary size, with 95 % t intervals over samples."""
     for size, kept, here in groups(sorted(rows, key=lambda row: row["vocab_size"]), "vocab_size", "granularity"):
         lines = []
         for language, own in groups(here, "language"):

@@ -1,10 +1,11 @@
-"""One tokenizer for eight languages: boundary F1 and length of the mixture beside BPE and Unigram of the same text.
+"""One tokenizer for eight languages: boundary F1 and tokens per word, compared with BPE and Unigram of the same text.
 
-Every 50th line is held out, 500 of a language for tokens per word; the rest trains. Gold is read to score alone. Each
-language's own tokenizer of 32,000 entries (`own`) stands beside them. Unigram is SentencePiece's: the trainer of
-`tokenizers` takes three times as long (66 s of processor against 22 s for 148,577 types; here there are 1.5 million)
-and cuts no better. `parity-bpe` is the trainer of `tokenizers` (0.23.2 and later) that balances languages: each is to
-have as many characters a token, for there is no parallel text to balance by.
+One line in 50 is held out, of which 500 per language are used to measure tokens per word. The tokenizers learn from the
+other lines, and reference segmentations are used only for scoring. `own` is a monolingual tokenizer of each language
+with vocabulary size 32,000. Unigram is that of SentencePiece, because the trainer of `tokenizers` takes three times as
+long (66 instead of 22 CPU seconds for 148,577 distinct words; here there are 1.5 million) and finds no better split
+points. `parity-bpe` is the trainer of `tokenizers` (0.23.2 and later) that balances languages. It aims at equal
+characters per token in all languages, because there is no parallel text.
 """
 
 from __future__ import annotations
@@ -36,18 +37,20 @@ SHARED = 2
 
 
 def exists(cell: Cell) -> bool:
-    """Whether this is a size of a mixture, or of a language's own tokenizer."""
+    """Return whether a cell is measured: monolingual tokenizers have size 32,000, and multilingual ones are larger."""
     return (cell["vocab_size"] == 32_000) == cell["system"].startswith("own")
 
 
 @cache
 def lines_in_parts(place: Place, language: str) -> tuple[list[str], list[str]]:
+    """Return the training lines and the held-out lines of a language."""
     training, kept = split_lines(lines_of(place.data, language))
     return training, kept[:500]
 
 
 @cache
 def counts_in(place: Place, language: str) -> WordCounts:
+    """Count the words of a language's training lines."""
     return count_documents(lines_in_parts(place, language)[0])
 
 
@@ -68,7 +71,7 @@ def measure(place: Place, cells: list[Cell]) -> Found:
 
 
 def source_of(place: Place, system: str, size: int, counts: WordCounts) -> Any:
-    """A trained tokenizer as `segment_words` takes it; rivals see all text as one."""
+    """Train a tokenizer and return it as an argument of `segment_words`; baselines do not distinguish languages."""
     if system == PARITY:
         return open_tokenizer(parity_bpe([lines_in_parts(place, language)[0] for language in ORDER], size))
     if system in COMPOSITION:
@@ -77,7 +80,7 @@ def source_of(place: Place, system: str, size: int, counts: WordCounts) -> Any:
 
 
 def parity_bpe(languages: Sequence[Sequence[str]], size: int) -> Tokenizer:
-    """BPE over characters that merges next for the language with the fewest characters a token."""
+    """Train BPE over characters whose next merge is always for the language with the fewest characters per token."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(DEFAULT_PATTERN), "isolated")
     trainer = trainers.ParityBpeTrainer(num_merges=size, total_symbols=True, show_progress=False)
@@ -86,7 +89,7 @@ def parity_bpe(languages: Sequence[Sequence[str]], size: int) -> Tokenizer:
 
 
 def excess(rows: list[Row]) -> str:
-    """How many more tokens a word than BPE of the same text and size, in %."""
+    """Write a table of the difference in tokens per word from BPE of the same text and size, in percent."""
     length = {(row["system"], row["vocab_size"], row["language"]): row["tokens_per_word"] for row in rows}
     lines = []
     for system, size in dict.fromkeys(key[:2] for key in length):
@@ -102,5 +105,5 @@ def table(rows: list[Row]) -> Page:
     yield pivot([row for row in named if "f1" in row], "system", "language", "f1")
     yield "## Tokens per word on held-out lines"
     yield pivot(named, "system", "language", "tokens_per_word")
-    yield "## Tokens per word beside BPE of the same text"
+    yield "## Tokens per word compared with BPE of the same text"
     yield excess(rows)

@@ -1,9 +1,9 @@
-"""N-gram bits per byte: MwS, its rivals, and MwS with one thing taken away, by language and vocabulary size.
+"""N-gram bits per byte of MwS, its ablations and the baselines, by language and vocabulary size.
 
-Every tokenizer learns from all training lines of its language (Russian without the sentences of RuBLiMP, which are
-another benchmark's, and without novels that are there twice); the n-gram model (`mws_hf.scoring.ngram_model`) learns
-from the first 4 MB of the same lines in shuffled order, of Finnish and Turkish from all of them. Every 50th line is
-held out, 4,000 lines at most; a line is a document. `lab/systems.py` says what is taken away.
+Every tokenizer learns from all training lines of its language. Russian does not include the sentences of RuBLiMP, which
+are a benchmark, and novels that are in the data twice. The n-gram model (`mws_hf.scoring.ngram_model`) learns from the
+first 4 MB of the same lines in shuffled order, or from all lines in Finnish and Turkish. One line in 50 is held out, at
+most 4,000 lines, and each line is a document. `lab/systems.py` describes the ablations.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from mws_hf.corpus.counting import count_documents
 from mws_hf.scoring.ngram_model import bits_differences, ngram_bits
 
 ABLATIONS = {
-    "mws-shuffled": "shuffled evidence",
-    "mws-no-evidence": "no evidence",
-    "mws-price0": "price 0",
+    "mws-shuffled": "shuffled probabilities",
+    "mws-no-evidence": "no probabilities",
+    "mws-price0": "no penalty",
     "mws-counts": "morphs by counts",
 }
-RIVALS = {"bpe-byte": "byte-level BPE", UNIGRAM: "SentencePiece Unigram", "mws-shuffled": "shuffled evidence"}
+RIVALS = {"bpe-byte": "byte-level BPE", UNIGRAM: "SentencePiece Unigram", "mws-shuffled": "shuffled probabilities"}
 AGAINST = ("bpe", *RIVALS)
-"""What every system is compared with, in per cent."""
+"""The systems with which every system is compared, in percent."""
 
 SYSTEMS = ("mws", "mws-morphs", *ABLATIONS, "bpe", "bpe-byte", UNIGRAM)
 AXES = {"size": (8000, 32000), "language": list(GOLD), "slice": ("4 MB", "all"), "system": SYSTEMS}
@@ -31,7 +31,7 @@ SHARED, TOGETHER = 3, True
 
 
 def exists(cell: Cell) -> bool:
-    """Whether this is the amount of text of a language: 4 MB where there is twice as much, all where there is not."""
+    """Return whether a cell is measured: n-gram models of Finnish and Turkish learn from all text, others from 4 MB."""
     return (cell["slice"] == "all") == (cell["language"] in ("fin", "tur"))
 
 
@@ -54,16 +54,17 @@ def table(rows: list[Row]) -> Page:
     leads, losses = [], []
     for size, language, _, here in groups(rows, "size", "language", "slice"):
         own = {row["system"]: row for row in here}
-        about = {"entries": f"{size:,}", "language": language, "text": f"{own['mws']['train_bytes'] / MB:.0f} MB"}
+        train = f"{own['mws']['train_bytes'] / MB:.0f} MB"
+        about = {"vocabulary size": f"{size:,}", "language": language, "text": train}
         lead = {name: span(own["mws"][f"against_{rival}"], bold=False) for rival, name in RIVALS.items()}
         loss = {name: span(own[system]["against_bpe-byte"], bold=False) for system, name in shown.items()}
         leads.append(about | lead)
         losses.append(about | loss)
     yield (
-        "Difference in n-gram bits per byte of held-out lines, in per cent with its 95 % interval over lines. Below 0 "
-        "is better."
+        "The figures are differences in n-gram bits per byte of held-out lines, in percent with a 95 % interval over "
+        "lines. Negative values are better."
     )
-    yield "## The default against"
+    yield "## Default settings compared with each column"
     yield tabulated(leads)
-    yield "## Against byte-level BPE"
+    yield "## Each column compared with byte-level BPE"
     yield tabulated(losses)

@@ -1,9 +1,9 @@
-"""Tokenizers on text of another kind than they learnt from: n-gram bits per byte and tokens a word.
+"""Tokenizers on another kind of text than their training text: n-gram bits per byte and tokens per word.
 
-A tokenizer and its n-gram model (`mws_hf.scoring.ngram_model`, 4 MB) learn from one kind of text; both then read lines
-of that kind that were held out, and lines of another kind (`PAIRS`). `--with treebanks=FOLDER` holds a git clone of
-each treebank of Universal Dependencies that `PAIRS` names, such as UD_Hungarian-Szeged (a sentence is a line).
-Lines are the units of the intervals.
+A tokenizer and its n-gram model (`mws_hf.scoring.ngram_model`, 4 MB) learn from one kind of text. They are scored on
+held-out lines of the same kind, and on lines of another kind (`PAIRS`). `--with treebanks=FOLDER` names a folder with a
+Git clone of each treebank of Universal Dependencies that `PAIRS` lists, such as UD_Hungarian-Szeged. In a treebank, a
+sentence is a line. Intervals are over lines.
 """
 
 from __future__ import annotations
@@ -30,17 +30,21 @@ PAIRS = {
     "UD_Czech-PUD": (("ces.eltec",), "novels", "news, Wikipedia"),
     "rus.rublimp": (*RUSSIAN, "Wikipedia, news, books"),
 }
-"""What is judged (a text file, or a treebank): the files that are learnt from, their kind, and its own."""
+"""For each scored text file or treebank: the training files, the kind of text in them, and the kind of the scored text.
+"""
 
 AXES = {"size": (8000, 32000), "judged": list(PAIRS), "system": SYSTEMS, "kind": ("own", "other")}
 SHARED, TOGETHER = 2, True
 
 
 def lines_of(place: Place, judged: str) -> tuple[list[str], dict[str, list[str]]]:
-    """Training lines in an order that depends on their content alone, and lines to judge on by kind, none twice."""
+    """Return the training lines, and the distinct lines to score of each kind.
+
+    The order of lines depends only on their content.
+    """
     training, own = split_lines([line.rstrip("\n") for line in read(place.data, PAIRS[judged][0])])
     if judged.startswith("UD_"):
-        clone = place.path("treebanks", "a folder of clones of treebanks") / judged
+        clone = place.path("treebanks", "a folder with clones of treebanks") / judged
         other = [sentence.text for sentence in treebank(clone) if sentence.text]
     else:
         other = [line.rstrip("\n") for line in read(place.data, [judged])]
@@ -77,7 +81,7 @@ def measure(place: Place, cells: list[Cell]) -> Found:
 
 
 def percent(bits: NgramBits, base: NgramBits, here: slice) -> list[float]:
-    """Difference in bits per byte on some of the lines, in per cent with the ends of the 95 % interval."""
+    """Return the difference in bits per byte on some of the lines, in percent, and the ends of its 95 % interval."""
     both = (bits.restored & base.restored)[here]
     runs = [bits.nats[here]], [base.nats[here]]
     return percents(paired_bootstrap(*runs, bits.n_bytes[here], represented=both, resamples=1000))
@@ -85,21 +89,21 @@ def percent(bits: NgramBits, base: NgramBits, here: slice) -> list[float]:
 
 def table(rows: list[Row]) -> Page:
     yield (
-        "Difference of the default in n-gram bits per byte, in per cent with its 95 % interval over lines; below 0 is "
-        "better, **bold** where 0 is outside. Tokenizers and n-gram models (4 MB at most) learn from the first kind of "
-        "text."
+        "The figures are differences of MwS with default settings from the other tokenizers in n-gram bits per byte, "
+        "in percent with a 95 % interval over lines. Negative values are better. A value is **bold** if its interval "
+        "does not contain 0. Tokenizers and n-gram models (at most 4 MB) learn from the first kind of text."
     )
-    for kind, title in {"other": "another kind of text", "own": "lines of the same files"}.items():
+    for kind, title in {"other": "another kind of text", "own": "held-out lines of the same files"}.items():
         lines: list[dict[str, str]] = []
         for size, judged, here in groups(where(rows, kind=kind), "size", "judged"):
             by = {row["system"]: row for row in here}
             _, own, other = PAIRS[judged]
-            line = {"language": by["mws"]["language"], "entries": f"{size:,}"}
+            line = {"language": by["mws"]["language"], "vocabulary size": f"{size:,}"}
             line |= {"text": own if kind == "own" else f"{own} → {other}", "lines": str(by["mws"]["lines"])}
-            line |= {f"beside {name}": span(by["mws"]["against"][rival]) for rival, name in NAMES.items()}
+            line |= {f"vs. {name}": span(by["mws"]["against"][rival]) for rival, name in NAMES.items()}
             lengths = {system: f"{by[system]['tokens_per_word']:.2f}" for system in SYSTEMS}
-            line |= {"tokens a word": lengths["mws"], **{f"of {name}": lengths[each] for each, name in NAMES.items()}}
-            if line not in lines:  # what is learnt from for two pairs has one row of its own lines
+            line |= {"tokens per word": lengths["mws"], **{f"of {name}": lengths[each] for each, name in NAMES.items()}}
+            if line not in lines:  # two pairs with the same training files have the same row here
                 lines.append(line)
-        yield f"## Judged on {title}"
+        yield f"## Scored on {title}"
         yield tabulated(lines)

@@ -1,14 +1,15 @@
-"""Do the forms of a word share tokens? Inflection tables cut by MwS, byte-level BPE and SentencePiece Unigram.
+"""Do the forms of a word share tokens? Inflection tables split by MwS, byte-level BPE and SentencePiece Unigram.
 
-Tables of CoNLL 2017 (task 2, whole paradigms; a clone of https://github.com/sigmorphon/conll2017 in
-`--with fetched=FOLDER`), and for Russian also of pymorphy3: the lexemes of words in held-out text. Forms of two words
-are left out, and so are lexemes of fewer than four forms, or three in English. Tokenizers are those of `ngram_map`,
-trained on text alone. Of each lexeme:
+The tables are those of CoNLL 2017 (task 2, whole paradigms), of which `--with fetched=FOLDER` contains a clone of
+https://github.com/sigmorphon/conll2017. For Russian there are also the lexemes of words in held-out text according to
+pymorphy3. Forms of several words are excluded, as are lexemes with fewer than four forms (three in English). The
+tokenizers are the same as in `ngram_map` and were trained only on text. For each lexeme, the figures are:
 
-* *same stem*: the share of its forms that begin with the same tokens, these spelling half of the lemma or more.
-* *shared*: the mean Jaccard index of the token sets of two forms. *Apart* is that of forms of different lexemes: what
-  short pieces share by chance.
-* *tokens a form*, and *entries a form*: distinct tokens of all forms over the number of forms.
+* *same stem*: the largest share of its forms that begin with the same tokens, where these tokens spell at least half of
+  the lemma;
+* *shared*: the mean Jaccard index of the token sets of two forms. *Apart* is the same index for forms of different
+  lexemes, which shows how many tokens forms share by chance;
+* *tokens per form*, and *distinct tokens per form*: the distinct tokens of all forms divided by the number of forms.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from typing import NamedTuple
 from lab.cells import Cell, Found, Page, Place, Row
 from lab.data import order_of, parts_of
 from lab.systems import UNIGRAM, trained
-from lab.tables import groups, half, tabulated
+from lab.tables import groups, half_interval, tabulated
 from mws_hf.corpus.counting import count_documents
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
 
@@ -36,12 +37,19 @@ AXES = {"vocab_size": (8000, 32000), "source": (*TABLES, "rus-pymorphy3"), "syst
 SHARED, TOGETHER = 2, True
 MOST_LEXEMES, MOST_FORMS = 1000, 40
 MEASURES = ("same_stem", "shared", "apart", "tokens_a_form", "entries_a_form")
+TITLES = {"apart": "apart", "tokens_a_form": "tokens per form", "entries_a_form": "distinct tokens per form"}
 
 Lexemes = dict[str, list[str]]
 
 
 class CutForm(NamedTuple):
-    """A form as tokens: ids, the letters of the form that each reaches, and the ids of those that hold a letter."""
+    """A form as tokens.
+
+    Attributes:
+        ids: ids of the tokens.
+        ends: the number of letters up to the end of each token.
+        lettered: ids of the tokens that contain a letter.
+    """
 
     ids: tuple[int, ...]
     ends: tuple[int, ...]
@@ -49,7 +57,7 @@ class CutForm(NamedTuple):
 
 
 def tables_of(language: str, fetched: Path) -> Lexemes:
-    """The lexemes of the CoNLL tables, all parts, that are among the fetched files."""
+    """Read the lexemes of all parts of the CoNLL tables that exist in the fetched files."""
     lexemes: Lexemes = {}
     for name in ("all/task2/{}-train-high", "all/task2/{}-uncovered-dev", "answers/task2/{}-uncovered-test"):
         file = fetched / "conll2017" / name.format(TABLES[language])
@@ -61,7 +69,7 @@ def tables_of(language: str, fetched: Path) -> Lexemes:
 
 
 def lexemes_of_text(lines: Iterable[str]) -> Lexemes:
-    """The lexemes that pymorphy3 knows of Russian words in a text: nouns, adjectives, verbs; all their forms."""
+    """Return all forms of the Russian nouns, adjectives and verbs in a text that are in pymorphy3's dictionary."""
     import pymorphy3
 
     analyzer = pymorphy3.MorphAnalyzer()
@@ -77,7 +85,7 @@ def lexemes_of_text(lines: Iterable[str]) -> Lexemes:
 
 
 def chosen(lexemes: Lexemes, least_forms: int) -> Lexemes:
-    """Lexemes with enough distinct forms, in an order that tells nothing, and 40 forms of each at most.
+    """Choose lexemes with enough distinct forms in an arbitrary order, and at most 40 forms of each.
 
     >>> chosen({"cat": ["cats", "cat", "cats"], "put": ["put"]}, 2)
     {'cat': ['cat', 'cats']}
@@ -88,7 +96,7 @@ def chosen(lexemes: Lexemes, least_forms: int) -> Lexemes:
 
 
 def cut(encoder: Opened, forms: Sequence[str]) -> Iterator[CutForm]:
-    """Forms as they are cut after a space."""
+    """Segment forms as after a space."""
     prefix = " " if encoder.before else ""
     for item in encoder.encode([prefix + form for form in forms]):
         ends = tuple(end - len(prefix) for _, end in item.spans or [])
@@ -97,7 +105,7 @@ def cut(encoder: Opened, forms: Sequence[str]) -> Iterator[CutForm]:
 
 
 def same_stem(forms: Sequence[CutForm], lemma: str) -> float:
-    """The share of forms that begin with the same tokens, these reaching half of the lemma's letters or more.
+    """Return the largest share of forms that begin with the same tokens up to at least the middle of the lemma.
 
     >>> whole, cut_up = CutForm((7,), (4,), frozenset({7})), CutForm((5, 6), (3, 4), frozenset({5, 6}))
     >>> same_stem([cut_up, cut_up, whole], "cat")
@@ -109,10 +117,12 @@ def same_stem(forms: Sequence[CutForm], lemma: str) -> float:
 
 
 def jaccard(a: frozenset[int], b: frozenset[int]) -> float:
+    """Return the Jaccard index of two sets."""
     return len(a & b) / len(a | b) if a or b else 1.0
 
 
 def measures(found: dict[str, list[CutForm]]) -> dict[str, list[float]]:
+    """Compute the figures of each lexeme; different lexemes are compared in pairs."""
     lists = list(found.values())
     values: dict[str, list[float]] = {name: [] for name in MEASURES}
     for (lemma, forms), others in zip(found.items(), [*lists[1:], *lists[:1]], strict=True):
@@ -144,12 +154,15 @@ def measure(place: Place, cells: list[Cell]) -> Found:
         row |= {name: statistics.fmean(each) for name, each in values.items()}
         for name in ("same_stem", "shared"):
             gaps = [a - b for a, b in zip(own[SYSTEMS[0]][name], values[name], strict=True)]
-            row[f"lead_{name}"] = [statistics.fmean(gaps), half(gaps)]
+            row[f"lead_{name}"] = [statistics.fmean(gaps), half_interval(gaps)]
         yield cell, row
 
 
 def table(rows: list[Row]) -> Page:
-    yield "In brackets: the default minus the system, over the same lexemes, with half of its 95 % interval."
+    yield (
+        "Brackets contain the difference of MwS with default settings from the system on the same lexemes, ± half the "
+        "width of its 95 % interval."
+    )
     for size, here in groups(rows, "vocab_size"):
         lines = []
         for row in here:
@@ -159,6 +172,6 @@ def table(rows: list[Row]) -> Page:
                 beside = "" if row["system"] == SYSTEMS[0] else f" ({lead:+.3f} ± {doubt:.3f})"
                 lines[-1][title] = f"{row[name]:.3f}{beside}"
             for name, form in {"apart": ".3f", "tokens_a_form": ".2f", "entries_a_form": ".2f"}.items():
-                lines[-1][name.replace("_", " ")] = format(row[name], form)
-        yield f"## Vocabulary {size:,}"
+                lines[-1][TITLES[name]] = format(row[name], form)
+        yield f"## Vocabulary size {size:,}"
         yield tabulated(lines)

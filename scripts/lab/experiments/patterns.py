@@ -1,10 +1,12 @@
-"""Split patterns compared in eight languages: boundary F1, length, n-gram bits per byte, speed of bulk encoding.
+"""Split patterns compared in eight languages: boundary F1, tokens per word, n-gram bits per byte, encoding speed.
 
-About 8 MB of a language; every 50th line is held out, the rest trains. `morphs` are morph merges alone, `default` is
-the default recipe; n-gram bits per byte are those of the default with 32,000 entries, whose model learns from the first
-half of the training lines. Words with inner apostrophes are measured alone: those of the held-out lines, and for
-Ukrainian a made-up list with gold (`lab/made_up.py`), as for Hindi and decomposed Finnish, on which 1,000
-entries are trained. Speeds are medians of five rounds in turn, one thread, on the Russian text.
+The text is about 8 MB of a language, of which one line in 50 is held out. Boundary F1 is measured with morphs only and
+with default settings. n-gram bits per byte are those of default settings with vocabulary size 32,000, and their model
+learns from the first half of the training lines. Held-out words with an inner apostrophe are measured separately.
+
+For Ukrainian words with an apostrophe, and for Hindi and decomposed Finnish, there are also generated word lists with
+known morphs (`lab/made_up.py`), from which tokenizers with vocabulary size 1,000 learn. Speeds are medians of five
+alternating rounds in one thread, on the Russian text.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ APOSTROPHES = regex.compile(r"\p{L}[\p{L}\p{M}]*(?:['’]\p{L}[\p{L}\p{M}]*)+")
 
 
 def text_of(data: Path, language: str) -> tuple[list[str], list[str]]:
-    """Training and held-out lines of about 8 MB, taken evenly from all of the language's text."""
+    """Return training and held-out lines of about 8 MB, evenly spaced over all text of the language."""
     lines = [line for line in lines_of(data, language) if line.strip()]
     step = max(1, sum(map(n_bytes_of, lines)) // BYTES)
     training, held_out = split_lines([line for i, line in enumerate(lines) if i // HELD_OUT_EVERY % step == 0])
@@ -48,11 +50,12 @@ def text_of(data: Path, language: str) -> tuple[list[str], list[str]]:
 
 
 def f1(backend: Any, golds: Sequence[Sequence[GoldWord]]) -> float | None:
+    """Return the mean F1 over sets of reference segmentations, or None without any."""
     return statistics.mean(judged(backend, gold)["f1"] for gold in golds) if golds else None
 
 
 def measure(place: Place, cells: list[Cell]) -> Found:
-    """A row for each pattern; the first is what bits per byte are compared with."""
+    """Train and score a tokenizer per pattern; bits per byte are compared with the first pattern."""
     language = cells[0]["language"]
     if language in MADE_UP:
         yield from ((cell, made_up(language, cell["pattern"])) for cell in cells)
@@ -79,7 +82,7 @@ def measure(place: Place, cells: list[Cell]) -> Found:
 
 
 def apostrophes(backend: Any, held_out: list[str], scores: TextScores) -> dict[str, float | None]:
-    """Share of the running words that have an inner apostrophe, and tokens a word of these and of the others."""
+    """Return the share of running words with an inner apostrophe, and tokens per word with and without apostrophe."""
     words = [word for line in held_out for word in APOSTROPHES.findall(line)]
     tokens = sum(len(backend.encode(" " + word, add_special_tokens=False).ids) for word in words)
     others = (scores.fertility * scores.words - tokens) / (scores.words - len(words))
@@ -88,6 +91,7 @@ def apostrophes(backend: Any, held_out: list[str], scores: TextScores) -> dict[s
 
 
 def made_up(name: str, pattern: str) -> Row:
+    """Train on a generated list and score on its morphs."""
     found = made_up_lists()[name]
     gold = [GoldWord(word, (morphs,)) for word, morphs in found.gold.items()]
     counts = count_mapping(dict.fromkeys(found.training, 1), pattern=pattern)
@@ -95,7 +99,7 @@ def made_up(name: str, pattern: str) -> Row:
 
 
 def megabytes_a_second(lines: list[str], backends: dict[str, Any]) -> dict[str, Row]:
-    """Bulk encoding in one thread, of each pattern in turn, the cache empty at first."""
+    """Measure bulk encoding in one thread, in alternating rounds of all patterns, each with an empty cache at first."""
     blocks = list(Source.of(iter(lines)).blocks(size=BLOCK_BYTES))
     seconds: dict[str, list[float]] = {name: [] for name in backends}
     for name, backend in list(backends.items()) * ROUNDS:
@@ -109,6 +113,7 @@ def megabytes_a_second(lines: list[str], backends: dict[str, Any]) -> dict[str, 
 
 
 def of_text(row: Row) -> dict[str, str]:
+    """Return the line of a row in the table of texts."""
     line = {"text": row["language"], "pattern": row["pattern"], "types": f"{row['types']:,}"}
     for size in SIZES:
         for title, name in {"F1 morphs": "f1_morphs", "F1": "f1", "t/word": "tokens"}.items():
@@ -119,10 +124,10 @@ def of_text(row: Row) -> dict[str, str]:
 
 
 def change(pattern: str, size: int, texts: list[Row]) -> dict[str, str]:
-    """A pattern against the first: mean change of F1, change of length by language."""
+    """Return the differences of a pattern from the first one: mean F1, and tokens per word of each language."""
     base = {row["language"]: row[str(size)] for row in where(texts, pattern=PATTERNS[0])}
     own = {row["language"]: row[str(size)] for row in where(texts, pattern=pattern)}
-    line = {"pattern": pattern, "entries": f"{size:,}"}
+    line = {"pattern": pattern, "vocabulary size": f"{size:,}"}
     for title, name in {"F1 morphs": "f1_morphs", "F1": "f1"}.items():
         gains = [row[name] - base[language][name] for language, row in own.items() if row[name] is not None]
         line[title] = f"{statistics.mean(gains):+.4f}" if gains else "-"
@@ -130,10 +135,10 @@ def change(pattern: str, size: int, texts: list[Row]) -> dict[str, str]:
 
 
 def apart(row: Row, size: int) -> dict[str, str]:
-    """Words with an inner apostrophe beside the others."""
+    """Return the line of a row in the table of words with an inner apostrophe."""
     found = row[str(size)]
     line = {"text": row["language"], "pattern": row["pattern"], "% of words": f"{100 * found['apostrophes']:.2f}"}
-    line |= {"entries": f"{size:,}"}
+    line |= {"vocabulary size": f"{size:,}"}
     lengths = {each: found.get(f"tokens_{each}") for each in ("with", "without")}
     return line | {each: f"{length:.3f}" if length else "" for each, length in lengths.items()}
 
@@ -143,17 +148,17 @@ def table(rows: list[Row]) -> Page:
     lists, timed = ([row for row in rows if figure in row] for figure in ("f1", "speed"))
     both = [(row, size) for row in texts for size in SIZES]
     yield (
-        "t/word: tokens a word. Bits per byte of an n-gram model, and their change against `words` in % with its "
-        "95 % interval."
+        "*t/word* is tokens per word. *bits* are bits per byte of an n-gram model, and *change* is their difference "
+        "from the pattern `words` in percent with its 95 % interval."
     )
     yield tabulated(map(of_text, texts))
-    yield "## Against `words`: mean change of F1, and of length in %"
+    yield "## Differences from `words`: mean F1, and tokens per word of each language in %"
     yield tabulated(change(pattern, size, texts) for pattern in PATTERNS[1:] for size in SIZES)
-    yield "## Words of held-out text with an inner apostrophe, where they are more than .1 % (tokens a word)"
+    yield "## Tokens per word of held-out words with and without an inner apostrophe, if over 0.1 % have one"
     yield tabulated(apart(row, size) for row, size in both if row[str(size)].get("apostrophes", 0) > 0.001)
-    yield "## Made-up lists, F1"
+    yield "## F1 on generated lists"
     names = [{"list": row["language"], "pattern": row["pattern"], "types": f"{row['types']:,}"} for row in lists]
     yield tabulated(name | {"F1": f"{row['f1']:.3f}"} for name, row in zip(names, lists, strict=True))
-    yield "## Bulk encoding of Russian in memory, one thread"
+    yield "## Speed of bulk encoding of Russian text in memory, in one thread"
     speeds = ((row["pattern"], f"{row['mb_a_second']:.0f}", f"{row['speed']:.2f}") for row in timed)
     yield tabulated(dict(zip(("pattern", "MB/s", "speed"), each, strict=True)) for each in speeds)

@@ -1,12 +1,15 @@
 """Short word lists: do weights learned from the labels of other languages give better boundary probabilities?
 
-Without labels the views of a short list are mixed by fixed weights. Here a logistic regression on the same features is
-fitted to labeled words of the other languages, whose word lists are as short, and its log-odds replace the mixture
-(*pooled*). The language itself is left out. With labels of the language, the pooled log-odds are the prior of the fit,
-as the mixture is today (*own*). A list has the words of random lines from the first 12 MB of the text, as many lines as
-give so many distinct words; the Latin list has all 8,000 words of its gold file. Vocabulary size 8,000; F1 is of gold
-words outside the pool of labels. The gate was written down before the first run: at 10,000 words, without labels and
-with morphs only, mean F1 at least 0.010 higher than today in four of the six languages with text.
+Without labels, the views of a short list are combined with fixed weights (*own*). Here a logistic regression on the
+same features is fitted to labeled words of the other languages, with word lists of the same length, and its log-odds
+replace the fixed combination (*pooled*). If the language itself has labels, the prior of the fit to them is the fixed
+combination (*own*) or the pooled log-odds (*pooled*).
+
+A word list contains the words of random lines from the first 12 MB of the text, with as many lines as give the wanted
+number of distinct words. The Latin list contains all 8,000 words of its reference segmentations. The vocabulary size is
+8,000, and F1 is measured on reference words outside the pool of labels. The acceptance criterion was fixed before the
+first run: with 10,000 words, no labels and morphs only, mean F1 is at least 0.010 higher than with fixed weights in
+four of the six languages with text.
 """
 
 from __future__ import annotations
@@ -54,11 +57,14 @@ AXES = {
 }
 SHARED = 2
 POOL, VOCAB_SIZE, RIDGES, FREE = 300, 8000, (1000.0, 100.0, 10.0), 10.0
-"""Labeled words per language, vocabulary size, strengths of the ridge, and the factor of columns that it spares."""
+"""Labeled words per language, vocabulary size, strengths of the ridge penalty, and a scale that weakens the penalty.
+
+The columns of the mixture and of the intercept are multiplied by that scale.
+"""
 
 
 def exists(cell: Cell) -> bool:
-    """Whether the list can have so many words; the Latin list always has 8,000."""
+    """Return whether a cell is measured; the Latin list always has 8,000 words and is measured once."""
     return cell["language"] != "lat" or cell["words"] == 10_000
 
 
@@ -68,12 +74,12 @@ class ShortList:
 
     Attributes:
         counts: the words and how often each occurs.
-        types: the distinct lower-cased words, and those of the pool behind them.
+        types: the distinct lowercase words of the list, followed by the words of the pool.
         graphemes: their graphemes.
-        mixture: the views of the list, mixed as today.
-        rows: float64, shape (n_positions, n_features); numbers of the contexts, their squares, flags, views, mixture.
+        mixture: the views of the list, combined with fixed weights.
+        rows: float64, shape (n_positions, n_features): context features, their squares, flags, views, mixture.
         pool: words that may be labels.
-        scored: the other words of the gold.
+        scored: the other words of the reference segmentations.
     """
 
     counts: WordCounts
@@ -86,7 +92,7 @@ class ShortList:
 
     @classmethod
     def of(cls, data: Path, language: str, n_words: int, sample: int) -> ShortList:
-        """Draw a list and compute its views."""
+        """Draw a word list at random and compute its views."""
         gold = read_gold(data / "gold" / "lat.sigmorphon2022.tsv").words if language == "lat" else None
         order = shuffled(gold or gold_of(data, language), sample)
         counts = corpus_of(data, "lat")[0] if gold else drawn(data, language, n_words, sample)
@@ -97,37 +103,37 @@ class ShortList:
         return cls(counts, types, graphemes, mixture, features(graphemes, mixture), order[:POOL], order[POOL:])
 
     def targets(self, n: int) -> Doubles | None:
-        """Return the share of boundaries at each position of the first so many words of the pool, NaN elsewhere."""
+        """Return the share of boundaries at each position of the first `n` words of the pool, and NaN elsewhere."""
         labels = usable_labels(self.pool[:n], LONGEST_WORD)
         return label_targets(self.types, labels, self.graphemes.last) if labels else None
 
     def labeled(self) -> tuple[Doubles, Doubles]:
-        """Return the features and the share of boundaries at the positions of the whole pool."""
+        """Return the features and the share of boundaries at all positions of the pool's words."""
         targets = self.targets(POOL)
         own = targets[inner_positions(self.graphemes.corpus.starts)]
         known = ~np.isnan(own)
         return self.rows[known], own[known]
 
     def evidence(self, log_odds: Doubles, n_labels: int) -> Evidence:
-        """Calibrate log-odds of boundaries, after fitting them to the first so many words of the pool."""
+        """Fit log-odds of boundaries to the first `n_labels` words of the pool, and calibrate them."""
         mixture, settings = replace(self.mixture, log_odds=log_odds), MwSTrainer(show_progress=False)
         return calibrated(self.types, self.graphemes, mixture, settings, self.targets(n_labels))
 
 
 def listed(counts: WordCounts) -> CodePoints:
-    """List the distinct lower-cased words."""
+    """List the distinct lowercase words."""
     return collect_forms(CodePoints.of_counts(counts), counts.counts).types
 
 
 def drawn(data: Path, language: str, n_words: int, sample: int) -> WordCounts:
-    """Count the words of random lines, until there are so many distinct ones."""
+    """Count the words of the fewest random lines that have `n_words` distinct words."""
     lines = sorted(head(read(data, SOURCES[language]), BYTES), key=lambda line: order_of(f"{sample} {line}"))
     n_lines = bisect_left(range(len(lines)), n_words, key=lambda n: len(listed(count_documents(lines[:n]))))
     return count_documents(lines[:n_lines])
 
 
 def features(graphemes: Graphemes, mixture: Ensemble) -> Doubles:
-    """Describe each position as the fit to labels does, standardized within the list."""
+    """Compute the features of each position as for the fit to labels, standardized within the list."""
     starts = graphemes.corpus.starts
     at = np.nonzero(inner_positions(starts))[0]
     n = PER_VIEW * len(mixture.contexts.views)
@@ -142,7 +148,7 @@ def features(graphemes: Graphemes, mixture: Ensemble) -> Doubles:
 
 
 def pooled(donors: list[tuple[Doubles, Doubles]]) -> Doubles:
-    """Fit weights to the labeled positions of other languages; the ridge is the best for a language left out."""
+    """Fit weights to the labeled positions of other languages; cross-validation over languages chooses the ridge."""
 
     def fit(parts: list[tuple[Doubles, Doubles]], ridge: float) -> Doubles:
         return fit_logistic(np.concatenate([rows for rows, _ in parts]), np.concatenate([y for _, y in parts]), ridge)
@@ -158,7 +164,7 @@ def pooled(donors: list[tuple[Doubles, Doubles]]) -> Doubles:
 
 
 def measure(place: Place, cells: list[Cell]) -> Found:
-    """Train and score a tokenizer per cell; the lists of all languages are made once for a sample and a length."""
+    """Train and score a tokenizer per cell; the word lists are made once per sample and length."""
     sample, n_words = cells[0]["sample"], cells[0]["words"]
     of = cache(lambda language: ShortList.of(place.data, language, n_words, sample))
     labeled_in = cache(lambda language: of(language).labeled())
@@ -177,7 +183,7 @@ def measure(place: Place, cells: list[Cell]) -> Found:
 
 
 def table(rows: list[Row]) -> Page:
-    """Write F1 with today's weights and the gain of the pooled ones, by length of the list, labels and composition."""
+    """Write F1 with fixed weights and the gain of the pooled ones, by length of the list, labels and composition."""
     yield "Cells: mean F1 today, and the mean gain of the pooled weights, over the samples that have both."
     for composition, n_words, here in groups(sorted(rows, key=lambda row: row["composition"]), "composition", "words"):
         lines = []

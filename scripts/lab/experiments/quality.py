@@ -1,9 +1,9 @@
-"""Boundary F1 of MwS and every rival on the development gold, from all text of each language.
+"""Boundary F1 of MwS and all baselines on the development sets, trained on all text of each language.
 
-Text is split by line: every 50th line is held out for fertility, the rest trains. Gold is read to score alone.
-Morfessor learns from 30,000 words of each list at most: those with the smallest hashes, or the most frequent ones, and
-of English from all; it has no vocabulary size. Rows of ParaMA's gold (Xu et al. 2018) are of commit 505e525, which
-fetches it.
+One line in 50 is held out to measure tokens per word (fertility), and the tokenizers learn from the other lines.
+Reference segmentations are used only for scoring. Morfessor learns from at most 30,000 words of each list: those with
+the smallest hashes, or the most frequent ones. In English it is also trained on all words. It has no vocabulary size.
+The rows of ParaMA's reference segmentations (Xu et al. 2018) were measured with commit 505e525, which downloads them.
 """
 
 from __future__ import annotations
@@ -64,11 +64,15 @@ NAME_OFFSETS = {
     "sentencepiece-unigram:text": (44, -22, "left"),
     "bpe-byte:text": (-4, -17, "left"),
 }
-"""Where the name of each system stands beside its large mark: points to the right, points up, alignment."""
+"""The position of each system's name relative to its large mark: points to the right, points up, alignment."""
 
 
 def exists(cell: Cell) -> bool:
-    """Whether this is gold of the language that is here, and a size that the system has; all words take long."""
+    """Return whether a cell is measured.
+
+    The set must be of the language and in the shared data, and the system must have this size. Morfessor on all words
+    is measured only in English, because it takes long.
+    """
     if cell["gold"].endswith(".parama"):
         return False
     if cell["system"] == ALL_WORDS and cell["gold"] != "eng.morphochallenge2010":
@@ -77,10 +81,10 @@ def exists(cell: Cell) -> bool:
 
 
 def corpus_of(data: Path, language: str) -> tuple[WordCounts, list[str] | None]:
-    """Word counts to train on, and held-out lines where there is running text."""
+    """Return the word counts to train on, and the held-out lines or None if there is no running text."""
     if language == "rus-lexicon":
         return lexicon_counts("ru"), None
-    if language == "lat":  # no text: the words of the gold file, their segmentations unread
+    if language == "lat":  # there is no text, so only the words of the reference segmentations are read
         rows = (data / "gold" / "lat.sigmorphon2022.tsv").read_text(encoding="utf-8").splitlines()
         pieces = {piece for row in rows for piece in split(" " + row.split("\t")[0])}
         return WordCounts.from_mapping(dict.fromkeys(pieces, 1), pattern=DEFAULT_PATTERN), None
@@ -89,7 +93,7 @@ def corpus_of(data: Path, language: str) -> tuple[WordCounts, list[str] | None]:
 
 
 def measure(place: Place, cells: list[Cell]) -> Found:
-    """Compare the systems that are due on one language; what was trained is kept in the folder of work."""
+    """Compare the systems that are due in one language; trained tokenizers stay in the work folder."""
     language = cells[0]["language"]
     golds = [place.data / "gold" / f"{name}.tsv" for name in dict.fromkeys(cell["gold"] for cell in cells)]
     counts, held_out = corpus_of(place.data, language)
@@ -104,11 +108,15 @@ def measure(place: Place, cells: list[Cell]) -> Found:
 
 
 def interval(row: Row) -> str:
+    """Format F1 with its interval."""
     return f"{row['f1']:.3f} ({row['f1_low']:.3f}-{row['f1_high']:.3f})"
 
 
-def beside(rows: list[Row], size: int, figure: str) -> Iterator[tuple[str, str, dict[str, Row], Row]]:
-    """Language, gold, the rows of MwS by system, and the best rival's, of each gold set with both at one size."""
+def compared_sets(rows: list[Row], size: int, figure: str) -> Iterator[tuple[str, str, dict[str, Row], Row]]:
+    """Yield each set of reference segmentations on which MwS and baselines were measured at one vocabulary size.
+
+    The items are the language, the name of the set, the rows of MwS by system, and the row of the best baseline.
+    """
     here = [row for row in rows if row["vocab_size"] in (size, None)]
     for language, name in [(each, name) for each in ORDER for name in GOLD[each]]:
         own = where(here, language=language, gold=name)
@@ -119,35 +127,37 @@ def beside(rows: list[Row], size: int, figure: str) -> Iterator[tuple[str, str, 
 
 
 def best_rivals(rows: list[Row], size: int) -> str:
-    """MwS beside the best rival of each gold set at one size."""
+    """Write a table of MwS and the best baseline on each set at one vocabulary size."""
     lines = []
-    for language, name, ours, best in beside(rows, size, "f1"):
+    for language, name, ours, best in compared_sets(rows, size, "f1"):
         if not name.endswith(".parama"):
             own = {system: interval(ours[system]) if system in ours else "" for system in OURS}
             rival = f"{interval(best)} {best['system']}"
-            lines.append({"gold": name, "trained on": FROM.get(language, "text"), **own, "best rival trained": rival})
+            start = {"reference segmentations": name, "trained on": FROM.get(language, "text")}
+            lines.append({**start, **own, "best baseline": rival})
     return tabulated(lines)
 
 
 def macro(rows: list[Row], size: int) -> str:
-    """Macro boundary F1, the mean over words with the best alternative (Morpho Challenge's), at one size."""
+    """Write a table of macro F1 at one size: the mean over words with their best alternative (Morpho Challenge)."""
     lines = []
-    for language, name, ours, best in beside(rows, size, "macro_f1"):
+    title = "reference segmentations, macro F1"
+    for language, name, ours, best in compared_sets(rows, size, "macro_f1"):
         if language != "rus-lexicon":
             own = {system: f"{ours[system]['macro_f1']:.3f}" if system in ours else "" for system in OURS}
-            lines.append({"gold, macro F1": name, **own, "best rival": f"{best['macro_f1']:.3f} {best['system']}"})
-    return tabulated(sorted(lines, key=lambda line: line["gold, macro F1"].endswith(".parama")))
+            lines.append({title: name, **own, "best baseline": f"{best['macro_f1']:.3f} {best['system']}"})
+    return tabulated(sorted(lines, key=lambda line: line[title].endswith(".parama")))
 
 
 def lengths(rows: list[Row], size: int) -> str:
-    """Tokens per word on held-out text, and F1 on the language's first gold set, at one size."""
+    """Write a table of tokens per word on held-out text and F1 on the language's first set, at one vocabulary size."""
     lines = []
     for language in ORDER:
         own = where(rows, language=language, gold=GOLD[language][0], vocab_size=size)
         for system in ("mws-morphs", "mws", "bpe-character:text", "unigram:types", "unigram:text"):
             for row in where(own, system=system):
                 if row.get("text_fertility"):
-                    line = {"language": language, "system": system, "entries": f"{row['n_tokens']:,}"}
+                    line = {"language": language, "system": system, "vocabulary size": f"{row['n_tokens']:,}"}
                     line |= {"tokens per word": f"{row['text_fertility']:.2f}", "F1": f"{row['f1']:.3f}"}
                     lines.append(line)
     return tabulated(lines)
@@ -155,12 +165,12 @@ def lengths(rows: list[Row], size: int) -> str:
 
 def table(rows: list[Row]) -> Page:
     for size in (8000, 32000):
-        yield f"## Vocabulary {size:,}"
+        yield f"## Vocabulary size {size:,}"
         yield from (part(rows, size) for part in (best_rivals, macro, lengths))
 
 
 def draw(rows: list[Row], results: Path) -> None:
-    """F1 over length: every system on Russian lemmas, and README's first picture."""
+    """Draw F1 against tokens per word: all systems on Russian lemmas, and README's first picture."""
     russian = {"Russian: Tikhonov's dictionary of morphemes": where(rows, language="rus", gold="rus.tikhonov")}
     save(figure_of(russian), results / "f1-by-fertility.rus.tikhonov.png")
     readme_picture(rows, results.parent.parent / "docs" / "boundaries-by-length.png")

@@ -1,7 +1,7 @@
-"""Does the default recipe hold up: more text, noisy lists, random lists, languages nobody tuned on (composition 0).
+"""Robustness of morphs only (composition 0): more text, noisy lists, random lists, languages not used for tuning.
 
-All tokenizers have 8,000 entries. Texts are evenly mixed; noise and random lists are of at most 30 MB. Training reads
-no gold.
+All tokenizers have a vocabulary size of 8,000. The sources of each text are evenly mixed. Noisy lists and random lists
+are made from at most 30 MB of text. Training uses no reference segmentations.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from mws_hf.scoring.significance import bootstrap_f1, difference, interval
 from mws_hf.tokenizer.opened import open_tokenizer
 
 DONORS = {"rus": "ukr", "fin": "eng", "tur": "eng", "eng": "fin", "hun": "ces", "ces": "hun"}
-"""Whose words are the foreign ones; for Russian and Czech a neighbour, written alike."""
+"""The language of the foreign words in noisy lists, which for Russian and Czech is a related one in the same script."""
 
 GROWTH = {"1x": 10, "3x": 30, "9x": 90}
 SMALLER = {"3x": "1x", "9x": "3x", "whole": "third"}
@@ -43,11 +43,12 @@ AXES = {
     "variant": (*GROWTH, "third", "whole", *NOISY, "0", "1", "2", ""),
 }
 SHARED = 2
-ENTRIES, TEXT_MB, KEPT = 8_000, 30, 0.8
+ENTRIES, TEXT_MB, KEPT_SHARE = 8_000, 30, 0.8
 _MARK = regex.compile(r"\p{M}")
 
 
 def exists(cell: Cell) -> bool:
+    """Return whether a part measures this variant in this language."""
     part, language, variant = cell["part"], cell["language"], cell["variant"]
     if part == "growth":
         return variant in (GROWTH if language == "rus" else ("third", "whole") if language in ("fin", "eng") else ())
@@ -57,7 +58,7 @@ def exists(cell: Cell) -> bool:
 
 
 def measure(place: Place, cells: list[Cell]) -> Found:
-    """Each variant beside the clean list, or the next smaller text; or a list that has none beside."""
+    """Score each variant, and compare it with the clean list or with the next smaller text, if there is one."""
     part, language = cells[0]["part"], cells[0]["language"]
     if part == "unseen":
         yield cells[0], unseen(place, language)
@@ -74,6 +75,7 @@ def measure(place: Place, cells: list[Cell]) -> Found:
 
 
 def varied(place: Place, part: str, language: str, variant: str) -> WordCounts:
+    """Return the word counts of a variant."""
     if part == "growth":
         return words_of(place, language, megabytes(place, language, variant))
     clean = words_of(place, language, TEXT_MB)
@@ -86,22 +88,24 @@ def varied(place: Place, part: str, language: str, variant: str) -> WordCounts:
 
 
 def megabytes(place: Place, language: str, variant: str) -> float:
-    """How much text a variant of `growth` has."""
+    """Return the size of the text of a variant of `growth`, in MB."""
     whole = round(text_of(place, language).stat().st_size / 1e6, 2)
     return {**GROWTH, "third": round(whole / 3, 2), "whole": whole}[variant]
 
 
 def text_of(place: Place, language: str) -> Path:
+    """Return the file with all text of a language, evenly mixed."""
     return mixed(place.data, f"{language}.*.txt.gz", place.work / "robustness")
 
 
 @cache
 def words_of(place: Place, language: str, megabytes: float) -> WordCounts:
+    """Count the words in the first `megabytes` of a language's text."""
     return count_files(str(cut(text_of(place, language), megabytes)))
 
 
 def unseen(place: Place, language: str) -> Row:
-    """A word list without gold, or a made-up one with it: scored, and held to losing nothing."""
+    """Train on a word list and check the tokenizer with `intact`; a generated list is also scored."""
     work = place.work / "robustness" / "unseen" / language
     if language in LISTED:
         counts = read_word_list(str(place.data / "words" / f"{language}.*.tsv.gz"))
@@ -116,12 +120,12 @@ def unseen(place: Place, language: str) -> Row:
 
 
 def random_types(counts: WordCounts, seed: int) -> WordCounts:
-    """A random share of the word types.
+    """Keep a random share of the distinct words.
 
     >>> len(random_types(WordCounts.from_mapping({str(i): 1 for i in range(1000)}, pattern="p"), 1))
     784
     """
-    kept = np.random.default_rng(seed).random(len(counts)) < KEPT
+    kept = np.random.default_rng(seed).random(len(counts)) < KEPT_SHARE
     strings = counts.strings.filter(pa.array(kept))
     return WordCounts.from_arrays(
         strings, counts.counts[kept], pattern=counts.pattern, normalization=counts.normalization
@@ -129,7 +133,7 @@ def random_types(counts: WordCounts, seed: int) -> WordCounts:
 
 
 def scored(directories: Sequence[Path], counts: WordCounts, golds: dict[str, Sequence[GoldWord]]) -> Row:
-    """F1 of the first tokenizer on each gold with its interval, and its difference from the second (`delta`)."""
+    """Compute F1 of the first tokenizer on each set with its interval, and its difference from the second (`delta`)."""
     rows = []
     for name, gold in golds.items():
         tables = [cut_words(each, gold) for each in directories]
@@ -144,9 +148,10 @@ def scored(directories: Sequence[Path], counts: WordCounts, golds: dict[str, Seq
 
 
 def intact(directory: Path, words: Sequence[str]) -> Row:
-    """What must hold for any word in any script: encoding loses nothing and no token begins with a combining mark.
+    """Check properties that every tokenizer must have in any script.
 
-    Words are tried bare, after a space, and all in one text with other characters between.
+    Encoding is lossless, and no token begins with a combining mark. Words are tested on their own, after a space, and
+    in one text with other characters between them.
     """
     from transformers import AutoTokenizer
 
@@ -166,62 +171,68 @@ def intact(directory: Path, words: Sequence[str]) -> Row:
 
 
 SECTIONS = {
-    "Growth of the training text": "The last column is F1 less that of the next smaller text, on the same words.",
-    "Noisy word lists": "Each kind adds 10 % of the word types; the last column is F1 less that of the clean list, on "
-    "the same words.",
-    "Random 80 % of the word types": "Mean and standard deviation over random lists, with the whole list beside.",
-    "Made-up lists": "**Made up** by scripts/lab/made_up.py: real stems and endings put together, trained on 60 % of "
-    "the forms, all scored against the composition itself. They show that nothing breaks in a script, not how good the "
-    "segmentation of the language is.",
-    "Word lists of languages nobody tuned on (no gold)": "The 50,000 most frequent forms of film subtitles; there is "
-    "nothing to score against.",
+    "Growth of the training text": "The last column is the difference of F1 from the next smaller text, on the same "
+    "words.",
+    "Noisy word lists": "Each kind of noise adds 10 % of the number of distinct words. The last column is the "
+    "difference of F1 from the clean list, on the same words.",
+    "Random 80 % of the distinct words": "The table has the mean and the standard deviation over random lists, and F1 "
+    "of the whole list.",
+    "Generated lists": "scripts/lab/made_up.py **generates** these lists from real stems and endings. The tokenizers "
+    "learn from 60 % of the forms, and all forms are scored against their stems and endings. The scores show that "
+    "nothing breaks in a script. They do not show how well MwS segments the language.",
+    "Word lists of languages that were not used for tuning": "These are the 50,000 most frequent forms of film "
+    "subtitles. There are no reference segmentations to score against.",
 }
 
 
 def table(rows: list[Row]) -> Page:
+    """Write a section for each part."""
     each_gold = [{**row, **own} for row in rows for own in row.get("rows", [{}])]
     growth, noise, seeds, unseen = (where(each_gold, part=part) for part in AXES["part"])
-    bodies = [f1s(growth), f1s(noise), spread(seeds)]
-    bodies += [kept_whole([row for row in unseen if ("f1" in row) == scored]) for scored in (True, False)]
+    bodies = [f1s(growth), f1s(noise), spread_table(seeds)]
+    bodies += [intact_table([row for row in unseen if ("f1" in row) == scored]) for scored in (True, False)]
     yield about(__doc__)
     for (title, text), body in zip(SECTIONS.items(), bodies, strict=True):
         yield f"## {title}\n\n{text}\n\n{body or 'Not measured.'}"
 
 
-def told(row: Row, name: str, sign: str = "") -> str:
-    """A figure with its interval, if there is one."""
+def with_interval(row: Row, name: str, sign: str = "") -> str:
+    """Format a figure with its interval, or "" if the row does not have it."""
     if name not in row:
         return ""
     return f"{row[name]:{sign}.3f} ({row[f'{name}_low']:{sign}.3f} to {row[f'{name}_high']:{sign}.3f})"
 
 
 def f1s(rows: Sequence[Row]) -> str:
+    """Write a table of F1 and differences by variant."""
     lines = []
-    for row in sorted(rows, key=lambda each: each["gold"]):  # stable: variants stay in their order
-        words = (f"{row['mb']:g} MB, " if "mb" in row else "") + f"{row['types']:,} types"
-        line = {"gold": row["gold"], "variant": row["variant"], "trained on": words}
-        lines.append({**line, "F1 (95 %)": told(row, "f1"), "difference (95 %)": told(row, "delta", "+")})
+    for row in sorted(rows, key=lambda each: each["gold"]):  # the sort is stable, so variants stay in order
+        words = (f"{row['mb']:g} MB, " if "mb" in row else "") + f"{row['types']:,} distinct words"
+        line = {"reference set": row["gold"], "variant": row["variant"], "trained on": words}
+        lines.append(
+            {**line, "F1 (95 %)": with_interval(row, "f1"), "difference (95 %)": with_interval(row, "delta", "+")}
+        )
     return tabulated(lines)
 
 
-def spread(rows: Sequence[Row]) -> str:
-    """Mean and spread of F1 over random lists."""
+def spread_table(rows: Sequence[Row]) -> str:
+    """Write a table of the mean and the standard deviation of F1 over random lists."""
     lines = []
     for gold, own in groups(rows, "gold"):
         values, whole = [row["f1"] for row in own], [row["f1"] - row["delta"] for row in own]
-        line = {"gold": gold, "lists": str(len(values)), "F1, mean": f"{mean(values):.3f}"}
+        line = {"reference set": gold, "lists": str(len(values)), "F1, mean": f"{mean(values):.3f}"}
         line["s.d."] = f"{stdev(values):.4f}" if len(values) > 1 else ""
         lines.append({**line, "F1, whole list": f"{mean(whole):.3f}"})
     return tabulated(lines)
 
 
-def kept_whole(rows: Sequence[Row]) -> str:
-    """What `intact` found of lists."""
+def intact_table(rows: Sequence[Row]) -> str:
+    """Write a table of the results of `intact`."""
     lines = []
     for row in rows:
-        scores = {"F1 (95 %)": told(row, "f1")} if "f1" in row else {}
-        line = {"list": row.get("what") or row["language"], **scores, "types": f"{row['types']:,}"}
-        line |= {"entries": f"{row['entries']:,}", "tokens/word": f"{row['tokens_per_word']:.2f}"}
-        line |= {"texts not restored": str(row["not_restored"]), "marks torn off": str(row["marks_torn_off"])}
+        scores = {"F1 (95 %)": with_interval(row, "f1")} if "f1" in row else {}
+        line = {"list": row.get("what") or row["language"], **scores, "distinct words": f"{row['types']:,}"}
+        line |= {"vocabulary size": f"{row['entries']:,}", "tokens per word": f"{row['tokens_per_word']:.2f}"}
+        line |= {"texts not restored": str(row["not_restored"]), "marks split off": str(row["marks_torn_off"])}
         lines.append({**line, "examples": ", ".join(row["examples"][:4])})
     return tabulated(lines)

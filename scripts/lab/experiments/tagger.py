@@ -1,13 +1,17 @@
-"""A first task: a small tagger from nothing over each tokenizer, Universal Dependencies, five seeds.
+"""Part-of-speech and feature tagging with a small tagger over each tokenizer, on Universal Dependencies, five seeds.
 
-`--with treebanks=FOLDER` holds a git clone of each treebank that `TREEBANKS` names. A clone may lack the training part;
-the development part stands for it then, every fifth sentence of it for development. A word is a space and its form, cut
-by the tokenizer. Its vector is the mean over its tokens of an embedding of the token plus one of its place from the
-end, and the embedding of its last token. Two layers of a recurrent network read the sentence in both directions and say
-part of speech and features at once, as one label of those seen in training. All systems have equal weights. Tokenizers
-learn from text that holds no treebank. Rate and passes are chosen for each system over the same grid, by accuracy on
-the development part with seed 0; then five seeds are scored on the test part: all words, and words whose form training
-never had.
+`--with treebanks=FOLDER` names a folder with a Git clone of each treebank in `TREEBANKS`. If a clone has no training
+part, its development part is used for training, except every fifth sentence, which is used for development. Tokenizers
+learn from text that contains no treebank.
+
+A word is a space and its form, split by the tokenizer. Each token has an embedding, to which an embedding of its
+position from the end of the word is added. The vector of a word is the mean of these sums, and the sum of its last
+token. A bidirectional recurrent network with two layers reads the sentence. It predicts part of speech and features
+together, as one of the labels in the training part. All systems have the same number of parameters.
+
+Learning rate and number of passes are chosen for each system from the same grid, by accuracy on the development part
+with seed 0. Then five seeds are scored on the test part, on all words and on words whose form is not in the training
+part.
 """
 
 from __future__ import annotations
@@ -26,7 +30,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_se
 from lab.cells import Cell, Found, Page, Place, Row
 from lab.data import Sentence, read, treebank
 from lab.systems import NAMES, UNIGRAM, trained
-from lab.tables import groups, half, span, tabulated
+from lab.tables import groups, half_interval, span, tabulated
 from mws_hf.corpus.counting import count_documents
 from mws_hf.errors import MwSError
 
@@ -37,7 +41,7 @@ TREEBANKS = {
     "rus": ("UD_Russian-GSD", ("rus.novels", "rus.drama")),
     "ces": ("UD_Czech-CAC", ("ces.eltec",)),
 }
-"""Treebanks, and the text that tokenizers learn from."""
+"""The treebank of each language, and the text that its tokenizers learn from."""
 
 SYSTEMS = ("mws", "bpe-byte", UNIGRAM)
 AXES = {"size": (8000, 32000), "language": list(TREEBANKS), "system": SYSTEMS}
@@ -45,35 +49,35 @@ SHARED = 2
 RATES, PASSES, SEEDS = (5e-3, 1e-2, 2e-2), 24, range(5)
 WIDTH, PLACES, BATCH = 64, 8, 16
 UNKNOWN = -100
-"""The label that is none of training: never right, and no part of the loss."""
+"""The number of a label that is not in the training part; it is always wrong and excluded from the loss."""
 
 
 def parts_of(place: Place, language: str) -> tuple[list[Sentence], list[Sentence], list[Sentence]]:
-    """Sentences to train on, to choose by, and to score."""
-    clone = place.path("treebanks", "a folder of clones of treebanks") / TREEBANKS[language][0]
+    """Return the sentences for training, for development and for scoring."""
+    clone = place.path("treebanks", "a folder with clones of treebanks") / TREEBANKS[language][0]
     train, dev, test = ([each for each in treebank(clone, part) if each.words] for part in ("train", "dev", "test"))
     if not dev or not test:
-        raise MwSError(f"{clone}: no dev or test part; clone the whole treebank there")
+        raise MwSError(f"{clone} has no dev or test part; clone the whole treebank into it")
     return (train, dev, test) if train else ([each for n, each in enumerate(dev) if n % 5], dev[::5], test)
 
 
 def measure(place: Place, cells: list[Cell]) -> Found:
     language = cells[0]["language"]
     train, dev, test = parts_of(place, language)
-    name, learnt = TREEBANKS[language]
+    name, sources = TREEBANKS[language]
     labels = {label: n for n, label in enumerate(sorted({label_of(word) for each in train for word in each.words}))}
     forms = {word[FORM] for each in train for word in each.words}
-    counts = count_documents(line.rstrip("\n") for line in read(place.data, learnt))
+    counts = count_documents(line.rstrip("\n") for line in read(place.data, sources))
     for cell in cells:
-        directory = trained(cell["system"], counts, cell["size"], place.work / "other_text" / "+".join(learnt))
+        directory = trained(cell["system"], counts, cell["size"], place.work / "other_text" / "+".join(sources))
         tokenizer = Tokenizer.from_file(str(directory / "tokenizer.json"))
         parts = [encoded(part, tokenizer, labels, forms) for part in (train, dev, test)]
         shape = (tokenizer.get_vocab_size(), len(labels))
-        grid = {rate: taught(parts[0], parts[1], shape, rate, PASSES, SEEDS[0]) for rate in RATES}
+        grid = {rate: train_and_score(parts[0], parts[1], shape, rate, PASSES, SEEDS[0]) for rate in RATES}
         rate, passes = max(product(RATES, range(PASSES)), key=lambda at: grid[at[0]][at[1]][0])
         yield cell, {
             "treebank": name, "rate": rate, "passes": passes + 1, "development": grid[rate][passes][0],
-            "by_seed": [taught(parts[0], parts[2], shape, rate, passes + 1, seed)[-1] for seed in SEEDS],
+            "by_seed": [train_and_score(parts[0], parts[2], shape, rate, passes + 1, seed)[-1] for seed in SEEDS],
             "labels": len(labels), "train_words": sum(len(each.words) for each in train),
             "words": sum(len(each.words) for each in test), "unseen": sum(int(each.unseen.sum()) for each in parts[2]),
         }  # fmt: skip
@@ -83,39 +87,42 @@ def table(rows: list[Row]) -> Page:
     lines = []
     for size, language, here in groups(rows, "size", "language"):
         by = {row["system"]: row for row in here}
-        for column, (kind, number) in enumerate((("all", "words"), ("never seen", "unseen")) if len(by) == 3 else ()):
+        for column, (kind, number) in enumerate((("all", "words"), ("unseen", "unseen")) if len(by) == 3 else ()):
             seeds = {name: [run[column] for run in row["by_seed"]] for name, row in by.items()}
             means = {name: statistics.mean(each) for name, each in seeds.items()}
             row, ours = by[SYSTEMS[0]], means[SYSTEMS[0]]
-            line = {"language": language, "entries": f"{size:,}", "learnt from words": f"{row['train_words']:,}"}
-            line |= {"judged on words": kind, "how many": f"{row[number]:,}", "default": f"{ours:.2f}"}
+            line = {"language": language, "vocabulary size": f"{size:,}", "training words": f"{row['train_words']:,}"}
+            line |= {"scored words": kind, "number": f"{row[number]:,}", "default": f"{ours:.2f}"}
             line |= {name: f"{means[rival]:.2f}" for rival, name in NAMES.items()}
             for rival, name in NAMES.items():
-                gap, doubt = ours - means[rival], half(seeds[SYSTEMS[0]], seeds[rival])
-                line[f"beside {name}"] = span([gap, gap - doubt, gap + doubt])
+                gap, doubt = ours - means[rival], half_interval(seeds[SYSTEMS[0]], seeds[rival])
+                line[f"vs. {name}"] = span([gap, gap - doubt, gap + doubt])
             lines.append(line)
     yield (
-        "Accuracy of part of speech and features together, per cent, test parts, mean of five seeds; differences of "
-        "the default in points with a 95 % t interval over seeds, above 0 is better, **bold** where 0 is outside."
+        "The figures are the accuracy of part of speech and features together on the test parts, in percent, as the "
+        "mean of five seeds. The last columns have the differences of MwS with default settings in points, with a "
+        "95 % t interval over seeds. Positive values are better, and a value is **bold** if its interval does not "
+        "contain 0."
     )
     yield tabulated(lines)
 
 
 FORM = 1
-"""The column of the form."""
+"""The CoNLL-U column of the form."""
 
 
 def label_of(word: list[str]) -> str:
+    """Return the label of a word, which is its part of speech and its features."""
     return f"{word[3]}|{word[5]}"
 
 
 class Encoded(NamedTuple):
-    """A sentence: int64 (words, `PLACES`), ids plus one of the last tokens of each word, 0 for none; and of its words.
+    """An encoded sentence.
 
     Attributes:
-        tokens: the ids.
-        labels: int64 (words,).
-        unseen: bool (words,), whether training never had the form.
+        tokens: int64, shape (n_words, `PLACES`): id + 1 of each word's last tokens, and 0 for missing tokens.
+        labels: int64, shape (n_words,).
+        unseen: bool, shape (n_words,): whether the form is not in the training part.
     """
 
     tokens: torch.Tensor
@@ -124,14 +131,14 @@ class Encoded(NamedTuple):
 
 
 def encoded(part: list[Sentence], tokenizer: Tokenizer, labels: dict[str, int], forms: set[str]) -> list[Encoded]:
-    """Cut the words of a part; sentences of like length stand together, so that batches take half the steps."""
+    """Encode the sentences of a part, sorted by length, because batches of equal lengths take half the time steps."""
     found = []
     for sentence in sorted(part, key=lambda each: len(each.words)):
         own = [word[FORM] for word in sentence.words]
         rows = np.zeros((len(own), PLACES), np.int64)
         cuts = tokenizer.encode_batch([f" {form}" for form in own], add_special_tokens=False)
         for row, cut in zip(rows, cuts, strict=True):
-            ids = cut.ids[-PLACES:]  # the end of a word says most of its features
+            ids = cut.ids[-PLACES:]  # the end of a word determines most of its features
             row[PLACES - len(ids) :] = np.array(ids) + 1
         numbers = torch.tensor([labels.get(label_of(word), UNKNOWN) for word in sentence.words])
         found.append(Encoded(torch.from_numpy(rows), numbers, torch.tensor([form not in forms for form in own])))
@@ -139,7 +146,7 @@ def encoded(part: list[Sentence], tokenizer: Tokenizer, labels: dict[str, int], 
 
 
 class Tagger(nn.Module):
-    """Words from their tokens, two layers over the sentence, one label a word."""
+    """A tagger that combines the tokens of each word, reads the sentence with two layers, and predicts word labels."""
 
     def __init__(self, entries: int, labels: int) -> None:
         super().__init__()
@@ -150,7 +157,7 @@ class Tagger(nn.Module):
         self.label = nn.Linear(2 * WIDTH, labels)
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        """Scores (sentences, words, labels) of ids (sentences, words, `PLACES`)."""
+        """Compute scores (sentences, words, labels) from ids (sentences, words, `PLACES`)."""
         there = (tokens > 0).unsqueeze(-1)
         vectors = torch.tanh(self.token(tokens) + self.place.weight) * there
         words = torch.cat([vectors.sum(2) / there.sum(2).clamp(min=1), vectors[:, :, -1]], -1)
@@ -159,10 +166,10 @@ class Tagger(nn.Module):
         return self.label(self.drop(pad_packed_sequence(self.layers(packed)[0], batch_first=True)[0]))
 
 
-def taught(
+def train_and_score(
     train: list[Encoded], judged: list[Encoded], shape: tuple[int, int], rate: float, passes: int, seed: int
 ) -> list[tuple[float, float]]:
-    """Train one tagger; accuracy on all words and on words never seen after each pass."""
+    """Train one tagger; return its accuracy on all words and on unseen words after each pass."""
     torch.manual_seed(seed)
     model = Tagger(*shape)
     optimizer = torch.optim.Adam(model.parameters(), lr=rate, fused=True)
@@ -181,13 +188,13 @@ def taught(
 
 
 def scored(model: Tagger, batch: list[Encoded]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Scores and labels of the sentences of a batch, padded alike."""
+    """Compute the scores of a batch of sentences; return them and the labels with the same padding."""
     scores = model(pad_sequence([each.tokens for each in batch], batch_first=True))
     return scores, pad_sequence([each.labels for each in batch], batch_first=True, padding_value=UNKNOWN)
 
 
 def accuracy(model: Tagger, part: list[Encoded]) -> tuple[float, float]:
-    """Per cent of labels that are right: all words, words never seen."""
+    """Return the percentage of correct labels on all words and on unseen words."""
     model.eval()
     right = []
     with torch.inference_mode():

@@ -1,11 +1,13 @@
-"""Trainers of BPE side by side: the same text file to a file on disk, each in a process of its own, in turn.
+"""Speed of tokenizer trainers: each trains on the same text file and saves the result, in a process of its own.
 
-`--with python=VENV/bin/python` has rustbpe, ffbpe, gigatoken, gigabpe, sentencepiece and tokenizers 0.x by pip; what it
-lacks is named. The text is the Russian of the shared data, all of it and its first 3 MB. Ours is `mws train`,
-contextual and with `--composition 1 --hidden-boundary-price 0`; its kernels are compiled before. A trainer of `LATER`
-joined when the rows of the others were there: `mws train` is timed again directly before each of its rounds, and its
-seconds in the table are scaled by that. `encoders`, below, does the same for encoders: one text file to token ids on
-disk. Classic, and BPE over characters, are timed by `benchmark`.
+`--with python=VENV/bin/python` names a Python in which rustbpe, ffbpe, gigatoken, gigabpe, sentencepiece and tokenizers
+0.x are installed with pip; the table names missing packages. The text is all Russian text of the shared data, or its
+first 3 MB. Our trainer is `mws train` with default settings, and with `--composition 1 --hidden-boundary-price 0`,
+which is BPE by frequency. Its kernels are compiled before. The programs take turns.
+
+A trainer in `LATER` was added when the other trainers had been measured. `mws train` is timed again directly before
+each of its rounds, and its seconds in the table are scaled by the ratio of the two times of `mws train`. `encoders`,
+below, compares encoders in the same way. `benchmark` measures classic MwS and BPE over characters.
 """
 
 from __future__ import annotations
@@ -75,22 +77,25 @@ LATER = (GIGABPE,)
 
 
 def race(rows: list[Row], what: str, ours: str) -> str:
-    """Markdown: a row a program, the median seconds of its rounds, and how that compares with the first one's."""
+    """Write a table with one row per program: median seconds, and their ratio to the first program's."""
     lines, first = [], 0.0
     for program, here in groups(rows, "program"):
         if not (measured := [row for row in here if "seconds" in row]):
-            told = here[0]["failed"], ""
+            figures = here[0]["failed"], ""
         else:
             middle = scaled_seconds(measured, first)
             first = first or middle
-            told = f"{middle:.1f}", f"{middle / first:.2f}"
-        lines.append(dict(zip((what, "seconds", f"times `{ours}`"), (program, *told), strict=True)))
+            figures = f"{middle:.1f}", f"{middle / first:.2f}"
+        lines.append(dict(zip((what, "seconds", f"times `{ours}`"), (program, *figures), strict=True)))
     rounds = max(row["round"] for row in rows) + 1
-    return f"Medians of {rounds} rounds, whole processes.\n\n{tabulated(lines)}"
+    return f"The figures are medians of {rounds} rounds of whole processes.\n\n{tabulated(lines)}"
 
 
 def scaled_seconds(rows: list[Row], ours: float) -> float:
-    """Median seconds of a program; of one of `LATER` scaled as if `mws train` beside it had taken `ours` seconds."""
+    """Return the median seconds of a program.
+
+    For a program in `LATER`, they are scaled as if `mws train` had taken `ours` seconds in the same rounds.
+    """
     middle = statistics.median(row["seconds"] for row in rows)
     if "ours_seconds" not in rows[0]:
         return middle
@@ -100,7 +105,7 @@ def scaled_seconds(rows: list[Row], ours: float) -> float:
 def measure(place: Place, cells: list[Cell]) -> Found:
     megabytes, size = TEXTS[cells[0]["text"]]
     text = str(cut(mixed(place.data, "rus.*.txt.gz", place.work), megabytes))
-    theirs = str(place.path("python", "a Python that has the rivals"))
+    theirs = str(place.path("python", "a Python in which the other trainers are installed"))
     out = str(place.work / "trainers")
     ours = [*COMMAND, "train", text, "--vocab-size", str(size), "-q", "-o", out, "--force"]
     for cell in cells:
@@ -118,7 +123,7 @@ def measure(place: Place, cells: list[Cell]) -> Found:
 
 
 def same_merges(text: str, file: Path) -> bool:
-    """Whether `tokenizers` learns the merges in a tokenizer.json, in their order, by its own byte-level BPE."""
+    """Return whether byte-level BPE of `tokenizers` learns the same merges in the same order as in a tokenizer.json."""
     found = json.loads(file.read_text(encoding="utf-8"))["model"]
     own = Tokenizer(models.BPE())
     own.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -137,17 +142,18 @@ def table(rows: list[Row]) -> Page:
 
 
 def later_note(rows: list[Row]) -> str:
-    """How a trainer that joined later was timed, and whether its merges are those of `tokenizers`."""
+    """Describe how a program in `LATER` was timed, and whether its merges equal those of `tokenizers`."""
     theirs, ours = (statistics.median(row[name] for row in rows) for name in ("seconds", "ours_seconds"))
     busy = [statistics.median(row[name] for row in rows) for name in ("cpu_seconds", "ours_cpu_seconds")]
     loads = [row["load"] for row in rows]
     compared = next(row for row in rows if "same_merges" in row)
-    same = "equal" if compared["same_merges"] else "differ from"
+    same = "are equal to" if compared["same_merges"] else "differ from"
     return (
-        f"{rows[0]['program']} was timed later, in turns with `mws train`: {theirs:.1f} and {ours:.1f} s "
-        f"({busy[0]:.1f} and {busy[1]:.1f} s of the processors) on a busy machine (load {min(loads):.0f} to "
-        f"{max(loads):.0f}); the table has its seconds scaled to those of `mws train` there. Its merges {same} those "
-        f"of `tokenizers` {compared['tokenizers']} with the pre-tokenizer ByteLevel and no initial alphabet."
+        f"{rows[0]['program']} was timed later than the other programs, in alternation with `mws train`. They took "
+        f"{theirs:.1f} and {ours:.1f} s ({busy[0]:.1f} and {busy[1]:.1f} CPU seconds) on a busy machine (load "
+        f"{min(loads):.0f} to {max(loads):.0f}). In the table, its seconds are scaled to those of `mws train` in the "
+        f"table. Its merges {same} those of `tokenizers` {compared['tokenizers']} with the pre-tokenizer ByteLevel and "
+        "without an initial alphabet."
     )
 
 
@@ -175,13 +181,14 @@ DROP_THE_END = ("gigatoken encode_files", "tokie encode_files")
 COMPARED = 20_000
 
 
-def encoded(place: Place, cells: list[Cell]) -> Found:
-    """Encoders side by side: one text file to token ids on disk by one tokenizer.json of ours, in turn.
+def measure_encoders(place: Place, cells: list[Cell]) -> Found:
+    """Speed of encoders: each encodes the same text file to token ids on disk with the same tokenizer.json of ours.
 
-    `--with python=VENV/bin/python` has gigatoken with awkward and tokie by pip, `one=VENV/bin/python` has tokenizers
-    1.0; what is lacking is named. Tokenizer and text are Russian, 32,000 entries. Every line is a document. `mws
-    encode` and those that are given lines by Python keep the line end, those that read the file themselves drop it. The
-    ids of the first 20,000 lines are compared with those of the `tokenizers` installed here.
+    `--with python=VENV/bin/python` names a Python in which gigatoken with awkward, and tokie, are installed with pip,
+    and `one=VENV/bin/python` names one with tokenizers 1.0. The table names missing packages. The tokenizer and the
+    text are Russian, and the vocabulary size is 32,000. Every line is a document. `mws encode`, and encoders that get
+    lines from Python, keep the line ends; encoders that read the file themselves drop them. The ids of the first 20,000
+    lines are compared with those of the installed version of `tokenizers`.
     """
     whole = mixed(place.data, "rus.*.txt.gz", place.work)
     text = cut(whole, cells[0]["megabytes"])
@@ -196,7 +203,7 @@ def encoded(place: Place, cells: list[Cell]) -> Found:
         if name == MWS:
             command = [*COMMAND, "encode", directory, text, "-o", out, "-q", "--separator", "none", "--force"]
         else:
-            python = place.path("one" if "1.0" in name else "python", "a Python that has the rival")
+            python = place.path("one" if "1.0" in name else "python", "a Python with the encoder")
             command = [python, "-c", ENCODE + ENCODERS[name], directory / "tokenizer.json", text, f"{out}.npy"]
         figures = timed(list(map(str, command)))
         if "failed" not in figures:
@@ -209,20 +216,21 @@ def encoded(place: Place, cells: list[Cell]) -> Found:
 
 
 def expected(directory: Path, lines: Iterable[str]) -> np.ndarray:
-    """The ids that `tokenizers` gives here for lines."""
+    """Encode lines with the installed version of `tokenizers`."""
     backend = open_tokenizer(directory).backend
     return np.concatenate([row.ids for row in backend.encode_batch_fast(list(lines), add_special_tokens=False)])
 
 
 def encoders_table(rows: list[Row]) -> Page:
+    """Write the seconds of each encoder, and whether its ids equal those of `tokenizers`."""
     for megabytes, here in groups(rows, "megabytes"):
         others = dict.fromkeys(row["program"] for row in here if not row.get("same", True))
         done = next((row for row in here if "ids" in row), {"ids": 0, "tokenizers": "(none ran)"})
-        note = f"Ids of the first {COMPARED:,} lines are those of `tokenizers` {done['tokenizers']}"
-        note += f", but not all of {', '.join(others)}." if others else "."
+        note = f"The ids of the first {COMPARED:,} lines are equal to those of `tokenizers` {done['tokenizers']}"
+        note += f", except with {', '.join(others)}." if others else "."
         yield f"## {megabytes:.1f} MB, {done['ids']:,} ids"
         yield f"{note} {race(here, 'encoder', MWS)}"
 
 
 AXES_OF_ENCODERS = {"megabytes": (93.3, 3.0), "round": range(3), "program": (MWS, *ENCODERS)}
-encoders = beside(encoded, encoders_table, AXES_OF_ENCODERS, 1)
+encoders = beside(measure_encoders, encoders_table, AXES_OF_ENCODERS, 1)

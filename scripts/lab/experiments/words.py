@@ -1,7 +1,8 @@
-"""README's table of words: cut by byte-level BPE and by the ready tokenizer of the language, 32,000 entries each.
+"""README's table of words, as byte-level BPE and the pretrained tokenizer of the language split them.
 
-The words are the first three of each language in `pretrained_sources.py`, written there before any was cut. BPE learns
-from the text of the ready tokenizer. `python scripts/docs_tables.py` puts the table into README.
+Both have a vocabulary size of 32,000. The words are the first three of each language in `pretrained_sources.py`, where
+they were written before any tokenizer had split them. BPE learns from the training text of the pretrained tokenizer.
+`python scripts/docs_tables.py` puts the table into README.
 """
 
 from __future__ import annotations
@@ -30,20 +31,22 @@ SHARED = 1
 
 
 def exists(cell: Cell) -> bool:
+    """Return whether the word is in the language."""
     return cell["word"] in SHOWN[cell["language"]]
 
 
 def cuts(source: Any, words: Sequence[str]) -> dict[str, str]:
+    """Segment words; write a dot between the tokens of each word."""
     return {word: "·".join(cut) for word, cut in zip(words, segment_words(source, words), strict=True)}
 
 
 def our_cuts(language: str) -> dict[str, str]:
-    """A language's words as its ready tokenizer cuts them."""
+    """Segment the words of a language with its pretrained tokenizer."""
     return cuts(CARDS / f"mws-{language}-32k", SHOWN[language])
 
 
 def measure(place: Place, cells: list[Cell]) -> Found:
-    """Cut words by the ready tokenizer, and by byte-level BPE of its size and training text."""
+    """Segment words with the pretrained tokenizer, and with byte-level BPE of its size and training text."""
     language = cells[0]["language"]
     training, _ = texts_of(language, place.data, share_alike=language == "tr")
     bpe = cuts(baselines.train("bpe-byte", count_documents(training), SIZE).source, SHOWN[language])
@@ -61,14 +64,15 @@ def table(rows: list[Row]) -> Page:
 
 
 def mws_cuts(counts: WordCounts, granularity: float | None = None) -> dict[str, str]:
-    """Each word as MwS cuts it: morphs only."""
+    """Segment each word with MwS, morphs only."""
     return cuts(learnt(counts, vocab_size=8000, composition=0, granularity=granularity), OF_LEXICON)
 
 
 def cut_lexicon(place: Place, cells: list[Cell]) -> Found:
-    """Words of docs/train.md as BPE and MwS cut them, learnt from the forms of pymorphy3's dictionary, unlabelled.
+    """Words of docs/train.md, as BPE and MwS split them after training on the forms of pymorphy3's dictionary.
 
-    8,000 entries, every form counted once; of MwS morphs only, as word lists want.
+    Both have a vocabulary size of 8,000 and learn from every form once, without labels. MwS has morphs only, which is
+    the right setting for word lists.
     """
     counts = lexicon_counts("ru")
     ours = cells[0]["system"] == "MwS"
@@ -77,6 +81,7 @@ def cut_lexicon(place: Place, cells: list[Cell]) -> Found:
 
 
 def lexicon_table(rows: list[Row]) -> Page:
+    """Write a table of the words, split by BPE and by MwS."""
     both = [(word, here) for word, here in groups(rows, "word") if len(here) == 2]
     lines = ({"word": word} | {row["system"]: row["cut"] for row in here} for word, here in both)
     yield tabulated(lines, numbers=False)

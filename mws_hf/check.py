@@ -145,7 +145,7 @@ def _facts(folder: CheckedFolder, traps: set[str]) -> dict[str, Any]:
         facts["embedding_rows"] = f"{rows:,}, of which the last {padding:,} have no token (padding, which is fine)"
     rare = (folder.opened.record or {}).get("rare_entries")
     if isinstance(rare, dict) and all(isinstance(rare.get(name), float) for name in ("unused", "under_5")):
-        facts["hardly_used"] = rare_entries_said(rare)
+        facts["hardly_used"] = f"{rare_entries_said(rare)} in the training text"
     return facts
 
 

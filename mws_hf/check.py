@@ -92,7 +92,7 @@ def check(place: Path, name: str | None = None) -> Report:
 
     Args:
         place: the directory or file.
-        name: what messages call it; by default the path.
+        name: its name in messages; by default the path.
 
     Raises:
         MwSError: there is no tokenizer, or a damaged one.
@@ -145,7 +145,7 @@ def _facts(folder: CheckedFolder, traps: set[str]) -> dict[str, Any]:
         facts["embedding_rows"] = f"{rows:,}, of which the last {padding:,} have no token (padding, which is fine)"
     rare = (folder.opened.record or {}).get("rare_entries")
     if isinstance(rare, dict) and all(isinstance(rare.get(name), float) for name in ("unused", "under_5")):
-        facts["hardly_used"] = rare_entries_said(rare)
+        facts["hardly_used"] = f"{rare_entries_said(rare)} in the training text"
     return facts
 
 
@@ -326,7 +326,7 @@ def _other_by_class(folder: CheckedFolder) -> str | None:
     try:
         tokenizer = open_tokenizer(folder.directory, by_class=True).live
         wrong = [text for text in texts if tokenizer(text)["input_ids"] != bare.encode(text).ids]
-    except Exception as error:  # whatever its parts raise
+    except Exception as error:  # its parts can raise any kind
         return f"it does not load there: {brief(error)}"
     return f"ids differ on {len(wrong)} of {len(texts)} texts, such as {quoted(wrong[0], 30)}" if wrong else None
 
@@ -369,10 +369,12 @@ def as_values(report: Report, repaired: list[str]) -> dict[str, Any]:
 
 
 def repair(directory: Path) -> list[str]:
-    """Make a directory load alike in every supported version of transformers, or change nothing; return the changes.
+    """Make a directory load with the same result in every supported version of transformers; return the changes.
 
-    * tokenizer_config.json is rewritten as `save_pretrained` of our classes would write it, or is made with the
-      customary roles of its special tokens. It gets the chat templates if some have names.
+    If an error occurs, the directory is not changed.
+
+    * tokenizer_config.json is rewritten as `save_pretrained` of our classes would write it. If it is missing, it is
+      created with the usual roles of the special tokens. It gets the chat templates if some have names.
     * Files that it needs, such as the module that its auto_map names, are written if they are missing.
     * Truncation and padding of a past call, and a BPE-dropout, are removed from tokenizer.json.
     * An added_tokens.json that contradicts tokenizer.json is removed.
@@ -390,7 +392,7 @@ def repair(directory: Path) -> list[str]:
     if matching(directory, [NAMED_TEMPLATES]):
         repaired = repaired | {"chat_template": template_setting(chat_templates(directory, settings))}
         stale |= {file.as_posix(): f"{CONFIG_FILE} has it" for file in matching(directory, TEMPLATE_FILES)}
-    new: dict[str, tuple[str, str]] = {}  # name -> content, and what is said of it
+    new: dict[str, tuple[str, str]] = {}  # by name: the content, and a description of the change
     if backend.truncation is not None or backend.padding is not None or folder.dropout:
         text = without_limits(backend).to_str(pretty=True)
         new[TOKENIZER_FILE] = text, "truncation, padding and dropout of a past call removed"
@@ -403,5 +405,5 @@ def repair(directory: Path) -> list[str]:
     with staged(directory, [*stale]) as stage:
         for name, (text, _) in new.items():
             (stage / name).write_text(text, encoding="utf-8", newline="\n")
-    said = [f"{name}: {what}" for name, (_, what) in new.items()]
-    return said + [f"{name}: removed, {why}" for name, why in stale.items()]
+    changes = [f"{name}: {what}" for name, (_, what) in new.items()]
+    return changes + [f"{name}: removed, {why}" for name, why in stale.items()]

@@ -1,4 +1,4 @@
-"""Errors that a user can correct, text for messages, libraries that may be absent, and how commands end."""
+"""Define errors that a user can correct, and help to write messages, import optional libraries and end commands."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from difflib import get_close_matches
 from typing import Any
 
 STOPPING_SIGNALS = {
-    number: last_words
-    for name, last_words in (("SIGINT", "interrupted"), ("SIGTERM", "terminated"), ("SIGHUP", "terminal closed"))
+    number: word
+    for name, word in (("SIGINT", "interrupted"), ("SIGTERM", "terminated"), ("SIGHUP", "terminal closed"))
     if (number := getattr(signal, name, None)) is not None  # Windows has no SIGHUP
 }
 """The signals that stop a command, with the word that it prints; the exit code is 128 plus the signal's number."""
@@ -89,8 +89,8 @@ def needed(library: str, use: str = "", install: str = "") -> Any:
     try:
         return importlib.import_module(library)
     except ImportError as error:
-        said = f"{use} needs {library}, which is not installed" if use else f"{library} is not installed"
-        raise MwSError(f"{said}: pip install {install or library}") from error
+        problem = f"{use} needs {library}, which is not installed" if use else f"{library} is not installed"
+        raise MwSError(f"{problem}: pip install {install or library}") from error
 
 
 def quoted(value: object, most: int = 60) -> str:
@@ -127,7 +127,7 @@ class SettingError(MwSError):
     Attributes:
         name: the name of the setting.
         value: the given value.
-        said: what is wrong with it, and what to do.
+        said: what is wrong with the value, and what to do.
 
     >>> raise SettingError("vocab_size", 1.5, "is not a whole number")
     Traceback (most recent call last):

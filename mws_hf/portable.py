@@ -1,4 +1,4 @@
-"""The code that both tokenizer classes share: segment, explain, save and load; and the result of a `Training`."""
+"""Provide the methods that both tokenizer classes share (segment, explain, save, load), and the class `Training`."""
 
 from __future__ import annotations
 
@@ -118,14 +118,14 @@ class PortableMixin:
         """Segment the words of a text as inside a sentence.
 
         For example, ``tokenizer.segment("читательницами")`` may return ``["чита", "тельн", "иц", "ами"]``. White space
-        before a word belongs to its first piece (``[..., " до", "ма"]``), so that the pieces spell the text without the
+        before a word belongs to its first token (``[..., " до", "ма"]``), so that the tokens spell the text without the
         white space at its ends.
 
         Args:
             text: a text, or a list of texts.
 
         Returns:
-            The pieces of the text; for a list, a list of pieces for each text.
+            The tokens of the text as readable strings; for a list, a list of tokens for each text.
         """
         from mws_hf.tokenizer.opened import open_tokenizer
 
@@ -211,7 +211,7 @@ class PortableMixin:
         templates are written into tokenizer_config.json, where transformers 4.51 to 5.x find them.
 
         Args:
-            save_directory: the directory; it is made if it does not exist.
+            save_directory: the directory; it is created if it does not exist.
             legacy_format: has no effect.
             filename_prefix: must be empty, because no library finds files with a prefix.
             push_to_hub: also uploads; the local copy is complete before the upload starts.

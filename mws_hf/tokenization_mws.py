@@ -1,4 +1,4 @@
-"""`MwSTokenizer`: the tokenizer in readable Python, with which tests compare the fast class. It is slow.
+"""Provide the tokenizer in readable Python (`MwSTokenizer`); it is slow, and tests compare the fast class with it.
 
 The library `tokenizers` only normalizes and splits the text, because its Unicode tables are older than those of
 `regex`: 17,480 rare letters would otherwise be split differently. All steps from a pre-token to its ids are in Python.
@@ -263,16 +263,17 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         if (normalizer := self._backend.normalizer) is not None:
             text = normalizer.normalize_str(text)
         text = text if self._capitals else self._spaced(text)
-        places = [place for _, place in self._backend.pre_tokenizer.pre_tokenize_str(text)]
-        words = [text[start:end] for start, end in places]
-        return self._cut_dropped(words) if self._dropout else [token for word in words for token in self._cut(word)]
+        words = [text[start:end] for _, (start, end) in self._backend.pre_tokenizer.pre_tokenize_str(text)]
+        if self._dropout:
+            return self._split_with_dropout(words)
+        return [token for word in words for token in self._split_word(word)]
 
     def _spaced(self, text: str) -> str:
-        """Put a space before a text if that is wanted and there is none."""
+        """Put a space before a text if the settings require it and the text does not begin with one."""
         wanted = self.add_prefix_space or self._words_given
         return " " + text if wanted and text and not text.startswith(" ") else text
 
-    def _cut(self, word: str) -> list[str]:
+    def _split_word(self, word: str) -> list[str]:
         """Split one pre-token into characters, or their bytes, and merge these by rank."""
         tokens = self.cache.get(word)
         if tokens is None:
@@ -281,17 +282,17 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
                 self.cache[word] = tokens
         return tokens
 
-    def _cut_dropped(self, words: list[str]) -> list[str]:
-        """Encode the pre-tokens of a text with BPE-dropout."""
+    def _split_with_dropout(self, words: list[str]) -> list[str]:
+        """Split the pre-tokens of a text into tokens with BPE-dropout."""
         assert self._dropout is not None
         how, may_fail, whole = self._dropout
-        key, place, tokens = text_key(how.seed, "".join(words).encode()), 0, list[str]()
+        key, offset, tokens = text_key(how.seed, "".join(words).encode()), 0, list[str]()
         for word in words:
             symbols = symbols_of(word, self._vocab, self._kind)
             if self.is_byte_level:
                 symbols = starting_symbols(word, whole, symbols)
-            tokens += merge_dropped(symbols, self._ranks, may_fail, how.threshold, word_key(key, place))
-            place += len(word.encode())
+            tokens += merge_dropped(symbols, self._ranks, may_fail, how.threshold, word_key(key, offset))
+            offset += len(word.encode())
         return tokens
 
     def _convert_token_to_id(self, token: str) -> int | None:

@@ -1,4 +1,4 @@
-"""`MwSTokenizerFast`: the fast tokenizer class for transformers, and functions that load one by other means."""
+"""Provide the fast tokenizer class for transformers (`MwSTokenizerFast`), and functions that load one in other ways."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class WorkingCopies:
         state = self._state(backend)
         try:
             copy, known = self._free.pop()
-        except IndexError:  # as many calls at once as there are copies
+        except IndexError:  # all copies are in use
             copy, known = backend, None
         if known is None or known != state:
             copy = without_limits(backend)
@@ -191,8 +191,8 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
                 if marks:
                     settle_leading_space(backend, True)
                 elif words_given:
-                    then = [] if backend.pre_tokenizer is None else [backend.pre_tokenizer]
-                    backend.pre_tokenizer = pre_tokenizers.Sequence([_SPACE_FIRST, *then])
+                    steps = [] if backend.pre_tokenizer is None else [backend.pre_tokenizer]
+                    backend.pre_tokenizer = pre_tokenizers.Sequence([_SPACE_FIRST, *steps])
                 return getattr(super(MwSTokenizerFast, self._with(_tokenizer=backend)), method)(*args, **kwargs)
         except TypeError:
             check_texts((*args, *kwargs.values()))

@@ -1,4 +1,4 @@
-"""`MwSTrainer`, which trains a tokenizer on files, texts or word counts, and the tokenizer that results."""
+"""Train a tokenizer on files, texts or word counts (`MwSTrainer`)."""
 
 from __future__ import annotations
 
@@ -72,11 +72,11 @@ class MwSTrainer(Settings):
 
     Training needs raw text and no labels. From the list of distinct words it estimates where morpheme boundaries are,
     learns merges that stay between them, and then joins frequent neighbors as BPE does (docs/how-it-works.md). The
-    result is a `MwSTokenizerFast`, and what its `save_pretrained` writes loads in any Hugging Face program without
-    mws_hf.
+    result is a `MwSTokenizerFast`. Any Hugging Face program can load the folder that its `save_pretrained` writes,
+    without mws_hf.
 
-    All settings are keyword arguments. Those that `tokenizers.trainers` has too keep their names and meanings. A
-    trainer does not change, so one trainer can train many tokenizers, and
+    All settings are keyword arguments. Settings that `tokenizers.trainers` also has keep their names and meanings. A
+    trainer never changes, so one trainer can train many tokenizers, and
     ``dataclasses.replace(trainer, vocab_size=8_000)`` makes a variant.
 
     The defaults suit the tokenizer of a language model. The settings that people change first:
@@ -89,8 +89,9 @@ class MwSTrainer(Settings):
     - `special_tokens`: for example ``["[PAD]", "[CLS]", "[SEP]", "[MASK]"]``.
     - `weights`: how much each language counts, if there are several.
 
-    To train again with the settings of an existing tokenizer, use
-    ``MwSTrainer.from_record(tokenizer.training.settings)``.
+    To train again with the settings of a tokenizer that you have just trained, use
+    ``MwSTrainer.from_record(tokenizer.training.settings)``. A tokenizer that was loaded has no `training`; its settings
+    are ``mws_hf.tokenizer.opened.open_tokenizer("my-tokenizer").record``.
 
     The arguments are described in `mws_hf.learn.settings`.
 
@@ -119,7 +120,7 @@ class MwSTrainer(Settings):
         `source` can be:
 
         - A str or path: a file, a glob such as ``"corpus/*.txt.gz"``, or ``"-"`` for standard input. Text, JSON lines,
-          CSV and TSV may be compressed; Parquet, Arrow and saved `datasets` are read too.
+          CSV and TSV may be compressed; Parquet, Arrow and saved `datasets` are read, too.
         - A list of these.
         - Texts: a list, generator or other iterable of strings, or of batches (lists) of strings.
         - A dataset of `datasets` (map-style or streamed), or a table or column of pandas or pyarrow.

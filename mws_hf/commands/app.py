@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 COMMANDS = {
     "train": "Train a tokenizer on text and save it.",
     "count": "Count the words of text once, or add up saved counts.",
-    "segment": "Print words split into morphs.",
-    "explain": "Show why a word is split as it is, or why a pair was merged.",
+    "segment": "Print words split into tokens.",
+    "explain": "Show why a word is split the way it is, or why a pair was merged.",
     "evaluate": "Score tokenizers on reference segmentations and on running text.",
     "compare": "Train MwS and other tokenizers on the same words and score all of them.",
     "report": "Show tokenizers side by side on one HTML page.",
@@ -39,7 +39,7 @@ COMMANDS = {
     "extend": "Add tokens for a corpus to a pretrained tokenizer.",
     "trim": "Remove tokens that your texts do not use from a pretrained tokenizer.",
     "transplant": "Give a pretrained model another tokenizer.",
-    "warmup": "Compile all kernels now, so that no later command waits for it.",
+    "warmup": "Compile all kernels now, so that no later command has to wait for it.",
 }
 """The name of each command, and its description in the list that `mws --help` prints."""
 

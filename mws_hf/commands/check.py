@@ -34,7 +34,7 @@ def add_options(parser: Parser) -> None:
     add_tokenizer(parser)
     repair = "First repair the files that a standard class saved wrongly or lost. Ids never change."
     parser.add_argument("--repair", action="store_true", help=repair)
-    add_json(parser)
+    add_json(parser.output)
 
 
 def run(given: Namespace) -> None:
@@ -74,5 +74,5 @@ def _report_lines(report: Report) -> Iterator[str]:
     for finding in report.findings:
         yield f"{finding.level}: {finding.message}"
     for fact in report.clients:
-        remark = f" ({fact.remark})" if fact.remark else ""
+        remark = f": {fact.remark}" if fact.remark else ""
         yield f"{fact.verdict:<8}{fact.client}{remark}"

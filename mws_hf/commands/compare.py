@@ -44,13 +44,13 @@ def add_options(parser: Parser) -> None:
     add = parser.add_argument
     add("corpus", nargs="+", metavar="CORPUS...", help=f"{INPUTS}, or counts from `mws count`.")
     add_output(parser, "The folder for results, the picture and the tokenizers.")
-    size = "Vocabulary sizes: 8k,32k, or repeat the option."
+    size = "Vocabulary sizes, such as 8k,32k; repeat the option for more."
     add("--vocab-size", required=True, action="append", default=[], type=_sizes, metavar="SIZES", help=size)
     add_text(parser)
     add_scoring(parser)
     systems = (
-        "Systems to compare, from the list above, separated by commas [default: most of them; morfessor up to 30,000 "
-        "distinct words]."
+        "Systems to compare, from the list above, separated by commas [default: most of them; morfessor only with up "
+        "to 30,000 distinct words]."
     )
     add("--systems", action="append", default=[], metavar="NAMES", help=systems)
     add_writing(parser)

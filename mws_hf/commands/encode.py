@@ -44,12 +44,13 @@ def add_options(parser: Parser) -> None:
     add = parser.add_argument
     add("corpus", nargs="+", metavar="CORPUS...", help=f"{INPUTS}.")
     add_output(parser, "The folder to write.")
-    add("--document", default="line", help="What a document is in text files: line or file.")
-    add("--separator", default="eos", help="Token after each document: eos, another token of the vocabulary, or none.")
+    add("--document", default="line", metavar="{line,file}", help="What a document is in text files.")
+    separator = "Token after each document: eos, another token of the vocabulary, or none."
+    add("--separator", default="eos", metavar="TOKEN", help=separator)
     size = "Write a new shard after this much text, such as 500K or 1G [default: 64M]."
     add("--shard-size", default=64 << 20, metavar="BYTES", type=parse_bytes, help=size)
     add("--dropout", metavar="SHARE", type=float, help="Probability that a merge fails (BPE-dropout), such as 0.1.")
-    add("--seed", default=0, type=int, help="Seed of --dropout. Give each pass over the corpus its own.")
+    add("--seed", default=0, type=int, help="Seed of --dropout. Use another one for each epoch.")
     add(
         "--drop",
         default="all",
@@ -102,7 +103,7 @@ def _show_encoded(encoded: EncodedCorpus, seconds: float, unchanged: bool, given
     }
     rate, ratio = encoded.n_bytes / 1e6 / max(seconds, 1e-9), encoded.n_bytes / max(encoded.n_tokens, 1)
     summary = (
-        f"{encoded.directory}: {'already there, ' if unchanged else ''}{counted(len(encoded), 'document')}, "
+        f"{encoded.directory}: {'is already there, with ' if unchanged else ''}{counted(len(encoded), 'document')}, "
         f"{counted(encoded.n_tokens, 'id')} ({encoded.dtype}), {ratio:.2f} bytes per id"
     )
     show_written(result, summary if unchanged else f"{summary}, {rate:.1f} MB/s", given)

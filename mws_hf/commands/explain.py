@@ -46,14 +46,15 @@ def add_options(parser: Parser) -> None:
     """Add the arguments and options of the command."""
     parser.add_argument("words", nargs="*", default=[], metavar="WORDS...", help="Words to explain.")
     add = parser.add_argument
-    add("--model", metavar="TOKENIZER", help="The tokenizer whose merges to show: a folder, or a name on the Hub.")
+    model = "The tokenizer whose merges to show: a folder, a pretrained name, or a name on the Hub."
+    add("--model", metavar="TOKENIZER", help=model)
     add("--pair", nargs=2, metavar=("LEFT", "RIGHT"), help="Show every term of the classic coefficient of this pair.")
-    merges = "Show every term of the first N merges that the classic criterion makes."
-    add("--merges", metavar="N", type=parse_size, help=merges)
+    merges = "Show every term of this number of first merges that the classic criterion makes."
+    add("--merges", metavar="NUMBER", type=parse_size, help=merges)
     source = "Training words: text, globs, or counts of `mws count`; repeat the option for more."
     add("--from", dest="source", action="append", default=[], metavar="FILE", help=source)
     add_lexicon(parser)
-    add("--plot", type=Path, metavar="FILE", help="Draw the boundary probabilities in per cent (.png, .svg, .pdf).")
+    add("--plot", type=Path, metavar="FILE", help="Draw the boundary probabilities in percent (.png, .svg, .pdf).")
     add_writing(parser)
 
 
@@ -72,9 +73,11 @@ def run(given: Namespace) -> None:
 
     opened = None if model is None else open_tokenizer(model)
     if opened is not None:
-        shown = {name: value for name, value in (opened.record or {}).items() if isinstance(value, str | int | float)}
-        listed = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in shown.items() if name != "pattern")
-        note(f"{model}: {listed or 'its settings are unknown, so the defaults are used'}")
+        from mws_hf.learn.settings import SETTINGS
+
+        known = {name: value for name, value in (opened.record or {}).items() if name in SETTINGS and name != "pattern"}
+        listed = ", ".join(f"{name}={value}" for name, value in known.items() if isinstance(value, str | int | float))
+        note(f"{model}: {f'trained with {listed}' if listed else 'its settings are unknown, so the defaults are used'}")
     if classic:
         rows = _classic_rows(sources, pair, merges, opened, not given.quiet)
         show(rows, _terms_table(rows), given)
@@ -86,7 +89,7 @@ def run(given: Namespace) -> None:
 def _check_word_arguments(words: list[str], model: str | None, plot: Path | None, sources: Words) -> None:
     """Raise MwSError, before anything is loaded or counted, if words cannot be explained with these arguments."""
     if not words:
-        raise MwSError("there is nothing to explain; give words, --pair LEFT RIGHT, or --merges N")
+        raise MwSError("there is nothing to explain; give words, --pair LEFT RIGHT, or --merges NUMBER")
     if model is None and sources.is_empty:
         raise MwSError(
             "to explain a word, give --model TOKENIZER (its merges) or training words with --from or --lexicon (its "

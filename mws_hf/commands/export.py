@@ -23,9 +23,9 @@ Before anything is written, the ids of sample texts are compared with those of `
 
 For example:
 
-    mws export my-tokenizer --format gguf -o my-tokenizer.gguf
+    mws export my-tokenizer --format gguf --output my-tokenizer.gguf
 
-    mws export of-characters --format byte-level --pattern llama3 -o of-bytes
+    mws export of-characters --format byte-level --pattern llama3 --output of-bytes
 
     mws export imported --format notebook --output notebook/
 """
@@ -41,8 +41,8 @@ def add_options(parser: Parser) -> None:
     )
     formats = ("gguf", "tiktoken", "byte-level", "notebook")
     parser.add_argument("--format", dest="form", required=True, choices=formats, help=form)
-    pattern = "With --format byte-level: another split pattern, such as llama3 [default: that of the tokenizer]."
-    parser.add_argument("--pattern", help=pattern)
+    pattern = "With --format byte-level: another split pattern, such as llama3 [default: the pattern of the tokenizer]."
+    parser.add_argument("--pattern", metavar="NAME|REGEX", help=pattern)
     add_writing(parser)
 
 

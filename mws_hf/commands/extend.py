@@ -45,13 +45,13 @@ Add tokens for a corpus to a pretrained tokenizer. Every old id and merge stays.
 
 For example:
 
-    mws extend Qwen/Qwen3-0.6B 'russian/*.txt.gz' --add 16000 --also english.txt -o out/qwen-ru
+    mws extend Qwen/Qwen3-0.6B 'russian/*.txt.gz' --add 16000 --also english.txt --output out/qwen-ru
 
-    mws extend models/llama corpus.jsonl --add 8000 --composition 0.7 -o out/llama-fi
+    mws extend models/llama corpus.jsonl --add 8000 --composition 0.7 --output out/llama-fi
 
-    mws extend Qwen/Qwen3-0.6B turkish.txt --add 8000 --protect 'english/*.txt' -o out/qwen-tr
+    mws extend Qwen/Qwen3-0.6B turkish.txt --add 8000 --protect 'english/*.txt' --output out/qwen-tr
 
-    mws extend Qwen/Qwen3-0.6B russian.txt --also english.txt --trim-to 90000 --add 16000 -o out/qwen-ru-small
+    mws extend Qwen/Qwen3-0.6B russian.txt --also english.txt --trim-to 90000 --add 16000 --output out/qwen-ru-small
 """
 
 

@@ -21,8 +21,8 @@ from mws_hf.text.symbols import Alphabet
 T = TypeVar("T")
 
 INPUTS = (
-    "Text (.txt, .jsonl, .csv, .tsv; each also .gz, .bz2, .xz, .zst), .parquet, .arrow, save_to_disk folders, globs, "
-    "or '-' for standard input"
+    "Text (.txt, .jsonl, .csv, .tsv; each also .gz, .bz2, .xz, .zst), .parquet, .arrow, folders that `datasets` saved, "
+    "globs, or '-' for standard input"
 )
 BASE = "A folder with a BPE tokenizer.json, or a name on the Hub."
 
@@ -50,7 +50,7 @@ def add_output(parser: Parser, text: str) -> None:
 def add_lexicon(parser: _ActionsContainer) -> None:
     """Add --lexicon, which names a dictionary of pymorphy3."""
     text = "Read all word forms of a pymorphy3 dictionary: 'ru' (3.05 million) or 'uk'."
-    parser.add_argument("--lexicon", metavar="ru|uk", help=text)
+    parser.add_argument("--lexicon", metavar="{ru,uk}", help=text)
 
 
 def add_column(parser: _ActionsContainer) -> None:
@@ -59,15 +59,17 @@ def add_column(parser: _ActionsContainer) -> None:
         "Where the text is: the field of .jsonl records, or the column of .csv, .tsv, .parquet, .arrow and datasets. "
         "If you give it, '-' and files of unknown kinds are read as JSON lines [default: text]."
     )
-    parser.add_argument("--column", help=text)
+    parser.add_argument("--column", metavar="NAME", help=text)
 
 
 def add_reading(parser: Parser) -> None:
     """Add --column, --encoding and --errors, which say how files are read."""
     add_column(parser.input)
     add = parser.input.add_argument
-    add("--encoding", default="utf-8", help="Character encoding of text, .jsonl, .csv and word lists.")
-    add("--errors", default="strict", help="What to do with undecodable bytes: strict, replace or ignore.")
+    encoding = "Character encoding of text, .jsonl, .csv and word lists, such as cp1250."
+    errors = "What to do with invalid bytes: stop with an error, replace them or ignore them."
+    add("--encoding", default="utf-8", metavar="NAME", help=encoding)
+    add("--errors", default="strict", metavar="{strict,replace,ignore}", help=errors)
 
 
 def reading_of(given: Namespace) -> Reading:
@@ -96,8 +98,8 @@ def add_json(parser: _ActionsContainer) -> None:
 def add_quiet(parser: _ActionsContainer) -> None:
     """Add --quiet."""
     text = (
-        "Print only errors, and the result of commands that print one. There are no progress bars, warnings or notes, "
-        "and no summary of the written files."
+        "Print only errors, and the result if the command prints one. Print no progress bars, warnings or notes, and "
+        "no summary of the written files."
     )
     parser.add_argument("--quiet", "-q", action="store_true", help=text)
 

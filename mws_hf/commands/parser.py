@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from mws_hf.errors import MwSError, nearest
 
-_KINDS_SHOWN: dict[Any, str] = {int: "INTEGER", float: "NUMBER", Path: "PATH"}
+_KINDS_SHOWN: dict[Any, str] = {int: "NUMBER", float: "NUMBER", Path: "PATH"}
 
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
@@ -21,6 +21,9 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
 
     def __init__(self, prog: str, **layout: Any) -> None:
         super().__init__(prog, max_help_position=34, **layout)
+
+    def add_usage(self, usage: str | None, actions: Any, groups: Any, prefix: str | None = None) -> None:
+        super().add_usage(usage, actions, groups, "Usage: " if prefix is None else prefix)  # as in `mws --help`
 
     def _format_action_invocation(self, action: argparse.Action) -> str:
         if not action.option_strings or action.nargs == 0:

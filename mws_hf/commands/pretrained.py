@@ -14,14 +14,15 @@ from mws_hf.errors import MwSError
 HELP = """
 List the pretrained tokenizers of this package, or write one of them to a folder.
 
-Every command takes their names, so you need to write one only if another program should load it.
+Every command that takes a tokenizer takes these names. You need to write one to a folder only if another program
+should load it.
 
 For example:
 
     mws pretrained
 
-    mws pretrained mws-ru-32k -o out/russian
-    out/russian: mws-ru-32k, 32,000 tokens, CC-BY-SA-4.0
+    mws pretrained mws-ru-32k --output out/russian
+    out/russian: mws-ru-32k, 32,000 tokens, cc-by-4.0
 """
 
 

@@ -26,11 +26,11 @@ languages.
 
 For example:
 
-    mws report mine=my-tokenizer openai-community/gpt2 -o report.html
+    mws report mine=my-tokenizer openai-community/gpt2 --output report.html
 
-    mws report mws=out/russian spm=bpe.model --text heldout.txt -o report.html
+    mws report mws=out/russian spm=bpe.model --text heldout.txt --output report.html
 
-    mws report out/mixture bpe=out/bpe --text ru=ru.txt --text en=en.txt --bits train.txt.gz -o report.html
+    mws report out/mixture bpe=out/bpe --text ru=ru.txt --text en=en.txt --bits train.txt.gz --output report.html
 """
 
 

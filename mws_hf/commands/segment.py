@@ -30,7 +30,7 @@ def add_options(parser: Parser) -> None:
     words = "Words or text. Without them, or with -, standard input is read."
     parser.add_argument("words", nargs="*", default=[], metavar="WORDS...", help=words)
     parser.add_argument("--separator", default="·", help="What to print between tokens.")
-    add_json(parser)
+    add_json(parser.output)
 
 
 def run(given: Namespace) -> None:

@@ -42,15 +42,16 @@ class Words:
     def add_options(parser: Parser) -> None:
         """Add the arguments and options that name the sources."""
         files = (
-            f"{INPUTS}, or counts from `mws count`. For several languages give GROUP=FILE, such as 'ru=ru/*.gz' (a "
-            "file whose name contains = is given as ./NAME)."
+            f"{INPUTS}, or counts from `mws count`. For several languages give GROUP=FILE, such as 'ru=ru/*.gz'. "
+            "If the name of a file contains =, give it as ./NAME."
         )
         parser.add_argument("files", nargs="*", default=[], metavar="FILES...", help=files)
         add_lexicon(parser.input)
         add = parser.input.add_argument
         lists = "A list of word<TAB>count, plain or compressed; repeat the option for more."
         add("--word-list", action="append", default=[], type=Path, metavar="FILE", help=lists)
-        add("--group-column", help="The column of tables and datasets that contains the group of each row.")
+        column = "The column of tables and datasets that contains the group of each row."
+        add("--group-column", metavar="NAME", help=column)
         add_reading(parser)
 
     @classmethod

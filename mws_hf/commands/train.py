@@ -177,7 +177,8 @@ def _summary(result: dict[str, Any]) -> str:
         share = "some" if by_labels else f"{result['granularity']:.1%}"
         source = "each group has a granularity of its own, from its labels" if by_labels else "--granularity"
         lines.append(
-            f"morphs end at {result['places_cut']:.1%} of the positions inside words: at {share} because a boundary is "
-            f"probable there ({source}), at the others because no merge over them was good enough"
+            f"after the merges within morphs, words are split at {result['places_cut']:.1%} of the positions inside "
+            f"them: at {share} because a boundary is probable there ({source}), and at the others because no merge "
+            "across them was good enough"
         )
     return "\n".join(lines)

@@ -20,9 +20,9 @@ beside the weights, merge it into them first.
 
 For example:
 
-    mws transplant Qwen/Qwen3-0.6B out/qwen-ru -o out/qwen-ru-model
+    mws transplant Qwen/Qwen3-0.6B out/qwen-ru --output out/qwen-ru-model
 
-    mws transplant Qwen/Qwen3-0.6B out/qwen-ru --init quiet -o out/qwen-ru-model
+    mws transplant Qwen/Qwen3-0.6B out/qwen-ru --init quiet --output out/qwen-ru-model
 """
 
 

@@ -30,9 +30,9 @@ Added tokens and bytes are kept. The new id of each old one is in ids.json, whic
 
 For example:
 
-    mws trim meta-llama/Llama-3.2-1B --text 'english/*.txt.gz' --text code.txt --keep-size 64000 -o out/smaller
+    mws trim meta-llama/Llama-3.2-1B --text 'english/*.txt.gz' --text code.txt --keep-size 64000 --output out/smaller
 
-    mws trim Qwen/Qwen3-0.6B --text corpus.jsonl --min-count 20 --keep words.txt -o out/smaller
+    mws trim Qwen/Qwen3-0.6B --text corpus.jsonl --min-count 20 --keep words.txt --output out/smaller
 """
 
 
@@ -40,12 +40,13 @@ def add_options(parser: Parser) -> None:
     """Add the arguments and options of the command."""
     add = parser.add_argument
     add("base", metavar="BASE", help=BASE)
-    text = f"Text that the tokenizer will be used for; repeat the option for more. {INPUTS.partition(', or')[0]}."
+    formats = INPUTS.partition(", or")[0]
+    text = f"{formats}: text that the tokenizer will be used for; repeat the option for more."
     add("--text", required=True, action="append", default=[], metavar="FILE", help=text)
     add_output(parser, "The folder of the new tokenizer.")
     size = "How many tokens to keep, such as 64k; BASE must have more. Give this or --min-count."
     add("--keep-size", metavar="SIZE", type=parse_size, help=size)
-    uses = "Keep tokens that the texts use at least this often. If no token is removed, a warning is printed."
+    uses = "Keep the tokens that the texts use at least this often. The command warns you if it removes no token."
     add("--min-count", metavar="NUMBER", type=parse_size, help=uses)
     add("--keep", type=Path, metavar="FILE", help="Tokens to keep in any case, one per line.")
     add_reading(parser)

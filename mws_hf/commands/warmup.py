@@ -38,7 +38,7 @@ For example, while you build an image of a machine:
 
 def add_options(parser: Parser) -> None:
     """Add the arguments and options of the command."""
-    add_quiet(parser)
+    add_quiet(parser.output)
 
 
 def run(given: Namespace) -> None:

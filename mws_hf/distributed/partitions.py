@@ -53,9 +53,9 @@ class Counting:
         pattern: the split pattern.
         normalization: Unicode normalization before splitting: None, "nfc", "nfd", "nfkc" or "nfkd". "capitals", or
             "nfc+capitals" and so on, also writes the marker of a training with ``capitals="marker"``.
-        partial_min_count: words that are rarer are left out of each partial table, before the tables are added up. This
-            reduces shuffling but is **not exact**. With P partial tables (one per partition, more if the words of a
-            partition exceed `memory_cap`) a count is too low by at most ``(partial_min_count - 1) * P`` and never too
+        partial_min_count: words with a lower count are left out of each partial table, before the tables are added up.
+            This reduces shuffling but is **not exact**. With P partial tables (one per partition, more if the words of
+            a partition exceed `memory_cap`) a count is too low by at most ``(partial_min_count - 1) * P`` and never too
             high, and a rare word may be missing.
         memory_cap: bytes of counts that a task collects before it emits a partial table.
     """
@@ -144,8 +144,8 @@ def check_columns(found: Sequence[tuple[str, bool]], wanted: Sequence[str]) -> N
         found: name of each column, and whether it has text.
         wanted: names of the columns that are needed.
     """
-    for name, place in zip(wanted, check_names(wanted, [name for name, _ in found], "column="), strict=True):
-        if not found[place][1]:
+    for name, index in zip(wanted, check_names(wanted, [name for name, _ in found], "column="), strict=True):
+        if not found[index][1]:
             raise Fault(f"column {name!r} does not contain text; cast it to a string")
 
 
@@ -155,8 +155,8 @@ def total_counts(table: pa.Table, how: Counting, min_count: int) -> WordCounts:
     Args:
         table: columns `how.keys` and ``count``, rows in any order.
         how: the settings.
-        min_count: words that are rarer in all groups together are left out. Without groups the engine has already left
-            them out.
+        min_count: words with a lower count in all groups together are left out. Without groups the engine has already
+            left them out.
     """
 
     def counts(rows: pa.Table) -> WordCounts:
@@ -182,7 +182,7 @@ class EncodingTask:
         encode_special_tokens: the tokenizer's setting of this name, which tokenizer.json does not contain.
         separator: token after each document; None for none.
         column: name of the text column.
-        place: index of the text column in batches.
+        column_index: index of the text column in batches.
         ids_column: name of the new column of ids.
         shard_size: bytes of text per shard, at least.
     """
@@ -191,7 +191,7 @@ class EncodingTask:
     encode_special_tokens: bool
     separator: str | None
     column: str
-    place: int = 0
+    column_index: int = 0
     ids_column: str = "input_ids"
     shard_size: int = SHARD_BYTES
 
@@ -203,7 +203,7 @@ class EncodingTask:
 
         Args:
             columns: the columns of the source, and whether each has text.
-            source: what the source is called in messages.
+            source: the name of the source in messages.
             tokenizer: any tokenizer that `encode_corpus` takes.
             column: the text column.
             separator: token after each document, as for `encode_corpus`.
@@ -217,10 +217,10 @@ class EncodingTask:
             check_columns(list(columns.items()), [column])
         if new in columns:
             raise MwSError(f"{source}: already has a column {new!r}; choose another ids_column")
-        place = 0 if new is None else list(columns).index(column)
+        index = 0 if new is None else list(columns).index(column)
         opened = open_tokenizer(tokenizer)
         separator = separator_token(separator, opened.eos_token)
-        how = cls(opened.backend.to_str(), opened.backend.encode_special_tokens, separator, column, place, **more)
+        how = cls(opened.backend.to_str(), opened.backend.encode_special_tokens, separator, column, index, **more)
         _encoder(how)  # checks the separator here and not on a worker
         return how
 
@@ -238,17 +238,17 @@ def encoded_batches(batches: Batches, how: EncodingTask) -> Iterator[pa.RecordBa
     for rows, block in _blocks(batches, how):
         ids, ends, _ = encoder.encode(block)
         offsets = np.concatenate([[0], ends]).astype(np.int32)
-        nulls = rows.column(how.place).is_null()
+        nulls = rows.column(how.column_index).is_null()
         lists = pa.ListArray.from_arrays(arrow_integers(offsets), arrow_integers(ids.astype(np.int32)), mask=nulls)
         yield rows.append_column(how.ids_column, lists)
 
 
 def _blocks(batches: Batches, how: EncodingTask) -> Iterator[tuple[pa.RecordBatch, Block]]:
-    """Yield the rows in parts of a block of text, with that block; a longer row is a part of its own."""
+    """Yield the rows in parts, each with its block of text; a row that is longer than a block is a separate part."""
     column, size = f"column {how.column!r}", min(BLOCK_BYTES, how.shard_size)
     for batch in batches:
         with about(column):
-            texts = valid_strings(batch.column(how.place)).fill_null("")
+            texts = valid_strings(batch.column(how.column_index)).fill_null("")
         ends, start = flat_utf8(texts)[1], 0
         while start < len(batch):
             stop = max(start + 1, int(np.searchsorted(ends, ends[start] + size, side="right")) - 1)
@@ -295,7 +295,7 @@ def assembled(output: Path, how: EncodingTask, write: Callable[[str], pa.Table])
                     f"{output}: does not have the files of the workers; choose a folder that all machines share"
                 ) from error
             shards.append(Shard(**{**row, "file": name}))
-        for leftover in stage.glob("part-*"):  # of workers that died before they reported it
+        for leftover in stage.glob("part-*"):  # files of workers that died before they reported them
             leftover.unlink()
         finish(stage, stage, {**new_manifest(_encoder(how), "line", how.shard_size), "shards": shards})
     return EncodedCorpus.open(output)

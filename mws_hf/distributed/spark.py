@@ -52,10 +52,16 @@ def count(
     Args:
         source: a DataFrame, or names of Parquet files and folders that Spark can read (``s3a://...``).
         column: the text column; each row is a document.
-        min_count: words that are rarer in all partitions together are left out. This is exact, and the driver collects
-            less.
+        min_count: words with a lower count in all partitions together are left out. This is exact, and the driver
+            collects fewer words.
         **settings: `group_column`, `pattern`, `normalization`, `partial_min_count` and `memory_cap`, as
             `mws_hf.distributed.partitions.Counting` describes them.
+
+    Returns:
+        The counts of all partitions together, by group if there is a `group_column`.
+
+    Raises:
+        MwSError: Spark cannot start, a column is missing or not text, or the job fails.
     """
     how = Counting(column, **settings)
     df = _frame(source)
@@ -87,7 +93,14 @@ def encode(
         tokenizer: any tokenizer that `encode_corpus` takes; it is opened here and sent to the workers.
         column: the text column; null text has null ids.
         ids_column: the name of the new column.
-        separator: a token after each document: "eos" for the tokenizer's own, another of its tokens, or None.
+        separator: a token after each document: "eos" for that of the tokenizer, another of its tokens, or None.
+
+    Returns:
+        The rows with the new column.
+
+    Raises:
+        MwSError: there is no such text column or separator, the new column exists already, or a column name contains a
+            dot or a backtick.
     """
     from pyspark.sql import types
 
@@ -119,7 +132,14 @@ def write_corpus(
         output: a directory that does not exist or is empty, on a file system that the driver and all workers share. In
             an object store, write ``encode(...)`` as Parquet instead.
         separator: as for `encode`.
-        shard_size: bytes of text per shard, at least; a shard has documents of one partition only.
+        shard_size: bytes of text per shard, at least; all documents of a shard are from the same partition.
+
+    Returns:
+        The encoded corpus.
+
+    Raises:
+        MwSError: there is no such text column or separator, the output exists or is not on a shared file system, there
+            are no documents, or the job fails.
     """
     how = EncodingTask.of(_checked(df, [column]), "DataFrame", tokenizer, column, separator, shard_size=shard_size)
 
@@ -189,5 +209,5 @@ def _spark_errors(what: str) -> Iterator[None]:
     try:
         yield
     except PySparkException as error:
-        said = re.search(r"mws_hf\.(?:errors\.MwSError|corpus\.place\.Fault): (.*)", str(error))
-        raise MwSError(said.group(1) if said else f"Spark: {what} failed ({first_line(error)})") from error
+        remote = re.search(r"mws_hf\.(?:errors\.MwSError|corpus\.place\.Fault): (.*)", str(error))
+        raise MwSError(remote.group(1) if remote else f"Spark: {what} failed ({first_line(error)})") from error

@@ -244,6 +244,9 @@ class EncodedCorpus:
         """
         return cls(directory)
 
+    def __repr__(self) -> str:
+        return f"<EncodedCorpus of {len(self):,} documents, {self.n_tokens:,} tokens, in {str(self.directory)!r}>"
+
     def __len__(self) -> int:
         return int(self._documents[-1])
 

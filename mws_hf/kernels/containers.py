@@ -41,10 +41,10 @@ def prefetch(_typing: Any, array: Any, index: Any) -> Any:
     from numba.core import cgutils
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        place = _address(context, builder, signature.args[0], *arguments)
-        kind = ir.FunctionType(ir.VoidType(), [place.type, *[_I32] * 3])
+        pointer = _address(context, builder, signature.args[0], *arguments)
+        kind = ir.FunctionType(ir.VoidType(), [pointer.type, *[_I32] * 3])
         function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        builder.call(function, [place, *(ir.Constant(_I32, flag) for flag in (0, 3, 1))])
+        builder.call(function, [pointer, *(ir.Constant(_I32, flag) for flag in (0, 3, 1))])
         return context.get_dummy_value()
 
     return types.void(array, types.int64), codegen
@@ -56,8 +56,8 @@ def load_word(_typing: Any, text: Any, at: Any) -> Any:
     from numba import types
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        place = _address(context, builder, signature.args[0], *arguments)
-        return builder.load(builder.bitcast(place, _I64.as_pointer()), align=1)
+        pointer = _address(context, builder, signature.args[0], *arguments)
+        return builder.load(builder.bitcast(pointer, _I64.as_pointer()), align=1)
 
     return types.uint64(text, types.int64), codegen
 
@@ -68,8 +68,8 @@ def store_word(_typing: Any, text: Any, at: Any, word: Any) -> Any:
     from numba import types
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        place = _address(context, builder, signature.args[0], *arguments[:2])
-        builder.store(arguments[2], builder.bitcast(place, _I64.as_pointer()), align=1)
+        pointer = _address(context, builder, signature.args[0], *arguments[:2])
+        builder.store(arguments[2], builder.bitcast(pointer, _I64.as_pointer()), align=1)
         return context.get_dummy_value()
 
     return types.void(text, types.int64, types.uint64), codegen
@@ -85,8 +85,8 @@ def range_mask(_typing: Any, text: Any, at: Any, first: Any, count: Any) -> Any:
     from numba import types
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        place = _address(context, builder, signature.args[0], *arguments[:2])
-        window = builder.load(builder.bitcast(place, _LANES.as_pointer()), align=1)
+        pointer = _address(context, builder, signature.args[0], *arguments[:2])
+        window = builder.load(builder.bitcast(pointer, _LANES.as_pointer()), align=1)
         low, size = (_repeated(builder, byte) for byte in arguments[2:])
         return builder.bitcast(builder.icmp_unsigned("<", builder.sub(window, low), size), _I64)
 
@@ -122,9 +122,11 @@ def leading_zeros(_typing: Any, word: Any) -> Any:
 
 
 INLINE_KEY = 23
+"""Maximum length, in bytes, of a string that its key contains; the key of a longer string contains its hash."""
 KEY_BYTES = 24
+"""Number of bytes in the three words of a key."""
 _BATCH = 256
-_PREFETCH_DISTANCE = 32  # the slot of an entry is prefetched so many entries before it is needed
+_PREFETCH_DISTANCE = 32  # the number of entries between the prefetch of a slot and its use
 
 _U: Any = np.uint64
 LONG = _U(0xFF << 56)
@@ -148,7 +150,7 @@ def empty_slots(n: int) -> np.ndarray:
 def key_of(text: np.ndarray, start: int, size: int) -> tuple[int, int, int]:
     """Compute the three words of the key of the string of `size` bytes at byte `start`.
 
-    `text` must have 24 bytes from `start` on, because so many are read. The key of a string of at most `INLINE_KEY`
+    `text` must have 24 bytes from `start` on, because all of them are read. The key of a string of at most `INLINE_KEY`
     bytes contains the string itself.
     """
     if size <= INLINE_KEY:
@@ -237,7 +239,7 @@ def look_ahead(text: np.ndarray, bounds: np.ndarray, n: int, keys: np.ndarray, s
 def ends_at_home(slots: np.ndarray, slot: int, keys: np.ndarray, q: int) -> bool:
     """Return whether `find` would stop at once at `slot`, the home of string q, and the string is short.
 
-    This is so for nine of ten strings. A call of `find` takes longer, because numba counts references to its arrays.
+    This is true for nine of ten strings. A call of `find` takes longer, because numba counts references to its arrays.
     """
     same = slots[slot, 0] == keys[q, 0] and slots[slot, 1] == keys[q, 1] and slots[slot, 2] == keys[q, 2]
     return slots[slot, 2] == _U(0) or same and keys[q, 2] < LONG
@@ -294,12 +296,12 @@ _MULTIPLIER = 0x9E3779B97F4A7C15 - (1 << 64)
 
 
 def new_keys(entries: int) -> Longs:
-    """Make an empty set of integers with room for so many `entries`: int64, `FREE` in each slot."""
+    """Create an empty set for up to `entries` integers: int64, with `FREE` in each slot."""
     return np.full(1 << max(4, (2 * entries).bit_length()), FREE, np.int64)
 
 
 def new_table(entries: int, absent: int = -1) -> tuple[Longs, Ints]:
-    """Make keys and values of an empty table with room for so many `entries`; absent keys have the value `absent`."""
+    """Create the keys and values of an empty table for up to `entries` keys; absent keys have the value `absent`."""
     keys = new_keys(entries)
     return keys, np.full(len(keys), absent, np.int32)
 

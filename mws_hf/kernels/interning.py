@@ -22,9 +22,9 @@ from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import in_parts
 
 BITS_PER_ROW, MIN_ROWS = 32, 1 << 16
-"""Pairs get one bit for every possible pair while that needs at most so many bits per row, of at least so many rows.
+"""Pairs are numbered by a set with one bit for every possible pair, if it has at most `BITS_PER_ROW` bits per row.
 
-If it needs more bits, the pairs are hashed.
+Fewer than `MIN_ROWS` rows count as `MIN_ROWS`. If the set would have more bits, the pairs are hashed.
 """
 
 
@@ -189,24 +189,24 @@ def build_trie(symbols: Ints, starts: Longs, backwards: bool) -> Trie:
         backwards: whether words are read from their end.
     """
     nodes = np.full(len(symbols), -1, np.int32)
-    left = np.diff(starts)
-    place = starts[1:] - 1 if backwards else starts[:-1]
-    above, total, on = np.zeros(len(left), np.int32), 0, left > 0
+    n_left = np.diff(starts)  # of each word, the symbols that are not yet in the trie
+    position = starts[1:] - 1 if backwards else starts[:-1]
+    above, total, active = np.zeros(len(n_left), np.int32), 0, n_left > 0
     parents, counts, ends = ([np.zeros(0, np.int32)] for _ in range(3))
-    while len(place := place[on]):
-        above, left = above[on], left[on] - 1
-        level = intern_pairs(above, symbols[place])
-        nodes[place] = level.ids + np.int32(total)
+    while len(position := position[active]):
+        above, n_left = above[active], n_left[active] - 1
+        level = intern_pairs(above, symbols[position])
+        nodes[position] = level.ids + np.int32(total)
         parents.append(above[level.first] + np.int32(total - len(counts[-1])) if total else -1 - above[level.first])
         counts.append(level.counts)
-        ends.append(np.bincount(level.ids[left == 0], minlength=len(level.first)).astype(np.int32))
+        ends.append(np.bincount(level.ids[n_left == 0], minlength=len(level.first)).astype(np.int32))
         above, total = level.ids, total + len(level.first)
-        place = place - 1 if backwards else place + 1
-        on = (left > 0) & (level.counts[level.ids] > 1)
+        position = position - 1 if backwards else position + 1
+        active = (n_left > 0) & (level.counts[level.ids] > 1)
     return Trie(nodes, *map(np.concatenate, (parents, counts, ends)))
 
 
-_PREFETCH_DISTANCE = 16  # the table rows of a word are prefetched so many words before they are needed
+_PREFETCH_DISTANCE = 16  # the number of words between the prefetch of a table row and its use
 
 
 @njit(nogil=True)
@@ -309,7 +309,7 @@ def _fill_hashes(points: Ints, starts: Longs, which: Ints, hashes: Longs) -> Non
 
 
 def hash_slices(points: Ints, starts: Longs, which: Ints) -> Longs:
-    """Return the `hash_of` each of the slices whose numbers are given: int64."""
+    """Return the `hash_of` of each slice whose number is in `which`: int64, shape (len(which),)."""
     hashes = np.empty(len(which), np.int64)
     _fill_hashes(points, starts, which, hashes)
     return hashes

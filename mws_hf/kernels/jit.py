@@ -10,7 +10,7 @@ constants are included because numba compiles constants and global values into t
 
 Each kernel and signature has one file: a digest, then the pickled key and code. Damaged, unreadable or unwritable files
 are skipped with one warning. Damage is detected before anything is unpickled or passed to LLVM, because LLVM would end
-the process. Unpickling runs code from the file, so a file is read only if nobody except this user and root can have
+the process. Unpickling runs code from the file, so a file is read only if nobody except this user and root could have
 written it; the digest protects against accidents, not against forgery. `attach` names every internal part of numba that
 is used.
 
@@ -67,15 +67,15 @@ def cache_directory() -> Path:
 
 def _sources(package: Traversable) -> Iterator[bytes]:
     """Yield the sources of a package in the order of their names; the package may be in a zip file."""
-    for each in sorted(package.iterdir(), key=lambda each: each.name):
-        if each.is_dir():
-            yield from _sources(each)
-        elif each.name.endswith(".py"):
-            yield each.read_bytes()
+    for entry in sorted(package.iterdir(), key=lambda entry: entry.name):
+        if entry.is_dir():
+            yield from _sources(entry)
+        elif entry.name.endswith(".py"):
+            yield entry.read_bytes()
 
 
 def user_cache() -> Path:
-    """Return the folder for files that can be made again: ``~/.cache/mws_hf``, or a temporary one without a home."""
+    """Return the folder for files that can be recreated: ``~/.cache/mws_hf``, or a temporary one without a home."""
     try:
         return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mws_hf"
     except RuntimeError:  # no HOME, and a user id without an entry in the system, as in containers
@@ -230,8 +230,8 @@ def _add_value(value: Any, parts: list[str], seen: set[int]) -> None:
     elif isinstance(value, np.ndarray):
         parts.append(f"{value.dtype} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}")
     elif isinstance(value, tuple):
-        for each in value:
-            _add_value(each, parts, seen)
+        for element in value:
+            _add_value(element, parts, seen)
     elif isinstance(value, bool | int | float | complex | str | bytes | np.generic):
         parts.append(f"{kind} {value!r}")
     else:
@@ -311,11 +311,11 @@ class _KernelCache:
                 found, code = pickle.loads(content)
                 if found == key:
                     return self._rebuild(target_context, *code)
-        say_compiling()
+        report_compiling()
         return None
 
     def _read(self, path: Path) -> bytes | None:
-        """Return the content of a file; None if it is absent or damaged, or if another user can have written it."""
+        """Return the content of a file; None if it is absent or damaged, or if another user could have written it."""
         shipped = path.is_relative_to(SHIPPED)  # whoever can write there can change the package itself
         try:
             if not shipped and self._is_foreign(os.lstat(self._folder), self._folder):
@@ -372,7 +372,7 @@ def shipped_for(processor: tuple[str, str, str]) -> tuple[str, str, str] | None:
         triple, name, features = json.loads((SHIPPED / PROCESSOR_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    needed = {each for each in features.split(",") if each.startswith("+")}
+    needed = {feature for feature in features.split(",") if feature.startswith("+")}
     return (triple, name, features) if triple == processor[0] and needed <= set(processor[2].split(",")) else None
 
 
@@ -385,7 +385,7 @@ def is_ours(folder: Path) -> bool:
 
 
 def _foreign(status: os.stat_result) -> str | None:
-    """Return why another user can have written a folder or file with this status; None if none can.
+    """Return why another user could have written a folder or file with this status; None if none could.
 
     The result is None, too, on systems without owners of files.
     """
@@ -418,7 +418,7 @@ def _write(path: Path, content: bytes) -> None:
         raise
 
 
-def say_compiling() -> None:
+def report_compiling() -> None:
     """Print once per process that kernels are being compiled: on a terminal at once, elsewhere after a second."""
     if _COMPILING in _said or sys.stderr is None or not notices.isEnabledFor(logging.WARNING):
         return

@@ -1,4 +1,4 @@
-"""The number of threads, the same for counting, learning and encoding, and loops that are divided among threads.
+"""Choose the number of threads for counting, learning and encoding, and divide loops among threads.
 
 `give_back` returns freed memory to the operating system between phases that need much memory.
 """
@@ -39,11 +39,11 @@ def give_back() -> None:
 
 
 VARIABLES = ("MWS_NUM_THREADS", "OMP_NUM_THREADS")
-"""Environment variables for the number of threads; the first that is set counts. Schedulers set the second."""
+"""Environment variables for the number of threads; the first one that is set is used. Schedulers set the second."""
 
 _MIN_STEPS_PER_THREAD = 1 << 15  # for fewer steps of a loop, starting a thread takes longer than it saves
 PARTS_PER_THREAD = 4
-"""Parts of a loop for each thread; there are several because equal parts take different times.
+"""Number of parts of a loop per thread; there are several, because parts of equal length take different times.
 
 Rare words are longer than frequent ones, and other processes use the same cores.
 """
@@ -84,7 +84,7 @@ def thread_count(asked: int | None = None) -> int:
 def in_parts(work: Callable[[int, int], object], n: int) -> None:
     """Call ``work(begin, end)`` in threads for equal parts of ``range(n)``, or once if `n` is small.
 
-    `work` should be a kernel that releases the global interpreter lock, and its parts must write to different places.
+    `work` should be a kernel that releases the global interpreter lock, and its parts must write to separate memory.
 
     >>> found = [0] * 70_000
     >>> def fill(begin, end):
@@ -93,7 +93,7 @@ def in_parts(work: Callable[[int, int], object], n: int) -> None:
     >>> sum(found)
     70000
     """
-    edges = part_edges(n, each=PARTS_PER_THREAD)
+    edges = part_edges(n, parts_per_thread=PARTS_PER_THREAD)
     side_by_side(work, edges, edges[1:])
 
 
@@ -115,7 +115,7 @@ def side_by_side(work: Callable[..., _Result], *rows: Iterable[Any], most: int |
     Args:
         work: the function to call.
         *rows: its arguments; the first call gets the first element of each, the second call the second, and so on.
-        most: the most threads to use; None for `thread_count`.
+        most: maximum number of threads, if it is less than `thread_count`.
 
     >>> side_by_side(pow, [2, 3], [3, 2])
     [8, 9]
@@ -128,18 +128,18 @@ def side_by_side(work: Callable[..., _Result], *rows: Iterable[Any], most: int |
         return list(pool.map(work, *zip(*calls, strict=True)))
 
 
-def part_edges(n: int, most: int | None = None, each: int = 1) -> list[int]:
+def part_edges(n: int, most: int | None = None, parts_per_thread: int = 1) -> list[int]:
     """List the beginnings of equal parts of ``range(n)``, and `n` itself.
 
     Args:
         n: number of steps.
-        most: the most parts.
-        each: parts per thread; there are fewer if `n` is small.
+        most: maximum number of parts.
+        parts_per_thread: number of parts per thread; there are fewer if `n` is small.
 
     >>> part_edges(10), part_edges(1 << 20, most=1)
     ([0, 10], [0, 1048576])
     """
-    parts = max(1, min(each * thread_count(), n // _MIN_STEPS_PER_THREAD, n if most is None else most))
+    parts = max(1, min(parts_per_thread * thread_count(), n // _MIN_STEPS_PER_THREAD, n if most is None else most))
     return [n * k // parts for k in range(parts + 1)]
 
 
@@ -148,21 +148,21 @@ def available_processors() -> int:
 
     Its CPU affinity and the quota of its control group, rounded up, limit the number.
     """
-    own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    quota = _own_quota()
-    return own if quota is None else max(1, min(own, math.ceil(quota)))
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    quota = _process_quota()
+    return processors if quota is None else max(1, min(processors, math.ceil(quota)))
 
 
 @lru_cache(maxsize=1)
-def _own_quota() -> float | None:
-    """Return the quota of this process, which is read once, because many small steps ask for the number of threads."""
+def _process_quota() -> float | None:
+    """Return the quota of this process; it is read once, because many small steps need the number of threads."""
     return cgroup_quota(_CGROUPS, _read(Path("/proc/self/cgroup")) or "")
 
 
 def cgroup_quota(root: Path, memberships: str) -> float | None:
     """Return the number of processors that control groups (version 2) allow a process; None if they set no limit.
 
-    Each group from the process's own up to the root may set a limit; the lowest counts.
+    Each group, from that of the process up to the root, may set a limit; the lowest limit applies.
 
     Args:
         root: the folder where the file system of control groups is mounted.

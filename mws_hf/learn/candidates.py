@@ -133,11 +133,11 @@ def open_table(tok: Array, val: Array, tokens: Sequence[str], bounds: Bounds, *,
     copied = ("pairs", "keys", "ids", "used")  # separate in each part, which share text and tokens
     parts = [empty, *(empty._replace(**{name: getattr(empty, name).copy() for name in copied}) for _ in edges[2:])]
     parts = side_by_side(_count_range, parts, edges, edges[1:], [bounds] * len(parts))
-    table, places = _joined_tables(parts)
+    table, counts_of_parts = _joined_tables(parts)
     del empty, parts
     table = _laid_out(table, bounds.min_occurrences)
     at = [table.pairs["begin"][: table.used[PAIRS]].copy()]  # where the list of each part begins
-    for counts in places[:-1]:
+    for counts in counts_of_parts[:-1]:
         at.append(np.add(at[-1], counts, out=counts))
     side_by_side(list_occurrences, [table] * len(at), edges, edges[1:], at)
     return table
@@ -169,10 +169,10 @@ def _joined_tables(parts: Sequence[PairTable]) -> tuple[PairTable, list[Array]]:
         table = _more_pairs(table, needed) if needed > min(len(table.pairs), len(table.keys) // 2) else table
         rows.append(np.empty(part.used[PAIRS], np.int32))
         add_counts(table, part, rows[-1])
-    places = [np.zeros(table.used[PAIRS], np.int64) for _ in parts]
+    counts_of_parts = [np.zeros(table.used[PAIRS], np.int64) for _ in parts]
     for k in range(len(parts)):
-        places[k][rows[k]] = occurrences[k]
-    return table, places
+        counts_of_parts[k][rows[k]] = occurrences[k]
+    return table, counts_of_parts
 
 
 def _laid_out(table: PairTable, least: int) -> PairTable:
@@ -195,7 +195,7 @@ def make_room(table: PairTable, pair: int) -> PairTable:
     if table.used[ARENA] + 2 * occurrences > len(table.arena):
         tidy(table)
         arena = int(table.used[ARENA])
-        if arena + 2 * occurrences > len(table.arena) * 3 // 4:  # otherwise it would be tidied too often
+        if arena + 2 * occurrences > len(table.arena) * 3 // 4:  # with less space, `tidy` would run too often
             more = np.empty(max(arena + 2 * occurrences, len(table.arena) + len(table.arena) // 2), np.int32)
             more[:arena] = table.arena[:arena]
             table = table._replace(arena=more)
@@ -205,7 +205,7 @@ def make_room(table: PairTable, pair: int) -> PairTable:
 
 
 def _empty_table(tok: Array, val: Array, tokens: Sequence[str], strip: bool) -> PairTable:
-    n, room = len(tokens), len(tokens) + SPARE
+    n, capacity = len(tokens), len(tokens) + SPARE
     length = np.fromiter(map(len, tokens), np.int32, n)
     size = np.fromiter((len(token.lstrip()) for token in tokens), np.int32, n) if strip else length
     hashes = hashes_and_powers(tokens)
@@ -215,17 +215,17 @@ def _empty_table(tok: Array, val: Array, tokens: Sequence[str], strip: bool) -> 
     return PairTable(
         tok=tok,
         val=val,
-        **{name: resized(row, room) for name, row in zip(TOKEN_FIELDS, rows, strict=True)},
+        **{name: resized(row, capacity) for name, row in zip(TOKEN_FIELDS, rows, strict=True)},
         pairs=np.zeros(SPARE, PAIR),
         keys=keys,
         ids=ids,
         arena=np.zeros(0, np.int32),
-        hits=np.zeros((2, room), np.int32),
-        sums=np.zeros((2, room), np.int64),
-        seen=np.zeros((2, room), np.int32),
+        hits=np.zeros((2, capacity), np.int32),
+        sums=np.zeros((2, capacity), np.int64),
+        seen=np.zeros((2, capacity), np.int32),
         n_seen=np.zeros(2, np.int64),
-        cursor=np.zeros((2, room), np.int64),
-        touched=np.zeros(2 * room, np.int32),
+        cursor=np.zeros((2, capacity), np.int64),
+        touched=np.zeros(2 * capacity, np.int32),
         used=np.array([n, 0, 0, 0], np.int64),
     )
 
@@ -237,7 +237,7 @@ def _more_tokens(table: PairTable, size: int) -> PairTable:
 
 
 def _more_pairs(table: PairTable, size: int) -> PairTable:
-    # in place, because old and new array together would need the most memory of all; there is no view of it
+    # resized in place, because a copy would be the peak of memory use; the array has no views
     table.pairs.resize(size, refcheck=False)
     slots = 1 << (2 * size - 1).bit_length()
     if slots <= len(table.keys):
@@ -369,7 +369,7 @@ def advance(
         goal: number of tokens.
         least: minima of candidates.
         bounds: limits of the pairs that are kept.
-        accepted: a pair whose product is a new string although its hash is known, as the caller found out; else -1.
+        accepted: a pair whose product has a known hash, but is a new string, as the caller found out; -1 if none.
         weights: by cell, how often its word counts in a frequency; empty if there is no minimum frequency.
 
     Returns:

@@ -43,12 +43,15 @@ from mws_hf.learn.limits import NO_LIMIT, UNLIMITED, LearnedMerges, MergeLimits
 from mws_hf.learn.pairs import PAIRS, TOKENS, Bounds, PairTable, has_room, merge_pair
 from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import SymbolCorpus
-from mws_hf.learn.working_corpus import MERGES_A_CALL, WorkingCorpus, learned_merges
+from mws_hf.learn.working_corpus import MERGES_PER_CALL, WorkingCorpus, learned_merges
 
+# a status of `advance_classic`, in addition to those of candidates.py
 REBUILD = 4
+# number of pairs in a block of keys
 BLOCK = 128
 # larger than the rounding to 1e-9 and the rounding errors of bounds
 _MARGIN = 1e-6
+# indices of Keys.totals
 N_TOKENS, N_WORDS, N_CHARACTERS, LARGEST, BEST = 0, 1, 2, 3, 4
 
 # pairs, left_size and length of a PairTable; passing the whole table costs too many reference counts in a loop
@@ -66,7 +69,7 @@ class Keys(NamedTuple):
         unigrams: int64, count of each token.
         head: int32, shape (2, tokens), first pair of a token as left and as right part.
         link: int32, shape (2, pairs), the next such pair, -1 at the end.
-        key: float64, by pair (see the head of the module); -inf if the pair can never be merged.
+        key: float64, by pair (see the docstring of the module); -inf if the pair can never be merged.
         top: float64, by block of pairs, not below its greatest key.
         drift: float64, shape (1,).
         totals: int64, shape (5,): N, weight of all words, characters, the largest b when the table was made, and the
@@ -248,7 +251,7 @@ def advance_classic(t: PairTable, k: Keys, strings: Array, goal: int, rules: Rul
         strings: set of the hashes of strings that must not become products.
         goal: number of tokens.
         rules: settings.
-        accepted: a pair whose product is a new string although its hash is known, as the caller found out; else -1.
+        accepted: a pair whose product has a known hash, but is a new string, as the caller found out; -1 if none.
 
     Returns:
         `REACHED`, `EXHAUSTED` (no candidate is left), `ROOM` (the arrays must be enlarged), `ASK` (the caller must find
@@ -293,8 +296,8 @@ def learn_classic(
 ) -> LearnedMerges:
     """Repeatedly merge the neighboring pair with the highest coefficient of the original MwS (see `coefficient`).
 
-    Pairs whose product is a token already are skipped. There are fewer merges than wanted if the best coefficient falls
-    to 0, or is not above `stop_threshold`.
+    Pairs whose product is a token already are skipped. Learning stops early if the best coefficient falls to 0, or is
+    not above `stop_threshold`.
 
     Args:
         corpus: the distinct words; a `WorkingCorpus` is changed in place.
@@ -316,13 +319,13 @@ def learn_classic(
     wanted = n_merges if n_merges < NO_LIMIT else None
     with progress_bar(limits.show_progress, total=wanted, desc="morph merges", unit="") as bar:
         while status != EXHAUSTED and len(working.tokens) < end:
-            goal = min(end, len(working.tokens) + MERGES_A_CALL)
+            goal = min(end, len(working.tokens) + MERGES_PER_CALL)
             status = advance_classic(table, keys, strings, goal, rules, accepted)
             bar.update(working.add_products(table))
             if status == ASK:
                 accepted = working.accepted_pair(table, int(keys.totals[BEST]), limits.never)
             elif status == REBUILD:
-                found = found.then(learned_merges(table, working.tokens, opened, False))
+                found = found.followed_by(learned_merges(table, working.tokens, opened, False))
                 opened = len(working.tokens)
                 table, keys, rules = _open_keys(working, values, rules)
             elif status == ROOM:
@@ -330,7 +333,7 @@ def learn_classic(
                 keys = _resized(keys, table)
             if status in (ROOM, REBUILD):
                 strings = working.taken_strings(table, limits.never)
-    return found.then(learned_merges(table, working.tokens, opened, status == EXHAUSTED))
+    return found.followed_by(learned_merges(table, working.tokens, opened, status == EXHAUSTED))
 
 
 def _rules(settings: Settings, limits: MergeLimits) -> Rules:

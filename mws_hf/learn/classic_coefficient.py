@@ -43,7 +43,7 @@ def floor(settings: Settings) -> int:
 
 
 class Counts(NamedTuple):
-    """Counts of a pair, in the notation at the head of the module.
+    """Counts of a pair, in the notation of the docstring of the module.
 
     Attributes:
         u_l: u(l).
@@ -67,7 +67,7 @@ class Counts(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """All terms of a coefficient, named as at the head of the module, where `t_score` is t.
+    """All terms of a coefficient, in the notation of the docstring of the module; `t_score` is t.
 
     Attributes:
         pmi: the first logarithm of the association (pointwise mutual information).

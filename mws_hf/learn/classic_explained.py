@@ -1,4 +1,4 @@
-"""Explain merges of the original MwS score by all terms of their coefficients at the time of the merge."""
+"""Explain merges of the original MwS: compute all terms of their coefficients at the time of the merge."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ which pairs are compared; it is 0 if the total is negative or the pair is not a 
 def explain_pair(
     corpus: SymbolCorpus, left: str, right: str, settings: Settings = PUBLISHED, *, show_progress: bool = False
 ) -> Row:
-    """Compute all terms of the coefficient of a pair, after the merges that make its parts if they are not characters.
+    """Compute all terms of the coefficient of a pair.
+
+    If a part is not a character, all merges up to the one that makes it are applied first.
 
     Args:
         corpus: the distinct words.
@@ -40,6 +42,9 @@ def explain_pair(
         right: right part.
         settings: settings of the score.
         show_progress: show a progress bar on stderr if it is a terminal.
+
+    Returns:
+        The pair with its counts and terms.
 
     Raises:
         MwSError: a part is neither a character of the corpus nor a product.
@@ -56,19 +61,33 @@ def explain_pair(
         if absent := sorted(made.difference(products)):
             raise MwSError(f"{left!r} + {right!r}: {absent[0]!r} is neither a character nor a product; choose others")
         working.apply(merges[: max(map(products.index, made)) + 1])
-    return _taken(working, [(left, right)], settings)[0]
+    return _explained(working, [(left, right)], settings)[0]
 
 
 def explain_merges(
     corpus: SymbolCorpus, n_merges: int, settings: Settings = PUBLISHED, *, show_progress: bool = False
 ) -> list[Row]:
-    """Learn merges by the original MwS score, and compute all terms of each at the time of the merge."""
+    """Learn merges by the original MwS score, and compute all terms of each at the time of the merge.
+
+    Args:
+        corpus: the distinct words.
+        n_merges: maximum number of merges.
+        settings: settings of the score.
+        show_progress: show a progress bar on stderr if it is a terminal.
+
+    Returns:
+        The pair of each merge with its counts and terms, in the order of the merges.
+
+    >>> rows = explain_merges(SymbolCorpus.from_words(["читать", "читал", "читка", "писать", "писал"]), 2)
+    >>> [(row["left"], row["right"], row["b"]) for row in rows]
+    [('ч', 'и', 3), ('и', 'с', 2)]
+    """
     merges = learn_classic(corpus, n_merges, settings, MergeLimits(show_progress=show_progress)).merges
-    return _taken(WorkingCorpus(corpus), merges, settings)
+    return _explained(WorkingCorpus(corpus), merges, settings)
 
 
-def _taken(working: WorkingCorpus, pairs: Sequence[tuple[str, str]], settings: Settings) -> list[Row]:
-    """Merge pairs one after another, which changes the corpus, and explain each directly before its merge."""
+def _explained(working: WorkingCorpus, pairs: Sequence[tuple[str, str]], settings: Settings) -> list[Row]:
+    """Explain each pair directly before it is merged; the corpus is changed by the merges."""
     values, ids = working.cell_values(None), {token: number for number, token in enumerate(working.tokens)}
     table, found = open_table(working.text, values, working.tokens, _ALL_PAIRS), []
     unigrams = np.zeros(len(ids) + len(pairs), np.int64)

@@ -28,15 +28,15 @@ _FORMAT = "1"
 def _table(evidence: Evidence) -> pa.Table:
     """Lay out the most frequent types (at most `MAX_TYPES`) as a table, sorted by their letters.
 
-    Its columns are `type` (string), `percent` (binary, one byte per position inside the type, the probability in per
-    cent) and, if there is a group of code, `in_code` (uint8, in per cent).
+    Its columns are `type` (string), `percent` (binary, one byte per position inside the type, the probability in
+    percent) and, if there is a group of code, `in_code` (uint8, in percent).
     """
     kept = most_frequent(evidence)
     points, starts = kept.code_points.points, kept.starts
     n_bytes = np.concatenate([[0], np.cumsum(utf8_sizes(points))])
     text = points.tobytes().decode("utf-32-le").encode()
     types = pa.LargeStringArray.from_buffers(len(starts) - 1, pa.py_buffer(n_bytes[starts]), pa.py_buffer(text))
-    order = pc.sort_indices(types)  # rows next to each other share their first letters, so that the file is small
+    order = pc.sort_indices(types)  # neighboring rows share their first letters, so that the file is small
     percent = np.rint(kept.probabilities[inner_positions(starts)] * 100).astype(np.uint8)
     rows = pa.Array.from_buffers(
         pa.large_binary(), len(types), [None, pa.py_buffer(starts - np.arange(len(starts))), pa.py_buffer(percent)]
@@ -87,7 +87,7 @@ def read_evidence(opened: Opened) -> AnyWord | None:
         probabilities[inner_positions(types.starts)] = percent / 100
         in_code = table["in_code"].to_numpy() / 100 if "in_code" in table.column_names else None
         if percent.max(initial=0) > 100:
-            raise ValueError("a probability is above 100 per cent")
+            raise ValueError("a probability is above 100 percent")
     except Exception as error:  # pyarrow raises many kinds of errors, depending on the damage
         raise MwSError(f"{path}: damaged ({brief(error)}); train again, or delete the file") from error
     return AnyWord(Evidence(types, probabilities, in_code=in_code))

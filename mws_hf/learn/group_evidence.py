@@ -1,13 +1,13 @@
-"""Find the boundary probabilities of a training: in each group of words, such as a language, and for all of them.
+"""Compute the boundary probabilities of each group of words, such as a language, and join them for the training.
 
-The words of a language are compared with each other only. Every group, and within a group every script, is a list of
-words of its own for `posteriors.collect_evidence`, with its own `max_types` and its own calibration. If several groups
-have the same word, its probabilities are the mean over these groups. The share of a group in this mean is in proportion
-to the relative frequency of the word there.
+The words of a language are compared only with each other. `posteriors.collect_evidence` gets a separate list of words
+for every group, and within a group for every script; `max_types` and the calibration apply to each list. If several
+groups have the same word, its probabilities are the mean over these groups. The share of a group in this mean is in
+proportion to the relative frequency of the word there.
 
-In the morph merges, a word has the sum of its shares as its weight, each times a factor of the group: the weight of the
-group divided by its number of words (their shares added up). So, with equal weights, every language has the same total
-weight, however many word forms it has.
+In the morph merges, the weight of a word is a sum over its groups: its share in the group times the weight of the
+group, divided by the number of words of the group (their shares added up). So, with equal weights, every language has
+the same total weight, however many word forms it has.
 
 Frequency merges follow the text, where an English word may occur ten times as often as a Finnish word. So the penalty
 of a boundary inside a token is in proportion to the square root of the mean count of the words of a group. With an
@@ -15,7 +15,7 @@ equal penalty, languages with many word forms would get hardly any whole words. 
 count, languages with much text would get hardly any.
 
 The group named `code` contains identifiers. In its words a boundary before an uppercase letter is certain
-(`posteriors.CODE`). In a word that other groups have, too, it is certain to the share of the group `code` in the word.
+(`posteriors.CODE`). In a word that other groups have, too, this applies in proportion to the share of `code` in it.
 """
 
 from __future__ import annotations

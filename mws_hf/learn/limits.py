@@ -31,7 +31,7 @@ class LearnedMerges:
     scores: list[float] = field(default_factory=list)
     exhausted: bool = False
 
-    def then(self, later: LearnedMerges) -> LearnedMerges:
+    def followed_by(self, later: LearnedMerges) -> LearnedMerges:
         """Append merges that were learned after these; `exhausted` is that of the later ones."""
         return LearnedMerges(self.merges + later.merges, self.scores + later.scores, later.exhausted)
 
@@ -45,10 +45,10 @@ class MergeLimits:
     """Conditions for merging a pair of tokens, and whether progress is shown.
 
     Attributes:
-        min_occurrences: minimum number of places in the distinct words.
+        min_occurrences: minimum number of occurrences in the distinct words.
         min_value: minimum sum of position values over the occurrences.
-        min_frequency: minimum number of occurrences, each counted with the weight of its word.
-        max_token_length: maximum length of a product in characters, with a leading space; None for no limit.
+        min_frequency: minimum sum of the weights of the words over the occurrences.
+        max_token_length: maximum length of a product in characters, including a leading space; None for no limit.
         forbidden: strings that never become tokens, in addition to byte tokens.
         excluded_pairs: pairs of ids of tokens that exist before learning begins, which are never merged.
         show_progress: show a progress bar on stderr if it is a terminal.
@@ -82,7 +82,7 @@ class MergeLimits:
 UNLIMITED = MergeLimits()
 """No conditions except a positive sum of values."""
 
-_SHIFT = 21  # bits of a code point
+_SHIFT = 21  # number of bits of a code point
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class Apart:
         return found
 
     def split(self, counts: WordCounts) -> WordCounts:
-        """Split words where characters are kept apart; a part counts as often as all words that contain it.
+        """Split words where characters are kept apart; the count of a part is the sum over the words that contain it.
 
         >>> from mws_hf.corpus.counts import WordCounts
         >>> counts = WordCounts.from_mapping({" it's": 3, "s": 1}, pattern="...")
@@ -145,12 +145,12 @@ class Apart:
             return counts
         points, starts = counts.code_points()
         data, offsets = counts.utf8()
-        cuts = np.union1d(starts, np.nonzero(self.after(points))[0] + 1)
+        edges = np.union1d(starts, np.nonzero(self.after(points))[0] + 1)
         ends = offsets[0] + np.concatenate([[0], np.cumsum(utf8_sizes(points))])
-        owner = np.searchsorted(starts, cuts[:-1], "right") - 1
+        owner = np.searchsorted(starts, edges[:-1], "right") - 1
         from mws_hf.corpus.token_table import TokenTable  # here, because it is rarely needed
 
         table = TokenTable()
-        table.count_words(data, ends[cuts], counts.counts[owner])
+        table.count_words(data, ends[edges], counts.counts[owner])
         strings, numbers = table.entries()
         return counts.of(strings, numbers, counts.splitter)

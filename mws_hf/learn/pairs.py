@@ -35,7 +35,7 @@ class Bounds(NamedTuple):
     """Limits of the pairs that a table contains.
 
     Attributes:
-        min_occurrences: minimum number of places where the pair occurs.
+        min_occurrences: minimum number of occurrences of a pair.
         max_size: maximum left size of the left token plus length of the right one (see `PairTable`), in characters.
         max_length: maximum length of the product, in characters.
     """
@@ -52,9 +52,9 @@ class PairTable(NamedTuple):
         tok: int32, the text in cells.
         val: int64, value of the position after each cell.
         length: length of each token in characters.
-        left_size: the same, or without leading white space, which the maximum size of pairs uses.
-        token_left: left part of a product, -1 for others.
-        token_right: right part of a product, -1 for others.
+        left_size: length of each token as a left part, with or without its leading white space (see `Bounds.max_size`).
+        token_left: left part of a product, -1 for other tokens.
+        token_right: right part of a product, -1 for other tokens.
         token_hash: hash of the string (candidates.py).
         token_power: power of the hash base by the length of the string.
         token_score: score of the merge that made the token.
@@ -66,8 +66,8 @@ class PairTable(NamedTuple):
         hits: scratch, shape (2, tokens), number of occurrences by left and by right neighbor.
         sums: scratch, shape (2, tokens), sum of their values.
         seen: scratch, shape (2, tokens), the neighbors found.
-        n_seen: scratch, shape (2,), their numbers.
-        cursor: scratch, shape (2, tokens), place in `arena` for the next occurrence with each neighbor.
+        n_seen: scratch, shape (2,), the number of neighbors found.
+        cursor: scratch, shape (2, tokens), index in `arena` for the next occurrence with each neighbor.
         touched: rows of pairs that lost occurrences in the last merge.
         used: int64, shape (4,), rows in use: `TOKENS`, `PAIRS`, `ARENA`, `TOUCHED`.
     """
@@ -138,7 +138,7 @@ def count_pairs(t: PairTable, position: int, end: int, bounds: Bounds) -> int:
     """Count pairs from cell `position` to `end`, a separator; return the cell at which room ran out, or `end`."""
     # passing the whole table to a function would count a reference for each of its arrays, which is slow in a loop
     tok, val, length, left_size, pairs, keys, ids = t.tok, t.val, t.length, t.left_size, t.pairs, t.keys, t.ids
-    room = min(len(pairs), len(keys) // 2)
+    capacity = min(len(pairs), len(keys) // 2)
     while position < end:
         left = np.int64(tok[position])
         if left < 0:
@@ -149,7 +149,7 @@ def count_pairs(t: PairTable, position: int, end: int, bounds: Bounds) -> int:
         if right >= 0 and _fits(left_size, length, left, right, bounds):
             p = find_pair(keys, ids, left, right)
             if p < 0:
-                if t.used[PAIRS] >= room:
+                if t.used[PAIRS] >= capacity:
                     return position
                 p = _new_pair(t, left, right)
             pairs[p].value += val[after - 1]
@@ -160,7 +160,7 @@ def count_pairs(t: PairTable, position: int, end: int, bounds: Bounds) -> int:
 
 @njit(nogil=True)
 def add_counts(t: PairTable, other: PairTable, rows: Array) -> None:
-    """Add the counts of another table, for which there must be room, and write the new rows of its pairs to `rows`."""
+    """Add the counts of another table, which must fit, and write to `rows` where the pairs of the other table are."""
     for k in range(other.used[PAIRS]):
         left, right = np.int64(other.pairs[k].left), np.int64(other.pairs[k].right)
         p = find_pair(t.keys, t.ids, left, right)
@@ -206,7 +206,7 @@ def _note(hits: Array, sums: Array, seen: Array, n_seen: Array, side: int, token
 def _replace_occurrences(t: PairTable, p: int, new: int) -> tuple[int, int]:
     """Replace every occurrence of pair `p` by `new`, from left to right, and count the neighbors that lose the pair.
 
-    Valid occurrences are moved to the front of the pair's segment in the arena. Returns their number and value.
+    Valid occurrences are moved to the front of the pair's segment in the arena. Returns their number and total value.
     """
     left, right = t.pairs[p].left, t.pairs[p].right
     left_length = t.length[left]

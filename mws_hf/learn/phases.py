@@ -95,7 +95,10 @@ class MarkedLetters:
 
 
 def find_marked_letters(words: CodePoints, counts: Longs) -> MarkedLetters:
-    """Count letters with marks in distinct words; uppercase and lowercase are counted together and returned both."""
+    """Count letters with marks in distinct words.
+
+    Uppercase and lowercase are counted together, and both are in the result with the same count.
+    """
     table = CharacterTable.of(words.points)
     places = np.nonzero(table.mark[words.points])[0]
     marked = np.unique(np.searchsorted(words.starts, places, side="right") - 1)
@@ -119,9 +122,9 @@ def find_marked_letters(words: CodePoints, counts: Longs) -> MarkedLetters:
 
 
 def grapheme_merges(
-    found: MarkedLetters, alphabet: Iterable[str], room: int, limits: MergeLimits = UNLIMITED
+    found: MarkedLetters, alphabet: Iterable[str], most: int, limits: MergeLimits = UNLIMITED
 ) -> list[tuple[str, str]]:
-    """List at most `room` merges that join letters of the alphabet with their marks, mark by mark.
+    """List at most `most` merges that join letters of the alphabet with their marks, mark by mark.
 
     The most frequent letter comes first. Equally frequent ones are ordered by length, then by code points. If the
     limits do not allow a letter with its first marks, the letter with more marks is left out as well.
@@ -129,7 +132,7 @@ def grapheme_merges(
     known = set(alphabet)
     made: list[tuple[str, str]] = []
     for grapheme in sorted(found.counts, key=lambda g: (-found.counts[g], len(g), g)):
-        if len(made) < room and limits.allow(grapheme) and known.issuperset((grapheme[:-1], grapheme[-1])):
+        if len(made) < most and limits.allow(grapheme) and known.issuperset((grapheme[:-1], grapheme[-1])):
             made.append((grapheme[:-1], grapheme[-1]))
             known.add(grapheme)
     return made
@@ -144,20 +147,20 @@ def space_merges(
 ) -> list[tuple[str, str]]:
     """List merges of the space with letters, in the order of code points.
 
-    If there is no room for all, the letters that most frequently begin a word are taken.
+    If there are too many, the letters that most frequently begin a word are chosen.
 
     Args:
         corpus: the words.
         n_merges: number of all merges to learn, which limits those of the space (`MERGES_PER_SPACE_MERGE`).
         marked: letters with marks in the words.
-        graphemes: the merges before, which join letters with their marks.
+        graphemes: the earlier merges, which join letters with their marks.
         limits: what may be merged.
 
     >>> corpus = SymbolCorpus.from_words([" ab", " b"], np.array([3, 1]), [" ", "a", "b"])
     >>> space_merges(corpus, 16, MarkedLetters({}, {}), [])
     [(' ', 'a'), (' ', 'b')]
     """
-    room = n_merges // MERGES_PER_SPACE_MERGE
+    n_most = n_merges // MERGES_PER_SPACE_MERGE
     if " " not in corpus.alphabet:
         return []
     points = np.array([ord(c) for c in corpus.alphabet], np.int32)
@@ -168,20 +171,20 @@ def space_merges(
     }
     products = (left + right for left, right in graphemes)
     letters |= {product: marked.initial[product] for product in products if product in marked.initial}
-    most = sorted(letters, key=lambda letter: (-letters[letter], letter))[:room]
-    return [(" ", c) for c in sorted(most) if limits.allow(" " + c)]
+    frequent = sorted(letters, key=lambda letter: (-letters[letter], letter))[:n_most]
+    return [(" ", c) for c in sorted(frequent) if limits.allow(" " + c)]
 
 
 def form_weights(forms: Forms, type_of: Ints, type_weights: Doubles | None = None) -> Longs:
-    """Divide the weight `FORM_UNIT` of each word type among its forms, in proportion to their counts, at least 1 each.
+    """Divide the weight `FORM_UNIT` of each word type among its forms, in proportion to their counts.
 
     Args:
         forms: the forms, with the number of their type.
-        type_of: for each form, the number of its type in the evidence; negative if it has none, and then it weighs 0.
-        type_weights: factors by types of the evidence.
+        type_of: int32, shape (n_forms,): the index of the type of each form in the evidence; negative if it has none.
+        type_weights: float64, shape (n_types of the evidence,): factors of the types; 1 if not given.
 
     Returns:
-        Weights by form.
+        int64, shape (n_forms,): the weight of each form; at least 1, or 0 if the evidence does not contain its type.
     """
     total = np.bincount(forms.type_of, forms.counts)[forms.type_of]
     shares = np.rint(FORM_UNIT * forms.counts / total)
@@ -204,11 +207,11 @@ occur in many words and are wrong in many. This raises the mean F1 of six langua
 """
 
 MORPH_LIMITS = MergeLimits(min_occurrences=2)
-"""Limits of morph merges: a pair that occurs in only one place tells nothing about other words."""
+"""Limits of morph merges: a pair that occurs only once is no evidence about other words."""
 
 
 def penalty_schedule(evidence: Evidence, n_merges: int, crossing_penalty: float) -> list[tuple[int, float]]:
-    """Return the turns of learning morphs: the maximum number of merges and the crossing penalty of each."""
+    """Return the stages of the morph merges: the maximum number of merges and the crossing penalty of each."""
     shares = STAGES_OF_ONE_LANGUAGE if evidence.weights is None else STAGES_OF_GROUPS
     return [(round(share * n_merges), factor * crossing_penalty) for share, factor in shares]
 
@@ -235,7 +238,7 @@ def learn_contextual(
         alphabet: the characters that words may contain.
         n_merges: maximum number of merges.
         evidence: boundary probabilities of the word types.
-        crossing_penalty: cost of an occurrence across a boundary, where one inside a morph adds 1.
+        crossing_penalty: cost of an occurrence across a boundary, if one inside a morph adds 1.
         types: True gives all lowercased types equal weight, which their forms and lowercase variants share. False
             weights forms by their counts. Lowercase variants count as occurrences, but not in the frequency of a pair.
         limits: what may be merged.
@@ -256,7 +259,7 @@ def learn_contextual(
     give_back()
     schedule = penalty_schedule(evidence, n_merges, crossing_penalty)
     weights = fitting_weights(words, weights, schedule)
-    numbered = SymbolCorpus.from_words(words, np.arange(len(words)), alphabet)  # may cut words at other characters
+    numbered = SymbolCorpus.from_words(words, np.arange(len(words)), alphabet)  # splits words at other characters
     corpus = replace(numbered, weights=frequencies[numbered.weights])
     weights = weights[numbered.weights]
     boundaries = evidence.boundaries(words, type_of)
@@ -274,7 +277,7 @@ def learn_contextual(
     learned = learn_morphs(working, values, schedule, n_merges - len(seeds), limits)
     unit = float(UNIT * FORM_UNIT if types else UNIT)
     scores = [score / unit for score in learned.scores]
-    return LearnedMerges(seeds, [0.0] * len(seeds)).then(replace(learned, scores=scores)), working
+    return LearnedMerges(seeds, [0.0] * len(seeds)).followed_by(replace(learned, scores=scores)), working
 
 
 def learn_morphs(
@@ -322,11 +325,11 @@ def priced_boundaries(evidence: Evidence, pretokens: CodePoints, type_of: Ints |
         float64, one for each character of all pre-tokens: the boundary after it.
     """
     type_of = evidence.types_of(pretokens) if type_of is None else type_of
-    paid = evidence
+    penalized = evidence
     if evidence.in_code is not None:
         within = np.repeat(1 - evidence.in_code, np.diff(evidence.starts))
-        paid = replace(evidence, probabilities=evidence.probabilities * within)
-    found = paid.boundaries(pretokens, type_of)
+        penalized = replace(evidence, probabilities=evidence.probabilities * within)
+    found = penalized.boundaries(pretokens, type_of)
     if evidence.prices is not None:
         price = np.where(type_of >= 0, evidence.prices[np.maximum(type_of, 0)], 1.0)
         found *= np.repeat(price, np.diff(pretokens.starts))
@@ -349,10 +352,10 @@ def check_fits(starts: Longs, counts: Longs, scale: int, price: float = 0.0) -> 
     """Raise MwSError unless the scores of all positions of the running text fit into 64 bits.
 
     Args:
-        starts: int64, where each word begins among all letters, and the end.
-        counts: how often each word occurs.
+        starts: int64, shape (n_words + 1,): index of the first letter of each word, then the number of letters.
+        counts: int64, shape (n_words,): how often each word occurs.
         scale: score of one occurrence.
-        price: penalty of a boundary, in units of the mean count of a word; each position is taken for one.
+        price: penalty of a boundary, in units of the mean count of a word; every position is counted as a boundary.
     """
     letters = letters_weighed(starts, counts)
     mean = float(counts.sum(dtype=np.float64)) / max(1, len(counts))
@@ -395,7 +398,7 @@ def learn_compositions(
     del words
     working = WorkingCorpus(corpus)
     working.apply(morphs)
-    give_back()  # what the first phase and the words took
+    give_back()  # the memory of the first phase and of the words
 
     def values(score: PositionScores) -> Longs:
         if boundaries is None or kept is None:
@@ -426,8 +429,8 @@ def compose(
         limits: what may be merged.
     """
 
-    def at_price(discount: float) -> Longs:
+    def values_at(discount: float) -> Longs:
         return values(partial(composition_scores, price=price * discount * SCALE))
 
-    turns = [(n_merges, partial(at_price, discount)) for discount in (DISCOUNTS if price else (0.0,))]
+    turns = [(n_merges, partial(values_at, discount)) for discount in (DISCOUNTS if price else (0.0,))]
     return working.learn_in_turns(turns, n_merges, replace(limits, min_value=SCALE), title="compositions")

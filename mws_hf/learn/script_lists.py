@@ -29,7 +29,7 @@ _NO_SCRIPT = 0
 
 
 def script_lists(words: CodePoints, fewest: int = MIN_WORDS_PER_SCRIPT) -> list[Longs]:
-    """Sort words by script into one list per script; the main script, which has most words, comes first.
+    """Sort words by script into one list per script; the main script, which has the most words, comes first.
 
     The list of the main script also contains the words of scripts with fewer than `fewest` words, words with letters of
     several scripts, and words without letters.

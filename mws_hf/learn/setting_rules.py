@@ -1,4 +1,4 @@
-"""Descriptions of settings, and the base class whose fields have them, which checks and records its values.
+"""Describe settings, and check and record their values, in a base class for dataclasses of settings.
 
 The docstring of a class, the options of a command, the reference page and the training metadata come from the
 descriptions of its fields. Nothing heavy is imported here, because the help of a command must start without numpy.
@@ -112,13 +112,13 @@ class Setting(NamedTuple):
 
 def descriptions_of(cls: Any) -> dict[str, Setting]:
     """Return the descriptions of the fields of a dataclass by name, in their order."""
-    return {each.name: each.metadata[_DESCRIPTION] for each in fields(cls) if _DESCRIPTION in each.metadata}
+    return {entry.name: entry.metadata[_DESCRIPTION] for entry in fields(cls) if _DESCRIPTION in entry.metadata}
 
 
 def plain(value: Any) -> Any:
     """Return the value of a setting as JSON can contain it; labels (`GoldWord`) become words with their morphs."""
     if isinstance(value, Mapping):
-        return {name: plain(each) for name, each in value.items()}
+        return {name: plain(item) for name, item in value.items()}
     if not isinstance(value, list | tuple):
         return value
     if value and hasattr(value[0], "segmentations"):
@@ -129,12 +129,13 @@ def plain(value: Any) -> Any:
 def described(documented: type[T]) -> type[T]:
     """Replace `PLACE` in the docstring of a class by its arguments, with the descriptions of its fields."""
     if documented.__doc__:
-        lines = "\n".join(f"    {name}: {each.argument_help()}" for name, each in descriptions_of(documented).items())
+        settings = descriptions_of(documented)
+        lines = "\n".join(f"    {name}: {setting.argument_help()}" for name, setting in settings.items())
         documented.__doc__ = inspect.cleandoc(documented.__doc__).replace(PLACE, f"Args:\n{lines}")
     return documented
 
 
-_NOW = {"tokens": "required"}
+_RENAMED = {"tokens": "required"}
 """Former names of settings (before 0.4) and their present names."""
 
 
@@ -148,7 +149,7 @@ def check_names(taker: str, given: Iterable[str], known: Collection[str]) -> Non
     """
     for name in given:
         if name not in known:
-            near = _NOW.get(name) or nearest(name, known)
+            near = _RENAMED.get(name) or nearest(name, known)
             advice = f"did you mean {near!r}?" if near else f"its settings are {', '.join(known)}"
             raise MwSError(f"{taker} has no setting {name!r}; {advice}")
 
@@ -173,8 +174,8 @@ class Described:
     def check(self) -> None:
         """Replace None by defaults, and check each field by its description; raises SettingError for a wrong value."""
         defaults = {
-            each.name: each.default if each.default_factory is MISSING else each.default_factory()
-            for each in fields(self)  # type: ignore[arg-type]
+            entry.name: entry.default if entry.default_factory is MISSING else entry.default_factory()
+            for entry in fields(self)  # type: ignore[arg-type]
         }
         self.set({name: default for name, default in defaults.items() if getattr(self, name) is None})
         if self.criterion not in (CONTEXTUAL, CLASSIC):
@@ -190,9 +191,9 @@ class Described:
 
     @classmethod
     def _recorded(cls, criterion: str) -> list[str]:
-        """List the settings that training metadata contain with a criterion."""
+        """List the settings that training metadata with this criterion contain."""
         described = descriptions_of(cls).items()
-        return [name for name, each in described if each.criterion in ("", criterion) and not each.unrecorded]
+        return [name for name, item in described if item.criterion in ("", criterion) and not item.unrecorded]
 
     @property
     def record(self) -> dict[str, Any]:
@@ -217,7 +218,7 @@ class Described:
         500
         """
         names = cls._recorded(record.get("criterion", CONTEXTUAL))
-        kept = {_NOW.get(name, name): value for name, value in record.items() if value is not None}
+        kept = {_RENAMED.get(name, name): value for name, value in record.items() if value is not None}
         if kept.get("labels"):
             from mws_hf.corpus.labeled_words import read_all_labels
 
@@ -241,8 +242,8 @@ def check_range(name: str, value: Any, takes: Range, *, optional: bool = False) 
     if takes.least <= number <= takes.most and not (takes.above and number == takes.least):
         return
     if takes.whole and number < takes.least:
-        said = "negative" if number < 0 else "too small"
-        raise SettingError(name, value, f"is {said}; give a number from {takes.least} up")
+        problem = "negative" if number < 0 else "too small"
+        raise SettingError(name, value, f"is {problem}; give a number from {takes.least} up")
     bounds = f"from {takes.least} " + ("up" if takes.most >= NUMBER.most else f"to {takes.most}")
     bounds = f"greater than {takes.least}" if takes.above else bounds
     word, advice = f", or {takes.word!r}" if takes.word else "", f"; {takes.advice}" if takes.advice else ""

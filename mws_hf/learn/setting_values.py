@@ -1,4 +1,4 @@
-"""Values of settings that can be given in several forms, checked and brought into one form."""
+"""Check the values of settings that can be given in several forms, and bring them into one form."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _is_empty(labels: Any) -> bool:
 
 def _strings(name: str, given: Any) -> tuple[str, ...]:
     check_order(name, given)
-    if isinstance(given, str) or not isinstance(given, Iterable) or not all(isinstance(each, str) for each in given):
+    if isinstance(given, str) or not isinstance(given, Iterable) or not all(isinstance(item, str) for item in given):
         raise MwSError(f"{name}={given!r}: give a list of strings")
     check_unicode(" ".join(given), f"{name}={given!r}")
     return tuple(given)

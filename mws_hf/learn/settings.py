@@ -1,7 +1,7 @@
-"""The settings of a training: name, type, default, description and accepted values of each.
+"""Define the settings of a training: name, type, default, description and accepted values of each.
 
 `Settings` contains them, and `mws_hf.MwSTrainer` adds the methods that train. The options of `mws train`, the reference
-page and the training metadata come from the fields, and the metadata make the settings again. Nothing heavy is imported
+page and the training metadata come from the fields, and the metadata restore the settings. Nothing heavy is imported
 here, because the help of a command must start without numpy. Measured defaults are in `defaults.py`, with the reasons.
 """
 
@@ -53,8 +53,8 @@ S = TypeVar("S", bound="Settings")
 class Settings(Described):
     """All settings of a training, checked; `MwSTrainer` takes them as arguments.
 
-    No file is read to make one, and it does not change afterwards. `labels` are words here; `read_settings` and
-    `MwSTrainer` read the files of labels. `alphabet` and `pattern` have the default of the criterion if not given.
+    `Settings` reads no file: `labels` are words here, and `read_settings` and `MwSTrainer` read the files of labels. If
+    `alphabet` and `pattern` are not given, they have the default of the criterion. Settings cannot be changed.
 
     Raises:
         MwSError: a value is out of range, a name is unknown, or a setting contradicts another or belongs to the other
@@ -98,10 +98,11 @@ class Settings(Described):
     ).field(0)
     min_count: int = Setting("Leave out pre-tokens that occur less often than this.", takes=COUNT).field(1)
     special_tokens: Sequence[str] = Setting(
-        "Tokens that do not stand for text; the usual names get their role (<|endoftext|>: eos, [PAD]: pad).",
+        "Tokens that do not stand for text. Tokens with a usual name get its role (<|endoftext|>: eos, [PAD]: pad).",
         more="They get the ids 0, 1, ... in this order.",
         option="--special-token",
-        shown=f"{', '.join(DEFAULT_SPECIAL_TOKENS)}; repeat for more",
+        metavar="TOKEN",
+        shown=f"{', '.join(DEFAULT_SPECIAL_TOKENS)}; repeat the option for more",
         first=True,
     ).field(DEFAULT_SPECIAL_TOKENS)
     initial_alphabet: Iterable[str] = Setting(
@@ -116,14 +117,14 @@ class Settings(Described):
         "none",
         "Their merges come after all others, and replace the last frequency merges.",
         metavar="FILE",
-        shown="none; one per line",
+        shown="none; the file has one per line",
     ).field(())
     keep_apart: Sequence[str] = Setting(
         "Characters that are never merged with others, and pairs of characters that are never joined.",
         "none",
         'Strings of one or two characters, such as ``["\'", "ss"]``.',
         metavar="FILE",
-        shown="none; one per line",
+        shown="none; the file has one per line",
     ).field(())
     limit_alphabet: int | None = Setting(
         "Keep only this number of the most frequent characters; the others become bytes.",
@@ -161,7 +162,7 @@ class Settings(Described):
         "capitals: ``get|User|Name``, ``HTTP|Server``.",
         option="--weight",
         metavar="GROUP=NUMBER",
-        shown="1 each; repeat for more",
+        shown="1 each; repeat the option for more",
     ).field(default_factory=dict)
     criterion: Literal["contextual", "classic"] = Setting(
         "How merges are chosen: contextual (by boundary probabilities estimated from the words) or classic (by the "
@@ -203,15 +204,15 @@ class Settings(Described):
         option=None,
     ).field(400_000)
     labels: Any = Setting(
-        "Words that you split by hand, better 20 or more: a file with lines of word<TAB>mor ph eme s, alternatives "
-        "after a comma, or in another format that `mws evaluate` reads. For several groups give a file each.",
+        "Words that you split by hand, preferably 20 or more: a file with lines of word<TAB>mor ph eme s, alternatives "
+        "after a comma, or in another format that `mws evaluate` reads. Give one file per group.",
         "none",
         'Also a dict, or pairs of a word and its morphs; by group ``{"fin": "fin.tsv"}``. See '
         "`corpus.labeled_words.read_all_labels`. Labels re-fit the boundary probabilities, and the merges are "
         "learned twice, so that labels act on tokens, too.",
         criterion=CONTEXTUAL,
         metavar="[GROUP=]FILE",
-        shown="none; repeat for more",
+        shown="none; repeat the option for more",
         first=True,
     ).field(())
     len_norm_factor: float = Setting(
@@ -252,12 +253,14 @@ class Settings(Described):
         unrecorded="it is part of the pattern",
     ).field(None)
     normalization: str | None = Setting(
-        "Unicode form that becomes part of the tokenizer: nfc, nfd, nfkc or nfkd (the last two lose distinctions). "
-        "Decoded text has this form, so nfd and nfkd return Korean syllables and accented letters decomposed.",
+        "Unicode form into which the tokenizer converts text: nfc, nfd, nfkc or nfkd (nfkc and nfkd lose "
+        "distinctions). Decoded text has this form, so nfd and nfkd return Korean syllables and accented letters "
+        "decomposed.",
         "none, or the form of saved counts",
+        metavar="{nfc,nfd,nfkc,nfkd}",
     ).field(None)
     capitals: Literal["marker"] | None = Setting(
-        "Write a marker before the lowercase word in place of a capital, so that Word and word share their tokens.",
+        "Write a marker and the lowercase word instead of a capitalized word, so that both share their tokens.",
         "none, or as in saved counts",
         "Decoded text has the capital again. Fewer programs read such a tokenizer; see `text.capitals`.",
     ).field(None)
@@ -271,14 +274,14 @@ class Settings(Described):
     def __post_init__(self) -> None:
         self.check()
         if self.vocab_size is not None and self.n_merges is not None:
-            said = "is given together with a number of merges; give one of them"
-            raise SettingError("vocab_size", self.vocab_size, said)
+            fault = "is given together with a number of merges; give one of them"
+            raise SettingError("vocab_size", self.vocab_size, fault)
         self._check_classic()
         self.set(in_one_form(self))
         least = len(self.special_tokens) + len(BYTE_TOKENS)
         if self.vocab_size is not None and self.vocab_size < least:
-            said = f"is less than the {least} entries of {len(BYTE_TOKENS)} bytes and the special tokens; ask for more"
-            raise SettingError("vocab_size", self.vocab_size, said)
+            fault = f"is too small: {len(BYTE_TOKENS)} bytes and the special tokens take {least}; give a larger size"
+            raise SettingError("vocab_size", self.vocab_size, fault)
         self.apart  # noqa: B018  # raises MwSError if an entry of keep_apart is neither a character nor a pair
         compiled(self.split_pattern)
         if problem := problem_in_tokenizers(self.split_pattern):
@@ -339,7 +342,7 @@ class Settings(Described):
 
 
 def read_settings(kind: type[S], /, **given: Any) -> S:
-    """Read the files that settings name, and make the settings, which read no file themselves.
+    """Read the files that settings name, then make the settings from their content.
 
     Args:
         kind: the class to make, `Settings` or a class derived from it.

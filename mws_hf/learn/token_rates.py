@@ -1,15 +1,15 @@
 """Adjust the boundary probabilities inside tokens to the boundaries that these tokens hide in labeled words.
 
-The labels of a language are few, but the tokens of its labeled words are in many other words. So the types are
-segmented with the tokens of a first training, and two rates of each token are compared:
+A language has few labeled words, but their tokens occur in many other words, too. So the types are segmented with the
+tokens of a first training, and two rates of each token are compared:
 
 * the usual rate is how many boundaries a use of the token hides on average, by the boundary probabilities;
-* the labeled rate is how many it hides on average in labeled words. `PRIOR_USES` made-up uses with the usual rate keep
-  it near the usual rate if the token has few uses there.
+* the labeled rate is how many it hides on average in labeled words. `PRIOR_USES` pseudo-observations with the usual
+  rate keep it near the usual rate if the token has few uses there.
 
 Inside each use of the token, the boundary probabilities are multiplied by the labeled rate over the usual rate, so that
-a token that hides more boundaries than was expected is penalized more when the merges are learned again. A token that
-no labeled word has keeps its probabilities.
+a token that hides more boundaries than expected is penalized more when the merges are learned again. A token that no
+labeled word contains keeps its probabilities.
 
 The rates of a group's labels come from the types of that group and act on them only, in proportion to its share in the
 type (`Evidence.label_shares`). So in a word that several groups have, the factor is the mean of their factors,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from mws_hf.corpus.segmentations import GoldWord
 
 PRIOR_USES = 2.0
-"""Number of made-up uses in labeled words with the usual rate."""
+"""Number of pseudo-observations with the usual rate, which count as uses in labeled words."""
 
 LEAST_FACTOR, LARGEST_FACTOR = 0.2, 5.0
 """Limits of the factor of a token."""
@@ -51,14 +51,15 @@ _WORDS_AT_ONCE = 10_000
 
 
 class Segmented(NamedTuple):
-    """Types as tokens.
+    """Types that were segmented into tokens.
 
     Attributes:
         types: int64, shape (n_segmented,): index of each type that was segmented.
         ids: int64, shape (n_tokens,): id of each token of these types, one type after another.
         type_of: int64, shape (n_tokens,): index of the type of each token.
-        positions: int64, shape (n_inside,): indices of the characters after which a token goes on, ascending.
-        token_at: int64, shape (n_inside,): index of the token that goes on there.
+        positions: int64, shape (n_inside,): indices of the characters that a token contains and does not end with,
+            ascending.
+        token_at: int64, shape (n_inside,): index of the token that contains each of these characters.
     """
 
     types: Longs
@@ -123,7 +124,7 @@ def token_factors(
 
     Returns:
         float64, shape (highest id + 1,): the factor of each id, from `LEAST_FACTOR` to `LARGEST_FACTOR`; 1 for tokens
-        without positions inside, and for tokens that no labeled word has.
+        without positions inside, and for tokens that no labeled word contains.
     """
     size, weights = int(found.ids.max(initial=-1)) + 1, share[found.type_of]
     uses = np.bincount(found.ids, weights, size)
@@ -138,7 +139,7 @@ def token_factors(
 
 
 def segment_types(types: CodePoints, rows: Longs, backend: Tokenizer) -> Segmented:
-    """Segment types after a space; types that their tokens do not spell are left out.
+    """Segment types, each with a space before it; types that their tokens do not spell exactly are left out.
 
     Args:
         types: all types.

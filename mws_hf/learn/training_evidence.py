@@ -1,4 +1,4 @@
-"""Former module, for one version: importing a name from it warns, and gives the name from its present module."""
+"""Deprecated module, kept for one version: it returns names from their new modules, with a warning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Uppercase variants of frequent words, so that text in capitals is not split into many tokens."""
+"""Add uppercase variants of frequent words, so that text in capitals is not split into many tokens."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mws_hf.learn.words import CodePoints, concatenated, find_among
 from mws_hf.text.letter_case import DOTLESS, DOTTED, uppercase
 
 LOWERCASE_PER_CAPITAL = 500
-"""Lowercase occurrences of a word for which it counts once in uppercase."""
+"""Number of lowercase occurrences of a word that count as one occurrence in uppercase."""
 
 
 def with_uppercase(words: CodePoints, counts: Longs) -> tuple[CodePoints, Longs]:
@@ -40,13 +40,13 @@ def with_uppercase(words: CodePoints, counts: Longs) -> tuple[CodePoints, Longs]
     added, times = CodePoints.of(list(variants)), np.fromiter(variants.values(), np.int64, len(variants))
     found = find_among(added, words)
     known = found >= 0
-    counts = counts.astype(np.int64)  # a copy
+    counts = counts.astype(np.int64)  # a copy, which is changed
     counts[found[known]] += times[known]
     return concatenated([words, added.take(np.nonzero(~known)[0])]), np.concatenate([counts, times[~known]])
 
 
 DOTLESS_PER_I = 0.1
-"""Minimum number of ı per i in a text whose i is taken for the i of Turkish, with the uppercase İ.
+"""Number of ı per i above which the i of a text is taken to be Turkish, so that its uppercase is İ.
 
 Turkish and Azerbaijani have about 0.5 ı per i; other texts have ı only in names.
 """
@@ -69,7 +69,7 @@ def uppercase_variants(listed: list[str], words: CodePoints, counts: Longs) -> l
         return plain
     dotted = [uppercase(word.replace("i", DOTTED)) for word in listed]
     times = np.append(counts, 0)  # -1 stands for a word that does not occur
-    of_plain, of_dotted = (times[find_among(CodePoints.of(each), words)] for each in (plain, dotted))
+    of_plain, of_dotted = (times[find_among(CodePoints.of(forms), words)] for forms in (plain, dotted))
     is_turkic = _times_of(DOTLESS, words, counts) > DOTLESS_PER_I * _times_of("i", words, counts)
     takes_dotted = np.where(of_plain == of_dotted, is_turkic, of_dotted > of_plain).tolist()
     return [
@@ -78,6 +78,6 @@ def uppercase_variants(listed: list[str], words: CodePoints, counts: Longs) -> l
 
 
 def _times_of(character: str, words: CodePoints, counts: Longs) -> int:
-    """Count a character in running text."""
+    """Count the occurrences of a character in running text."""
     places = np.nonzero(words.points == ord(character))[0]
     return int(counts[np.searchsorted(words.starts, places, side="right") - 1].sum())

@@ -1,4 +1,4 @@
-"""Learn a vocabulary from word counts: first the alphabet, then morph merges, then compositions. No files are used.
+"""Learn a vocabulary from word counts: first the alphabet, then morph merges, then compositions. No file is read.
 
 `LearningJob.plan` checks everything and computes the sizes before learning begins, and `learn` executes the plan.
 """
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
 _logger = logging.getLogger(__name__)
 
 BYTE_ORDER_MARK = "\ufeff"
-"""Every alphabet of characters contains it, because the decoders of JavaScript drop it if it is three byte tokens.
+"""Every alphabet of characters contains it, because decoders in JavaScript drop it if it consists of byte tokens.
 
-The original MwS is an exception, because its vocabulary must be as published.
+The original MwS is an exception, because its vocabulary must stay as it was published.
 """
 
 
@@ -361,13 +361,13 @@ def _running_text(job: LearningJob, words: CodePoints, evidence: Evidence | None
 def _learn_compositions(
     job: LearningJob, text: _RunningText | None, evidence: Evidence | None, morphs: list[tuple[str, str]]
 ) -> LearnedMerges:
-    room = job.n_merges - len(morphs)
-    if text is None or room <= 0:
+    n_left = job.n_merges - len(morphs)
+    if text is None or n_left <= 0:
         return LearnedMerges([])
     words, counts, type_of = text
     boundaries = None if evidence is None else partial(priced_boundaries, evidence, words, type_of)
     return learn_compositions(
-        words, counts, job.alphabet, morphs, room, boundaries=boundaries,
+        words, counts, job.alphabet, morphs, n_left, boundaries=boundaries,
         hidden_boundary_price=job.settings.hidden_boundary_price, limits=job.limits,
     )  # fmt: skip
 
@@ -386,15 +386,15 @@ def _warn_if_short(job: LearningJob, n_found: int) -> None:
 
 def _with_required(job: LearningJob, merges: list[tuple[str, str]]) -> tuple[list[tuple[str, str]], int]:
     """Replace the last merges by those of required strings; return all merges, and how many make required strings."""
-    room = min(len(merges), job.n_merges)
+    n_kept = min(len(merges), job.n_merges)
     if not job.settings.required:
-        return merges[:room], 0
-    while room >= 0:
-        more = merges_for(job.settings.required, merges[:room], job.alphabet)
-        over = room + len(more) - job.n_merges
-        if over <= 0:
-            return merges[:room] + more, len(more)
-        room -= over
+        return merges[:n_kept], 0
+    while n_kept >= 0:
+        more = merges_for(job.settings.required, merges[:n_kept], job.alphabet)
+        excess = n_kept + len(more) - job.n_merges
+        if excess <= 0:
+            return merges[:n_kept] + more, len(more)
+        n_kept -= excess
     raise MwSError(
         f"{len(job.settings.required)} required strings need more merges than the {job.n_merges} that there is room "
         "for; ask for a larger vocabulary, or leave some strings out"
@@ -404,21 +404,21 @@ def _with_required(job: LearningJob, merges: list[tuple[str, str]]) -> tuple[lis
 def merges_for(
     strings: Iterable[Sequence[str]], merges: Sequence[tuple[str, str]], known: Collection[str] = ()
 ) -> list[tuple[str, str]]:
-    """Find merges that make each string one token if it is a word by itself.
+    """Find the additional merges that make each string one token if it is a word by itself.
 
-    The merges so far segment a string into tokens. New merges join these tokens, the left ones first, unless the
-    product is an entry already. A later string does not change an earlier one, because its merges have later ranks.
+    Each string is segmented by all earlier merges. New merges join the resulting tokens, from left to right, but skip
+    products that are entries already. A string does not change earlier strings, because its merges have later ranks.
 
     Args:
         strings: strings as sequences of their symbols.
         merges: all other merges, in the order of their ranks; the new ones come after them.
-        known: entries that need no merge.
+        known: entries that exist without a merge, such as the alphabet.
 
     Returns:
         The new merges, in the order of their ranks.
 
     Raises:
-        MwSError: all ways to a string lead through other entries.
+        MwSError: every product on the way to a string is another entry.
 
     >>> merges_for(["abcd", "abc"], [("b", "c")])
     [('a', 'bc'), ('abc', 'd')]

@@ -72,9 +72,9 @@ class CodePoints:
 
 def concatenated(lists: Sequence[CodePoints]) -> CodePoints:
     """Put the words of all lists one after another."""
-    ends = np.cumsum([0, *(len(each.points) for each in lists)], dtype=np.int64)
-    starts = [each.starts[:-1] + end for each, end in zip(lists, ends.tolist(), strict=False)]
-    return CodePoints(np.concatenate([each.points for each in lists]), np.concatenate([*starts, ends[-1:]]))
+    ends = np.cumsum([0, *(len(words.points) for words in lists)], dtype=np.int64)
+    starts = [words.starts[:-1] + end for words, end in zip(lists, ends.tolist(), strict=False)]
+    return CodePoints(np.concatenate([words.points for words in lists]), np.concatenate([*starts, ends[-1:]]))
 
 
 def cut_out(points: Ints, begins: Longs, ends: Longs) -> CodePoints:

@@ -1,9 +1,9 @@
 """Learn merges by any criterion that is a sum over positions, and apply known merges.
 
-A position is the place after a character, where a boundary can be. `WorkingCorpus` repeatedly merges the pair of
+A position is the point after a character, where a boundary can be. `WorkingCorpus` repeatedly merges the pair of
 neighboring tokens whose occurrences have the largest sum of position values. With word weights as values this is
 frequency BPE; with evidence for "no boundary here" it finds morphs. The time of a merge depends on the number of
-places that it changes. `tests/twins/engine.py` is the readable twin, with the same merges.
+occurrences that it replaces. `tests/twins/engine.py` is a readable implementation that learns the same merges.
 
 Merges that are already known are applied word by word, as a BPE tokenizer does, without counting pairs.
 """
@@ -84,8 +84,8 @@ def merge_words(tok: Array, length: Array, keys: Array, products: Array, scratch
 def _merge_tokens(ids: Array, made: Array, n: int, keys: Array, products: Array) -> int:
     """Merge the `n` tokens of a word, where ``made[k]`` is the product of tokens k and k + 1; return how many remain.
 
-    All places of the lowest product are merged in one pass, because the pairs that they make have higher products.
-    With one place per pass, the time would grow with the square of the length of the word.
+    All occurrences of the lowest product are merged in one pass, because the pairs that they make have higher products.
+    With one occurrence per pass, the time would grow with the square of the length of the word.
     """
     while True:
         at, best = -1, np.int64(1) << 40
@@ -117,7 +117,7 @@ def _write_tokens(ids: Array, n: int, length: Array, tok: Array, begin: int) -> 
         begin = last + 1
 
 
-MERGES_A_CALL = 500
+MERGES_PER_CALL = 500
 """Number of merges that a kernel makes before Python updates the progress bar."""
 
 Turn = tuple[int, Callable[[], Array | None]]
@@ -133,8 +133,8 @@ _WORDS_AT_ONCE = 1 << 12
 class WorkingCorpus:
     """A corpus that is segmented into tokens (at first characters); learning changes it in place.
 
-    Words that another tokenizer has segmented come with `tokens` and `text`. Then only the starts of their corpus,
-    counted in characters, and its weights are used.
+    If the words are already segmented by another tokenizer, give `tokens` and `text`. Then only two attributes of
+    `corpus` are used: its weights and its starts, which are counted in characters.
 
     Attributes:
         corpus: the distinct words and their weights.
@@ -166,10 +166,10 @@ class WorkingCorpus:
         ids, first = self.text[self.text >= 0], self.text[self.corpus.starts[:-1] + np.arange(len(self.corpus)) + 1]
         n_tokens = len(ids) - np.count_nonzero((lengths > 1)[ids]) // 2  # a token of several cells has its id in two
         space = np.array([token.startswith(" ") for token in self.tokens], bool)[first]
-        alone = np.count_nonzero(space & (lengths[first] == 1) & (np.diff(self.corpus.starts) > 1))
+        lone_spaces = np.count_nonzero(space & (lengths[first] == 1) & (np.diff(self.corpus.starts) > 1))
         spaced = np.count_nonzero(space & (np.diff(self.corpus.starts) > 1))
-        places = len(self.corpus.symbols) - len(self.corpus) - spaced
-        return float((n_tokens - len(self.corpus) - alone) / np.maximum(1, places))
+        positions = len(self.corpus.symbols) - len(self.corpus) - spaced
+        return float((n_tokens - len(self.corpus) - lone_spaces) / np.maximum(1, positions))
 
     def apply(self, merges: Iterable[tuple[str, str]]) -> None:
         """Apply merges in the order of their ranks, as a BPE tokenizer does."""
@@ -233,7 +233,7 @@ class WorkingCorpus:
         first, status, accepted = len(self.tokens), REACHED, -1
         with progress_bar(limits.show_progress, total=n_merges, desc=title + limits.progress_suffix, unit="") as bar:
             while status != EXHAUSTED and len(self.tokens) < first + n_merges:
-                goal = min(first + n_merges, len(self.tokens) + MERGES_A_CALL)
+                goal = min(first + n_merges, len(self.tokens) + MERGES_PER_CALL)
                 status = advance(table, queue, strings, goal, least, bounds, accepted, weights)
                 bar.update(self.add_products(table))
                 if status == ASK:
@@ -252,8 +252,8 @@ class WorkingCorpus:
         """
         found = LearnedMerges([])
         for most, values in turns:
-            room = min(most, n_merges - len(found.merges))
-            found = found.then(self.learn(values(), room, limits, title=title))
+            n_next = min(most, n_merges - len(found.merges))
+            found = found.followed_by(self.learn(values(), n_next, limits, title=title))
             give_back()
             if len(found.merges) >= n_merges:
                 break
@@ -276,8 +276,8 @@ class WorkingCorpus:
         def fill(a: int, b: int) -> None:
             for first in range(a, b, _WORDS_AT_ONCE):
                 starts = all_starts[first : min(b, first + _WORDS_AT_ONCE) + 1]
-                each = np.repeat(weights[first : first + len(starts) - 1], np.diff(starts))
-                found = score(boundaries[starts[0] : starts[-1]], each)
+                weight_of = np.repeat(weights[first : first + len(starts) - 1], np.diff(starts))
+                found = score(boundaries[starts[0] : starts[-1]], weight_of)
                 write_cells(found, starts - starts[0], values[starts[0] + first :])
 
         in_parts(fill, len(self.corpus))
@@ -288,8 +288,8 @@ class WorkingCorpus:
         if values is not None and len(values) == len(self.text):
             return values
         if values is None:
-            nowhere = np.broadcast_to(0.0, int(self.corpus.starts[-1]))
-            return self.lay_out(nowhere, self.corpus.weights, lambda _, weights: weights)
+            no_boundaries = np.broadcast_to(0.0, int(self.corpus.starts[-1]))
+            return self.lay_out(no_boundaries, self.corpus.weights, lambda _, weights: weights)
         if len(values) != len(self.corpus.symbols):
             raise MwSError(
                 f"{len(values)} position values for {len(self.corpus.symbols)} characters; give one for each"

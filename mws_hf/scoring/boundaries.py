@@ -188,13 +188,18 @@ def macro_scores(table: WordTable, chosen: Longs) -> tuple[float, float]:
 
 
 def score(gold: Sequence[GoldWord], predicted: Sequence[Sequence[str]]) -> BoundaryScores:
-    """Score predicted tokens against gold segmentations; arguments and errors are those of `word_table`.
+    """Score predicted tokens against gold segmentations; arguments are those of `word_table`.
+
+    Raises:
+        MwSError: there are no words, the lists have different lengths, or tokens do not spell their word.
 
     >>> from mws_hf.corpus.segmentations import GoldWord
     >>> result = score([GoldWord("unpacking", (("un", "pack", "ing"),))], [["un", "packing"]])
     >>> result.precision, result.recall
     (1.0, 0.5)
     """
+    if not gold:
+        raise MwSError("there are no gold words to score")
     return summarize(word_table(gold, predicted))
 
 

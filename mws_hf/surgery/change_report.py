@@ -94,17 +94,17 @@ def extension_summary(found: dict[str, Any]) -> str:
     """Summarize the figures: a line about the tokens, and a line for each text."""
     rows = [
         f"{found['new_tokens']:,} new tokens ({found['added_characters']:,} characters; merges: "
-        f"{found['characters_merges']:,} in characters, {found['spaces_merges']:,} of the space, "
-        f"{found['morphs_merges']:,} morphs, {found['compositions_merges']:,} compositions); "
+        f"{found['characters_merges']:,} within characters, {found['spaces_merges']:,} of a space and a letter, "
+        f"{found['morphs_merges']:,} within morphs, {found['compositions_merges']:,} compositions); "
         f"{found['vocabulary']:,} ids"
     ]
     if found["trimmed"]:
         dropped = ", ".join(f"{number:,} {reason}" for reason, number in found["trimmed"]["dropped"].items())
-        rows.append(f"trimmed first: {dropped} entries dropped, {found['trimmed']['uses_lost']:.2%} of uses lost")
+        rows.append(f"removed first: {dropped} tokens, which make up {found['trimmed']['uses_lost']:.2%} of all uses")
     if found["retired_tokens"]:
         rows.append(
-            f"{len(found['retired_tokens']):,} unused tokens retired, {len(found['retired_words']):,} of them whole "
-            f"words; {len(found['dropped_merges']):,} merges dropped; their names: retired.json"
+            f"{len(found['retired_tokens']):,} unused tokens and {len(found['dropped_merges']):,} merges removed; "
+            f"{len(found['retired_words']):,} of these tokens are whole words (retired.json lists the tokens)"
         )
     for name, text in found["texts"].items():
         (words_before, words_after), (bytes_before, bytes_after) = text["tokens_per_word"], text["bytes_per_token"]

@@ -1,10 +1,10 @@
-"""Phrases that commands, model cards and reports share."""
+"""Write phrases that commands, model cards and reports have in common."""
 
 from __future__ import annotations
 
 
 def token_change(before: int, after: int) -> str:
-    """Describe by how many per cent a number of tokens changes.
+    """Describe by how many percent a number of tokens changes.
 
     >>> token_change(200, 150), token_change(200, 207)
     ('25.0 % fewer tokens', '3.5 % more tokens')

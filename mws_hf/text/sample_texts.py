@@ -1,4 +1,4 @@
-"""Texts to compare tokenizers on: lines in several languages and scripts, and strings that other programs misread.
+"""Provide texts on which tokenizers are compared: lines in several languages, and strings that programs misread.
 
 The texts are part of the package, so that you can check and export a tokenizer without a corpus.
 """

@@ -58,11 +58,14 @@ _LLAMA3_PATTERNS: _Patterns = {(name, digits) for name, digits in _LLAMA_CPP_PAT
 _O200K_THREES: _Patterns = {("o200k", "threes")}
 _LACKS_PATTERN: _Statement = (
     "refuses",
-    f"has no split pattern that divides text in the same way; train with --pattern llama3, {_EXPORT}",
+    f"it has no split pattern that divides text in the same way; train with --pattern llama3, {_EXPORT}",
 )
-_SPLITS_DIFFERENTLY: _Statement = ("wrong", f"in running text; train with --pattern llama3, {_EXPORT}")
+_SPLITS_DIFFERENTLY: _Statement = (
+    "wrong",
+    f"it splits running text differently; train with --pattern llama3, {_EXPORT}",
+)
 _NEEDS_GGUF: _Statement = ("export", "`mws export --format gguf`; its own converter does not know the vocabulary")
-_ENDS_AT_NUL: _Statement = ("right", "but a text ends at its first U+0000")
+_ENDS_AT_NUL: _Statement = ("right", "it ends a text at its first U+0000")
 _BY_PATTERN: dict[str, tuple[_Patterns, _Statement, _Statement]] = {
     _LLAMA_CPP: (_LLAMA_CPP_PATTERNS, _NEEDS_GGUF, _LACKS_PATTERN),
     "gigatoken": (_LLAMA3_PATTERNS | _O200K_THREES, ("right", ""), _LACKS_PATTERN),
@@ -81,17 +84,17 @@ _OF_CHARACTERS = [
 ]
 
 
-_KEEPS_MARKER = "reads the right ids, but does not undo the marker for capitals"
+_KEEPS_MARKER = "its ids are right, but decoded text keeps the marker for capitals"
 _WITH_CAPITALS = [
     ClientFact("tokenizers 0.x, transformers, vLLM, kitoken, fastokens", "right", ""),
-    ClientFact(TOKENIZERS_ONE, "wrong", f"{_KEEPS_MARKER} when it decodes"),
+    ClientFact(TOKENIZERS_ONE, "wrong", _KEEPS_MARKER),
     ClientFact("transformers.js", "right", ""),
-    ClientFact("llguidance, xgrammar", "wrong", _KEEPS_MARKER),
+    ClientFact("llguidance, xgrammar", "wrong", _KEEPS_MARKER.replace("its", "their")),
     ClientFact("SGLang", "unknown", ""),
-    ClientFact("OpenVINO", "refuses", "does not know the rules of the decoder; train without --capitals"),
-    ClientFact("gigatoken", "refuses", "does not know the rules of the normalizer; train without --capitals"),
-    ClientFact("tokie", "wrong", "ignores the marker for capitals; train without --capitals"),
-    ClientFact("onnxruntime-extensions", "wrong", "ignores the marker for capitals; train without --capitals"),
+    ClientFact("OpenVINO", "refuses", "it does not know the rules of the decoder; train without --capitals"),
+    ClientFact("gigatoken", "refuses", "it does not know the rules of the normalizer; train without --capitals"),
+    ClientFact("tokie", "wrong", "it ignores the marker for capitals; train without --capitals"),
+    ClientFact("onnxruntime-extensions", "wrong", "it ignores the marker for capitals; train without --capitals"),
 ]
 
 
@@ -112,10 +115,10 @@ def client_facts(kind: Alphabet, pattern: str, backend: Tokenizer, *, spaced: bo
     lost = kind == "characters" and backend.token_to_id("\ufeff") is None
     facts = [
         ClientFact(_READ_WHOLE, "right", ""),
-        ClientFact(TOKENIZERS_ONE, "refuses", "does not read a Metaspace pre-tokenizer, which add_prefix_space needs")
+        ClientFact(TOKENIZERS_ONE, "refuses", "it does not read the Metaspace pre-tokenizer of add_prefix_space")
         if spaced
         else _by_one(pattern),
-        ClientFact("transformers.js", "right", "but decoding loses U+FEFF, which is not in the vocabulary" * lost),
+        ClientFact("transformers.js", "right", "decoding loses U+FEFF, which is not in the vocabulary" * lost),
     ]
     if kind == "characters":
         return facts + _OF_CHARACTERS
@@ -138,7 +141,7 @@ def _if_exported(fact: ClientFact, export: Callable[[], object]) -> ClientFact:
 def _by_one(pattern: str) -> ClientFact:
     if pattern in PATTERNS_OF_TOKENIZERS_ONE:
         return ClientFact(TOKENIZERS_ONE, "right", "")
-    remark = f"loads it, then stops at the first text; train with --pattern o200k, {_EXPORT}"
+    remark = f"it loads the file, but stops at the first text; train with --pattern o200k, {_EXPORT}"
     return ClientFact(TOKENIZERS_ONE, "refuses", remark)
 
 

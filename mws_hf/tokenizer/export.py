@@ -73,9 +73,11 @@ def byte_tables(backend: Tokenizer) -> ByteTables:
             "bytes (for llama.cpp, you can instead use `mws export DIR --format byte-level --pattern llama3`)"
         )
     if backend.normalizer is not None:
-        option = "--capitals" if Spec.of(backend).capitals else "--normalization"
-        name = type(backend.normalizer).__name__
-        raise MwSError(f"its normalizer ({name}) would be lost; train without {option}")
+        if Spec.of(backend).capitals:
+            raise MwSError("its marker for capitals would be lost; train without --capitals")
+        raise MwSError(
+            f"its normalizer ({type(backend.normalizer).__name__}) would be lost; train without --normalization"
+        )
     if settle_leading_space(backend, None):
         raise MwSError("its add_prefix_space would be lost; save it with add_prefix_space=False first")
     if not Spec.of(backend).plain:

@@ -8,6 +8,7 @@ subject. `figures_of_models.py` and `figures_of_speed.py` contain more of these 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from statistics import fmean
 from typing import Any
@@ -37,6 +38,7 @@ from checks.rows import (
     quality,
     results,
 )  # fmt: skip
+from lab.cells import Row
 from lab.data import GOLD as DEVELOPMENT_GOLD
 from lab.systems import UNIGRAM
 from lab.tables import groups, tabulated, where
@@ -212,6 +214,19 @@ def mixtures() -> Figures:
         yield f"mixture.{system}.f1", ends((x for key, x in f1.items() if key[:2] == (system, 64_000)), ".3f", "")
 
 
+def f1_and_length(rows: Sequence[Row], n_labels: int) -> str:
+    """Format how a number of labels changes F1 and tokens per word, as means over the samples of one language.
+
+    >>> rows = [{"labels": n, "f1": f1, "tokens_per_word": length} for n, f1, length in ((0, 0.5, 2), (9, 0.6, 2.2))]
+    >>> f1_and_length(rows, 9)
+    '+0.100, +10.0 %'
+    """
+    before, after = (
+        [fmean(row[name] for row in where(rows, labels=n)) for name in ("f1", "tokens_per_word")] for n in (0, n_labels)
+    )
+    return f"{after[0] - before[0]:+.3f}, {100 * (after[1] / before[1] - 1):+.1f} %"
+
+
 def labels() -> Figures:
     """F1 without labels and the gain from labels at vocabulary size 32,000, and the same for small texts."""
     mean = means("labels", "f1", "language", "labels", vocab_size=32_000)
@@ -220,18 +235,23 @@ def labels() -> Figures:
         gains = {f"{n:,}": f"{mean[each, n] - mean[each, 0]:+.3f}" for n in (20, 100, 300, 1_000) if (each, n) in mean}
         lines.append({"F1": LANGUAGES[each], "no labels": f"{mean[each, 0]:.3f}", **gains})
     yield "labels", tabulated(lines)
+    rows = results("labels_default")
     for size in (8_000, 32_000):
-        f1, length = (
-            means("labels_default", name, "language", "labels", vocab_size=size, granularity="re-estimated")
-            for name in ("f1", "tokens_per_word")
-        )
         lines = []
-        for each in dict.fromkeys(language for language, _ in f1):
-            lines.append({"F1, tokens": LANGUAGES[each], "no labels": f"{f1[each, 0]:.3f}"})
-            for n in [n for n in (20, 100, 300, 1_000) if (each, n) in f1]:
-                longer = 100 * (length[each, n] / length[each, 0] - 1)
-                lines[-1][f"{n:,}"] = f"{f1[each, n] - f1[each, 0]:+.3f}, {longer:+.1f} %"
+        for each, here in groups(where(rows, vocab_size=size, granularity="re-estimated"), "language"):
+            f1 = fmean(row["f1"] for row in where(here, labels=0))
+            gains = {f"{n:,}": f1_and_length(here, n) for n in (20, 100, 300, 1_000) if where(here, labels=n)}
+            lines.append({"F1, tokens": LANGUAGES[each], "no labels": f"{f1:.3f}", **gains})
         yield f"labels_default_{size}", tabulated(lines)
+    kept = {row["sample"] for row in where(rows, granularity="kept")}
+    lines = []
+    for each, here in groups([row for row in rows if row["sample"] in kept], "language"):
+        lines.append({"F1, tokens": LANGUAGES[each]})
+        for size in (8_000, 32_000):
+            for granularity, title in (("re-estimated", "chosen by labels"), ("kept", "default")):
+                own = where(here, vocab_size=size, granularity=granularity)
+                lines[-1][f"{size:,}, {title}"] = f1_and_length(own, 300)
+    yield "labels_kept", tabulated(lines)
     f1, ours = means("small_texts", "f1", "language", "megabytes", "system"), "mws-morphs"
     languages = list(dict.fromkeys(language for language, _, _ in f1))
     for size in (0.1, 10.0):

@@ -22,7 +22,8 @@ from checks.rows import (
 from lab.systems import MORPH_BPE, UNIGRAM
 from lab.tables import span, tabulated, where
 from lm.ladder import ladder_table
-from lm.plan import BPE
+from lm.plan import BPE, PRESETS
+from lm.report import difference as difference_of_runs
 
 from mws_hf.text.markdown import markdown_table
 
@@ -88,35 +89,29 @@ def neighboring_rates() -> Figures:
         yield f"new.{name}", f"{of:.2f}"
 
 
-LADDER_RATE = 3e-3
-"""The learning rate that is planned for all seeds of the larger models."""
-
-
 def larger_models() -> Figures:
-    """What larger language models gain, beside the small ones of the same text and books."""
+    """What larger language models gain, each system at its own rate and all at the planned one; effects of the rate."""
     yield "ladder", ladder_table("rus")
+    planned = PRESETS["rus-5m"].rate
+    lines = {line["system"]: line for line in where(models("rus-5m"), vocabulary=8_000, flop_matched=False)}
     rows = where(results("lm_rus-5m"), vocabulary=8_000, flop_matched=False)
-    bits = {(x["system"], x["learning_rate"], x["seed"]): x["evaluation"]["bits_per_byte"] for x in rows}
-    seeds_of = {each: {s for system, rate, s in bits if (system, rate) == (each, LADDER_RATE)} for each, _, _ in bits}
-    (line,) = where(models("rus-5m"), system="mws", vocabulary=8_000, flop_matched=False)
-    for name, rival in (("bpe", BPE), ("unigram", UNIGRAM)):
-        value, low, high = (-each for each in line["against"][rival])
-        yield f"ladder.{name}.mean", f"{value:.1f}"
-        yield f"ladder.{name}.interval", f"{high:.1f} to {low:.1f}"
-        seeds = sorted(seeds_of["mws"] & seeds_of[rival])
-        saved = [1 - bits["mws", LADDER_RATE, seed] / bits[rival, LADDER_RATE, seed] for seed in seeds]
-        yield f"ladder.{name}.seeds", ", ".join(f"{100 * each:.1f}" for each in saved)
+    runs = {system: where(rows, system=system, learning_rate=planned) for system in lines}
     books = {(x["system"], x["learning_rate"]): x["evaluation"]["development"] for x in where(rows, seed=0)}
-    for name, system, rate in (
-        ("mws", "mws", 1.5e-3),
-        ("bpe", BPE, 1.5e-3),
-        ("unigram", UNIGRAM, 1.5e-3),
-        ("twice", "mws", 6e-3),
-    ):
-        change = 100 * (books[system, rate] / books[system, LADDER_RATE] - 1)
-        yield f"ladder.rate.{name}", f"{abs(change):.1f}"
-    own = [of for (system, rate, _), of in bits.items() if system == BPE and rate == LADDER_RATE]
-    yield "ladder.spread", f"{100 * (max(own) / min(own) - 1):.1f}"
+    for name, system in (("mws", "mws"), ("bpe", BPE), ("unigram", UNIGRAM)):
+        if system != "mws":
+            found = {"": lines["mws"]["against"][system], ".planned": difference_of_runs(runs["mws"], runs[system])}
+            for of, (value, low, high) in found.items():
+                yield f"ladder.{name}.mean{of}", f"{-value:.1f}"
+                yield f"ladder.{name}.interval{of}", f"{-high:.1f} to {-low:.1f}"
+        for rate, short in ((1.5e-3, "half"), (6e-3, "twice")):
+            if (system, rate) in books:
+                change = books[system, rate] / books[system, planned] - 1
+                yield f"ladder.rate.{name}.{short}", f"{100 * change:+.1f}"
+    value, low, high = difference_of_runs(lines["mws"]["runs"], runs[UNIGRAM])
+    yield "ladder.unigram.mean.best", f"{-value:.1f}"
+    yield "ladder.unigram.interval.best", f"{-high:.1f} to {-low:.1f}"
+    best = fmean(row["evaluation"]["bits_per_byte"] for row in runs[UNIGRAM])
+    yield "ladder.rate.unigram.seeds", f"{100 * (1 - best / lines[UNIGRAM]['bits']):.1f}"
 
 
 def capitals() -> Figures:

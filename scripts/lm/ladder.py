@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from lab.cells import RESULTS, Row, rows_of
-from lab.systems import NAMES
+from lab.systems import NAMES, UNIGRAM
 from lab.tables import tabulated, where
 
-from lm.plan import DEFAULT, MB, PRESETS, RIVALS
+from lm.plan import BPE, DEFAULT, MB, PRESETS, RIVALS
 from lm.report import LANGUAGES, STYLES, summary
 from mws_hf.compare.picture import save
 
 LADDERS = {"rus": ("rus-works", "rus-5m", "rus-5m-60mb", "rus-16m-60mb"), "hun": ("hun-works", "hun-5m")}
 """Presets of each language, smallest models first. They hold the same books out."""
+SMALL = ("rus-works", "hun-works")
+"""Presets of the small models."""
 MARKS = {8000: "o", 32000: "s"}
+"""Marks in the picture, by vocabulary size."""
+TICKS = (0.5, 1, 2, 5, 10, 20)
+"""Ticks of the x axis, in millions of parameters."""
 
 
 class Step(NamedTuple):
@@ -59,9 +64,30 @@ def steps(language: str, results: Path = RESULTS) -> Iterator[Step]:
                     yield Step(language, name, size, line["vocabulary"], text, seeds, baseline, list(difference))
 
 
+def outcome(small: Sequence[float], large: Sequence[float]) -> str:
+    """Say by the rule of 27 November 2026 whether the gain of the small models holds in larger ones.
+
+    Args:
+        small: difference from a baseline in the small models, and the ends of its interval; negative is better.
+        large: the same in the larger models, with the same vocabulary size.
+
+    >>> outcome([-2.0, -2.3, -1.6], [-1.6, -2.5, -0.7]), outcome([-2.0, -2.3, -1.6], [-1.4, -1.5, -1.3])
+    ('holds', 'shrinks')
+    >>> outcome([-2.0, -2.3, -1.6], [-1.9, -4.0, 0.2])
+    'is gone'
+    """
+    if large[2] >= 0:
+        return "is gone"
+    return "holds" if large[0] <= 0.75 * small[0] else "shrinks"
+
+
 def ladder_table(language: str, results: Path = RESULTS) -> str:
-    """Return the ladder as a table in Markdown: a line per model and vocabulary size, a column per baseline."""
+    """Return the ladder as a table in Markdown: a line per model and vocabulary size, a column per baseline.
+
+    The gains over BPE and Unigram in larger models are followed by their outcome by the rule.
+    """
     lines: dict[tuple[object, ...], Row] = {}
+    small = {(step.vocabulary, step.baseline): step for step in steps(language, results) if step.preset in SMALL}
     for step in steps(language, results):
         value, low, high = step.difference
         line = lines.setdefault(
@@ -73,12 +99,16 @@ def ladder_table(language: str, results: Path = RESULTS) -> str:
                 "seeds": str(step.seeds),
             },
         )
-        line[f"against {named(step.baseline)}"] = f"{value:+.2f} % ({low:+.2f} to {high:+.2f})"
+        cell = f"{value:+.2f} % ({low:+.2f} to {high:+.2f})"
+        first = small.get((step.vocabulary, step.baseline))
+        if step.preset not in SMALL and step.baseline in (BPE, UNIGRAM) and first:
+            cell += f", {outcome(first.difference, step.difference)}"
+        line[f"against {named(step.baseline)}"] = cell
     return tabulated(lines.values())
 
 
 def named(baseline: str) -> str:
-    """Return the name of a baseline that people read."""
+    """Return the name of a baseline as pages write it."""
     return NAMES.get(baseline, "shuffled boundary probabilities")
 
 
@@ -92,14 +122,16 @@ def write_ladder(results: Path = RESULTS) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(1, len(shown), figsize=(5.2 * len(shown), 4), squeeze=False, sharey=True)
+    figure, axes = pyplot.subplots(
+        1, len(shown), figsize=(5.2 * len(shown), 4), squeeze=False, sharex=True, sharey=True
+    )
     for axis, (language, found) in zip(axes.flat, shown.items(), strict=True):
         for number, baseline in enumerate(RIVALS):
             for vocabulary, mark in MARKS.items():
                 here = [step for step in found if (step.baseline, step.vocabulary) == (baseline, vocabulary)]
                 if not here:
                     continue
-                x = [step.parameters * (1 + 0.03 * number) for step in here]  # so that intervals do not overlap
+                x = [step.parameters / 1e6 * (1 + 0.03 * number) for step in here]  # so that intervals do not overlap
                 y = [step.difference[0] for step in here]
                 errors = [[step.difference[0] - step.difference[1] for step in here],
                           [step.difference[2] - step.difference[0] for step in here]]  # fmt: skip
@@ -110,7 +142,10 @@ def write_ladder(results: Path = RESULTS) -> None:
                 )  # fmt: skip
         axis.axhline(0, color="black", linewidth=0.8)
         axis.set_xscale("log")
-        axis.set(title=LANGUAGES[language], xlabel="parameters of the language model (log scale)")
+        axis.set_xticks(TICKS, [f"{tick:g}" for tick in TICKS])
+        axis.set_xticks([], minor=True)
+        axis.set_xlim(TICKS[0] / 1.2, TICKS[-1] * 1.2)
+        axis.set(title=LANGUAGES[language], xlabel="parameters of the language model, in millions (log scale)")
         axis.grid(alpha=0.3)
         axis.legend(fontsize=7)
     axes[0, 0].set_ylabel("bits per byte of MwS, difference in %\n(below 0: MwS is better)")

@@ -1,14 +1,14 @@
-"""What is compared: the presets, each a language, the settings of its models, and the runs that are wanted of it.
+"""Define the presets of language models: for each one a language, the settings of its models, and its list of runs.
 
-Whole works are held out, other works serve to try the neighbouring peak rate on. What counts was said before the first
-run of each (decisions.md; diary, 23 to 26 November 2026). Three seeds that spread by more than .005 bits per byte get
-two more; they are listed.
+Whole works are held out, and the neighboring learning rate is tried on other works. The criterion of each preset was
+written down before its first run (docs/decisions.md; development log, 23 to 27 November 2026). If the three seeds of a
+system differ by more than 0.005 bits per byte, two more are added to the list.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from lab.cells import Cell
@@ -16,7 +16,7 @@ from lab.systems import MORPH_BPE, UNIGRAM
 
 DEFAULT = "mws"
 FINER = "mws-finer"
-"""Cuts 0.14 of the places; its operations are those of the default of its seed."""
+"""MwS with granularity 0.14 in place of 0.095; if it is FLOP-matched, to the default of the same seed."""
 CAPITALS = "mws-capitals"
 """The default with ``capitals="marker"``."""
 BPE = "bpe-byte"
@@ -36,20 +36,21 @@ SMALL_MODEL: dict[str, Any] = {
     "save_every": 250,
     "log_every": 100,
 }
-"""532,000 weights with 8,000 entries, 148,000 of them besides the embedding: minutes a run on one core."""
+"""532,000 parameters with 8,000 entries, 148,000 of them without the embedding. A run takes minutes on one core."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Preset:
-    """A comparison.
+    """A comparison of tokenizers in language models that are otherwise equal.
 
     Attributes:
-        language: files of this language are read: LANGUAGE.*.txt.gz.
-        settings: of every run, as in `RunConfig`.
-        vocabulary: of the main table; smaller ones have as many rows of embedding.
-        rate: the peak rate planned for all.
-        runs: the cells of the experiment, as `runs` gives them.
-        references: what all others are compared with; the first also sets the budget of FLOP-matched runs.
+        language: ISO 639-3 code; the text is in the files LANGUAGE.*.txt.gz.
+        settings: settings of every run, as in `RunConfig`.
+        vocabulary: vocabulary size of the main table; models with a smaller vocabulary have as many rows of embedding.
+        rate: peak learning rate that is planned for all systems.
+        runs: cells of the experiment, as `runs` gives them.
+        references: systems that all others are compared with; the first also sets the budget of FLOP-matched runs.
+        own_rates: peak learning rate of each system that is reported at another rate than the planned one.
     """
 
     language: str
@@ -58,6 +59,11 @@ class Preset:
     rate: float
     runs: list[Cell]
     references: tuple[str, ...] = RIVALS
+    own_rates: Mapping[str, float] = field(default_factory=dict)
+
+    def rate_of(self, system: str) -> float:
+        """Return the peak learning rate at which a system is reported."""
+        return self.own_rates.get(system, self.rate)
 
 
 def runs(
@@ -68,7 +74,9 @@ def runs(
     *,
     flop_matched: bool = False,
 ) -> list[Cell]:
-    """A run of each system, size and seed; if `flop_matched`, it stops at the operations of the reference of its seed.
+    """List a run for each seed, vocabulary size and system.
+
+    If `flop_matched` is set, a run stops after as many operations as the first reference with the same seed has used.
 
     >>> runs(["mws"], [8000], 8e-3, [1])
     [{'flop_matched': False, 'learning_rate': 0.008, 'vocabulary': 8000, 'seed': 1, 'system': 'mws'}]
@@ -78,14 +86,14 @@ def runs(
 
 
 def finer_runs(size: int, rate: float) -> list[Cell]:
-    """Three seeds of finer cuts, at equal bytes and at the operations of the default."""
+    """List three seeds of MwS with finer granularity, at equal bytes and at the compute of the default."""
     return [*runs([FINER], [size], rate), *runs([FINER], [size], rate, flop_matched=True)]
 
 
 def answers_in_print(rate: float, other: float) -> list[Cell]:
-    """What MeLLM 2026 and LREC 2026 ask for in Hungarian: four systems at three sizes, once at the neighbouring rate.
+    """List runs of four systems at three vocabulary sizes, to compare with MeLLM 2026 and LREC 2026 in Hungarian.
 
-    At equal bytes, and at equal operations, those of byte-level BPE.
+    They are run at equal bytes and at the compute of byte-level BPE, and with one seed at the neighboring rate.
     """
     sizes, matched = (8000, 16000, 32000), (DEFAULT, MORPH_BPE, UNIGRAM)
     return [
@@ -104,11 +112,11 @@ def works_preset(
     more: Sequence[Cell],
     references: tuple[str, ...] = RIVALS,
 ) -> Preset:
-    """The strongest rivals at 8,000 and 32,000 entries, and `more`.
+    """Plan the strongest baselines and MwS at 8,000 and 32,000 entries, and the runs `more`.
 
-    The peak rate is the best of byte-level BPE, Unigram and the default alike in the sweeps on single lines (lm_rus,
-    lm_hun); each system is tried once at the `other`, its neighbour. float32 takes half the time of bfloat16 on a
-    processor without units for that.
+    The planned rate was the best for byte-level BPE, for Unigram and for MwS in earlier sweeps on single lines (lm_rus,
+    lm_hun). Each system is also tried once at the neighboring rate `other`. Precision is float32, which takes half the
+    time of bfloat16 on a processor without units for bfloat16.
     """
     size = 8000
     wanted = [
@@ -123,9 +131,9 @@ def works_preset(
 
 
 def phrases_preset(language: str, more: Sequence[Cell] = ()) -> Preset:
-    """The default of 16,000 entries and byte-level BPE on half the text of `hun-works`.
+    """Plan MwS and byte-level BPE with 16,000 entries on half the text of `hun-works`, at the rate of `rus-works`.
 
-    Superwords stood here (finished runs are kept, the code left with 50739cd). Rate 8e-3, as in Russian and German.
+    The preset also had superwords once. Their finished runs are kept; the code was removed after commit 50739cd.
     """
     return Preset(
         language=language,
@@ -138,7 +146,7 @@ def phrases_preset(language: str, more: Sequence[Cell] = ()) -> Preset:
 
 
 def capitals_preset(language: str, length: int) -> Preset:
-    """The default with a marker in place of uppercase, and without."""
+    """Plan MwS with ``capitals="marker"``, and without."""
     return Preset(
         language=language,
         settings={"train_bytes": length, "held_out_bytes": MB, **SMALL_MODEL},
@@ -159,16 +167,18 @@ def larger_preset(
     sizes: Sequence[int],
     seeds: Sequence[int],
     more: Sequence[int] = (),
-    lower: Sequence[str] = (),
+    own_rates: Mapping[str, float] | None = None,
     **model: int,
 ) -> Preset:
-    """The strongest baselines and MwS with default settings in models of millions of parameters.
+    """Plan models of millions of parameters with the strongest baselines and with MwS, at default settings.
 
-    Matrix products are in bfloat16 under autocast; parameters and optimizer are float32, as all of the small models is.
-    Every system trains at the first of `LARGER_RATES` with all seeds, and at the other two with the first seed. The
-    rates are compared on the development books. At the smallest vocabulary there are also MwS at equal compute and
-    the control with shuffled boundary probabilities. What counts as a gain that holds was written down before the
-    first run (development log, 27 November 2026).
+    Matrix products are in bfloat16 under autocast; parameters and optimizer are float32, as everything in the small
+    models is. Every system trains at the first of `LARGER_RATES` with all seeds, and at the other two with the first
+    seed. The rates are compared on the development books. A system that is better at another rate by more than 0.2 %
+    trains there with the other seeds, too, and is reported there. Everything else trains at the rate of its system:
+    further seeds, other vocabulary sizes, and at the smallest vocabulary MwS at equal compute and the control with
+    shuffled boundary probabilities. What counts as a gain that holds was written down before the first run
+    (development log, 27 November 2026).
 
     Args:
         language: files of this language are read.
@@ -176,21 +186,29 @@ def larger_preset(
         sizes: vocabulary sizes; the first is that of the main table.
         seeds: seeds of the runs at the planned rate.
         more: further seeds of the three systems at the smallest vocabulary.
-        lower: systems that were better at the last rate, by more than 0.2 % on the development books.
+        own_rates: rate of each system that is better at another rate than the planned one.
         **model: settings of `RunConfig` that differ from those of the small models.
     """
-    systems, rate = (BPE, UNIGRAM, DEFAULT), LARGER_RATES[0]
+    systems, rate, control = (BPE, UNIGRAM, DEFAULT), LARGER_RATES[0], "mws-shuffled"
+    rates = dict(own_rates or {})
+    if DEFAULT in rates:
+        rates[control] = rates[DEFAULT]
+
+    def at_own_rates(names: Sequence[str], sizes: Sequence[int], seeds: Sequence[int], **more: bool) -> list[Cell]:
+        each = ((seed, name) for seed in seeds for name in names)
+        return [run for seed, name in each for run in runs([name], sizes, rates.get(name, rate), [seed], **more)]
+
     wanted = [
-        *runs(systems, sizes[:1], rate, [*seeds, *more]),
+        *runs(systems, sizes[:1], rate, seeds),
         *(run for other in LARGER_RATES[1:] for run in runs(systems, sizes[:1], other, seeds[:1])),
-        *runs(lower, sizes[:1], LARGER_RATES[2], seeds[1:]),
-        *runs([DEFAULT], sizes[:1], rate, seeds, flop_matched=True),
-        *runs(["mws-shuffled"], sizes[:1], rate, seeds),
-        *runs(systems, sizes[1:], rate, seeds),
+        *at_own_rates(systems, sizes[:1], [*seeds, *more]),
+        *at_own_rates([DEFAULT], sizes[:1], seeds, flop_matched=True),
+        *at_own_rates([control], sizes[:1], seeds),
+        *at_own_rates(systems, sizes[1:], seeds),
     ]
     larger = {"batch_blocks": 16, "precision": "bf16", **model}
     settings = {"train_bytes": length, "held_out_bytes": MB, **SMALL_MODEL, **larger}
-    return Preset(language=language, settings=settings, vocabulary=sizes[0], rate=rate, runs=wanted)
+    return Preset(language=language, settings=settings, vocabulary=sizes[0], rate=rate, runs=wanted, own_rates=rates)
 
 
 MODEL_5M = {"hidden_size": 192, "layers": 6, "heads": 6, "intermediate_size": 768}
@@ -199,7 +217,7 @@ one core that multiplies bfloat16 (AVX512-BF16), and 30 minutes in float32 on th
 MODEL_16M = {"hidden_size": 256, "layers": 8, "heads": 8, "intermediate_size": 1024}
 """16.6 million parameters with 32,000 entries, 8.4 million besides the embedding."""
 
-# Finnish and Turkish have too little text for five tokens a weight: 10 and 7 MB; Hungarian has 30
+# Finnish and Turkish have too little text (10 and 7 MB) for five tokens per parameter; Hungarian has 30 MB.
 PRESETS = {
     "rus-works": works_preset(
         "rus", 17 * MB, 8e-3, 1.6e-2, [*runs(TAKEN_AWAY, [8000], 8e-3), *runs([UNIGRAM], [8000], 8e-3, [3, 4])]
@@ -214,7 +232,9 @@ PRESETS = {
     "eng-phrases": phrases_preset("eng"),
     "rus-capitals": capitals_preset("rus", 17 * MB),
     "hun-capitals": capitals_preset("hun", 12 * MB),
-    "rus-5m": larger_preset("rus", 17 * MB, (8000, 32000), (0, 1, 2), (3, 4), (UNIGRAM, DEFAULT), **MODEL_5M),
+    "rus-5m": larger_preset(
+        "rus", 17 * MB, (8000, 32000), (0, 1, 2), (3, 4), {UNIGRAM: 1.5e-3, DEFAULT: 1.5e-3}, **MODEL_5M
+    ),
     "rus-5m-60mb": larger_preset("rus", 60 * MB, (8000, 32000), (0, 1), **MODEL_5M),
     "rus-16m-60mb": larger_preset("rus", 60 * MB, (32000,), (0,), **MODEL_16M),
     "hun-5m": larger_preset("hun", 12 * MB, (8000, 32000), (0, 1, 2), **MODEL_5M),

@@ -1,9 +1,10 @@
-"""The page and the picture of a comparison, from its rows; intervals hold the doubt of seeds and of the text.
+"""Write the page and the picture of a comparison of language models from its rows, with confidence intervals.
 
-Resampling three seeds gives two thirds of the variance of their mean, and "95 %" then covers 85 to 90 %. So the
-variance of a mean over seeds is estimated as usual, s^2 / n for each system, and the quantile is that of Student with
-the degrees of freedom of Welch and Satterthwaite. Held-out text adds the variance of a bootstrap over works, both
-systems on the same ones.
+An interval covers two sources of chance: the seeds, and the choice of held-out works. A bootstrap over three seeds
+would give only two thirds of the variance of their mean, so that an interval called "95 %" would cover 85 to 90 %.
+Therefore the variance of a mean over seeds is estimated as s^2 / n for each system, and the quantile is that of
+Student's t with the degrees of freedom of Welch and Satterthwaite. A bootstrap over held-out works, with the same works
+for both systems, adds the variance of the text.
 """
 
 from __future__ import annotations
@@ -26,13 +27,15 @@ from mws_hf.kernels import Doubles
 
 RESAMPLES = 2000
 KEY = ("system", "vocabulary", "flop_matched")
-"""What runs of one line share; they differ in the seed alone."""
+"""The columns that all runs in one line of the table share; these runs differ only in the seed."""
 MAIN = (
-    "Bits per byte on held-out text, mean over seeds; whole works are held out, and the rate is the best of the sweeps "
-    "on single lines; the sweep below is on works kept for that (lists: lm_*.works.json). Differences in percent with "
-    "a 95 % t interval over all seeds of both systems, and over works. Where a system has one seed, the spread of the "
-    "others stands for its own (that of works alone, while no system has two). *Peak rate*: the one planned for all. "
-    "*Seen*, *unseen*: bits per byte over running words whose form training text held, or not."
+    "The table shows bits per byte on held-out text, as a mean over seeds. Whole works are held out (lm_*.works.json "
+    "lists them), and the rates at the end of this page are compared on other works. Differences are in percent, with "
+    "a 95 % t interval over the seeds of both systems and over works. If a system has only one seed, its variance is "
+    "estimated from the systems with several seeds; if there are none, the interval covers only the choice of works. "
+    "*Peak rate* is the learning rate at which a system is reported: the rate planned for all systems, or its own rate "
+    "if that was better. *Seen* and *unseen* are bits per byte over running words whose form is in the training text, "
+    "or is not."
 )
 LANGUAGES = {"rus": "Russian", "hun": "Hungarian", "deu": "German", "eng": "English"}
 STYLES = {
@@ -48,23 +51,30 @@ STYLES = {
     UNIGRAM: ("SentencePiece Unigram", "#0072b2"),
     "bpe-byte": ("BPE over bytes", "#117733"),
 }
-"""Name and colour of each system in the picture."""
+"""The name and the color of each system in the picture."""
 
 
 def bits_of(row: Row) -> float:
-    """Bits per byte of a run."""
+    """Return the bits per byte of a run on held-out text."""
     return float(row["evaluation"]["bits_per_byte"])
 
 
 def summary(preset: Preset, rows: Sequence[Row]) -> list[Row]:
-    """A line a system, size and budget: its runs at the rate planned for all, and what it differs from the references.
+    """Return one line per system, vocabulary size and budget, from its runs at the rate at which it is reported.
 
-    ``against`` holds, by reference, the difference of bits in per cent of those of the reference, and the ends of its
-    interval; ``flops`` is the first run's, over those of the first reference.
+    Each line has the columns of `KEY` and these:
+
+    * ``runs``: rows of the runs, which differ only in the seed;
+    * ``by_seed`` and ``bits``: bits per byte of each run, and their mean;
+    * ``flops``: operations of the first run, divided by those of the first reference, or None without reference;
+    * ``against``: for each reference, the difference of bits in percent and the ends of its interval.
+
+    Lines are in the order of training text, vocabulary size and bits.
     """
     lines: dict[tuple[Any, ...], list[Row]] = {}
-    for row in where(rows, learning_rate=preset.rate):
-        lines.setdefault(tuple(row[name] for name in KEY), []).append(row)
+    for row in rows:
+        if row["learning_rate"] == preset.rate_of(row["system"]):
+            lines.setdefault(tuple(row[name] for name in KEY), []).append(row)
     noise = seed_noise([[bits_of(row) for row in runs] for runs in lines.values()])
     found = []
     for key, runs in lines.items():
@@ -81,12 +91,12 @@ def summary(preset: Preset, rows: Sequence[Row]) -> list[Row]:
 
 
 def difference(first: list[Row], second: list[Row], noise: tuple[float, int] = (0.0, 1)) -> list[float]:
-    """By how many per cent the bits of the first runs differ from those of the second, and the ends of the interval.
+    """Return by how many percent the bits of one system differ from those of another, and the ends of the interval.
 
     Args:
-        first: rows of one system.
-        second: rows of the other; the number of runs may differ.
-        noise: from `seed_noise`, for systems that have one run.
+        first: rows of the system.
+        second: rows of the system it is compared with; the number of runs may differ.
+        noise: result of `seed_noise`, for systems that have only one run.
     """
     n_bytes = np.array(first[0]["n_bytes"], np.float64)
     sides = [np.array([row["nats"] for row in side]) / math.log(2) for side in (first, second)]
@@ -99,13 +109,13 @@ def difference(first: list[Row], second: list[Row], noise: tuple[float, int] = (
 
 
 def seed_noise(systems: Sequence[Sequence[float]]) -> tuple[float, int]:
-    """Variance of a run around the mean of its system, pooled over systems, and its degrees of freedom.
+    """Estimate the variance of a run around the mean of its system, pooled over systems.
 
     Args:
-        systems: bits per byte of each seed, of each system; those of one seed say nothing.
+        systems: for each system, bits per byte of each seed; systems with one seed are ignored.
 
     Returns:
-        Nothing known, where no system has two seeds, is (0, 1).
+        The variance and its degrees of freedom, or (0, 1) if no system has two seeds.
 
     >>> seed_noise([[1.0, 3.0], [5.0], [2.0, 2.0]])
     (1.0, 2)
@@ -116,7 +126,11 @@ def seed_noise(systems: Sequence[Sequence[float]]) -> tuple[float, int]:
 
 
 def text_variance(bits: Doubles, n_bytes: Doubles) -> float:
-    """Variance of bits per byte when works are drawn with replacement; `bits` is a difference of two sides.
+    """Estimate the variance of bits per byte by drawing works with replacement.
+
+    Args:
+        bits: for each work, its bits, or the difference in bits between two systems.
+        n_bytes: for each work, its length in bytes.
 
     >>> text_variance(np.array([5.0, 5.0]), np.array([10.0, 10.0]))
     0.0
@@ -127,15 +141,15 @@ def text_variance(bits: Doubles, n_bytes: Doubles) -> float:
 
 
 def table(preset: Preset, rows: list[Row]) -> Iterator[str]:
-    """The page of a preset: what was done, the main table, bits per byte by peak rate on other works."""
+    """Yield the parts of a preset's page: what was run, the main table, and bits by learning rate on other works."""
     done = {tuple(row[name] for name in preset.runs[0]) for row in rows}
     due = len({tuple(run.values()) for run in preset.runs} - done)
     settings = ", ".join(f"{key} {value}" for key, value in preset.settings.items())
     weights = rows[0]["training"]
     yield (
-        f"**{len(rows)} runs done, {due} of the plan due.** Settings: {settings}. Weights besides the embedding "
-        f"{weights['non_embedding_parameters']}, of the tied embedding {weights['embedding_parameters']}. Revisions of "
-        f"the tokenizers: {', '.join(sorted({row['code'] for row in rows}))}."
+        f"**{len(rows)} runs are done, and {due} of the plan are due.** Settings: {settings}. Parameters: "
+        f"{weights['non_embedding_parameters']} without the embedding, {weights['embedding_parameters']} in the tied "
+        f"embedding. Stamps of the code: {', '.join(sorted({row['code'] for row in rows}))}."
     )
     yield MAIN
     yield tabulated(_columns(preset, line) for line in summary(preset, rows))
@@ -159,7 +173,7 @@ def _columns(preset: Preset, line: Row) -> dict[str, str]:
     return {
         "tokenizer": line["system"] + ", FLOP-matched" * line["flop_matched"],
         "vocabulary": str(line["vocabulary"]),
-        "peak rate": f"{preset.rate:g}",
+        "peak rate": f"{preset.rate_of(line['system']):g}",
         "seeds": str(len(runs)),
         "bytes/token": f"{training['bytes_per_token']:.2f}",
         "tokens/weight": f"{training['train_tokens'] / weights:.1f}",
@@ -174,7 +188,7 @@ def _columns(preset: Preset, line: Row) -> dict[str, str]:
 
 
 def write_picture(results: Path = RESULTS) -> None:
-    """Write lm.png: a panel a preset that has rows in a folder, a line a system, best at the top, a dot a seed."""
+    """Write lm.png: a panel per preset that has rows, a line per system (the best at the top) and a dot per seed."""
     shown = [(name, preset, summary(preset, rows_of(f"lm_{name}", results))) for name, preset in PRESETS.items()]
     shown = [each for each in shown if each[2]]
     import matplotlib
@@ -193,16 +207,16 @@ def write_picture(results: Path = RESULTS) -> None:
 
 
 def _draw_seeds(axis: Any, preset: Preset, lines: list[Row]) -> None:
-    """How far a system is from the first reference stands above the mean of its seeds."""
+    """Draw one panel; the difference from the first reference is written above the mean of the seeds."""
     lines = sorted(lines, key=lambda line: -line["bits"])
     for height, line in enumerate(lines):
-        colour, mean = STYLES[line["system"]][1], line["bits"]
-        axis.plot(line["by_seed"], [height] * len(line["by_seed"]), "o", color=colour, alpha=0.75, markersize=6)
-        axis.plot(mean, height, "|", color=colour, markersize=16, markeredgewidth=1.5)
+        color, mean = STYLES[line["system"]][1], line["bits"]
+        axis.plot(line["by_seed"], [height] * len(line["by_seed"]), "o", color=color, alpha=0.75, markersize=6)
+        axis.plot(mean, height, "|", color=color, markersize=16, markeredgewidth=1.5)
         if found := line["against"].get(preset.references[0]):
             text = f"{found[0]:+.1f} %"
             axis.annotate(text, (mean, height), (0, 10), textcoords="offset points", ha="center", fontsize=7)
     axis.set_yticks(range(len(lines)), [STYLES[line["system"]][0] for line in lines], fontsize=8)
-    axis.set(ylim=(-0.6, len(lines) - 0.1), xlabel="← better     bits per byte, a dot a seed, a line their mean")
+    axis.set(ylim=(-0.6, len(lines) - 0.1), xlabel="← better     bits per byte (dots: seeds, line: mean)")
     axis.margins(x=0.12)
     axis.grid(axis="x", alpha=0.3)

@@ -134,7 +134,7 @@ def test_explain_shows_the_evidence_of_the_models_own_settings(setting: dict[str
     result, own = json.loads(done.stdout), evidence.word(" " + word)
     assert own is not None
     assert result["boundaries"] == [round(value, 4) for value in own[1:]]
-    assert result["settings"] | setting == result["settings"] and "vocab size 400" in done.stderr
+    assert result["settings"] | setting == result["settings"] and "vocab_size=400" in done.stderr
     (tmp_path / "m" / RECORD_FILE).unlink()
     older = mws(*arguments, "--json")
     assert "settings are unknown, so the defaults are used" in older.stderr
@@ -147,7 +147,7 @@ def test_explain_does_not_take_another_models_settings(corpus: Path, tmp_path: P
         MwSTrainer(vocab_size=size, show_progress=False).train(str(corpus)).save_pretrained(tmp_path / str(size))
     (tmp_path / "400" / RECORD_FILE).write_bytes((tmp_path / "350" / RECORD_FILE).read_bytes())
     assert "settings are unknown" in mws("explain", "читал", "--model", tmp_path / "400").stderr
-    assert "vocab size 350" in mws("explain", "читал", "--model", tmp_path / "350").stderr
+    assert "vocab_size=350" in mws("explain", "читал", "--model", tmp_path / "350").stderr
 
 
 def test_explain_gives_the_classic_terms_of_the_models_own_settings(corpus: Path, tmp_path: Path):

@@ -149,6 +149,7 @@ def test_stream_access_and_blocks(backend, corpus_file, tmp_path):
     with contextlib.chdir(corpus.directory.parent):
         relative = EncodedCorpus.open(corpus.directory.name)
     assert rows(pickle.loads(pickle.dumps(relative))) == rows(corpus)
+    assert repr(relative) == f"<EncodedCorpus of {len(corpus):,} documents, {len(stream):,} tokens, in 'out'>"
     assert list(map(list, corpus[-2:])) == rows(corpus)[-2:] and corpus[:0] == []
     with pytest.raises(TypeError, match="integer"):
         corpus[[0]]

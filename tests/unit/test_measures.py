@@ -76,6 +76,11 @@ def test_macro_scores_are_the_published_bpr(gold, predicted, precision, recall):
     assert scores.macro_recall == pytest.approx(recall, abs=1e-7)
 
 
+def test_no_words_have_no_scores():
+    with pytest.raises(MwSError, match="no gold words"):
+        score([], [])
+
+
 @pytest.mark.parametrize(
     ("gold", "predicted", "precision", "recall"),
     [

@@ -386,7 +386,7 @@ def test_the_share_of_entries_hardly_used_is_told(tmp_path):
         "under_5": round(sum(ids.count(i) < 5 for i in made) / len(made), 4),
     }
     words = f"{told['under_5']:.1%} fewer than 5 times, {told['unused']:.1%} never".replace("%", " %")
-    assert check(out).facts["hardly_used"] == words
+    assert check(out).facts["hardly_used"] == f"{words} in the training text"
     assert f"| merges that its training text rarely uses | {words} |" in (out / "README.md").read_text(encoding="utf-8")
 
 

@@ -1,9 +1,9 @@
-"""The affix view: a second lexicon of prefixes, stems and suffixes, from words that are already split.
+"""The affix view: a second lexicon of prefixes, stems and suffixes, built from words that are already split.
 
-The lexicon view begins with all substrings and a price for each; in a short list, too few of them are worth their
-price. Here the entries are the parts of words that are already split, and the longest part of a word is its stem. EM
-continues from there, over all ways to write each word. An unknown stem is spelled out by a letter model of the stems
-that were found.
+The lexicon view begins with all substrings and removes those whose gain is below their price. In a short list, too few
+of them remain. Therefore this view begins with the parts of words that are already split, where the longest part of a
+word is its stem. EM then re-estimates their probabilities over all ways to write each word. A stem that is not an entry
+is spelled out by a letter model, which is learned from the stems that were found.
 
 The letter model predicts each letter from the two before it, and also the end of the stem, with interpolated absolute
 discounting (Ney et al. 1994) down to bigrams, letters and the uniform distribution. It is learned from distinct stems,
@@ -34,20 +34,20 @@ from mws_hf.learn.evidence.lexicon_kernels import PREFIX, STEM, SUFFIX, Arcs, St
 from mws_hf.learn.words import CodePoints, SymbolCorpus, cut_out, distinct
 
 MOST_LETTERS = 80
-"""Most letters with a row of their own in the letter model; the most frequent ones have one. The table grows with
+"""Maximum number of letters that have their own row in the letter model, the most frequent ones. The table grows with
 the cube of this number."""
 
 AFFIX_STEPS = 4
 """EM steps of the affix view; with 2 the difference is not significant."""
 
 LONGEST_UNKNOWN_STEM = 15
-"""Most graphemes of a stem that is spelled out."""
+"""Maximum length of a spelled-out stem, in graphemes."""
 
 DISCOUNT = 0.75
 """Discount of the letter model, in counts."""
 
 _FLOOR = 1e-12
-"""Least probability of the letter model."""
+"""Minimum probability in the letter model."""
 
 
 class Trigrams(NamedTuple):
@@ -69,9 +69,9 @@ def fit_trigrams(corpus: SymbolCorpus, stems: CodePoints, most: int = MOST_LETTE
     """Learn from distinct stems how stems are spelled.
 
     Args:
-        corpus: the words, whose most frequent symbols get a row of their own.
+        corpus: the words, whose most frequent symbols get their own row.
         stems: distinct stems, with symbols of the corpus instead of code points.
-        most: most rows of single symbols.
+        most: maximum number of symbols that have their own row.
     """
     frequency = np.bincount(corpus.symbols, minlength=len(corpus.alphabet))
     order = np.argsort(-frequency, kind="stable")
@@ -102,7 +102,7 @@ def _add_trigrams(letters: Ints, starts: Longs, edge: int, counts: Doubles) -> N
 
 
 def _smoothed(counts: Doubles, lower: Doubles) -> Doubles:
-    """Compute probabilities along the last axis; the discounted mass is distributed as the shorter context says."""
+    """Compute probabilities along the last axis; the discounted mass is distributed by `lower`, the shorter context."""
     total = counts.sum(-1, keepdims=True)  # sums of whole numbers, which are the same in any order
     seen = (counts > 0).sum(-1, keepdims=True)
     per = np.maximum(total, 1)
@@ -144,10 +144,10 @@ def _fill_letters(
 
 
 OTHER_CLASS = 0.1
-"""Count that an entry which occurs in one class gets in each of the others, before the first EM step."""
+"""Count that is added in every class, before the first EM step, to each entry that occurs in any class."""
 
 _LEAST_PROBABILITY = 1e-4
-"""Least distance of boundary probabilities from 0 and 1, before their log-odds are computed."""
+"""Minimum distance of boundary probabilities from 0 and 1, before their log-odds are computed."""
 
 
 class AffixModel(NamedTuple):
@@ -193,7 +193,7 @@ def affix_log_odds(
 ) -> Floats:  # fmt: skip
     """Compute the log-odds of a boundary after each symbol: float32, shape (n_symbols,).
 
-    The lattice of the words must have the same numbers of entries as the model.
+    The entries must have the same numbers in the lattice and in the model.
     """
     posterior = np.empty(len(corpus.symbols), np.float32)
     full = WordModel(model.p, *model.moves, 1 - UNKNOWN_STEMS, spell_stems(model.trigrams, corpus))

@@ -27,7 +27,8 @@ from mws_hf.learn.evidence.forms import inner_positions, word_ranges
 from mws_hf.learn.words import SymbolCorpus
 
 FIT_SAMPLE = 60_000
-"""Most positions that the regression is fitted to; from 40,000 on, the differences in F1 are not significant."""
+"""Maximum number of positions that the regression is fitted to; from 40,000 on, differences in F1 are not
+significant."""
 
 RIDGE = 3.0
 """L2 penalty of the regression; it only keeps the weights of collinear features small."""
@@ -159,9 +160,10 @@ def all_log_odds(
 
 
 def sample_rows(contexts: Contexts, starts: Longs, positions: Longs, rows: Doubles) -> None:
-    """Write the features of the positions after the given symbols into `rows`: flags into the last columns.
+    """Write the features of the positions after the given symbols into `rows`.
 
-    Columns between the numbers and the flags stay as they are.
+    The numbers are written into the first columns, and the flags into the last ones; the columns in between stay as
+    they are.
     """
     words = np.searchsorted(starts, positions, side="right") - 1
     side_by_side(
@@ -190,7 +192,7 @@ def fit_contexts(
         corpus: distinct words.
         contexts: their contexts.
         targets: float32: the probability of a boundary after each symbol of the first words.
-        most: most positions to fit to; if there are more, an even sample is taken.
+        most: maximum number of positions to fit to; if there are more, an even sample is taken.
 
     Returns:
         The weights of the features, and the weights of their squares.
@@ -231,10 +233,10 @@ def raw_coefficients(weights: Doubles, mean: Doubles, scale: Doubles) -> tuple[D
 
 
 MAX_STEPS = 50
-"""Most steps of Newton's method."""
+"""Maximum number of steps of Newton's method."""
 
 KEEP_CURVATURE = 0.5
-"""The curvature is kept for the next step if the largest part of the gradient falls to this share or less."""
+"""The curvature is kept for the next step if the largest component of the gradient falls to this share or less."""
 
 TOLERANCE = 1e-3
 """The fit ends when no weight changes by this much."""
@@ -243,8 +245,8 @@ FIRST_SAMPLE = 8000
 """Number of rows of the sample that is fitted first."""
 
 MOST_BANDS, BAND_ROWS = 4, 2000
-"""Most bands of the curvature's triangle, each computed by one thread, and the rows per band that make it worthwhile.
-Each band reads all rows."""
+"""Maximum number of bands into which the triangle of the curvature is divided, with one thread per band; and minimum
+number of rows per band, because every band reads all rows."""
 
 
 @njit(nogil=True)
@@ -268,7 +270,7 @@ def penalized_likelihood(rows: Doubles, targets: Doubles, ridge: float, weights:
 
 
 def curvature_of(rows: Doubles, ridge: float, weights: Doubles) -> Doubles:
-    """Compute the lower triangle of the negative Hessian of the penalised likelihood; float64, shape (k, k)."""
+    """Compute the lower triangle of the negative Hessian of the penalized likelihood; float64, shape (k, k)."""
     n, bands = len(weights), max(1, min(thread_count(), MOST_BANDS, len(rows) // BAND_ROWS))
     factors, result = np.empty(len(rows)), np.zeros((n, n))
     _fill_factors(rows, weights, factors)
@@ -359,19 +361,19 @@ def fit_logistic(rows: Doubles, targets: Doubles, ridge: float, start: Doubles |
     [0.0, 2.197]
     """
     weights, factor = np.zeros(rows.shape[1]) if start is None else start, None
-    every = len(rows) // FIRST_SAMPLE
-    if every > 1:
-        some = rows[::every].copy()
-        weights = _newton(some, targets[::every].copy(), ridge / every, weights)
-        factor = every * curvature_of(some, ridge / every, weights)
+    stride = len(rows) // FIRST_SAMPLE
+    if stride > 1:
+        sample = rows[::stride].copy()
+        weights = _newton(sample, targets[::stride].copy(), ridge / stride, weights)
+        factor = stride * curvature_of(sample, ridge / stride, weights)
         factorize(factor)
     return _newton(rows, targets, ridge, weights, factor)
 
 
 def _newton(rows: Doubles, targets: Doubles, ridge: float, weights: Doubles, factor: Doubles | None = None) -> Doubles:
-    """Take Newton's steps, and halve a step while the likelihood falls.
+    """Take Newton steps, and halve each step until it does not lower the likelihood.
 
-    The curvature takes as long as ten gradients, so it is kept as long as the steps reduce the gradient enough.
+    The curvature takes as much time as ten gradients, so it is reused as long as the steps reduce the gradient enough.
     """
     weights, gradient, ahead = weights.copy(), np.empty(len(weights)), np.empty(len(weights))
     value = penalized_likelihood(rows, targets, ridge, weights, gradient)

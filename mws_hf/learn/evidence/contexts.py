@@ -96,10 +96,10 @@ def continuation_table(n_contexts: int, context: Ints, counts: Ints, *, empty: b
         return np.empty((n_contexts, 0), np.float32)
     support, variety, terms = np.zeros(n_contexts, np.int32), np.zeros(n_contexts, np.int32), np.zeros(n_contexts)
     _add_up(context, counts, support, variety)
-    each = log2s(counts)
-    each *= counts
-    _add_terms(context, each, terms)
-    del each
+    weighted_logs = log2s(counts)
+    weighted_logs *= counts
+    _add_terms(context, weighted_logs, terms)
+    del weighted_logs
     table = np.empty((n_contexts, 3), np.float32)
     log_support = log2s(np.maximum(support, 1))
     table[:, 1] = log_support
@@ -141,8 +141,9 @@ def _gram_views(corpus: SymbolCorpus, orders: tuple[int, ...], *, empty: bool) -
     """Build the forward and the backward view of each length of context.
 
     An n-gram is both the forward context of its last symbol and the backward context of its first symbol. So one
-    numbering of the n-grams of padded words is enough for both views. Longest contexts lead to the shorter ones with
-    which they begin. The n-grams that are longer by one symbol give the next symbol in both directions.
+    numbering of the n-grams of padded words is enough for both views. `View.up` leads from the longest contexts to the
+    shorter ones with which they begin. The n-grams that are longer by one symbol show the next symbol in both
+    directions.
     """
     pad = max(orders)
     grams = padded = _padded(corpus, pad)
@@ -174,7 +175,7 @@ def _gram_views(corpus: SymbolCorpus, orders: tuple[int, ...], *, empty: bool) -
 def trie_view(corpus: SymbolCorpus, backwards: bool, *, empty: bool = False) -> tuple[View, Mask]:
     """Build the view of a trie, and find out which of its contexts are words.
 
-    What follows a node are its children and, if a word ends there, the end of the word. All nodes that only one word
+    A node is followed by its children and, if a word ends there, by the end of the word. All nodes that only one word
     has are context 0, because nothing is known about what follows them.
 
     Args:
@@ -234,8 +235,8 @@ def contexts_of_each(corpus: SymbolCorpus, contexts: Contexts, n_listed: int) ->
         The contexts of each new word, numbered as in a corpus of only this word.
     """
     edge = corpus.starts[n_listed]
-    words = [slice(begin, end) for begin, end in pairwise((corpus.starts[n_listed:] - edge).tolist())]
-    found: list[tuple[list[View], list[Mask]]] = [([], []) for _ in words]
+    spans = [slice(begin, end) for begin, end in pairwise((corpus.starts[n_listed:] - edge).tolist())]
+    found: list[tuple[list[View], list[Mask]]] = [([], []) for _ in spans]
     following = _following(corpus.symbols, corpus.starts)
     for v, view in enumerate(contexts.views):
         nodes = _nodes_of(view, corpus.starts[n_listed:], n_listed)
@@ -243,11 +244,11 @@ def contexts_of_each(corpus: SymbolCorpus, contexts: Contexts, n_listed: int) ->
         if v < 2:  # in a trie, 0 stands for every node that a single word has
             nodes[nodes == 0] = len(view.table) + np.arange(np.count_nonzero(nodes == 0))
         number = np.full(len(view.table) + len(nodes), -1, np.int32)
-        for word, (views, is_word) in zip(words, found, strict=True):
-            ids = np.unique(nodes[word], return_inverse=True)[1].astype(np.int32)
-            number[nodes[word]] = ids
-            context, symbol, counts = _with_pairs_of_word(number, listed, nodes[word], following[v % 2][edge:][word])
-            number[nodes[word]] = -1
+        for span, (views, is_word) in zip(spans, found, strict=True):
+            ids = np.unique(nodes[span], return_inverse=True)[1].astype(np.int32)
+            number[nodes[span]] = ids
+            context, symbol, counts = _with_pairs_of_word(number, listed, nodes[span], following[v % 2][edge:][span])
+            number[nodes[span]] = -1
             n_contexts = int(ids.max()) + 1
             views.append(View(ids, np.zeros(0, np.int32), 0, 0, continuation_table(n_contexts, context, counts)))
             is_word.append(np.isin(np.arange(n_contexts), context[symbol == 0]))
@@ -307,13 +308,13 @@ def _with_pairs_of_word(number: Ints, listed: _Pairs, nodes: Ints, following: In
     """Add the pairs of a word to those that the listed words have in the same contexts.
 
     Args:
-        number: for each context its number among the contexts of the word; -1 if the word does not have it.
+        number: for each context its number among the contexts of the new word; -1 if the word does not have it.
         listed: the pairs of the listed words.
         nodes: the contexts of the word's symbols.
         following: the symbol after each of them in the word.
 
     Returns:
-        The pairs of the word's contexts, which are numbered by `number`.
+        The pairs of the contexts of the new word, which are numbered by `number`.
     """
     chosen = np.nonzero(number[listed.contexts] >= 0)[0]
     contexts = number[np.append(listed.contexts[chosen], nodes)]
@@ -324,8 +325,8 @@ def _with_pairs_of_word(number: Ints, listed: _Pairs, nodes: Ints, following: In
 
 
 MAX_DISTANCE = 25
-"""Distance from the edge of a word, in symbols, from which on all positions are compared with each other, because there
-are too few at each distance."""
+"""Distance from the edge of a word, in symbols, from which on all positions are compared together, because there are
+too few at each single distance."""
 
 
 @njit(inline="always")

@@ -117,8 +117,8 @@ class FoundWords:
 def find_words(pretokens: Sequence[str] | CodePoints) -> FoundWords:
     """Find the words among pre-tokens; empty pre-tokens are not words.
 
-    >>> places = find_words([" п'ять", "2nd", "(Дом", "a'", "..."])
-    >>> places.is_word.tolist(), (places.begins - places.text.starts[:-1])[places.is_word].tolist()
+    >>> found = find_words([" п'ять", "2nd", "(Дом", "a'", "..."])
+    >>> found.is_word.tolist(), (found.begins - found.text.starts[:-1])[found.is_word].tolist()
     ([True, False, True, False, False], [1, 1])
     """
     text = CodePoints.of(pretokens)
@@ -154,7 +154,7 @@ def _find_words(points: Ints, starts: Longs, table: CharacterTable, begins: Long
 
 @dataclass(frozen=True)
 class Forms:
-    """The distinct forms of words, in their letter case and with or without a space, and the types of these forms.
+    """The distinct forms of words, which keep their letter case and leading space, and the types of these forms.
 
     Types are ordered by count, descending, then by a hash. So the first types of a list without counts are an even
     sample of the list, instead of words that begin with the same letters.
@@ -251,14 +251,14 @@ def with_lower_case(forms: Forms) -> Forms:
     lower = CodePoints(words.points.copy(), words.starts)
     CharacterTable.of(words.points).write_lower(lower)
     absent = np.nonzero(find_among(lower, words) < 0)[0]
-    twins = lower.take(absent)
-    twin = distinct(twins)
-    added = twins.take(twin.first)
+    variants = lower.take(absent)
+    found = distinct(variants)
+    added = variants.take(found.first)
     return replace(
         forms,
         words=concatenated([words, added]),
-        counts=np.concatenate([forms.counts, _sums_by_row(twin.ids, forms.counts[absent], len(twin.first))]),
-        type_of=np.concatenate([forms.type_of, forms.type_of[absent][twin.first]]),
+        counts=np.concatenate([forms.counts, _sums_by_row(found.ids, forms.counts[absent], len(found.first))]),
+        type_of=np.concatenate([forms.type_of, forms.type_of[absent][found.first]]),
     )
 
 
@@ -349,12 +349,12 @@ def word_ranges(corpus: SymbolCorpus, n: int) -> list[Longs]:
     >>> [r.tolist() for r in word_ranges(SymbolCorpus.from_words(["abc", "de", "f"]), 2)]
     [[0, 3], [3, 5, 6]]
     """
-    cuts = np.searchsorted(corpus.starts, np.linspace(0, len(corpus.symbols), n + 1).astype(np.int64))
-    return [corpus.starts[lo : hi + 1] for lo, hi in zip(cuts[:-1], cuts[1:], strict=True) if hi > lo]
+    edges = np.searchsorted(corpus.starts, np.linspace(0, len(corpus.symbols), n + 1).astype(np.int64))
+    return [corpus.starts[lo : hi + 1] for lo, hi in zip(edges[:-1], edges[1:], strict=True) if hi > lo]
 
 
 def share_threshold(values: Doubles, share: float) -> np.float64:
-    """Find the value above which a share of the values lies.
+    """Find the value above which the share `share` of the values lies.
 
     >>> float(share_threshold(np.array([4.0, 1.0, 3.0, 2.0, 5.0]), 0.25))
     4.0

@@ -2,7 +2,7 @@
 
 The log-odds of a boundary become ``a * mixture + b + w . features``. The features are those of the context view (its
 numbers, their squares and its flags) and the log-odds of the single views. A ridge penalty keeps w small, so that the
-ranking of the positions stays near the ranking by the mixture. `PRIOR_POSITIONS` made-up positions keep a and b near
+ranking of the positions stays near the ranking by the mixture. `PRIOR_POSITIONS` pseudo-observations keep a and b near
 values that were right in six languages.
 """
 
@@ -43,7 +43,7 @@ SLOPE, SHIFT = 0.55, 1.55
 languages, they were 0.48 to 0.70 and 0.6 to 2.7."""
 
 PRIOR_POSITIONS = 60
-"""Number of made-up positions with these log-odds; about as many as ten words have."""
+"""Number of pseudo-observations with these log-odds; about ten words have as many positions."""
 
 RIDGES = (1e6, 300.0, 100.0, 30.0, 10.0, 3.0)
 """Ridge penalties that cross-validation chooses from; the first one leaves the ranking of the mixture as it is."""
@@ -62,29 +62,29 @@ HALF_TRUST = 25
 """Number of labeled words whose share of boundaries counts as much as the default granularity."""
 
 STANDARDIZED_SAMPLE = 20_000
-"""Most positions from which the mean and the standard deviation of features are computed."""
+"""Maximum number of positions from which the mean and the standard deviation of features are computed."""
 
 BOUNDARY_FROM = 0.4
-"""Least probability that counts as a boundary in the cross-validated F1. The expected F1 is highest at about half of
-the usual F1."""
+"""Minimum probability that counts as a boundary in the cross-validated F1. The threshold with the highest expected F1
+is about half of that F1."""
 
 _FREE = 3.0
 """Factor of the columns of `a` and `b`, which makes their ridge penalty negligible."""
 
 MIN_LABELS = 5
-"""Fewest distinct labeled words that are used. With fewer, each fold of the cross-validation has too few other words to
-learn from."""
+"""Minimum number of distinct labeled words; fewer are not used, because too few other words would remain to learn from
+in each fold of the cross-validation."""
 
 MAX_LABELS = 10_000
-"""Most labeled words that are used; if there are more, these are spread evenly over them. Each takes 28 KB in the
-fit."""
+"""Maximum number of labeled words that are used; if there are more, an even sample is taken. Each word takes 28 KB of
+memory in the fit."""
 
 
 def usable_labels(labels: Sequence[GoldWord], longest: int) -> Sequence[GoldWord]:
     """Select the labels that can be used: words of letters, of 2 to `longest` graphemes.
 
-    If they are fewer than `MIN_LABELS` distinct words, whatever their letter case, none is selected. Of more than
-    `MAX_LABELS`, so many are selected, evenly spread.
+    If there are fewer than `MIN_LABELS` of them, none is selected; words that differ only in letter case count once. If
+    there are more than `MAX_LABELS`, an even sample of this size is selected.
 
     >>> five = [GoldWord(word, ((word,),)) for word in ("cats", "dogs", "cows", "hens", "pigs")]
     >>> len(usable_labels([*five, GoldWord("7up", (("7", "up"),))], 29)), usable_labels([*five[:4], five[0]], 29)
@@ -169,17 +169,17 @@ def add_labeled(types: CodePoints, labels: Sequence[GoldWord]) -> CodePoints:
 def report_labels(
     given: int, used: Sequence[GoldWord], types: CodePoints, n_text: int, fitted: Refit | None
 ) -> dict[str, LabelFit]:
-    """Report what came of labels that belong to no named group, and log a warning if none was used.
+    """Summarize how labels of no named group were used, and log a warning if none was used.
 
     Args:
         given: number of labels that the user gave.
         used: the usable ones, as `usable_labels` returns them.
-        types: the types, the labeled words among them.
+        types: the types, including the labeled words.
         n_text: the first `n_text` types are words of the text.
         fitted: the fit to the labels; None if none was used.
 
     Returns:
-        The report, by the name of no group ("").
+        The summary, under the key "", which stands for no named group.
     """
     if fitted is None:
         unused = LabelFit(given, 0, 0)
@@ -191,10 +191,10 @@ def report_labels(
 
 
 def label_targets(types: CodePoints, labels: Sequence[GoldWord], last: Mask) -> Doubles:
-    """Compute, after each grapheme of labeled words, the share of their segmentations with a boundary there.
+    """Compute the share of the segmentations of a labeled word that have a boundary after each of its graphemes.
 
     Args:
-        types: the types, all labeled words among them.
+        types: the types, including all labeled words.
         labels: usable labels.
         last: bool, shape (n_characters of the types,): whether a character ends a grapheme.
 
@@ -330,8 +330,9 @@ def _product(rows: Doubles, weights: Doubles) -> Doubles:
 def _word_likelihoods(found: Doubles, targets: Doubles, words: Longs) -> Doubles:
     bounds = np.flatnonzero(np.diff(words, prepend=-1, append=-1)).tolist()
     one, spare, rows = np.ones(1), np.empty(1), found[:, None].copy()
-    each = [penalized_likelihood(rows[a:b], targets[a:b], 0.0, one, spare) for a, b in itertools.pairwise(bounds)]
-    return np.array(each)
+    return np.array(
+        [penalized_likelihood(rows[a:b], targets[a:b], 0.0, one, spare) for a, b in itertools.pairwise(bounds)]
+    )
 
 
 def _choose(tried: list[Doubles]) -> int:
@@ -346,7 +347,7 @@ def _choose(tried: list[Doubles]) -> int:
     >>> _choose([np.array([-9.0, -1.0, -3.0]), np.array([-1.3, -0.75, -1.0]), np.array([-1.0, -1.0, -1.0])])
     1
     """
-    totals = [math.fsum(each) for each in tried]
+    totals = [math.fsum(likelihoods) for likelihoods in tried]
     best = totals.index(max(totals))
     for k in range(best):
         lost = tried[best] - tried[k]

@@ -2,15 +2,16 @@
 
 The model is a hidden Markov model. Its states are the three classes, and each state emits a substring, as in Morfessor
 FlatCat (Grönroos et al. 2014). It is fitted by expectation maximization (EM). Every entry of the lexicon has a price,
-its description length, as in Morfessor Baseline (Creutz and Lagus 2002). Entries that are not worth their price are
-removed step by step. The M-step is that of variational inference with a sparse Dirichlet prior.
+which is its description length, as in Morfessor Baseline (Creutz and Lagus 2002), times a factor that rises step by
+step. At each step, the entries whose gain in log probability is below their price are removed. The M-step is that of
+variational inference with a sparse Dirichlet prior.
 
 A stem may also be spelled out letter by letter, as by the base distribution of a Dirichlet process (Goldwater et al.
 2009). So a stem that occurs only once stays whole if the rest of its word is known.
 
 The candidates for entries are all substrings that occur often enough (`build_lattice`). The result of an EM step does
-not depend on the number of threads; its formulas are in `lexicon_kernels.forward_backward`. The affix
-view, which does not remove entries, uses the same step.
+not depend on the number of threads; its formulas are in `lexicon_kernels.forward_backward`. The affix view, which does
+not remove entries, uses the same step.
 """
 
 from __future__ import annotations
@@ -49,19 +50,19 @@ from mws_hf.learn.evidence.lexicon_kernels import (
 from mws_hf.learn.words import SymbolCorpus
 
 LONGEST_ENTRY = 12
-"""Most graphemes of a lexicon entry; longer stems are compounds or loanwords. It can be 16 at most, because each symbol
-has a mask with one bit for each length."""
+"""Maximum length of a lexicon entry, in graphemes; longer stems are compounds or loanwords. It can be 16 at most,
+because each symbol has a mask with one bit for each length."""
 
 LEAST_PLACES = 2
-"""Fewest occurrences of an entry. An entry that occurs only once explains no other word."""
+"""Minimum number of occurrences of an entry. An entry that occurs only once explains no other word."""
 
 LONGEST_PREFIX, LONGEST_SUFFIX = 6, 8
-"""Most graphemes of an entry that may be a prefix, and of one that may be a suffix."""
+"""Maximum length, in graphemes, of an entry that may be a prefix, and of one that may be a suffix."""
 
 PRICE_RAMP = (0.1, 0.3, 0.6, 1.0, 2.0)
-"""Prices of a lexicon entry, in units of its spelling cost, which rise step by step. With the last price alone, stems
-are removed before there are suffixes (F1 0.52 instead of 0.59). Ten prices from 0.02 on are not better than these five
-(mean F1 of eight reference sets 0.664 and 0.666), and take a quarter more time."""
+"""Prices of a lexicon entry, in units of its spelling cost, one after another. With the last price only, stems are
+removed before suffixes emerge (F1 0.52 instead of 0.59). Ten prices from 0.02 on are not better than these five (mean
+F1 of eight reference sets 0.664 and 0.666), and take a quarter more time."""
 
 PRICE_ENDS = (0.3, 1.0, 2.0)
 """Prices of `PRICE_RAMP` after which the boundary probabilities are averaged, because no single size of the lexicon
@@ -86,8 +87,9 @@ UNKNOWN_STEM_LENGTH = 5.0
 """Mean number of graphemes of a spelled-out stem in the Poisson prior; 5 and 7 give about the same F1."""
 
 _LEAST_COUNTERS, _COUNTER_BYTES = 2, 64 << 20
-"""Fewest arrays of counts in an EM step, and the memory for all of them. Each thread has an array of its own, with 24
-bytes per entry (up to 20 MB). Their number is limited, so that memory does not grow with the number of processors."""
+"""Minimum number of arrays of counts in an EM step, and the memory for all of them. Each thread has its own array, with
+24 bytes per entry (up to 20 MB). Their number is limited, so that memory does not grow with the number of
+processors."""
 
 
 class Moves(NamedTuple):
@@ -99,9 +101,9 @@ class Moves(NamedTuple):
 
     @classmethod
     def first(cls) -> Moves:
-        """Return the probabilities before the first EM step; zeros stay zero.
+        """Return the probabilities before the first EM step; those that are 0 stay 0 in all steps.
 
-        So a word does not begin with a suffix or end with a prefix, no prefix follows a stem or a suffix, and no suffix
+        So no word begins with a suffix or ends with a prefix, no prefix follows a stem or a suffix, and no suffix
         follows a prefix. A stem may follow a suffix, because compounds can have linking elements.
         """
         step = ((0.2, 0.8, 0.0), (0.0, 0.175, 0.525), (0.0, 0.1, 0.4))
@@ -153,7 +155,8 @@ def maximize(counts: Longs, moved: Longs, lengths: Bytes, p: Doubles) -> Moves:
 
 
 TYPICAL_STEM = 3.0
-"""Length, in symbols, at which a substring is at first half as likely a stem as a long one with the same count."""
+"""Length, in symbols, at which a substring is initially half as likely to be a stem as a long one with the same
+count."""
 
 
 @dataclass
@@ -243,7 +246,7 @@ def lexicon_posteriors(corpus: SymbolCorpus, pool: ThreadPool) -> Iterator[Float
 
     Yields:
         float32, shape (n_symbols,), 0 after the last symbol of a word. It is the same array each time, so use or copy
-        it before you ask for the next one.
+        it before you advance the iterator.
     """
     spelled_out = unknown_stems(UNKNOWN_STEMS, UNKNOWN_STEM_LENGTH, LONGEST_ENTRY)
     known = 1 - reduce(add, spelled_out.tolist())
@@ -277,13 +280,13 @@ def _first_state(corpus: SymbolCorpus) -> _State:
 
 
 def _prune(state: _State, counts: Longs, price: float) -> None:
-    """Remove the entries that are not worth their price.
+    """Remove the entries whose gain is below their price, which is `price` times their spelling cost.
 
-    The worth of an entry is its expected use, in all classes, times the gain in log probability over its best split
-    into other entries. It must be at least `price` times the spelling cost.
+    The gain of an entry is its expected count in all classes, times the difference between its log probability and that
+    of its best split into other entries.
     """
     by_class = counts[:, PREFIX], counts[:, STEM], counts[:, SUFFIX]  # numpy adds rows of three numbers slowly
-    totals = np.array([each.sum() for each in by_class]) / FIXED_POINT
+    totals = np.array([counts_of_class.sum() for counts_of_class in by_class]) / FIXED_POINT
     share = totals / max(math.fsum(totals), 1e-9)
     p = state.p[:, PREFIX] * share[PREFIX] + state.p[:, STEM] * share[STEM] + state.p[:, SUFFIX] * share[SUFFIX]
     logp = logs(p)
@@ -326,9 +329,9 @@ class Lattice:
 
 @njit(nogil=True)
 def _extensible(current: Ints, symbols: Ints, starts: Longs, length: int, left: Ints, right: Ints) -> None:
-    """Find the symbols at which a substring of `length` starts whose two parts shorter by one are frequent.
+    """Find the symbols where a substring of `length` starts whose prefix and suffix of `length` - 1 are frequent.
 
-    There, `left` becomes the number of the part without the last symbol, and `right` the last symbol. Elsewhere `left`
+    There, `left` becomes the number of this prefix, and `right` the last symbol of the substring. Elsewhere `left`
     becomes -1.
     """
     for w in range(len(starts) - 1):
@@ -383,13 +386,13 @@ def _frequent_entries(current: Ints, first: Ints, counts: Ints, least: int, offs
 def build_lattice(corpus: SymbolCorpus, longest: int = LONGEST_ENTRY, min_count: int = LEAST_PLACES) -> Lattice:
     """List all substrings of at most `longest` symbols that occur at least `min_count` times in distinct words.
 
-    Time and memory grow with the number of arcs, because a substring is counted only if both of its parts that are
-    shorter by one symbol are frequent.
+    Time and memory grow with the number of arcs, because a substring is counted only if it is frequent both without its
+    first symbol and without its last symbol.
 
     Args:
         corpus: distinct words.
-        longest: most symbols of a substring, 16 or fewer.
-        min_count: fewest occurrences of a substring of two or more symbols.
+        longest: maximum length of a substring, in symbols; at most 16.
+        min_count: minimum number of occurrences of a substring of two or more symbols.
     """
     symbols, n = corpus.symbols, len(corpus.symbols)
     masks = np.ones(n, np.uint16)

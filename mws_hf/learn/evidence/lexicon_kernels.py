@@ -1,6 +1,6 @@
 """Compiled loops of the lexicon view: expected counts, best splits, removal of arcs.
 
-Each has a readable twin in ``tests/twins``.
+``tests/twins`` has a readable implementation of each loop, with the same results.
 """
 
 from __future__ import annotations
@@ -235,7 +235,7 @@ def variational_weights(counts: Longs, lengths: Bytes, single_stem: float, p: Do
 def best_splits(
     first: Ints, lengths: Bytes, rows: Ints, entries: Ints, spans: Bytes, logp: Doubles, out: Doubles
 ) -> None:
-    """Write the log probability of the best split of each entry into two or more others to `out`; -inf for symbols."""
+    """Write the log probability of each entry's best split into other entries to `out`; -inf for single symbols."""
     best = np.empty(257)
     for t in range(len(first)):
         prefetch(rows, first[min(t + 16, len(first) - 1)])
@@ -269,7 +269,7 @@ def drop_arcs(rows: Ints, entries: Ints, spans: Bytes, number: Ints) -> int:
         rows[i] = arc
         for e in range(begin, end):
             new = number[entries[e]]
-            # if it is removed, the next one overwrites it; this avoids a branch
+            # a removed arc is written, too, and overwritten by the next one; this avoids a branch
             entries[arc], spans[arc] = new, spans[e]
             arc += new >= 0
     rows[len(rows) - 1] = arc

@@ -1,4 +1,4 @@
-"""The paradigm view: support a split of a word if other stems have two endings of its stem, too.
+"""The paradigm view: a split of a word is supported by other stems that share two endings with its stem.
 
 Every word is split in all ways into a stem and an ending, which may be empty. Two endings of a stem that begin with
 different letters are a pair. Endings that begin with the same letter are not, because the letter may belong to the
@@ -25,8 +25,8 @@ SHORTEST_STEM, LONGEST_ENDING = 2, 8
 """Shortest stem and longest ending of a split, in symbols."""
 
 MOST_ENDINGS = 150
-"""Most endings of a stem whose pairs are counted. A stem with more endings is the beginning of words that have nothing
-in common."""
+"""Maximum number of endings of a stem whose pairs are counted. A stem with more endings is only the beginning of many
+unrelated words."""
 
 
 class Splits(NamedTuple):
@@ -72,10 +72,10 @@ def find_splits(corpus: SymbolCorpus, prefixes: Ints, suffixes: Ints) -> Splits:
     """
     rows = np.empty((4, len(corpus) * (LONGEST_ENDING + 1)), np.int32)
     rows = rows[:, : _list_splits(corpus.symbols, corpus.starts, prefixes, suffixes, rows)]
-    stem, place, ending, letter = rows[:, np.argsort(rows[0], kind="stable")]
+    stem, stem_end, ending, letter = rows[:, np.argsort(rows[0], kind="stable")]
     first = np.nonzero(np.diff(stem, prepend=-1))[0]
     bounds = np.append(first, len(stem)).astype(np.int32)
-    return Splits(stem[first], bounds, place, ending, letter)
+    return Splits(stem[first], bounds, stem_end, ending, letter)
 
 
 @njit(nogil=True)
@@ -140,13 +140,13 @@ def paradigm_support(paradigms: Paradigms, splits: Splits, n_symbols: int) -> Do
         splits: splits of these words or of others; stems and endings must have the same numbers.
         n_symbols: number of symbols of the corpus that `splits` belong to.
     """
-    worth = np.zeros(n_symbols)
-    _fill_worth(paradigms, splits, worth)
-    return logs(1 + worth)
+    support = np.zeros(n_symbols)
+    _fill_support(paradigms, splits, support)
+    return logs(1 + support)
 
 
 @njit(nogil=True)
-def _fill_worth(paradigms: Paradigms, splits: Splits, worth: Doubles) -> None:
+def _fill_support(paradigms: Paradigms, splits: Splits, support: Doubles) -> None:
     known, keys, stems_of = paradigms
     stem = 0
     for k in range(len(splits.stems)):
@@ -165,7 +165,7 @@ def _fill_worth(paradigms: Paradigms, splits: Splits, worth: Doubles) -> None:
                 if known.letter[j] != splits.letter[i]:
                     best = max(best, find_pair(keys, stems_of, min(x, y), max(x, y)))
             if best > own:
-                worth[splits.stem_end[i]] = best - own
+                support[splits.stem_end[i]] = best - own  # without the stem itself
 
 
 def word_support(corpus: SymbolCorpus, prefixes: View, suffixes: View) -> Doubles:

@@ -1,9 +1,9 @@
-"""Boundary probabilities of a list of words (called *evidence*): how probable a morph boundary after each letter is.
+"""Compute boundary probabilities of words (called *evidence*): how probable a morph boundary after each letter is.
 
 `collect_evidence` computes them from types, which are distinct words in lowercase. `Evidence` looks them up for
 pre-tokens, whatever their letter case and their first character.
 
-An ensemble of views finds them:
+They are computed by an ensemble of views:
 
 * The lexicon view explains words by whole morphs (`lexicon`).
 * The context view generalizes the probabilities of the lexicon view over contexts (`context_view`). This is one round
@@ -68,7 +68,8 @@ LOWER, UPPER = 1, 2
 """Letter case of a character, in the table of `cases_of`; 0 is neither."""
 
 LONGEST_WORD = 29
-"""Most graphemes of a word that has boundary probabilities. Longer words are usually URLs, concatenations or noise."""
+"""Maximum length of a word that has boundary probabilities, in graphemes. Longer words are usually URLs, concatenations
+or noise."""
 
 
 @dataclass(frozen=True)
@@ -272,8 +273,8 @@ VARIATION_WEIGHT, FULL_LIST = 0.5, 70_000
 
 In shorter lists the lexicon is poor, so the weight grows in inverse proportion to the number of types. At 8,000 types
 this raises F1 by 0.05 to 0.12 on Latin, Czech and Russian, and lowers it by 0.02 to 0.05 on Finnish and Turkish. Below
-`SHORT_LIST` types the weight stays the same. In made-up paradigms of a few hundred types every view is right, and twice
-this weight lowers their F1 (Hindi from 0.82 to 0.78, Finnish from 0.87 to 0.79)."""
+`SHORT_LIST` types the weight stays the same. In artificial paradigms of a few hundred types every view is right, and
+twice this weight lowers their F1 (Hindi from 0.82 to 0.78, Finnish from 0.87 to 0.79)."""
 
 SHARPNESS = 4.0
 """Slope of the calibration: log-odds of the result per standard deviation of the mixture. From 3 to 5 there is no
@@ -325,7 +326,7 @@ def calibrated_posteriors(
     n_threads: int | None = None,
     targets: Doubles | None = None,
 ) -> tuple[Doubles, Refit | None]:
-    """Calibrate an ensemble, after it was re-fitted to labels if there are any.
+    """Re-fit an ensemble to labels if there are any, and calibrate it.
 
     The arguments and the result are those of `boundary_posteriors`. With labels, the ensemble must have its views and
     contexts.
@@ -405,7 +406,7 @@ def mix_views(
 
 
 def _lexicon_view(corpus: SymbolCorpus, pool: ThreadPool) -> tuple[Floats, Floats]:
-    """Average the boundary probabilities of the lexicon, and also their log-odds, over the end prices.
+    """Average the boundary probabilities of the lexicon, and also their log-odds, over `PRICE_ENDS`.
 
     Returns:
         Two arrays, float32, shape (n_symbols,): the mean probability and the mean log-odds after each symbol.

@@ -1,8 +1,8 @@
 """Re-rank the positions inside words of a short list by two more views, paradigms and affixes.
 
 The log-odds of the mixture are only permuted, because the calibration and the constants of the merges were chosen for
-their distribution. First the paradigm view re-ranks the positions. The affix view then starts from the boundaries that
-this gives. Long lists need neither view, because there the lexicon view finds as much.
+their distribution. First the paradigm view re-ranks the positions. Then the affix view is fitted to the boundaries of
+this new ranking. Long lists need neither view, because there the lexicon view finds as much.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Hungarian, Turkish and Czech."""
 
 RERANK_FULLY, RERANK_BELOW = 20_000, 60_000
 """Number of types up to which both views have their full weight, and from which on they have none. Between these
-numbers the weight falls linearly; a weight of 20,000 / types is not significantly different, but never ends.
+numbers the weight falls linearly. A weight of 20,000 / types is not significantly different, but never reaches 0.
 
 At 44,000 to 55,000 types, the views raise F1 by 0.011 to 0.019 in Russian and Finnish, and lower it by 0.004 to 0.007
 in Hungarian and Turkish. At 77,000 types they would lower it by 0.005 in Finnish."""
@@ -37,7 +37,7 @@ to 0.010 in English, Turkish and Russian. In short lists, with 0.15 most of the 
 with 0.5 most of the gain in English."""
 
 AFFIX_WEIGHT = 1.0
-"""Full weight of the affix view, likewise; with 0.7 and 1.5 the differences are not significant."""
+"""Full weight of the affix view in the same unit; with 0.7 and 1.5 the differences are not significant."""
 
 
 def short_list_weight(n_types: int) -> float:

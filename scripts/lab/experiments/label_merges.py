@@ -73,7 +73,7 @@ METHODS = {
 CURVE = {name for name, method in METHODS.items() if not method.share}
 """The reference trainings, which show how F1 depends on text length."""
 AXES = {"sample": range(3), "language": list(SOURCES), "size": (8000, 32_000), "method": list(METHODS)}
-SHARED = 2
+SHARED, TOGETHER = 2, True
 N_LABELS, PRIOR_USES = 300, 2.0
 """The number of labels, and the weight of the boundary probabilities when rates are shrunk, in labeled uses."""
 

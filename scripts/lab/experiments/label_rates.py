@@ -52,7 +52,7 @@ AXES = {
     "size": (8000, 32_000),
     "method": (*sorted(CURVE), *TRIED),
 }
-SHARED = 3
+SHARED, TOGETHER = 3, True
 POOL, HIGHEST, BOUNDS = 1000, 0.99, (0.2, 5.0)
 """The number of words that may be labels, the highest probability, and the smallest and largest factor of a token."""
 

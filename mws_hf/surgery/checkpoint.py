@@ -99,8 +99,8 @@ def transplant_directory(
                 fit_settings(settings, name, old_tokenizer, new_tokenizer, len(mixtures))
                 write_json(stage / name, settings, indent=2)
         modules = [path.name for path in sorted(target.glob("*.py"))]
-        for name in (*files(target, Of.TOKENIZER, Of.SETTINGS, Of.RECORD), *modules):
-            copy_inside(target, name, stage)
+        for own_file in (*files(target, Of.TOKENIZER, Of.SETTINGS, Of.RECORD), *modules):
+            copy_inside(target, own_file, stage)
     if left:
         logger.warning(
             "not copied, because they may contain the old vocabulary: %s; copy those that do not contain it",

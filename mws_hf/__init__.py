@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.4.0"
 
-_HOME = {
+_MODULES = {
     "BlockDataset": "mws_hf.encode.torch_blocks",
     "EncodedCorpus": "mws_hf.encode.corpus",
     "GroupedCounts": "mws_hf.corpus.grouped_counts",
@@ -48,7 +48,7 @@ _HOME = {
 }
 """The module of each public name."""
 _NEEDS = {"BlockDataset": "torch"}
-"""Public names that need a library which is not a dependency; without it they are not among the public names."""
+"""The optional library that a public name needs; if it is not installed, the name is not in `__all__`."""
 
 __all__ = [
     "BlockDataset",
@@ -74,16 +74,16 @@ if not TYPE_CHECKING:
     __all__ = [name for name in __all__ if name not in _NEEDS or find_spec(_NEEDS[name]) is not None]
 
 
-if not TYPE_CHECKING:  # a type checker would take any name for a public one
+if not TYPE_CHECKING:  # with __getattr__, a type checker would accept any name
 
     def __getattr__(name: str) -> Any:
-        if name not in _HOME:
+        if name not in _MODULES:
             raise AttributeError(f"module 'mws_hf' has no attribute {name!r}; public names: {', '.join(__all__)}")
         if name in _NEEDS and find_spec(_NEEDS[name]) is None:
             raise AttributeError(
                 f"mws_hf.{name} needs {_NEEDS[name]}, which is not installed: pip install {_NEEDS[name]}"
             )
-        return getattr(importlib.import_module(_HOME[name]), name)
+        return getattr(importlib.import_module(_MODULES[name]), name)
 
 
 def __dir__() -> list[str]:

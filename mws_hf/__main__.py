@@ -1,4 +1,4 @@
-"""`python -m mws_hf`: the `mws` command where no script directory is on the path."""
+"""`python -m mws_hf`: the `mws` command, for environments whose scripts are not on the PATH."""
 
 from mws_hf.commands.entry import main
 

@@ -1,6 +1,7 @@
-"""Write files and directories whole or not at all, and by one run at a time.
+"""Write files and folders completely or not at all, and by only one run at a time.
 
-A new file is on the disk before it replaces an old one, so that a machine that loses its power has one or the other.
+A new file is flushed to the disk before it replaces an old one, so that a power failure leaves either the old or the
+new file.
 """
 
 from __future__ import annotations
@@ -24,36 +25,39 @@ from filelock import BaseFileLock, FileLock, SoftFileLock, Timeout
 
 from mws_hf.errors import MwSError
 
-PATIENCE = 60.0
-"""Seconds that a save waits for another one of the same directory, such as that of another process of a training."""
+LOCK_TIMEOUT_SECONDS = 60.0
+"""The time that saving waits for another run that saves to the same folder, such as another process of a training."""
 
-_LONGEST = 150
-"""Bytes of a name that are repeated in the names beside it, for file systems take 255."""
+MAX_NAME_BYTES = 150
+"""The most bytes of a name that are repeated in the names of hidden files, because file systems allow only 255."""
 
 
 def _beside(target: Path) -> str:
-    """Begin the name of a hidden file that lies beside `target`; that of a long name holds its hash.
+    """Return the beginning of the name of a hidden file beside `target`; a long name is shortened and gets its hash.
 
     >>> _beside(Path("out/russian"))
     '.russian'
     """
     name = os.fsencode(target.name)
-    if len(name) <= _LONGEST:
+    if len(name) <= MAX_NAME_BYTES:
         return f".{target.name}"
-    return f".{name[:_LONGEST].decode(errors='ignore')}.{hashlib.sha256(name).hexdigest()[:16]}"
+    return f".{name[:MAX_NAME_BYTES].decode(errors='ignore')}.{hashlib.sha256(name).hexdigest()[:16]}"
 
 
 @contextlib.contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; on success it replaces `path` in one step, on any error it is removed.
+    """Yield a temporary path; on success the file there replaces `path` in one step, and on an error it is removed.
 
-    A link stays a link, and the file that it leads to is replaced.
+    If `path` is a link, the file that it points to is replaced, and the link stays.
+
+    Raises:
+        MwSError: `path` is a folder, a device or a broken link, or cannot be written.
     """
     target = _written_file(path)
     temporary = target.parent / f"{_beside(target)}.{secrets.token_hex(4)}.tmp"
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))  # the mode any new file gets
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))  # with the usual mode of new files
     except OSError as error:
         raise MwSError(f"{target}: cannot be written ({error.strerror}); choose a folder you may write to") from error
     try:
@@ -68,7 +72,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def _written_file(path: str | os.PathLike[str]) -> Path:
-    """Return the file that is replaced when `path` is written; raises MwSError where that is no file."""
+    """Return the file that is replaced when `path` is written; raises MwSError if it is not a file."""
     target = Path(os.path.realpath(path)) if os.path.islink(path) else Path(path)
     if target.is_dir():
         raise MwSError(f"{path}: is a folder; name a file to write")
@@ -80,7 +84,7 @@ def _written_file(path: str | os.PathLike[str]) -> Path:
 
 
 def check_output(path: str | os.PathLike[str], *, folder: bool) -> None:
-    """Check, before any work, that a file or a folder can be written; nothing is made."""
+    """Raise MwSError, before any work, if a file or a folder cannot be written; nothing is created."""
     target = Path(path)
     try:
         target = target if folder else _written_file(path)
@@ -91,14 +95,14 @@ def check_output(path: str | os.PathLike[str], *, folder: bool) -> None:
         place = target if folder else target.absolute().parent
         while not place.exists():
             place = place.absolute().parent
-        with tempfile.TemporaryFile(dir=place):  # the only sure test, and it has no name where the system allows that
+        with tempfile.TemporaryFile(dir=place):  # the only reliable test; on most systems this file has no name
             pass
     except OSError as error:
         raise MwSError(f"{target}: cannot be written ({error.strerror}); choose a folder you may write to") from error
 
 
 def json_text(value: Any, indent: int | None = None, sort_keys: bool = False) -> str:
-    """Return JSON with null for NaN and infinity, which JSON does not have, and with characters as they are.
+    """Return a value as JSON, with null instead of NaN and infinity, and without escaping characters.
 
     >>> json_text({"\u0436": [float("nan"), 1]})
     '{"ж": [null, 1]}'
@@ -111,32 +115,39 @@ def json_text(value: Any, indent: int | None = None, sort_keys: bool = False) ->
 
 
 def write_json(path: str | os.PathLike[str], value: Any, indent: int | None = 1, end: str = "\n") -> None:
-    """Write a value as JSON, and a line end after it, atomically."""
+    """Write a value as JSON, followed by `end`, completely or not at all."""
     write_text(path, json_text(value, indent) + end)
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write `text` to `path` as UTF-8, atomically."""
+    """Write a text as UTF-8, completely or not at all."""
     with atomic_path(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
 @contextlib.contextmanager
-def output_lock(directory: str | os.PathLike[str], patience: float = 0) -> Iterator[None]:
-    """Hold `directory`, made already or not, against every other run that writes it. Links share the lock.
+def output_lock(directory: str | os.PathLike[str], timeout: float = 0) -> Iterator[None]:
+    """Lock a folder, which need not exist, so that no other run writes to it.
 
-    The lock is the operating system's (the `filelock` library), so that a killed run holds nothing. Its file lies
-    beside the directory and is removed at the end; a killed run leaves it behind, empty and harmless. The same thread
-    may take the lock again. Another run is waited for as long as `patience` says, in seconds.
+    All links to a folder share its lock, and the same thread may take the lock again. The lock belongs to the operating
+    system (library `filelock`), so that it ends with a killed process. Its file is beside the folder and is removed at
+    the end; a killed process leaves an empty file, which does no harm.
+
+    Args:
+        directory: the folder.
+        timeout: the time in seconds to wait for another run.
+
+    Raises:
+        MwSError: another run is writing to the folder, or the folder cannot be written.
     """
     target = Path(os.path.realpath(directory))  # `resolve` raises at a loop of links
     if target.is_dir() and not os.access(target.parent, os.W_OK):
-        target = target / "directory"  # such as a mounted volume: the lock's file can only lie inside
+        target = target / "directory"  # for example a mounted volume, where the lock's file must be inside
     file = target.parent / f"{_beside(target)}.lock"
     absent = [parent for parent in target.parents if not parent.exists()]
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        lock = _acquired(file, patience)
+        lock = _acquired(file, timeout)
     except Timeout as error:
         raise MwSError(f"{directory}: another run is writing there; wait for it, or name another output") from error
     except OSError as error:
@@ -145,46 +156,49 @@ def output_lock(directory: str | os.PathLike[str], patience: float = 0) -> Itera
         yield
     finally:
         if lock.lock_counter == 1:
-            with contextlib.suppress(OSError):  # while still held, or a third run could lock a file of the same name
+            with contextlib.suppress(OSError):  # before the release; later, it might be the file of another run's lock
                 os.unlink(lock.lock_file)
         lock.release()
         for parent in absent:
-            with contextlib.suppress(OSError):  # a run that failed leaves no folders; full ones cannot be removed
+            with contextlib.suppress(OSError):  # removes the folders that a failed run created, if they are empty
                 parent.rmdir()
 
 
-def _acquired(file: Path, patience: float) -> BaseFileLock:
-    """Take the system's lock on a file, or one by a file of its own where the file system has no locks."""
+def _acquired(file: Path, timeout: float) -> BaseFileLock:
+    """Take the operating system's lock on a file, or if the file system has no locks, create a file as the lock."""
     try:
         lock: BaseFileLock = FileLock(file, is_singleton=True)
-        lock.acquire(timeout=patience)
+        lock.acquire(timeout=timeout)
     except OSError as error:
         if isinstance(error, Timeout) or error.errno not in (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP):
             raise
         file.unlink(missing_ok=True)
         lock = SoftFileLock(file.with_suffix(".softlock"), is_singleton=True)
-        lock.acquire(timeout=patience)
+        lock.acquire(timeout=timeout)
     return lock
 
 
 @contextlib.contextmanager
 def staged(directory: Path, stale: Collection[str] = (), head: str = "tokenizer.json") -> Iterator[Path]:
-    """Yield an empty folder; on success its files replace those of `directory`, on any error nothing changes.
+    """Yield an empty folder; on success its files replace those of `directory`, and on an error nothing changes.
 
-    A new directory appears in one step. In an existing one the changed files are replaced at the end, while `head` is
-    absent: a run killed in that moment leaves a directory that nothing loads, never half old and half new. If a
-    replacement fails, the old files are put back. Links inside the directory are replaced as links, never followed.
-    The directory is locked against other writers meanwhile; another save that is at work is waited for.
+    A new folder appears in one step. In an existing folder the changed files are replaced at the end. Meanwhile `head`
+    is absent, so that a process that is killed at this moment leaves a folder that cannot be loaded, and not a mixture
+    of old and new files. If a replacement fails, the old files are restored. Links inside the folder are replaced and
+    not followed. The folder is locked, and another run that saves to it is waited for.
 
     Args:
-        directory: where the files go.
-        stale: globs of files that would contradict the new ones, and go unless written anew.
-        head: the file that whoever reads the directory cannot do without.
+        directory: the folder that the files are moved to.
+        stale: globs of older files that would contradict the new ones; they are removed unless they are written again.
+        head: the file without which the folder cannot be loaded.
+
+    Raises:
+        MwSError: the folder is a file or cannot be written, or another run is writing to it.
     """
     if directory.exists() and not directory.is_dir():
         raise MwSError(f"{directory}: is a file; name a directory to save in")
     stage = None
-    with output_lock(directory, PATIENCE):
+    with output_lock(directory, LOCK_TIMEOUT_SECONDS):
         try:
             home = directory if directory.is_dir() else directory.parent
             home.mkdir(parents=True, exist_ok=True)
@@ -211,17 +225,17 @@ def staged(directory: Path, stale: Collection[str] = (), head: str = "tokenizer.
 
 
 def _remove_leftovers(home: Path, begin: str) -> None:
-    """Remove folders that killed savers left an hour ago or longer; younger ones may be in use."""
+    """Remove temporary folders of killed processes that are at least an hour old; younger ones may be in use."""
     for leftover in home.glob(f"{glob.escape(begin)}.*-*.tmp"):
         if leftover.is_dir() and time.time() - leftover.stat().st_mtime > 3600:
             shutil.rmtree(leftover, ignore_errors=True)
 
 
 def _replace(stage: Path, directory: Path, stale: Collection[str], head: str) -> None:
-    """Move aside what is stale, move in what differs, and put everything back if that fails.
+    """Remove stale files and replace files that differ, or restore all of them if this fails.
 
-    Equal files are left alone, which keeps the moment short. A link is replaced as a link: neither it nor a linked
-    folder is followed, so that nothing outside the directory changes.
+    Equal files are not touched, so that the replacement takes little time. Links to files and folders are replaced and
+    not followed, so that nothing outside the folder changes.
     """
     new = sorted(path.relative_to(stage) for path in stage.rglob("*") if path.is_file())
     old = {path.relative_to(directory) for pattern in stale for path in directory.glob(pattern)}.difference(new)
@@ -235,7 +249,7 @@ def _replace(stage: Path, directory: Path, stale: Collection[str], head: str) ->
                 f"{directory / name}: is a folder where a file belongs; remove it, or name another directory"
             )
     for name in changed:
-        _to_disk(stage / name)  # all before the first is moved, for it takes longest
+        _to_disk(stage / name)  # before the first one is moved, because flushing takes longest
     if len(old) + len(changed) > 1:
         _exchange(stage, directory, old, changed, Path(head))
     else:
@@ -255,7 +269,7 @@ def _linked_folder(directory: Path, name: Path) -> Path | None:
 
 
 def _exchange(stage: Path, directory: Path, old: Collection[Path], changed: list[Path], head: Path) -> None:
-    """Move old files aside and new ones in, the head last, or leave everything as it was if one move fails."""
+    """Move old files to a temporary folder and new ones in, the head last; if a move fails, undo all moves."""
     aside = stage.with_name(f"{stage.name.removesuffix('.tmp')}-old.tmp")
     moved: list[tuple[Path, Path]] = []  # where each file is, and where it was
     made: list[Path] = []
@@ -266,7 +280,7 @@ def _exchange(stage: Path, directory: Path, old: Collection[Path], changed: list
         os.replace(source, target)
         moved.append((target, source))
 
-    staged_head = [head] if (stage / head).is_file() else []  # it leaves first and comes last, equal or not
+    staged_head = [head] if (stage / head).is_file() else []  # is removed first and moved in last, even if it is equal
     others = [name for name in changed if name != head]
     try:
         for name in [*staged_head, *old, *others]:
@@ -279,14 +293,14 @@ def _exchange(stage: Path, directory: Path, old: Collection[Path], changed: list
             with contextlib.suppress(OSError):
                 os.replace(now, before)
         for folder in reversed(made):
-            with contextlib.suppress(OSError):  # those that others use by now stay
+            with contextlib.suppress(OSError):  # a folder that another program uses by now stays
                 folder.rmdir()
         raise
-    shutil.rmtree(aside, ignore_errors=True)  # not after a failure: a file that could not be put back is still there
+    shutil.rmtree(aside, ignore_errors=True)  # not after a failure, because it may contain a file that was not restored
 
 
 def _to_disk(file: Path) -> None:
-    """Have the system write a file's content, before a name points to it."""
+    """Flush the content of a file to the disk."""
     descriptor = os.open(file, os.O_RDWR if os.name == "nt" else os.O_RDONLY)  # copies may be read-only
     try:
         os.fsync(descriptor)
@@ -295,6 +309,6 @@ def _to_disk(file: Path) -> None:
 
 
 def _entries_to_disk(folder: Path) -> None:
-    """Have the system write the names in a folder, where it can: Windows opens no folders, some disks refuse."""
+    """Flush the names of a folder to the disk, if the system supports it; Windows and some disks do not."""
     with contextlib.suppress(OSError):
         _to_disk(folder)

@@ -23,7 +23,7 @@ from mws_hf.text.pattern import named
 from mws_hf.text.sample_texts import sample_texts
 from mws_hf.text.symbols import special_roles
 from mws_hf.tokenizer.backend import check_added
-from mws_hf.tokenizer.client_facts import ONE_READS, TOKENIZERS_ONE, ClientFact, client_facts
+from mws_hf.tokenizer.client_facts import PATTERNS_OF_TOKENIZERS_ONE, TOKENIZERS_ONE, ClientFact, client_facts
 from mws_hf.tokenizer.file import (
     STOCK_CLASS,
     chat_templates,
@@ -204,7 +204,7 @@ def _split(folder: CheckedFolder) -> Iterator[Finding]:
     for part in splits:
         pattern = part.get("pattern", {}).get("Regex")
         isolates = part.get("behavior") == "Isolated" and not part.get("invert")
-        if pattern is not None and not (isolates and pattern in ONE_READS):
+        if pattern is not None and not (isolates and pattern in PATTERNS_OF_TOKENIZERS_ONE):
             message = (
                 f"{TOKENIZERS_ONE} cannot run split pattern {quoted(pattern, 40)}: it loads it, and stops with an "
                 "error at the first text"

@@ -61,7 +61,7 @@ class Training:
     @classmethod
     def of(cls, settings: Settings, learned: LearnedVocabulary, backend: Tokenizer, counts: WordCounts) -> Training:
         """Collect the settings, the boundary probabilities, and figures of the new tokenizer on its training text."""
-        from mws_hf.cards.training_figures import training_facts  # only now, for it imports the encoder
+        from mws_hf.cards.training_figures import training_facts  # imported here, because it imports the encoder
 
         sizes = {"word_types": learned.n_types, "characters": len(learned.alphabet)}
         facts = training_facts(backend, counts, settings.weights)
@@ -229,7 +229,7 @@ class PortableMixin:
         from mws_hf.cards.card import stage_card
 
         if filename_prefix:
-            raise MwSError(f"filename_prefix={filename_prefix!r}: no client finds such names; give a folder of its own")
+            raise MwSError(f"filename_prefix={filename_prefix!r}: no client finds such names; give a separate folder")
         directory = Path(save_directory)
         own: Any = self
         if isinstance(own.chat_template, dict) and own.chat_template.keys() != {"default"}:
@@ -288,7 +288,7 @@ class PortableMixin:
         files = parent._save_pretrained(save_directory, file_names, legacy_format, filename_prefix)
         backend = self.to_backend()
         more = self._kept_files() if self.training is None else self.training.files(merges_digest(backend))
-        if backend.truncation is not None or backend.padding is not None:  # of past calls: bare readers obey them
+        if backend.truncation is not None or backend.padding is not None:  # of past calls, which other programs apply
             backend = without_limits(backend)
         directory = Path(save_directory)
         # tokenizer.json and its config have what is in these files of transformers 4, which would become stale
@@ -352,16 +352,16 @@ class PortableMixin:
             kwargs["local_files_only"] = True
         folder = Path(pretrained_model_name_or_path, kwargs.get("subfolder") or "")
         if (file := folder / TOKENIZER_FILE).is_file():
-            read_spec(file)  # for the library may come down with it
-            check_settings(folder)  # for transformers raises whatever a value of another type leads to
+            read_spec(file)  # some damaged files crash the library
+            check_settings(folder)  # transformers would raise unspecific errors for values of a wrong type
         try:
             return parent.from_pretrained(pretrained_model_name_or_path, *inputs, **kwargs)
         except MwSError as error:
             if trouble:
                 raise not_in_cache(pretrained_model_name_or_path, trouble, kwargs.get("cache_dir")) from error
             raise
-        except Exception as error:  # whatever it is: name the damaged file if there is one
-            hidden = error.__context__  # where some versions hide our own error behind a missing protobuf
+        except Exception as error:  # of any kind; if a file is damaged, the message should name it
+            hidden = error.__context__  # some versions replace our error by one about a missing protobuf
             if isinstance(hidden, MwSError) and not trouble:
                 raise hidden from None
             check_directory(folder)

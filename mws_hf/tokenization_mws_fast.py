@@ -239,14 +239,12 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         if kwargs.pop("alphabet", kind) != kind:
             raise MwSError(f"alphabet: retraining keeps that of this tokenizer, which is {kind!r}; use MwSTrainer")
         fixed = ("pattern", "digits", "normalization", "capitals", "special_tokens")
-        if own := [name for name in fixed if name in kwargs]:
-            raise MwSError(f"{own[0]}: retraining keeps that of this tokenizer; use MwSTrainer")
+        if given := [name for name in fixed if name in kwargs]:
+            raise MwSError(f"{given[0]}: retraining keeps that of this tokenizer; use MwSTrainer")
         bare = Tokenizer.from_str(self.backend_tokenizer.to_str())
         settle_leading_space(bare, False)
         texts, pattern = _normalized(text_iterator, bare), pattern_of(bare)
-        least = len(special) + len(
-            BYTE_TOKENS
-        )  # with a smaller number no merges are learned, as in classes of transformers
+        least = len(special) + len(BYTE_TOKENS)  # a smaller size learns no merges, as in classes of transformers
         size = max(vocab_size, least) if vocab_size > 0 else vocab_size
         kept = {"alphabet": kind, "pattern": pattern, "capitals": "marker" if capitals_of(bare) else None}
         settings = read_settings(Settings, **kwargs, **kept, vocab_size=size, special_tokens=special)
@@ -282,7 +280,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         plain = [token for token in self.added_tokens_decoder.values() if not token.special]
         new.add_tokens([token for token in plain if token.content not in new.get_vocab()])
         if (processor := Spec.of(self.backend_tokenizer).raw["post_processor"]) is not None:
-            from mws_hf.surgery.ids import renumbered_processor  # retraining alone needs it
+            from mws_hf.surgery.ids import renumbered_processor  # imported here, because only retraining needs it
 
             placed = renumbered_processor(processor, lambda token, _: _known_id(new.backend_tokenizer, token), names)
             set_part(new.backend_tokenizer, "post_processor", placed)

@@ -36,7 +36,7 @@ from mws_hf.kernels.containers import (
     store_word,
 )
 from mws_hf.kernels.jit import njit
-from mws_hf.kernels.scanner import cut
+from mws_hf.kernels.scanner import find_pretokens
 from mws_hf.text.scanner_classes import classes_of
 
 MEMORY_CAP = 2 << 30
@@ -126,7 +126,7 @@ def count_texts(
         d, n = cursor[0], _I(0)
         bounds[0] = max(cursor[1], offsets[d])
         while d < len(offsets) - 1 and n < BATCH:  # pre-token q is bounds[q:q + 2]
-            n = cut(data, bounds[n], offsets[d + 1], classes, kind, bounds, n, _I(BATCH))
+            n = find_pretokens(data, bounds[n], offsets[d + 1], classes, kind, bounds, n, _I(BATCH))
             if bounds[n] >= offsets[d + 1]:
                 d += 1
         look_ahead(data, bounds, n, table.keys, table.slots)

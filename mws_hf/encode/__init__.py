@@ -1,1 +1,1 @@
-"""Encode a corpus into memory-mapped token ids, which are the same as those of `tokenizers`."""
+"""Encode a corpus to memory-mapped token ids, which are the same as those of `tokenizers`."""

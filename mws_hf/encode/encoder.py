@@ -33,7 +33,7 @@ from mws_hf.tokenizer.spec import Spec, parts_of, without_limits
 
 
 def _with_marker(letters: str, otherwise: Callable[[str], str], text: str) -> str:
-    """Write the marker for capitals in Python, which is faster, unless the text has rare letters."""
+    """Write the marker for capitals in Python, which is faster, or by the library if the text has rare letters."""
     return write_marker(text, letters) if is_common(text) else otherwise(text)
 
 
@@ -165,17 +165,17 @@ class BlockEncoder:
     def _around_added(self, texts: list[str]) -> list[list[int]]:
         """Return the ids of documents with added tokens, without separators.
 
-        The text between two added tokens is encoded as a text of its own.
+        The text between two added tokens is encoded as a separate text.
         """
         if self._added.take_space and self._failing is None:
             return self._by_the_library(texts)
         parts = [self._added.split(text) for text in texts]
-        stretches = [part.encode() for each in parts for part in each if isinstance(part, str)]
-        ids, ends = self._by_the_kernel(block_of(stretches, str), -1)
+        between = [part.encode() for document in parts for part in document if isinstance(part, str)]
+        ids, ends = self._by_the_kernel(block_of(between, str), -1)
         encoded = iter(np.split(ids, ends[:-1]))
         return [
-            [index for part in each for index in (next(encoded).tolist() if isinstance(part, str) else [part])]
-            for each in parts
+            [index for part in document for index in (next(encoded).tolist() if isinstance(part, str) else [part])]
+            for document in parts
         ]
 
     @cached_property

@@ -16,7 +16,7 @@ from mws_hf.encode.bpe_kernels import ID_BITS, SHORT, BpeTables, Failing, merge_
 from mws_hf.kernels import Array, Bits, Bytes, Ints, Longs
 from mws_hf.kernels.containers import LONG, WINDOW, empty_slots, ends_at_home, enter, find, look_ahead, rehash
 from mws_hf.kernels.jit import njit
-from mws_hf.kernels.scanner import cut
+from mws_hf.kernels.scanner import find_pretokens
 from mws_hf.tokenizer.merging import BYTE, PLACE
 
 MAX_KEY_BYTES = 512
@@ -226,7 +226,7 @@ def encode_documents(
         end = ends[document]
         while start < end:
             starts[0] = start
-            ahead = cut(text, start, end, tables.classes, tables.kind, starts, zero, _I(AHEAD))
+            ahead = find_pretokens(text, start, end, tables.classes, tables.kind, starts, zero, _I(AHEAD))
             if starts[ahead] > end:
                 return document
             look_ahead(text, starts, ahead, keys, cache.slots)
@@ -274,7 +274,7 @@ def encode_dropped(
         key = mix(key)
         while start < end:
             starts[0] = start
-            ahead = cut(text, start, end, tables.classes, tables.kind, starts, zero, _I(AHEAD))
+            ahead = find_pretokens(text, start, end, tables.classes, tables.kind, starts, zero, _I(AHEAD))
             if starts[ahead] > end:
                 return document
             for k in range(ahead):

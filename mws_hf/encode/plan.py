@@ -138,5 +138,5 @@ def _remove_replacement(directory: Path) -> None:
         return
     _remove_files(work, kept=set())
     (work / MANIFEST).unlink(missing_ok=True)
-    with contextlib.suppress(OSError):  # there are other files in it
+    with contextlib.suppress(OSError):  # the folder contains other files
         work.rmdir()

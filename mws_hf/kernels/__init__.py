@@ -1,8 +1,8 @@
-"""Building blocks of compiled loops, and short names of NumPy array types for annotations.
+"""Provide building blocks of compiled loops, and short names of NumPy array types for annotations.
 
-`jit` compiles kernels and caches their machine code, `threads` runs them side by side, `scanner` splits UTF-8 text,
-`containers` has hash tables and a heap, `interning` assigns ids to equal rows, and `arithmetic` computes the same
-floating-point results on every machine. Merges, word counts and files are the subject of other packages.
+`jit` compiles kernels and caches their machine code, `threads` runs them in several threads, `scanner` splits UTF-8
+text, `containers` has hash tables and a heap, `interning` assigns ids to equal rows, and `arithmetic` computes the same
+floating-point results on every machine. This package contains nothing about merges, word counts or files.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[Any]
-"""Elements of a type that the docstring of the function names."""
+"""An array of any type; the docstring of the function says which."""
 
 Mask = npt.NDArray[np.bool_]
 """Booleans that select rows of another array."""

@@ -173,7 +173,7 @@ def column_sums(rows: Doubles) -> Doubles:
 
 
 def moments(rows: Doubles, columns: int | None = None) -> tuple[Doubles, Doubles]:
-    """Compute the mean and standard deviation of each column, or of the first so many `columns`.
+    """Compute the mean and standard deviation of each column, or of the first `columns` columns.
 
     >>> mean, deviation = moments(np.array([[1.0, 5.0], [3.0, 5.0]]))
     >>> mean.tolist(), deviation.tolist()

@@ -3,7 +3,7 @@ r"""Kernels for UTF-8: split text by the named patterns, check that bytes are va
 The caller passes ``kind = scanner_kind(pattern)`` and the class of each code point, ``classes_of(kind)``, both from
 `mws_hf.text.scanner_classes`. Other patterns need `regex`.
 
-`cut` splits plain text 64 bytes at a time, and leaves other text to `next_pretoken`. Plain text consists of
+`find_pretokens` splits plain text 64 bytes at a time, and leaves other text to `next_pretoken`. Plain text consists of
 
 * line ends and single spaces,
 * ASCII letters, and letters of two bytes whose first byte begins only letters (Cyrillic, Latin with marks),
@@ -42,7 +42,7 @@ That is 0 for threes from the left, `SINGLE` for single digits, and `RIGHT` for 
 """
 SINGLE, RIGHT = 1, 2
 LOOK_AHEAD = 101
-"""Digits that the part ``right`` of `mws_hf.text.pattern.DIGIT_PARTS` can match: 2, and 33 times 3."""
+"""The most digits that the part ``right`` of `mws_hf.text.pattern.DIGIT_PARTS` can match: 2, and 33 times 3."""
 # the order matters: SPACE to NEWLINE are \s, and MARK to QUOTE are [^\s\p{L}\p{N}]; for patterns that distinguish case,
 # LETTER is a letter without case, \p{Lm} or \p{Lo}
 LETTER, NUMBER, MARK, OTHER, APOSTROPHE, QUOTE, SPACE, BLANK, NEWLINE, UPPER, LOWER = range(11)
@@ -338,13 +338,13 @@ def plain_boundaries(text: np.ndarray, at: int, end: int) -> int:
 
 
 @njit(inline="always")
-def cut(
+def find_pretokens(
     text: np.ndarray, start: int, end: int, classes: np.ndarray, kind: int, bounds: np.ndarray, n: int, wanted: int
 ) -> int:
     """Split ``text[start:end]`` into pre-tokens until `wanted` of them, or a few more, are found, or the text ends.
 
-    Their ends are written to `bounds` from position ``n + 1`` on, which must have room for `wanted` and a `WINDOW`.
-    The last position written is returned. If the text is not valid UTF-8, the last pre-token may end beyond `end`.
+    Their ends are written to `bounds` from index ``n + 1`` on, and the last index written is returned. `bounds` must be
+    longer than `wanted` by a `WINDOW`. If the text is not valid UTF-8, the last pre-token may end beyond `end`.
     """
     while n < wanted and start < end:
         plain = kind % N_KINDS < O200K_KIND and start + WINDOW <= len(text)

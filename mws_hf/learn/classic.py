@@ -303,7 +303,7 @@ def learn_classic(
         corpus: the distinct words; a `WorkingCorpus` is changed in place.
         n_merges: maximum number of merges.
         settings: settings of the score.
-        limits: what may be merged; ``min_occurrences``, ``min_value`` and ``struck`` are ignored.
+        limits: what may be merged; ``min_occurrences``, ``min_value`` and ``excluded_pairs`` are ignored.
 
     Returns:
         The merges with their coefficients.

@@ -50,7 +50,7 @@ class MergeLimits:
         min_frequency: minimum sum of the weights of the words over the occurrences.
         max_token_length: maximum length of a product in characters, including a leading space; None for no limit.
         forbidden: strings that never become tokens, in addition to byte tokens.
-        struck: pairs of ids of tokens that exist before learning begins, which are never merged.
+        excluded_pairs: pairs of ids of tokens that exist before learning begins, which are never merged.
         show_progress: show a progress bar on stderr if it is a terminal.
         progress_suffix: text after the name of the progress bar.
     """
@@ -60,7 +60,7 @@ class MergeLimits:
     min_frequency: int = 0
     max_token_length: int | None = None
     forbidden: frozenset[str] = frozenset()
-    struck: tuple[tuple[int, int], ...] = ()
+    excluded_pairs: tuple[tuple[int, int], ...] = ()
     show_progress: bool = False
     progress_suffix: str = ""
 

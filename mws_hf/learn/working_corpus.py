@@ -225,7 +225,7 @@ class WorkingCorpus:
         least = Least(bounds.min_occurrences, max(1, limits.min_value), limits.min_frequency)
         weights = self.cell_values(None) if limits.min_frequency > 1 else np.zeros(0, np.int64)
         table = open_table(self.text, self.cell_values(values), self.tokens, bounds)
-        for ids in limits.struck:
+        for ids in limits.excluded_pairs:
             if (pair := int(find_pair(table.keys, table.ids, *ids))) >= 0:
                 strike(table, pair)
         queue = open_queue(table, least)

@@ -1,5 +1,5 @@
-"""Change the vocabulary of a pretrained tokenizer, and make its model fit. Import what you need by module.
+"""Change the vocabulary of a pretrained tokenizer, and adapt its model.
 
-`extension.extend` learns new merges on the base's own segmentation and appends them, `trim.trim` drops entries that
-texts do not use, `embeddings.transplant` gives each new id an embedding made of old ones.
+`extension.extend` learns new merges on the segmentation of the tokenizer and appends them, `trim.trim` removes entries
+that texts do not use, and `embeddings.transplant` computes the embedding of each new id from old ones.
 """

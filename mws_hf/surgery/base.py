@@ -1,13 +1,13 @@
-"""A pretrained tokenizer that is extended or trimmed: its kind, how it spells text, its ids, its directory.
+"""Read a pretrained tokenizer to extend or trim it (`Base`), and save the changed tokenizer (`Rewritten`).
 
-The bytes of an id are computed from the decoder. Decoding a single id is not enough, because a part of a character
-decodes to a replacement character, and a word mark to nothing.
+There are two kinds of tokenizers. A byte-level BPE (GPT-2, Llama 3, Qwen) writes each byte of UTF-8 as a printable
+character. A BPE with byte fallback (Llama 2, Gemma) writes characters, and unknown ones as tokens such as ``<0xD0>``.
 
-There are two kinds. A byte-level BPE (GPT-2, Llama 3, Qwen) writes each byte of UTF-8 as a printable character. A BPE
-with byte fallback (Llama 2, Gemma) writes characters, and unknown ones as tokens such as ``<0xD0>``.
+The bytes of an id are computed from the tokenizer.json. Decoding a single id is not enough, because a part of a
+character decodes to a replacement character, and a word mark to nothing.
 
-A changed tokenizer reads some files of the directory of its base, on disk or on the Hub, and copies others. The file
-ids.json beside it has the new id of each old id.
+Saving a changed tokenizer also copies other files from the folder of its base, on disk or on the Hub, and writes
+ids.json, which contains the new id of each old id.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ _NO_PREFIX: dict[str, dict[str, Any]] = {
 }
 
 IdMap: TypeAlias = Mapping[int, int | None]
-"""Old id -> new id, or None if the entry was removed; all ids of the base, ascending, without new entries."""
+"""The new id of each old id, ascending; None if the entry was removed."""
 
 
 def read_ids(file: Path) -> dict[int, int | None]:
-    """Read an ids.json; raises MwSError if it is not a JSON object of ids, or has a new id twice."""
+    """Read an ids.json; raises MwSError if it is not a JSON object of ids, or if two old ids have the same new id."""
     content = load_json(file)
     if not isinstance(content, dict):
         raise MwSError(f'{file}: not a JSON object such as {{"0": 0, "1": null}}; trim or extend the base again')
@@ -98,7 +98,7 @@ def open_base(source: Any) -> Base:
 
 
 def named_tokens(folder: Path) -> set[str]:
-    """List the tokens that the files beside a tokenizer.json name."""
+    """Return the tokens that the files beside a tokenizer.json contain."""
     found = set(load_settings(folder / ADDED_FILE))
     for name in (CONFIG_FILE, MAP_FILE):
         settings = load_settings(folder / name)
@@ -128,7 +128,11 @@ def _counted_by_class(opened: Opened, folder: Path) -> list[dict[str, Any]]:
 
 
 class Rewritten:
-    """A changed tokenizer, base class of `Extension` and `Trimming`; `spec` is its new tokenizer.json."""
+    """A changed tokenizer: the base class of `Extension` and `Trimming`.
+
+    Attributes:
+        spec: the new tokenizer.json.
+    """
 
     spec: dict[str, Any]
 
@@ -139,7 +143,7 @@ class Rewritten:
 
     @property
     def records(self) -> Mapping[str, Any]:
-        """JSON files that are saved beside the tokenizer: file name -> content."""
+        """The content of JSON files that are saved beside the tokenizer, by file name."""
         return {}
 
     def save(
@@ -152,9 +156,9 @@ class Rewritten:
 
         Args:
             directory: where to write.
-            source: the place from which the tokenizer was read; the settings beside its tokenizer.json are copied.
-                None copies nothing.
-            records: more JSON files: file name -> content.
+            source: the tokenizer that was changed; the settings beside its tokenizer.json are copied. With None nothing
+                is copied.
+            records: the content of more JSON files, by file name.
 
         Returns:
             Names of files that are not copied, because they have the old vocabulary in another form.
@@ -200,10 +204,10 @@ class Base:
         spec: the tokenizer.json.
         byte_level: whether symbols are bytes in the alphabet of GPT-2; else they are characters, with byte fallback.
         mark: the character that stands for a space.
-        vocab: token -> id, with added tokens, as `tokenizers` numbers them.
+        vocab: the id of each token, including added tokens, as `tokenizers` numbers them.
         added: the added tokens, special or not, and entries that files beside the tokenizer.json list as such.
         merges: (left, right) in the order of their ranks.
-        before: the id here of each id that it had before it was trimmed; None if it was not trimmed.
+        before: if it was trimmed, the new id of each id that it had before; otherwise None.
     """
 
     spec: Mapping[str, Any]
@@ -222,9 +226,16 @@ class Base:
         spec: Mapping[str, Any] | None = None,
         named: Iterable[str] = (),
     ) -> Base:
-        """Read a loaded tokenizer, which is called `name` in errors.
+        """Read a loaded tokenizer.
 
-        `spec` is its tokenizer.json on disk, if there is one; `named` are tokens that count as added in any case.
+        Args:
+            tokenizer: the tokenizer.
+            name: its name in errors.
+            spec: its tokenizer.json on disk, if there is one.
+            named: tokens that are treated as added tokens in any case.
+
+        Raises:
+            MwSError: its model is not a BPE that can be extended, or ids in the file are not those of the tokenizer.
         """
         if (kind := type(tokenizer.model).__name__) != "BPE":
             raise MwSError(
@@ -260,7 +271,7 @@ class Base:
 
     @cached_property
     def tokens(self) -> dict[str, int]:
-        """The tokens that merges can use, token -> id, ascending by id, without added tokens and byte tokens."""
+        """The id of each token that merges can use, sorted by id; added tokens and byte tokens are not among them."""
         left_out = self.added if self.byte_level else self.added.union(BYTE_TOKENS)
         kept = [(number, token) for token, number in self.vocab.items() if token not in left_out]
         return {token: number for number, token in sorted(kept)}
@@ -279,7 +290,12 @@ class Base:
         return bytes_of(spelled).decode("utf-8", "replace") if self.byte_level else spelled.replace(self.mark, " ")
 
     def pipeline(self, more: Iterable[str] = (), *, with_prefix: bool = False) -> Tokenizer:
-        """Build the base without added tokens and templates, with `more` symbols, and without a prefix to a text."""
+        """Build the base without added tokens, templates, truncation and padding.
+
+        Args:
+            more: characters that become symbols, with the next free ids.
+            with_prefix: whether the tokenizer still puts a prefix before a text if the base does.
+        """
         model, spec = self.spec["model"], dict(self.spec)
         vocab = {**model["vocab"], **{symbol: self.next_id + i for i, symbol in enumerate(more)}}
         spec["model"] = {**model, "dropout": None, "vocab": vocab}
@@ -297,7 +313,7 @@ def _without_prefix(component: Mapping[str, Any] | None, sequence: str) -> Mappi
 
 
 def _warn_of_odd_merges(merges: list[tuple[str, str]], name: str) -> None:
-    """Warn of repeated merges, and of merges with a part that only a later merge makes (cyclic or out of order)."""
+    """Warn of repeated merges, and of merges with a part that only a later merge creates (cyclic or out of order)."""
     last = {left + right: rank for rank, (left, right) in enumerate(merges)}
     first = {left + right: rank for rank, (left, right) in reversed(list(enumerate(merges)))}
     repeated = len(merges) - len(set(merges))
@@ -317,7 +333,7 @@ class Spelling:
     Attributes:
         backend: the tokenizer without truncation and padding.
         pieces: bytes of each id below `rows`, from `raw_bytes`; other ids are not used.
-        by_bytes: the first id of each such string of bytes.
+        by_bytes: the first id with each of these byte strings.
     """
 
     def __init__(self, original: Tokenizer, rows: int | None = None) -> None:
@@ -327,7 +343,7 @@ class Spelling:
         self.by_bytes = {piece: index for index, piece in reversed(list(enumerate(self.pieces))) if piece}
 
     def spell(self, piece: bytes) -> list[int]:
-        """Return ids that spell bytes, without a word mark that the tokenizer adds by itself; empty if there are none.
+        """Return ids that spell bytes, without a word mark that the tokenizer itself adds; [] if no ids spell them.
 
         >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
         >>> merges = [("a", "b")]
@@ -380,12 +396,12 @@ def raw_bytes(backend: Tokenizer) -> list[bytes]:
     return [spelled(index) for index in range(max(backend.get_vocab().values(), default=-1) + 1)]
 
 
-def cuts(tokenizer: Tokenizer, texts: Iterable[str]) -> Iterator[Longs]:
-    """Yield the ids of each text, without those that a template adds; int64.
+def encode_texts(tokenizer: Tokenizer, texts: Iterable[str]) -> Iterator[Longs]:
+    """Yield the ids of each text, without those that a template adds; int64, shape (n_ids,).
 
     >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> backend = build_backend(base_vocab([], "abc", [("a", "b")]), [("a", "b")])
-    >>> [[backend.id_to_token(index) for index in ids] for ids in cuts(backend, ["abc", "cab"])]
+    >>> [[backend.id_to_token(index) for index in ids] for ids in encode_texts(backend, ["abc", "cab"])]
     [['ab', 'c'], ['c', 'ab']]
     """
     iterator = iter(texts)
@@ -396,7 +412,7 @@ def cuts(tokenizer: Tokenizer, texts: Iterable[str]) -> Iterator[Longs]:
 
 def count_ids(tokenizer: Tokenizer, texts: Iterable[str], size: int) -> Longs:
     """Count how often each id below `size` occurs in texts; int64 (size,)."""
-    uses, parts = np.zeros(size, np.int64), cuts(tokenizer, texts)
+    uses, parts = np.zeros(size, np.int64), encode_texts(tokenizer, texts)
     while batch := list(islice(parts, _BATCH)):
         uses += np.bincount(np.concatenate(batch), minlength=size)
     return uses

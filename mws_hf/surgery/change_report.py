@@ -1,4 +1,4 @@
-"""Measures of how an extension or a trimming changes the segmentation of texts, and their summaries."""
+"""Measure how an extension or a trimming changes the segmentation of texts, and summarize the result."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mws_hf.text.phrases import token_change
 
 @dataclass(frozen=True)
 class TextChange:
-    """Measures of one text before and after a change; NaN if it has no words.
+    """Measures of one text before and after a change; measures of words are NaN if it has no words.
 
     Attributes:
         lines: lines measured.
@@ -66,17 +66,17 @@ def measure_change(before: Tokenizer, after: Tokenizer, lines: Sequence[str]) ->
 
 
 def _segmented_differently(before: Tokenizer, after: Tokenizer, texts: Sequence[str]) -> list[bool]:
-    cuts = [tokenizer.encode_batch(list(texts), add_special_tokens=False) for tokenizer in (before, after)]
-    return [first.tokens != second.tokens for first, second in zip(*cuts, strict=True)]
+    """Return for each text whether it has other tokens than before."""
+    encoded = [tokenizer.encode_batch(list(texts), add_special_tokens=False) for tokenizer in (before, after)]
+    return [first.tokens != second.tokens for first, second in zip(*encoded, strict=True)]
 
 
 def extension_figures(
     extension: Extension, texts: dict[str, TextChange], trimmed: Trimming | None = None
 ) -> dict[str, Any]:
-    """Collect the figures of an extension as plain values; `trimmed` is a trimming of the base before it."""
-    gone = None if trimmed is None else {"dropped": trimmed.dropped, "uses_lost": trimmed.uses_lost}
+    """Collect the figures of an extension as plain values, and of the trimming of the base before it, if any."""
     return {
-        "trimmed": gone,
+        "trimmed": None if trimmed is None else {"dropped": trimmed.dropped, "uses_lost": trimmed.uses_lost},
         "new_tokens": len(extension.ids),
         "first_id": min(extension.ids.values(), default=None),
         "vocabulary": max(extension.tokenizer.get_vocab().values()) + 1,
@@ -119,11 +119,11 @@ def extension_summary(found: dict[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class TextUse:
-    """How a tokenizer encodes a text.
+    """How often a tokenizer uses each entry in a text.
 
     Attributes:
         n_bytes: UTF-8 bytes of the text.
-        uses: int64 (largest id + 1,), occurrences of each entry.
+        uses: int64, shape (largest id + 1,): occurrences of each entry.
     """
 
     n_bytes: int
@@ -139,16 +139,16 @@ class TextUse:
 
 
 def measure_use(base: Base, texts: Iterable[str]) -> TextUse:
-    """Encode texts and count their bytes and entries."""
+    """Encode texts, and count their bytes and how often each entry is used."""
     n_bytes = 0
 
-    def weighed() -> Iterator[str]:
+    def with_sizes() -> Iterator[str]:
         nonlocal n_bytes
         for text in texts:
             n_bytes += len(text.encode())
             yield text
 
-    uses = count_uses(base, weighed())
+    uses = count_uses(base, with_sizes())
     return TextUse(n_bytes, uses)
 
 

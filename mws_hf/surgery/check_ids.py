@@ -1,4 +1,4 @@
-"""The part of `mws check` on special tokens: their ids and names in all files, in all versions of transformers."""
+"""Check the ids and names of special tokens in all files of a folder, for all versions of transformers."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from mws_hf.tokenizer.spec import Spec
 
 
 class Finding(NamedTuple):
-    """One problem of a tokenizer directory.
+    """One problem of a tokenizer's folder.
 
     Attributes:
-        level: an "error" gives wrong ids, lost text, lost special tokens or templates, or a failed load in some
-            program; a "warning" only may.
+        level: "error" if some program gets wrong ids, loses text, special tokens or templates, or cannot load the
+            folder; "warning" if this is only possible.
         trap: name of the kind of problem, for scripts.
         message: what is wrong, and what to do.
     """
@@ -32,7 +32,7 @@ class Finding(NamedTuple):
 
 
 REPAIR = "mws check --repair"
-"""The command that repairs a directory, as findings write it."""
+"""The command that repairs a folder, for messages."""
 _IN_TEMPLATES = regex.compile(r"<\|[^\s<>|]+\|>")
 """Special tokens as chat templates write them."""
 
@@ -40,10 +40,9 @@ _IN_TEMPLATES = regex.compile(r"<\|[^\s<>|]+\|>")
 def named_ids(directory: Path, backend: Tokenizer, spec: Spec, settings: Mapping[str, Any]) -> Iterator[Finding]:
     """Compare all ids and special tokens in files with the vocabulary, and report fields that may be ids."""
     again = "train or save it again"
-    stated = [(TOKENIZER_FILE, "post_processor", *each, again) for each in processor_ids(spec.raw["post_processor"])]
+    stated = [(TOKENIZER_FILE, "post_processor", *pair, again) for pair in processor_ids(spec.raw["post_processor"])]
     if padding := spec.raw.get("padding"):
-        mended = f"{REPAIR} removes it"
-        stated.append((TOKENIZER_FILE, "padding", padding["pad_token"], padding["pad_id"], mended))
+        stated.append((TOKENIZER_FILE, "padding", padding["pad_token"], padding["pad_id"], f"{REPAIR} removes it"))
     for key, token in (settings.get("added_tokens_decoder") or {}).items():
         number: Any = int(key) if key.isdecimal() else key
         stated.append((CONFIG_FILE, "added_tokens_decoder", str(content_of(token)), number, "save it again"))

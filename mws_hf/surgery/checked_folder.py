@@ -1,4 +1,4 @@
-"""The folder that `mws check` checks: its tokenizer, its settings, and the model beside it."""
+"""Read the folder that `mws check` checks: its tokenizer, its settings, and the model beside it."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from mws_hf.tokenizer.spec import Spec, parts_of, split_of
 
 @dataclass(frozen=True)
 class CheckedFolder:
-    """A folder that is checked; its parts are read when they are first asked for, tokenizer.json again for its dropout.
+    """A folder that is checked; each part of it is read at its first use.
 
     Attributes:
-        place: the folder, or the file in it that was given.
+        place: the folder, or the file in it, as it was given.
         name: its name in messages.
     """
 

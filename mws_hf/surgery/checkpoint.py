@@ -1,6 +1,6 @@
-"""Give a model on disk another tokenizer: shards are streamed, so that only its embeddings are in memory.
+"""Give a model on disk another tokenizer; only its embeddings are loaded into memory.
 
-Unchanged tensors are copied in parts from file to file; for the format see `mws_hf.surgery.model_tables`.
+All other tensors are copied in parts from file to file; `mws_hf.surgery.model_tables` describes the format.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from mws_hf.tokenizer.places import model_folder, tokenizer_folder
 
 logger = logging.getLogger(__name__)
 _COPIED_BYTES = 16 << 20
-"""Bytes that are copied at once."""
+"""The number of bytes that are copied at once."""
 _OF_OLD = (Of.TOKENIZER, Of.SETTINGS, Of.FOREIGN, Of.RECORD, Of.CHANGE, Of.MODEL, Of.WEIGHTS)
 """Files of a model that are never copied as they are: its old tokenizer, its weights, and settings with ids."""
 
@@ -71,7 +71,9 @@ def transplant_directory(
     source, target = model_folder(model), tokenizer_folder(tokenizer)
     refuse_adapter(source)
     settings = load_settings(source / MODEL_FILE)
-    old_tokenizer, new_tokenizer = (open_tokenizer(each, by_class=True).of_transformers for each in (source, target))
+    old_tokenizer, new_tokenizer = (
+        open_tokenizer(folder, by_class=True).of_transformers for folder in (source, target)
+    )
     shards, headers = read_shards(source)
     weights = str(weights_file(source))
     tables = vocabulary_tables(tensors_in(source, shards, headers), settings)
@@ -97,11 +99,11 @@ def transplant_directory(
                 fit_settings(settings, name, old_tokenizer, new_tokenizer, len(mixtures))
                 write_json(stage / name, settings, indent=2)
         modules = [path.name for path in sorted(target.glob("*.py"))]
-        for each in (*files(target, Of.TOKENIZER, Of.SETTINGS, Of.RECORD), *modules):
-            copy_inside(target, each, stage)
+        for own_file in (*files(target, Of.TOKENIZER, Of.SETTINGS, Of.RECORD), *modules):
+            copy_inside(target, own_file, stage)
     if left:
         logger.warning(
-            "left behind, because they may have the old vocabulary in them: %s; copy those that have not",
+            "not copied, because they may contain the old vocabulary: %s; copy those that do not contain it",
             ", ".join(left),
         )
     return report
@@ -110,7 +112,7 @@ def transplant_directory(
 def _resized_index(
     index: dict[str, Any], size: int, tables: Iterable[Table], changed: Mapping[str, torch.Tensor]
 ) -> dict[str, Any]:
-    """Return the index of the shards with their new size in bytes and, if it has that, their number of parameters."""
+    """Return the index of the shards with the new size in bytes, and if it has one, the new number of parameters."""
     metadata = {**(index.get("metadata") or {}), "total_size": size}
     if isinstance(metadata.get("total_parameters"), int):
         new = {table: changed[table.name] for table in tables}

@@ -1,4 +1,4 @@
-"""The files and folders beside a model's weights: those that a transplant copies, leaves behind, or refuses."""
+"""Copy the files and folders beside a model's weights to a transplanted model, or report why they cannot be copied."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mws_hf.tokenizer.links import copy_inside, file_inside
 ADAPTER_FILE = "adapter_config.json"
 _MERGE = "merge it first: peft.PeftModel.from_pretrained(...).merge_and_unload().save_pretrained(DIR)"
 _REPLACED = (Of.TOKENIZER, Of.SETTINGS, Of.FOREIGN, Of.RECORD, Of.CHANGE, Of.MODEL)
-"""Files that are not copied: those of the old tokenizer, and the settings of the model, which are written again."""
+"""Files that are not copied: those of the old tokenizer, and settings of the model, which are rewritten."""
 
 
 def refuse_adapter(model: Path) -> None:
@@ -83,7 +83,7 @@ def _names_below(path: Path, model: Path) -> list[Path]:
 
 
 def _old_vocabulary(model: Path, name: Path, settings: Mapping[str, Any], parts: Collection[str]) -> str | None:
-    """Return how a file depends on the old vocabulary, as the end of a message, or None if it does not."""
+    """Return the reason why a file depends on the old vocabulary, for a message; None if it does not depend on it."""
     if is_of(name.name, Of.TOKENIZER, Of.FOREIGN):
         return "belongs to another tokenizer"
     if name.name == ADAPTER_FILE and load_settings(file_inside(model, name)).get("trainable_token_indices"):

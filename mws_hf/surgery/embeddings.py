@@ -1,9 +1,9 @@
 """Give a pretrained model another tokenizer: new embeddings are means of old ones, and nothing is trained.
 
 Tokens are matched by their raw bytes, so that byte-level, metaspace and character-level tokenizers can replace each
-other. With an extended or trimmed tokenizer each old token keeps its embedding bit for bit. A new embedding is a
-weighted mean of old ones, with the same weights in all tensors that have a row per entry. For models on disk see
-`surgery.checkpoint`.
+other. If the tokenizer was extended or trimmed, each old token keeps its embedding bit for bit. A new embedding is a
+weighted mean of old ones, with the same weights in all tensors that have a row per entry. `surgery.checkpoint` does
+this for models on disk.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from mws_hf.text.symbols import ROLES
 from mws_hf.tokenizer.layout import IDS_FILE
 
 Mixture: TypeAlias = tuple[list[int], list[float]]
-"""Old ids and their weights, which add up to 1 (a single id is copied); without ids, the mean of all old rows."""
+"""Old ids and their weights, which add up to 1. A single id means a copy, and no ids the mean of all old rows."""
 
 INITS = ("mean", "quiet")
 _NEVER = [bytes([byte]) for byte in (0xC0, 0xC1, *range(0xF5, 0x100))]
-"""Bytes that do not occur in UTF-8, so that a model has learned never to predict their tokens."""
+"""Bytes that never occur in UTF-8, so that a model has learned never to predict their tokens."""
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ _LARGEST_MULTIPLE = 256
 
 @dataclass(frozen=True)
 class TransplantReport:
-    """How many new embeddings were made in which way.
+    """The number of new embeddings by the way in which they were computed.
 
     Attributes:
         special: embeddings of special tokens, matched by role or by name.
@@ -89,9 +89,8 @@ def transplant(
     shapes = {name: Tensor(str(tensor.dtype), tuple(tensor.shape)) for name, tensor in model.state_dict().items()}
     tables = vocabulary_tables(shapes, settings)
     rows = usable_tables(tables, settings, type(model).__name__)
-    mixtures, report = mix_rows(
-        old_tokenizer, new_tokenizer, init, rows, pad_to_multiple
-    )  # before the model is copied, since it may raise
+    # before the model is copied, because it may raise an error
+    mixtures, report = mix_rows(old_tokenizer, new_tokenizer, init, rows, pad_to_multiple)
     changed = copy.deepcopy(model)  # with frozen, tied and added parameters
     tensors = changed.state_dict(keep_vars=True)
     by_vocabulary = {id(tensors[table.name]): (tensors[table.name], table) for table in tables}  # tied tensors once
@@ -99,27 +98,28 @@ def transplant(
         tensor.data = new_table(tensor.detach(), table, mixtures)
     follow = _successors(old_tokenizer, new_tokenizer)
     for module in changed.modules():
-        own = any(id(tensor) in by_vocabulary for tensor in (*module._parameters.values(), *module._buffers.values()))
-        for name in (*SIZES, *(("num_embeddings", "out_features") if own else ())):
+        tensors_of_module = (*module._parameters.values(), *module._buffers.values())
+        has_table = any(id(tensor) in by_vocabulary for tensor in tensors_of_module)
+        for name in (*SIZES, *(("num_embeddings", "out_features") if has_table else ())):
             if vars(module).get(name) == rows:
                 setattr(module, name, len(mixtures))
-        if own and getattr(module, "padding_idx", None) is not None:
+        if has_table and getattr(module, "padding_idx", None) is not None:
             module.padding_idx = follow(module.padding_idx)
     for config, size in ((changed.config, len(mixtures)), (getattr(changed, "generation_config", None), None)):
         if config is not None:
             before, after = (json.loads(config.to_json_string(use_diff=False)) for _ in range(2))
             fit_settings(after, type(config).__name__, old_tokenizer, new_tokenizer, size)
-            _take_over(config, before, after)
+            _set_changed_fields(config, before, after)
     return changed, report
 
 
-def _take_over(config: Any, before: dict[str, Any], after: dict[str, Any]) -> None:
-    """Set the fields of a config, and of configs in it, that differ between two states of its dictionary."""
+def _set_changed_fields(config: Any, before: dict[str, Any], after: dict[str, Any]) -> None:
+    """Set the fields of a config, and of nested configs, whose values differ between two versions of its dict."""
     for name, value in after.items():
         if value != before[name]:
             part = getattr(config, name)
             if hasattr(part, "to_dict"):
-                _take_over(part, before[name], value)
+                _set_changed_fields(part, before[name], value)
             else:
                 setattr(config, name, value)
 
@@ -127,7 +127,15 @@ def _take_over(config: Any, before: dict[str, Any], after: dict[str, Any]) -> No
 def fit_settings(
     settings: dict[str, Any], name: str, old_tokenizer: Any, new_tokenizer: Any, rows: int | None = None
 ) -> None:
-    """Put the ids of the new tokenizer and its `rows` into a config, and warn of each field that lost an id."""
+    """Replace the ids in a config by those of the new tokenizer, in place, and warn of each field that lost an id.
+
+    Args:
+        settings: the config as a dict.
+        name: its name in warnings.
+        old_tokenizer: the tokenizer that the ids belong to.
+        new_tokenizer: the new tokenizer.
+        rows: the number of rows of the new embeddings; None leaves the size of the vocabulary unchanged.
+    """
     roles = {
         role: Role(getattr(new_tokenizer, role, None), new=getattr(old_tokenizer, role, None) is None)
         for role in ("bos_token_id", "eos_token_id", "pad_token_id")
@@ -144,9 +152,15 @@ def mix_rows(
     pad_to_multiple: int | None,
     ids: IdMap | None = None,
 ) -> tuple[list[Mixture], TransplantReport]:
-    """Find the old rows whose mean each new row is; for the arguments see `transplant`.
+    """Compute, for each new row, the old rows whose weighted mean it is.
 
-    `rows` is the number of rows of the old embeddings. Without `ids`, tokens are matched by their strings.
+    Args:
+        old_tokenizer: see `transplant`, as for the arguments that are not described here.
+        new_tokenizer: see `transplant`.
+        init: see `transplant`.
+        rows: number of rows of the old embeddings.
+        pad_to_multiple: see `transplant`.
+        ids: the new id of each old id; None to match tokens by their strings.
     """
     if init not in INITS:
         raise SettingError("init", init, f"is unknown; choose one of {', '.join(INITS)}")
@@ -155,7 +169,8 @@ def mix_rows(
     n_rows = row_count(rows, old_size, len(pieces), pad_to_multiple)
     kept = {number: index for number, index in kept_rows(old.backend, new, ids).items() if index < rows}
     mixtures, report = _mean_mixtures(old, pieces, _special_matches(old_tokenizer, new_tokenizer, rows), kept)
-    mixtures = hushed(mixtures, old) if init == "quiet" else mixtures
+    if init == "quiet":
+        mixtures = quieted(mixtures, old)
     report = dataclasses.replace(report, padding=n_rows - len(pieces))
     for index in range(len(pieces), n_rows):
         spare = index if index >= old_size else old_size + index - len(pieces)
@@ -164,9 +179,9 @@ def mix_rows(
 
 
 def _size_with_rows(old: Tokenizer, rows: int) -> int:
-    """Return the largest id plus one; warn of added tokens for which the model has no row, and leave them out.
+    """Return the largest id plus one, without added tokens for which the model has no row, and warn of these tokens.
 
-    A model can never have read these tokens, for example a pad token that is only in tokenizer_config.json.
+    An example is a pad token that is only in tokenizer_config.json. The model can never have read such a token.
     """
     added, vocab = old.get_added_tokens_decoder(), old.get_vocab()
     beyond = sorted((number, token) for token, number in vocab.items() if number >= rows)
@@ -192,16 +207,17 @@ def _successors(old_tokenizer: Any, new_tokenizer: Any) -> Successor:
 
 
 def kept_rows(old: Tokenizer, new: Tokenizer, ids: IdMap | None = None) -> dict[int, int]:
-    """Match ids of the same token, new id -> old id: by ids.json, else by strings if both decode in the same way.
+    """Return the old id of each new id whose token is the same.
 
-    An id that is not a token in either tokenizer is matched with itself.
+    Tokens are matched by `ids` (ids.json), or else by their strings if both tokenizers have the same decoder. An id
+    without a token in both tokenizers is matched with itself.
     """
-    size, old_size = (max(each.get_vocab().values(), default=-1) + 1 for each in (new, old))
+    size, old_size = (max(backend.get_vocab().values(), default=-1) + 1 for backend in (new, old))
     if ids is not None:
         _check_map(old, new, ids, old_size)
         return {number: index for index, number in ids.items() if number is not None}
-    forms = [None if each.decoder is None else each.decoder.__getstate__() for each in (old, new)]
-    if forms[0] != forms[1]:  # the same string may stand for other bytes
+    decoders = [None if backend.decoder is None else backend.decoder.__getstate__() for backend in (old, new)]
+    if decoders[0] != decoders[1]:  # equal strings may then be different bytes
         return {}
     found = {}
     for index in range(size):
@@ -213,6 +229,7 @@ def kept_rows(old: Tokenizer, new: Tokenizer, ids: IdMap | None = None) -> dict[
 
 
 def _check_map(old: Tokenizer, new: Tokenizer, ids: IdMap, old_size: int) -> None:
+    """Raise MwSError unless ids.json maps all ids of the old tokenizer to the same tokens of the new one."""
     remedy = f"{IDS_FILE} is of another base; give its model, or remove {IDS_FILE} to match tokens by their strings"
     if len(ids) != old_size:
         raise MwSError(f"{IDS_FILE} maps {len(ids)} ids but the model's tokenizer has {old_size}: {remedy}")
@@ -252,7 +269,10 @@ def row_count(rows: int, old_size: int, new_size: int, pad_to_multiple: int | No
 
 
 def _special_matches(old_tokenizer: Any, new_tokenizer: Any, rows: int) -> dict[int, int]:
-    """Match special tokens, new id -> old id: by role (a missing one with the old end token), then by name."""
+    """Return the old id of each new special token, matched by role, then by name.
+
+    A role that the old tokenizer lacks is matched with its end token.
+    """
     matches: dict[int, int] = {}
     end = getattr(old_tokenizer, "eos_token_id", None)
     for role in ROLES:
@@ -270,7 +290,7 @@ def _special_matches(old_tokenizer: Any, new_tokenizer: Any, rows: int) -> dict[
 def _mean_mixtures(
     old: Spelling, new_pieces: list[bytes], special: dict[int, int], kept: dict[int, int]
 ) -> tuple[list[Mixture], TransplantReport]:
-    """Find the mixture of each new id by FVT."""
+    """Compute the mixture of each new id by FVT: a copy, or the mean of the old tokens that spell the new one."""
     mixtures: list[Mixture] = []
     copied = mixed = 0
     for index, piece in enumerate(new_pieces):
@@ -290,11 +310,11 @@ def _mean_mixtures(
     return mixtures, TransplantReport(len(special), copied, mixed, len(mixtures) - len(special) - copied - mixed)
 
 
-def hushed(mixtures: list[Mixture], old: Spelling) -> list[Mixture]:
-    """Mix new tokens half from the old tokens that spell them, half from the tokens of bytes that no text has.
+def quieted(mixtures: list[Mixture], old: Spelling) -> list[Mixture]:
+    """Mix half of the embeddings of bytes that no text has into each new embedding that is a mean.
 
-    A model has learned never to predict the latter, so that new tokens take little probability from old ones before
-    they are trained, whether its head is tied or not. Tokens that are copied from one old token stay.
+    A model has learned never to predict these bytes. So before new tokens are trained, they take little probability
+    from old ones, whether the head is tied or not. Embeddings that are copied from one old token are not changed.
     """
     never = [old.by_bytes[byte] for byte in _NEVER if byte in old.by_bytes]
     if not never:
@@ -318,9 +338,9 @@ def _means(matrix: torch.Tensor, mixtures: list[Mixture]) -> torch.Tensor:
 
 
 def new_table(old: torch.Tensor, table: Table, mixtures: list[Mixture]) -> torch.Tensor:
-    """Mix the rows of a tensor with a row per entry, in its own type; copied rows are equal bit for bit.
+    """Compute the new rows of a tensor with a row per entry, in its dtype; copied rows are equal bit for bit.
 
-    An id without a row gets the first row, as in Gemma.
+    If a table has fewer rows than ids, an id without a row uses the first row, as in Gemma.
     """
     if table.rows <= max((index for ids, _ in mixtures for index in ids), default=0):
         mixtures = [([index if index < table.rows else 0 for index in ids], weights) for ids, weights in mixtures]

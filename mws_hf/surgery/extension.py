@@ -1,4 +1,4 @@
-"""Append new merges to a pretrained tokenizer; everything else stays, except unused tokens that may be replaced.
+"""Append new merges to a pretrained tokenizer, and if asked for, replace its unused tokens; nothing else changes.
 
 Strings that must be entries get merges after the learned ones.
 """
@@ -31,7 +31,7 @@ _logger = logging.getLogger(__name__)
 
 
 def check_strings(base: Base, texts: Iterable[str]) -> list[str]:
-    """Return strings as the base spells them; raises MwSError if one is empty or split before any merge."""
+    """Return strings as the base spells them; raises MwSError if one is empty, or if the pre-tokenizer splits it."""
     pipeline, spelled = base.pipeline(), []
     for text in texts:
         pieces = pre_tokens(base, pipeline, text) if text else []
@@ -45,10 +45,10 @@ def check_strings(base: Base, texts: Iterable[str]) -> list[str]:
 
 
 def with_strings(base: Base, learned: LearnedTokens, strings: list[str], n_tokens: int) -> LearnedTokens:
-    """Add merges that make strings entries; they replace the last learned tokens if there would be too many."""
-    room = n_tokens
-    while room >= 0:
-        part = learned.first(room)
+    """Add merges that build strings; if there would be more than `n_tokens`, the last learned tokens are left out."""
+    n_learned = n_tokens
+    while n_learned >= 0:
+        part = learned.first(n_learned)
         known = {*base.vocab, *part.symbols}
         symbols = [] if base.byte_level else sorted({c for string in strings for c in string if c not in known})
         merges = merges_for(strings, [*base.merges, *part.merges], known)
@@ -56,7 +56,7 @@ def with_strings(base: Base, learned: LearnedTokens, strings: list[str], n_token
         if more <= 0:
             found = {**part.found, "required": len(merges)}
             return LearnedTokens([*part.symbols, *symbols], [*part.merges, *merges], found, part.n_types)
-        room -= more
+        n_learned -= more
     raise MwSError(
         f"{len(strings)} strings must be entries, which needs more than {n_tokens} new tokens; add more tokens"
     )
@@ -83,8 +83,8 @@ class Extension(Rewritten):
     @property
     def old_ids(self) -> IdMap:
         """The new id of each id that the base had, before it was trimmed if it was; None if the entry was removed."""
-        gone = set(self.retired.values())
-        ids = {number: None if number in gone else number for number in range(self.base.next_id)}
+        retired = set(self.retired.values())
+        ids = {number: None if number in retired else number for number in range(self.base.next_id)}
         if self.base.before is None:
             return ids
         return {old: None if between is None else ids[between] for old, between in self.base.before.items()}
@@ -187,23 +187,23 @@ def append_tokens(base: Base, learned: LearnedTokens, retired: Mapping[str, int]
 
 
 def retire(base: Base, learned: LearnedTokens, uses: Longs) -> dict[str, int]:
-    """Choose as many tokens to retire as were learned, by `prune`: unused ones that are not part of a remaining token.
+    """Choose tokens to retire, at most as many as were learned.
 
-    Symbols that no merge makes stay. A text that uses no retired token is encoded as before. If there are not enough
-    unused tokens, fewer are retired.
+    These are unused tokens that are not part of a remaining token (`prune`); symbols that no merge builds stay. A text
+    without retired tokens is encoded as before. If there are too few unused tokens, fewer are retired.
     """
     made = last_merges(base).keys() - base.added - set(BYTE_TOKENS) - {part for pair in learned.merges for part in pair}
     remaining = prune(base, uses, base.vocab.keys() - made, len(base.vocab) - len(learned.tokens), 1)
-    gone = {token: base.vocab[token] for token in sorted(base.vocab.keys() - remaining, key=base.vocab.__getitem__)}
-    if words := words_among(base, gone):
+    retired = {token: base.vocab[token] for token in sorted(base.vocab.keys() - remaining, key=base.vocab.__getitem__)}
+    if words := words_among(base, retired):
         _logger.warning(
             "%d of %d retired tokens are whole words that the given texts do not use, such as %s; if a language must "
             "stay as it is, give more text of it",
-            len(words), len(gone), ", ".join(map(repr, words[-3:])),
+            len(words), len(retired), ", ".join(map(repr, words[-3:])),
         )  # fmt: skip
-    return gone
+    return retired
 
 
 def merges_of(base: Base, tokens: Container[str]) -> list[tuple[str, str]]:
-    """List the merges of a base that make or use one of these tokens."""
+    """List the merges of a base that build or use one of these tokens."""
     return [pair for pair in base.merges if any(token in tokens for token in (*pair, "".join(pair)))]

@@ -1,8 +1,8 @@
 """Find the tensors of a model with a row for each entry of the vocabulary: embeddings, head, bias, tables of layers.
 
-They are found only by name and shape, so that a model in memory and its files give the same list, also for models that
-transformers does not know. A .safetensors file consists of a length (8 bytes, little-endian), a JSON header with type,
-shape and position of each tensor, and the bytes of the tensors. Only headers are read here.
+They are found only by their names and shapes, so that the result is the same for a model in memory and for its files,
+and so that transformers need not support the model. A .safetensors file consists of a length (8 bytes, little-endian),
+a JSON header with type, shape and position of each tensor, and the bytes of the tensors. Only headers are read here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _KNOWN = frozenset(
     ("embed_tokens", "embed_tokens_per_layer", "wte", "embed_in", "word_embeddings", "tok_embeddings", "shared")
     + ("lm_head", "embed_out")
 )
-"""Modules that always have a row per entry, even if the number of rows contradicts the config."""
+"""Modules whose tensors always have a row per entry, even if the number of rows contradicts the config."""
 _MAX_HEADER_BYTES = 100_000_000
 """The longest header that the format of .safetensors allows."""
 _POSITIONS = regex.compile(r"(^|_)(pos|positions?|positional|wpe|patch|relative\w*)(_|$)")
@@ -83,18 +83,18 @@ def vocabulary_tables(tensors: Mapping[str, Tensor], settings: Mapping[str, Any]
     >>> [(table.name, table.axis) for table in found]
     [('lm_head.weight', 0), ('a.lookup', 1)]
     """
-    own, others = _sizes(settings)
+    sizes, others = _sizes(settings)
     known = {
         name: tensor
         for name, tensor in tensors.items()
-        if _module(name)[-1] in _KNOWN and tensor.shape and (tensor.shape[0] in own or tensor.shape[0] not in others)
+        if _module(name)[-1] in _KNOWN and tensor.shape and (tensor.shape[0] in sizes or tensor.shape[0] not in others)
     }
     if whole := [tensor.shape[0] for tensor in known.values() if tensor.plain and len(tensor.shape) == 2]:
-        own |= set(whole)
+        sizes |= set(whole)
     other_sizes = _other_sizes(settings)
     found = []
     for name, tensor in tensors.items():
-        axes = [0] if name in known else [axis for axis, size in enumerate(tensor.shape) if size in own]
+        axes = [0] if name in known else [axis for axis, size in enumerate(tensor.shape) if size in sizes]
         has_entries = name in known or bool(axes) and _has_entries(name, tensor.shape[axes[0]] in other_sizes)
         if axes and has_entries is not False:
             fault = _fault(name, tensor, len(axes) == 1 and has_entries)
@@ -191,11 +191,6 @@ def weights_file(directory: Path) -> str | None:
     return next((name for name in (SINGLE_WEIGHTS, WEIGHTS_INDEX) if (directory / name).is_file()), None)
 
 
-def shard_of_tensors(directory: Path) -> dict[str, str]:
-    """Find the file of each tensor of a model's weights; `read_shards` has the errors."""
-    return read_shards(directory)[0]
-
-
 def read_shards(directory: Path) -> tuple[dict[str, str], dict[str, dict[str, Tensor]]]:
     """Read the headers of a model's weights, each once.
 
@@ -230,7 +225,11 @@ def read_shards(directory: Path) -> tuple[dict[str, str], dict[str, dict[str, Te
 
 
 def read_tensor_header(file: Path) -> dict[str, Any]:
-    """Read and check the header of a .safetensors file: tensor -> dtype, shape, data_offsets; and __metadata__.
+    """Read and check the header of a .safetensors file.
+
+    Returns:
+        A dict with the entries ``dtype``, ``shape`` and ``data_offsets`` of each tensor, and ``__metadata__`` if the
+        file has it.
 
     Raises:
         MwSError: the file is damaged, or its header is longer than the format allows.
@@ -273,7 +272,7 @@ def stored_tensors(directory: Path) -> dict[str, Tensor]:
 def tensors_in(
     directory: Path, shards: Mapping[str, str], headers: Mapping[str, Mapping[str, Tensor]]
 ) -> dict[str, Tensor]:
-    """Return type and shape of each tensor, from what `read_shards` returns.
+    """Return type and shape of each tensor, from the result of `read_shards`.
 
     Raises:
         MwSError: a file lacks a tensor that the index names there.

@@ -55,10 +55,10 @@ from mws_hf.learn.setting_rules import COUNT, Range, Setting, check_names
 from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import CodePoints, SymbolCorpus, count_points, utf8_sizes
 from mws_hf.learn.working_corpus import PositionScores, WorkingCorpus
-from mws_hf.surgery.base import Base, cuts
+from mws_hf.surgery.base import Base, encode_texts
 
 CHARACTER_SHARE = 2
-"""At most 1 / CHARACTER_SHARE of the new tokens are characters."""
+"""At most one of this number of new tokens is a character."""
 
 _LINES_AT_ONCE = 1000
 
@@ -72,11 +72,12 @@ _TAKES = (
 
 @dataclass(frozen=True, kw_only=True)
 class ExtensionSettings(Settings):
-    """The settings of an extension: those of `_TAKES`, as in a training, except for these two.
+    """The settings of an extension: those of `_TAKES`. They mean the same as in a training, except for these two.
 
     Attributes:
-        composition: share of the new tokens for compositions, 0 to 1; 1 alone needs no evidence: frequency BPE.
-        min_saving: minimum number of tokens that a new token must save in the corpus when it is learned.
+        composition: share of the new tokens that are compositions, from 0 to 1; with 1, which is frequency BPE, no
+            boundary probabilities are computed.
+        min_saving: the fewest tokens that a new token must save in the corpus when it is learned.
 
     Raises:
         MwSError: a value is out of range.
@@ -86,7 +87,7 @@ class ExtensionSettings(Settings):
     min_saving: int = Setting("Least saving.", takes=COUNT).field(2)
 
     def __new__(cls, **given: Any) -> Self:
-        """Refuse settings that an extension does not have."""
+        """Raise MwSError for settings that an extension does not have."""
         check_names("extend", given, _TAKES)
         return super().__new__(cls)
 
@@ -120,7 +121,7 @@ class LearnedTokens:
 
 @dataclass(frozen=True)
 class Protection:
-    """What must not be learned, so that protected texts are segmented as before.
+    """The pairs, characters and words that must not be learned, so that protected texts are segmented as before.
 
     Attributes:
         pairs: pairs of tokens of the base that are not merged.
@@ -147,7 +148,9 @@ def protect(base: Base, texts: Iterable[str]) -> Protection:
     whole = bool(base.spec["model"].get("ignore_merges"))
     codes, characters, words = np.zeros(0, np.int64), set[str](), set[str]()
     while batch := list(islice(iterator, _LINES_AT_ONCE)):
-        codes = np.unique(np.concatenate([codes, *(ids[:-1] * size + ids[1:] for ids in cuts(pipeline, batch))]))
+        codes = np.unique(
+            np.concatenate([codes, *(ids[:-1] * size + ids[1:] for ids in encode_texts(pipeline, batch))])
+        )
         for text in map(normal, batch):
             characters.update(text)
             if whole and pipeline.pre_tokenizer is not None:
@@ -176,8 +179,8 @@ def learn_tokens(
     symbols = missing_characters(base, forms, most, settings, protection.characters)
     forms = with_lower_case(forms) if evidence is not None else forms
     counted = np.where(np.arange(len(forms.counts)) < n_forms, forms.counts, 0)
-    cut = cut_words(base, forms.words, counted, symbols)
-    learner = Learner(cut, counted[cut.chosen], settings, show_progress, protection)
+    segmented = segment_with_base(base, forms.words, counted, symbols)
+    learner = Learner(segmented, counted[segmented.chosen], settings, show_progress, protection)
     left = n_tokens - len(symbols)
     characters = learner.characters(left // CHARACTER_SHARE)
     spaces = learner.spaces((left - characters) // MERGES_PER_SPACE_MERGE)
@@ -204,68 +207,79 @@ def missing_characters(
 
 
 class Learner:
-    """The steps of learning; each one changes the segmentation, appends its merges and returns their number."""
+    """The steps of learning; each step changes the segmentation, appends its merges and returns their number."""
 
     def __init__(
-        self, cut: CutWords, counts: Longs, settings: ExtensionSettings, show_progress: bool, protection: Protection
+        self,
+        segmented: SegmentedWords,
+        counts: Longs,
+        settings: ExtensionSettings,
+        show_progress: bool,
+        protection: Protection,
     ) -> None:
-        self.cut, self.counts, self.settings = cut, counts, settings
-        numbers = {token: number for number, token in enumerate(cut.segmentation.tokens)}
-        struck = ((numbers[a], numbers[b]) for a, b in protection.pairs if a in numbers and b in numbers)
+        self.segmented, self.counts, self.settings = segmented, counts, settings
+        numbers = {token: number for number, token in enumerate(segmented.segmentation.tokens)}
+        excluded_pairs = ((numbers[a], numbers[b]) for a, b in protection.pairs if a in numbers and b in numbers)
         self.limits = MergeLimits(
             min_frequency=settings.min_saving,
             max_token_length=settings.max_token_length,
             forbidden=protection.words,
-            struck=tuple(sorted(struck)),
+            excluded_pairs=tuple(sorted(excluded_pairs)),
             show_progress=show_progress,
         )
-        self.apart = cut.last[settings.apart.after(cut.words.points)]
+        self.apart = segmented.last[settings.apart.after(segmented.words.points)]
         self.merges: list[tuple[str, str]] = []
 
     def characters(self, n_merges: int) -> int:
         """Learn merges within characters, by frequency."""
-        values = self.cut.lay_out(np.ones(len(self.cut.last)), self.counts, lambda ends, counts: counts * (ends == 0))
-        return self._append(self.cut.segmentation.learn(values, n_merges, self.limits, title="characters"))
+        values = self.segmented.lay_out(
+            np.ones(len(self.segmented.last)), self.counts, lambda ends, counts: counts * (ends == 0)
+        )
+        return self._append(self.segmented.segmentation.learn(values, n_merges, self.limits, title="characters"))
 
     def spaces(self, n_merges: int) -> int:
         """Learn merges of the space with a whole letter after it, by frequency."""
-        text, words, last = self.cut.segmentation.text, self.cut.words, self.cut.last
+        text, words, last = self.segmented.segmentation.text, self.segmented.words, self.segmented.last
         several = np.nonzero(np.diff(words.starts) > 1)[0]
         first = words.starts[several]
-        whole = self.cut.lengths()[text[last[first] + 1]] == self.cut.sizes[first + 1]
+        whole = self.segmented.lengths()[text[last[first] + 1]] == self.segmented.sizes[first + 1]
         spaced = (words.points[first] == ord(" ")) & whole
         values = np.zeros(len(text), np.int64)
         values[last[first[spaced]]] = self.counts[several[spaced]]
-        return self._append(self.cut.segmentation.learn(self._closed(values), n_merges, self.limits, title="spaces"))
+        return self._append(
+            self.segmented.segmentation.learn(self._closed(values), n_merges, self.limits, title="spaces")
+        )
 
     def morphs(self, forms: Forms, evidence: Evidence, n_merges: int) -> int:
         """Learn merges by boundary probabilities; every distinct lowercase word has the same weight."""
         schedule = penalty_schedule(evidence, n_merges, self.settings.crossing_penalty)
-        weights = form_weights(forms, evidence.find(forms.types)[forms.type_of])[self.cut.chosen]
-        weights = fitting_weights(self.cut.words, weights, schedule)
+        weights = form_weights(forms, evidence.find(forms.types)[forms.type_of])[self.segmented.chosen]
+        weights = fitting_weights(self.segmented.words, weights, schedule)
         limits = replace(self.limits, min_occurrences=MORPH_LIMITS.min_occurrences)
-        values = partial(self._values, evidence.boundaries(self.cut.words), weights)
-        return self._append(learn_morphs(self.cut.segmentation, values, schedule, n_merges, limits))
+        values = partial(self._values, evidence.boundaries(self.segmented.words), weights)
+        return self._append(learn_morphs(self.segmented.segmentation, values, schedule, n_merges, limits))
 
     def compositions(self, evidence: Evidence | None, n_types: int, n_merges: int) -> int:
         """Learn merges by frequency; a boundary inside a token is penalized in units of the mean frequency of a word.
 
         `n_types` is the number of distinct words.
         """
-        boundaries = np.zeros(len(self.cut.last)) if evidence is None else evidence.boundaries(self.cut.words)
-        boundaries[np.repeat(self.counts == 0, np.diff(self.cut.words.starts))] = 0
+        boundaries = (
+            np.zeros(len(self.segmented.last)) if evidence is None else evidence.boundaries(self.segmented.words)
+        )
+        boundaries[np.repeat(self.counts == 0, np.diff(self.segmented.words.starts))] = 0
         mean = float(self.counts.sum()) / max(1, n_types)
         price = self.settings.hidden_boundary_price * mean if evidence is not None else 0.0
-        check_fits(self.cut.words.starts, self.counts, SCALE, self.settings.hidden_boundary_price)
+        check_fits(self.segmented.words.starts, self.counts, SCALE, self.settings.hidden_boundary_price)
         values = partial(self._values, boundaries, self.counts)
-        return self._append(compose(self.cut.segmentation, values, price, n_merges, self.limits))
+        return self._append(compose(self.segmented.segmentation, values, price, n_merges, self.limits))
 
-    def _append(self, learnt: LearnedMerges) -> int:
-        self.merges += learnt.merges
-        return len(learnt.merges)
+    def _append(self, learned: LearnedMerges) -> int:
+        self.merges += learned.merges
+        return len(learned.merges)
 
     def _values(self, boundaries: Doubles, weights: Longs, score: PositionScores) -> Longs:
-        return self._closed(self.cut.lay_out(boundaries, weights, score))
+        return self._closed(self.segmented.lay_out(boundaries, weights, score))
 
     def _closed(self, values: Longs) -> Longs:
         """Set scores to 0 where characters are kept apart, and within and around each character of several tokens.
@@ -273,7 +287,7 @@ class Learner:
         A pair at one of these positions is never merged. Whether it is at one depends only on its two tokens, so that
         the scores of all its occurrences are 0.
         """
-        values[self.cut.around_broken()] = 0
+        values[self.segmented.around_broken()] = 0
         values[self.apart] = 0
         return values
 
@@ -291,7 +305,7 @@ def collect_base_forms(base: Base, counts: WordCounts) -> Forms:
 
 
 def pre_tokens(base: Base, pipeline: Tokenizer, text: str) -> list[str]:
-    """Split a text into the pre-tokens that the model of the base receives, each as people read it."""
+    """Split a text into the pre-tokens that the model of the base receives, each written as readable text."""
     normalized = text if pipeline.normalizer is None else pipeline.normalizer.normalize_str(text)
     if pipeline.pre_tokenizer is None:
         return [base.read(normalized)]
@@ -302,7 +316,7 @@ def pre_tokens(base: Base, pipeline: Tokenizer, text: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class CutWords:
+class SegmentedWords:
     """Words segmented by a base, in the cells of the learner: one per symbol, with a separator around each word.
 
     Attributes:
@@ -334,25 +348,23 @@ class CutWords:
         ids = np.nonzero(self.segmentation.text >= 0)[0]
         several = self.lengths()[self.segmentation.text[ids]] > 1
         ends = np.zeros(len(self.segmentation.text), np.int64)
-        ends[ids[~several]] = ends[ids[several][1::2]] = (
-            1  # a token of several cells has its id in the first and the last one
-        )
+        # a token of several cells has its id in the first and the last one
+        ends[ids[~several]] = ends[ids[several][1::2]] = 1
         before = np.cumsum(ends)
         broken = before[self.last - 1] > before[self.last - self.sizes]
         last, sizes = self.last[broken], self.sizes[broken]
         return np.concatenate([last[sizes >= k] - k for k in range(int(sizes.max(initial=0)) + 1)])
 
 
-def cut_words(base: Base, words: CodePoints, weights: Longs, more: list[str]) -> CutWords:
+def segment_with_base(base: Base, words: CodePoints, weights: Longs, more: list[str]) -> SegmentedWords:
     """Segment distinct words by the merges of the base, whose vocabulary gets `more` symbols."""
-    parts = list(cuts(base.pipeline(more), words.strings()))
+    parts = list(encode_texts(base.pipeline(more), words.strings()))
     ids, ends = np.concatenate(parts), np.cumsum([0, *map(len, parts)])
     numbers = {**base.tokens, **{symbol: base.next_id + i for i, symbol in enumerate(more)}}
     used = np.bincount(ids, minlength=base.next_id + len(more))
     symbols = set[str]().union(*(token for token, number in numbers.items() if used[number]))
-    tokens = [
-        token for token in numbers if symbols.issuperset(token)
-    ]  # those that are used, and those that merges could make
+    # the tokens that are used, and those that merges of these symbols could build
+    tokens = [token for token in numbers if symbols.issuperset(token)]
     local = np.full(len(used), -1, np.int64)
     local[[numbers[token] for token in tokens]] = np.arange(len(tokens))
     pieces = local[ids]
@@ -368,7 +380,7 @@ def cut_words(base: Base, words: CodePoints, weights: Longs, more: list[str]) ->
     text = _to_cells(pieces, lengths, starts, np.repeat(np.arange(len(chosen)), np.diff(ends)[good]))
     corpus = SymbolCorpus((), np.zeros(0, np.int32), starts, weights[chosen])
     owner = np.repeat(np.arange(len(chosen)), np.diff(kept.starts))
-    return CutWords(WorkingCorpus(corpus, tokens, text), kept, chosen, sizes, np.cumsum(sizes) + owner)
+    return SegmentedWords(WorkingCorpus(corpus, tokens, text), kept, chosen, sizes, np.cumsum(sizes) + owner)
 
 
 def _sums_by_word(values: Array, starts: Longs) -> Longs:

@@ -1,9 +1,9 @@
-"""Trim a pretrained BPE: drop the entries that texts do not use.
+"""Trim a pretrained BPE: remove the entries that texts do not use.
 
-If an entry stays, the parts from which the base makes it stay, too. Wherever an entry occurs, it is made from its own
-symbols: the merges within it apply in the order of their ranks, and none crosses its ends. Therefore a text that the
-base segments into kept entries is segmented by the same merges as before, in the same order. All other texts are
-segmented differently, but decode to themselves, because byte tokens stay.
+If an entry stays, the parts from which the base builds it stay, too. Wherever an entry occurs, it is built from its
+symbols by the same merges in the order of their ranks, and no merge crosses its ends. Therefore a text that the base
+segments into kept entries is segmented by the same merges as before, in the same order. All other texts are segmented
+differently, but still decode to the original text, because byte tokens stay.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from mws_hf.tokenizer.merging import merge_steps, ranked
 _logger = logging.getLogger(__name__)
 
 Reason = Literal["added", "bytes", "named", "used", "part", "unused", "rare"]
-"""Why an entry stays (the first five; also "unused" if more entries may stay) or is dropped (the last two)."""
+"""The reason why an entry stays (the first five, and "unused" if there is room for it) or is dropped (the last two)."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ class Trimming(Rewritten):
 
     Attributes:
         base: the tokenizer that was trimmed.
-        ids: old id -> new id, or None if the entry was dropped; ascending.
-        uses: int64 (largest old id + 1,), occurrences of each entry in the texts.
+        ids: the new id of each old id, ascending; None if the entry was dropped.
+        uses: int64, shape (largest old id + 1,): occurrences of each entry in the texts.
         kept: number of entries that stay, by reason.
         dropped: number of entries that were dropped, by reason.
         spec: the new tokenizer.json; `tokenizer` is loaded from it.
@@ -60,9 +60,9 @@ class Trimming(Rewritten):
         return self.share_lost(self.uses)
 
     def share_lost(self, uses: Longs) -> float:
-        """Compute the share of uses of dropped entries."""
-        gone = [old for old, new in self.ids.items() if new is None]
-        return float(uses[gone].sum() / max(1, uses.sum()))
+        """Return the share of uses whose entry was dropped."""
+        dropped = [old for old, new in self.ids.items() if new is None]
+        return float(uses[dropped].sum() / max(1, uses.sum()))
 
     @property
     def old_ids(self) -> IdMap:
@@ -94,7 +94,7 @@ def trim(
         keep_size: number of entries that stay, added tokens included; less than the tokenizer has.
         min_count: minimum number of uses with which an entry stays; give this or `keep_size`. A warning is logged if
             every entry stays.
-        keep: entries that always stay, as people read them (``" the"``) or as they are written in the vocabulary.
+        keep: entries that always stay, as readable text (``" the"``) or as they are written in the vocabulary.
 
     Raises:
         MwSError: the tokenizer is missing or of another kind, an entry to keep is not in the vocabulary, more entries
@@ -174,7 +174,7 @@ def _pinned(base: Base, keep: Iterable[str]) -> dict[str, Reason]:
 
 
 def named_entry(base: Base, text: str) -> str:
-    """Return the entry of a text as people read it or as the vocabulary writes it; raises MwSError if there is none."""
+    """Return the entry of a readable text, or of a token as the vocabulary writes it; MwSError if there is none."""
     for spelled in (base.spell(text), text):
         if spelled in base.vocab:
             return spelled
@@ -184,9 +184,9 @@ def named_entry(base: Base, text: str) -> str:
 def prune(base: Base, uses: Longs, pinned: Collection[str], keep_size: int | None, min_count: int | None) -> set[str]:
     """Choose the entries that stay.
 
-    Entries that are not a part of another one are dropped, the least used first, of equals the one with the largest id.
-    With both `keep_size` and `min_count`, no entry with `min_count` uses is dropped, so that more than `keep_size` may
-    stay.
+    Entries that are not a part of another one are dropped one by one, the least used first; of equally used ones, the
+    one with the largest id. If both `keep_size` and `min_count` are given, no entry with `min_count` uses is dropped,
+    so that more than `keep_size` entries may stay.
     """
     parts = {token: pair for token, pair in last_merges(base).items() if token in base.vocab}
     remaining = set(base.vocab)
@@ -194,7 +194,7 @@ def prune(base: Base, uses: Longs, pinned: Collection[str], keep_size: int | Non
     counts = {token: int(uses[number]) for token, number in base.vocab.items()}
 
     def entry(token: str) -> tuple[int, int, str]:
-        # each use of a dropped entry costs one token more, of a character one token per byte, less one
+        # without a merged entry, each use takes one token more; without a character, as many as it has bytes, less one
         price = 1 if token in parts or base.byte_level else max(1, len(token.encode()) - 1)
         return counts[token] * (price if min_count is None else 1), -base.vocab[token], token
 

@@ -1,1 +1,1 @@
-"""Properties of text that tokenizers depend on: split patterns, special tokens, alphabets, Unicode classes."""
+"""Describe the text that tokenizers work on: split patterns, special tokens, alphabets, letter case."""

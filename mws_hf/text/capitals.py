@@ -1,14 +1,15 @@
-r"""A marker in place of uppercase letters: the rules that write it before a text is split, and undo it afterwards.
+r"""Write a marker instead of uppercase letters before a text is split, and undo it in decoded text.
 
 A word that consists of one uppercase letter and lowercase letters becomes a marker and the word in lowercase, so that
 ``Дом`` and ``дом`` share their tokens. The marker stands before the space of the word, where split patterns take it for
 punctuation: the end of one sentence and the beginning of the next, such as ``.`` and the marker, can become one token.
 Words in uppercase and words in mixed case stay as they are.
 
-``tokenizers`` can neither lower the letter that a rule finds nor raise one, so a tokenizer.json has one rule per letter
-in each direction. Only letters that are frequent in the training text have rules; others stay as they are. A marker
-that is already in the text is followed by `ESCAPE`, so that every text is returned exactly. The decoder leaves out a
-marker that no letter follows. Therefore text that is decoded while a model writes it never changes afterwards.
+A rule of `tokenizers` cannot change the case of the letter that it finds, so a tokenizer.json has one rule per letter
+in each direction. Only letters that are frequent in the training text have rules; all others are not changed. A marker
+that is already in the text gets an `ESCAPE` after it, so that decoding returns every text exactly. The decoder leaves
+out a marker without a letter after it. Therefore, if a model's output is decoded while it is generated, the text so far
+never changes.
 """
 
 from __future__ import annotations
@@ -67,8 +68,8 @@ def check_letters(letters: str | None) -> None:
     for letter in letters or "":
         if not lowercase_of(letter):
             raise MwSError(
-                f"capitals: {letter!r} is no uppercase letter that its lowercase letter leads back to; give the "
-                "letters that get a marker, such as 'ABC' (capitals='marker' is a setting of a training)"
+                f"capitals: {letter!r} is not an uppercase letter with a lowercase letter that leads back to it; give "
+                "the letters that get a marker, such as 'ABC' (capitals='marker' is a setting of a training)"
             )
 
 
@@ -87,7 +88,7 @@ def write_marker(text: str, letters: str | None = None) -> str:
 
 
 def is_common(text: str) -> bool:
-    """Return whether all characters are of blocks in which `regex` and `tokenizers` know the same letters.
+    """Return whether all characters are in blocks in which `regex` and `tokenizers` have the same letters.
 
     >>> is_common("Дом, «House» – İ"), is_common("Დ")
     (True, False)

@@ -23,9 +23,9 @@ def fold(word: str) -> str:
 
 
 def caseless(word: str) -> str:
-    """Return a form of a word that it shares with all words that differ from it in letter case only.
+    """Return a form of a word that is equal for all words that differ only in letter case.
 
-    It is for comparison alone: ı and i are one letter in it, because both may be written I.
+    Use it only for comparisons: ı and i are the same letter in it, because both may be written I.
 
     >>> caseless("İLK") == caseless("ilk"), caseless("IŞIK") == caseless("ışık"), caseless("ΛΟΓΟΣ") == caseless("λογος")
     (True, True, True)
@@ -48,6 +48,6 @@ def uppercase(word: str) -> str:
 
 
 def lowercase(character: str) -> str:
-    """Return the lowercase of a character, or the character where its lowercase is longer."""
+    """Return the lowercase of a character, or the character itself if its lowercase is longer."""
     low = "i" if character == DOTTED else character.lower()
     return low if len(low) == 1 else character

@@ -1,4 +1,4 @@
-"""Tables in Markdown, for model cards, evaluations and comparisons."""
+"""Write tables in Markdown, for model cards, evaluations and comparisons."""
 
 from __future__ import annotations
 

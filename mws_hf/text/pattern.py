@@ -1,7 +1,7 @@
-r"""Split patterns, regular expressions that split text into pre-tokens.
+r"""Split text into pre-tokens with regular expressions (split patterns), and check these patterns.
 
-A pre-token has the characters of the text as they are, so a word inside a sentence begins with its space:
-``" читать"``. Merges never cross the boundary between two pre-tokens.
+A pre-token contains the characters of the text unchanged, so a word inside a sentence begins with its space:
+``" читать"`` ("to read"). Merges never cross the boundary between two pre-tokens.
 """
 
 from __future__ import annotations
@@ -257,7 +257,7 @@ def problem_in_tokenizers(pattern: str) -> str | None:
 def split(text: str, pattern: str = DEFAULT_PATTERN) -> list[str]:
     """Split a text into pre-tokens, which together are the text.
 
-    Text that the pattern does not match becomes pre-tokens of its own.
+    Text between the matches of the pattern becomes separate pre-tokens.
 
     >>> split("Don't stop: п'ять слов.", GPT4_PATTERN)
     ['Don', "'t", ' stop', ':', ' п', "'ять", ' слов', '.']

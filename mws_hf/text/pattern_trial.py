@@ -1,7 +1,7 @@
-"""Texts that a split pattern is tried on, and the trial of a pattern in the regular-expression engine of `tokenizers`.
+"""Try a split pattern on difficult texts, in the regular-expression engine of `tokenizers`.
 
 A pattern such as ``(?:a+)+b`` can match a run of letters in more ways than an engine can try. Oniguruma, the engine of
-`tokenizers`, gives up after ten million tries and then stops the whole program, so it is tried in a process of its own.
+`tokenizers`, gives up after ten million tries and then stops the whole program, so it is tried in a separate process.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from collections.abc import Iterator
 import regex
 
 RUN_LENGTH = 64
-"""Characters in a run."""
+"""The number of characters in a run."""
 
 MAX_UNITS = 80
-"""Maximum number of units whose runs are tried; a long pattern can have more of its own."""
+"""The most units whose runs are tried, because a long pattern can contain many."""
 
 TRIAL_SECONDS = 30.0
-"""Time for all runs in `tokenizers`, with the start of the process. A pattern that works needs 0.1 s."""
+"""The time limit for all runs in `tokenizers`, including the start of the process. A valid pattern takes 0.1 s."""
 
 ADVICE = (
     "inside a repeated group no part may match what another part or the next turn of the group matches, so write "
@@ -87,8 +87,8 @@ def _units_of(pattern: str) -> Iterator[str]:
 def failure_in_tokenizers(pattern: str) -> str | None:
     """Try a pattern in `tokenizers` on all runs, and return what fails and what to change; None if nothing fails.
 
-    The pattern is tried in a child process, because the library prints a panic and can end the process. Where Python
-    has no interpreter of its own that could run the child, nothing is tried.
+    The pattern is tried in a child process, because the library prints a panic and can end the process. Nothing is
+    tried if there is no Python interpreter that can run the child.
     """
     if not sys.executable or getattr(sys, "frozen", False):
         return None

@@ -1,4 +1,4 @@
-r"""The class of every code point (letter, number, mark, ...) as `tokenizers` has it, for `mws_hf.kernels.scanner`.
+r"""Compute the class of every code point (letter, number, mark, ...) in `tokenizers`, for `mws_hf.kernels.scanner`.
 
 The classes come from the Unicode tables of `tokenizers` (Oniguruma), so that pre-tokens are those of the Rust library
 even for code points that are letters only in newer versions of Unicode.

@@ -1,4 +1,4 @@
-r"""The tokens of a vocabulary that no merge makes: special tokens, the 256 bytes and the characters of an alphabet.
+r"""Define the tokens that no merge builds: special tokens, the 256 bytes and the characters of an alphabet.
 
 Characters of a named alphabet, such as "arrows", are in a vocabulary whether its training text has them or not. The
 alphabet of a language has both cases of each letter, so that a word in uppercase is not spelled in bytes.

@@ -1,6 +1,6 @@
-"""The programs that read a tokenizer with the right ids, by its alphabet and split pattern.
+"""List the programs that read a tokenizer with the right ids, by its alphabet and split pattern.
 
-Each line of the tables was measured by `scripts/checks/clients.py` (`scripts/results/clients.md`; splits of numbers:
+Each line of the tables was measured with `scripts/checks/clients.py` (`scripts/results/clients.md`; splits of numbers:
 `scripts/results/clients-digits.md`; a marker for capitals: `scripts/results/clients-capitals.md`).
 """
 
@@ -18,7 +18,7 @@ from mws_hf.tokenizer.export import PRE_TYPES, byte_tables, ranks_of, tokens_aro
 from mws_hf.tokenizer.spec import capitals_of
 
 Verdict = Literal["right", "export", "refuses", "wrong", "unknown"]
-_Said: TypeAlias = tuple[Verdict, str]
+_Statement: TypeAlias = tuple[Verdict, str]
 _Patterns: TypeAlias = set[tuple[str, Digits]]
 
 
@@ -38,12 +38,12 @@ class ClientFact(NamedTuple):
 
 
 _EXPORT = "or `mws export --format byte-level --pattern llama3`"
-_TWIN = f"train with --alphabet bytes --pattern llama3, {_EXPORT}"
+_TRAIN_BYTE_LEVEL = f"train with --alphabet bytes --pattern llama3, {_EXPORT}"
 _READ_WHOLE = "tokenizers 0.x, transformers, vLLM, SGLang, kitoken, fastokens, llguidance, xgrammar, OpenVINO"
 _LLAMA_CPP = "llama.cpp (Ollama, LM Studio)"
 TOKENIZERS_ONE = "tokenizers 1.0"
 
-ONE_READS = {
+PATTERNS_OF_TOKENIZERS_ONE = {
     *(with_digits("llama3", digits) for digits in ("threes", "single")),
     *(with_digits("llama3", None).replace(r"|\p{N}{1,3}|", part) for part in (r"|\p{N}{1,2}|", r"|\p{N}+|")),
     with_digits("o200k", "threes"),
@@ -53,31 +53,34 @@ ONE_READS = {
 """Split patterns that `tokenizers` 1.0.0rc3 ran in tests. It has no engine for regular expressions: it recognizes these
 patterns by their exact text."""
 
-_FOUR: _Patterns = {known for pattern in PRE_TYPES if (known := named(pattern))}
-_TWO: _Patterns = {(name, digits) for name, digits in _FOUR if name == "llama3"}
-_O200K: _Patterns = {("o200k", "threes")}
-_LACKS: _Said = (
+_LLAMA_CPP_PATTERNS: _Patterns = {known for pattern in PRE_TYPES if (known := named(pattern))}
+_LLAMA3_PATTERNS: _Patterns = {(name, digits) for name, digits in _LLAMA_CPP_PATTERNS if name == "llama3"}
+_O200K_THREES: _Patterns = {("o200k", "threes")}
+_LACKS_PATTERN: _Statement = (
     "refuses",
     f"it has no split pattern that divides text in the same way; train with --pattern llama3, {_EXPORT}",
 )
-_OTHERWISE: _Said = ("wrong", f"it splits running text differently; train with --pattern llama3, {_EXPORT}")
-_GGUF: _Said = ("export", "`mws export --format gguf`; its own converter does not know the vocabulary")
-_TO_ZERO: _Said = ("right", "it ends a text at its first U+0000")
-_BY_PATTERN: dict[str, tuple[_Patterns, _Said, _Said]] = {
-    _LLAMA_CPP: (_FOUR, _GGUF, _LACKS),
-    "gigatoken": (_TWO | _O200K, ("right", ""), _LACKS),
-    "tokie": (_FOUR | _O200K, ("right", ""), _OTHERWISE),
-    "onnxruntime-extensions": (_TWO | _O200K | {("o200k", "single")}, _TO_ZERO, _LACKS),
+_SPLITS_DIFFERENTLY: _Statement = (
+    "wrong",
+    f"it splits running text differently; train with --pattern llama3, {_EXPORT}",
+)
+_NEEDS_GGUF: _Statement = ("export", "`mws export --format gguf`; its own converter does not know the vocabulary")
+_ENDS_AT_NUL: _Statement = ("right", "it ends a text at its first U+0000")
+_BY_PATTERN: dict[str, tuple[_Patterns, _Statement, _Statement]] = {
+    _LLAMA_CPP: (_LLAMA_CPP_PATTERNS, _NEEDS_GGUF, _LACKS_PATTERN),
+    "gigatoken": (_LLAMA3_PATTERNS | _O200K_THREES, ("right", ""), _LACKS_PATTERN),
+    "tokie": (_LLAMA_CPP_PATTERNS | _O200K_THREES, ("right", ""), _SPLITS_DIFFERENTLY),
+    "onnxruntime-extensions": (_LLAMA3_PATTERNS | _O200K_THREES | {("o200k", "single")}, _ENDS_AT_NUL, _LACKS_PATTERN),
 }
 """For each program that reads byte-level tokenizers with some split patterns only: these patterns, the verdict on them,
 and the verdict on all other patterns."""
 
 _OF_CHARACTERS = [
-    ClientFact(_LLAMA_CPP, "wrong", f"its converter gives no error; {_TWIN}"),
+    ClientFact(_LLAMA_CPP, "wrong", f"its converter gives no error; {_TRAIN_BYTE_LEVEL}"),
     ClientFact("tiktoken", "wrong", "train with --alphabet bytes"),
-    ClientFact("gigatoken", "refuses", _TWIN),
-    ClientFact("tokie", "wrong", _TWIN),
-    ClientFact("onnxruntime-extensions", "wrong", _TWIN),
+    ClientFact("gigatoken", "refuses", _TRAIN_BYTE_LEVEL),
+    ClientFact("tokie", "wrong", _TRAIN_BYTE_LEVEL),
+    ClientFact("onnxruntime-extensions", "wrong", _TRAIN_BYTE_LEVEL),
 ]
 
 
@@ -107,7 +110,7 @@ def client_facts(kind: Alphabet, pattern: str, backend: Tokenizer, *, spaced: bo
     tiktoken = ClientFact("tiktoken", "export", "`mws export --format tiktoken`")
     tiktoken = _if_exported(tiktoken, lambda: ranks_of(byte_tables(backend)))
     if capitals_of(backend):
-        llama_cpp = _if_exported(ClientFact(_LLAMA_CPP, *_GGUF), lambda: byte_tables(backend))
+        llama_cpp = _if_exported(ClientFact(_LLAMA_CPP, *_NEEDS_GGUF), lambda: byte_tables(backend))
         return [*_WITH_CAPITALS, tiktoken, llama_cpp]
     lost = kind == "characters" and backend.token_to_id("\ufeff") is None
     facts = [
@@ -136,7 +139,7 @@ def _if_exported(fact: ClientFact, export: Callable[[], object]) -> ClientFact:
 
 
 def _by_one(pattern: str) -> ClientFact:
-    if pattern in ONE_READS:
+    if pattern in PATTERNS_OF_TOKENIZERS_ONE:
         return ClientFact(TOKENIZERS_ONE, "right", "")
     remark = f"it loads the file, but stops at the first text; train with --pattern o200k, {_EXPORT}"
     return ClientFact(TOKENIZERS_ONE, "refuses", remark)

@@ -1,4 +1,4 @@
-"""Explain why a word is segmented as it is: the merges that fired, and boundary probabilities under its letters."""
+"""Explain why a word is segmented as it is, by the merges that were applied and the boundary probabilities."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Step(NamedTuple):
 
 
 class Traced(NamedTuple):
-    """A pre-token after normalizer and split: its tokens, the merges that fired, and the pieces that spell its text."""
+    """A pre-token after normalization: its tokens, the merges that were applied, and the pieces that spell its text."""
 
     text: str
     tokens: tuple[str, ...]
@@ -141,8 +141,8 @@ class Explanation:
             found["merges"] = [step._asdict() for part in self.parts for step in part.steps]
         if evidence:
             values: list[float | None] = []
-            for part, own in zip(self.parts, self.boundaries, strict=True):
-                values += [None] * len(part.text) if own is None else [round(value, 4) for value in own]
+            for part, known in zip(self.parts, self.boundaries, strict=True):
+                values += [None] * len(part.text) if known is None else [round(value, 4) for value in known]
             found["boundaries"] = values[1:] if self.spelt else None
         return found
 
@@ -177,14 +177,14 @@ def trace(backend: Tokenizer, text: str, tables: Tables | None = None) -> list[T
     for part in parts:
         symbols = list(part) if in_bytes else symbols_of(part, vocab, "characters")
         steps = merge_trace(symbols, ranks)
-        own = steps[-1].tokens if steps else tuple(symbols)
-        tokens += own
+        merged = steps[-1].tokens if steps else tuple(symbols)
+        tokens += merged
         if in_bytes:
-            traced = Traced(part, own, tuple(steps), _pieces(bytes_of(part), map(len, own)))
+            traced = Traced(part, merged, tuple(steps), _pieces(bytes_of(part), map(len, merged)))
             found.append(_in_text(traced))
         else:
-            sizes = [1 if token in _BYTES else len(token.encode()) for token in own]
-            found.append(Traced(part, own, tuple(steps), _pieces(part.encode(), sizes)))
+            sizes = [1 if token in _BYTES else len(token.encode()) for token in merged]
+            found.append(Traced(part, merged, tuple(steps), _pieces(part.encode(), sizes)))
     if tokens != backend.encode(text, add_special_tokens=False).tokens:
         raise MwSError(
             f"{text!r}: its merges cannot be shown, because it contains an added token, or because the model does more "
@@ -194,7 +194,7 @@ def trace(backend: Tokenizer, text: str, tables: Tables | None = None) -> list[T
 
 
 def merge_trace(symbols: Iterable[str], ranks: Mapping[tuple[str, str], tuple[int, str]]) -> list[Step]:
-    """List the merges that fire on the symbols of a pre-token in their order; each one fires at all its positions."""
+    """List the merges of the symbols of a pre-token in their order; each merge is applied at all its positions."""
     steps: list[Step] = []
     tokens = list(symbols)
     before = tuple(tokens)
@@ -219,6 +219,6 @@ def _in_text(part: Traced) -> Traced:
 
 def _pieces(text: bytes, sizes: Iterable[int]) -> tuple[str, ...]:
     """Split a text in UTF-8 into the pieces of tokens with these sizes in bytes; a character is never split."""
-    cuts = [0, *accumulate(sizes)]
-    whole = [cut for cut in cuts if cut == len(text) or text[cut] & 0xC0 != 0x80]  # not within a character
-    return tuple(text[begin:end].decode() for begin, end in pairwise(whole))
+    edges = [0, *accumulate(sizes)]
+    between = [edge for edge in edges if edge == len(text) or text[edge] & 0xC0 != 0x80]  # not inside a character
+    return tuple(text[begin:end].decode() for begin, end in pairwise(between))

@@ -39,7 +39,7 @@ from mws_hf.tokenizer.spec import Spec, bpe_model, decoder, special_places, spli
 
 _BY_DIGITS: dict[Digits, str] = {"threes": "dbrx", "single": "qwen2"}
 PRE_TYPES = {with_digits(name, way): kind for name in ("llama3", "gpt4") for way, kind in _BY_DIGITS.items()}
-"""The name that llama.cpp has for a split pattern.
+"""The name of each split pattern that llama.cpp supports.
 
 ``dbrx`` is Llama 3's pattern without `ignore_merges`, and ``qwen2`` is the same with single digits. GPT-4's pattern
 splits like Llama 3's. The pattern o200k is missing, because llama.cpp ignores the case of letters outside ASCII when it
@@ -397,9 +397,8 @@ def _read_gguf(backend: Tokenizer, file: Path, texts: Sequence[str]) -> IdCompar
         llama_cpp.llama_token_to_piece(vocab, token, buffer, size, 0, True)
         return buffer.raw
 
-    def decode(
-        ids: list[int],
-    ) -> str:  # as when llama.cpp streams; `llama_detokenize` would remove spaces before periods
+    def decode(ids: list[int]) -> str:
+        # as llama.cpp does when it streams; `llama_detokenize` would remove spaces before periods
         return b"".join(map(piece, ids)).decode("utf-8", "replace")
 
     try:

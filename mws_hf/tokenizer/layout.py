@@ -1,6 +1,6 @@
-"""The names of files in a tokenizer's folder: what each belongs to, and which are stale after a new tokenizer is saved.
+"""List the files of a tokenizer's folder: what each belongs to, and which become stale when a tokenizer is saved.
 
-Saving, copying and checking all use this one list. A name may be a glob, relative to the folder.
+Saving, copying and checking all use this list. A name may be a glob, relative to the folder.
 """
 
 from __future__ import annotations

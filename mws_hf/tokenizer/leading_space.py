@@ -1,4 +1,4 @@
-"""Switch on or off that a tokenizer puts a space before a text, as `add_prefix_space` does."""
+"""Switch on or off that a tokenizer puts a space before a text (`add_prefix_space`)."""
 
 from __future__ import annotations
 

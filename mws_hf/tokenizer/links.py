@@ -1,8 +1,8 @@
-"""The one rule for names and links inside a directory that somebody else wrote.
+"""Follow names and links inside a folder that somebody else wrote only to files inside that folder.
 
-A name in a file, such as a shard in a model's index, and a link among the files are followed only to a file inside that
-directory or inside the Hub's cache, whose folders consist of links. Anything else could copy or overwrite a file of the
-user's own.
+This applies to names in files, such as a shard in a model's index, and to links among the files. Links may also lead to
+the Hub's cache, whose folders consist of links. Without this rule, a folder could make a command copy or overwrite
+other files of the user.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ _REPOSITORY = re.compile(
 )
 """``user/repo``, or the beginning of an old name without a user. The Hub is never asked for any other name."""
 _ANSWER_TIMEOUT_SECONDS = 5.0
-"""How long the first request waits for the Hub; transformers itself would try six times for each of its files."""
+"""The time that the first request waits for the Hub; without it, transformers would try six times for each file."""
 
 PRETRAINED_INDEX = resources.files("mws_hf.tokenizer") / "ready_made.json"
 """The list of the pretrained tokenizers with their figures.
@@ -85,7 +85,7 @@ def _unpacked(name: str) -> Path:
 
 
 def _did_you_mean(name: str) -> str:
-    """Name the pretrained tokenizer that may have been meant, for the middle of a message."""
+    """Return a suggestion of a pretrained tokenizer with a similar name for a message, or ""."""
     last = Path(name).name.lower()
     near = nearest(last, ready_made()) if len(last) > 3 else None
     return f" (did you mean {near!r}?)" if near else ""
@@ -250,7 +250,7 @@ def _trouble_of(status: int | None) -> Trouble:
     if status == 429:
         return Trouble(
             f"{constants.ENDPOINT} has had too many requests from here ({said})",
-            "wait some minutes, or log in with `hf auth login` for a higher limit",
+            "wait a few minutes, or log in with `hf auth login` for a higher limit",
         )
     return Trouble(f"{constants.ENDPOINT} fails at the moment ({said})", "try again later, or check HF_ENDPOINT")
 

@@ -1,4 +1,4 @@
-"""Pictures of boundary probabilities (matplotlib, extra ``plot``), and fonts for letters of any script."""
+"""Draw boundary probabilities (matplotlib, extra ``plot``), with fonts for letters of any script."""
 
 from __future__ import annotations
 

@@ -216,7 +216,7 @@ def _encode_slowly(tokenizer: Any, text: str) -> Encoded:
 
 
 def _within(encoded: Encoded, lead: int) -> Encoded:
-    """Count spans from the character `lead` on, and leave out the tokens before it."""
+    """Shift spans so that character `lead` is at 0, and leave out the tokens before it."""
     if encoded.spans is None:
         return encoded
     placed: list[tuple[int, str, Span]] = [
@@ -224,7 +224,9 @@ def _within(encoded: Encoded, lead: int) -> Encoded:
         for number, token, (start, end) in zip(encoded.ids, encoded.tokens, encoded.spans, strict=True)
         if end > lead
     ]
-    return Encoded([each[0] for each in placed], [each[1] for each in placed], [each[2] for each in placed])
+    return Encoded(
+        [number for number, _, _ in placed], [token for _, token, _ in placed], [span for _, _, span in placed]
+    )
 
 
 def boundaries_within(spans: Iterable[Span], start: int, end: int) -> list[int]:
@@ -244,9 +246,9 @@ def token_boundaries(spans: Iterable[Span]) -> set[int]:
     return starts - crossed
 
 
-def pieces_of(word: str, cuts: Sequence[int]) -> tuple[str, ...]:
+def pieces_of(word: str, positions: Sequence[int]) -> tuple[str, ...]:
     """Split a word at ascending positions."""
-    edges = [0, *cuts, len(word)]
+    edges = [0, *positions, len(word)]
     return tuple(word[a:b] for a, b in zip(edges, edges[1:], strict=False))
 
 

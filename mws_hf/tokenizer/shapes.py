@@ -1,11 +1,11 @@
-"""The types of the values in JSON files beside a tokenizer, checked in one place before anything uses them.
+"""Check the types of the values in JSON files beside a tokenizer before anything uses them.
 
-A shape is written with Python's own types:
+A shape is written with Python types:
 
 * ``str``, ``bool``, ``int``, ``float`` (any finite number), ``list`` and ``None`` stand for themselves. A ``bool`` is
   not a number, and an ``int`` has at most 64 bits.
 * a tuple stands for any of its shapes,
-* a dict for an object; its keys may be there or not, and all other keys are free; `With` lists keys that must be there,
+* a dict for an object; its keys are optional, and all other keys are allowed; `With` lists required keys,
 * `Each` for a list, or for an object with any keys, whose values all have one shape.
 """
 
@@ -38,7 +38,7 @@ class Each:
 
 @dataclass(frozen=True)
 class With:
-    """The shape of an object in which some keys must be there."""
+    """The shape of an object in which some keys are required."""
 
     keys: tuple[str, ...]
     shape: Mapping[str, Any]

@@ -187,7 +187,7 @@ def test_other_outputs_are_none_of_its_business(home, monkeypatch):
     ],
 )
 def test_every_command_that_writes_a_directory_needs_its_lock(home, monkeypatch, line):
-    monkeypatch.setattr("mws_hf.atomic.PATIENCE", 0.1)
+    monkeypatch.setattr("mws_hf.atomic.LOCK_TIMEOUT_SECONDS", 0.1)
     monkeypatch.chdir(home)
     held = start("encode", home / "tok", "-", "-o", home / "new")
     wait_for((home / ".new.lock").exists, held)
@@ -199,7 +199,7 @@ def test_every_command_that_writes_a_directory_needs_its_lock(home, monkeypatch,
 
 
 def test_the_lock_of_a_killed_process_holds_nobody(home, monkeypatch):
-    monkeypatch.setattr("mws_hf.atomic.PATIENCE", 0.1)
+    monkeypatch.setattr("mws_hf.atomic.LOCK_TIMEOUT_SECONDS", 0.1)
     killed = start("train", "-", "-o", home / "new", *TRAIN)
     wait_for((home / ".new.lock").exists, killed)
     time.sleep(0.3)  # from the file to the lock on it

@@ -19,7 +19,7 @@ def learn_by_position_value(
     """Learn merges as `WorkingCorpus(corpus).learn` does, with equal results: the same merges, scores and ties.
 
     A word is a list of (token id, value of the position after it); every merge counts all pairs anew. Without `values`,
-    one a symbol, the weight of the word stands everywhere. ``struck`` is not looked at.
+    one a symbol, the weight of the word stands everywhere. ``excluded_pairs`` is not looked at.
     """
     tokens = list(corpus.alphabet)
     taken = {*tokens, *limits.never}

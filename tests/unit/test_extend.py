@@ -30,9 +30,9 @@ from mws_hf.surgery.new_tokens import (
     Learner,
     Protection,
     collect_base_forms,
-    cut_words,
     missing_characters,
     protect,
+    segment_with_base,
 )
 from mws_hf.text.pattern import LLAMA3_PATTERN
 from mws_hf.text.symbols import BYTE_TOKENS, bytes_of
@@ -142,7 +142,7 @@ def test_stock_bpe_carries_the_merges_out_as_they_were_learnt(kind):
     base, options = Base.of(BASES[kind]()), ExtensionSettings()
     forms = collect_base_forms(base, counts())
     symbols = [] if base.byte_level else missing_characters(base, forms, 100, options)
-    cut = cut_words(base, forms.words, forms.counts, symbols)
+    cut = segment_with_base(base, forms.words, forms.counts, symbols)
     learner = Learner(cut, forms.counts[cut.chosen], options, False, Protection())
     learner.characters(20), learner.spaces(10), learner.compositions(None, len(forms.counts), 60)
     larger = append_tokens(base, LearnedTokens(symbols, learner.merges, {}, 0), {})

@@ -48,10 +48,10 @@ from mws_hf.check import check
 from mws_hf.corpus.counting import count_documents
 from mws_hf.surgery.base import Spelling, open_base, read_ids
 from mws_hf.surgery.checkpoint import transplant_directory
-from mws_hf.surgery.embeddings import INITS, hushed, mix_rows, transplant
+from mws_hf.surgery.embeddings import INITS, mix_rows, quieted, transplant
 from mws_hf.surgery.extension import extend
 from mws_hf.surgery.ids import SIZES as IDS_SIZES
-from mws_hf.surgery.model_tables import shard_of_tensors
+from mws_hf.surgery.model_tables import read_shards
 from mws_hf.surgery.trim import trim
 from mws_hf.text.symbols import BYTE_CHARACTERS
 from tests.in_process import mws
@@ -107,7 +107,7 @@ def make(folder, name, *, rows=N_OLD, tied=True, dtype=torch.bfloat16, shard="30
 
 
 def tensors(directory: Path) -> dict:
-    return {name: load_file(directory / file)[name] for name, file in shard_of_tensors(directory).items()}
+    return {name: load_file(directory / file)[name] for name, file in read_shards(directory)[0].items()}
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +151,7 @@ def test_rows_follow_the_map_and_padding_its_rule_in_files_as_in_memory(
     assert report.special + report.copied + report.mixed + report.fallback == len(new) == size - report.padding
     kept = renamed(old, new, surgeries[name])
     assert len(kept) == (N_OLD if name == "larger" else 340) <= report.copied + report.special
-    assert before.keys() == after.keys() and (len(set(shard_of_tensors(directory).values())) > 1) == (shard == "30KB")
+    assert before.keys() == after.keys() and (len(set(read_shards(directory)[0].values())) > 1) == (shard == "30KB")
     resized = [key for key in before if before[key].shape[0] == rows]
     assert len(resized) == {"llama": 2 - tied, "gpt2": 1, "phi": 3}[kind]
     for key in before:
@@ -232,7 +232,7 @@ def test_quiet_is_half_the_pieces_and_half_the_bytes_that_no_text_has(folder, tm
     expected = given[pieces].mean(0) / 2 + given[never].mean(0) / 2
     assert torch.allclose(found[new(text, add_special_tokens=False)["input_ids"][0]], expected, atol=1e-6)
     with pytest.raises(MwSError, match="single bytes, which the old one lacks"):
-        hushed([([0, 1], [0.5, 0.5])], Spelling(Tokenizer(models.WordLevel({"a": 0, "b": 1}, unk_token="a"))))
+        quieted([([0, 1], [0.5, 0.5])], Spelling(Tokenizer(models.WordLevel({"a": 0, "b": 1}, unk_token="a"))))
 
 
 def test_configs_index_and_other_files_fit(folder, tmp_path):
@@ -623,7 +623,7 @@ def test_an_added_token_without_a_row_gets_one_with_a_warning(folder, tmp_path, 
 
 def test_a_damaged_shard_is_named_and_nothing_is_written(folder, tmp_path):
     directory, _ = make(folder, "damaged")
-    shards = shard_of_tensors(directory)
+    shards = read_shards(directory)[0]
     file = directory / shards["model.embed_tokens.weight"]
     file.write_bytes(file.read_bytes()[:40])
     with pytest.raises(MwSError, match=file.name):

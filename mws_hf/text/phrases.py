@@ -10,4 +10,4 @@ def token_change(before: int, after: int) -> str:
     ('25.0 % fewer tokens', '3.5 % more tokens')
     """
     share = after / before - 1
-    return f"{100 * abs(share):.1f} % {'more' if share >= 0 else 'fewer'} tokens"
+    return f"{100 * abs(share):.1f} % {'more' if share > 0 else 'fewer'} tokens"

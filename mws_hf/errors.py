@@ -137,7 +137,7 @@ class SettingError(MwSError):
 
     def __init__(self, name: str, value: object, said: str) -> None:
         self.name, self.value, self.said = name, value, said
-        super().__init__(f"{name}={value!r} {said}")
+        super().__init__(f"{name}={quoted(value, 200 if isinstance(value, str) else 60)} {said}")
 
 
 class MissingTokenizerError(MwSError, OSError):

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 from mws_hf import __version__
 from mws_hf.atomic import write_text
 from mws_hf.errors import brief, printable
-from mws_hf.text.phrases import token_change
 from mws_hf.tokenizer.layout import CARD_FILE, RECORD_FILE
 from mws_hf.tokenizer.links import copy_inside
 from mws_hf.tokenizer.opened import open_tokenizer
@@ -241,8 +240,9 @@ def _for_template(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _compared(before: int, after: int, base: str) -> str:
-    """Describe how a number of tokens differs from that of the base tokenizer."""
-    return f"as many tokens as {base}" if before in (after, 0) else f"{token_change(before, after)} than {base}"
+    from mws_hf.text.phrases import token_change  # imported here, because only cards of changed tokenizers need it
+
+    return token_change(before, after, base)
 
 
 def trained_card(name: str, tokenizer: Tokenizer, facts: CardFacts, settings: Mapping[str, Any]) -> Card:

@@ -19,7 +19,7 @@ from types import FrameType, ModuleType
 from typing import TYPE_CHECKING
 
 import mws_hf
-from mws_hf.errors import STOPPING_SIGNALS, MwSError, SettingError, Terminated, ending
+from mws_hf.errors import STOPPING_SIGNALS, MwSError, SettingError, Terminated, ending, quoted
 
 if TYPE_CHECKING:
     from mws_hf.commands.parser import Parser
@@ -96,7 +96,8 @@ def _run(name: str, arguments: Sequence[str]) -> None:
     except SettingError as error:
         from mws_hf.commands.options import option_of
 
-        raise MwSError(f"{option_of(error.name)} {error.value} {error.said}") from error
+        value = error.value if isinstance(error.value, str) else quoted(error.value)
+        raise MwSError(f"{option_of(error.name)} {value} {error.said}") from error
     except KeyboardInterrupt as interrupt:
         said, code = ending(interrupt)
         again = "; run the same command again to resume" if name in RESUMED else ""

@@ -81,7 +81,8 @@ def outcome(report: EvaluationReport, names: Sequence[str]) -> list[str]:
     first, *others = names
     found = []
     for other in others:
-        length = _length_difference(report, first, other)
+        before, after = (report.text[name].tokens if name in report.text else 0 for name in (other, first))
+        length = f" for {token_change(before, after)}" if before and after else ""
         rows = [{row.tokenizer: row for row in report.rows if row.gold == gold.name} for gold in report.golds]
         for gold, by_name in zip(report.golds, rows, strict=True):
             one, two = by_name[first], by_name[other]
@@ -90,17 +91,10 @@ def outcome(report: EvaluationReport, names: Sequence[str]) -> list[str]:
             how = f"{gain:+.3f} F1 over {other}" if gain >= 0 else f"{-gain:.3f} F1 below {other}"
             overlap = one.interval[0] <= two.interval[1] and two.interval[0] <= one.interval[1]
             remark = " (their 95 % intervals overlap)" if overlap else ""
-            found.append(f"{first}: {how}{of}{remark}{f' for {length}' if length else ''}.")
+            found.append(f"{first}: {how}{of}{remark}{length}.")
         if not rows and length:
-            found.append(f"{first} needs {length.replace('tokens', f'tokens than {other}')}.")
+            found.append(f"{first} needs {token_change(before, after, other)}.")
     return found
-
-
-def _length_difference(report: EvaluationReport, first: str, other: str) -> str:
-    """Describe how many more tokens one tokenizer needs for the texts than another; "" if they were not measured."""
-    if first not in report.text or other not in report.text or not report.text[other].tokens:
-        return ""
-    return token_change(report.text[other].tokens, report.text[first].tokens)
 
 
 def report_page(

@@ -12,7 +12,7 @@ from typing import Literal, get_args
 
 import regex
 
-from mws_hf.errors import MwSError, SettingError, quoted
+from mws_hf.errors import MwSError, SettingError, first_line, quoted
 
 GPT4_PATTERN = (
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+"
@@ -178,6 +178,10 @@ def with_digits(pattern: str, digits: Digits | None) -> str:
     return literal.replace(DIGIT_PARTS[now], DIGIT_PARTS[digits])
 
 
+PATTERN_ERRORS = (regex.error, ValueError, RecursionError, OverflowError, MemoryError)
+"""The errors that `regex` raises for a pattern that it cannot compile or try: wrong syntax, too many groups, a loop."""
+
+
 @lru_cache(maxsize=16)
 def compiled(pattern: str) -> regex.Pattern[str]:
     """Compile a split pattern, or a named one, with the `regex` module (possessive quantifiers, Unicode properties).
@@ -197,9 +201,10 @@ def compiled(pattern: str) -> regex.Pattern[str]:
         )
     try:
         result = regex.compile(literal_pattern(pattern))
-    except regex.error as error:
-        raise MwSError(f"split pattern {pattern!r} does not compile: {error}") from error
-    if result.match(""):
+        matches_nothing = result.match("")
+    except PATTERN_ERRORS as error:
+        raise MwSError(f"split pattern {quoted(pattern, 200)} does not compile: {first_line(error)}") from error
+    if matches_nothing:
         raise MwSError(f"split pattern {pattern!r} matches the empty string; each alternative must match a character")
     check_backtracking(pattern)
     return result
@@ -221,14 +226,14 @@ def check_backtracking(pattern: str) -> None:
         return
     try:
         found = regex.compile(pattern)
-    except regex.error:  # `compiled` reports it
+    except PATTERN_ERRORS:  # `compiled` reports it
         return
     from mws_hf.text.pattern_trial import ADVICE, trial_runs  # here and below, because named patterns need no trial
 
     for unit, text in trial_runs(pattern):
         try:
             deque(found.finditer(text, timeout=_MATCH_SECONDS), maxlen=0)
-        except TimeoutError as error:
+        except (TimeoutError, MemoryError) as error:
             raise MwSError(
                 f"split pattern {quoted(pattern)} can match a run of {unit!r} in too many ways; {ADVICE}"
             ) from error

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 
-def token_change(before: int, after: int) -> str:
-    """Describe by how many percent a number of tokens changes.
+def token_change(before: int, after: int, base: str | None = None) -> str:
+    """Describe by how many percent a number of tokens is higher or lower than another.
 
-    >>> token_change(200, 150), token_change(200, 207)
-    ('25.0 % fewer tokens', '3.5 % more tokens')
+    Args:
+        before: number of tokens that the other one is compared with.
+        after: number of tokens.
+        base: what has the first number of tokens; None if the sentence does not name it.
+
+    >>> token_change(200, 150), token_change(200, 207, "BPE"), token_change(200, 200, "BPE")
+    ('25.0 % fewer tokens', '3.5 % more tokens than BPE', 'as many tokens as BPE')
     """
+    if before in (after, 0):
+        return "as many tokens" + (f" as {base}" if base else "")
     share = after / before - 1
-    return f"{100 * abs(share):.1f} % {'more' if share > 0 else 'fewer'} tokens"
+    return f"{100 * abs(share):.1f} % {'more' if share > 0 else 'fewer'} tokens" + (f" than {base}" if base else "")

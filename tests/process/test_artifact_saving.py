@@ -174,7 +174,7 @@ def test_a_chat_template_comes_and_goes_with_the_tokenizer(tmp_path):
 
 @BOTH
 def test_a_prefix_of_names_is_refused(tmp_path, make):
-    with pytest.raises(MwSError, match="a folder of its own"):
+    with pytest.raises(MwSError, match="a separate folder"):
         make().save_pretrained(tmp_path, filename_prefix="b")
     assert not os.listdir(tmp_path)
 

@@ -150,7 +150,7 @@ for load in (MwSTokenizerFast.from_pretrained, open_tokenizer):
 ANSWERS = {
     401: "wants a login or refuses your token (HTTP status 401); log in",
     403: "refuses access (HTTP status 403); check that your token may read",
-    429: "has had too many requests from here (HTTP status 429); wait some minutes",
+    429: "has had too many requests from here (HTTP status 429); wait a few minutes",
     500: "fails at the moment (HTTP status 500); try again later",
     503: "fails at the moment (HTTP status 503); try again later",
     200: "answers with a page that is not the Hub's, such as the login page of a network; log in to the network",

@@ -80,6 +80,13 @@ def test_errors_name_options_as_they_are_typed(text: Path, tmp_path: Path, optio
         assert word not in error
 
 
+def test_a_long_value_is_shortened_in_the_error(text: Path, tmp_path: Path):
+    labels = tmp_path / "labels.tsv"
+    labels.write_text("".join(f"stem{chr(n)}s\tstem{chr(n)} s\n" for n in range(0x430, 0x450)), encoding="utf-8")
+    code, _, error = mws("train", text, "-o", tmp_path / "t", "--labels", labels, "--criterion", "classic")
+    assert code == 2 and "--labels" in error and "belongs to the contextual criterion" in error and len(error) < 300
+
+
 def test_export_asks_for_a_format_and_lists_them(tmp_path: Path):
     small_fast().save_pretrained(tmp_path / "t")
     code, _, error = mws("export", tmp_path / "t", "-o", tmp_path / "out")

@@ -283,7 +283,7 @@ def test_the_best_figure_of_each_row_is_marked_and_none_where_all_are_equal(fold
     assert mws("report", *twins, "--text", folder / "one.txt", "-o", tmp_path / "twins.html").returncode == 0
     page = (tmp_path / "twins.html").read_text(encoding="utf-8")
     assert not any(marked_cells(page).values())
-    assert "a needs 0.0 % more tokens than b." in page and "Both tokenizers split every word in the same way" in page
+    assert "a needs as many tokens as b." in page and "Both tokenizers split every word in the same way" in page
 
 
 def test_a_sentence_says_what_came_out(folder):

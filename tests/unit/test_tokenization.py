@@ -403,6 +403,10 @@ def test_unknown_normalization_and_bad_patterns_are_refused():
         build_backend(base_vocab(), [], normalization="nfx")
     with pytest.raises(MwSError, match="does not compile"):
         build_backend(base_vocab(), [], pattern="(")
+    for pattern in ("(" * 3000, "(?u)(?a)b", "(?R)"):  # too deep, flags that exclude each other, a loop
+        with pytest.raises(MwSError, match="does not compile") as found:
+            build_backend(base_vocab(), [], pattern=pattern)
+        assert len(str(found.value)) < 400
     with pytest.raises(MwSError, match="empty string"):
         build_backend(base_vocab(), [], pattern="a*")
     with pytest.raises(MwSError, match="does not compile in tokenizers"):

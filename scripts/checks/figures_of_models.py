@@ -107,6 +107,15 @@ def larger_models() -> Figures:
             if (system, rate) in books:
                 change = books[system, rate] / books[system, planned] - 1
                 yield f"ladder.rate.{name}.{short}", f"{100 * change:+.1f}"
+    (matched,) = where(models("rus-5m"), system="mws", vocabulary=8_000, flop_matched=True)
+    others = {
+        "shuffled": (lines[SHUFFLED], lines["mws"]["against"][SHUFFLED]),
+        "compute": (matched, matched["against"][BPE]),
+    }
+    for name, (line, (value, low, high)) in others.items():
+        yield f"ladder.{name}.seeds", ("one seed", "two seeds", "three seeds")[len(line["runs"]) - 1]
+        yield f"ladder.{name}.mean", f"{-value:.1f}"
+        yield f"ladder.{name}.interval", f"{-high:.1f} to {-low:.1f}"
     value, low, high = difference_of_runs(lines["mws"]["runs"], runs[UNIGRAM])
     yield "ladder.unigram.mean.best", f"{-value:.1f}"
     yield "ladder.unigram.interval.best", f"{-high:.1f} to {-low:.1f}"

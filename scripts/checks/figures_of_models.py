@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from statistics import fmean, mode
 from typing import Any
@@ -89,36 +90,36 @@ def neighboring_rates() -> Figures:
         yield f"new.{name}", f"{of:.2f}"
 
 
+def gain(name: str, found: Sequence[float]) -> Figures:
+    """Yield by how many percent bits are fewer, and the interval, from a difference and the ends of its interval."""
+    value, low, high = (-each for each in found)
+    yield f"{name}.mean", f"{value:.1f}"
+    yield f"{name}.interval", f"{high:.1f} to {low:.1f}"
+
+
 def larger_models() -> Figures:
     """What larger language models gain, each system at its own rate and all at the planned one; effects of the rate."""
     yield "ladder", ladder_table("rus")
     planned = PRESETS["rus-5m"].rate
-    lines = {line["system"]: line for line in where(models("rus-5m"), vocabulary=8_000, flop_matched=False)}
+    here = where(models("rus-5m"), vocabulary=8_000)
+    lines = {line["system"]: line for line in where(here, flop_matched=False)}
+    (matched,) = where(here, system="mws", flop_matched=True)
     rows = where(results("lm_rus-5m"), vocabulary=8_000, flop_matched=False)
     runs = {system: where(rows, system=system, learning_rate=planned) for system in lines}
+    ours = lines["mws"]
+    for name, rival in (("bpe", BPE), ("unigram", UNIGRAM)):
+        yield from gain(f"ladder.{name}", ours["against"][rival])
+        yield from gain(f"ladder.{name}.planned", difference_of_runs(runs["mws"], runs[rival]))
+    yield from gain("ladder.unigram.best", difference_of_runs(ours["runs"], runs[UNIGRAM]))
+    yield from gain("ladder.shuffled", ours["against"][SHUFFLED])
+    yield from gain("ladder.compute", matched["against"][BPE])
+    for name, line in (("shuffled", lines[SHUFFLED]), ("compute", matched)):
+        yield f"ladder.{name}.seeds", ("one seed", "two seeds", "three seeds")[len(line["runs"]) - 1]
     books = {(x["system"], x["learning_rate"]): x["evaluation"]["development"] for x in where(rows, seed=0)}
     for name, system in (("mws", "mws"), ("bpe", BPE), ("unigram", UNIGRAM)):
-        if system != "mws":
-            found = {"": lines["mws"]["against"][system], ".planned": difference_of_runs(runs["mws"], runs[system])}
-            for of, (value, low, high) in found.items():
-                yield f"ladder.{name}.mean{of}", f"{-value:.1f}"
-                yield f"ladder.{name}.interval{of}", f"{-high:.1f} to {-low:.1f}"
         for rate, short in ((1.5e-3, "half"), (6e-3, "twice")):
-            if (system, rate) in books:
-                change = books[system, rate] / books[system, planned] - 1
-                yield f"ladder.rate.{name}.{short}", f"{100 * change:+.1f}"
-    (matched,) = where(models("rus-5m"), system="mws", vocabulary=8_000, flop_matched=True)
-    others = {
-        "shuffled": (lines[SHUFFLED], lines["mws"]["against"][SHUFFLED]),
-        "compute": (matched, matched["against"][BPE]),
-    }
-    for name, (line, (value, low, high)) in others.items():
-        yield f"ladder.{name}.seeds", ("one seed", "two seeds", "three seeds")[len(line["runs"]) - 1]
-        yield f"ladder.{name}.mean", f"{-value:.1f}"
-        yield f"ladder.{name}.interval", f"{-high:.1f} to {-low:.1f}"
-    value, low, high = difference_of_runs(lines["mws"]["runs"], runs[UNIGRAM])
-    yield "ladder.unigram.mean.best", f"{-value:.1f}"
-    yield "ladder.unigram.interval.best", f"{-high:.1f} to {-low:.1f}"
+            change = books[system, rate] / books[system, planned] - 1
+            yield f"ladder.rate.{name}.{short}", f"{100 * change:+.1f}"
     best = fmean(row["evaluation"]["bits_per_byte"] for row in runs[UNIGRAM])
     yield "ladder.rate.unigram.seeds", f"{100 * (1 - best / lines[UNIGRAM]['bits']):.1f}"
 

@@ -16,8 +16,6 @@ from mws_hf.compare.picture import save
 
 LADDERS = {"rus": ("rus-works", "rus-5m", "rus-5m-60mb", "rus-16m-60mb"), "hun": ("hun-works", "hun-5m")}
 """Presets of each language, smallest models first. They hold the same books out."""
-SMALL = ("rus-works", "hun-works")
-"""Presets of the small models."""
 MARKS = {8000: "o", 32000: "s"}
 """Marks in the picture, by vocabulary size."""
 TICKS = (0.5, 1, 2, 5, 10, 20)
@@ -87,7 +85,7 @@ def ladder_table(language: str, results: Path = RESULTS) -> str:
     The gains over BPE and Unigram in larger models are followed by their outcome by the rule.
     """
     lines: dict[tuple[object, ...], Row] = {}
-    small = {(step.vocabulary, step.baseline): step for step in steps(language, results) if step.preset in SMALL}
+    small: dict[tuple[int, str], Step] = {}
     for step in steps(language, results):
         value, low, high = step.difference
         line = lines.setdefault(
@@ -100,8 +98,8 @@ def ladder_table(language: str, results: Path = RESULTS) -> str:
             },
         )
         cell = f"{value:+.2f} % ({low:+.2f} to {high:+.2f})"
-        first = small.get((step.vocabulary, step.baseline))
-        if step.preset not in SMALL and step.baseline in (BPE, UNIGRAM) and first:
+        first = small.setdefault((step.vocabulary, step.baseline), step)
+        if step.preset != first.preset and step.baseline in (BPE, UNIGRAM):
             cell += f", {outcome(first.difference, step.difference)}"
         line[f"against {named(step.baseline)}"] = cell
     return tabulated(lines.values())

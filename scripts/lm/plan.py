@@ -190,25 +190,19 @@ def larger_preset(
         **model: settings of `RunConfig` that differ from those of the small models.
     """
     systems, rate, control = (BPE, UNIGRAM, DEFAULT), LARGER_RATES[0], "mws-shuffled"
-    rates = dict(own_rates or {})
-    if DEFAULT in rates:
-        rates[control] = rates[DEFAULT]
-
-    def at_own_rates(names: Sequence[str], sizes: Sequence[int], seeds: Sequence[int], **more: bool) -> list[Cell]:
-        each = ((seed, name) for seed in seeds for name in names)
-        return [run for seed, name in each for run in runs([name], sizes, rates.get(name, rate), [seed], **more)]
-
+    own = dict.fromkeys(systems, rate) | dict(own_rates or {})
+    own[control] = own[DEFAULT]
     wanted = [
         *runs(systems, sizes[:1], rate, seeds),
         *(run for other in LARGER_RATES[1:] for run in runs(systems, sizes[:1], other, seeds[:1])),
-        *at_own_rates(systems, sizes[:1], [*seeds, *more]),
-        *at_own_rates([DEFAULT], sizes[:1], seeds, flop_matched=True),
-        *at_own_rates([control], sizes[:1], seeds),
-        *at_own_rates(systems, sizes[1:], seeds),
+        *(run for name in systems for run in runs([name], sizes[:1], own[name], [*seeds, *more])),
+        *(run for name in systems for run in runs([name], sizes[1:], own[name], seeds)),
+        *runs([DEFAULT], sizes[:1], own[DEFAULT], seeds, flop_matched=True),
+        *runs([control], sizes[:1], own[control], seeds),
     ]
     larger = {"batch_blocks": 16, "precision": "bf16", **model}
     settings = {"train_bytes": length, "held_out_bytes": MB, **SMALL_MODEL, **larger}
-    return Preset(language=language, settings=settings, vocabulary=sizes[0], rate=rate, runs=wanted, own_rates=rates)
+    return Preset(language=language, settings=settings, vocabulary=sizes[0], rate=rate, runs=wanted, own_rates=own)
 
 
 MODEL_5M = {"hidden_size": 192, "layers": 6, "heads": 6, "intermediate_size": 768}

@@ -106,7 +106,7 @@ class Block:
         for index in np.flatnonzero(np.diff(self.offsets) > LONGEST_RUN).tolist():
             at, end = self.offsets[index : index + 2].tolist()
             while end - at > LONGEST_RUN:
-                cut = _stream_cut(self.text[at : at + LONGEST_RUN].tobytes(), LONGEST_RUN)
+                cut = _text_cut(self.text[at : at + LONGEST_RUN].tobytes(), LONGEST_RUN, STREAM)
                 if not cut:
                     raise self._uncut(index, at)
                 at += cut
@@ -192,8 +192,13 @@ def last_cut(text: bytes, start: int = 0, division: bytes = STREAM) -> int:
     return found.start() if found else 0
 
 
-def _stream_cut(buffer: bytes | bytearray, size: int, division: bytes = STREAM) -> int:
-    """Return `last_cut` of ``buffer[:size]``; the last bytes are searched first, because it is nearly always there."""
+def _text_cut(buffer: bytes | bytearray, size: int, division: bytes | None) -> int:
+    """Find the last position at which ``buffer[:size]`` can be divided: after a line if `division` is None.
+
+    Otherwise it is that of `last_cut`. The last bytes are searched first, because it is nearly always there.
+    """
+    if division is None:
+        return buffer.rfind(b"\n", 0, size) + 1
     near = max(0, size - _NEAR)
     cut = last_cut(bytes(buffer[near:size]), 4 if near else 0, division)
     if cut or not near:
@@ -247,10 +252,7 @@ def text_blocks(
             if strict and (at := buffer.find(0, seen, stop)) >= 0:
                 raise nul_fault(bytes(buffer[-byte % 4 : stop]), line + buffer.count(b"\n", 0, at) + 1, byte + at)
             marks = buffer.translate(_RETURNS) if by_return else buffer
-            if last:
-                cut = stop
-            else:
-                cut = marks.rfind(b"\n", 0, room) + 1 if division is None else _stream_cut(marks, room, division)
+            cut = stop if last else _text_cut(marks, room, division)
             rest = bytes(memoryview(buffer)[cut:stop])
             seen = len(rest)
             end = cut or stop  # if the text cannot be divided here, more is read, or `Block` raises an error

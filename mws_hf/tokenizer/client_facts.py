@@ -84,12 +84,12 @@ _OF_CHARACTERS = [
 ]
 
 
-_KEEPS_MARKER = "its ids are right, but decoded text keeps the marker for capitals"
+_KEEPS_MARKER = "ids are right, but decoded text keeps the marker for capitals"
 _WITH_CAPITALS = [
     ClientFact("tokenizers 0.x, transformers, vLLM, kitoken, fastokens", "right", ""),
-    ClientFact(TOKENIZERS_ONE, "wrong", _KEEPS_MARKER),
+    ClientFact(TOKENIZERS_ONE, "wrong", f"its {_KEEPS_MARKER}"),
     ClientFact("transformers.js", "right", ""),
-    ClientFact("llguidance, xgrammar", "wrong", _KEEPS_MARKER.replace("its", "their")),
+    ClientFact("llguidance, xgrammar", "wrong", f"their {_KEEPS_MARKER}"),
     ClientFact("SGLang", "unknown", ""),
     ClientFact("OpenVINO", "refuses", "it does not know the rules of the decoder; train without --capitals"),
     ClientFact("gigatoken", "refuses", "it does not know the rules of the normalizer; train without --capitals"),

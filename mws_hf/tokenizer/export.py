@@ -35,7 +35,7 @@ from mws_hf.text.symbols import (
 )
 from mws_hf.tokenizer.backend import alphabet_of, is_byte_level, pattern_of, tables_of
 from mws_hf.tokenizer.leading_space import settle_leading_space
-from mws_hf.tokenizer.spec import Spec, bpe_model, decoder, special_places, splitter
+from mws_hf.tokenizer.spec import Spec, bpe_model, capitals_of, decoder, special_places, splitter
 
 _BY_DIGITS: dict[Digits, str] = {"threes": "dbrx", "single": "qwen2"}
 PRE_TYPES = {with_digits(name, way): kind for name in ("llama3", "gpt4") for way, kind in _BY_DIGITS.items()}
@@ -64,6 +64,15 @@ class ByteTables(NamedTuple):
     pattern: str
 
 
+def refuse_normalizer(backend: Tokenizer) -> None:
+    """Raise MwSError if a tokenizer has a normalizer, for formats that do not have one."""
+    if backend.normalizer is None:
+        return
+    if capitals_of(backend):
+        raise MwSError("its marker for capitals would be lost; train without --capitals")
+    raise MwSError(f"its normalizer ({type(backend.normalizer).__name__}) would be lost; train without --normalization")
+
+
 def byte_tables(backend: Tokenizer) -> ByteTables:
     """Read the tables of a byte-level tokenizer; raise MwSError if it has a part that other formats do not have."""
     vocab, merges = tables_of(backend)
@@ -72,12 +81,7 @@ def byte_tables(backend: Tokenizer) -> ByteTables:
             "this format is for byte-level tokenizers only, and this tokenizer is of characters; train with --alphabet "
             "bytes (for llama.cpp, you can instead use `mws export DIR --format byte-level --pattern llama3`)"
         )
-    if backend.normalizer is not None:
-        if Spec.of(backend).capitals:
-            raise MwSError("its marker for capitals would be lost; train without --capitals")
-        raise MwSError(
-            f"its normalizer ({type(backend.normalizer).__name__}) would be lost; train without --normalization"
-        )
+    refuse_normalizer(backend)
     if settle_leading_space(backend, None):
         raise MwSError("its add_prefix_space would be lost; save it with add_prefix_space=False first")
     if not Spec.of(backend).plain:

@@ -19,7 +19,7 @@ from mws_hf.text.pattern import GPT4_PATTERN
 from mws_hf.text.sample_texts import sample_texts
 from mws_hf.text.symbols import BYTE_TOKENS, check_special_tokens, special_settings
 from mws_hf.tokenizer.backend import build_backend, check_ids, check_merges, is_byte_level, pattern_of, tables_of
-from mws_hf.tokenizer.export import compare_ids
+from mws_hf.tokenizer.export import compare_ids, refuse_normalizer
 from mws_hf.tokenizer.file import load_json
 from mws_hf.tokenizer.layout import NOTEBOOK_FILES
 from mws_hf.tokenizer.opened import open_tokenizer
@@ -86,8 +86,7 @@ def export_notebook(tokenizer: Any, directory: str | os.PathLike[str]) -> tuple[
     merges = tables_of(backend)[1]
     vocab = backend.get_vocab(with_added_tokens=True)
     with _naming("the notebook's two files cannot describe this tokenizer"):
-        if backend.normalizer is not None:
-            raise MwSError(f"its normalizer ({type(backend.normalizer).__name__}) would be lost")
+        refuse_normalizer(backend)
         pattern = pattern_of(backend)
         plain, again = without_limits(backend), _backend_of(vocab, merges, pattern)[0]
         texts = [*sample_texts(), *(f"{token} {token} b{token}" for token in sorted(vocab))]

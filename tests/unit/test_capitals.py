@@ -24,6 +24,7 @@ from mws_hf.corpus.splitter import Splitter
 from mws_hf.text.capitals import is_common, restore_capitals, write_marker
 from mws_hf.tokenizer.backend import base_vocab, build_backend
 from mws_hf.tokenizer.export import byte_tables, to_byte_level_backend
+from mws_hf.tokenizer.notebook import export_notebook
 from mws_hf.tokenizer.spec import Spec
 from tests.in_process import mws
 from tests.short_text import TEXT
@@ -222,6 +223,12 @@ def test_an_export_in_bytes_undoes_the_marker() -> None:
     trained = MwSTrainer(vocab_size=700, capitals="marker", alphabet="characters", show_progress=False).train(LINES)
     exported = to_byte_level_backend(trained.backend_tokenizer)
     assert [exported.decode(exported.encode(line).ids) for line in LINES] == LINES
+
+
+def test_the_notebook_has_no_marker(tmp_path: Path) -> None:
+    trained = MwSTrainer(vocab_size=700, capitals="marker", alphabet="characters", show_progress=False).train(LINES)
+    with pytest.raises(MwSError, match="its marker for capitals would be lost"):
+        export_notebook(trained, tmp_path / "notebook")
 
 
 @pytest.mark.parametrize("name", ["bpe-byte", "words"])

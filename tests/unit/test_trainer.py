@@ -97,7 +97,7 @@ def test_running_out_is_said_with_the_numbers(caplog: pytest.LogCaptureFixture):
 
 
 def test_a_vocabulary_below_bytes_and_special_tokens_is_refused():
-    with pytest.raises(MwSError, match="vocab_size=259 .* take 260"):
+    with pytest.raises(MwSError, match="vocab_size=259 .*256 bytes and the special tokens take 260"):
         quiet(vocab_size=259, special_tokens=list("①②③④"))
     tokenizer = quiet(n_merges=2).train_from_iterator([TEXT])
     with pytest.raises(MwSError, match="vocab_size=0"):

@@ -77,7 +77,7 @@ def test_the_page_says_what_is_missing_and_the_picture_is_drawn(tmp_path):
     keep(experiment, rows, tmp_path)
     text = (tmp_path / "lm_hun-works.md").read_text(encoding="utf-8")
     due = len(experiment.due(rows_of("lm_hun-works", tmp_path), again=False))
-    assert f"**7 runs done, {due} of the plan due.**" in text and due == len(experiment.cells()) - 7
+    assert f"**7 runs are done, and {due} of the plan are due.**" in text and due == len(experiment.cells()) - 7
     # by hand: (1.45 - 1.5) / 1.5
     assert "| bpe-byte | 8000 | 0.016 | 1 |" in text and re.search(r"\| mws \| 8000 .* \| -3\.33 % \[", text)
     assert "| mws | 12 MB | 1.4700 | 1.4500 |" in text

@@ -25,6 +25,7 @@ from mws_hf.surgery.new_tokens import ExtensionSettings, LearnedTokens, learn_to
 from mws_hf.surgery.trim import count_uses, last_merges, prune
 from mws_hf.text.symbols import BYTE_TOKENS, check_order
 from mws_hf.tokenizer.layout import RECORD_FILE
+from mws_hf.tokenizer.spec import Spec
 from mws_hf.tokenizer.training_record import added_record
 
 _logger = logging.getLogger(__name__)
@@ -127,7 +128,7 @@ def extend(
 
     Raises:
         MwSError: the tokenizer is missing, damaged or of another kind; there are no words; a setting is out of range;
-            a string cannot become an entry.
+            a string cannot become an entry; the counts have a marker for capitals, and the tokenizer does not write it.
 
     >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> merges = [(" ", "w"), ("a", "l")]
@@ -141,6 +142,11 @@ def extend(
     check_order("required", required)
     counts = as_word_counts(counts).union
     base = open_base(tokenizer)
+    if counts.splitter.marks_capitals and not Spec(base.spec).capitals:
+        raise MwSError(
+            "the counts have a marker for capitals, which the tokenizer does not write, so the new tokens would not "
+            "fit its text; count the text again without --capitals"
+        )
     chosen = read_settings(ExtensionSettings, **settings)
     strings, guard = check_strings(base, required), protect(base, protected)
     learned = learn_tokens(base, counts, n_tokens, chosen, guard, show_progress)

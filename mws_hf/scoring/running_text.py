@@ -224,20 +224,20 @@ def _neighbors(ids: Sequence[Sequence[int]]) -> Ints:
 
 
 RESIDUE_SHARE = 0.1
-"""An entry is a residue if less than this share of its uses are tokens of the text; in the others it is merged."""
+"""A token is a residue if less than this share of its uses are tokens of the text; in the others it is merged."""
 
 
 def residues(uses: Mapping[str, int], parts: Mapping[str, tuple[str, str]]) -> dict[str, float]:
-    """Find the entries that are nearly always merged into a longer entry (LiteToken, Sun et al. 2026).
+    """Find the tokens that are nearly always merged into a longer token (LiteToken, Sun et al. 2026).
 
     The threshold `RESIDUE_SHARE` is our choice, and the second criterion of the paper is not used.
 
     Args:
-        uses: how often each entry is a token of the text.
-        parts: the two parts that the merge of each entry joins.
+        uses: how often each token occurs in the text.
+        parts: the two parts that the merge of each token joins.
 
     Returns:
-        For each residue, the share of its uses in which it is a token of the text.
+        For each residue, the share of its uses in which it stays a token of the text.
 
     >>> residues({"the": 19, "th": 1}, {"th": ("t", "h"), "the": ("th", "e")})
     {'th': 0.05}

@@ -221,7 +221,7 @@ def test_without_gold_it_compares_length_and_bits(tmp_path):
     result = mws("compare", text, "--vocab-size", "0.35k,370", *options)
     assert result.returncode == 0, result.stderr
     header, *rows = [line.split() for line in result.stdout.split("\n\n")[0].splitlines()]
-    assert header == ["370", "entries", "tokens/word", "bytes/token", "n-gram", "bits/byte"]
+    assert header == ["vocabulary", "370", "tokens/word", "bytes/token", "n-gram", "bits/byte"]
     saved = json.loads((tmp_path / "out/results.json").read_text(encoding="utf-8"))
     found = {each["system"]: each["text"] for each in saved["tokenizers"] if each["vocab_size"] == 370}
     assert {row[0] for row in rows} == set(found) == {"bpe-character:text", "mws"}

@@ -61,7 +61,7 @@ def test_a_size_is_met_and_what_is_used_most_stays(kind):
     mine, by_rank = (sum(len(ids(each.tokenizer, text)) for text in CODE) for each in (smaller, cut_off))
     assert sum(len(ids(smaller.tokenizer, text)) for text in CODE) == mine < 0.97 * by_rank
     for size in (len(base.vocab), 10_000):
-        with pytest.raises(MwSError, match=f"keep_size={size} would drop nothing, .* has {len(base.vocab)} entries"):
+        with pytest.raises(MwSError, match=f"keep_size={size} would drop nothing, .* has {len(base.vocab)} tokens"):
             trim(base, ENGLISH, keep_size=size)
 
 
@@ -69,7 +69,7 @@ def test_a_trimming_that_drops_nothing_says_so(caplog):
     base = base_of("gemma")
     everything = trim(base, np.full(base.next_id, 3, np.int64), min_count=3)
     assert everything.spec == base.spec and everything.dropped == {} and everything.uses_lost == 0
-    assert "no entry is dropped, because each has at least 3 use(s), or must stay" in caplog.text
+    assert "no token is dropped, because each has at least 3 use(s), or must stay" in caplog.text
     caplog.clear()
     named = trim(base, ENGLISH[:1], min_count=1000, keep=[*base.vocab])
     assert named.spec == base.spec and "the new tokenizer equals the old one" in caplog.text
@@ -84,13 +84,13 @@ def test_uses_of_a_dropped_entry_count_for_its_parts():
     assert "Ġwalk" in vocab and "Ġwalked" not in vocab
 
 
-def test_entries_by_name_stay_with_their_parts():
+def test_tokens_by_name_stay_with_their_parts():
     base = base_of("llama3")
     name = next(token for token in sorted(base.tokens, key=len) if len(token) > 5)
     smaller = trim(base, ["a"], min_count=1, keep=[base.read(name)])
     assert smaller.kept["named"] == 1 and smaller.kept["part"] >= 1
     assert smaller.tokenizer.model.tokenize(name)[0].value == name
-    with pytest.raises(MwSError, match="not an entry of the tokenizer"):
+    with pytest.raises(MwSError, match="not a token of the tokenizer"):
         trim(base, ["a"], min_count=1, keep=["no such entry"])
 
 
@@ -99,7 +99,7 @@ def test_entries_by_name_stay_with_their_parts():
     [
         ({}, "give either keep_size"),
         ({"keep_size": 300, "min_count": 2}, "give either keep_size"),
-        ({"keep_size": 100}, "entries must stay"),
+        ({"keep_size": 100}, "tokens must stay"),
         ({"keep_size": 2.5}, "whole number"),
         ({"min_count": 0}, "too small"),
     ],
@@ -121,7 +121,7 @@ def test_special_tokens_keep_their_place_where_a_processor_names_them(kind):
     assert small.encode("a").ids[-1] == small.token_to_id(end[0])
 
 
-def test_the_bits_of_a_text_are_those_of_its_entries():
+def test_the_bits_of_a_text_are_those_of_its_tokens():
     use = measure_use(base_of("llama3"), ["aaab"])
     pieces = base_of("llama3").pipeline().encode("aaab").ids
     counts = np.bincount(pieces)[np.unique(pieces)]
@@ -153,7 +153,7 @@ def test_the_command_writes_ids_report_and_card(folder):
     card = (folder / "out" / "README.md").read_text(encoding="utf-8")
     assert f"| tokens | {after:,} of {before:,} |" in card
     people = mws(*arguments, "-o", folder / "out2")
-    assert f"{before:,} -> {after:,} entries" in people.stdout and "of uses lost" in people.stdout
+    assert f"{before:,} -> {after:,} tokens" in people.stdout and "of uses lost" in people.stdout
     assert (folder / "out" / "tokenizer.json").read_bytes() == (folder / "out2" / "tokenizer.json").read_bytes()
 
 
@@ -249,7 +249,7 @@ def case(kind, operation):
 @pytest.mark.parametrize(("kind", "operation"), MATRIX)
 @examples(60)
 @given(text=_ANY | st.sampled_from([*ADVERSARIAL, *ENGLISH, *russian()]) | st.text("def walk(self)[]:\n", max_size=30))
-def test_text_of_kept_entries_keeps_its_cut_and_every_text_comes_back(kind, operation, text):
+def test_text_of_kept_tokens_keeps_its_cut_and_every_text_comes_back(kind, operation, text):
     base, after, map_of = case(kind, operation)
     given_ids, found = ids(base, text), ids(after, text)
     kept = [map_of[number] for number in given_ids]

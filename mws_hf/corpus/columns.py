@@ -160,9 +160,14 @@ def by_group(texts: pa.LargeStringArray, groups: pa.LargeStringArray, first: int
     kept = texts.is_valid()
     if len(lost := pc.indices_nonzero(pc.and_(kept, groups.is_null()))):
         raise Fault("its group is missing; every row with text needs one", inside=f", row {first + lost[0].as_py()}")
-    texts, groups = texts.filter(kept), groups.filter(kept)
+    texts, groups, rows = texts.filter(kept), groups.filter(kept), pc.indices_nonzero(kept)
     for name in sorted(groups.unique().to_pylist()):
-        yield check_group_name(name), texts.filter(pc.equal(groups, name))
+        try:
+            check_group_name(name)
+        except MwSError as error:
+            row = first + rows[pc.index(groups, name).as_py()].as_py()
+            raise Fault(str(error), inside=f", row {row}") from error
+        yield name, texts.filter(pc.equal(groups, name))
 
 
 def iterate_documents(source: Any, column: str | None = None) -> Iterator[str]:

@@ -288,6 +288,11 @@ def test_a_missing_value_in_json_lines_is_an_empty_text(tmp_path):
     refused("a.jsonl:1: field 'text' holds float, not text", documents, tmp_path / "a.jsonl")
 
 
+def test_names_of_tsv_columns_can_be_quoted_though_other_marks_are_text(tmp_path):
+    (tmp_path / "a.tsv").write_text('"id"\t"text"\n1\t"раз" два\n', encoding="utf-8")
+    assert documents(tmp_path / "a.tsv") == ['"раз" два']
+
+
 PIPED = {"x.txt": "раз два", "x.jsonl": '{"text": "раз два"}\n', "x.tsv": "n\ttext\n1\tраз два\n"}
 PIPED |= dict.fromkeys(["x.csv", "x.csv.gz"], "n,text\n1,раз два\n")
 

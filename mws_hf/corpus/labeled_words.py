@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 from mws_hf.corpus.segmentations import (
     GoldWord,
@@ -148,7 +148,7 @@ def normalized_labels(
 
 
 def _normalized(labels: Iterable[GoldWord], form: str) -> list[GoldWord]:
-    normalize = partial(unicodedata.normalize, form.upper())
+    normalize = partial(unicodedata.normalize, cast(Literal["NFC", "NFD", "NFKC", "NFKD"], form.upper()))
     return [
         GoldWord(normalize(label.word), tuple(tuple(map(normalize, morphs)) for morphs in label.segmentations))
         for label in labels

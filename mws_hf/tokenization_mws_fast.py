@@ -103,7 +103,8 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
 
             * Special tokens such as `eos_token` are added to the vocabulary if they are not in it. `unk_token` never
               occurs in ids, because of byte fallback.
-            * `clean_up_tokenization_spaces=True` removes spaces before punctuation in decoded text.
+            * `clean_up_tokenization_spaces=True` removes spaces before punctuation in decoded text. Recent versions of
+              transformers ignore it in this class, with a warning.
             * `tokenizer_object` or `tokenizer_file` are used instead of `vocab` and `merges`.
             * `pattern`, `normalization` and `capitals` are those of `build_backend`.
             * `add_prefix_space` puts a space before the text, and after each added token, unless there is one. It is

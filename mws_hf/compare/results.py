@@ -103,7 +103,7 @@ _OF_TEXT: dict[str, Callable[[Row], str]] = {
     BITS.short: lambda row: _of(BITS, "text_")(row) + (_MARK if _loses_text(row) else ""),
 }
 _OF_TRAINING: dict[str, Callable[[Row], str]] = {
-    "entries": lambda row: f"{row['n_tokens']:,}",
+    "vocabulary": lambda row: f"{row['n_tokens']:,}",
     "training s": lambda row: f"{row['seconds']:.1f}",
 }
 
@@ -138,7 +138,7 @@ def summary(comparison: Comparison) -> list[list[str]]:
     size, golds = comparison.sizes[-1], [str(gold["name"]) for gold in comparison.golds]
     f1 = {(row["directory"], row["gold"]): _OF_GOLD["F1"](row) for row in comparison.rows}
     columns: dict[str, Callable[[Row], str]] = {
-        f"{size:,} entries": lambda row: (
+        f"vocabulary {size:,}": lambda row: (
             row["system"] if row["vocab_size"] else f"{row['system']} ({row['n_tokens']:,} tokens)"
         )
     }

@@ -248,14 +248,14 @@ def _check_required(required: Sequence[str], counts: WordCounts, apart: Apart) -
             changed, why = normalize(token), "normalization changes it to"
             if counts.splitter.marks_capitals and MARKER not in token and MARKER in changed:
                 changed, why = changed.replace(MARKER, ""), "a marker stands for its capital, before"
-            raise MwSError(f"{token!r} cannot become an entry: {why} {changed!r}; give that")
+            raise MwSError(f"{token!r} cannot become a token: {why} {changed!r}; give that")
         pieces = split(token, counts.pattern)
         if len(pieces) != 1:
             parts = "|".join(pieces)
-            raise MwSError(f"{token!r} cannot become an entry: the pattern splits it ({parts}); give its parts")
+            raise MwSError(f"{token!r} cannot become a token: the pattern splits it ({parts}); give its parts")
         if apart.after(CodePoints.of([token]).points)[:-1].any():
             raise MwSError(
-                f"{token!r} cannot become an entry: keep_apart separates characters in it; leave one of the two out"
+                f"{token!r} cannot become a token: keep_apart separates characters in it; leave one of the two out"
             )
 
 
@@ -288,7 +288,7 @@ def _merge_budget(settings: Settings, alphabet: list[str]) -> int:
     base = n_special + len(BYTE_TOKENS) + n_alphabet
     if wanted < base:
         _logger.warning(
-            "the vocabulary has %s entries, although %s were asked for, because %d special tokens, %d bytes and %d %s "
+            "the vocabulary has %s tokens, although %s were asked for, because %d special tokens, %d bytes and %d %s "
             "leave no room for merges; ask for more, or limit the alphabet",
             f"{base:,}", f"{wanted:,}", n_special, len(BYTE_TOKENS), n_alphabet,
             "parts of characters" if in_bytes else "characters",
@@ -375,10 +375,14 @@ def _learn_compositions(
 def _warn_if_short(job: LearningJob, n_found: int) -> None:
     if n_found < job.n_merges:
         size = job.settings.wanted
-        asked = "" if size is None else f": {size - job.n_merges + n_found:,} entries, {size:,} were asked for"
+        asked = (
+            ""
+            if size is None
+            else f", so the vocabulary has {size - job.n_merges + n_found:,} tokens instead of {size:,}"
+        )
         counted = not job.composition and int(job.counts.counts.max()) > 1  # in a list of words none is frequent
         _logger.warning(
-            "the words yield %s of %s merges%s; give more text, or ask for fewer%s",
+            "the words support only %s of %s merges%s; give more text, or ask for fewer%s",
             f"{n_found:,}", f"{job.n_merges:,}", asked,
             ", or add merges of frequent words (a composition of 'fill')" if counted else "",
         )  # fmt: skip
@@ -436,7 +440,7 @@ def merges_for(
             pair = next((pair for pair in pairs if pair[0] + pair[1] not in entries), None)
             if pair is None:
                 raise MwSError(
-                    f"{whole!r} cannot become an entry: all products on the way to it are other entries; leave it out"
+                    f"{whole!r} cannot become a token: all products on the way to it are tokens already; leave it out"
                 )
             table[pair] = len(table) + len(merges), pair[0] + pair[1]
             found.append(pair)

@@ -94,8 +94,8 @@ def extension_summary(found: dict[str, Any]) -> str:
     """Summarize the figures: a line about the tokens, and a line for each text."""
     rows = [
         f"{found['new_tokens']:,} new tokens ({found['added_characters']:,} characters; merges: "
-        f"{found['characters_merges']:,} within characters, {found['spaces_merges']:,} of a space and a letter, "
-        f"{found['morphs_merges']:,} within morphs, {found['compositions_merges']:,} compositions); "
+        f"{found['characters_merges']:,} inside characters, {found['spaces_merges']:,} of a space and a letter, "
+        f"{found['morphs_merges']:,} inside morphs, {found['compositions_merges']:,} frequency merges); "
         f"{found['vocabulary']:,} ids"
     ]
     if found["trimmed"]:
@@ -174,11 +174,11 @@ def trim_figures(trimming: Trimming, before: Mapping[str, TextUse], after: Mappi
 
 
 def trim_summary(found: Mapping[str, Any]) -> str:
-    """Summarize the figures: a line about the entries, and a line for each text."""
+    """Summarize the figures: a line about the tokens, and a line for each text."""
     kept, dropped = (", ".join(f"{n:,} {why}" for why, n in found[side].items()) for side in ("kept", "dropped"))
     (before, after), (merges_before, merges_after) = found["entries"], found["merges"]
     rows = [
-        f"{before:,} -> {after:,} entries, {merges_before:,} -> {merges_after:,} merges; kept: {kept}; dropped: "
+        f"{before:,} -> {after:,} tokens, {merges_before:,} -> {merges_after:,} merges; kept: {kept}; removed: "
         f"{dropped or 'none'}"
     ]
     for name, text in found["texts"].items():

@@ -38,7 +38,7 @@ def check_strings(base: Base, texts: Iterable[str]) -> list[str]:
         if len(pieces) != 1:
             parts = "|".join(pieces)
             raise MwSError(
-                f"{text!r} cannot become an entry: the pattern of the tokenizer splits it ({parts}); give its parts"
+                f"{text!r} cannot become a token: the pattern of the tokenizer splits it ({parts}); give its parts"
             )
         spelled.append(base.spell(pieces[0]))
     return spelled
@@ -58,7 +58,7 @@ def with_strings(base: Base, learned: LearnedTokens, strings: list[str], n_token
             return LearnedTokens([*part.symbols, *symbols], [*part.merges, *merges], found, part.n_types)
         n_learned -= more
     raise MwSError(
-        f"{len(strings)} strings must be entries, which needs more than {n_tokens} new tokens; add more tokens"
+        f"{len(strings)} strings must become tokens, which needs more than {n_tokens} new tokens; add more tokens"
     )
 
 
@@ -127,7 +127,7 @@ def extend(
 
     Raises:
         MwSError: the tokenizer is missing, damaged or of another kind; there are no words; a setting is out of range;
-            a string cannot become an entry.
+            a string cannot become a token.
 
     >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> merges = [(" ", "w"), ("a", "l")]

@@ -108,7 +108,7 @@ def trim(
     (['abc', '<0x20>', 'ab'], {'unused': 2})
     """
     if (keep_size is None) == (min_count is None):
-        raise MwSError("give either keep_size (how many entries stay) or min_count (the minimum uses of each)")
+        raise MwSError("give either keep_size (how many tokens stay) or min_count (the minimum uses of each)")
     for name, value in (("keep_size", keep_size), ("min_count", min_count)):
         check_range(name, value, Range(1, whole=True), optional=True)
     base = open_base(tokenizer)
@@ -120,7 +120,7 @@ def trim(
     ids.update({number: place for place, number in enumerate(sorted(base.vocab[token] for token in remaining))})
     if len(remaining) == len(base.vocab):
         _logger.warning(
-            "no entry is dropped, because each has at least %s use(s), or must stay (added tokens, bytes, entries to "
+            "no token is removed, because each has at least %s use(s), or must stay (added tokens, bytes, tokens to "
             "keep, and their parts); the new tokenizer equals the old one",
             min_count,
         )
@@ -134,7 +134,7 @@ def trim(
 def check_keep_size(base: Base, keep_size: int | None) -> None:
     """Raise MwSError if the base has no more entries than are to stay, so that nothing would be dropped."""
     if keep_size is not None and keep_size >= len(base.vocab):
-        said = f"would drop nothing, because the tokenizer has {len(base.vocab)} entries; give a smaller number"
+        said = f"would remove nothing, because the tokenizer has {len(base.vocab)} tokens; give a smaller number"
         raise SettingError("keep_size", keep_size, said)
 
 
@@ -142,7 +142,7 @@ def count_uses(base: Base, texts: Iterable[str]) -> Longs:
     """Count how often each entry occurs in texts that the base encodes; int64 (largest id + 1,)."""
     uses = count_ids(base.pipeline(with_prefix=True), texts, base.next_id)
     if not uses.any():
-        raise MwSError("the texts have no token, so that every entry would be unused; give texts that are not empty")
+        raise MwSError("the texts are empty, so that every token would be unused; give texts that are not empty")
     return uses
 
 
@@ -178,7 +178,7 @@ def named_entry(base: Base, text: str) -> str:
     for spelled in (base.spell(text), text):
         if spelled in base.vocab:
             return spelled
-    raise MwSError(f"{text!r} is not an entry of the tokenizer; a space before a word is part of its entry")
+    raise MwSError(f"{text!r} is not a token of the tokenizer; a space before a word is part of its token")
 
 
 def prune(base: Base, uses: Longs, pinned: Collection[str], keep_size: int | None, min_count: int | None) -> set[str]:
@@ -214,7 +214,7 @@ def prune(base: Base, uses: Longs, pinned: Collection[str], keep_size: int | Non
         raise SettingError(
             "keep_size",
             keep_size,
-            f"is too small: {len(remaining)} entries must stay (added tokens, bytes, entries to keep, and their "
+            f"is too small: {len(remaining)} tokens must stay (added tokens, bytes, tokens to keep, and their "
             "parts); give a larger number",
         )
     return remaining

@@ -111,7 +111,7 @@ def test_vocab_size_counts_everything():
 def test_a_vocabulary_too_small_for_the_alphabet_keeps_it_and_says_so(caplog):
     with caplog.at_level(logging.WARNING):
         tokenizer = MwSTrainer(alphabet="bytes", vocab_size=260, show_progress=False).train_from_iterator(["кот кита"])
-    assert "263 entries, although 260 were asked for, because 2 special tokens, 256 bytes and 5 parts" in caplog.text
+    assert "263 tokens, although 260 were asked for, because 2 special tokens, 256 bytes and 5 parts" in caplog.text
     assert [readable(token) for token in tokenizer.tokenize("кот")] == ["к", "о", "т"]
 
 

@@ -221,7 +221,7 @@ def test_without_gold_it_compares_length_and_bits(tmp_path):
     result = mws("compare", text, "--vocab-size", "0.35k,370", *options)
     assert result.returncode == 0, result.stderr
     header, *rows = [line.split() for line in result.stdout.split("\n\n")[0].splitlines()]
-    assert header == ["370", "entries", "tokens/word", "bytes/token", "n-gram", "bits/byte"]
+    assert header == ["vocabulary", "370", "tokens/word", "bytes/token", "n-gram", "bits/byte"]
     saved = json.loads((tmp_path / "out/results.json").read_text(encoding="utf-8"))
     found = {each["system"]: each["text"] for each in saved["tokenizers"] if each["vocab_size"] == 370}
     assert {row[0] for row in rows} == set(found) == {"bpe-character:text", "mws"}
@@ -280,7 +280,10 @@ def test_a_picture_is_drawn_whatever_the_notebook_set(compared, tmp_path):
 def test_progress_is_a_line_a_system_off_a_terminal_too(gold, tmp_path, capsys):
     options = {"systems": parse_systems(["bpe-byte,characters"]), "picture": False, "resamples": 10}
     compare(small_counts(), [gold], [300], tmp_path, show_progress=True, **options)
-    assert capsys.readouterr().err.splitlines() == ["bpe-byte.text-300: 1 of 2", "characters: 2 of 2"]
+    assert capsys.readouterr().err.splitlines() == [
+        "tokenizer 1 of 2: bpe-byte.text-300",
+        "tokenizer 2 of 2: characters",
+    ]
 
 
 def test_bits_of_a_system_that_loses_text_are_marked_in_every_form(tmp_path):

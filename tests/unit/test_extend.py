@@ -493,7 +493,7 @@ def test_no_new_merge_joins_what_is_kept_apart(kind):
     ("options", "message"),
     [
         ({"required": ["two words"]}, "pattern of the tokenizer splits it"),
-        ({"required": [""]}, "cannot become an entry"),
+        ({"required": [""]}, "cannot become a token"),
         ({"required": ["".join(map(chr, range(0x4E00, 0x4E5A)))]}, "more than 60 new tokens"),
         ({"keep_apart": ["abc"]}, "cannot be kept apart"),
     ],

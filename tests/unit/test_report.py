@@ -120,7 +120,7 @@ def test_its_figures_are_those_of_evaluate(folder):
     assert [cell.split("|")[0] for cell in rows["n-gram bits per byte"]] == [
         f"{b.value:.4f}" for b in found.bits.values()
     ]
-    assert rows["entries used"] == [f"{found.text[name].vocabulary_used:.1%}" for name in named]
+    assert rows["tokens used"] == [f"{found.text[name].vocabulary_used:.1%}" for name in named]
     by_text = {name: evaluate(named, text=folder / f"{name}.txt", baselines=False).text for name in ("one", "two")}
     shown = {"first": by_text["one"], f"second {HOSTILE}": by_text["two"]}
     for name, scores in shown.items():
@@ -278,7 +278,7 @@ def test_the_best_figure_of_each_row_is_marked_and_none_where_all_are_equal(fold
         ("n-gram bits per byte", [f"{each.value:.4f}" for each in found.bits.values()], min),
     ):
         assert marks[title] == ([best(figures, key=float)] if len(set(figures)) > 1 else []), title
-    assert marks["entries"] == [] and sum(map(len, marks.values())) > 1
+    assert marks["tokens in the vocabulary"] == [] and sum(map(len, marks.values())) > 1
     twins = [f"a={folder / 'mws'}", f"b={folder / 'mws'}"]
     assert mws("report", *twins, "--text", folder / "one.txt", "-o", tmp_path / "twins.html").returncode == 0
     page = (tmp_path / "twins.html").read_text(encoding="utf-8")

@@ -89,11 +89,11 @@ def test_layout_special_bytes_alphabet_merges():
 def test_running_out_is_said_with_the_numbers(caplog: pytest.LogCaptureFixture):
     with caplog.at_level(logging.WARNING):
         tokenizer = quiet(criterion="classic", vocab_size=5000).train_from_iterator(["слово слова словом"])
-    assert f"{len(tokenizer):,} entries, 5,000 were asked for" in caplog.text
+    assert f"so the vocabulary has {len(tokenizer):,} tokens instead of 5,000" in caplog.text
     assert "fill" not in caplog.text  # each word once: none is frequent
     with caplog.at_level(logging.WARNING):
         quiet(composition=0).train_from_iterator([TEXT, TEXT])
-    assert "32,000 were asked for" in caplog.text and "fill" in caplog.text
+    assert "tokens instead of 32,000" in caplog.text and "fill" in caplog.text
 
 
 def test_a_vocabulary_below_bytes_and_special_tokens_is_refused():

@@ -61,7 +61,7 @@ def test_a_size_is_met_and_what_is_used_most_stays(kind):
     mine, by_rank = (sum(len(ids(each.tokenizer, text)) for text in CODE) for each in (smaller, cut_off))
     assert sum(len(ids(smaller.tokenizer, text)) for text in CODE) == mine < 0.97 * by_rank
     for size in (len(base.vocab), 10_000):
-        with pytest.raises(MwSError, match=f"keep_size={size} would drop nothing, .* has {len(base.vocab)} entries"):
+        with pytest.raises(MwSError, match=f"keep_size={size} would remove nothing, .* has {len(base.vocab)} tokens"):
             trim(base, ENGLISH, keep_size=size)
 
 
@@ -69,7 +69,7 @@ def test_a_trimming_that_drops_nothing_says_so(caplog):
     base = base_of("gemma")
     everything = trim(base, np.full(base.next_id, 3, np.int64), min_count=3)
     assert everything.spec == base.spec and everything.dropped == {} and everything.uses_lost == 0
-    assert "no entry is dropped, because each has at least 3 use(s), or must stay" in caplog.text
+    assert "no token is removed, because each has at least 3 use(s), or must stay" in caplog.text
     caplog.clear()
     named = trim(base, ENGLISH[:1], min_count=1000, keep=[*base.vocab])
     assert named.spec == base.spec and "the new tokenizer equals the old one" in caplog.text
@@ -90,7 +90,7 @@ def test_entries_by_name_stay_with_their_parts():
     smaller = trim(base, ["a"], min_count=1, keep=[base.read(name)])
     assert smaller.kept["named"] == 1 and smaller.kept["part"] >= 1
     assert smaller.tokenizer.model.tokenize(name)[0].value == name
-    with pytest.raises(MwSError, match="not an entry of the tokenizer"):
+    with pytest.raises(MwSError, match="not a token of the tokenizer"):
         trim(base, ["a"], min_count=1, keep=["no such entry"])
 
 
@@ -99,7 +99,7 @@ def test_entries_by_name_stay_with_their_parts():
     [
         ({}, "give either keep_size"),
         ({"keep_size": 300, "min_count": 2}, "give either keep_size"),
-        ({"keep_size": 100}, "entries must stay"),
+        ({"keep_size": 100}, "tokens must stay"),
         ({"keep_size": 2.5}, "whole number"),
         ({"min_count": 0}, "too small"),
     ],
@@ -153,7 +153,7 @@ def test_the_command_writes_ids_report_and_card(folder):
     card = (folder / "out" / "README.md").read_text(encoding="utf-8")
     assert f"| tokens | {after:,} of {before:,} |" in card
     people = mws(*arguments, "-o", folder / "out2")
-    assert f"{before:,} -> {after:,} entries" in people.stdout and "of uses lost" in people.stdout
+    assert f"{before:,} -> {after:,} tokens" in people.stdout and "of uses lost" in people.stdout
     assert (folder / "out" / "tokenizer.json").read_bytes() == (folder / "out2" / "tokenizer.json").read_bytes()
 
 
@@ -164,7 +164,7 @@ def test_the_command_writes_ids_report_and_card(folder):
 def test_a_size_that_drops_nothing_is_an_error_with_the_option(arguments, option, folder):
     command, base, *more = arguments
     done = mws(command, folder / base, *more, folder / "code.txt", option, "9k", "-o", folder / "same")
-    assert done.returncode == 2 and f"{option} 9000 would drop nothing" in done.stderr
+    assert done.returncode == 2 and f"{option} 9000 would remove nothing" in done.stderr
     assert not (folder / "same").exists()
 
 
@@ -198,7 +198,7 @@ def test_the_command_refuses_in_one_line_and_leaves_what_was_there(folder):
         (["trim", folder / "nothing", *text, "--min-count", 2, *output], "nothing"),
         (["trim", folder / "base", *text, "--keep-size", 100, *output], "must stay"),
         (["trim", folder / "base", "--text", folder / "none.txt", "--min-count", 2, *output], "none.txt"),
-        (["trim", folder / "base", "--text", folder / "blank.txt", "--min-count", 2, *output], "have no token"),
+        (["trim", folder / "base", "--text", folder / "blank.txt", "--min-count", 2, *output], "texts are empty"),
         (["trim", folder / "base", "--text", "-", "--min-count", 2, *output], "twice"),
         (
             ["trim", folder / "base", *text, "--min-count", 2, "--keep", folder / "unknown.txt", *output],

@@ -277,7 +277,7 @@ def _of_others(folder: CheckedFolder) -> Iterator[Finding]:
             continue
         other = holds_other_entries(folder.directory / name, folder.backend)
         if other:
-            message = f"{name} has other tokens than {TOKENIZER_FILE}, and some programs prefer it; remove it"
+            message = f"{name} has another vocabulary than {TOKENIZER_FILE}, and some programs prefer it; remove it"
             yield Finding("error", "foreign-vocabulary", message)
         elif other is None:
             message = f"{name}, which some programs prefer, could not be compared with {TOKENIZER_FILE}"

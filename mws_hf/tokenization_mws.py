@@ -180,9 +180,15 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         special = set(self.all_special_tokens)  # transformers 5 returns one that is all of the text between two others
         return [part for token in tokens for part in (self._tokenize(token) if token in special else [token])]
 
-    def _decode(self, *args: Any, **kwargs: Any) -> str:
+    def _decode(self, token_ids: int | list[int], skip_special_tokens: bool = False, **kwargs: Any) -> str:
+        """Decode ids; all special added tokens can be skipped, where transformers would skip only those with a role."""
         kwargs.setdefault("spaces_between_special_tokens", False)  # transformers 4 would put them at all added tokens
-        text: str = super()._decode(*args, **kwargs)
+        if skip_special_tokens:
+            special = {number for number, token in self.added_tokens_decoder.items() if token.special}
+            token_ids = [
+                number for number in ([token_ids] if isinstance(token_ids, int) else token_ids) if number not in special
+            ]
+        text: str = super()._decode(token_ids, skip_special_tokens=skip_special_tokens, **kwargs)
         return text
 
     def _encode_plus(self, *args: Any, **kwargs: Any) -> Any:

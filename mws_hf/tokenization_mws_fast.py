@@ -103,7 +103,8 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
 
             * Special tokens such as `eos_token` are added to the vocabulary if they are not in it. `unk_token` never
               occurs in ids, because of byte fallback.
-            * `clean_up_tokenization_spaces=True` removes spaces before punctuation in decoded text.
+            * `clean_up_tokenization_spaces=True` removes spaces before punctuation in decoded text. Recent versions of
+              transformers ignore it in this class, with a warning.
             * `tokenizer_object` or `tokenizer_file` are used instead of `vocab` and `merges`.
             * `pattern`, `normalization` and `capitals` are those of `build_backend`.
             * `add_prefix_space` puts a space before the text, and after each added token, unless there is one. It is
@@ -209,12 +210,12 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
     ) -> MwSTokenizerFast:
         """Train a new MwS tokenizer that has the settings of this one.
 
-        These are the special tokens, chat template, alphabet, split pattern, normalizer and padding.
+        These are the special tokens, chat template, alphabet, split pattern, normalizer, padding and model_max_length.
 
         Args:
             text_iterator: strings or batches of strings.
-            vocab_size: number of tokens, with special and byte tokens. If it is too small for these and the alphabet,
-                a warning is logged and no merges are learned.
+            vocab_size: number of tokens, with special and byte tokens, but without ordinary added tokens, which get the
+                ids after them. If it is too small, a warning is logged and no merges are learned.
             length: number of items, for the progress bar.
             new_special_tokens: special tokens to add.
             special_tokens_map: new names of special tokens, by their old names.
@@ -275,8 +276,9 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         return new
 
     def _restore_settings(self, new: MwSTokenizerFast, names: Mapping[str, str]) -> None:
-        """Restore what transformers loses in retraining: the chat template, ordinary added tokens, and some ids."""
-        new.chat_template = copy.deepcopy(self.chat_template)
+        """Restore what transformers loses in retraining: attributes, ordinary added tokens, and some ids."""
+        for kept in ("chat_template", "model_max_length", "padding_side", "truncation_side"):
+            setattr(new, kept, copy.deepcopy(getattr(self, kept)))
         plain = [token for token in self.added_tokens_decoder.values() if not token.special]
         new.add_tokens([token for token in plain if token.content not in new.get_vocab()])
         if (processor := Spec.of(self.backend_tokenizer).raw["post_processor"]) is not None:

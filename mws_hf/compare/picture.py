@@ -55,7 +55,7 @@ def figure_of(panels: Mapping[str, Sequence[Mapping[str, Any]]]) -> Any:
         length = "text_fertility" if of_text else "tokens_per_word"
         drawn = [row for row in drawn if row.get(length)]
         sizes = sorted({row["vocab_size"] for row in drawn if row["vocab_size"]})
-        note = f"\nmark size: {' < '.join(f'{size:,}' for size in sizes)} tokens" if len(sizes) > 1 else ""
+        note = f"\nmark size: vocabulary size, {' < '.join(f'{size:,}' for size in sizes)}" if len(sizes) > 1 else ""
         labels, font = labels_of(title)
         axes_title = f"{''.join(labels)}: boundaries found, and length{note}"
         axes.set_title(axes_title, fontsize=11, loc="left", family=[font, *rcParams["font.family"]])

@@ -103,7 +103,7 @@ _OF_TEXT: dict[str, Callable[[Row], str]] = {
     BITS.short: lambda row: _of(BITS, "text_")(row) + (_MARK if _loses_text(row) else ""),
 }
 _OF_TRAINING: dict[str, Callable[[Row], str]] = {
-    "vocabulary": lambda row: f"{row['n_tokens']:,}",
+    "vocabulary size": lambda row: f"{row['n_tokens']:,}",
     "training s": lambda row: f"{row['seconds']:.1f}",
 }
 

@@ -66,7 +66,7 @@ def read_records(source: Any, columns: Sequence[str | None]) -> Iterator[list[li
 def _texts_of(values: Sequence[Any], column: str | None, first: int) -> list[str | None]:
     texts: list[str | None] = []
     try:
-        texts.extend(map(_text_of, values))
+        texts.extend(map(text_of, values))
     except Fault as fault:
         said = f"column {column or DEFAULT_COLUMN!r} {fault.said}"
         raise Fault(said, inside=f", row {first + len(texts)}") from fault
@@ -135,7 +135,7 @@ def _column_batches(source: Any, columns: Sequence[str | None]) -> Iterator[list
         yield [[record[name] for _, record in batch] for name in wanted]
 
 
-def _text_of(value: Any) -> str | None:
+def text_of(value: Any) -> str | None:
     """Return a text, or None for a missing one: None, NaN, or the NA of pandas."""
     if isinstance(value, str):
         return value
@@ -160,9 +160,14 @@ def by_group(texts: pa.LargeStringArray, groups: pa.LargeStringArray, first: int
     kept = texts.is_valid()
     if len(lost := pc.indices_nonzero(pc.and_(kept, groups.is_null()))):
         raise Fault("its group is missing; every row with text needs one", inside=f", row {first + lost[0].as_py()}")
-    texts, groups = texts.filter(kept), groups.filter(kept)
+    texts, groups, rows = texts.filter(kept), groups.filter(kept), pc.indices_nonzero(kept)
     for name in sorted(groups.unique().to_pylist()):
-        yield check_group_name(name), texts.filter(pc.equal(groups, name))
+        try:
+            check_group_name(name)
+        except MwSError as error:
+            row = first + rows[pc.index(groups, name).as_py()].as_py()
+            raise Fault(str(error), inside=f", row {row}") from error
+        yield name, texts.filter(pc.equal(groups, name))
 
 
 def iterate_documents(source: Any, column: str | None = None) -> Iterator[str]:
@@ -240,12 +245,12 @@ def _flat_documents(source: Any) -> Iterator[str]:
         elif isinstance(item, (list, tuple)):
             with about(f"batch {number} of the iterator"):
                 for text in item:
-                    yield _text_of(text) or ""
+                    yield text_of(text) or ""
         elif isinstance(item, Mapping):
             with about(f"element {number} of the iterator"):
                 if DEFAULT_COLUMN not in item:
                     raise Fault(no_column("field", None, item, "column="))
-                yield _text_of(item[DEFAULT_COLUMN]) or ""
+                yield text_of(item[DEFAULT_COLUMN]) or ""
         elif item is None:
             yield ""
         else:

@@ -29,6 +29,7 @@ from mws_hf.corpus.columns import (
     group_batches,
     iterate_documents,
     no_column,
+    text_of,
 )
 from mws_hf.corpus.files import DEFAULT_COLUMN, PLAIN, STDIN, PathLike, Reading, is_dataset_folder
 from mws_hf.corpus.octets import (
@@ -96,7 +97,7 @@ class JsonLines(Kind):
     def _texts(self, advance: Advance | None) -> Iterator[str]:
         """Yield the text of the record in each line; blank lines are skipped.
 
-        A null value is an empty text, so that there are as many documents as records.
+        A null value, or NaN as Python writes it, is an empty text, so that there are as many documents as records.
         """
         field = self.how.column or DEFAULT_COLUMN
         with about(self.place):
@@ -106,11 +107,10 @@ class JsonLines(Kind):
                 record = _record(line, number)
                 if field not in record:
                     raise Fault(no_column("field", self.how.column, record, "--column"), number)
-                text = record[field]
-                if text is None:
-                    text = ""
-                if not isinstance(text, str):
-                    raise Fault(f"field {field!r} holds {type(text).__name__}, not text", number)
+                try:
+                    text = text_of(record[field]) or ""
+                except Fault as fault:
+                    raise Fault(f"field {field!r} {fault.said}", number) from fault
                 # lone surrogates, which UTF-8 cannot encode, can only be written as escapes
                 if "\\u" in line and (problem := surrogate_problem(text)):
                     raise Fault(f"field {field!r}: {problem}", number)

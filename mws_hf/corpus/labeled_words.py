@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import logging
 import os
+import unicodedata
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 from mws_hf.corpus.segmentations import (
     GoldWord,
@@ -120,6 +122,37 @@ def _is_source(value: Any, files: bool) -> bool:
     if isinstance(value, list | tuple):
         return bool(value) and all(isinstance(each, GoldWord) for each in value)
     return isinstance(value, os.PathLike | Mapping)
+
+
+def normalized_labels(
+    labels: tuple[GoldWord, ...] | dict[str, tuple[GoldWord, ...]], form: str | None
+) -> tuple[GoldWord, ...] | dict[str, tuple[GoldWord, ...]]:
+    r"""Normalize the words and morphs of labels, by group or not, as the training normalizes its text.
+
+    Args:
+        labels: labels, or labels by group.
+        form: "nfc", "nfd", "nfkc" or "nfkd"; None changes nothing.
+
+    Raises:
+        MwSError: two words that normalization makes equal have different segmentations, or two morphs are normalized to
+            one character.
+
+    >>> normalized_labels((GoldWord("go\u0308ze", (("go\u0308z", "e"),)),), "nfc")
+    (GoldWord(word='göze', segmentations=(('göz', 'e'),)),)
+    """
+    if form is None:
+        return labels
+    if isinstance(labels, dict):
+        return {name: read_labels(_normalized(part, form)) for name, part in labels.items()}
+    return read_labels(_normalized(labels, form))
+
+
+def _normalized(labels: Iterable[GoldWord], form: str) -> list[GoldWord]:
+    normalize = partial(unicodedata.normalize, cast(Literal["NFC", "NFD", "NFKC", "NFKD"], form.upper()))
+    return [
+        GoldWord(normalize(label.word), tuple(tuple(map(normalize, morphs)) for morphs in label.segmentations))
+        for label in labels
+    ]
 
 
 def labels_of_groups(

@@ -156,11 +156,43 @@ def _unpacked(raw: Any, packing: str) -> Any:
         if not pa.Codec.is_available("zstd"):
             raise Fault("the installed pyarrow was built without zstd; unpack it first, with: zstd -d")
         return pa.CompressedInputStream(pa.PythonFile(raw, "r"), "zstd")
-    module, opener = {"bz2": ("bz2", "BZ2File"), "xz": ("lzma", "LZMAFile")}[packing]
+    module, opener = {"bz2": ("bz2", "BZ2Decompressor"), "xz": ("lzma", "LZMADecompressor")}[packing]
     try:  # Python can be built without either
-        return getattr(importlib.import_module(module), opener)(raw)
+        return _Streams(raw, getattr(importlib.import_module(module), opener))
     except ImportError as error:
         raise Fault(f"this Python was built without {module}; unpack the file first") from error
+
+
+class _Streams(io.RawIOBase):
+    """The text of a bz2 or xz file: compressed streams, one after another, with zeros between and after them.
+
+    `bz2.BZ2File` and `lzma.LZMAFile` raise no error if a later stream is damaged or follows zeros: they leave it out.
+    """
+
+    def __init__(self, raw: Any, opener: Callable[[], Any]) -> None:
+        self._raw, self._opener, self._stream, self._packed = raw, opener, opener(), b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while True:
+            if self._stream.eof:
+                self._packed = self._stream.unused_data.lstrip(b"\0")
+                while not self._packed and (more := self._raw.read(HEAD_BYTES)):
+                    self._packed = more.lstrip(b"\0")
+                if not self._packed:
+                    return 0
+                self._stream = self._opener()
+            elif self._stream.needs_input and not self._packed:
+                self._packed = self._raw.read(HEAD_BYTES)
+                if not self._packed:
+                    raise EOFError("the compressed data has no end")
+            text = self._stream.decompress(self._packed, len(buffer))
+            self._packed = b""
+            if text:
+                buffer[: len(text)] = text
+                return len(text)
 
 
 @contextlib.contextmanager

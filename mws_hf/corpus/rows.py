@@ -48,6 +48,9 @@ def read_rows(name: PathLike, how: Reading, advance: Advance | None = None) -> I
         if line - last > 1 and last >= 0 and any("\n" in field for field in row):
             first = first if over else (last + 1, line)
             over += 1
+        if last < 0 and quoting == csv.QUOTE_NONE:
+            names = next(csv.reader(["\t".join(row)], delimiter="\t"))
+            row = names if len(names) == len(row) else row
         last = line
         yield row
     if over:

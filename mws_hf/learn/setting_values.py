@@ -34,16 +34,16 @@ def in_one_form(settings: Settings) -> dict[str, Any]:
     from mws_hf.corpus.splitter import check_normalization  # it needs numpy
 
     alphabet, pattern = ("characters", GPT4_PATTERN) if settings.is_classic else (DEFAULT_ALPHABET, DEFAULT_PATTERN)
-    labels = settings.labels
-    if not _is_empty(labels):
-        from mws_hf.corpus.labeled_words import read_all_labels
-
-        labels = read_all_labels(labels, files=False)
     if settings.pattern is not None and not isinstance(settings.pattern, str):
         raise SettingError("pattern", settings.pattern, "is not a text; give a regular expression or a name")
     if settings.capitals not in (None, "marker"):
         raise SettingError("capitals", settings.capitals, "is unknown; choose 'marker' or None")
     form, marks = steps_of(check_normalization(settings.normalization))  # saved counts name both steps
+    labels = settings.labels
+    if not _is_empty(labels):
+        from mws_hf.corpus.labeled_words import normalized_labels, read_all_labels
+
+        labels = normalized_labels(read_all_labels(labels, files=False), form)
     return {
         "required": _strings("required", settings.required),
         "keep_apart": _strings("keep_apart", settings.keep_apart),

@@ -375,15 +375,11 @@ def _learn_compositions(
 def _warn_if_short(job: LearningJob, n_found: int) -> None:
     if n_found < job.n_merges:
         size = job.settings.wanted
-        asked = (
-            ""
-            if size is None
-            else f", so the vocabulary has {size - job.n_merges + n_found:,} tokens instead of {size:,}"
-        )
+        found = "" if size is None else f"{size - job.n_merges + n_found:,} tokens instead of {size:,}"
         counted = not job.composition and int(job.counts.counts.max()) > 1  # in a list of words none is frequent
         _logger.warning(
-            "the words support only %s of %s merges%s; give more text, or ask for fewer%s",
-            f"{n_found:,}", f"{job.n_merges:,}", asked,
+            "the words yield only %s of %s merges%s; give more text, or ask for fewer%s",
+            f"{n_found:,}", f"{job.n_merges:,}", found and f", so the vocabulary has {found}",
             ", or add merges of frequent words (a composition of 'fill')" if counted else "",
         )  # fmt: skip
 
@@ -440,7 +436,7 @@ def merges_for(
             pair = next((pair for pair in pairs if pair[0] + pair[1] not in entries), None)
             if pair is None:
                 raise MwSError(
-                    f"{whole!r} cannot become a token: all products on the way to it are tokens already; leave it out"
+                    f"{whole!r} cannot become a token: every merge on the way to it makes another token; leave it out"
                 )
             table[pair] = len(table) + len(merges), pair[0] + pair[1]
             found.append(pair)

@@ -18,8 +18,9 @@ from mws_hf.corpus.sources import read_documents
 from mws_hf.errors import MwSError
 from mws_hf.kernels import Ints, Longs
 from mws_hf.scoring.boundaries import boundaries
+from mws_hf.text.capitals import MARKER
 from mws_hf.text.pattern import compiled
-from mws_hf.text.symbols import byte_of
+from mws_hf.text.symbols import BYTE_CHARACTERS, byte_of
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
 from mws_hf.tokenizer.segmenting import Encoded, Span, token_boundaries
 
@@ -30,6 +31,8 @@ _UNSPACED = regex.compile(r"[\p{Thai}\p{Lao}\p{Tibetan}\p{Myanmar}\p{Khmer}\p{Ha
 """A letter of a script that is written without spaces between words."""
 
 _BATCH = 1000
+_MARKERS = (MARKER, BYTE_CHARACTERS[ord(MARKER)])
+"""The marker for capitals in tokens of characters and in byte-level tokens. It has the span of its letter."""
 
 
 @dataclass(frozen=True)
@@ -224,20 +227,20 @@ def _neighbors(ids: Sequence[Sequence[int]]) -> Ints:
 
 
 RESIDUE_SHARE = 0.1
-"""An entry is a residue if less than this share of its uses are tokens of the text; in the others it is merged."""
+"""A token is a residue if less than this share of its uses are tokens of the text; in the others it is merged."""
 
 
 def residues(uses: Mapping[str, int], parts: Mapping[str, tuple[str, str]]) -> dict[str, float]:
-    """Find the entries that are nearly always merged into a longer entry (LiteToken, Sun et al. 2026).
+    """Find the tokens that are nearly always merged into a longer token (LiteToken, Sun et al. 2026).
 
     The threshold `RESIDUE_SHARE` is our choice, and the second criterion of the paper is not used.
 
     Args:
-        uses: how often each entry is a token of the text.
-        parts: the two parts that the merge of each entry joins.
+        uses: how often each token occurs in the text.
+        parts: the two parts that the merge of each token joins.
 
     Returns:
-        For each residue, the share of its uses in which it is a token of the text.
+        For each residue, the share of its uses in which it stays a token of the text.
 
     >>> residues({"the": 19, "th": 1}, {"th": ("t", "h"), "the": ("th", "e")})
     {'th': 0.05}
@@ -303,9 +306,10 @@ def _tokens_of_words(text: str, words: list[Span], starts: Longs, ends: Longs) -
 def _tokens_sharing_a_character(strings: list[str], starts: Longs, ends: Longs) -> int:
     """Count the tokens that are part of a character, because their span overlaps that of a neighbor.
 
-    Byte tokens are counted elsewhere, and word marks may overlap without being part of a character.
+    Byte tokens are counted elsewhere. Word marks, and markers for capitals, may overlap without being part of a
+    character.
     """
-    ignored = {string for string in set(strings) if byte_of(string) is not None or not string.strip("▁Ġ")}
+    ignored = {s for s in set(strings) if byte_of(s) is not None or not s.strip(" ▁Ġ") or s.endswith(_MARKERS)}
     real = np.array([string not in ignored for string in strings], dtype=np.bool_)
     overlap = (ends[:-1] > starts[1:]) & real[:-1] & real[1:]
     return int((np.append(overlap, False) | np.append(False, overlap)).sum())

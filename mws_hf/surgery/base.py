@@ -47,7 +47,7 @@ _NO_PREFIX: dict[str, dict[str, Any]] = {
 }
 
 IdMap: TypeAlias = Mapping[int, int | None]
-"""The new id of each old id, ascending; None if the entry was removed."""
+"""The new id of each old id, ascending; None if the token was removed."""
 
 
 def read_ids(file: Path) -> dict[int, int | None]:

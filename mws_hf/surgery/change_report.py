@@ -123,7 +123,7 @@ class TextUse:
 
     Attributes:
         n_bytes: UTF-8 bytes of the text.
-        uses: int64, shape (largest id + 1,): occurrences of each entry.
+        uses: int64, shape (largest id + 1,): occurrences of each token.
     """
 
     n_bytes: int
@@ -131,7 +131,7 @@ class TextUse:
 
     @property
     def bits_per_byte(self) -> float:
-        """Bits per byte under a unigram model of the entries; NaN for an empty text."""
+        """Bits per byte under a unigram model of the tokens; NaN for an empty text."""
         if not self.n_bytes:
             return math.nan
         seen = self.uses[self.uses > 0]
@@ -139,7 +139,7 @@ class TextUse:
 
 
 def measure_use(base: Base, texts: Iterable[str]) -> TextUse:
-    """Encode texts, and count their bytes and how often each entry is used."""
+    """Encode texts, and count their bytes and how often each token is used."""
     n_bytes = 0
 
     def with_sizes() -> Iterator[str]:
@@ -174,12 +174,12 @@ def trim_figures(trimming: Trimming, before: Mapping[str, TextUse], after: Mappi
 
 
 def trim_summary(found: Mapping[str, Any]) -> str:
-    """Summarize the figures: a line about the tokens, and a line for each text."""
+    """Summarize the figures: a line about the vocabulary, and a line for each text."""
     kept, dropped = (", ".join(f"{n:,} {why}" for why, n in found[side].items()) for side in ("kept", "dropped"))
     (before, after), (merges_before, merges_after) = found["entries"], found["merges"]
     rows = [
-        f"{before:,} -> {after:,} tokens, {merges_before:,} -> {merges_after:,} merges; kept: {kept}; removed: "
-        f"{dropped or 'none'}"
+        f"vocabulary: {before:,} -> {after:,} tokens, {merges_before:,} -> {merges_after:,} merges; kept: {kept}; "
+        f"dropped: {dropped or 'none'}"
     ]
     for name, text in found["texts"].items():
         (first, second), (bits_before, bits_after) = text["tokens"], text["unigram_bits_per_byte"]

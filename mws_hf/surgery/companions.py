@@ -17,6 +17,8 @@ ADAPTER_FILE = "adapter_config.json"
 _MERGE = "merge it first: peft.PeftModel.from_pretrained(...).merge_and_unload().save_pretrained(DIR)"
 _REPLACED = (Of.TOKENIZER, Of.SETTINGS, Of.FOREIGN, Of.RECORD, Of.CHANGE, Of.MODEL)
 """Files that are not copied: those of the old tokenizer, and settings of the model, which are rewritten."""
+_TOKEN_FIELDS = ("trainable_token_indices", "token_indices")
+"""Fields of an adapter's settings that contain ids: those of LoRA and of TrainableTokensConfig."""
 
 
 def refuse_adapter(model: Path) -> None:
@@ -26,14 +28,27 @@ def refuse_adapter(model: Path) -> None:
 
 
 def refuse_token_adapter(model: Any) -> None:
-    """Raise MwSError if an adapter of a model in memory trains single tokens, because it contains their old ids."""
+    """Raise MwSError if an adapter of a model in memory depends on the old vocabulary in a way that cannot be changed.
+
+    It contains ids of single tokens, or norms over all embeddings (DoRA).
+    """
     adapters = getattr(model, "peft_config", None)
     for name, settings in adapters.items() if isinstance(adapters, Mapping) else ():
-        if getattr(settings, "trainable_token_indices", None):
+        merge = "merge it first: model.merge_and_unload()"
+        if field := _token_field(vars(settings)):
             raise MwSError(
-                f"{type(model).__name__}: its adapter {name!r} has trainable_token_indices, which are ids of the old "
-                "tokenizer; merge it first: model.merge_and_unload()"
+                f"{type(model).__name__}: its adapter {name!r} has {field}, which are ids of the old tokenizer; {merge}"
             )
+        if getattr(settings, "use_dora", False) and any(".lora_embedding_A." in key for key in model.state_dict()):
+            raise MwSError(
+                f"{type(model).__name__}: its adapter {name!r} applies DoRA to the embeddings, by the norms of "
+                f"all old rows; {merge}"
+            )
+
+
+def _token_field(settings: Mapping[str, Any]) -> str | None:
+    """Return the field of an adapter's settings that contains ids of tokens; None if there is none."""
+    return next((field for field in _TOKEN_FIELDS if settings.get(field)), None)
 
 
 def copy_companions(model: Path, stage: Path, written: Collection[str]) -> list[str]:
@@ -86,8 +101,8 @@ def _old_vocabulary(model: Path, name: Path, settings: Mapping[str, Any], parts:
     """Return the reason why a file depends on the old vocabulary, for a message; None if it does not depend on it."""
     if is_of(name.name, Of.TOKENIZER, Of.FOREIGN):
         return "belongs to another tokenizer"
-    if name.name == ADAPTER_FILE and load_settings(file_inside(model, name)).get("trainable_token_indices"):
-        return "has ids of the old tokenizer (trainable_token_indices)"
+    if name.name == ADAPTER_FILE and (field := _token_field(load_settings(file_inside(model, name)))):
+        return f"has ids of the old tokenizer ({field})"
     if not is_of(name.name, Of.WEIGHTS):
         return None
     if len(name.parts) > 1 and name.suffix == ".safetensors":

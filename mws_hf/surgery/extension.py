@@ -1,6 +1,6 @@
 """Append new merges to a pretrained tokenizer, and if asked for, replace its unused tokens; nothing else changes.
 
-Strings that must be entries get merges after the learned ones.
+Strings that must be tokens get merges after the learned ones.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from mws_hf.surgery.new_tokens import ExtensionSettings, LearnedTokens, learn_to
 from mws_hf.surgery.trim import count_uses, last_merges, prune
 from mws_hf.text.symbols import BYTE_TOKENS, check_order
 from mws_hf.tokenizer.layout import RECORD_FILE
+from mws_hf.tokenizer.spec import Spec
 from mws_hf.tokenizer.training_record import added_record
 
 _logger = logging.getLogger(__name__)
@@ -58,7 +59,7 @@ def with_strings(base: Base, learned: LearnedTokens, strings: list[str], n_token
             return LearnedTokens([*part.symbols, *symbols], [*part.merges, *merges], found, part.n_types)
         n_learned -= more
     raise MwSError(
-        f"{len(strings)} strings must become tokens, which needs more than {n_tokens} new tokens; add more tokens"
+        f"{len(strings)} strings must be tokens, which needs more than {n_tokens} new tokens; add more tokens"
     )
 
 
@@ -82,7 +83,7 @@ class Extension(Rewritten):
 
     @property
     def old_ids(self) -> IdMap:
-        """The new id of each id that the base had, before it was trimmed if it was; None if the entry was removed."""
+        """The new id of each id that the base had, before it was trimmed if it was; None if the token was removed."""
         retired = set(self.retired.values())
         ids = {number: None if number in retired else number for number in range(self.base.next_id)}
         if self.base.before is None:
@@ -120,14 +121,14 @@ def extend(
             no token is replaced.
         protected: texts that must be segmented as before, such as the language of the base; merges that would apply in
             them are not learned. Other texts may be segmented differently.
-        required: strings that must be entries, among the `n_tokens`; if they are words by themselves they are one
-            token. A space before a word belongs to its entry.
+        required: strings that must be tokens, among the `n_tokens`; if they are words by themselves they are one
+            token. A space before a word belongs to its token.
         show_progress: show progress bars on stderr if it is a terminal.
         **settings: attributes of `new_tokens.ExtensionSettings`.
 
     Raises:
         MwSError: the tokenizer is missing, damaged or of another kind; there are no words; a setting is out of range;
-            a string cannot become a token.
+            a string cannot become a token; the counts have a marker for capitals, and the tokenizer does not write it.
 
     >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> merges = [(" ", "w"), ("a", "l")]
@@ -141,6 +142,11 @@ def extend(
     check_order("required", required)
     counts = as_word_counts(counts).union
     base = open_base(tokenizer)
+    if counts.splitter.marks_capitals and not Spec(base.spec).capitals:
+        raise MwSError(
+            "the counts have a marker for capitals, which the tokenizer does not write, so the new tokens would not "
+            "fit its text; count the text again without --capitals"
+        )
     chosen = read_settings(ExtensionSettings, **settings)
     strings, guard = check_strings(base, required), protect(base, protected)
     learned = learn_tokens(base, counts, n_tokens, chosen, guard, show_progress)

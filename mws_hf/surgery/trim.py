@@ -1,8 +1,8 @@
-"""Trim a pretrained BPE: remove the entries that texts do not use.
+"""Trim a pretrained BPE: remove the tokens that texts do not use.
 
-If an entry stays, the parts from which the base builds it stay, too. Wherever an entry occurs, it is built from its
+If a token stays, the parts from which the base builds it stay, too. Wherever a token occurs, it is built from its
 symbols by the same merges in the order of their ranks, and no merge crosses its ends. Therefore a text that the base
-segments into kept entries is segmented by the same merges as before, in the same order. All other texts are segmented
+segments into kept tokens is segmented by the same merges as before, in the same order. All other texts are segmented
 differently, but still decode to the original text, because byte tokens stay.
 """
 
@@ -31,18 +31,18 @@ from mws_hf.tokenizer.merging import merge_steps, ranked
 _logger = logging.getLogger(__name__)
 
 Reason = Literal["added", "bytes", "named", "used", "part", "unused", "rare"]
-"""The reason why an entry stays (the first five, and "unused" if there is room for it) or is dropped (the last two)."""
+"""The reason why a token stays (the first five, and "unused" if there is room for it) or is dropped (the last two)."""
 
 
 @dataclass(frozen=True)
 class Trimming(Rewritten):
-    """A base and which of its entries stay.
+    """A base and which of its tokens stay.
 
     Attributes:
         base: the tokenizer that was trimmed.
-        ids: the new id of each old id, ascending; None if the entry was dropped.
-        uses: int64, shape (largest old id + 1,): occurrences of each entry in the texts.
-        kept: number of entries that stay, by reason.
+        ids: the new id of each old id, ascending; None if the token was dropped.
+        uses: int64, shape (largest old id + 1,): occurrences of each token in the texts.
+        kept: number of tokens that stay, by reason.
         dropped: number of entries that were dropped, by reason.
         spec: the new tokenizer.json; `tokenizer` is loaded from it.
     """
@@ -56,11 +56,11 @@ class Trimming(Rewritten):
 
     @property
     def uses_lost(self) -> float:
-        """Share of the tokens of the texts, as the base segments them, whose entry was dropped."""
+        """Share of the tokens of the texts, as the base segments them, that the vocabulary has no longer."""
         return self.share_lost(self.uses)
 
     def share_lost(self, uses: Longs) -> float:
-        """Return the share of uses whose entry was dropped."""
+        """Return the share of the uses that are of dropped tokens."""
         dropped = [old for old, new in self.ids.items() if new is None]
         return float(uses[dropped].sum() / max(1, uses.sum()))
 
@@ -83,21 +83,21 @@ def trim(
     min_count: int | None = None,
     keep: Iterable[str] = (),
 ) -> Trimming:
-    """Drop the entries of a BPE tokenizer that texts do not use, or use least.
+    """Drop the tokens of a BPE tokenizer that texts do not use, or use least.
 
-    Entries are dropped one by one, the least used first. The uses of each are added to its two parts. Added tokens and
-    byte tokens always stay. A text that the base segments into kept entries is segmented as before.
+    Tokens are dropped one by one, the least used first. The uses of each are added to its two parts. Added tokens and
+    byte tokens always stay. A text that the base segments into kept tokens is segmented as before.
 
     Args:
         tokenizer: any tokenizer that `mws_hf.extend` takes.
         texts: texts like those that the tokenizer will encode, or `count_uses` of them.
-        keep_size: number of entries that stay, added tokens included; less than the tokenizer has.
-        min_count: minimum number of uses with which an entry stays; give this or `keep_size`. A warning is logged if
-            every entry stays.
-        keep: entries that always stay, as readable text (``" the"``) or as they are written in the vocabulary.
+        keep_size: number of tokens that stay, added tokens included; less than the tokenizer has.
+        min_count: minimum number of uses with which a token stays; give this or `keep_size`. A warning is logged if
+            every token stays.
+        keep: tokens that always stay, as readable text (``" the"``) or as they are written in the vocabulary.
 
     Raises:
-        MwSError: the tokenizer is missing or of another kind, an entry to keep is not in the vocabulary, more entries
+        MwSError: the tokenizer is missing or of another kind, a token to keep is not in the vocabulary, more tokens
             than `keep_size` must stay, or the tokenizer has no more than `keep_size`.
 
     >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
@@ -120,7 +120,7 @@ def trim(
     ids.update({number: place for place, number in enumerate(sorted(base.vocab[token] for token in remaining))})
     if len(remaining) == len(base.vocab):
         _logger.warning(
-            "no token is removed, because each has at least %s use(s), or must stay (added tokens, bytes, tokens to "
+            "no token is dropped, because each has at least %s use(s), or must stay (added tokens, bytes, tokens to "
             "keep, and their parts); the new tokenizer equals the old one",
             min_count,
         )
@@ -132,22 +132,22 @@ def trim(
 
 
 def check_keep_size(base: Base, keep_size: int | None) -> None:
-    """Raise MwSError if the base has no more entries than are to stay, so that nothing would be dropped."""
+    """Raise MwSError if the base has no more tokens than are to stay, so that nothing would be dropped."""
     if keep_size is not None and keep_size >= len(base.vocab):
-        said = f"would remove nothing, because the tokenizer has {len(base.vocab)} tokens; give a smaller number"
+        said = f"would drop nothing, because the tokenizer has {len(base.vocab)} tokens; give a smaller number"
         raise SettingError("keep_size", keep_size, said)
 
 
 def count_uses(base: Base, texts: Iterable[str]) -> Longs:
-    """Count how often each entry occurs in texts that the base encodes; int64 (largest id + 1,)."""
+    """Count how often each token occurs in texts that the base encodes; int64 (largest id + 1,)."""
     uses = count_ids(base.pipeline(with_prefix=True), texts, base.next_id)
     if not uses.any():
-        raise MwSError("the texts are empty, so that every token would be unused; give texts that are not empty")
+        raise MwSError("the texts have no token, so that every token would be unused; give texts that are not empty")
     return uses
 
 
 def last_merges(base: Base) -> dict[str, tuple[str, str]]:
-    """Find the two parts from which the base makes each entry; entries that no merge makes are left out."""
+    """Find the two parts from which the base makes each token; tokens that no merge makes are left out."""
     table = ranked(base.merges)
     makers: dict[str, list[tuple[str, str]]] = {}
     for left, right in table:
@@ -162,7 +162,7 @@ def last_merges(base: Base) -> dict[str, tuple[str, str]]:
 
 
 def _pinned(base: Base, keep: Iterable[str]) -> dict[str, Reason]:
-    """List the entries that always stay, and the reason for each."""
+    """List the tokens that always stay, and the reason for each."""
     unknown = base.spec["model"].get("unk_token")
     pinned: dict[str, Reason] = dict.fromkeys(base.added, "added")
     if unknown in base.vocab:
@@ -174,7 +174,7 @@ def _pinned(base: Base, keep: Iterable[str]) -> dict[str, Reason]:
 
 
 def named_entry(base: Base, text: str) -> str:
-    """Return the entry of a readable text, or of a token as the vocabulary writes it; MwSError if there is none."""
+    """Return the token of a readable text, or of one as the vocabulary writes it; MwSError if there is none."""
     for spelled in (base.spell(text), text):
         if spelled in base.vocab:
             return spelled
@@ -182,11 +182,11 @@ def named_entry(base: Base, text: str) -> str:
 
 
 def prune(base: Base, uses: Longs, pinned: Collection[str], keep_size: int | None, min_count: int | None) -> set[str]:
-    """Choose the entries that stay.
+    """Choose the tokens that stay.
 
-    Entries that are not a part of another one are dropped one by one, the least used first; of equally used ones, the
-    one with the largest id. If both `keep_size` and `min_count` are given, no entry with `min_count` uses is dropped,
-    so that more than `keep_size` entries may stay.
+    Tokens that are not a part of another one are dropped one by one, the least used first; of equally used ones, the
+    one with the largest id. If both `keep_size` and `min_count` are given, no token with `min_count` uses is dropped,
+    so that more than `keep_size` tokens may stay.
     """
     parts = {token: pair for token, pair in last_merges(base).items() if token in base.vocab}
     remaining = set(base.vocab)
@@ -194,7 +194,7 @@ def prune(base: Base, uses: Longs, pinned: Collection[str], keep_size: int | Non
     counts = {token: int(uses[number]) for token, number in base.vocab.items()}
 
     def entry(token: str) -> tuple[int, int, str]:
-        # without a merged entry, each use takes one token more; without a character, as many as it has bytes, less one
+        # without a merged token, each use takes one token more; without a character, as many as it has bytes, less one
         price = 1 if token in parts or base.byte_level else max(1, len(token.encode()) - 1)
         return counts[token] * (price if min_count is None else 1), -base.vocab[token], token
 
@@ -223,7 +223,7 @@ def prune(base: Base, uses: Longs, pinned: Collection[str], keep_size: int | Non
 def _reasons(
     base: Base, uses: Longs, remaining: set[str], pinned: Mapping[str, Reason]
 ) -> tuple[dict[Reason, int], dict[Reason, int]]:
-    """Count the entries that stay and those that are dropped, by reason."""
+    """Count the tokens that stay and those that are dropped, by reason."""
     parts = last_merges(base)
     needed = {part for token in remaining for part in parts.get(token, ())}
     kept: Counter[Reason] = Counter()

@@ -54,13 +54,15 @@ def steps_of(normalization: str | None) -> tuple[str | None, bool]:
 
 
 def lowercase_of(letter: str) -> str:
-    """Return the lowercase letter of an uppercase letter, or "" if it does not lead back to the uppercase letter.
+    r"""Return the lowercase letter of an uppercase letter, or "" if it does not lead back to the uppercase letter.
 
-    >>> [lowercase_of(letter) for letter in "AЖaİẞǅ"]
-    ['a', 'ж', '', '', '', '']
+    Uppercase letters that begin no capitalized word, those of Georgian and digraphs such as Ǆ, have none, either.
+
+    >>> [lowercase_of(letter) for letter in "AЖaİẞǅǄ\u1c90"]
+    ['a', 'ж', '', '', '', '', '', '']
     """
     small = letter.lower()
-    return small if len(small) == 1 and small != letter and small.upper() == letter else ""
+    return small if len(small) == 1 and small != letter and small.upper() == small.title() == letter else ""
 
 
 def check_letters(letters: str | None) -> None:

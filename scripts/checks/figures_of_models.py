@@ -113,8 +113,7 @@ def larger_models() -> Figures:
     yield from gain("ladder.unigram.best", difference_of_runs(ours["runs"], runs[UNIGRAM]))
     yield from gain("ladder.shuffled", ours["against"][SHUFFLED])
     yield from gain("ladder.compute", matched["against"][BPE])
-    for name, line in (("shuffled", lines[SHUFFLED]), ("compute", matched)):
-        yield f"ladder.{name}.seeds", ("one seed", "two seeds", "three seeds")[len(line["runs"]) - 1]
+    yield from gain("ladder.compute.unigram", matched["against"][UNIGRAM])
     books = {(x["system"], x["learning_rate"]): x["evaluation"]["development"] for x in where(rows, seed=0)}
     for name, system in (("mws", "mws"), ("bpe", BPE), ("unigram", UNIGRAM)):
         for rate, short in ((1.5e-3, "half"), (6e-3, "twice")):

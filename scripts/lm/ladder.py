@@ -11,7 +11,7 @@ from lab.systems import NAMES, UNIGRAM
 from lab.tables import tabulated, where
 
 from lm.plan import BPE, DEFAULT, MB, PRESETS, RIVALS
-from lm.report import LANGUAGES, STYLES, summary
+from lm.report import LANGUAGES, STYLES, known_hours, summary
 from mws_hf.compare.picture import save
 
 LADDERS = {"rus": ("rus-works", "rus-5m", "rus-5m-60mb", "rus-16m-60mb"), "hun": ("hun-works", "hun-5m")}
@@ -32,6 +32,7 @@ class Step(NamedTuple):
         vocabulary: vocabulary size.
         text: training text in bytes.
         seeds: number of seeds of MwS.
+        hours: processor hours of all runs of the preset with this vocabulary size.
         baseline: system that MwS is compared with.
         difference: difference of bits per byte, and the ends of its 95 % interval, in percent of the baseline.
     """
@@ -42,6 +43,7 @@ class Step(NamedTuple):
     vocabulary: int
     text: int
     seeds: int
+    hours: float
     baseline: str
     difference: list[float]
 
@@ -50,16 +52,18 @@ def steps(language: str, results: Path = RESULTS) -> Iterator[Step]:
     """Yield every comparison of MwS with default settings that has rows, smallest models first."""
     for name in LADDERS[language]:
         preset = PRESETS[name]
-        lines = summary(preset, rows_of(f"lm_{name}", results))
+        rows = rows_of(f"lm_{name}", results)
+        lines = summary(preset, rows)
         for line in where(lines, system=DEFAULT, flop_matched=False):
             if line["vocabulary"] not in MARKS:
                 continue
             training = line["runs"][0]["training"]
+            hours = sum(known_hours(where(rows, vocabulary=line["vocabulary"])))
             size = training["non_embedding_parameters"] + training["embedding_parameters"]
             for baseline, difference in line["against"].items():
                 if baseline in RIVALS:
                     seeds, text = len(line["runs"]), preset.settings["train_bytes"]
-                    yield Step(language, name, size, line["vocabulary"], text, seeds, baseline, list(difference))
+                    yield Step(language, name, size, line["vocabulary"], text, seeds, hours, baseline, list(difference))
 
 
 def outcome(small: Sequence[float], large: Sequence[float]) -> str:
@@ -95,6 +99,7 @@ def ladder_table(language: str, results: Path = RESULTS) -> str:
                 "vocabulary size": f"{step.vocabulary:,}",
                 "text": f"{step.text / MB:.0f} MB",
                 "seeds": str(step.seeds),
+                "hours": f"{step.hours:.1f}",
             },
         )
         cell = f"{value:+.2f} % ({low:+.2f} to {high:+.2f})"

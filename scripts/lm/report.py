@@ -35,21 +35,22 @@ MAIN = (
     "estimated from the systems with several seeds; if there are none, the interval covers only the choice of works. "
     "*Peak rate* is the learning rate at which a system is reported: the rate planned for all systems, or its own rate "
     "if that was better. *Seen* and *unseen* are bits per byte over running words whose form is in the training text, "
-    "or is not."
+    "or is not. *Hours* are processor hours of the training; of runs that were interrupted before December 2026 only "
+    "the hours after the interruption are known."
 )
 LANGUAGES = {"rus": "Russian", "hun": "Hungarian", "deu": "German", "eng": "English"}
 STYLES = {
     "mws": ("MwS, default", "#d55e00"),
-    "mws-finer": ("MwS, finer cuts", "#ff9966"),
+    "mws-finer": ("MwS, finer segmentation", "#ff9966"),
     "mws-capitals": ("MwS, uppercase as a marker", "#e69f00"),
-    "mws-shuffled": ("MwS, shuffled evidence", "#999999"),
-    "mws-no-evidence": ("MwS, no evidence", "#bbbbbb"),
-    "mws-price0": ("MwS, no price", "#cc79a7"),
-    "mws-counts": ("MwS, morphs by counts", "#882255"),
+    "mws-shuffled": ("MwS, shuffled probabilities", "#999999"),
+    "mws-no-evidence": ("MwS, no boundary probabilities", "#bbbbbb"),
+    "mws-price0": ("MwS, no penalty", "#cc79a7"),
+    "mws-counts": ("MwS, morphs by frequency", "#882255"),
     "mws-superwords": ("MwS, superwords by t × PMI²", "#f0a060"),
     MORPH_BPE: ("MorphBPE", "#44aa99"),
     UNIGRAM: ("SentencePiece Unigram", "#0072b2"),
-    "bpe-byte": ("BPE over bytes", "#117733"),
+    "bpe-byte": ("byte-level BPE", "#117733"),
 }
 """The name and the color of each system in the picture."""
 
@@ -57,6 +58,12 @@ STYLES = {
 def bits_of(row: Row) -> float:
     """Return the bits per byte of a run on held-out text."""
     return float(row["evaluation"]["bits_per_byte"])
+
+
+def known_hours(rows: Sequence[Row]) -> list[float]:
+    """Return the processor hours of the training of each run for which they are known."""
+    seconds = [row["training"].get("cpu_seconds") for row in rows]
+    return [each / 3600 for each in seconds if each is not None]
 
 
 def summary(preset: Preset, rows: Sequence[Row]) -> list[Row]:
@@ -179,6 +186,7 @@ def _columns(preset: Preset, line: Row) -> dict[str, str]:
         "tokens/weight": f"{training['train_tokens'] / weights:.1f}",
         "FLOPs": f"x{line['flops']:.2f}" if line["flops"] else "",
         "bits per byte": f"{line['bits']:.4f}",
+        "hours": f"{sum(hours):.1f}" if (hours := known_hours(runs)) else "",
         "spread": f"{max(by_seed) - min(by_seed):.4f}" if len(runs) > 1 else "",
         **{f"against {name}": against.get(name, "") for name in preset.references},
         "lossless": f"{evaluation['documents_represented'] / evaluation['documents']:.1%}",

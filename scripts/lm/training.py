@@ -29,6 +29,7 @@ CHECKPOINTS = "checkpoints"
 CONFIG_FILE = "run.json"
 REPORT_FILE = "training.json"
 MODEL = "model"
+CPU_SECONDS = "cpu_seconds"
 _SEED_STEP = 1_000_003
 """The seed of the document order increases by this number in each pass, so that it never equals another run's seed."""
 _log = logging.getLogger(__name__)
@@ -68,6 +69,28 @@ class _Schedule(TrainerCallback):
             control.should_save = control.should_training_stop = True
 
 
+class _Clock(TrainerCallback):
+    """A callback that notes the processor seconds so far at each point of the loss curve.
+
+    They are saved in checkpoints, so a resumed run adds its time to that of the interrupted one.
+    """
+
+    def __init__(self) -> None:
+        self._before, self._started = 0.0, time.process_time()
+
+    @property
+    def seconds(self) -> float:
+        """Processor seconds of the run so far, except those after the last point before an interruption."""
+        return self._before + time.process_time() - self._started
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **unused: Any) -> None:
+        self._before = max((entry.get(CPU_SECONDS, 0.0) for entry in state.log_history), default=0.0)
+        self._started = time.process_time()
+
+    def on_log(self, args: Any, state: Any, control: Any, **unused: Any) -> None:
+        state.log_history[-1][CPU_SECONDS] = self.seconds
+
+
 def pretrain(
     config: RunConfig,
     output_dir: str | os.PathLike[str],
@@ -89,7 +112,7 @@ def pretrain(
             run.
 
     Returns:
-        The report: tokens, bytes, steps, FLOPs, parameters, seconds, and the loss curve.
+        The report: tokens, bytes, steps, FLOPs, parameters, processor seconds, and the loss curve.
 
     Raises:
         MwSError: the text or the tokenizer cannot be used, or the directory contains a run with other settings.
@@ -105,24 +128,22 @@ def pretrain(
     model, cost = _model(config, codec)
     if config.flop_budget is not None:
         blocks = cost.affordable(blocks, config.flop_budget)
-    steps = -(-len(blocks) // config.batch_blocks)
+    steps, clock = -(-len(blocks) // config.batch_blocks), _Clock()
     trainer = ByteTrainer(
         model=model,
         args=_arguments(config, directory, steps),
         train_dataset=blocks,
         data_collator=Collator(codec.padding),
-        callbacks=[_Schedule(config.multi_token, max_steps)],
+        callbacks=[_Schedule(config.multi_token, max_steps), clock],
         precision=config.precision,
     )
     trainer.remove_callback(PrinterCallback)  # it prints each point of the loss curve
-    started, cpu = time.perf_counter(), time.process_time()
     checkpoints = directory / CHECKPOINTS
     trainer.train(resume_from_checkpoint=get_last_checkpoint(str(checkpoints)) if checkpoints.is_dir() else None)
     report = {
         **_sizes(codec, blocks, cost),
         "steps": trainer.state.global_step,
-        "seconds": round(time.perf_counter() - started, 1),
-        "cpu_seconds": round(time.process_time() - cpu, 1),
+        CPU_SECONDS: round(clock.seconds, 2),
         "curve": _curve(trainer.state.log_history, blocks, config.batch_blocks),
     }
     if trainer.state.global_step == steps:
@@ -214,4 +235,4 @@ def _save(directory: Path, model: Any, config: RunConfig, report: dict[str, Any]
     AutoTokenizer.from_pretrained(config.tokenizer).save_pretrained(directory / MODEL)
     write_text(directory / REPORT_FILE, json.dumps(report, indent=1) + "\n")
     shutil.rmtree(directory / CHECKPOINTS, ignore_errors=True)
-    _log.info("%s: %d steps in %.0f s", directory, report["steps"], report["seconds"])
+    _log.info("%s: %d steps in %.0f s of processor time", directory, report["steps"], report[CPU_SECONDS])

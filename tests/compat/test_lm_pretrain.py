@@ -70,6 +70,10 @@ def test_an_interrupted_run_follows_the_same_loss_curve(corpus, bpe, tmp_path, m
     whole = pretrain(config, tmp_path / "whole")
     first = pretrain(config, tmp_path / "sliced", max_steps=9)
     assert first["steps"] == 9 and not (tmp_path / "sliced" / "training.json").exists()
+    (state,) = (tmp_path / "sliced" / "checkpoints").glob("checkpoint-9/trainer_state.json")
+    used = json.loads(state.read_text(encoding="utf-8"))["log_history"][-1]["cpu_seconds"]
+    one_more = pretrain(config, tmp_path / "sliced", max_steps=10)
+    assert one_more["cpu_seconds"] > used, "the time before the interruption counts"
     rest = pretrain(config, tmp_path / "sliced")
     assert rest["steps"] == whole["steps"] > 12
     assert [point["loss"] for point in rest["curve"]] == [point["loss"] for point in whole["curve"]]

@@ -173,7 +173,15 @@ def test_blank_lines_become_tokens_in_texts_with_the_marker(tmp_path: Path) -> N
     assert ".\n\n" in dict(count_files(file, normalization="capitals").items())
 
 
-@pytest.mark.parametrize("letters", ["marker", "İ", "a", "]"])
+def test_a_script_without_capitalized_words_gets_no_rules() -> None:
+    trained = MwSTrainer(vocab_size=400, capitals="marker", show_progress=False).train(
+        ["კაცი კაცები კაცებში სახლი"] * 50
+    )
+    assert trained.backend_tokenizer.normalizer is None
+    assert trained.decode(trained.encode("ᲙᲐᲪᲘ კაცი")) == "ᲙᲐᲪᲘ კაცი"
+
+
+@pytest.mark.parametrize("letters", ["marker", "İ", "a", "]", "\u1c90", "Ǆ"])
 def test_a_letter_that_does_not_come_back_is_refused(letters: str) -> None:
     for kind in (MwSTokenizer, MwSTokenizerFast):
         with pytest.raises(MwSError, match="not an uppercase letter"):

@@ -231,19 +231,38 @@ def test_an_adapter_beside_the_weights_stops_the_command(model, larger, tmp_path
 
 
 def test_adapters_in_folders_follow_unless_they_name_ids(model, larger, tmp_path, caplog):
-    for name, indices in (("vision-lora", None), ("words-lora", [3, 5])):
-        write(model / name / "adapter_config.json", {"peft_type": "LORA", "trainable_token_indices": indices})
+    adapters = {
+        "vision-lora": {"peft_type": "LORA", "trainable_token_indices": None},
+        "words-lora": {"peft_type": "LORA", "trainable_token_indices": [3, 5]},
+        "words-only": {"peft_type": "TRAINABLE_TOKENS", "token_indices": [3, 5]},
+    }
+    for name, settings in adapters.items():
+        write(model / name / "adapter_config.json", settings)
         save_file({"q.lora_A.weight": torch.ones(2, 16)}, model / name / "adapter_model.safetensors")
     transplant_directory(model, larger, tmp_path / "new")
-    assert load_file(tmp_path / "new/vision-lora/adapter_model.safetensors") and "words-lora/;" in caplog.text
-    assert not (tmp_path / "new/words-lora").exists()
+    assert (
+        load_file(tmp_path / "new/vision-lora/adapter_model.safetensors") and "words-lora/, words-only/;" in caplog.text
+    )
+    assert not any((tmp_path / "new" / name).exists() for name in ("words-lora", "words-only"))
 
 
 def test_an_adapter_in_memory_that_trains_single_tokens_is_named(model, larger):
     held = AutoModelForCausalLM.from_pretrained(model)
-    held.peft_config = {"mine": SimpleNamespace(trainable_token_indices={"embed_tokens": [3]})}
     old, new = (AutoTokenizer.from_pretrained(place) for place in (model, larger))
-    with pytest.raises(MwSError, match="'mine' has trainable_token_indices"):
+    for given in ({"trainable_token_indices": {"embed_tokens": [3]}}, {"token_indices": [3]}):
+        held.peft_config = {"mine": SimpleNamespace(**given)}
+        with pytest.raises(MwSError, match=f"'mine' has {next(iter(given))}"):
+            transplant(held, old, new)
+
+
+def test_an_adapter_in_memory_with_norms_of_the_embeddings_is_named(model, larger):
+    held = AutoModelForCausalLM.from_pretrained(model)
+    held.peft_config = {"mine": SimpleNamespace(use_dora=True)}
+    old, new = (AutoTokenizer.from_pretrained(place) for place in (model, larger))
+    transplant(held, old, new)  # DoRA on other layers
+    embeddings = held.get_input_embeddings()
+    embeddings.lora_embedding_A = torch.nn.ParameterDict({"mine": torch.nn.Parameter(torch.zeros(2, len(old)))})
+    with pytest.raises(MwSError, match="'mine' applies DoRA to the embeddings"):
         transplant(held, old, new)
 
 

@@ -35,7 +35,8 @@ from mws_hf.surgery.new_tokens import (
     segment_with_base,
 )
 from mws_hf.text.pattern import LLAMA3_PATTERN
-from mws_hf.text.symbols import BYTE_TOKENS, bytes_of
+from mws_hf.text.symbols import BYTE_CHARACTERS, BYTE_TOKENS, bytes_of
+from mws_hf.tokenizer.backend import base_vocab, build_backend
 from mws_hf.tokenizer.opened import segment_words
 from tests.examples import examples
 from tests.in_process import mws
@@ -323,6 +324,14 @@ def test_settings_out_of_range_and_no_words_are_named():
             extend(llama3_like(), counts(), 5, **options)
     with pytest.raises(MwSError, match="no words to learn from"):
         extend(llama3_like(), {"123": 4, "...": 2}, 5)
+
+
+def test_counts_with_a_marker_for_capitals_are_for_tokenizers_that_write_it():
+    marked = count_documents(["Wir sehen die Städte und die Häuser in der Stadt"] * 9, normalization="nfc+capitals")
+    with pytest.raises(MwSError, match="the counts have a marker for capitals, which the tokenizer does not write"):
+        extend(llama3_like(), marked, 5)
+    vocab = base_vocab(byte_symbols=BYTE_CHARACTERS)
+    assert len(extend(build_backend(vocab, [], capitals="WSH"), marked, 5).ids) == 5
 
 
 def test_words_that_cannot_be_spelt_give_nothing_and_break_nothing():

@@ -255,7 +255,7 @@ def test_a_column_of_groups_in_what_python_users_hold():
     [
         ([{"text": "a", "lang": None}], "row 1: its group is missing"),
         ([{"text": "a", "lang": "fin"}, {"text": 3, "lang": "fin"}], "row 2: column 'text' holds int, not text"),
-        ([{"text": "a", "lang": "f|n"}], "cannot name a group"),
+        ([{"text": None, "lang": ""}, {"text": "a", "lang": "f|n"}], r"row 2: 'f\|n' cannot name a group"),
         ([{"text": "a"}], "no column 'lang'"),
         (iter(["a"]), "not a record"),
         ([{"text": "a", "lang": f"g{k}"} for k in range(300)], "more than 256 groups"),

@@ -9,6 +9,7 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from unicodedata import normalize
 
 import numpy as np
 import pytest
@@ -158,6 +159,20 @@ def test_a_granularity_asked_for_is_kept(counts: WordCounts):
     evidence = find_evidence(counts, quiet(labels=labels, granularity=0.1))
     places = len(evidence.probabilities) - len(evidence.code_points)
     assert (evidence.probabilities > 0.5).sum() / places == pytest.approx(0.1, abs=0.002)
+
+
+def test_labels_are_normalized_as_the_text_is():
+    words = {f"go\u0308z{end}": f"go\u0308z {end}" for end in ("e", "ler", "lerde", "den", "ü")}
+    for form in ("nfc", "nfd"):
+        labels = Settings(normalization=form, labels=words).labels
+        assert [label.word for label in labels] == [normalize(form.upper(), word) for word in words]
+        assert labels[1].segmentations == ((normalize(form.upper(), "göz"), "ler"),)
+        assert Settings(normalization=form, labels={"tur": words}).labels == {"tur": labels}
+    assert [label.word for label in Settings(labels=words).labels] == list(words)
+    with pytest.raises(MwSError, match="'gözler' is segmented differently"):
+        Settings(normalization="nfc", labels=words | {"gözler": "gö zler"})
+    with pytest.raises(MwSError, match="do not spell 'göz'"):  # o and its mark are one character
+        Settings(normalization="nfc", labels={"go\u0308z": ["go", "\u0308z"]})
 
 
 def test_marks_belong_to_their_letters():

@@ -265,6 +265,34 @@ def test_the_first_bytes_say_how_a_file_is_compressed(ending, tmp_path):
     assert dict(read_word_list(tmp_path / "list.txt").items()) == {" кот": 3}
 
 
+@pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz"])
+def test_all_streams_of_a_compressed_file_are_read(ending, tmp_path):
+    first, second, file = PACK[ending]("раз два\n".encode()), PACK[ending]("три\n".encode()), tmp_path / "a.txt"
+    for between in (b"", bytes(4), bytes(1 << 17)):  # zeros, as xz and tapes pad streams
+        file.write_bytes(first + between + second + bytes(12))
+        assert documents(file) == ["раз два\n", "три\n"]
+    for rest in (
+        "три\n".encode() * 9,
+        second[:-9],
+        second[:4] + b"?" * 40,
+        gzip.compress(b"x") if ending != ".gz" else b"xx",
+    ):
+        file.write_bytes(first + rest)
+        refused("cannot be read to its end", documents, file)
+
+
+def test_a_missing_value_in_json_lines_is_an_empty_text(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"text": null}\n{"text": NaN}\n{"text": "два"}\n', encoding="utf-8")
+    assert documents(tmp_path / "a.jsonl") == ["", "", "два"]
+    (tmp_path / "a.jsonl").write_text('{"text": Infinity}\n', encoding="utf-8")
+    refused("a.jsonl:1: field 'text' holds float, not text", documents, tmp_path / "a.jsonl")
+
+
+def test_names_of_tsv_columns_can_be_quoted_though_other_marks_are_text(tmp_path):
+    (tmp_path / "a.tsv").write_text('"id"\t"text"\n1\t"раз" два\n', encoding="utf-8")
+    assert documents(tmp_path / "a.tsv") == ['"раз" два']
+
+
 PIPED = {"x.txt": "раз два", "x.jsonl": '{"text": "раз два"}\n', "x.tsv": "n\ttext\n1\tраз два\n"}
 PIPED |= dict.fromkeys(["x.csv", "x.csv.gz"], "n,text\n1,раз два\n")
 

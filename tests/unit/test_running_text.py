@@ -17,6 +17,8 @@ from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 from mws_hf.errors import MwSError
 from mws_hf.scoring.running_text import WORD, read_lines, renyi_efficiency, residues, score_text
 from mws_hf.scoring.score_tables import text_table
+from mws_hf.text.symbols import BYTE_CHARACTERS
+from mws_hf.tokenizer.backend import base_vocab, build_backend
 from mws_hf.tokenizer.explain import trace
 from mws_hf.tokenizer.opened import open_tokenizer, segment_words
 from mws_hf.tokenizer.segmenting import boundaries_within
@@ -62,6 +64,17 @@ def test_byte_level_tokens_inside_a_character_count_as_byte_tokens():
     scores = score_text(tokenizer, ["ж a"])
     assert (scores.tokens, scores.byte_tokens) == (4, 0.5)
     assert scores.whole_words == 1
+
+
+def test_a_marker_for_capitals_is_not_a_part_of_a_character():
+    merges = [(".", "Ď"), ("Ġ", "b")]
+    vocab = base_vocab((), (), merges, byte_symbols=BYTE_CHARACTERS)
+    text = "A b. B é"  # é is two tokens, and Ď and a, and .Ď and Ġb, have spans that overlap
+    tokenizer = build_backend(vocab, merges, capitals="AB")
+    assert tokenizer.encode(text).tokens == ["Ď", "a", "Ġb", ".Ď", "Ġb", "Ġ", "Ã", "©"]
+    assert score_text(tokenizer, [text]).byte_tokens == 2 / 8
+    of_characters = build_backend(base_vocab((), " .ab\x0e", []), [], capitals="AB")
+    assert score_text(of_characters, ["A b. B"]).byte_tokens == 0
 
 
 def test_entries_that_are_taken_up_are_residues():

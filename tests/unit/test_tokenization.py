@@ -244,6 +244,22 @@ def test_split_special_tokens_splits_special_tokens_only_in_both_classes(alphabe
         assert not {"[mask]", "<|endoftext|>", "<|user|>"} & {*fast.convert_ids_to_tokens(ids)}
 
 
+@pytest.mark.parametrize("alphabet", ["characters", "bytes"])
+def test_both_classes_skip_special_tokens_without_a_role(alphabet, tmp_path):
+    """A Llama folder has such tokens: config.json and tokenizer_config.json give `<|eot_id|>` no role."""
+    fast, slow = (make(alphabet=alphabet) for make in (small_fast, small_slow))
+    for tokenizer in (fast, slow):
+        tokenizer.add_tokens(["<|eot_id|>"], special_tokens=True)
+        tokenizer.add_tokens(["<tool>"])
+    fast.save_pretrained(tmp_path)
+    ids = fast.encode("чит<|eot_id|> the<tool><|endoftext|>")
+    for tokenizer in (fast, slow, *(kind.from_pretrained(tmp_path) for kind in (MwSTokenizerFast, MwSTokenizer))):
+        assert tokenizer.decode(ids) == "чит<|eot_id|> the<tool><|endoftext|>"
+        assert tokenizer.decode(ids, skip_special_tokens=True) == "чит the<tool>"
+        assert tokenizer.batch_decode([ids], skip_special_tokens=True) == ["чит the<tool>"]
+        assert tokenizer.decode(tokenizer.convert_tokens_to_ids("<|eot_id|>"), skip_special_tokens=True) == ""
+
+
 BOTH = pytest.mark.parametrize(
     "make", [partial(make, alphabet=kind) for make in (small_fast, small_slow) for kind in ("characters", "bytes")]
 )

@@ -61,7 +61,7 @@ def test_a_size_is_met_and_what_is_used_most_stays(kind):
     mine, by_rank = (sum(len(ids(each.tokenizer, text)) for text in CODE) for each in (smaller, cut_off))
     assert sum(len(ids(smaller.tokenizer, text)) for text in CODE) == mine < 0.97 * by_rank
     for size in (len(base.vocab), 10_000):
-        with pytest.raises(MwSError, match=f"keep_size={size} would remove nothing, .* has {len(base.vocab)} tokens"):
+        with pytest.raises(MwSError, match=f"keep_size={size} would drop nothing, .* has {len(base.vocab)} tokens"):
             trim(base, ENGLISH, keep_size=size)
 
 
@@ -69,7 +69,7 @@ def test_a_trimming_that_drops_nothing_says_so(caplog):
     base = base_of("gemma")
     everything = trim(base, np.full(base.next_id, 3, np.int64), min_count=3)
     assert everything.spec == base.spec and everything.dropped == {} and everything.uses_lost == 0
-    assert "no token is removed, because each has at least 3 use(s), or must stay" in caplog.text
+    assert "no token is dropped, because each has at least 3 use(s), or must stay" in caplog.text
     caplog.clear()
     named = trim(base, ENGLISH[:1], min_count=1000, keep=[*base.vocab])
     assert named.spec == base.spec and "the new tokenizer equals the old one" in caplog.text
@@ -84,7 +84,7 @@ def test_uses_of_a_dropped_entry_count_for_its_parts():
     assert "Ġwalk" in vocab and "Ġwalked" not in vocab
 
 
-def test_entries_by_name_stay_with_their_parts():
+def test_tokens_by_name_stay_with_their_parts():
     base = base_of("llama3")
     name = next(token for token in sorted(base.tokens, key=len) if len(token) > 5)
     smaller = trim(base, ["a"], min_count=1, keep=[base.read(name)])
@@ -121,7 +121,7 @@ def test_special_tokens_keep_their_place_where_a_processor_names_them(kind):
     assert small.encode("a").ids[-1] == small.token_to_id(end[0])
 
 
-def test_the_bits_of_a_text_are_those_of_its_entries():
+def test_the_bits_of_a_text_are_those_of_its_tokens():
     use = measure_use(base_of("llama3"), ["aaab"])
     pieces = base_of("llama3").pipeline().encode("aaab").ids
     counts = np.bincount(pieces)[np.unique(pieces)]
@@ -249,7 +249,7 @@ def case(kind, operation):
 @pytest.mark.parametrize(("kind", "operation"), MATRIX)
 @examples(60)
 @given(text=_ANY | st.sampled_from([*ADVERSARIAL, *ENGLISH, *russian()]) | st.text("def walk(self)[]:\n", max_size=30))
-def test_text_of_kept_entries_keeps_its_cut_and_every_text_comes_back(kind, operation, text):
+def test_text_of_kept_tokens_keeps_its_cut_and_every_text_comes_back(kind, operation, text):
     base, after, map_of = case(kind, operation)
     given_ids, found = ids(base, text), ids(after, text)
     kept = [map_of[number] for number in given_ids]

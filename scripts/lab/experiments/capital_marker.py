@@ -22,7 +22,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-import regex
 
 from lab.cells import Cell, Found, Page, Place, Row
 from lab.data import GOLD, gold_of, head, n_bytes_of, read
@@ -34,31 +33,25 @@ from mws_hf.kernels import Ints, Longs, Mask
 from mws_hf.learn import phases
 from mws_hf.learn.evidence import forms
 from mws_hf.scoring.ngram_model import ngram_bits
+from mws_hf.text.capitals import MARKER, write_marker
 
 PLAIN, BEFORE, AS_SPACE = "as it is", "before the space", "as the space"
 AXES = {"language": ("rus", "eng", "fin", "deu"), "size": (8000, 32_000), "text": (PLAIN, BEFORE, AS_SPACE)}
 SHARED = 1
-MARKERS = {PLAIN: ("", ""), BEFORE: ("\x0e ", "\x0e"), AS_SPACE: ("\x0b", "\x0c")}
-"""The texts that replace a space before a capitalized word, and that precede a capitalized word without a space."""
-CAPITALIZED = regex.compile(r"( ?)(?<![\p{L}\p{N}])(\p{Lu})(?=[\p{Ll}\p{M}]*(?![\p{L}\p{M}\p{N}]))")
+SPACE, NO_SPACE = "\x0b", "\x0c"
+"""The markers *as the space*: for words with a space before them, and for words without one."""
 
 
 def rewritten(line: str, text: str) -> str:
-    r"""Write a marker before capitalized words.
-
-    A word stays unchanged if uppercasing its lowercase first letter does not restore the letter.
+    r"""Write a marker before capitalized words, as a training with ``capitals="marker"`` does (*before the space*).
 
     >>> rewritten("А в Омске, НИИ", BEFORE), rewritten("Iron (Iron)", AS_SPACE)
     ('\x0eа в\x0e омске, НИИ', '\x0ciron (\x0ciron)')
     """
-    spaced, bare = MARKERS[text]
-
-    def marked(match: regex.Match[str]) -> str:
-        space, letter = match.groups()
-        small = letter.lower()
-        return (spaced if space else bare) + small if len(small) == 1 and small.upper() == letter else match.group()
-
-    return line if text == PLAIN else str(CAPITALIZED.sub(marked, line))
+    if text == PLAIN:
+        return line
+    marked = write_marker(line)
+    return marked if text == BEFORE else marked.replace(MARKER + " ", SPACE).replace(MARKER, NO_SPACE)
 
 
 @contextmanager
@@ -69,11 +62,11 @@ def markers_as_spaces() -> Iterator[None]:
     def find_words(points: Ints, starts: Longs, table: Any, begins: Longs, is_word: Mask, spaced: Mask) -> None:
         kept[0](points, starts, table, begins, is_word, spaced)
         rows = np.flatnonzero(is_word & (begins > starts[:-1]))
-        spaced[rows] |= np.isin(points[starts[rows]], [ord(marker) for marker in MARKERS[AS_SPACE]])
+        spaced[rows] |= np.isin(points[starts[rows]], [ord(SPACE), ord(NO_SPACE)])
 
     def space_merges(corpus: Any, *more: Any) -> list[tuple[str, str]]:
         merges, starts, alphabet = kept[1](corpus, *more), corpus.starts[:-1], corpus.alphabet
-        for marker in [each for each in MARKERS[AS_SPACE] if each in alphabet]:
+        for marker in [each for each in (SPACE, NO_SPACE) if each in alphabet]:
             heads = starts[corpus.symbols[starts] == alphabet.index(marker)]
             followers = {alphabet[symbol] for symbol in corpus.symbols[heads + 1].tolist()}
             merges += [(marker, letter) for _, letter in merges if letter in followers and letter.isalpha()]
@@ -90,7 +83,7 @@ def measure(place: Place, cells: list[Cell]) -> Found:
     """Train a tokenizer per cell on the rewritten text, and score it on held-out lines rewritten in the same way."""
     language = cells[0]["language"]
     lines = head(read(place.data, SOURCES.get(language, (f"{language}.eltec",))), BYTES)
-    lines = [line for line in lines if not set("\x0b\x0c\x0e") & set(line)]
+    lines = [line for line in lines if not {SPACE, NO_SPACE, MARKER} & set(line)]
     training = [line for n, line in enumerate(lines, 1) if n % HELD_OUT_EVERY]
     held_out = head(lines[HELD_OUT_EVERY - 1 :: HELD_OUT_EVERY], HELD_OUT)
     gold = gold_of(place.data, language) if language in GOLD else ()

@@ -3,11 +3,10 @@
 `label_merges` uses 300 labels and forbids the tokens that hide the most labeled boundaries. Here there are 100, 300 and
 1,000 labels, and a third method, *priced*, which forbids no token:
 
-* for each token, the labels give the number of boundaries that it hides per use. This rate is shrunk towards the rate
-  that the boundary probabilities predict for all words that contain the token;
-* the boundary probabilities inside the token are multiplied by the quotient of the shrunk and the predicted rate;
+* the boundary probabilities inside each token are adjusted to the boundaries that it hides in labeled words, as
+  `mws_hf.learn.token_rates` describes;
 * the merges are learned again from these probabilities. A token that hides more boundaries than predicted therefore
-  gets a larger penalty, and a token that hides fewer gets a smaller one.
+  gets a larger penalty, and a token that hides fewer gets a smaller one. A training with labels does this since.
 
 The text, the development sets, the acceptance criterion (for 300 labels) and the reference trainings are the same as in
 `label_merges`. The labels are taken from a pool of 1,000 words, or of half of a smaller development set. F1 is measured
@@ -28,20 +27,17 @@ from lab.experiments.granularity import SOURCES, Sample
 from lab.experiments.label_merges import (
     CURVE,
     METHODS,
-    PRIOR_USES,
     TODAY,
     beyond,
-    by_byte,
     forbidding,
-    hidden_in,
-    of_gold,
-    spans,
     worst_tokens,
 )
 from lab.systems import labeled_evidence, learnt
 from lab.tables import groups, tabulated, where
+from mws_hf.corpus.groups import UNNAMED
 from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.learn.evidence.posteriors import Evidence
+from mws_hf.learn.token_rates import adjust_to_labels
 
 PRICED = "priced"
 TRIED = ("touched, 0.5 %", "shrunk, 2 %", PRICED)
@@ -53,8 +49,8 @@ AXES = {
     "method": (*sorted(CURVE), *TRIED),
 }
 SHARED, TOGETHER = 3, True
-POOL, HIGHEST, BOUNDS = 1000, 0.99, (0.2, 5.0)
-"""The number of words that may be labels, the highest probability, and the smallest and largest factor of a token."""
+POOL = 1000
+"""The number of words that may be labels."""
 
 
 def exists(cell: Cell) -> bool:
@@ -63,36 +59,11 @@ def exists(cell: Cell) -> bool:
 
 
 def priced(backend: Tokenizer, evidence: Evidence, labels: list[GoldWord]) -> Evidence:
-    """Multiply the boundary probabilities inside each token by the quotient of its labeled and its predicted rate."""
-    words = [" " + word for word in evidence.types]
-    flat = evidence.probabilities
-    chances = [by_byte(word, [0.0, *own.tolist()]) for word, own in zip(words, parts(evidence), strict=True)]
-    size = backend.get_vocab_size()
-    ids, hidden, _ = hidden_in(backend, words, chances)
-    uses, expected = np.bincount(ids, minlength=size), np.bincount(ids, hidden, size)
-    gold = [by_byte(" " + each.word, of_gold(each)) for each in labels]
-    own, wrong, _ = hidden_in(backend, [" " + each.word for each in labels], gold)
-    seen, found = np.bincount(own, minlength=size), np.bincount(own, wrong, size)
-    usual = expected / np.maximum(uses, 1)
-    rate = (found + PRIOR_USES * usual) / (seen + PRIOR_USES)
-    factor = np.clip(np.where(usual > 0, rate / np.maximum(usual, 1e-9), 1.0), *BOUNDS)
-    by_bytes = [np.ones(len(own)) for own in chances]
-    for number, token, begin, end in spans(backend, words):
-        by_bytes[number][begin : end - 1] = factor[token]
-    last = [np.flatnonzero(last_bytes(word)) for word in words]
-    scaled = np.concatenate([own[at[1:]] for own, at in zip(by_bytes, last, strict=True)])
-    return replace(evidence, probabilities=np.where(flat > 0, np.minimum(flat * scaled, HIGHEST), 0.0))
-
-
-def parts(evidence: Evidence) -> list[np.ndarray]:
-    """Divide the probabilities into one array per distinct word."""
-    return np.split(evidence.probabilities, evidence.starts[1:-1])
-
-
-def last_bytes(word: str) -> list[bool]:
-    """Return for each byte of a word whether it is the last byte of a character."""
-    raw = word.encode()
-    return [at + 1 == len(raw) or raw[at + 1] & 0xC0 != 0x80 for at in range(len(raw))]
+    """Adjust the boundary probabilities to the labels, by the tokens of the reference training (`token_rates`)."""
+    settings = replace(evidence.settings, labels=tuple(labels))
+    shares = {UNNAMED: np.ones(len(evidence.code_points))}
+    adjusted = adjust_to_labels(replace(evidence, settings=settings, label_shares=shares), backend)
+    return replace(evidence, probabilities=adjusted.probabilities)
 
 
 def measure(place: Place, cells: list[Cell]) -> Found:

@@ -164,7 +164,7 @@ def test_the_command_writes_ids_report_and_card(folder):
 def test_a_size_that_drops_nothing_is_an_error_with_the_option(arguments, option, folder):
     command, base, *more = arguments
     done = mws(command, folder / base, *more, folder / "code.txt", option, "9k", "-o", folder / "same")
-    assert done.returncode == 2 and f"{option} 9000 would remove nothing" in done.stderr
+    assert done.returncode == 2 and f"{option} 9000 would drop nothing" in done.stderr
     assert not (folder / "same").exists()
 
 
@@ -198,7 +198,7 @@ def test_the_command_refuses_in_one_line_and_leaves_what_was_there(folder):
         (["trim", folder / "nothing", *text, "--min-count", 2, *output], "nothing"),
         (["trim", folder / "base", *text, "--keep-size", 100, *output], "must stay"),
         (["trim", folder / "base", "--text", folder / "none.txt", "--min-count", 2, *output], "none.txt"),
-        (["trim", folder / "base", "--text", folder / "blank.txt", "--min-count", 2, *output], "texts are empty"),
+        (["trim", folder / "base", "--text", folder / "blank.txt", "--min-count", 2, *output], "have no token"),
         (["trim", folder / "base", "--text", "-", "--min-count", 2, *output], "twice"),
         (
             ["trim", folder / "base", *text, "--min-count", 2, "--keep", folder / "unknown.txt", *output],

@@ -241,7 +241,7 @@ def _flat_documents(source: Any) -> Iterator[str]:
         source = source.astype(object).where(source.notna(), None)
     if not isinstance(source, Iterable):
         raise MwSError(
-            f"{type(source).__name__} holds no texts; give files, an iterable of texts, a dataset with column=, or "
+            f"{type(source).__name__} is not text; give files, an iterable of texts, a dataset with column=, or "
             "call train_from_counts for word counts"
         )
     for number, item in enumerate(source):

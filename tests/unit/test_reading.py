@@ -554,7 +554,7 @@ OTHER_VALUES = {
     "a mapping of counts": ({"кот": 3}, {}, "train_from_counts"),
     "a Counter": (Counter("abc"), {}, "train_from_counts"),
     "counts": (count_documents(["a b"]), {}, "train_from_counts"),
-    "a number": (3, {}, "holds no texts"),
+    "a number": (3, {}, "is not text"),
     "bytes": ([b"bytes"], {}, "element 0 .* bytes; expected str .*decode it"),
     "a number in a batch": (iter(["a", ["b", 3]]), {}, "batch 1 .* int"),
     "records of another field": ([{"body": "a"}], {}, "which field holds the text.*column="),

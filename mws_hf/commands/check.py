@@ -28,6 +28,16 @@ For example:
     mws check checkpoints/last --repair
 """
 
+_FACT_NAMES = {"hardly_used": "rarely used tokens"}
+_VERDICTS = {
+    "right": "correct",
+    "export": "correct after an export",
+    "refuses": "cannot use it",
+    "wrong": "wrong ids or text, without an error",
+    "unknown": "not tested",
+}
+"""How the verdicts of `ClientFact` are printed; `--json` has the short ones."""
+
 
 def add_options(parser: Parser) -> None:
     """Add the arguments and options of the command."""
@@ -65,14 +75,16 @@ def run(given: Namespace) -> None:
 def _report_lines(report: Report) -> Iterator[str]:
     """Yield the printed lines of a report: facts, findings, and the verdict on each program."""
     for name, value in report.facts.items():
-        yield f"{name.replace('_', ' '):<20}{'no' if value in (None, False) else value}"
+        yield f"{_FACT_NAMES.get(name, name.replace('_', ' ')):<20}{'no' if value in (None, False) else value}"
     if report.ok:
-        how = "comes back" if not report.facts.get("normalizer") else "comes back as normalized"
+        what = "its normalized form" if report.facts.get("normalizer") else "the original"
         wrong = any(fact.verdict == "wrong" for fact in report.clients)
-        least = "" if report.findings else "; other programs, see below" if wrong else "; nothing is wrong"
-        yield f"every sample text {how}{least}"
+        least = "" if report.findings else ", but not in all programs" if wrong else "; nothing is wrong"
+        yield f"every sample text decodes to {what}{least}"
     for finding in report.findings:
         yield f"{finding.level}: {finding.message}"
+    if report.clients:
+        yield "the same tokenizer in each program:"
     for fact in report.clients:
-        remark = f": {fact.remark}" if fact.remark else ""
-        yield f"{fact.verdict:<8}{fact.client}{remark}"
+        remark = f" ({fact.remark})" if fact.remark else ""
+        yield f"  {fact.client}: {_VERDICTS[fact.verdict]}{remark}"

@@ -16,6 +16,8 @@ from mws_hf.text.capitals import MARKER
 from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mws_hf.corpus.counts import WordCounts
     from mws_hf.learn.any_word import AnyWord
     from mws_hf.learn.settings import Settings
@@ -73,11 +75,7 @@ def run(given: Namespace) -> None:
 
     opened = None if model is None else open_tokenizer(model)
     if opened is not None:
-        from mws_hf.learn.settings import SETTINGS
-
-        known = {name: value for name, value in (opened.record or {}).items() if name in SETTINGS and name != "pattern"}
-        listed = ", ".join(f"{name}={value}" for name, value in known.items() if isinstance(value, str | int | float))
-        note(f"{model}: {f'trained with {listed}' if listed else 'its settings are unknown, so the defaults are used'}")
+        note(f"{model}: {_training_of(opened.record)}")
     if classic:
         rows = _classic_rows(sources, pair, merges, opened, not given.quiet)
         show(rows, _terms_table(rows), given)
@@ -101,6 +99,22 @@ def _check_word_arguments(words: list[str], model: str | None, plot: Path | None
         needed("matplotlib")
     if not sources.is_empty:
         _ = sources.source  # the property checks all sources
+
+
+def _training_of(record: Mapping[str, Any] | None) -> str:
+    """Name the settings of a training that differ from the defaults."""
+    from mws_hf.learn.settings import SETTINGS, Settings
+
+    if not record:
+        return "its settings are unknown, so the defaults are used"
+    usual = Settings()
+    known = {name: value for name, value in record.items() if name in SETTINGS and name != "pattern"}
+    listed = [
+        f"{name}={value}"
+        for name, value in known.items()
+        if isinstance(value, str | int | float) and value != getattr(usual, name)
+    ]
+    return f"trained with {', '.join(listed) or 'default settings'}"
 
 
 def _settings(opened: Opened | None) -> Settings:

@@ -166,8 +166,8 @@ def _summary(result: dict[str, Any]) -> str:
     short = f" of the {asked:,} that were asked for" if asked is not None and result["vocab_size"] < asked else ""
     lines = [
         f"{result['directory']}: {counted(result['vocab_size'], 'token')}{short}: "
-        f"{counted(morphs, 'merge')} within morphs, "
-        f"{counted(compositions, 'merge')} of morphs to frequent stems and words (compositions), "
+        f"{counted(morphs, 'merge')} inside morphs, "
+        f"{counted(compositions, 'frequency merge')} (morphs joined to frequent stems and words), "
         f"{f'{required:,} for --required, ' if required else ''}and {base:,} bytes, characters and special tokens",
         f"trained on {counted(result['word_types'], 'distinct word')} in {result['seconds']} s; "
         f"{result['bytes_per_token']:.2f} bytes per token of this text",
@@ -176,9 +176,10 @@ def _summary(result: dict[str, Any]) -> str:
         by_labels = result["granularity"] is None
         share = "some" if by_labels else f"{result['granularity']:.1%}"
         source = "each group has a granularity of its own, from its labels" if by_labels else "--granularity"
+        when = "before the frequency merges, " if compositions else ""
         lines.append(
-            f"after the merges within morphs, words are split at {result['places_cut']:.1%} of the positions inside "
-            f"them: at {share} because a boundary is probable there ({source}), and at the others because no merge "
-            "across them was good enough"
+            f"{when}words are split at {result['places_cut']:.1%} of the positions inside them: "
+            f"at {share} because a boundary is probable there ({source}), and at the others because no merge across "
+            "them was good enough"
         )
     return "\n".join(lines)

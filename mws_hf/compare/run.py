@@ -302,7 +302,7 @@ def _measured(
     """Train each system; yield its figures and the segmentation of the words of each gold file."""
     for number, spec in enumerate(specs, 1):
         if show_progress:
-            sys.stderr.write(f"{spec.title}: {number} of {len(specs)}\n")
+            sys.stderr.write(f"tokenizer {number} of {len(specs)}: {spec.title}\n")
         try:
             record = training.train(spec)
         except MwSError as error:  # a baseline may reject a size that others accept

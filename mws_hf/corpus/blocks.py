@@ -77,6 +77,8 @@ STREAM, MARKED_STREAM = (
     for rest in (b"", rb"(?=.[\x00-\x0d\x0f-\x40\x5b-\x7f])")
 )  # (?r) searches from the end; .{4} because a character cut off by the end of the block could be a space
 """Where a stream can be divided, as regular expressions: any stream, and one that gets markers for capitals."""
+LINE_STREAM = rb"(?rs)" + _AFTER_LINE + rb"(?=.{4})"
+"""Where a stream can be divided if special tokens contain spaces, at which they would be divided, too."""
 
 
 @dataclass(frozen=True)

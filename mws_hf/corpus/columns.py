@@ -139,9 +139,14 @@ def text_of(value: Any) -> str | None:
     """Return a text, or None for a missing one: None, NaN, or the NA of pandas."""
     if isinstance(value, str):
         return value
-    if value is None or isinstance(value, float) and value != value or type(value).__name__ in ("NAType", "NaTType"):
+    if _is_missing(value):
         return None
     raise Fault(f"holds {type(value).__name__}, not text")
+
+
+def _is_missing(value: Any) -> bool:
+    is_nan = isinstance(value, float) and value != value
+    return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
 
 
 def group_batches(source: Any, column: str | None, group_column: str) -> Iterator[GroupBatch]:
@@ -236,7 +241,7 @@ def _flat_documents(source: Any) -> Iterator[str]:
         source = source.astype(object).where(source.notna(), None)
     if not isinstance(source, Iterable):
         raise MwSError(
-            f"{type(source).__name__} holds no texts; give files, an iterable of texts, a dataset with column=, or "
+            f"{type(source).__name__} is not text; give files, an iterable of texts, a dataset with column=, or "
             "call train_from_counts for word counts"
         )
     for number, item in enumerate(source):
@@ -251,7 +256,7 @@ def _flat_documents(source: Any) -> Iterator[str]:
                 if DEFAULT_COLUMN not in item:
                     raise Fault(no_column("field", None, item, "column="))
                 yield text_of(item[DEFAULT_COLUMN]) or ""
-        elif item is None:
+        elif _is_missing(item):
             yield ""
         else:
             hint = "; decode it first" if isinstance(item, bytes) else ""

@@ -128,8 +128,13 @@ def read_gold(path: str | os.PathLike[str], format: str | None = None) -> Gold:
             problems.append(f"{file}:{number}: {reason}")
     if not rows or len(problems) > (0.9 if format in CANONICAL else 0.5) * len(numbered):
         first = "; ".join(problems[: 3 if rows else 1]) or "the file is empty"
-        usable = f"only {len(rows):,} of {len(numbered):,} lines are usable" if rows else "no line is usable"
-        raise MwSError(f"{file}: {usable} as format {format!r} ({first}); other formats: {', '.join(FORMATS)}")
+        usable = (
+            f"only {len(rows):,} of {len(numbered):,} lines are segmented words"
+            if rows
+            else "no line is a segmented word"
+        )
+        others = ", ".join(each for each in FORMATS if each != format)
+        raise MwSError(f"{file}: {usable} in the format {format!r} ({first}); other formats: {others}")
     partial = format == "morphscore" or (format == "morphynet" and numbered[0][1].count("\t") == 5)
     words = merge_alternatives((word, alternatives) for _, word, alternatives in rows)
     return Gold(_short_name(file), format, words, tuple(problems), len(numbered), partial, rows=tuple(rows))

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
-from mws_hf.corpus.blocks import MARKED_STREAM, STREAM, Block, arrow_block, arrow_strings, flat_utf8, without_tokens
+from mws_hf.corpus.blocks import (
+    LINE_STREAM,
+    MARKED_STREAM,
+    STREAM,
+    Block,
+    arrow_block,
+    arrow_strings,
+    flat_utf8,
+    without_tokens,
+)
 from mws_hf.errors import MwSError
 from mws_hf.text.capitals import steps_of, with_capitals, write_marker
 from mws_hf.text.pattern import DEFAULT_PATTERN, NORMALIZATIONS, compiled, literal_pattern, pattern_name, split
@@ -120,6 +129,8 @@ class Splitter:
         """Where a text file can be divided, as for `blocks.text_blocks`; None if its lines are documents."""
         if not self.is_scanned:
             return None
+        if any(" " in token for token in self.special_tokens):
+            return LINE_STREAM
         return MARKED_STREAM if self.marks_capitals else STREAM
 
     def counter(self) -> Callable[[TokenTable, Block], None]:

@@ -123,6 +123,8 @@ def separator_token(separator: str | None, eos: str | None) -> str | None:
     Raises:
         MwSError: the tokenizer has no such token.
     """
+    if separator is not None and not isinstance(separator, str):
+        raise SettingError("separator", separator, "is not a token; give its text, not its id")
     if separator != "eos":
         return separator
     if eos is None:

@@ -433,4 +433,4 @@ def compose(
         return values(partial(composition_scores, price=price * discount * SCALE))
 
     turns = [(n_merges, partial(values_at, discount)) for discount in (DISCOUNTS if price else (0.0,))]
-    return working.learn_in_turns(turns, n_merges, replace(limits, min_value=SCALE), title="compositions")
+    return working.learn_in_turns(turns, n_merges, replace(limits, min_value=SCALE), title="frequency merges")

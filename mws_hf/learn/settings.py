@@ -108,7 +108,7 @@ class Settings(Described):
     initial_alphabet: Iterable[str] = Setting(
         "Characters that are in the vocabulary even if the text does not have them.",
         "none",
-        "A string of characters, or a list of characters and names of alphabets, such as "
+        "Give a string of characters, or a list of characters and names of alphabets, such as "
         '``["latin-1", "€"]`` (see `symbols.NAMED_ALPHABETS`).',
         option=None,
     ).field(())
@@ -122,7 +122,7 @@ class Settings(Described):
     keep_apart: Sequence[str] = Setting(
         "Characters that are never merged with others, and pairs of characters that are never joined.",
         "none",
-        'Strings of one or two characters, such as ``["\'", "ss"]``.',
+        'Give strings of one or two characters, such as ``["\'", "ss"]``.',
         metavar="FILE",
         shown="none; the file has one per line",
     ).field(())
@@ -139,8 +139,8 @@ class Settings(Described):
         option=None,
     ).field(None)
     types: bool = Setting(
-        "Learn morphs from each distinct word once, however often it occurs (the good-dataset principle).",
-        more="False weights words by their counts. Frequency merges always use the counts.",
+        "Learn morphs from each distinct word once, however often it occurs, as in the original MwS.",
+        more="If False, each word counts as often as it occurs. Frequency merges always use the counts.",
         takes=FLAG,
         option=None,
     ).field(True)
@@ -156,7 +156,7 @@ class Settings(Described):
     weights: Mapping[str, float] = Setting(
         "Weight of a group of words relative to the others.",
         "1 each",
-        'A dict such as ``{"ru": 2}``. Among the morph merges all languages have equal weight by default, however '
+        'Give a dict such as ``{"ru": 2}``. Among the morph merges all languages have equal weight by default, however '
         "much text and however many words they have. Frequency merges depend on the amount of text, and the text "
         "of a group counts as often as its weight says. Words of a group named ``code`` are always split at their "
         "capitals: ``get|User|Name``, ``HTTP|Server``.",
@@ -183,7 +183,7 @@ class Settings(Described):
         "Penalty for each morpheme boundary inside a token, when frequent stems and words are merged; 0 merges "
         "by frequency only.",
         "1.0",
-        "The unit is the mean frequency of a word type, see `learn.defaults.DEFAULT_HIDDEN_BOUNDARY_PRICE`.",
+        "The unit is the mean frequency of a distinct word; see `learn.defaults.DEFAULT_HIDDEN_BOUNDARY_PRICE`.",
         criterion=CONTEXTUAL,
         takes=NUMBER,
     ).field(DEFAULT_HIDDEN_BOUNDARY_PRICE)
@@ -191,12 +191,12 @@ class Settings(Described):
         "Cost of a morph merge across a boundary, where a merge inside a morph gains 1 (lambda); a higher value "
         "splits more finely.",
         takes=Range(above=True, advice="8 to 20 work for all languages"),
-        more="8 with a `granularity` that is higher by 0.02 makes no difference in the mean.",
+        more="A value of 8 with a `granularity` that is higher by 0.02 gives, on average, equally good results.",
         criterion=CONTEXTUAL,
         option=None,
     ).field(DEFAULT_CROSSING_PENALTY)
     max_types: int = Setting(
-        "Boundary probabilities are estimated from at most this number of the most frequent word types.",
+        "Boundary probabilities are estimated from at most this number of the most frequent distinct words.",
         more="From 150,000 to 400,000 the F1 of Hungarian rises by 0.008, of Russian lemmas by 0.010 and of Czech "
         "by 0.047, but that of Finnish does not rise.",
         criterion=CONTEXTUAL,
@@ -204,12 +204,12 @@ class Settings(Described):
         option=None,
     ).field(400_000)
     labels: Any = Setting(
-        "Words that you split by hand, preferably 20 or more: a file with lines of word<TAB>mor ph eme s, alternatives "
-        "after a comma, or in another format that `mws evaluate` reads. Give one file per group.",
+        "Words that you split by hand, preferably 20 or more: a file with lines such as unlocks<TAB>un lock s, with "
+        "alternatives after a comma, or in another format that `mws evaluate` reads. Give one file per group.",
         "none",
-        'Also a dict, or pairs of a word and its morphs; by group ``{"fin": "fin.tsv"}``. See '
-        "`corpus.labeled_words.read_all_labels`. Labels re-fit the boundary probabilities, and the merges are "
-        "learned twice, so that labels act on tokens, too.",
+        "In Python you can also give a dict, or pairs of a word and its morphs. For several groups, give a dict such "
+        'as ``{"fin": "fin.tsv"}`` (see `corpus.labeled_words.read_all_labels`). Labels re-fit the boundary '
+        "probabilities, and the merges are learned twice, so that labels act on tokens, too.",
         criterion=CONTEXTUAL,
         metavar="[GROUP=]FILE",
         shown="none; repeat the option for more",
@@ -234,7 +234,7 @@ class Settings(Described):
         option=None,
     ).field(2.0)
     stop_threshold: float | None = Setting(
-        "Stop when the best coefficient is not above this value.", "0", criterion=CLASSIC, option=None
+        "Stop when the best score is not above this value.", "0", criterion=CLASSIC, option=None
     ).field(None)
     pattern: str | None = Setting(
         f"Split pattern: a regular expression, or the name of a known one ({', '.join(NAMED_PATTERNS)}).",

@@ -97,7 +97,7 @@ FIRST_OF_TEXT = ("tokens/word", "bytes/token", "vocabulary", "used", "words whol
 def gold_table(gold: Gold, rows: Sequence[GoldRow]) -> Table:
     """Return the table of one gold file, with a row for each tokenizer."""
     morphs = sum(len(entry.segmentations[0]) for entry in gold.words) / len(gold.words)
-    about = f"{len(gold.words)} words, {morphs:.2f} morphs per word, format {gold.format}"
+    about = f"{len(gold.words):,} words, {morphs:.2f} morphs per word, format {gold.format}"
     if gold.problems:
         about += f"; {len(gold.problems)} of {gold.lines} lines left out, the first: {gold.problems[0]}"
     if gold.labelled:
@@ -116,7 +116,7 @@ def text_table(
 ) -> Table:
     """Return the table of running text, with a row for each tokenizer; `bits` add two columns and remarks on them."""
     first = next(iter(text.values()))
-    about = f"{first.words} words, {first.bytes} bytes"
+    about = f"{first.words:,} words, {first.bytes:,} bytes"
     if first.unspaced > 0.1:
         about += (
             f"; {first.unspaced:.0%} of the letters are of scripts without spaces, where a word is all text up to the "
@@ -143,8 +143,8 @@ def _about_bits(bits: Mapping[str, NgramBits]) -> str:
     first = next(iter(bits.values()))
     orders = ", ".join(f"{name} {entry.order}" for name, entry in bits.items())
     about = (
-        f"n-gram bits/byte: modified Kneser-Ney over tokens, trained on {first.train_bytes} bytes and measured on "
-        f"{len(first.nats)} held-out lines with their ends; order chosen on a tenth of the training text: {orders}. "
+        f"n-gram bits/byte: modified Kneser-Ney over tokens, trained on {first.train_bytes:,} bytes and measured on "
+        f"{len(first.nats):,} held-out lines with their ends; order chosen on a tenth of the training text: {orders}. "
         "This is a proxy measure: it does not rank Unigram as neural models do, and its context is counted in tokens."
     )
     if first.repeated:

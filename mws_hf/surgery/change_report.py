@@ -94,8 +94,8 @@ def extension_summary(found: dict[str, Any]) -> str:
     """Summarize the figures: a line about the tokens, and a line for each text."""
     rows = [
         f"{found['new_tokens']:,} new tokens ({found['added_characters']:,} characters; merges: "
-        f"{found['characters_merges']:,} within characters, {found['spaces_merges']:,} of a space and a letter, "
-        f"{found['morphs_merges']:,} within morphs, {found['compositions_merges']:,} compositions); "
+        f"{found['characters_merges']:,} inside characters, {found['spaces_merges']:,} of a space and a letter, "
+        f"{found['morphs_merges']:,} inside morphs, {found['compositions_merges']:,} frequency merges); "
         f"{found['vocabulary']:,} ids"
     ]
     if found["trimmed"]:

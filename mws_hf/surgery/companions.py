@@ -107,7 +107,7 @@ def _old_vocabulary(model: Path, name: Path, settings: Mapping[str, Any], parts:
         return None
     if len(name.parts) > 1 and name.suffix == ".safetensors":
         tables = vocabulary_tables(tensors_of(file_inside(model, name)), settings)
-        return f"has a row for each entry of the vocabulary ({tables[0].name})" if tables else None
+        return f"has a row for each token of the vocabulary ({tables[0].name})" if tables else None
     return None if name.parts[0] in parts else "has weights beside those that are loaded"
 
 

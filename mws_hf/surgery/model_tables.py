@@ -106,7 +106,7 @@ def _fault(name: str, tensor: Tensor, is_certain: bool | None) -> str | None:
     part = name.rpartition(".")[2]
     if not tensor.plain or (_PART.fullmatch(part) and part not in ("weight", "bias") and not part.isdecimal()):
         return f"is quantized or contains ids ({tensor.dtype}); give the weights as floating-point numbers"
-    return None if is_certain else "may have a row for each entry, or have the same size by chance"
+    return None if is_certain else "may have a row for each token, or have the same size by chance"
 
 
 def _module(name: str) -> list[str]:
@@ -159,7 +159,7 @@ def usable_tables(tables: list[Table], settings: Mapping[str, Any], where: objec
     """Return the number of rows of the tables of a model; raises MwSError if one of them cannot be changed."""
     if not tables:
         raise MwSError(
-            f"{where}: no tensor of its weights has a row for each entry of the vocabulary; give a language model"
+            f"{where}: no tensor of its weights has a row for each token of the vocabulary; give a language model"
         )
     if wrong := [f"{table.name} {table.fault}" for table in tables if table.fault]:
         raise MwSError(f"{where}: {'; '.join(wrong)}")
@@ -173,7 +173,7 @@ def usable_tables(tables: list[Table], settings: Mapping[str, Any], where: objec
     if len(rows) > 1:
         sizes = ", ".join(f"{table.name} {table.rows:,}" for table in tables)
         raise MwSError(
-            f"{where}: tensors with a row for each entry have different numbers of rows ({sizes}); resize them to the "
+            f"{where}: tensors with a row for each token have different numbers of rows ({sizes}); resize them to the "
             "same number first"
         )
     return rows[0]

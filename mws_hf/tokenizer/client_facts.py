@@ -65,7 +65,7 @@ _SPLITS_DIFFERENTLY: _Statement = (
     f"it splits running text differently; train with --pattern llama3, {_EXPORT}",
 )
 _NEEDS_GGUF: _Statement = ("export", "`mws export --format gguf`; its own converter does not know the vocabulary")
-_ENDS_AT_NUL: _Statement = ("right", "it ends a text at its first U+0000")
+_ENDS_AT_NUL: _Statement = ("right", "but it ends a text at its first U+0000")
 _BY_PATTERN: dict[str, tuple[_Patterns, _Statement, _Statement]] = {
     _LLAMA_CPP: (_LLAMA_CPP_PATTERNS, _NEEDS_GGUF, _LACKS_PATTERN),
     "gigatoken": (_LLAMA3_PATTERNS | _O200K_THREES, ("right", ""), _LACKS_PATTERN),

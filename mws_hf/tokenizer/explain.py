@@ -16,7 +16,7 @@ from mws_hf.tokenizer.merging import merge_steps, ranked, symbols_of
 from mws_hf.tokenizer.spec import without_limits
 
 _BYTES = frozenset(BYTE_TOKENS)
-UNSEEN = "not among the training words, judged by its letters"
+UNSEEN = "not among the training words, so its boundaries are estimated from its letters"
 Tables: TypeAlias = tuple[dict[str, int], dict[tuple[str, str], tuple[int, str]]]
 """The vocabulary of a BPE, and its merges as `merging.ranked` gives them."""
 

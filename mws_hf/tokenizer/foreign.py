@@ -51,7 +51,13 @@ def segmentations(file: Path) -> SegmentFunction:
     """
     from mws_hf.corpus.segmentations import read_gold
 
-    found = read_gold(file)
+    try:
+        found = read_gold(file)
+    except MwSError as error:
+        raise MwSError(
+            f"{file}: neither a tokenizer, such as a folder that `mws train` wrote, nor a list of segmented words: "
+            + str(error).removeprefix(f"{file}: ")
+        ) from error
     pieces: dict[str, tuple[str, ...]] = {}
     for number, word, ways in found.rows:
         if pieces.setdefault(word, ways[0]) != ways[0]:

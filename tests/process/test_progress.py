@@ -50,7 +50,7 @@ def test_parquet_rows_share_out_the_file(inputs: dict[str, Path]):
 
 def test_the_phases_of_training_have_names(inputs: dict[str, Path], tmp_path: Path):
     shown = on_a_terminal(command("train", inputs["a.txt"], "--vocab-size", 500, "--output", tmp_path / "t"))
-    order = [shown.index(phase) for phase in ("counting words", "morph merges", "compositions")]
+    order = [shown.index(phase) for phase in ("counting words", "morph merges", "frequency merges")]
     assert order == sorted(order)
     quiet = on_a_terminal(
         command("train", inputs["a.txt"], "--vocab-size", 500, "-o", tmp_path / "t", "--force", "--quiet")
@@ -68,7 +68,8 @@ def test_what_is_learned_again_with_labels_has_names_of_its_own(inputs: dict[str
     (tmp_path / "labels.tsv").write_text("".join(lines), encoding="utf-8")
     given = ("--labels", tmp_path / "labels.tsv", "--vocab-size", 500, "--output", tmp_path / "t")
     shown = on_a_terminal(command("train", inputs["a.txt"], *given))
-    phases = ("morph merges:", "compositions:", "morph merges, again with labels:", "compositions, again with labels:")
+    again = ", again with labels:"
+    phases = ("morph merges:", "frequency merges:", f"morph merges{again}", f"frequency merges{again}")
     order = [shown.index(phase) for phase in phases]
     assert order == sorted(order)
 

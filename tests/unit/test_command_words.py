@@ -122,11 +122,27 @@ def test_bytes_are_written_as_people_do(text: Path, tmp_path: Path, written: str
     assert mws("count", text, "-o", tmp_path / "c.parquet", "--memory-cap", written, "--quiet")[0] == 0
 
 
+def test_explain_names_only_settings_that_differ_from_the_defaults(text: Path, tmp_path: Path):
+    for options, named in (([], ""), (["--composition", "0", "--min-count", 2], "min_count=2, composition=0.0, ")):
+        assert mws("train", text, "--vocab-size", 400, *options, "-o", tmp_path / "t", "-q", "--force")[0] == 0
+        _, _, notes = mws("explain", "слово", "--model", tmp_path / "t")
+        listed = notes.splitlines()[0].partition(": trained with ")[2]
+        assert set(listed.split(", ")) == {*filter(None, named.split(", ")), "vocab_size=400"}
+
+
+def test_a_text_given_as_a_tokenizer_is_called_neither_one_nor_a_list_of_words(text: Path):
+    for command in ("check", "segment"):
+        _, said, error = mws(command, text, *(["слово"] * (command == "segment")))
+        assert "neither a tokenizer, such as a folder that `mws train` wrote, nor a list" in said + error
+
+
 def test_check_does_not_call_nothing_wrong_what_a_program_gets_wrong(tmp_path: Path):
     small_fast().save_pretrained(tmp_path / "t")
     code, said, _ = mws("check", tmp_path / "t")
-    wrong = [line for line in said.splitlines() if line.startswith("wrong")]
-    assert code == 0 and wrong and "nothing is wrong" not in said and "every sample text comes back" in said
+    wrong = [line for line in said.splitlines() if line.endswith("(train with --alphabet bytes)")]
+    assert wrong == ["  tiktoken: wrong ids or text, without an error (train with --alphabet bytes)"]
+    assert code == 0 and "nothing is wrong" not in said
+    assert "every sample text decodes to the original, but not in all programs" in said
 
 
 def test_the_help_has_headings_with_what_matters_first():

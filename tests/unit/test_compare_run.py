@@ -280,7 +280,10 @@ def test_a_picture_is_drawn_whatever_the_notebook_set(compared, tmp_path):
 def test_progress_is_a_line_a_system_off_a_terminal_too(gold, tmp_path, capsys):
     options = {"systems": parse_systems(["bpe-byte,characters"]), "picture": False, "resamples": 10}
     compare(small_counts(), [gold], [300], tmp_path, show_progress=True, **options)
-    assert capsys.readouterr().err.splitlines() == ["bpe-byte.text-300: 1 of 2", "characters: 2 of 2"]
+    assert capsys.readouterr().err.splitlines() == [
+        "tokenizer 1 of 2: bpe-byte.text-300",
+        "tokenizer 2 of 2: characters",
+    ]
 
 
 def test_bits_of_a_system_that_loses_text_are_marked_in_every_form(tmp_path):

@@ -188,6 +188,15 @@ def test_special_tokens_in_texts_are_cut_out(pattern, normalization, tmp_path):
     assert count_source(rows, group_column="lang", **options, special_tokens=SPECIAL).groups["ru"] == expected
 
 
+def test_special_tokens_with_spaces_are_not_divided_between_blocks(tmp_path):
+    for lengths in (3, 5, 8):
+        text = "".join(f"<| end of {n % lengths} |>{'x' * (n % 7)}" + "\n" * (n % 3 == 0) for n in range(60_000))
+        special = [f"<| end of {n} |>" for n in range(lengths)]
+        (tmp_path / "a.txt").write_text(text, encoding="utf-8")
+        found = dict(count_files(tmp_path / "a.txt", special_tokens=special).items())
+        assert found == dict(count_documents([text], special_tokens=special).items()) and "<|" not in "".join(found)
+
+
 @pytest.mark.parametrize("special", ["[SEP]", "<turn>", "<|endoftext|>"])
 def test_no_part_of_a_special_token_is_learnt(special, tmp_path):
     clean = ["он читал книгу, она читала газету", "они читали и писали"] * 30

@@ -134,6 +134,8 @@ def test_tokenizers_off_the_fast_path_write_the_same_format(tmp_path):
 def test_user_errors_say_what_and_where(backend, tmp_path):
     bad = tmp_path / "bad.txt"
     bad.write_text("аб\n", encoding="utf-8")
+    with pytest.raises(MwSError, match="separator=0 is not a token; give its text, not its id"):
+        encode_corpus(backend, bad, tmp_path / "3", separator=0)
     with pytest.raises(MwSError, match="no end-of-sequence"):
         encode_corpus(backend, bad, tmp_path / "3")
     with pytest.raises(MwSError, match="is not an encoded corpus"):

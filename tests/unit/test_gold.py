@@ -126,7 +126,9 @@ def test_a_file_of_which_most_lines_cannot_be_used_is_an_error(tmp_path, good, b
     mark = "@@" if "@@" in line else ""
     text = "".join(f"cat{'s' * k}\tcat {mark}{'s' * k}\n" for k in range(1, good + 1)) + line * bad
     if refused:
-        with pytest.raises(MwSError, match=rf"only {good} of {good + bad} lines are usable as format .*gold.tsv:"):
+        with pytest.raises(
+            MwSError, match=rf"only {good} of {good + bad} lines are segmented words in the format .*gold.tsv:"
+        ):
             read(tmp_path, text)
         assert mws("evaluate", "mws-ru-morphs-8k", "--gold", tmp_path / "gold.tsv")[0] == 2
     else:
@@ -146,7 +148,7 @@ def test_a_word_on_several_lines_keeps_all_distinct_segmentations(tmp_path):
 @pytest.mark.parametrize(
     ("text", "format", "message"),
     [
-        ("ab\tx y\n", None, "no line is usable"),
+        ("ab\tx y\n", None, "no line is a segmented word"),
         ("", None, "the file is empty"),
         ("ab\ta b\n", "conllu", "choose one of"),
         ("ab\ta b\n", "morphscore", "no MorphScore header"),

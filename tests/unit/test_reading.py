@@ -281,7 +281,8 @@ def test_all_streams_of_a_compressed_file_are_read(ending, tmp_path):
         refused("cannot be read to its end", documents, file)
 
 
-def test_a_missing_value_in_json_lines_is_an_empty_text(tmp_path):
+def test_a_missing_value_is_an_empty_text(tmp_path):
+    assert [*iterate_documents(["раз", None, float("nan"), ["два", float("nan")]])] == ["раз", "", "", "два", ""]
     (tmp_path / "a.jsonl").write_text('{"text": null}\n{"text": NaN}\n{"text": "два"}\n', encoding="utf-8")
     assert documents(tmp_path / "a.jsonl") == ["", "", "два"]
     (tmp_path / "a.jsonl").write_text('{"text": Infinity}\n', encoding="utf-8")
@@ -553,7 +554,7 @@ OTHER_VALUES = {
     "a mapping of counts": ({"кот": 3}, {}, "train_from_counts"),
     "a Counter": (Counter("abc"), {}, "train_from_counts"),
     "counts": (count_documents(["a b"]), {}, "train_from_counts"),
-    "a number": (3, {}, "holds no texts"),
+    "a number": (3, {}, "is not text"),
     "bytes": ([b"bytes"], {}, "element 0 .* bytes; expected str .*decode it"),
     "a number in a batch": (iter(["a", ["b", 3]]), {}, "batch 1 .* int"),
     "records of another field": ([{"body": "a"}], {}, "which field holds the text.*column="),

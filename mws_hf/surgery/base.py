@@ -29,6 +29,7 @@ from mws_hf.atomic import staged, write_json
 from mws_hf.errors import MwSError
 from mws_hf.kernels import Longs
 from mws_hf.surgery.ids import renumbered_config
+from mws_hf.text.capitals import MARKER, restore_capitals
 from mws_hf.text.symbols import BYTE_TOKENS, bytes_of, to_byte_level
 from mws_hf.tokenizer.backend import check_added
 from mws_hf.tokenizer.file import content_of, load_json, load_settings, read_spec, roles_in
@@ -36,7 +37,7 @@ from mws_hf.tokenizer.layout import ADDED_FILE, CONFIG_FILE, IDS_FILE, MAP_FILE,
 from mws_hf.tokenizer.links import copy_inside
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
 from mws_hf.tokenizer.places import tokenizer_folder
-from mws_hf.tokenizer.spec import Spec, parts_of, without_limits
+from mws_hf.tokenizer.spec import Spec, capitals_of, parts_of, reading_counted, without_limits
 
 logger = logging.getLogger(__name__)
 _BATCH = 1024
@@ -338,6 +339,7 @@ class Spelling:
 
     def __init__(self, original: Tokenizer, rows: int | None = None) -> None:
         self.backend = without_limits(original)
+        self._capitals, self._marked = capitals_of(self.backend), reading_counted(self.backend)
         self.pieces = raw_bytes(self.backend)[:rows]
         # if several ids have the same bytes the first counts, so they are inserted in reverse order
         self.by_bytes = {piece: index for index, piece in reversed(list(enumerate(self.pieces))) if piece}
@@ -357,11 +359,14 @@ class Spelling:
             text = piece.decode()
         except UnicodeDecodeError:  # a part of a character, maybe with more
             return self._singly([bytes([byte]) for byte in piece])
+        backend = self._marked if MARKER in text else self.backend  # a token with a marker for capitals has it already
         for attempt in (text, text.removeprefix(" ")):
-            ids = self.backend.encode(attempt, add_special_tokens=False).ids
+            ids = backend.encode(attempt, add_special_tokens=False).ids
             if max(ids, default=0) >= len(self.pieces):
                 continue
             spelled = b"".join(self.pieces[index] for index in ids)
+            if self._capitals and MARKER not in text:
+                spelled = restore_capitals(spelled.decode("utf-8", "replace"), self._capitals).encode()
             if spelled == piece:
                 return ids
             if spelled == b" " + piece and self.pieces[ids[0]] == b" ":

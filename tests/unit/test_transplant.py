@@ -54,6 +54,7 @@ from mws_hf.surgery.ids import SIZES as IDS_SIZES
 from mws_hf.surgery.model_tables import read_shards
 from mws_hf.surgery.trim import trim
 from mws_hf.text.symbols import BYTE_CHARACTERS
+from mws_hf.tokenizer.backend import base_vocab, build_backend
 from tests.in_process import mws
 from tests.processes import python
 from tests.small_bases import (
@@ -538,6 +539,16 @@ def test_pieces_spell_a_new_token_byte_for_byte(make, piece):
     wanted = piece if isinstance(piece, bytes) else piece.encode()
     found = spelling.spell(wanted)
     assert found and b"".join(spelling.pieces[index] for index in found) == wanted
+
+
+def test_a_tokenizer_with_a_marker_for_capitals_spells_words_as_it_writes_them():
+    merges = [("Ġ", "w"), ("e", "l"), (".", "Ď")]
+    old = build_backend(base_vocab((), (), merges, BYTE_CHARACTERS), merges, capitals="WЖ")
+    spelling = Spelling(old)
+    expected = {" Wel": ["Ď", "Ġw", "el"], "WEL": ["W", "E", "L"], ".\x0e": [".Ď"], "\x0eel": ["Ď", "el"]}
+    expected["Ж"] = ["Ď", "Ð", "¶"]
+    for text, tokens in expected.items():
+        assert [old.id_to_token(index) for index in spelling.spell(text.encode())] == tokens
 
 
 def state_of(directory: Path) -> dict:

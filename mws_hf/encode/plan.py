@@ -7,6 +7,7 @@ manifest names them.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import re
 from itertools import takewhile
@@ -119,11 +120,16 @@ def finish(work: Path, directory: Path, manifest: dict[str, Any]) -> None:
                 os.replace(work / shard.file, directory / shard.file)
         except OSError as error:
             raise MwSError(f"{directory}: cannot be written ({error.strerror}); run the command again") from error
-    fingerprint = "".join(shard.checksum for shard in manifest["shards"][-1:]) + manifest["tokenizer"]
-    write_dataset_files(directory, manifest["shards"], manifest["dtype"], fingerprint)
+    write_dataset_files(directory, manifest["shards"], manifest["dtype"], _fingerprint(manifest))
     write_manifest(directory, {**manifest, "complete": True})
     if work != directory:
         _remove_replacement(directory)
+
+
+def _fingerprint(manifest: dict[str, Any]) -> str:
+    """Return a name for the content, by which `datasets` finds what `map` made of it; it depends on every shard."""
+    parts = [manifest["tokenizer"], *(shard.checksum for shard in manifest["shards"])]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def _remove_files(folder: Path, kept: set[str]) -> None:

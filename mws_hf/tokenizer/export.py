@@ -17,6 +17,7 @@ import ctypes
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -93,8 +94,13 @@ def byte_tables(backend: Tokenizer) -> ByteTables:
         raise MwSError(
             "some ids below the highest one have no token, which this format does not allow; give each id a token"
         )
-    tokens = [by_id[number] for number in range(len(by_id))]
-    return ByteTables(tokens, merges, dict(sorted(backend.get_added_tokens_decoder().items())), pattern_of(backend))
+    added = dict(sorted(backend.get_added_tokens_decoder().items()))
+    for token in added.values():
+        if flags := [flag for flag in ("lstrip", "rstrip", "single_word") if getattr(token, flag)]:
+            raise MwSError(
+                f"{flags[0]} of the added token {token.content!r} would be lost; add the token again without it"
+            )
+    return ByteTables([by_id[number] for number in range(len(by_id))], merges, added, pattern_of(backend))
 
 
 class IdComparison(NamedTuple):
@@ -241,6 +247,13 @@ def write_tiktoken(
     tables = byte_tables(backend)
     ranks = ranks_of(tables)
     special = {token.content: number for number, token in tables.added.items()}
+    for token, longer in pairwise(sorted(special)):
+        if longer.startswith(token):
+            raise MwSError(
+                f"the added token {longer!r} begins with the added token {token!r}, and tiktoken may find either in a "
+                "text; leave one of them out"
+            )
+    texts = [*texts, *(f"{token} {token} b{token}c" for token in special)]
     found = None
     if is_installed("tiktoken"):
         encoding = needed("tiktoken").Encoding(

@@ -102,6 +102,16 @@ def test_datasets_reads_the_same_rows(backend, corpus_file, tmp_path, separator)
     assert loaded.shuffle(seed=0).select(range(5)).num_rows == 5
 
 
+def test_datasets_maps_a_replaced_corpus_again(backend, tmp_path):
+    """`datasets` keeps what `map` made beside the corpus, by its fingerprint, which depends on every shard."""
+    datasets = pytest.importorskip("datasets")
+    for first in ("чита", "читатель и ещё слово"):
+        encode_corpus(backend, [[first, *LINES]], tmp_path / "out", separator=EOS, shard_size=2000, force=True)
+        loaded = datasets.load_from_disk(str(tmp_path / "out"))
+        mapped = loaded.map(lambda row: {"length": len(row["input_ids"])})
+        assert list(mapped["length"]) == list(map(len, loaded["input_ids"]))
+
+
 def directory_bytes(path):
     return {file.name: file.read_bytes() for file in sorted(path.iterdir())}
 

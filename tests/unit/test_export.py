@@ -12,7 +12,7 @@ import sys
 from functools import partial
 
 import pytest
-from tokenizers import Tokenizer
+from tokenizers import AddedToken, Tokenizer
 from transformers import AutoTokenizer
 
 from mws_hf.errors import MwSError
@@ -253,6 +253,30 @@ def test_tiktoken_refuses_ids_that_are_no_ranks(tmp_path):
     with pytest.raises(MwSError, match="later merge makes a token with a smaller id"):
         write_tiktoken(new, tmp_path / "out", list(NATURAL), "x")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("flag", ["lstrip", "rstrip", "single_word"])
+@pytest.mark.parametrize("write", ["gguf", "tiktoken"])
+def test_an_added_token_that_takes_spaces_is_refused(flag, write, tmp_path):
+    """RoBERTa's `<mask>` is one; other programs would leave the space in the text."""
+    tokenizer = small_fast("llama3", alphabet="bytes")
+    tokenizer.add_special_tokens({"mask_token": AddedToken("<mask>", **{flag: True})})
+    with pytest.raises(MwSError, match=f"{flag} of the added token '<mask>' would be lost"):
+        if write == "gguf":
+            pytest.importorskip("gguf")
+            write_gguf(tokenizer.backend_tokenizer, {}, tmp_path / "x", list(NATURAL), "x")
+        else:
+            write_tiktoken(tokenizer.backend_tokenizer, tmp_path / "x", list(NATURAL), "x")
+    assert not list(tmp_path.iterdir())
+
+
+def test_tiktoken_refuses_an_added_token_that_begins_with_another(tmp_path):
+    """Its regular expression would take the one that comes first, and their order changes with each run."""
+    tokenizer = small_fast("llama3", alphabet="bytes")
+    tokenizer.add_tokens(["чит", "<tool>", "<tool>2"])
+    with pytest.raises(MwSError, match="'<tool>2' begins with the added token '<tool>'"):
+        write_tiktoken(tokenizer.backend_tokenizer, tmp_path / "x", list(NATURAL), "x")
+    assert not list(tmp_path.iterdir())
 
 
 def test_misuse_is_told_in_one_line(in_bytes, tmp_path):

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from mws_hf.trainer import MwSTrainer
 
 _logger = logging.getLogger(__name__)
-_ONCE_IN_A_LIST = 0.95
-"""Share of distinct pre-tokens that occur once in a list of words; the others are its line ends and parts of words."""
 
 HELP = """
 Train a tokenizer on text without labels, and save it as a standard Hugging Face folder with a tokenizer.json.
@@ -109,9 +107,8 @@ def _train_and_save(trainer: MwSTrainer, sources: Words, output: Path) -> tuple[
         )
     if notice := apostrophe_notice(counts.union):
         _logger.warning("%s", notice)
-    words = counts.union.counts
-    is_list = len(words) > 999 and (words == 1).mean() > _ONCE_IN_A_LIST
-    if is_list and trainer.composition is None and trainer.criterion == "contextual":
+    is_long_list = len(counts.union) > 999 and counts.union.is_list
+    if is_long_list and trainer.composition is None and trainer.criterion == "contextual":
         _logger.warning(
             "hardly any word occurs twice, so no word is known to be frequent; --composition 0 learns morphs only"
         )

@@ -359,7 +359,8 @@ def test_bytes_that_are_no_text_are_named_replaced_or_left_out(backend, tmp_path
     path = tmp_path / name
     path.write_bytes(make(BAD))
     # --encoding is not for tables, whose strings are always UTF-8
-    advice = "strings of a table .*; write the table again, .*--errors" if name in TABLES else "--encoding.*--errors"
+    is_arrow = name.endswith((".parquet", ".arrow"))
+    advice = "strings of a table .*; write the table again, .*--errors" if is_arrow else "--encoding.*--errors"
     for use in (count_files, lambda path: ids(backend, path, tmp_path / "bad"), documents):
         refused(place + ".* not utf-8 .*" + advice, use, path)
     for errors in ("replace", "ignore"):

@@ -69,6 +69,8 @@ def steps(language: str, results: Path = RESULTS) -> Iterator[Step]:
 def outcome(small: Sequence[float], large: Sequence[float]) -> str:
     """Say by the rule of 27 November 2026 whether the gain of the small models holds in larger ones.
 
+    If the small models have no significant gain, there is none that could hold or shrink.
+
     Args:
         small: difference from a baseline in the small models, and the ends of its interval; negative is better.
         large: the same in the larger models, with the same vocabulary size.
@@ -77,7 +79,11 @@ def outcome(small: Sequence[float], large: Sequence[float]) -> str:
     ('holds', 'shrinks')
     >>> outcome([-2.0, -2.3, -1.6], [-1.9, -4.0, 0.2])
     'is gone'
+    >>> outcome([-0.5, -1.0, 0.1], [-0.2, -1.3, 0.9])
+    'not significant'
     """
+    if small[2] >= 0:
+        return "significant" if large[2] < 0 else "not significant"
     if large[2] >= 0:
         return "is gone"
     return "holds" if large[0] <= 0.75 * small[0] else "shrinks"

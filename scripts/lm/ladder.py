@@ -132,7 +132,7 @@ def write_ladder(results: Path = RESULTS) -> None:
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(
-        1, len(shown), figsize=(5.2 * len(shown), 4), squeeze=False, sharex=True, sharey=True
+        1, len(shown), figsize=(5.2 * len(shown), 4.4), squeeze=False, sharex=True, sharey=True, layout="constrained"
     )
     for axis, (language, found) in zip(axes.flat, shown.items(), strict=True):
         for number, baseline in enumerate(RIVALS):
@@ -156,8 +156,7 @@ def write_ladder(results: Path = RESULTS) -> None:
         axis.set_xlim(TICKS[0] / 1.2, TICKS[-1] * 1.2)
         axis.set(title=LANGUAGES[language], xlabel="parameters of the language model, in millions (log scale)")
         axis.grid(alpha=0.3)
-        axis.legend(fontsize=7)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8)
     axes[0, 0].set_ylabel("bits per byte of MwS, difference in %\n(below 0: MwS is better)")
-    figure.tight_layout()
     save(figure, results / "lm_ladder.png")
     pyplot.close(figure)

@@ -107,9 +107,11 @@ def _train_and_save(trainer: MwSTrainer, sources: Words, output: Path) -> tuple[
         )
     if notice := apostrophe_notice(counts.union):
         _logger.warning("%s", notice)
-    words = counts.union.counts
-    if trainer.composition is None and trainer.criterion == "contextual" and len(words) > 999 and words.max() == 1:
-        _logger.warning("each word occurs once, so no word is known to be frequent; --composition 0 learns morphs only")
+    is_long_list = len(counts.union) > 999 and counts.union.is_list
+    if is_long_list and trainer.composition is None and trainer.criterion == "contextual":
+        _logger.warning(
+            "hardly any word occurs twice, so no word is known to be frequent; --composition 0 learns morphs only"
+        )
     trained = trainer.trained(counts)
     backend, settings, merges = trained.backend, trained.training.settings, trained.training.settings["merges"]
     with replaced(output) as stage:
@@ -173,13 +175,15 @@ def _summary(result: dict[str, Any]) -> str:
         f"{result['bytes_per_token']:.2f} bytes per token of this text",
     ]
     if "places_cut" in result:
-        by_labels = result["granularity"] is None
-        share = "some" if by_labels else f"{result['granularity']:.1%}"
-        source = "each group has a granularity of its own, from its labels" if by_labels else "--granularity"
+        granularity = result["granularity"]
+        why = (
+            "because a boundary is probable there (each group has a granularity of its own, from its labels), or"
+            if granularity is None
+            else f"at {granularity:.1%} because a boundary is probable there (--granularity), and at the others"
+        )
         when = "before the frequency merges, " if compositions else ""
         lines.append(
-            f"{when}words are split at {result['places_cut']:.1%} of the positions inside them: "
-            f"at {share} because a boundary is probable there ({source}), and at the others because no merge across "
-            "them was good enough"
+            f"{when}words are split at {result['places_cut']:.1%} of the positions inside them: {why} "
+            "because no merge across them was good enough"
         )
     return "\n".join(lines)

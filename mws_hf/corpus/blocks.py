@@ -39,6 +39,7 @@ import pyarrow as pa
 
 from mws_hf.corpus.files import PLAIN, PathLike, Reading
 from mws_hf.corpus.octets import (
+    BAD_BYTES,
     Advance,
     check_mark,
     ends_by_return,
@@ -412,8 +413,8 @@ def _decoded(row: bytes | None, number: int, errors: str) -> str | None:
     try:
         return None if row is None else row.decode("utf-8", errors)
     except UnicodeDecodeError as error:
-        fault = not_text(row or b"", error.start, error.start, None, "utf-8", error.reason)
-        raise Fault(fault.said, inside=f", row {number}") from error
+        said = f"byte {error.start} is not utf-8 ({error.reason}), as strings of a table must be; write the table again"
+        raise Fault(f"{said}, or if it is a file, {BAD_BYTES}", inside=f", row {number}") from error
 
 
 def arrow_strings(texts: Sequence[str]) -> pa.LargeStringArray:

@@ -33,6 +33,9 @@ from mws_hf.errors import MwSError
 from mws_hf.kernels.scanner import write_code_points
 from mws_hf.kernels.threads import in_parts
 
+_ONCE_IN_A_LIST = 0.95
+"""In a list of words, more than this share of the pre-tokens occurs once. In a text of 14 kB it was 0.86."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WordCounts:
@@ -170,6 +173,11 @@ class WordCounts:
         """The count of each pre-token: int64, shape (n_words,), positive, read-only."""
         numbers = [counts for _, counts in self.parts.values()]
         return numbers[0] if len(numbers) == 1 else _read_only(np.concatenate(numbers))
+
+    @property
+    def is_list(self) -> bool:
+        """Whether nearly all pre-tokens occur once, as in a list of words; only its line ends, or parts, occur more."""
+        return bool((self.counts == 1).mean() > _ONCE_IN_A_LIST)
 
     @property
     def pattern(self) -> str:

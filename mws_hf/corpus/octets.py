@@ -35,7 +35,7 @@ HEAD_BYTES = 1 << 16
 """The number of bytes at the start of a file that are examined before it is read."""
 _PIECE_BYTES = 1 << 20
 _EXAMINED_CHARACTERS = 20_000
-_BAD_BYTES = "say what to do with bad bytes (--errors replace or ignore)"
+BAD_BYTES = "say what to do with bad bytes (--errors replace or ignore)"
 _WIDE_MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
@@ -238,19 +238,19 @@ def not_text(data: bytes, at: int, byte: int, line: int | None, encoding: str, r
     said = f"byte {byte} is not {encoding} ({reason})"
     near = data[max(0, at - HEAD_BYTES) : at + HEAD_BYTES]
     if encoding == "utf-8" and is_mostly_utf8(near):
-        return Fault(f"{said}; the text around it is UTF-8, so repair these bytes, or {_BAD_BYTES}", line)
+        return Fault(f"{said}; the text around it is UTF-8, so repair these bytes, or {BAD_BYTES}", line)
     found = candidates(data, at)
     if not found:
         return Fault(
             f"{said}, and fits none of the usual encodings; leave out what is not text, name the encoding "
-            f"(--encoding NAME), or {_BAD_BYTES}",
+            f"(--encoding NAME), or {BAD_BYTES}",
             line,
         )
     spelled = ", ".join(f"{word!r} in {' or '.join(names[:3])}" for names, word in found)
     named = found[0].names[0]
     return Fault(
         f"{said}; the bytes spell {spelled}: where a corpus is read, name the right encoding (--encoding {named}) or "
-        f"{_BAD_BYTES}; else convert the file to UTF-8 (iconv -f {named} -t utf-8)",
+        f"{BAD_BYTES}; else convert the file to UTF-8 (iconv -f {named} -t utf-8)",
         line,
     )
 
@@ -264,7 +264,7 @@ def nul_fault(data: bytes, line: int, byte: int) -> Fault:
 
     wide = wide_encoding(data)
     hint = f"name the encoding (--encoding {wide})" if wide else "leave out what is not text"
-    return Fault(f"byte {byte} is NUL, which is not text; {hint}, or {_BAD_BYTES}", line)
+    return Fault(f"byte {byte} is NUL, which is not text; {hint}, or {BAD_BYTES}", line)
 
 
 def first_bytes(stream: io.BufferedReader) -> tuple[bytes, int]:

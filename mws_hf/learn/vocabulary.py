@@ -376,7 +376,7 @@ def _warn_if_short(job: LearningJob, n_found: int) -> None:
     if n_found < job.n_merges:
         size = job.settings.wanted
         found = "" if size is None else f"{size - job.n_merges + n_found:,} tokens instead of {size:,}"
-        counted = not job.composition and int(job.counts.counts.max()) > 1  # in a list of words none is frequent
+        counted = not job.composition and not job.counts.is_list
         _logger.warning(
             "the words yield only %s of %s merges%s; give more text, or ask for fewer%s",
             f"{n_found:,}", f"{job.n_merges:,}", found and f", so the vocabulary has {found}",

@@ -97,7 +97,7 @@ FIRST_OF_TEXT = ("tokens/word", "bytes/token", "vocabulary", "used", "words whol
 def gold_table(gold: Gold, rows: Sequence[GoldRow]) -> Table:
     """Return the table of one gold file, with a row for each tokenizer."""
     morphs = sum(len(entry.segmentations[0]) for entry in gold.words) / len(gold.words)
-    about = f"{len(gold.words):,} words, {morphs:.2f} morphs per word, format {gold.format}"
+    about = f"{len(gold.words):,} words, {morphs:.2f} morphs per word (file format: {gold.format})"
     if gold.problems:
         about += f"; {len(gold.problems)} of {gold.lines} lines left out, the first: {gold.problems[0]}"
     if gold.labelled:

@@ -23,14 +23,16 @@ def fold(word: str) -> str:
 
 
 def caseless(word: str) -> str:
-    """Return a form of a word that is equal for all words that differ only in letter case.
+    r"""Return a form of a word that is equal for all that differ only in letter case or Unicode form (NFC, NFD).
 
     Use it only for comparisons: ı and i are the same letter in it, because both may be written I.
 
     >>> caseless("İLK") == caseless("ilk"), caseless("IŞIK") == caseless("ışık"), caseless("ΛΟΓΟΣ") == caseless("λογος")
     (True, True, True)
+    >>> caseless("e\u0301") == caseless("É")
+    True
     """
-    return fold(word).casefold().replace(DOTLESS, "i")
+    return fold(unicodedata.normalize("NFC", word)).casefold().replace(DOTLESS, "i")
 
 
 def uppercase(word: str) -> str:

@@ -101,6 +101,7 @@ def larger_models() -> Figures:
     """What larger language models gain, each system at its own rate and all at the planned one; effects of the rate."""
     yield "ladder", ladder_table("rus")
     planned = PRESETS["rus-5m"].rate
+    (at_32k,) = where(models("rus-5m"), vocabulary=32_000, system="mws", flop_matched=False)
     here = where(models("rus-5m"), vocabulary=8_000)
     lines = {line["system"]: line for line in where(here, flop_matched=False)}
     (matched,) = where(here, system="mws", flop_matched=True)
@@ -109,6 +110,7 @@ def larger_models() -> Figures:
     ours = lines["mws"]
     for name, rival in (("bpe", BPE), ("unigram", UNIGRAM)):
         yield from gain(f"ladder.{name}", ours["against"][rival])
+        yield from gain(f"ladder.{name}.32k", at_32k["against"][rival])
         yield from gain(f"ladder.{name}.planned", difference_of_runs(runs["mws"], runs[rival]))
     yield from gain("ladder.unigram.best", difference_of_runs(ours["runs"], runs[UNIGRAM]))
     yield from gain("ladder.shuffled", ours["against"][SHUFFLED])

@@ -69,6 +69,8 @@ def steps(language: str, results: Path = RESULTS) -> Iterator[Step]:
 def outcome(small: Sequence[float], large: Sequence[float]) -> str:
     """Say by the rule of 27 November 2026 whether the gain of the small models holds in larger ones.
 
+    If the small models have no significant gain, there is none that could hold or shrink.
+
     Args:
         small: difference from a baseline in the small models, and the ends of its interval; negative is better.
         large: the same in the larger models, with the same vocabulary size.
@@ -77,7 +79,11 @@ def outcome(small: Sequence[float], large: Sequence[float]) -> str:
     ('holds', 'shrinks')
     >>> outcome([-2.0, -2.3, -1.6], [-1.9, -4.0, 0.2])
     'is gone'
+    >>> outcome([-0.5, -1.0, 0.1], [-0.2, -1.3, 0.9])
+    'not significant'
     """
+    if small[2] >= 0:
+        return "significant" if large[2] < 0 else "not significant"
     if large[2] >= 0:
         return "is gone"
     return "holds" if large[0] <= 0.75 * small[0] else "shrinks"
@@ -126,7 +132,7 @@ def write_ladder(results: Path = RESULTS) -> None:
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(
-        1, len(shown), figsize=(5.2 * len(shown), 4), squeeze=False, sharex=True, sharey=True
+        1, len(shown), figsize=(5.2 * len(shown), 4.4), squeeze=False, sharex=True, sharey=True, layout="constrained"
     )
     for axis, (language, found) in zip(axes.flat, shown.items(), strict=True):
         for number, baseline in enumerate(RIVALS):
@@ -150,8 +156,7 @@ def write_ladder(results: Path = RESULTS) -> None:
         axis.set_xlim(TICKS[0] / 1.2, TICKS[-1] * 1.2)
         axis.set(title=LANGUAGES[language], xlabel="parameters of the language model, in millions (log scale)")
         axis.grid(alpha=0.3)
-        axis.legend(fontsize=7)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8)
     axes[0, 0].set_ylabel("bits per byte of MwS, difference in %\n(below 0: MwS is better)")
-    figure.tight_layout()
     save(figure, results / "lm_ladder.png")
     pyplot.close(figure)

@@ -130,6 +130,17 @@ def test_explain_names_only_settings_that_differ_from_the_defaults(text: Path, t
         assert set(listed.split(", ")) == {*filter(None, named.split(", ")), "vocab_size=400"}
 
 
+def test_a_list_in_which_some_parts_repeat_is_still_a_list_of_words(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    letters = "abcdefghijkl"
+    words = [f"{a}{b}{c}" for a in letters for b in letters for c in letters]
+    (tmp_path / "words.txt").write_text("\n".join([*words, "e-mail", "e-book"]), encoding="utf-8")
+    (tmp_path / "text.txt").write_text("\n".join(words + words[::5]), encoding="utf-8")
+    for name, warned in (("words.txt", True), ("text.txt", False)):
+        caplog.clear()
+        assert mws("train", tmp_path / name, "--vocab-size", 400, "-o", tmp_path / "t", "--force")[0] == 0
+        assert ("no word is known to be frequent" in caplog.text) == warned
+
+
 def test_a_text_given_as_a_tokenizer_is_called_neither_one_nor_a_list_of_words(text: Path):
     for command in ("check", "segment"):
         _, said, error = mws(command, text, *(["слово"] * (command == "segment")))

@@ -79,7 +79,7 @@ def run():
 def test_markdown_on_standard_output(files, run):
     result = run(f"mine={files / 'good'}", files / "poor", "--gold", files / "toy.tsv", "--text", files / "text.txt")
     assert result.returncode == 0, result.stderr
-    assert "### toy\n4 words, 2.25 morphs per word, format words; 1 of 5 lines left out" in result.stdout
+    assert "### toy\n4 words, 2.25 morphs per word (file format: words); 1 of 5 lines left out" in result.stdout
     assert "| mine | 1.000 | 1.000-1.000 |" in result.stdout
     assert "### running text\n4 words, 26 bytes" in result.stdout
     assert "nan" not in result.stdout

@@ -296,7 +296,7 @@ def test_files_and_commands_take_labels_by_group(tmp_path: Path, mixture: dict[s
     done = mws(*given, *labels)
     assert done.returncode == 0, done.stderr
     assert "labels of one: 40 of 40 used" in done.stderr and "labels of two: 30 of 30 used" in done.stderr
-    assert "at some because a boundary is probable there (each group has a granularity of its own" in done.stdout
+    assert "because a boundary is probable there (each group has a granularity of its own" in done.stdout
     card = (tmp_path / "model" / "README.md").read_text(encoding="utf-8")
     assert "from raw text and 70 labeled words" in card and "| labeled words of two | 30 of 30 used" in card
     record = json.loads((tmp_path / "model" / RECORD_FILE).read_text(encoding="utf-8"))["settings"]

@@ -94,6 +94,12 @@ def test_running_out_is_said_with_the_numbers(caplog: pytest.LogCaptureFixture):
     with caplog.at_level(logging.WARNING):
         quiet(composition=0).train_from_iterator([TEXT, TEXT])
     assert "instead of 32,000" in caplog.text and "fill" in caplog.text
+    caplog.clear()
+    with caplog.at_level(logging.WARNING):  # a list with a word on each line, in which only the line end is frequent
+        quiet(composition=0).train_from_iterator(
+            ["\n".join(f"{a}{b}{c}" for a in "абвгд" for b in "ежз" for c in "иклм")]
+        )
+    assert "instead of 32,000" in caplog.text and "fill" not in caplog.text
 
 
 def test_a_vocabulary_below_bytes_and_special_tokens_is_refused():

@@ -144,13 +144,15 @@ class LabelFit:
         >>> LabelFit(3, 0, 0).describe()
         'not used: 3 given, but 5 different words of two or more letters are needed'
         >>> LabelFit(40, 38, 30, 0.8125, 0.75, 0.091, 100.0).describe()
-        '38 of 40 used, 30 of them in the text; boundary F1 0.812 (cross-validated), without labels 0.750; granularity \
-0.091'
+        '38 of 40 used (the others are too short, too long, or not only letters), 30 of them in the text; boundary F1 \
+0.812 (cross-validated), without labels 0.750; granularity 0.091'
         """
         if self.f1 is None:
             return f"not used: {self.given} given, but {MIN_LABELS} different words of two or more letters are needed"
+        are_all = self.used in (self.given, MAX_LABELS)
+        others = "" if are_all else " (the others are too short, too long, or not only letters)"
         return (
-            f"{self.used} of {self.given} used, {self.in_text} of them in the text; boundary F1 {self.f1:.3f} "
+            f"{self.used} of {self.given} used{others}, {self.in_text} of them in the text; boundary F1 {self.f1:.3f} "
             f"(cross-validated), without labels {self.f1_without:.3f}; granularity {self.granularity:.3f}"
         )
 

@@ -251,6 +251,13 @@ def _configured(folder: CheckedFolder) -> Iterator[Finding]:
             f"trust_remote_code=True fails; {REPAIR} writes it"
         )
         yield Finding("error", "auto-map-file", message)
+    spaced = settings.get("add_prefix_space")
+    if folder.shape is not None and isinstance(spaced, bool) and spaced != folder.spaced:
+        message = (
+            f"add_prefix_space is {json.dumps(spaced)}, but {TOKENIZER_FILE} does the opposite: MwSTokenizerFast obeys "
+            f"the setting and other programs the file, so their ids differ; {REPAIR} changes the setting"
+        )
+        yield Finding("error", "prefix-space", message)
     if folder.has_other_added:
         message = f"{ADDED_FILE} contradicts {TOKENIZER_FILE}; {REPAIR} removes it"
         yield Finding("error", "stale-added-tokens", message)
@@ -387,7 +394,8 @@ def repair(directory: Path) -> list[str]:
         raise MwSError(f"{directory}: cannot be repaired, because {what}; naming another class might change its ids")
     special = [token.content for token in backend.get_added_tokens_decoder().values() if token.special]
     roles = {"unk_token": None, "bos_token": None, "eos_token": None, **special_roles(special)}
-    repaired = (settings or roles) | ({"add_prefix_space": True} if folder.spaced else {})
+    has_setting = folder.spaced or settings.get("add_prefix_space")
+    repaired = (settings or roles) | ({"add_prefix_space": folder.spaced} if has_setting else {})
     stale = {ADDED_FILE: f"it contradicted {TOKENIZER_FILE}"} if folder.has_other_added else {}
     if matching(directory, [NAMED_TEMPLATES]):
         repaired = repaired | {"chat_template": template_setting(chat_templates(directory, settings))}

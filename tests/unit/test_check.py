@@ -84,6 +84,7 @@ SPOILED = {
         folder / "tokenizer_config.json", extra_special_tokens={"video_token": "<|endoftext|>"}
     ),
     "version-templates": file_of_a_named_template,
+    "prefix-space": lambda folder: change(folder / "tokenizer_config.json", add_prefix_space=True),
     "stale-added-tokens": lambda folder: change(folder / "added_tokens.json", чит=3),
     "replaced": lambda folder: (
         change(folder / "tokenizer_config.json", auto_map=None),

@@ -14,9 +14,10 @@ from typing import Any
 from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizer
 
+from mws_hf.errors import MwSError
 from mws_hf.portable import DEFAULTS, PortableMixin, home_of
 from mws_hf.text.capitals import restore_capitals
-from mws_hf.text.symbols import BYTE_OF, Alphabet, built_first, byte_of, bytes_of
+from mws_hf.text.symbols import BYTE_OF, Alphabet, built_first, byte_of, bytes_of, to_byte_level
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 from mws_hf.tokenizer.backend import (
     alphabet_of,
@@ -28,7 +29,7 @@ from mws_hf.tokenizer.backend import (
     tables_of,
 )
 from mws_hf.tokenizer.file import refuse_empty
-from mws_hf.tokenizer.leading_space import settle_leading_space
+from mws_hf.tokenizer.leading_space import is_put_by_normalizer, settle_leading_space
 from mws_hf.tokenizer.merging import (
     Dropout,
     Dropped,
@@ -80,6 +81,26 @@ def _decode_run(run: bytes) -> str:
         return "\N{REPLACEMENT CHARACTER}" * len(run)
 
 
+def _check_parts(backend: Tokenizer, kind: Alphabet) -> None:
+    """Raise MwSError for a tokenizer with a part that has no counterpart in Python, such as a word mark (Llama 2)."""
+    names = ("continuing_subword_prefix", "end_of_word_suffix")
+    wrong = [name for name in names if getattr(backend.model, name, None)]
+    plain, pre_tokenizer = without_limits(backend), backend.pre_tokenizer
+    for text in ("a", " a", "a b", "ab. 12\n c"):
+        normal = text if backend.normalizer is None else backend.normalizer.normalize_str(text)
+        pieces = [(normal, (0, 0))] if pre_tokenizer is None else pre_tokenizer.pre_tokenize_str(normal)
+        spelled = [normal[start:end] for _, (start, end) in pieces]
+        if [piece for piece, _ in pieces] != ([*map(to_byte_level, spelled)] if kind == "bytes" else spelled):
+            wrong.append("pre_tokenizer")
+        encoded = plain.encode(text, add_special_tokens=False)
+        if join_tokens(encoded.tokens, kind) != plain.decode(encoded.ids, skip_special_tokens=False):
+            wrong.append("decoder")
+    if wrong:
+        raise MwSError(
+            f"its {wrong[0]} does more than MwSTokenizer can do in Python; load the tokenizer with MwSTokenizerFast"
+        )
+
+
 class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
     """A `PreTrainedTokenizer` in readable Python that gives the same ids as `MwSTokenizerFast`.
 
@@ -102,8 +123,9 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         **kwargs: arguments of `transformers.PreTrainedTokenizer`; all others are as in `MwSTokenizerFast`.
 
     Raises:
-        MwSError: the vocabulary and merges are inconsistent, or the post-processor does more than put special tokens
-            around texts.
+        MwSError: the vocabulary and merges are inconsistent, the post-processor does more than put special tokens
+            around texts, or the pre-tokenizer or decoder has a step for which there is no Python version, such as one
+            that writes a word mark.
 
     >>> merges = [("о", "н"), (" ", "он")]
     >>> tokenizer = MwSTokenizer(vocab=base_vocab((), " но", merges), merges=merges)
@@ -138,8 +160,10 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         self._tokens = {number: token for token, number in self._vocab.items()}
         spaced = settle_leading_space(backend, kwargs.get("add_prefix_space"))
         settle_leading_space(backend, False)
+        _check_parts(backend, self._kind)
         self._backend, self._places = backend, special_places(backend)
-        self._capitals = capitals_of(backend)
+        self._takes_whole_words = getattr(backend.model, "ignore_merges", False)
+        self._capitals, self._is_spaced_first = capitals_of(backend), is_put_by_normalizer(backend)
         self._words_given = False  # whether the texts of a call are words of one text
         self.home = home_of(tokenizer_file)
         self._dropout: tuple[Dropout, list[bool], dict[str, None]] | None = None
@@ -265,10 +289,10 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         self._dropout = (how, may_fail, first) if share > 0 else None
 
     def _tokenize(self, text: str, **kwargs: Any) -> list[str]:
-        text = self._spaced(text) if self._capitals else text  # the marker of the first word stands before its space
+        text = self._spaced(text) if self._is_spaced_first else text  # such as before a marker of the first word
         if (normalizer := self._backend.normalizer) is not None:
             text = normalizer.normalize_str(text)
-        text = text if self._capitals else self._spaced(text)
+        text = text if self._is_spaced_first else self._spaced(text)
         words = [text[start:end] for _, (start, end) in self._backend.pre_tokenizer.pre_tokenize_str(text)]
         if self._dropout:
             return self._split_with_dropout(words)
@@ -283,7 +307,9 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         """Split one pre-token into characters, or their bytes, and merge these by rank."""
         tokens = self.cache.get(word)
         if tokens is None:
-            tokens = merge(symbols_of(word, self._vocab, self._kind), self._ranks)
+            whole = to_byte_level(word) if self.is_byte_level else word
+            is_token = self._takes_whole_words and whole in self._vocab
+            tokens = [whole] if is_token else merge(symbols_of(word, self._vocab, self._kind), self._ranks)
             if len(self.cache) < 100_000:
                 self.cache[word] = tokens
         return tokens

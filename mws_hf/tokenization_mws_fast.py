@@ -25,7 +25,7 @@ from mws_hf.tokenizer.backend import (
     tokenizer_tables,
 )
 from mws_hf.tokenizer.file import refuse_empty, without_dropout
-from mws_hf.tokenizer.leading_space import settle_leading_space
+from mws_hf.tokenizer.leading_space import is_put_by_normalizer, settle_leading_space
 from mws_hf.tokenizer.spec import PARTS, Spec, bpe_model, capitals_of, set_part, share_parts, without_limits
 
 _SPACE_FIRST = pre_tokenizers.Metaspace(replacement=" ", prepend_scheme="always", split=False)
@@ -108,7 +108,8 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
             * `tokenizer_object` or `tokenizer_file` are used instead of `vocab` and `merges`.
             * `pattern`, `normalization` and `capitals` are those of `build_backend`.
             * `add_prefix_space` puts a space before the text, and after each added token, unless there is one. It is
-              saved in tokenizer.json, and decoded text contains that space.
+              saved in tokenizer.json, and decoded text contains that space. A tokenizer that puts a word mark before
+              the text itself, such as Llama 2's, is not changed.
 
     Raises:
         MwSError: the vocabulary and merges are inconsistent.
@@ -186,10 +187,10 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
             if not _sets_backend(own, kwargs):
                 return getattr(super(), method)(*args, **kwargs)
             words_given = bool(kwargs.get("is_split_into_words")) and not settle_leading_space(own, None)
-            # a copy that is lent again keeps its normalizer, which puts the space if there is a marker for capitals
-            marks = words_given and bool(capitals_of(own))
-            with contextlib.nullcontext(without_limits(own)) if marks else self._copies.lend(own) as backend:
-                if marks:
+            # a copy that is lent again keeps its normalizer, which puts the space in some tokenizers
+            is_in_normalizer = words_given and is_put_by_normalizer(own)
+            with contextlib.nullcontext(without_limits(own)) if is_in_normalizer else self._copies.lend(own) as backend:
+                if is_in_normalizer:
                     settle_leading_space(backend, True)
                 elif words_given:
                     steps = [] if backend.pre_tokenizer is None else [backend.pre_tokenizer]

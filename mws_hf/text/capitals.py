@@ -172,12 +172,13 @@ def marked_letters(parts: Iterable[Mapping[str, Any]]) -> str:
 
 
 def with_space_first(parts: Iterable[Mapping[str, Any]], wanted: bool) -> list[Mapping[str, Any]]:
-    """Return the parts of a normalizer with a marker, changed so that they put a space before a text, or do not.
+    """Return the parts of a normalizer, changed so that they put a space before a text, or do not.
 
-    A pre-tokenizer would put the space behind the marker of the first word.
+    A pre-tokenizer would put the space behind the marker of the first word, and after a normalizer that replaces
+    spaces.
     """
     given = [part for part in parts if part not in _SPACE_FIRST]
-    at = given.index(_ESCAPING)
+    at = given.index(_ESCAPING) if _ESCAPING in given else 0
     return [*given[:at], *(_SPACE_FIRST if wanted else []), *given[at:]]
 
 

@@ -16,12 +16,16 @@ def settle_leading_space(tokenizer: Tokenizer, wanted: bool | None) -> bool:
     pre-tokenizer puts the space before the text and after each added token, unless there is one. Offsets are counted in
     the text without it.
 
+    A tokenizer that itself puts a word mark before a text, as those of Llama 2 and SentencePiece do, is not changed.
+
     Args:
         tokenizer: the tokenizer, which is changed.
         wanted: whether it puts a space; None changes nothing.
     """
-    if capitals_of(tokenizer):
-        return _settle_before_marker(tokenizer, wanted)
+    if _puts_word_mark(tokenizer):
+        return True if wanted is None else wanted
+    if is_put_by_normalizer(tokenizer):
+        return _settle_in_normalizer(tokenizer, wanted)
     entry = entry_of(tokenizer, "pre_tokenizer")
     there = has_leading_space(entry)
     if wanted is not None and wanted != there:
@@ -34,8 +38,28 @@ def settle_leading_space(tokenizer: Tokenizer, wanted: bool | None) -> bool:
     return there if wanted is None else wanted
 
 
-def _settle_before_marker(tokenizer: Tokenizer, wanted: bool | None) -> bool:
-    """Do what `settle_leading_space` does in the normalizer of a tokenizer that writes a marker for capitals."""
+def is_put_by_normalizer(tokenizer: Tokenizer) -> bool:
+    """Return whether the normalizer must put the space, because it writes a marker for capitals or replaces spaces."""
+    if tokenizer.normalizer is None:
+        return False
+    return bool(capitals_of(tokenizer)) or not tokenizer.normalizer.normalize_str(" a").startswith(" ")
+
+
+def _puts_word_mark(tokenizer: Tokenizer) -> bool:
+    """Return whether a tokenizer puts a word mark before a text, as SentencePiece does."""
+    before = list(parts_of(entry_of(tokenizer, "normalizer")))
+    if with_space_first(before, True) != before and any(part["type"] == "Prepend" for part in before):
+        return True
+    schemes = [
+        part.get("prepend_scheme", "always" if part.get("add_prefix_space") else "never")
+        for part in parts_of(entry_of(tokenizer, "pre_tokenizer"))
+        if part["type"] == "Metaspace" and part != SPACE_FIRST
+    ]
+    return any(scheme != "never" for scheme in schemes)
+
+
+def _settle_in_normalizer(tokenizer: Tokenizer, wanted: bool | None) -> bool:
+    """Do what `settle_leading_space` does in a normalizer that writes a marker for capitals or replaces spaces."""
     parts = list(parts_of(entry_of(tokenizer, "normalizer")))
     there = with_space_first(parts, True) == parts
     if wanted is not None and wanted != there:

@@ -217,7 +217,7 @@ class Spec:
     def has_leading_space(self) -> bool:
         """Whether it puts a space before a text."""
         parts = list(parts_of(self.raw.get("normalizer")))
-        return self.capitals and with_space_first(parts, True) == parts or has_leading_space(self.raw["pre_tokenizer"])
+        return with_space_first(parts, True) == parts or has_leading_space(self.raw["pre_tokenizer"])
 
     @cached_property
     def capitals(self) -> str:

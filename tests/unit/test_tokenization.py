@@ -41,6 +41,7 @@ from mws_hf.tokenizer.backend import (
     tokenizer_tables,
 )
 from tests.examples import FULL, examples, some
+from tests.small_bases import BASES, save
 from tests.small_tokenizers import ADVERSARIAL, ALPHABET, MERGES, VARIANTS, roles, small_fast, small_slow
 
 FAST = {name: small_fast(**options) for name, options in VARIANTS.items()}
@@ -282,6 +283,40 @@ def test_both_classes_cut_lists_of_words_alike(words):
         fast, slow = small_fast(alphabet=kind), small_slow(alphabet=kind)
         cut = [each(["a", *words], is_split_into_words=True)["input_ids"] for each in (fast, slow)]
         assert cut[0] == cut[1]
+
+
+@pytest.mark.parametrize(("kind", "first"), [("gemma", " "), ("llama2", ""), ("metaspace", "")])
+def test_words_given_to_a_tokenizer_with_word_marks_are_cut_as_in_running_text(kind, first, tmp_path):
+    """The space becomes a mark as in a text; a tokenizer that writes the first mark itself gets no second one."""
+    standard = PreTrainedTokenizerFast.from_pretrained(save(BASES[kind](), tmp_path / "plain"))
+    words = ["The", "walkers", "walked"]
+    running = standard(first + " ".join(words))["input_ids"]
+    for options in ({}, {"add_prefix_space": True}):
+        fast = MwSTokenizerFast.from_pretrained(tmp_path / "plain", **options)
+        assert fast(words, is_split_into_words=True)["input_ids"] == running
+        assert fast([words, words], is_split_into_words=True)["input_ids"] == [running] * 2
+    spaced = standard(first + "The walkers walked")["input_ids"]
+    assert fast("The walkers walked")["input_ids"] == spaced
+    fast.save_pretrained(tmp_path / "again")
+    assert AutoTokenizer.from_pretrained(tmp_path / "again")("The walkers walked")["input_ids"] == spaced
+
+
+@pytest.mark.parametrize(("kind", "part"), [("gemma", "decoder"), ("llama2", "pre_tokenizer"), ("metaspace", "pre_")])
+def test_the_slow_class_refuses_word_marks(kind, part, tmp_path):
+    with pytest.raises(MwSError, match=f"its {part}.* load the tokenizer with MwSTokenizerFast"):
+        MwSTokenizer.from_pretrained(save(BASES[kind](), tmp_path / "base"))
+
+
+def test_both_classes_take_whole_words_that_no_merge_makes(tmp_path):
+    """Llama 3 has `ignore_merges`: a word of the vocabulary is one token, whatever the merges make of it."""
+    spec = json.loads(small_fast(alphabet="bytes").backend_tokenizer.to_str())
+    spec["model"]["ignore_merges"] = True
+    spec["model"]["vocab"]["xyz"] = max(spec["model"]["vocab"].values()) + 1
+    backend = Tokenizer.from_str(json.dumps(spec))
+    backend.save(str(tmp_path / "tokenizer.json"))
+    fast, slow = (kind.from_pretrained(tmp_path) for kind in (MwSTokenizerFast, MwSTokenizer))
+    assert slow.tokenize("xyz чит xyzx") == fast.tokenize("xyz чит xyzx")
+    assert fast.tokenize("xyz") == ["xyz"]
 
 
 def test_word_ids_and_offsets_are_those_of_the_words_given():

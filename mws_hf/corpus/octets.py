@@ -35,7 +35,7 @@ HEAD_BYTES = 1 << 16
 """The number of bytes at the start of a file that are examined before it is read."""
 _PIECE_BYTES = 1 << 20
 _EXAMINED_CHARACTERS = 20_000
-BAD_BYTES = "say what to do with bad bytes (--errors replace or ignore)"
+BAD_BYTES = "where a corpus is read, say what to do with bad bytes (--errors replace or ignore)"
 _WIDE_MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
@@ -241,16 +241,13 @@ def not_text(data: bytes, at: int, byte: int, line: int | None, encoding: str, r
         return Fault(f"{said}; the text around it is UTF-8, so repair these bytes, or {BAD_BYTES}", line)
     found = candidates(data, at)
     if not found:
-        return Fault(
-            f"{said}, and fits none of the usual encodings; leave out what is not text, name the encoding "
-            f"(--encoding NAME), or {BAD_BYTES}",
-            line,
-        )
+        advice = f"leave out what is not text, or {_with_encoding('NAME')}"
+        return Fault(f"{said}, and fits none of the usual encodings; {advice}", line)
     spelled = ", ".join(f"{word!r} in {' or '.join(names[:3])}" for names, word in found)
     named = found[0].names[0]
     return Fault(
-        f"{said}; the bytes spell {spelled}: where a corpus is read, name the right encoding (--encoding {named}) or "
-        f"{BAD_BYTES}; else convert the file to UTF-8 (iconv -f {named} -t utf-8)",
+        f"{said}; the bytes spell {spelled}: {_with_encoding(named)}; else convert the file to UTF-8 "
+        f"(iconv -f {named} -t utf-8)",
         line,
     )
 
@@ -263,8 +260,13 @@ def nul_fault(data: bytes, line: int, byte: int) -> Fault:
     from mws_hf.corpus.encodings import wide_encoding
 
     wide = wide_encoding(data)
-    hint = f"name the encoding (--encoding {wide})" if wide else "leave out what is not text"
-    return Fault(f"byte {byte} is NUL, which is not text; {hint}, or {BAD_BYTES}", line)
+    hint = _with_encoding(wide) if wide else f"leave out what is not text, or {BAD_BYTES}"
+    return Fault(f"byte {byte} is NUL, which is not text; {hint}", line)
+
+
+def _with_encoding(name: str) -> str:
+    """Return the advice to name an encoding; commands that read no corpus do not have these options."""
+    return BAD_BYTES.replace("say", f"name the right encoding (--encoding {name}) or say")
 
 
 def first_bytes(stream: io.BufferedReader) -> tuple[bytes, int]:

@@ -94,6 +94,8 @@ def _explained(error: str, line: int) -> str:
             f"text follows the quotation mark that closes a field in line {line}; double a mark that is text, and "
             "quote its field"
         )
+    if "new-line character" in error:
+        return "a field without quotation marks contains a carriage return; quote the field, or remove it"
     return error
 
 

@@ -687,6 +687,12 @@ def test_a_stray_mark_in_csv_is_an_error_with_its_line(text, tmp_path):
     refused(r"a\.csv:12: ", count_source, {"ru": path}, column="text")
 
 
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv"])
+def test_a_carriage_return_within_a_field_is_an_error_with_its_line(name, tmp_path):
+    path = written(tmp_path / name, unquoted(name, [*ROWS[:10], "один\rдва", *ROWS])[0])
+    refused(r":12: a field without quotation marks contains a carriage return; quote the field", documents, path)
+
+
 @pytest.mark.parametrize("stray", ['"открыл и забыл', '"один" и дальше', '""', '"'])
 def test_a_stray_mark_in_tsv_is_text_everywhere_in_the_file(stray, tmp_path, caplog):
     texts = [*ROWS[:10], '"весь в кавычках"', stray, *ROWS, 'ещё одна"', *ROWS]

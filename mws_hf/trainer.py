@@ -66,7 +66,7 @@ class TrainedTokenizer:
 
 
 @described
-@dataclass(kw_only=True, frozen=True)
+@dataclass(kw_only=True, frozen=True, repr=False)
 class MwSTrainer(Settings):
     """Train a BPE tokenizer whose merges follow morpheme boundaries.
 

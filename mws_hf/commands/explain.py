@@ -11,12 +11,11 @@ from mws_hf.commands.options import add_lexicon, add_writing, parse_size
 from mws_hf.commands.outputs import aligned, claim_file, note, show
 from mws_hf.commands.parser import Parser
 from mws_hf.commands.sources import Words
-from mws_hf.errors import MwSError, needed
+from mws_hf.errors import MwSError, needed, quoted
 from mws_hf.text.capitals import MARKER
 from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
 
     from mws_hf.corpus.counts import WordCounts
     from mws_hf.learn.any_word import AnyWord
@@ -75,7 +74,7 @@ def run(given: Namespace) -> None:
 
     opened = None if model is None else open_tokenizer(model)
     if opened is not None:
-        note(f"{model}: {_training_of(opened.record)}")
+        note(f"{model}: {_training_of(opened)}")
     if classic:
         rows = _classic_rows(sources, pair, merges, opened, not given.quiet)
         show(rows, _terms_table(rows), given)
@@ -101,19 +100,12 @@ def _check_word_arguments(words: list[str], model: str | None, plot: Path | None
         _ = sources.source  # the property checks all sources
 
 
-def _training_of(record: Mapping[str, Any] | None) -> str:
+def _training_of(opened: Opened) -> str:
     """Name the settings of a training that differ from the defaults."""
-    from mws_hf.learn.settings import SETTINGS, Settings
-
-    if not record:
+    if not opened.record:
         return "its settings are unknown, so the defaults are used"
-    usual = Settings()
-    known = {name: value for name, value in record.items() if name in SETTINGS and name != "pattern"}
-    listed = [
-        f"{name}={value}"
-        for name, value in known.items()
-        if isinstance(value, str | int | float) and value != getattr(usual, name)
-    ]
+    settings = _settings(opened).changed()
+    listed = [f"{name}={quoted(value)}" for name, value in settings.items() if name != "pattern"]
     return f"trained with {', '.join(listed) or 'default settings'}"
 
 

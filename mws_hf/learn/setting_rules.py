@@ -13,7 +13,7 @@ from dataclasses import MISSING, field, fields
 from numbers import Integral, Real
 from typing import Any, NamedTuple, Self, TypeVar
 
-from mws_hf.errors import MwSError, SettingError, nearest
+from mws_hf.errors import MwSError, SettingError, nearest, quoted
 
 T = TypeVar("T")
 
@@ -188,6 +188,18 @@ class Described:
                 raise SettingError(name, value, "is neither True nor False")
             if isinstance(setting.takes, Range):
                 check_range(name, value, setting.takes, optional=defaults[name] is None)
+
+    def changed(self) -> dict[str, Any]:
+        """Return the settings that differ from the defaults of their criterion."""
+        usual = type(self)(criterion=self.criterion)
+        values = {name: getattr(self, name) for name in descriptions_of(self.__class__)}
+        changed = {name: value for name, value in values.items() if value != getattr(usual, name)}
+        return changed if self.criterion == CONTEXTUAL else {"criterion": self.criterion, **changed}
+
+    def __repr__(self) -> str:
+        """Write the settings that differ from the defaults, long values shortened."""
+        said = ", ".join(f"{name}={quoted(value)}" for name, value in self.changed().items())
+        return f"{self.__class__.__name__}({said})"
 
     @classmethod
     def _recorded(cls, criterion: str) -> list[str]:

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 S = TypeVar("S", bound="Settings")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Settings(Described):
     """All settings of a training, checked; `MwSTrainer` takes them as arguments.
 

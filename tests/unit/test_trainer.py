@@ -468,3 +468,11 @@ def test_the_command(tmp_path):
     (tmp_path / "apart").write_text("'\nabc\n")
     done = mws("train", tmp_path / "text.txt", "-o", tmp_path / "u", *lists)
     assert done.returncode == 2 and f"{tmp_path / 'apart'}:2" in done.stderr
+
+
+def test_a_trainer_shows_the_settings_that_differ_from_the_defaults():
+    for settings in ({}, {"vocab_size": 500, "composition": 0}, {"criterion": "classic", "n_merges": 9}):
+        trainer = MwSTrainer(**settings)
+        assert eval(repr(trainer)) == trainer and all(f"{name}=" in repr(trainer) for name in settings)
+        assert repr(trainer).count("=") == len(settings)
+    assert len(repr(MwSTrainer(labels={"кот" * n: ["кот"] * n for n in range(2, 100)}))) < 200

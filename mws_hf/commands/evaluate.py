@@ -43,7 +43,7 @@ For example:
     mws evaluate my-tokenizer --gold rus.tsv --json > scores.json
 
 The tables have the five most important columns, and are written as Markdown if the output is not a terminal. `--json`
-has all figures, such as EMMA-2. The page docs/score.md explains every column.
+has all figures, such as EMMA-2. The page "Evaluate and compare tokenizers" of the documentation explains every column.
 """
 
 

@@ -16,7 +16,6 @@ from mws_hf.text.capitals import MARKER
 from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN
 
 if TYPE_CHECKING:
-
     from mws_hf.corpus.counts import WordCounts
     from mws_hf.learn.any_word import AnyWord
     from mws_hf.learn.settings import Settings

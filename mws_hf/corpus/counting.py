@@ -43,7 +43,7 @@ class CountOptions(TypedDict, total=False):
         normalization: Unicode normalization before splitting: None, "nfc", "nfd", "nfkc" or "nfkd". "capitals", or
             "nfc+capitals" and so on, also writes the marker of a training with ``capitals="marker"``.
         special_tokens: tokens at which texts are split, so that no part of one is counted. (A token that contains a
-            space can be missed if a text file is divided inside it, which is possible every half megabyte.)
+            line end can be missed if a text file is divided there, which is possible every half megabyte.)
         workers: number of threads; None for all processors.
         memory_cap: bytes that the tables of counts may take (at least half a MiB per worker). Larger tables are moved
             to a temporary folder and merged at the end. The distinct words of the result must fit into memory in any

@@ -177,7 +177,7 @@ class WordCounts:
     @property
     def is_list(self) -> bool:
         """Whether nearly all pre-tokens occur once, as in a list of words; only its line ends, or parts, occur more."""
-        return bool((self.counts == 1).mean() > _ONCE_IN_A_LIST)
+        return bool(np.count_nonzero(self.counts == 1) > _ONCE_IN_A_LIST * len(self.counts))
 
     @property
     def pattern(self) -> str:

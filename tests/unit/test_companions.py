@@ -196,7 +196,7 @@ def test_a_module_with_the_old_vocabulary_stops_the_command(model, larger, tmp_p
     )
     (model / "query_1_Static").mkdir()
     save_file({"weight": torch.ones(ROWS)}, model / "query_1_Static/model.safetensors")
-    with pytest.raises(MwSError, match=r"query_1_Static/model.safetensors: has a row for each entry"):
+    with pytest.raises(MwSError, match=r"query_1_Static/model.safetensors: has a row for each token"):
         transplant_directory(model, larger, tmp_path / "new")
     assert not (tmp_path / "new").exists()
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 FULL = os.environ.get("MWS_TESTS") == "full"
 LEAST = 20
@@ -16,14 +16,19 @@ thorough = pytest.mark.skipif(not FULL, reason="takes long: scripts/project.py t
 """Marks a test of the thorough tier that stands beside quick ones."""
 
 
-def examples(number: int, **more: Any) -> settings:
+def examples(number: int, suppress_health_check: Iterable[HealthCheck] = (), **more: Any) -> settings:
     """Settings of a test that tries so many examples in the thorough tier.
+
+    A busy machine fails no test: there is no deadline, and examples may take long to generate.
 
     Args:
         number: of examples there; elsewhere a fifth, but no fewer than `LEAST` of them.
-        more: further settings, such as `suppress_health_check`.
+        suppress_health_check: further health checks that are not made.
+        more: further settings of hypothesis.
     """
-    return settings(max_examples=number if FULL else min(number, max(LEAST, number // 5)), deadline=None, **more)
+    tried = number if FULL else min(number, max(LEAST, number // 5))
+    suppressed = [HealthCheck.too_slow, *suppress_health_check]
+    return settings(max_examples=tried, deadline=None, suppress_health_check=suppressed, **more)
 
 
 def some(points: Iterable[int]) -> list[int]:

@@ -432,7 +432,7 @@ def test_memory_follows_what_is_open_whatever_the_number_of_files(tmp_path, endi
 
     count(3)
     few, many = (peak_of(lambda files=files: count(files)) for files in (3, 300))
-    assert many < few + (4 << 20)  # a block of each file would be 150 MB
+    assert many < few + (16 << 20)  # a block of each file would be 150 MB; two threads may both have some open
 
 
 @pytest.mark.parametrize("paths", [None, b"a.txt", 5, {"a": "a.txt"}, ["a.txt", None], [b"a.txt"]])

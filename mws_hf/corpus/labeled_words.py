@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import logging
 import os
-import unicodedata
-from collections.abc import Iterable, Mapping
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from mws_hf.corpus.segmentations import (
     GoldWord,
@@ -140,15 +138,17 @@ def normalized_labels(
     >>> normalized_labels((GoldWord("go\u0308ze", (("go\u0308z", "e"),)),), "nfc")
     (GoldWord(word='göze', segmentations=(('göz', 'e'),)),)
     """
+    from mws_hf.corpus.splitter import Splitter  # here, because it needs numpy
+
     if form is None:
         return labels
+    normalize = Splitter(normalization=form).normalize
     if isinstance(labels, dict):
-        return {name: read_labels(_normalized(part, form)) for name, part in labels.items()}
-    return read_labels(_normalized(labels, form))
+        return {name: read_labels(_normalized(part, normalize)) for name, part in labels.items()}
+    return read_labels(_normalized(labels, normalize))
 
 
-def _normalized(labels: Iterable[GoldWord], form: str) -> list[GoldWord]:
-    normalize = partial(unicodedata.normalize, cast(Literal["NFC", "NFD", "NFKC", "NFKD"], form.upper()))
+def _normalized(labels: Iterable[GoldWord], normalize: Callable[[str], str]) -> list[GoldWord]:
     return [
         GoldWord(normalize(label.word), tuple(tuple(map(normalize, morphs)) for morphs in label.segmentations))
         for label in labels

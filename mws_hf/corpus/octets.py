@@ -35,7 +35,9 @@ HEAD_BYTES = 1 << 16
 """The number of bytes at the start of a file that are examined before it is read."""
 _PIECE_BYTES = 1 << 20
 _EXAMINED_CHARACTERS = 20_000
-BAD_BYTES = "where a corpus is read, say what to do with bad bytes (--errors replace or ignore)"
+_ERRORS = "say what to do with bad bytes (--errors replace or ignore)"
+BAD_BYTES = f"where a corpus is read, {_ERRORS}"
+"""Advice on bytes that are not text; commands that read no corpus do not have the option."""
 _WIDE_MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
@@ -265,8 +267,8 @@ def nul_fault(data: bytes, line: int, byte: int) -> Fault:
 
 
 def _with_encoding(name: str) -> str:
-    """Return the advice to name an encoding; commands that read no corpus do not have these options."""
-    return BAD_BYTES.replace("say", f"name the right encoding (--encoding {name}) or say")
+    """Return the advice of `BAD_BYTES`, and before it the advice to name an encoding."""
+    return f"where a corpus is read, name the right encoding (--encoding {name}) or {_ERRORS}"
 
 
 def first_bytes(stream: io.BufferedReader) -> tuple[bytes, int]:

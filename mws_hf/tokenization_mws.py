@@ -81,24 +81,22 @@ def _decode_run(run: bytes) -> str:
         return "\N{REPLACEMENT CHARACTER}" * len(run)
 
 
-def _check_parts(backend: Tokenizer, kind: Alphabet) -> None:
-    """Raise MwSError for a tokenizer with a part that has no counterpart in Python, such as a word mark (Llama 2)."""
-    names = ("continuing_subword_prefix", "end_of_word_suffix")
-    wrong = [name for name in names if getattr(backend.model, name, None)]
+def _unknown_part(backend: Tokenizer, kind: Alphabet) -> str | None:
+    """Name a part of a tokenizer that has no counterpart in Python, such as one with a word mark (Llama 2), if any."""
+    for name in ("continuing_subword_prefix", "end_of_word_suffix"):
+        if getattr(backend.model, name, None):
+            return name
     plain, pre_tokenizer = without_limits(backend), backend.pre_tokenizer
     for text in ("a", " a", "a b", "ab. 12\n c"):
         normal = text if backend.normalizer is None else backend.normalizer.normalize_str(text)
         pieces = [(normal, (0, 0))] if pre_tokenizer is None else pre_tokenizer.pre_tokenize_str(normal)
         spelled = [normal[start:end] for _, (start, end) in pieces]
         if [piece for piece, _ in pieces] != ([*map(to_byte_level, spelled)] if kind == "bytes" else spelled):
-            wrong.append("pre_tokenizer")
+            return "pre_tokenizer"
         encoded = plain.encode(text, add_special_tokens=False)
         if join_tokens(encoded.tokens, kind) != plain.decode(encoded.ids, skip_special_tokens=False):
-            wrong.append("decoder")
-    if wrong:
-        raise MwSError(
-            f"its {wrong[0]} does more than MwSTokenizer can do in Python; load the tokenizer with MwSTokenizerFast"
-        )
+            return "decoder"
+    return None
 
 
 class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
@@ -160,7 +158,10 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         self._tokens = {number: token for token, number in self._vocab.items()}
         spaced = settle_leading_space(backend, kwargs.get("add_prefix_space"))
         settle_leading_space(backend, False)
-        _check_parts(backend, self._kind)
+        if part := _unknown_part(backend, self._kind):
+            raise MwSError(
+                f"its {part} does more than MwSTokenizer can do in Python; load the tokenizer with MwSTokenizerFast"
+            )
         self._backend, self._places = backend, special_places(backend)
         self._takes_whole_words = getattr(backend.model, "ignore_merges", False)
         self._capitals, self._is_spaced_first = capitals_of(backend), is_put_by_normalizer(backend)
@@ -307,12 +308,17 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         """Split one pre-token into characters, or their bytes, and merge these by rank."""
         tokens = self.cache.get(word)
         if tokens is None:
-            whole = to_byte_level(word) if self.is_byte_level else word
-            is_token = self._takes_whole_words and whole in self._vocab
-            tokens = [whole] if is_token else merge(symbols_of(word, self._vocab, self._kind), self._ranks)
+            tokens = self._whole_token(word) or merge(symbols_of(word, self._vocab, self._kind), self._ranks)
             if len(self.cache) < 100_000:
                 self.cache[word] = tokens
         return tokens
+
+    def _whole_token(self, word: str) -> list[str]:
+        """Return the token of a whole pre-token, if tokenizer.json says that it is not merged (`ignore_merges`)."""
+        if not self._takes_whole_words:
+            return []
+        whole = to_byte_level(word) if self.is_byte_level else word
+        return [whole] if whole in self._vocab else []
 
     def _split_with_dropout(self, words: list[str]) -> list[str]:
         """Split the pre-tokens of a text into tokens with BPE-dropout."""

@@ -309,7 +309,11 @@ def _tokens_sharing_a_character(strings: list[str], starts: Longs, ends: Longs) 
     Byte tokens are counted elsewhere. Word marks, and markers for capitals, may overlap without being part of a
     character.
     """
-    ignored = {s for s in set(strings) if byte_of(s) is not None or not s.strip(" ▁Ġ") or s.endswith(_MARKERS)}
+    ignored = {
+        string
+        for string in set(strings)
+        if byte_of(string) is not None or not string.strip(" ▁Ġ") or string.endswith(_MARKERS)
+    }
     real = np.array([string not in ignored for string in strings], dtype=np.bool_)
     overlap = (ends[:-1] > starts[1:]) & real[:-1] & real[1:]
     return int((np.append(overlap, False) | np.append(False, overlap)).sum())

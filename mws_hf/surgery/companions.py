@@ -47,7 +47,7 @@ def refuse_token_adapter(model: Any) -> None:
 
 
 def _token_field(settings: Mapping[str, Any]) -> str | None:
-    """Return the field of an adapter's settings that contains ids of tokens; None if there is none."""
+    """Return the field of an adapter's settings that contains ids of tokens, or None."""
     return next((field for field in _TOKEN_FIELDS if settings.get(field)), None)
 
 

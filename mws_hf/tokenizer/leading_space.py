@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 from tokenizers import Tokenizer
 
 from mws_hf.text.capitals import with_space_first
@@ -22,11 +25,12 @@ def settle_leading_space(tokenizer: Tokenizer, wanted: bool | None) -> bool:
         tokenizer: the tokenizer, which is changed.
         wanted: whether it puts a space; None changes nothing.
     """
-    if _puts_word_mark(tokenizer):
+    normalizer, entry = (entry_of(tokenizer, place) for place in ("normalizer", "pre_tokenizer"))
+    rules = list(parts_of(normalizer))
+    if _puts_word_mark(rules, parts_of(entry)):
         return True if wanted is None else wanted
     if is_put_by_normalizer(tokenizer):
-        return _settle_in_normalizer(tokenizer, wanted)
-    entry = entry_of(tokenizer, "pre_tokenizer")
+        return _settle_in_normalizer(tokenizer, rules, wanted)
     there = has_leading_space(entry)
     if wanted is not None and wanted != there:
         parts = [] if entry is None else entry.get("pretokenizers", [entry])
@@ -45,24 +49,29 @@ def is_put_by_normalizer(tokenizer: Tokenizer) -> bool:
     return bool(capitals_of(tokenizer)) or not tokenizer.normalizer.normalize_str(" a").startswith(" ")
 
 
-def _puts_word_mark(tokenizer: Tokenizer) -> bool:
-    """Return whether a tokenizer puts a word mark before a text, as SentencePiece does."""
-    before = list(parts_of(entry_of(tokenizer, "normalizer")))
-    if with_space_first(before, True) != before and any(part["type"] == "Prepend" for part in before):
+def _puts_word_mark(rules: list[Mapping[str, Any]], splitters: Iterable[Mapping[str, Any]]) -> bool:
+    """Return whether a tokenizer puts a word mark before a text, as SentencePiece does.
+
+    Args:
+        rules: the parts of its normalizer.
+        splitters: the parts of its pre-tokenizer.
+    """
+    if with_space_first(rules, True) != rules and any(rule["type"] == "Prepend" for rule in rules):
         return True
     schemes = [
         part.get("prepend_scheme", "always" if part.get("add_prefix_space") else "never")
-        for part in parts_of(entry_of(tokenizer, "pre_tokenizer"))
+        for part in splitters
         if part["type"] == "Metaspace" and part != SPACE_FIRST
     ]
     return any(scheme != "never" for scheme in schemes)
 
 
-def _settle_in_normalizer(tokenizer: Tokenizer, wanted: bool | None) -> bool:
-    """Do what `settle_leading_space` does in a normalizer that writes a marker for capitals or replaces spaces."""
-    parts = list(parts_of(entry_of(tokenizer, "normalizer")))
-    there = with_space_first(parts, True) == parts
+def _settle_in_normalizer(tokenizer: Tokenizer, rules: list[Mapping[str, Any]], wanted: bool | None) -> bool:
+    """Do what `settle_leading_space` does in a normalizer that writes a marker for capitals or replaces spaces.
+
+    `rules` are the parts of this normalizer.
+    """
+    there = with_space_first(rules, True) == rules
     if wanted is not None and wanted != there:
-        rules = with_space_first(parts, wanted)
-        set_part(tokenizer, "normalizer", {"type": "Sequence", "normalizers": rules})
+        set_part(tokenizer, "normalizer", {"type": "Sequence", "normalizers": with_space_first(rules, wanted)})
     return there if wanted is None else wanted

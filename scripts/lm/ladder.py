@@ -11,7 +11,7 @@ from lab.systems import NAMES, UNIGRAM
 from lab.tables import tabulated, where
 
 from lm.plan import BPE, DEFAULT, MB, PRESETS, RIVALS
-from lm.report import LANGUAGES, STYLES, known_hours, summary
+from lm.report import LANGUAGES, STYLES, hours_of, summary
 from mws_hf.compare.picture import save
 
 LADDERS = {"rus": ("rus-works", "rus-5m", "rus-5m-60mb", "rus-16m-60mb"), "hun": ("hun-works", "hun-5m")}
@@ -58,7 +58,7 @@ def steps(language: str, results: Path = RESULTS) -> Iterator[Step]:
             if line["vocabulary"] not in MARKS:
                 continue
             training = line["runs"][0]["training"]
-            hours = sum(known_hours(where(rows, vocabulary=line["vocabulary"])))
+            hours = hours_of(where(rows, vocabulary=line["vocabulary"]))
             size = training["non_embedding_parameters"] + training["embedding_parameters"]
             for baseline, difference in line["against"].items():
                 if baseline in RIVALS:

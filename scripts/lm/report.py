@@ -60,10 +60,9 @@ def bits_of(row: Row) -> float:
     return float(row["evaluation"]["bits_per_byte"])
 
 
-def known_hours(rows: Sequence[Row]) -> list[float]:
-    """Return the processor hours of the training of each run for which they are known."""
-    seconds = [row["training"].get("cpu_seconds") for row in rows]
-    return [each / 3600 for each in seconds if each is not None]
+def hours_of(rows: Sequence[Row]) -> float:
+    """Return the processor hours of the training of all runs together."""
+    return float(sum(row["training"]["cpu_seconds"] for row in rows)) / 3600
 
 
 def summary(preset: Preset, rows: Sequence[Row]) -> list[Row]:
@@ -186,7 +185,7 @@ def _columns(preset: Preset, line: Row) -> dict[str, str]:
         "tokens/weight": f"{training['train_tokens'] / weights:.1f}",
         "FLOPs": f"x{line['flops']:.2f}" if line["flops"] else "",
         "bits per byte": f"{line['bits']:.4f}",
-        "hours": f"{sum(hours):.1f}" if (hours := known_hours(runs)) else "",
+        "hours": f"{hours_of(runs):.1f}",
         "spread": f"{max(by_seed) - min(by_seed):.4f}" if len(runs) > 1 else "",
         **{f"against {name}": against.get(name, "") for name in preset.references},
         "lossless": f"{evaluation['documents_represented'] / evaluation['documents']:.1%}",

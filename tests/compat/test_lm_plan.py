@@ -49,6 +49,7 @@ def figures(bits, n_bytes=(1000, 2000, 4000), flops=1e12):
     """A row of a run, with the same loss everywhere."""
     training = {
         **{"train_bytes": 16_000_000, "train_tokens": 3_000_000, "bytes_per_token": 5.3, "flops": flops},
+        "cpu_seconds": 1800.0,
         **{"non_embedding_parameters": 148_000, "embedding_parameters": 384_000},
     }
     groups = {"seen form": {"bits_per_byte": bits}, "unseen form": {"bits_per_byte": bits}}

@@ -6,7 +6,7 @@
 * the boundary probabilities inside each token are adjusted to the boundaries that it hides in labeled words, as
   `mws_hf.learn.token_rates` describes;
 * the merges are learned again from these probabilities. A token that hides more boundaries than predicted therefore
-  gets a larger penalty, and a token that hides fewer gets a smaller one. A training with labels does this since.
+  gets a larger penalty, and a token that hides fewer gets a smaller one. Trainings with labels now do this.
 
 The text, the development sets, the acceptance criterion (for 300 labels) and the reference trainings are the same as in
 `label_merges`. The labels are taken from a pool of 1,000 words, or of half of a smaller development set. F1 is measured
@@ -24,14 +24,7 @@ from tokenizers import Tokenizer
 from lab.cells import Cell, Found, Page, Place, Row
 from lab.data import shuffled
 from lab.experiments.granularity import SOURCES, Sample
-from lab.experiments.label_merges import (
-    CURVE,
-    METHODS,
-    TODAY,
-    beyond,
-    forbidding,
-    worst_tokens,
-)
+from lab.experiments.label_merges import CURVE, METHODS, TODAY, beyond, forbidding, worst_tokens
 from lab.systems import labeled_evidence, learnt
 from lab.tables import groups, tabulated, where
 from mws_hf.corpus.groups import UNNAMED

@@ -22,6 +22,7 @@ from mws_hf.tokenizer.spec import Spec
 SPACE, END = "▁", "</s>"
 _NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _BYTE = 1, 2, 3, 4, 6  # types of pieces in sentencepiece_model.proto
 _UNIGRAM, _BPE = 1, 2
+_SPACE_AS_SUFFIX = 24  # the field treat_whitespace_as_suffix of TrainerSpec
 PICKLES, _HEAD = (b"\x80", b"PK\x03\x04"), 4096
 _SHOWN = 3
 SegmentFunction: TypeAlias = Callable[[Sequence[str]], Iterable[Sequence[str]]]
@@ -118,12 +119,14 @@ def tokenizer_of(model: bytes, *, dummy_prefix: bool | None = None) -> Tokenizer
     Two things differ, as in the converters of transformers. A space before a control or user-defined symbol is lost,
     and with a unigram model a text that is spelled like a byte token, such as ``<0xD0>``, becomes that token.
 
+    Text is split into words before it is encoded, unless a token of the model goes on after a space, such as ``▁▁``.
+
     Args:
         model: the content of the file.
         dummy_prefix: whether the mark ``▁`` is put before a text; None for the setting of the model.
 
     Raises:
-        ValueError: it is not a model of subwords.
+        ValueError: it is not a model of subwords, or its word marks follow the words.
     """
     fields = list(_fields(model))
     pieces = [_piece(message) for number, message in fields if number == 1]
@@ -131,6 +134,10 @@ def tokenizer_of(model: bytes, *, dummy_prefix: bool | None = None) -> Tokenizer
     if unknown is None:
         raise ValueError("it has no tokens, or no unknown token")
     trainer, normalizer = (dict(_fields(dict(fields).get(number, b""))) for number in (2, 3))  # specs in ModelProto
+    if trainer.get(_SPACE_AS_SUFFIX):
+        raise ValueError(
+            "its word marks follow the words (treat_whitespace_as_suffix), for which there is no conversion"
+        )
     byte_fallback = any(piece.type == _BYTE for piece in pieces)
     form = trainer.get(3, _UNIGRAM)
     if form == _UNIGRAM:
@@ -156,7 +163,10 @@ def tokenizer_of(model: bytes, *, dummy_prefix: bool | None = None) -> Tokenizer
         steps += [normalizers.Prepend(SPACE)]  # also if the text begins with a space
     tokenizer.normalizer = normalizers.Sequence(steps)
     scheme = "first" if squeezes and prefixed else "never"
-    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(replacement=SPACE, prepend_scheme=scheme)
+    between_words = any(SPACE in piece.text[1:] for piece in pieces if piece.type == _NORMAL)
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(
+        replacement=SPACE, prepend_scheme=scheme, split=not between_words
+    )
     first = [decoders.Strip(" ", 1, 0)] if prefixed else []
     tokenizer.decoder = decoders.Sequence(
         [decoders.Replace(SPACE, " "), decoders.ByteFallback(), decoders.Fuse(), *first]

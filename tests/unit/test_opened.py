@@ -6,6 +6,7 @@ Modules: errors.py, tokenizer/layout.py.
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import re
 import time
@@ -145,6 +146,38 @@ def test_a_folder_with_a_sentence_piece_model_alone_is_a_tokenizer_everywhere(pi
     assert code == 0 if "bpe" in str(own.spec.kind).lower() else "not BPE" in err
     code, out, err = mws("export", str(piece_model), "--format", "tiktoken", "-o", str(tmp_path / "x"))
     assert code == 2 and "Traceback" not in err
+
+
+@pytest.mark.parametrize("kind", ["unigram", "bpe"])
+@pytest.mark.parametrize(
+    "options",
+    [{"allow_whitespace_only_pieces": True, "remove_extra_whitespaces": False}, {"split_by_whitespace": False}],
+)
+def test_tokens_that_go_on_after_a_space_are_found(kind: str, options: dict[str, bool], tmp_path: Path):
+    """Such as the indents of program text in Llama 2, or tokens of several words."""
+    spm = pytest.importorskip("sentencepiece")
+    lines = [
+        "        return un    lock",
+        "    for  locks in the   locks:",
+        "in the hall of in the house",
+        "lock in the hall",
+    ]
+    made = io.BytesIO()
+    spm.SentencePieceTrainer.train(
+        sentence_iterator=iter(lines * 30), model_writer=made, model_type=kind, vocab_size=80,
+        hard_vocab_limit=False, minloglevel=2, **options,
+    )  # fmt: skip
+    (tmp_path / "tokenizer.model").write_bytes(made.getvalue())
+    library, own = spm.SentencePieceProcessor(model_proto=made.getvalue()), open_tokenizer(tmp_path)
+    assert any("▁" in token[1:] for encoded in own.encode(lines) for token in encoded.tokens)
+    ids = [encoded.ids for encoded in own.encode(lines)]
+    assert ids == library.encode(lines) and own.decode(ids) == library.decode(ids)
+
+
+def test_a_sentencepiece_model_with_marks_after_words_is_refused(tmp_path: Path):
+    (tmp_path / "a.model").write_bytes(sentence_piece("bpe", treat_whitespace_as_suffix=True))
+    with pytest.raises(MwSError, match="word marks follow the words"):
+        open_tokenizer(tmp_path / "a.model")
 
 
 def test_a_tokenizer_that_strips_the_space_is_cut_as_inside_a_sentence(piece_model: Path):

@@ -172,7 +172,7 @@ def uses() -> Figures:
     of = {(row["language"], row["size"], row["system"]): row for row in results("entries")}
     languages = list(dict.fromkeys(language for language, _, _ in of))
     for language, size in (("eng", 32_000), ("fin", 8_000)):
-        yield f"upper.split.{language}", f"{100 - 100 * of[language, size, 'mws']['capital_words_cut_alike']:.0f} %"
+        yield f"upper.split.{language}", f"{100 - 100 * of[language, size, 'mws']['capitalized_alike']:.0f} %"
 
     def longer(language: str, size: int) -> float:
         ours, bpe = (of[language, size, system]["tokens_in_capitals"] for system in ("mws", BPE))

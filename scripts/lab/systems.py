@@ -36,6 +36,7 @@ from mws_hf.corpus.groups import UNNAMED
 from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.scoring import segment_words
 from mws_hf.scoring.boundaries import WordTable, summarize, word_table
+from mws_hf.tokenizer.segmenting import Isolated
 
 if TYPE_CHECKING:
     from mws_hf.learn.evidence.posteriors import Evidence
@@ -181,17 +182,17 @@ def learnt(counts: WordCounts, evidence: Evidence | None = None, **options: Any)
     return trainer.backend(trainer.learn(counts, evidence=found))
 
 
-def cut_words(source: Any, gold: Sequence[GoldWord]) -> WordTable:
+def cut_words(source: Any, gold: Sequence[GoldWord], isolated: Isolated = "space") -> WordTable:
     """Segment the words of reference segmentations, and count the correct split points of each word.
 
-    `source` is a tokenizer or its folder.
+    `source` is a tokenizer or its folder. Words are segmented as after a space, or alone if `isolated` is "none".
     """
-    return word_table(gold, segment_words(source, [each.word for each in gold]))
+    return word_table(gold, segment_words(source, [each.word for each in gold], isolated=isolated))
 
 
-def judged(source: Any, gold: Sequence[GoldWord]) -> dict[str, float]:
+def judged(source: Any, gold: Sequence[GoldWord], isolated: Isolated = "space") -> dict[str, float]:
     """Compute the boundary scores of a tokenizer, which is given as such or by its folder."""
-    found = summarize(cut_words(source, gold))
+    found = summarize(cut_words(source, gold, isolated))
     return {name: getattr(found, name) for name in ("f1", "precision", "recall", "exact")}
 
 

@@ -1,66 +1,84 @@
-"""How a vocabulary is used: tokens of text, of uppercase text and of capitalized words, and rarely used tokens.
+"""How a vocabulary is used: tokens of text, uppercase text, capitalized words, words without a space, and rare tokens.
 
 MwS with default settings and byte-level BPE learn from the first 30 MB of a language's training lines. They then
-segment the held-out lines, and the same lines in uppercase. A capitalized running word counts as *cut alike* if it has
-the same split points as the lowercase word. A token is rarely used if it occurs fewer than five times in the training
-text.
+segment the held-out lines, and the same lines in uppercase. Running words of the held-out lines are split in three
+ways: in lowercase after a space, capitalized after a space, and in lowercase without a space, as at the start of a line
+or after a quotation mark. The shares are those of running words that have the same split points in two of these ways.
+F1 is measured on the first set of reference segmentations, with and without a space before the word. A token is rarely
+used if it occurs fewer than five times in the training text.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from itertools import accumulate
-from typing import Any
+from collections.abc import Sequence
 
 import regex
-from tokenizers import Tokenizer
 
 from lab.cells import Cell, Found, Page, Place, Row
-from lab.data import GOLD, head, parts_of
-from lab.systems import tokens, trained
+from lab.data import GOLD, gold_of, head, parts_of
+from lab.systems import judged, tokens, trained
 from lab.tables import groups, tabulated
 from mws_hf.cards.training_figures import training_facts
 from mws_hf.corpus.counting import count_documents
-from mws_hf.tokenizer.opened import open_tokenizer
+from mws_hf.tokenizer.opened import Opened, open_tokenizer
+from mws_hf.tokenizer.segmenting import Isolated
 
 AXES = {"language": list(GOLD), "size": (8000, 32000), "system": ("mws", "bpe-byte")}
 SHARED = 1
 LENGTHS = {"tokens": "tokens", "tokens, uppercase text": "tokens_in_capitals"}
-SHARES = {"capitalized words cut alike": "capital_words_cut_alike", "used < 5 times": "under_5", "never": "unused"}
+SHARES = {
+    "capitalized words with the same split points": "capitalized_alike",
+    "words without a space with the same split points": "without_space_alike",
+    "used < 5 times": "under_5",
+    "never": "unused",
+}
 
 
 def measure(place: Place, cells: list[Cell]) -> Found:
-    lines, held_out = parts_of(place.data, cells[0]["language"])
+    language = cells[0]["language"]
+    lines, held_out = parts_of(place.data, language)
     counts = count_documents(head(lines, 30e6))
+    gold = gold_of(place.data, language)
+    words = Counter(word.lower() for line in held_out for word in regex.findall(r"\p{L}+", line))
     for cell in cells:
-        directory = trained(cell["system"], counts, cell["size"], place.work / "entries" / cell["language"])
-        backend = open_tokenizer(directory).backend
+        opened = open_tokenizer(trained(cell["system"], counts, cell["size"], place.work / "entries" / language))
         yield cell, {
-            "tokens": tokens(backend, held_out),
-            "tokens_in_capitals": tokens(backend, [line.upper() for line in held_out]),
-            "capital_words_cut_alike": cut_alike(backend, held_out),
-            **training_facts(backend, counts, {})["rare_entries"],
+            "tokens": tokens(opened.backend, held_out),
+            "tokens_in_capitals": tokens(opened.backend, [line.upper() for line in held_out]),
+            "capitalized_alike": capitalized_alike(opened, words),
+            "without_space_alike": without_space_alike(opened, words),
+            "f1": judged(opened, gold)["f1"],
+            "f1_without_space": judged(opened, gold, isolated="none")["f1"],
+            **training_facts(opened.backend, counts, {})["rare_entries"],
         }  # fmt: skip
 
 
-def cut_alike(backend: Tokenizer, lines: list[str]) -> float:
+def lengths(opened: Opened, words: Sequence[str], isolated: Isolated = "space") -> list[list[int]]:
+    """Segment words, and return the lengths of the pieces of each."""
+    return [[len(piece) for piece in pieces] for pieces in opened.segment_words(words, isolated)]
+
+
+def capitalized_alike(opened: Opened, words: Counter[str]) -> float:
     """Return the share of running words that have the same split points capitalized and in lowercase."""
-    words = Counter(word.lower() for line in lines for word in regex.findall(r"\p{L}+", line))
     kept = [word for word in words if len(word.capitalize()) == len(word) and word.capitalize() != word]
-    small, large = (backend.encode_batch([" " + form(word) for word in kept]) for form in (str.lower, str.capitalize))
-    alike = sum(words[word] for word, a, b in zip(kept, small, large, strict=True) if ends(a) == ends(b))
+    small, large = (lengths(opened, [form(word) for word in kept]) for form in (str.lower, str.capitalize))
+    alike = sum(words[word] for word, a, b in zip(kept, small, large, strict=True) if a == b)
     return alike / sum(words[word] for word in kept)
 
 
-def ends(encoding: Any) -> list[int]:
-    """Return the number of characters up to the end of each token."""
-    return list(accumulate(b - a for a, b in encoding.offsets))
+def without_space_alike(opened: Opened, words: Counter[str]) -> float:
+    """Return the share of running words that have the same split points with and without a space before them."""
+    after, alone = lengths(opened, list(words)), lengths(opened, list(words), "none")
+    alike = sum(count for count, a, b in zip(words.values(), after, alone, strict=True) if a == b)
+    return alike / words.total()
 
 
 def table(rows: list[Row]) -> Page:
     yield (
         "The first columns compare the number of tokens of held-out text with byte-level BPE of the same vocabulary "
-        "size and training text. Shares are those of the default settings / BPE."
+        "size and training text. The other columns are those of the default settings / BPE. The last one is the "
+        "change in F1 if words have no space before them."
     )
     lines = []
     for language, size, here in groups(rows, "language", "size"):
@@ -68,5 +86,6 @@ def table(rows: list[Row]) -> Page:
             ours, bpe = here
             longer = {title: f"{100 * (ours[name] / bpe[name] - 1):+.2f} %" for title, name in LENGTHS.items()}
             shares = {title: f"{100 * ours[name]:.1f} / {100 * bpe[name]:.1f} %" for title, name in SHARES.items()}
-            lines.append({"language": language, "vocabulary size": f"{size:,}", **longer, **shares})
+            lost = {"F1 without a space": " / ".join(f"{row['f1_without_space'] - row['f1']:+.3f}" for row in here)}
+            lines.append({"language": language, "vocabulary size": f"{size:,}", **longer, **shares, **lost})
     yield tabulated(lines)

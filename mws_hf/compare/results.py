@@ -134,12 +134,15 @@ def _table(comparison: Comparison, size: int, gold: str | None) -> str:
 
 
 def summary(comparison: Comparison) -> list[list[str]]:
-    """Return a small table of the largest size: a header, and the systems, sorted by F1 on the first gold file."""
+    """Return a small table of the largest size: a header, and the systems, sorted by F1 on the first gold file.
+
+    A system whose vocabulary has another size than the header says has its number of tokens after its name.
+    """
     size, golds = comparison.sizes[-1], [str(gold["name"]) for gold in comparison.golds]
     f1 = {(row["directory"], row["gold"]): _OF_GOLD["F1"](row) for row in comparison.rows}
     columns: dict[str, Callable[[Row], str]] = {
         f"vocabulary {size:,}": lambda row: (
-            row["system"] if row["vocab_size"] else f"{row['system']} ({row['n_tokens']:,} tokens)"
+            row["system"] if row["n_tokens"] == size else f"{row['system']} ({row['n_tokens']:,} tokens)"
         )
     }
     columns |= {f"F1 {gold}": lambda row, gold=gold: f1[row["directory"], gold] for gold in golds}  # type: ignore[misc]

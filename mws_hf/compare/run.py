@@ -176,7 +176,8 @@ def compare(
         gold_files: a file that `mws_hf.scoring.read_gold` understands, or a list of them, only for scoring; may be an
             empty list with `text`.
         sizes: vocabulary sizes.
-        output: folder that gets results.json, results.md, picture.png and the tokenizers.
+        output: folder that gets results.json, results.md, picture.png and the tokenizers; a picture of an earlier run
+            is removed.
         systems: systems to compare, as from `parse_systems`; None compares those of `DEFAULT_SYSTEMS` whose libraries
             are installed.
         text: held-out running text, a UTF-8 file (gzip allowed) or lines.
@@ -229,10 +230,13 @@ def compare(
         rows=[row for gold in golds for row in _scored(gold, found, resamples)],
     )
     write_tables(comparison, Path(output))
+    drawn = Path(output) / "picture.png"
     if picture and golds:
         from mws_hf.compare.picture import figure_of, save
 
-        save(figure_of({gold.name: comparison.rows_of(gold.name) for gold in golds}), Path(output) / "picture.png")
+        save(figure_of({gold.name: comparison.rows_of(gold.name) for gold in golds}), drawn)
+    elif drawn.is_file():
+        drawn.unlink()  # it shows the results of an earlier run
     return comparison
 
 

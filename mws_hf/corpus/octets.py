@@ -282,7 +282,11 @@ def check_mark(stream: io.BufferedReader, how: Reading) -> None:
     head, encoding = stream.peek(4)[:4], codecs.lookup(how.encoding).name
     found = next((name for mark, name in _WIDE_MARKS.items() if head.startswith(mark)), None)
     if found is not None and not encoding.startswith(found):
-        raise Fault(f"begins with the byte order mark of {found.upper()}; name the encoding (--encoding {found})", 1)
+        raise Fault(
+            f"begins with the byte order mark of {found.upper()}; where a corpus is read, name the encoding "
+            f"(--encoding {found}); else convert the file to UTF-8 (iconv -f {found} -t utf-8)",
+            1,
+        )
     if head and encoding in ("utf-16", "utf-32") and found != encoding:
         raise Fault(
             f"has no byte order mark, without which {encoding} cannot be read; name the encoding "

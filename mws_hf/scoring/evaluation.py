@@ -168,7 +168,8 @@ def evaluate(
 
     Raises:
         MwSError: there is nothing to score; `bits` is given without `text` or has too few lines; a file cannot be read;
-            two tokenizers or two gold files have the same name; or most lines of a gold file cannot be used.
+            two tokenizers or two gold files have the same name, or one of them has the name of a row or table of the
+            report, such as "(no split)"; or most lines of a gold file cannot be used.
     """
     if gold_files is not None:
         warnings.warn("evaluate(gold_files=...) is now evaluate(gold=...)", DeprecationWarning, stacklevel=2)
@@ -183,6 +184,11 @@ def evaluate(
         raise MwSError(
             "there is nothing to evaluate; give at least one tokenizer, and reference segmentations or a text"
         )
+    taken = {*BASELINES} & {*named} if baselines else set()
+    if text is not None:
+        taken |= {RUNNING_TEXT} & {reference.name for reference in golds}
+    if taken:
+        raise MwSError(f"{min(taken)!r} is the name of a part of the report; choose another name")
     sources = {name: open_tokenizer(source, by_class=True) for name, source in named.items()}
     labeled = frozenset[str]().union(*(labelled_words(source.record) for source in sources.values()))
     golds = tuple(reference.without(labeled) for reference in golds)

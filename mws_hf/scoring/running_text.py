@@ -312,7 +312,7 @@ def _tokens_sharing_a_character(strings: list[str], starts: Longs, ends: Longs) 
     ignored = {
         string
         for string in set(strings)
-        if byte_of(string) is not None or not string.strip(" ▁Ġ") or string.endswith(_MARKERS)
+        if byte_of(string) is not None or not string.removesuffix("</w>").strip(" ▁Ġ") or string.endswith(_MARKERS)
     }
     real = np.array([string not in ignored for string in strings], dtype=np.bool_)
     overlap = (ends[:-1] > starts[1:]) & real[:-1] & real[1:]

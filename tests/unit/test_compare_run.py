@@ -293,14 +293,35 @@ def test_bits_of_a_system_that_loses_text_are_marked_in_every_form(tmp_path):
     options = {"systems": parse_systems(["sentencepiece-unigram,bpe"]), "text": text, "bits": train, "picture": False}
     found = compare(small_counts(), [], [420], tmp_path, **options)
     lossy, kept = "sentencepiece-unigram:text", "bpe-byte:text"
-    cells = {row[0]: row[-1] for row in summary(found)}
+    cells = {row[0].partition(" (")[0]: row[-1] for row in summary(found)}
     assert cells[lossy].endswith("(loses text)") and cells[kept].replace(".", "").isdigit()
-    assert summary(found)[-1][0] == lossy
+    assert summary(found)[-1][0].startswith(lossy)
     table = (tmp_path / "results.md").read_text(encoding="utf-8").partition("## Held-out")[2]
     rows = {line.split(" | ")[0][2:]: line.split(" | ") for line in table.splitlines() if line.startswith("| ")}
     assert cells[lossy] in rows[lossy] and cells[kept] in rows[kept]
     saved = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["tokenizers"]
     assert {each["system"]: each["bits_comparable"] for each in saved} == {lossy: False, kept: True}
+
+
+def test_a_vocabulary_of_another_size_than_asked_for_is_labeled(tmp_path):
+    """256 bytes are more than 100 tokens, and the words of the text fewer than 400."""
+    systems = parse_systems(["bpe-byte,bpe-character,bpe-end-of-word,words"])
+    options = {"systems": systems, "text": running_text(), "special_tokens": []}
+    few = {row[0] for row in summary(compare(small_counts(), [], [100], tmp_path, **options))[1:]}
+    assert {"bpe-byte:text (256 tokens)", "bpe-end-of-word:text", "words:text"} < few
+    found = compare(small_counts(), [], [100, 400], tmp_path, **options)
+    sizes = {each["system"]: each["n_tokens"] for each in found.tokenizers if each["vocab_size"] == 400}
+    assert sizes["bpe-byte:text"] == 400 > sizes["words:text"]
+    assert {"bpe-byte:text", f"words:text ({sizes['words:text']} tokens)"} < {row[0] for row in summary(found)}
+
+
+def test_a_picture_of_an_earlier_run_does_not_stay(gold, tmp_path):
+    pytest.importorskip("matplotlib")
+    given = ["compare", tmp_path / "text.txt", "--systems", "characters", "--vocab-size", "300", "-o", tmp_path / "out"]
+    (tmp_path / "text.txt").write_text("\n".join(running_text()), encoding="utf-8")
+    assert mws(*given, "--gold", gold).returncode == 0 and (tmp_path / "out/picture.png").is_file()
+    assert mws(*given, "--text", tmp_path / "text.txt", "--force").returncode == 0
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["results.json", "results.md", "tokenizers"]
 
 
 def test_the_help_names_every_system():

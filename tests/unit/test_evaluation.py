@@ -56,6 +56,17 @@ def test_rows_scores_and_comparison(files):
     assert evaluate({"a": files / "good"}, [files / "toy.tsv"], baselines=False).rows[0].scores == good.scores
 
 
+def test_nothing_may_have_the_name_of_a_part_of_the_report(files):
+    """The row or table of that name would take its place without a word."""
+    with pytest.raises(MwSError, match="every character.* is the name of a part of the report"):
+        evaluate({"(every character)": files / "good"}, [files / "toy.tsv"])
+    (files / "running text.tsv").write_text(GOLD, encoding="utf-8")
+    with pytest.raises(MwSError, match="'running text' is the name of a part of the report"):
+        evaluate({"good": files / "good"}, [files / "running text.tsv"], files / "text.txt")
+    only = evaluate({"(no split)": files / "good"}, [files / "running text.tsv"], baselines=False)
+    assert only.figures["(no split)"]["running text"]["f1"] == 1
+
+
 def test_functions_are_scored_on_gold_and_left_out_of_text(files):
     report = evaluate({"letters": list, "good": files / "good"}, [files / "toy.tsv"], ["unlocked lock"], resamples=10)
     assert report.rows[0].scores == report.rows[2].scores

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 
+from mws_hf.compare.baselines import train
 from mws_hf.errors import MwSError
 from mws_hf.scoring.running_text import WORD, read_lines, renyi_efficiency, residues, score_text
 from mws_hf.scoring.score_tables import text_table
@@ -23,6 +24,7 @@ from mws_hf.tokenizer.explain import trace
 from mws_hf.tokenizer.opened import open_tokenizer, segment_words
 from mws_hf.tokenizer.segmenting import boundaries_within
 from tests.examples import examples
+from tests.small_corpus import small_counts
 
 
 def toy(merges, letters=" abcd.", split=True):
@@ -64,6 +66,15 @@ def test_byte_level_tokens_inside_a_character_count_as_byte_tokens():
     scores = score_text(tokenizer, ["ж a"])
     assert (scores.tokens, scores.byte_tokens) == (4, 0.5)
     assert scores.whole_words == 1
+
+
+@pytest.mark.parametrize("system", ["bpe-end-of-word", "bpe-low-line"])
+def test_a_mark_after_a_word_is_not_a_part_of_a_character(system):
+    """A normalizer puts the mark there, with the span of the letter before it."""
+    trained = train(system, small_counts(), 60)
+    (encoded,) = trained.source.encode(["walk"])
+    assert encoded.tokens[-1] in ("</w>", "▁") and encoded.spans[-1][0] < encoded.spans[-2][1]
+    assert score_text(trained.source, ["walk talk"]).byte_tokens == 0
 
 
 def test_a_marker_for_capitals_is_not_a_part_of_a_character():

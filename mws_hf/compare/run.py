@@ -200,6 +200,8 @@ def compare(
         raise MwSError(
             "there is nothing to compare; give at least one vocabulary size, and reference segmentations or a text"
         )
+    if systems is not None and not systems:
+        raise MwSError("there are no systems to compare; name at least one (--systems), or leave them out for most")
     for size in sizes:
         check_range("vocab_size", size, Range(1, whole=True))
     if bits is not None and text is None:

@@ -75,9 +75,9 @@ def _differing(old: dict[str, Any], new: dict[str, Any]) -> str:
     """Return the names of the settings that differ; an empty string if none does."""
     keys = [key for key in _FIXED if old[key] != new[key]]
     if "separator" in keys:
-        keys.remove("tokenizer")  # its fingerprint includes the separator, so it differs in any case
+        keys.remove("tokenizer")  # its fingerprint includes separator and dropout, so it differs in any case
     return " and ".join(
-        "tokenizer" if key == "tokenizer" else f"{key.replace('_', ' ')} ({old[key]!r}, now {new[key]!r})"
+        "tokenizer or dropout" if key == "tokenizer" else f"{key.replace('_', ' ')} ({old[key]!r}, now {new[key]!r})"
         for key in keys
     )
 
@@ -122,6 +122,7 @@ def finish(work: Path, directory: Path, manifest: dict[str, Any]) -> None:
             raise MwSError(f"{directory}: cannot be written ({error.strerror}); run the command again") from error
     write_dataset_files(directory, manifest["shards"], manifest["dtype"], _fingerprint(manifest))
     write_manifest(directory, {**manifest, "complete": True})
+    _remove_files(directory, kept={*DATASET_FILES, *(shard.file for shard in manifest["shards"])})  # of killed runs
     if work != directory:
         _remove_replacement(directory)
 

@@ -95,7 +95,7 @@ def test_another_tokenizer_needs_force_and_replaces_all(finished):
     save_directory(other, finished / "tok")
     (finished / "out" / "mine.txt").write_text("kept", encoding="utf-8")
     before = tree(finished / "out")
-    assert "another tokenizer; give --force" in error_of(finished, finished / "text.txt")
+    assert "another tokenizer or dropout; give --force" in error_of(finished, finished / "text.txt")
     assert tree(finished / "out") == before
     done = encode(finished, finished / "text.txt", "--force", "--shard-size", 4000)
     assert done.returncode == 0, done.stderr
@@ -309,6 +309,16 @@ def test_kill_9_in_the_middle_and_the_same_command_again(tmp_path):
     undisturbed, resumed = whole_and_interrupted(tmp_path)
     assert resumed == undisturbed
     assert ".out.lock" not in os.listdir(tmp_path)
+
+
+def test_a_run_that_was_killed_at_its_end_leaves_nothing_behind(finished):
+    before, manifest = tree(finished / "out"), finished / "out" / "corpus.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"complete": False}))
+    (finished / "out" / "state.json").unlink()
+    (finished / "out" / ".state.json.deadbeef.tmp").write_text("{")
+    assert encode(finished, finished / "text.txt").returncode == 0
+    after = tree(finished / "out")
+    assert {name: row[0] for name, row in after.items()} == {name: row[0] for name, row in before.items()}
 
 
 def test_kill_9_in_a_replacement_keeps_the_old_corpus(finished):

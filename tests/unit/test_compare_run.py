@@ -194,6 +194,8 @@ def test_a_baseline_that_refuses_a_size_is_left_out(gold, tmp_path, caplog):
 def test_user_errors(gold, tmp_path, monkeypatch):
     with pytest.raises(MwSError, match="nothing to compare"):
         compare(small_counts(), [gold], [], tmp_path)
+    with pytest.raises(MwSError, match="there are no systems to compare"):
+        compare(small_counts(), [gold], [300], tmp_path, systems=parse_systems([","]))
     with pytest.raises(MwSError, match="share a name"):
         compare(small_counts(), [gold, gold], [300], tmp_path)
     monkeypatch.setitem(sys.modules, "morfessor", None)

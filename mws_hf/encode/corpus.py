@@ -193,6 +193,9 @@ class EncodedCorpus:
     ``corpus[i]`` is the array of ids of document i, with the separator at its end if the corpus has one. These are the
     rows of ``datasets.load_from_disk(directory)["input_ids"]``. A slice is a list of such arrays.
 
+    Another process, such as a worker of a `DataLoader`, opens the folder again when it gets the corpus, which is an
+    error if another corpus has replaced it meanwhile.
+
     Args:
         directory: the folder that `encode_corpus` wrote.
 
@@ -279,6 +282,7 @@ class EncodedCorpus:
         Raises:
             IndexError: the range is not within the corpus.
         """
+        start, stop = operator.index(start), operator.index(stop)
         if not 0 <= start <= stop <= self.n_tokens:
             raise IndexError(f"ids [{start}, {stop}) of {self.n_tokens}")
         first = max(0, int(np.searchsorted(self._tokens, start, side="right")) - 1)
@@ -288,7 +292,15 @@ class EncodedCorpus:
             if begin >= stop and pieces:
                 break
             pieces.append(self.ids[shard][max(start - begin, 0) : stop - begin])
-        return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+        return pieces[0] if len(pieces) == 1 else np.concatenate([np.empty(0, self.dtype), *pieces])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return EncodedCorpus, (self._place,)  # a memory map would be pickled by value
+        return _reopened, (self._place, self.manifest)  # a memory map would be pickled by value
+
+
+def _reopened(place: Path, manifest: dict[str, Any]) -> EncodedCorpus:
+    """Open a corpus that was pickled; raise MwSError if another one has replaced it."""
+    corpus = EncodedCorpus(place)
+    if corpus.manifest != manifest:
+        raise MwSError(f"{place}: was replaced by another corpus after it was opened; open it again")
+    return corpus

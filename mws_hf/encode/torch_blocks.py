@@ -28,10 +28,10 @@ class BlockDataset(Dataset):
             block_size: number of ids in a block.
 
         Raises:
-            MwSError: the block size is not positive, or the corpus is shorter than one block.
+            MwSError: the block size is not a positive whole number, or the corpus is shorter than one block.
         """
-        if block_size < 1:
-            raise SettingError("block_size", block_size, "must be at least 1")
+        if isinstance(block_size, bool) or not hasattr(block_size, "__index__") or block_size < 1:
+            raise SettingError("block_size", block_size, "must be a whole number of at least 1")
         if corpus.n_tokens < block_size:
             raise MwSError(
                 f"{corpus.directory}: has only {corpus.n_tokens} ids, fewer than one block; give a smaller block_size"

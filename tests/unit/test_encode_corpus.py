@@ -153,7 +153,8 @@ def test_stream_access_and_blocks(backend, corpus_file, tmp_path):
     corpus = encode_corpus(backend, corpus_file, tmp_path / "out", separator=EOS, shard_size=2000)
     stream = np.concatenate(corpus.ids)
     assert len(corpus.ids) > 3
-    for start, stop in [(0, 0), (0, len(stream)), (5, 900), (len(stream) - 3, len(stream)), (700, 700)]:
+    end = len(stream)
+    for start, stop in [(0, 0), (0, end), (5, 900), (end - 3, end), (700, 700), (end, end), np.array([3, 9], "uint8")]:
         assert corpus.tokens(start, stop).tolist() == stream[start:stop].tolist()
     with pytest.raises(IndexError):
         corpus.tokens(0, len(stream) + 1)
@@ -172,6 +173,22 @@ def test_stream_access_and_blocks(backend, corpus_file, tmp_path):
     assert batches[0]["input_ids"].shape == (4, 64)
     with pytest.raises(MwSError, match="fewer than one block"):
         BlockDataset(corpus, len(stream) + 1)
+    with pytest.raises(MwSError, match="block_size='64' must be a whole number"):
+        BlockDataset(corpus, "64")
+
+
+def test_a_corpus_without_ids_has_an_empty_range(backend, tmp_path):
+    corpus = encode_corpus(backend, iter(["", ""]), tmp_path / "out", separator=None)
+    assert len(corpus) == 2 and corpus.n_tokens == 0 and corpus.tokens(0, 0).dtype == corpus[1].dtype
+
+
+def test_a_pickled_corpus_does_not_become_the_one_that_replaced_it(backend, tmp_path):
+    """Such as in a worker of a DataLoader, whose process opens the corpus again."""
+    pickled = pickle.dumps(encode_corpus(backend, LINES, tmp_path / "out", separator=EOS))
+    assert rows(pickle.loads(pickled)) == expected_rows(backend, LINES)
+    encode_corpus(backend, LINES[::-1], tmp_path / "out", separator=EOS, force=True)
+    with pytest.raises(MwSError, match="replaced by another corpus"):
+        pickle.loads(pickled)
 
 
 @examples(100)

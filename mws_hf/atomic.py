@@ -120,9 +120,12 @@ def write_json(path: str | os.PathLike[str], value: Any, indent: int | None = 1,
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text as UTF-8, completely or not at all."""
+    r"""Write a text as UTF-8, completely or not at all.
+
+    A byte of a file name that is not UTF-8 is written as an escape such as ``\udcff``, which JSON reads as well.
+    """
     with atomic_path(path) as temporary:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
+        temporary.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
 
 
 @contextlib.contextmanager

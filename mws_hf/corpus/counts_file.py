@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from mws_hf.atomic import atomic_path
 from mws_hf.corpus.blocks import Columns, arrow_integers, arrow_strings, integers, is_text
+from mws_hf.corpus.files import open_for_arrow
 from mws_hf.corpus.place import Fault, about
 from mws_hf.corpus.splitter import Splitter, fingerprint
 from mws_hf.errors import MwSError, brief, first_line
@@ -227,7 +228,8 @@ def is_counts_file(path: str | os.PathLike[str]) -> bool:
                 return False
         import pyarrow.parquet as pq
 
-        return _KEY in (pq.read_schema(path).metadata or {})
+        with open_for_arrow(path) as stored:
+            return _KEY in (pq.read_schema(stored).metadata or {})
     except (OSError, pa.ArrowException):
         return False
 
@@ -237,7 +239,8 @@ def _parquet(path: Path) -> Iterator[pq.ParquetFile]:
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:  # `read_table` imports pandas: 50 MB
+        # `read_table` imports pandas: 50 MB
+        with open_for_arrow(path) as stored, pq.ParquetFile(stored, page_checksum_verification=True) as file:
             yield file
     except FileNotFoundError as error:
         raise Fault("no such file of word counts") from error

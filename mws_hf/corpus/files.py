@@ -11,9 +11,12 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mws_hf.errors import MwSError
+
+if TYPE_CHECKING:
+    from pyarrow import OSFile
 
 PathLike = str | os.PathLike[str]
 STDIN = "-"
@@ -21,6 +24,13 @@ DEFAULT_COLUMN = "text"
 """The column of tables, or the field of records, that contains the text if no other one is given."""
 _NOT_OF_FILES = ("idna", "punycode", "undefined")
 """Codecs of Python that encode host names, or nothing."""
+
+
+def open_for_arrow(path: PathLike) -> OSFile:
+    """Open a file for pyarrow, which itself opens no file whose name is not UTF-8."""
+    from pyarrow import OSFile  # here, because text files are read without it
+
+    return OSFile(os.fsencode(path))
 
 
 @dataclass(frozen=True)

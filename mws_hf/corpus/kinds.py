@@ -31,7 +31,7 @@ from mws_hf.corpus.columns import (
     no_column,
     text_of,
 )
-from mws_hf.corpus.files import DEFAULT_COLUMN, PLAIN, STDIN, PathLike, Reading, is_dataset_folder
+from mws_hf.corpus.files import DEFAULT_COLUMN, PLAIN, STDIN, PathLike, Reading, is_dataset_folder, open_for_arrow
 from mws_hf.corpus.octets import (
     COMPRESSED,
     Advance,
@@ -261,12 +261,13 @@ class Parquet(_Table):
     def _schema(self) -> pa.Schema:
         from pyarrow import parquet as pq  # here and below, because few need it
 
-        return pq.read_schema(self.place)
+        with open_for_arrow(self.place) as stored:
+            return pq.read_schema(stored)
 
     def _batches(self, columns: Sequence[str], reach: Callable[[int], None]) -> Iterator[tuple[pa.Array, ...]]:
         from pyarrow import parquet as pq
 
-        with pq.ParquetFile(self.place) as file:
+        with open_for_arrow(self.place) as stored, pq.ParquetFile(stored) as file:
             size, rows = os.path.getsize(self.place), 0
             for batch in file.iter_batches(ROWS, columns=list(columns)):
                 yield tuple(batch.column(column) for column in columns)
@@ -285,11 +286,11 @@ class Arrow(_Table):
             raise Fault("a Feather table of version 1; write version 2 with pyarrow.feather.write_feather")
 
     def _schema(self) -> pa.Schema:
-        with pa.OSFile(self.place) as file:
+        with open_for_arrow(self.place) as file:
             return _ipc_reader(file).schema
 
     def _batches(self, columns: Sequence[str], reach: Callable[[int], None]) -> Iterator[tuple[pa.Array, ...]]:
-        with pa.OSFile(self.place) as file:
+        with open_for_arrow(self.place) as file:
             reader = _ipc_reader(file)
             places = [reader.schema.get_field_index(column) for column in columns]
             is_file = isinstance(reader, pa.ipc.RecordBatchFileReader)

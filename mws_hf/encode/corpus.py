@@ -71,7 +71,7 @@ def write_shard(path: Path, parts: Sequence[EncodedBlock], checksum: str) -> Sha
     column = pa.LargeListArray.from_arrays(arrow_integers(offsets), arrow_integers(ids))
     batch = pa.record_batch({"input_ids": column, "n_bytes": arrow_integers(n_bytes)})
     with atomic_path(path) as temporary:
-        with pa.OSFile(str(temporary), "wb") as sink, pa.ipc.new_stream(sink, batch.schema) as writer:
+        with pa.OSFile(os.fsencode(temporary), "wb") as sink, pa.ipc.new_stream(sink, batch.schema) as writer:
             writer.write_batch(batch)
         ids_at, ends_at, n_bytes_at = _places(temporary)
     size = int(n_bytes.sum())
@@ -80,7 +80,7 @@ def write_shard(path: Path, parts: Sequence[EncodedBlock], checksum: str) -> Sha
 
 def _places(path: Path) -> tuple[int, int, int]:
     """Return the positions of the ids, the offsets and the byte lengths in a file of a shard."""
-    with pa.memory_map(str(path)) as file:
+    with pa.memory_map(os.fsencode(path)) as file:
         start = file.read_buffer().address
         file.seek(0)
         batch = pa.ipc.open_stream(file).read_next_batch()

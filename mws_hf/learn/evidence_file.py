@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from mws_hf.corpus.blocks import arrow_integers
+from mws_hf.corpus.files import open_for_arrow
 from mws_hf.errors import MwSError, brief
 from mws_hf.learn.any_word import AnyWord, most_frequent
 from mws_hf.learn.evidence.forms import inner_positions
@@ -77,7 +78,8 @@ def read_evidence(opened: Opened) -> AnyWord | None:
     if path is None:
         return None
     try:
-        table = pq.read_table(path)
+        with open_for_arrow(path) as stored:
+            table = pq.read_table(stored)
         metadata = table.schema.metadata or {}
         if metadata.get(b"mws_hf.merges", b"").decode() != merges_digest(opened.backend):
             return None

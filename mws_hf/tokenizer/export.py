@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from tokenizers import Tokenizer
 
 from mws_hf.atomic import atomic_path, staged
-from mws_hf.errors import MwSError, is_installed, needed, quoted
+from mws_hf.errors import MwSError, is_installed, needed, printable, quoted
 from mws_hf.text.pattern import Digits, literal_pattern, with_digits
 from mws_hf.text.symbols import (
     BYTE_CHARACTERS,
@@ -325,7 +325,7 @@ def write_gguf(
     first, last = tokens_around(backend)
     with atomic_path(output) as temporary:
         writer = needed("gguf").GGUFWriter(temporary, "llama")
-        writer.add_name(name)
+        writer.add_name(printable(name))
         writer.add_tokenizer_pre(pre_type)
         _add_tables(writer, tables)
         ids = {role: tables.tokens.index(token) for role, token in roles.items() if token in tables.tokens}

@@ -204,7 +204,8 @@ def open_file(file: str | os.PathLike[str]) -> Tokenizer:
     if not spec["model"]["vocab"]:
         raise MissingTokenizerError(f"{file}: its vocabulary is empty; give a trained tokenizer")
     try:
-        return without_dropout(Tokenizer.from_file(os.fspath(file)), file)
+        content = Path(file).read_text(encoding="utf-8")  # `from_file` takes no path whose bytes are not UTF-8
+        return without_dropout(Tokenizer.from_str(content), file)
     except BaseException as error:  # the library raises only Exception, and its panics are not even that
         if library_failure(error) is None:
             raise

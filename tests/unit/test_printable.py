@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import re
 import unicodedata
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from mws_hf import MwSError, MwSTrainer
+from mws_hf import MwSError, MwSTrainer, count_files
 from mws_hf.errors import MissingTokenizerError, printable
 from tests.in_process import Done, mws
 from tests.small_tokenizers import small_fast
@@ -55,6 +58,45 @@ def test_segmented_words_of_a_text(code, directory):
     done = mws("segment", directory, stdin=text)
     assert done.returncode == 0 and not obeyed(done), done
     assert json.loads(mws("segment", directory, "--json", stdin=text).stdout)["text"] == text
+
+
+def test_files_whose_names_are_not_utf8_are_read(directory, tmp_path):
+    """Such as files from an archive of another system, whose names are in cp1251."""
+    named = os.fsdecode("кот".encode("cp1251"))
+    folder, text, gold = tmp_path / named, tmp_path / f"{named}.txt", tmp_path / f"{named}.tsv"
+    try:
+        directory.rename(folder)
+    except OSError as error:
+        pytest.skip(f"this file system has only names in UTF-8 ({error})")
+    text.write_text("".join(f"читатель{k % 9} читает и перечитывает книги\n" for k in range(200)), encoding="utf-8")
+    gold.write_text("читает\tчита ет\nкниги\tкниг и\n", encoding="utf-8")
+    table = pa.table({"text": ["читатель читает", "книги"]})
+    pq.write_table(table, tmp_path / "table")
+    with pa.OSFile(str(tmp_path / "stream"), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    count_files(text).save(tmp_path / "counts")
+    for name, kind, words in (("table", "parquet", 3), ("stream", "arrow", 3), ("counts", "parquet", 15)):
+        file = (tmp_path / name).rename(tmp_path / f"{named}.{name}.{kind}")
+        done = mws("count", file, "-o", tmp_path / "out.parquet", "--force", "--json")
+        assert json.loads(done.stdout)["types"] == words, done.stderr
+    trained = ("train", text, "--vocab-size", 300, "-o", tmp_path / "new", "-q")
+    for arguments in [
+        ("segment", folder, "читает"),
+        ("evaluate", folder, "--gold", gold, "--text", text),
+        ("report", folder, "--gold", gold, "-o", tmp_path / "r.html"),
+        ("compare", text, "--gold", gold, "--systems", "characters", "--vocab-size", 300, "-o", tmp_path / "compared"),
+        ("trim", folder, "--text", text, "--keep-size", 265, "-o", tmp_path / "trimmed"),
+        ("extend", folder, text, "--add", 5, "-o", tmp_path / "extended"),
+        trained,
+    ]:
+        done = mws(*arguments)
+        assert done.returncode == 0, done.stderr
+    (row,) = json.loads((tmp_path / "compared/results.json").read_text(encoding="utf-8"))["golds"]
+    assert row["name"] == named
+    assert r"\udcea\udcee\udcf2.txt" in (tmp_path / "trimmed/README.md").read_text(encoding="utf-8")
+    (tmp_path / "new").rename(folder / named)
+    done = mws("explain", "читает", "--model", folder / named)
+    assert done.returncode == 0 and "damaged" not in done.stderr, done.stderr
 
 
 def test_letters_that_only_look_unusual_stay_as_they_are(directory):

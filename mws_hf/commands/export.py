@@ -89,9 +89,11 @@ def _to_byte_level(old: Backend, directory: Path, output: Path, pattern: str | N
     from mws_hf.tokenizer.file import chat_templates, load_settings, save_backend, template_setting
     from mws_hf.tokenizer.layout import CONFIG_FILE
     from mws_hf.tokenizer.links import file_inside
+    from mws_hf.tokenizer.spec import without_limits
 
     new = to_byte_level_backend(old, pattern)
-    found = compare_ids(old, sample_texts(), lambda text: new.encode(text, add_special_tokens=False).ids)
+    plain = without_limits(new)
+    found = compare_ids(old, sample_texts(), lambda text: plain.encode(text, add_special_tokens=False).ids)
     config = directory / CONFIG_FILE
     settings = load_settings(file_inside(directory, CONFIG_FILE)) if config.is_file() else {}
     if templates := chat_templates(directory, settings):

@@ -18,6 +18,7 @@ from mws_hf.surgery.extension import Extension, merges_of, words_among
 from mws_hf.surgery.trim import Trimming, count_uses
 from mws_hf.text.pattern import compiled
 from mws_hf.text.phrases import token_change
+from mws_hf.tokenizer.spec import without_limits
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,8 @@ class TextChange:
 
 
 def measure_change(before: Tokenizer, after: Tokenizer, lines: Sequence[str]) -> TextChange:
-    """Measure two tokenizers on the same lines; raises MwSError if the lines have no token."""
+    """Measure two tokenizers, without truncation and padding, on the same lines; MwSError if they have no token."""
+    before, after = without_limits(before), without_limits(after)
     old, new = score_text(before, lines), score_text(after, lines)
     find = compiled(WORD).findall
     words = Counter(word for line in lines for word in find(line))

@@ -36,7 +36,7 @@ from mws_hf.text.symbols import (
 )
 from mws_hf.tokenizer.backend import alphabet_of, is_byte_level, pattern_of, tables_of
 from mws_hf.tokenizer.leading_space import settle_leading_space
-from mws_hf.tokenizer.spec import Spec, bpe_model, capitals_of, decoder, special_places, splitter
+from mws_hf.tokenizer.spec import Spec, bpe_model, capitals_of, decoder, special_places, splitter, without_limits
 
 _BY_DIGITS: dict[Digits, str] = {"threes": "dbrx", "single": "qwen2"}
 PRE_TYPES = {with_digits(name, way): kind for name in ("llama3", "gpt4") for way, kind in _BY_DIGITS.items()}
@@ -135,11 +135,12 @@ def compare_ids(
     """Compare the ids, and the decoded text, of another program with those of `tokenizers`.
 
     Args:
-        backend: the tokenizer of `tokenizers`.
+        backend: the tokenizer of `tokenizers`, whose truncation and padding are not used.
         texts: the texts to encode. Special tokens that they contain are encoded as such; none are added around them.
         encode: returns the ids that the other program gives to a text.
         decode: returns the text that it makes of ids; None if decoding is not compared.
     """
+    backend = without_limits(backend)
     ids = {text: backend.encode(text, add_special_tokens=False).ids for text in texts}
     wrong_ids = [text for text in texts if list(encode(text)) != ids[text]]
     wrong_text = [

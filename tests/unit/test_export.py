@@ -178,6 +178,25 @@ def test_byte_level_keeps_every_id_and_every_text(tmp_path):
     assert differing and f"ids differ on {len(differing)} of {len(sample_texts())} sample texts" in result.stderr
 
 
+def test_truncation_and_padding_in_a_file_do_not_matter_to_a_comparison(in_bytes, tmp_path):
+    """They are of a past call, and tiktoken was said to give other ids because of them."""
+    pytest.importorskip("tiktoken")
+    in_bytes.backend_tokenizer.enable_truncation(4)
+    in_bytes.backend_tokenizer.enable_padding(length=9)
+    in_bytes.save_pretrained(tmp_path / "kept")
+    in_bytes.backend_tokenizer.save(str(tmp_path / "kept/tokenizer.json"))
+    result = export(tmp_path / "kept", "--format", "tiktoken", "-o", tmp_path / "out")
+    assert result.returncode == 0 and "tiktoken gives the same ids" in result.stderr
+    differing = []
+    for name, options in (("kept", {}), ("whole", {"truncation": None, "padding": None})):
+        spec = json.loads((tmp_path / "kept/tokenizer.json").read_text(encoding="utf-8")) | options
+        (tmp_path / f"{name}.json").write_text(json.dumps(spec), encoding="utf-8")
+        byte_level = ("--format", "byte-level", "--pattern", r"\s+|\S+|aaaa")
+        differing.append(export(tmp_path / f"{name}.json", *byte_level, "-o", tmp_path / f"{name}-new").stderr)
+    assert differing[0].splitlines()[-1] == differing[1].splitlines()[-1]
+    assert "ids differ on 0" not in differing[0]
+
+
 @pytest.mark.parametrize("in_config", [False, True])
 @pytest.mark.parametrize(
     "templates", [{"default": "{{ 1 }}", "rag": "{{ 2 }}", "tool_use": "{{ 3 }}"}, {"rag": "{{ 2 }}"}]

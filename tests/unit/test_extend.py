@@ -83,6 +83,17 @@ def test_english_and_code_are_untouched_and_russian_is_shorter(kind):
     assert change.bytes_per_token[1] > 1.5 * change.bytes_per_token[0]
 
 
+def test_a_change_is_measured_without_truncation_and_padding():
+    """A tokenizer.json may contain those of a past call."""
+    base, larger = BASES[KINDS[0]](), extended(KINDS[0]).tokenizer
+    whole = measure_change(base, larger, [*ENGLISH, *russian()])
+    base, larger = Tokenizer.from_str(base.to_str()), Tokenizer.from_str(larger.to_str())
+    base.enable_truncation(3)
+    larger.enable_padding(length=50)
+    assert measure_change(base, larger, [*ENGLISH, *russian()]) == whole
+    assert whole.lines_changed == len(russian())
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_old_ids_and_ranks_stay(kind):
     old, new = (json.loads(each.to_str())["model"] for each in (BASES[kind](), extended(kind).tokenizer))

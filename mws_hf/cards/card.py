@@ -8,10 +8,13 @@ and, under ``card``, the statements of people and commands about the tokenizer (
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -216,7 +219,10 @@ class Card:
         from jinja2 import Template  # not huggingface_hub.ModelCard, whose import takes 0.3 s of every training
 
         template = Template(files("mws_hf.cards").joinpath("card.md").read_text(encoding="utf-8"))
-        text: str = template.render(card_data=metadata(self).to_yaml(), **vars(self), **_for_template(self.settings))
+        quoting = {"in_shell": shlex.quote, "in_python": partial(json.dumps, ensure_ascii=False)}
+        text: str = template.render(
+            card_data=metadata(self).to_yaml(), **vars(self), **_for_template(self.settings), **quoting
+        )
         return f"{text.strip()}\n"
 
 

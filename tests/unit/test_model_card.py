@@ -3,7 +3,10 @@
 Modules: cards/card.py.
 """
 
+import ast
 import json
+import re
+import shlex
 
 import pytest
 
@@ -62,6 +65,16 @@ def test_a_loaded_tokenizer_has_the_card_of_its_record_with_what_is_said_of_it(t
     assert "license: mit" in card
     assert card.split("# me/russian\n\n")[1].startswith("Use this tokenizer for a language model")
     assert "mws_hf" not in small_fast().create_model_card("plain").split("## Limits")[0]
+
+
+@pytest.mark.parametrize("name", ["my tokenizer", 'it\'s "mine"', "$HOME`id`\\n"])
+def test_what_a_card_says_to_run_is_quoted(name, tmp_path):
+    (tmp_path / "corpus.txt").write_text("перечитать прочитать читатель писатель переписать " * 20, encoding="utf-8")
+    assert mws("train", tmp_path / "corpus.txt", "--n-merges", 5, "-o", tmp_path / name, "-q").returncode == 0
+    card = (tmp_path / name / "README.md").read_text(encoding="utf-8")
+    command = re.search(r"`(mws evaluate .*) openai-community/gpt2 ", card)
+    loading = re.search(r"from_pretrained\((.*)\)", card)
+    assert shlex.split(command[1]) == ["mws", "evaluate", name] and ast.literal_eval(loading[1]) == name
 
 
 def test_train_leaves_an_edited_card_and_says_so(tmp_path):

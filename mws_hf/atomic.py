@@ -91,7 +91,7 @@ def check_output(path: str | os.PathLike[str], *, folder: bool) -> None:
         if folder and target.is_symlink() and not target.exists():
             raise MwSError(f"{target}: is a link that leads nowhere; remove it, or name another output")
         if folder and target.is_file():
-            raise MwSError(f"{target}: is a file; name a directory to write")
+            raise MwSError(f"{target}: is a file; name a folder to write")
         place = target if folder else target.absolute().parent
         while not place.exists():
             place = place.absolute().parent
@@ -199,7 +199,7 @@ def staged(directory: Path, stale: Collection[str] = (), head: str = "tokenizer.
         MwSError: the folder is a file or cannot be written, or another run is writing to it.
     """
     if directory.exists() and not directory.is_dir():
-        raise MwSError(f"{directory}: is a file; name a directory to save in")
+        raise MwSError(f"{directory}: is a file; name a folder to save in")
     stage = None
     with output_lock(directory, LOCK_TIMEOUT_SECONDS):
         try:
@@ -221,7 +221,7 @@ def staged(directory: Path, stale: Collection[str] = (), head: str = "tokenizer.
                 _entries_to_disk(home)
         except OSError as error:
             reason = error.strerror or error
-            raise MwSError(f"{directory}: cannot be written ({reason}); name another directory") from error
+            raise MwSError(f"{directory}: cannot be written ({reason}); name another folder") from error
         finally:
             if stage is not None:
                 shutil.rmtree(stage, ignore_errors=True)
@@ -248,9 +248,7 @@ def _replace(stage: Path, directory: Path, stale: Collection[str], head: str) ->
     changed = sorted({*map(Path, (*differing, *absent)), *links}.intersection(new))
     for name in [*old, *changed]:
         if (directory / name).is_dir() and not (directory / name).is_symlink():
-            raise MwSError(
-                f"{directory / name}: is a folder where a file belongs; remove it, or name another directory"
-            )
+            raise MwSError(f"{directory / name}: is a folder where a file belongs; remove it, or name another folder")
     for name in changed:
         _to_disk(stage / name)  # before the first one is moved, because flushing takes longest
     if len(old) + len(changed) > 1:

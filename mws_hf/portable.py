@@ -242,7 +242,7 @@ class PortableMixin:
                 files = parent.save_pretrained(str(stage), **local)
             except Exception as error:
                 if type(error) is Exception:  # the Rust library raises nothing narrower when it cannot write
-                    raise MwSError(f"{directory}: cannot be written ({error}); name another directory") from error
+                    raise MwSError(f"{directory}: cannot be written ({error}); name another folder") from error
                 raise
             written = tuple(str(directory / Path(file).relative_to(stage)) for file in files)
             stage_card(self, stage, directory)

@@ -36,8 +36,8 @@ def add_options(parser: Parser) -> None:
     add_tokenizer(parser)
     add_output(parser, "What to write: a file for gguf, otherwise a folder.")
     form = (
-        "gguf: for llama.cpp. tiktoken: a Python module. byte-level: a tokenizer of characters as one of bytes, or one "
-        "with another --pattern. notebook: the files of the original MwS notebook."
+        "gguf: for llama.cpp. tiktoken: a Python module. byte-level: a tokenizer of bytes, made from one of "
+        "characters, or with another --pattern. notebook: the files of the original MwS notebook."
     )
     formats = ("gguf", "tiktoken", "byte-level", "notebook")
     parser.add_argument("--format", dest="form", required=True, choices=formats, help=form)

@@ -33,8 +33,8 @@ def add_options(parser: Parser) -> None:
     add("tokenizer", metavar="TOKENIZER", help="A folder with the new tokenizer, or a name on the Hub.")
     add_output(parser, "The folder of the new model.")
     init = (
-        "Initial embedding of a new token. mean: the mean of the embeddings of its old tokens. quiet: half of it, plus "
-        "half of the embeddings of bytes that no text has."
+        "Initial embedding of a new token. mean: the mean of the embeddings of its old tokens. quiet: half of that, "
+        "plus half of the mean embedding of bytes that no text contains."
     )
     add("--init", default="mean", choices=("mean", "quiet"), help=init)
     add_writing(parser)

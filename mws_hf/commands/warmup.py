@@ -30,7 +30,7 @@ HELP = """
 Compile all kernels now and keep them on disk, so that no later command waits for it. This is needed once for each
 version of mws_hf and each kind of processor, and takes one to two minutes.
 
-For example, while you build an image of a machine:
+For example, while you build a Docker image:
 
     pip install mws_hf-*.whl && mws warmup --quiet
 """

@@ -117,14 +117,14 @@ class Settings(Described):
         "none",
         "Their merges come after all others, and replace the last frequency merges.",
         metavar="FILE",
-        shown="none; the file has one per line",
+        shown="none; in the file, give one per line",
     ).field(())
     keep_apart: Sequence[str] = Setting(
         "Characters that are never merged with others, and pairs of characters that are never joined.",
         "none",
         'Give strings of one or two characters, such as ``["\'", "ss"]``.',
         metavar="FILE",
-        shown="none; the file has one per line",
+        shown="none; in the file, give one per line",
     ).field(())
     limit_alphabet: int | None = Setting(
         "Keep only this number of the most frequent characters; the others become bytes.",

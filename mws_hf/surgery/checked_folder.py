@@ -47,7 +47,7 @@ class CheckedFolder:
     def opened(self) -> Opened:
         """The tokenizer; MissingTokenizerError if the path does not exist."""
         if not self.place.exists():
-            raise MissingTokenizerError(f"{self.place}: no such directory; give one written by save_pretrained")
+            raise MissingTokenizerError(f"{self.place}: no such folder; give one written by save_pretrained")
         return open_tokenizer(self.directory if self.has_own_file else self.place, name=self.name)
 
     @property

@@ -360,5 +360,5 @@ def _backend(tokenizer: Any) -> Tokenizer:
     backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
     if not isinstance(backend, Tokenizer):
         name = type(tokenizer).__name__
-        raise MwSError(f"{name} is a slow tokenizer; load it with AutoTokenizer from a directory with tokenizer.json")
+        raise MwSError(f"{name} is a slow tokenizer; load it with AutoTokenizer from a folder with tokenizer.json")
     return backend

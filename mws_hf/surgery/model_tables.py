@@ -199,7 +199,7 @@ def read_shards(directory: Path) -> tuple[dict[str, str], dict[str, dict[str, Te
         shape of its tensors.
 
     Raises:
-        MwSError: there are no .safetensors weights, the index is damaged, or it names a file outside of the directory.
+        MwSError: there are no .safetensors weights, the index is damaged, or it names a file outside of the folder.
     """
     name = weights_file(directory)
     if name is None:

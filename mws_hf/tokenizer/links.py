@@ -32,26 +32,26 @@ def file_inside(directory: str | os.PathLike[str], name: object) -> Path:
     >>> file_inside("out/model", "../mine/model.safetensors")
     Traceback (most recent call last):
         ...
-    mws_hf.errors.MwSError: out/model: '../mine/model.safetensors' leads out of the directory; correct the name
+    mws_hf.errors.MwSError: out/model: '../mine/model.safetensors' leads out of the folder; correct the name
     """
     shown = f"{printable(directory)}: {printable(name)!r}"
     if not isinstance(name, str | os.PathLike) or not _can_be_a_name(os.fspath(name)):
         raise MwSError(f"{shown} is not the name of a file; correct the name")
     relative = Path(name)
     if relative.is_absolute() or relative.drive or ".." in relative.parts:
-        raise MwSError(f"{shown} leads out of the directory; correct the name")
+        raise MwSError(f"{shown} leads out of the folder; correct the name")
     file = Path(directory) / relative
     home, target = Path(os.path.realpath(directory)), Path(os.path.realpath(file))
     if not any(target.is_relative_to(trusted) for trusted in (home, *_repository(home))) and not _is_trusted(
         home, target
     ):
         raise MwSError(
-            f"{printable(file)}: is a link to {printable(target)}, outside of the directory; if you trust it, put a "
+            f"{printable(file)}: is a link to {printable(target)}, outside of the folder; if you trust it, put a "
             "copy of that file in its place"
         )
     if not target.is_file():
         kind = "is not a regular file" if target.exists() else "is missing"
-        raise MwSError(f"{printable(file)}: {kind}; fetch or save the directory again")
+        raise MwSError(f"{printable(file)}: {kind}; fetch or save the folder again")
     return file
 
 

@@ -34,7 +34,7 @@ def read_notebook(
 ) -> tuple[Tokenizer, dict[str, Any]]:
     """Return the tokenizer and its special tokens by role; see `import_notebook` for the arguments and errors."""
     if not isinstance(source, tuple) and not Path(source).is_dir():
-        raise MwSError(f"{source}: no such directory; give one with {VOCABULARY_FILE} and {MERGES_FILE}")
+        raise MwSError(f"{source}: no such folder; give one with {VOCABULARY_FILE} and {MERGES_FILE}")
     files = source if isinstance(source, tuple) else (Path(source, VOCABULARY_FILE), Path(source, MERGES_FILE))
     vocabulary, table = map(Path, files)
     vocab, document = load_json(vocabulary), load_json(table)

@@ -113,7 +113,7 @@ def model_folder(source: str | os.PathLike[str]) -> Path:
     """Return the local folder of a model; from the Hub, weights are downloaded only as safetensors.
 
     Raises:
-        MwSError: there is no such directory or repository, or the name is of a tokenizer.
+        MwSError: there is no such folder or repository, or the name is of a tokenizer.
     """
     if Path(source).is_dir():
         return Path(source)
@@ -159,7 +159,7 @@ def refuse_unknown(name: str | os.PathLike[str]) -> None:
         return
     ours = f"; tokenizers of this project: {', '.join(ready_made())}" if str(name).startswith("mws-") else ""
     raise MissingTokenizerError(
-        f"{name}: no such directory{_did_you_mean(str(name))}; give one written by save_pretrained or `mws train`, or "
+        f"{name}: no such folder{_did_you_mean(str(name))}; give one written by save_pretrained or `mws train`, or "
         f"a Hub name of the form user/repo{ours}"
     )
 
@@ -273,7 +273,7 @@ def not_in_cache(
     copies = Path(cache or constants.HF_HUB_CACHE, "--".join(["models", *os.fspath(name).split("/")]), "snapshots")
     there = any(copies.glob("*/*"))
     found = "the cache has files of this repository and no tokenizer" if there else (
-        "no such directory, and as a Hub name it is not in the cache"
+        "no such folder, and as a Hub name it is not in the cache"
     )  # fmt: skip
     return MissingTokenizerError(f"{name}: {found}, while {trouble.reason}; {trouble.remedy}")
 
@@ -302,7 +302,7 @@ def snapshot(name: str | os.PathLike[str], **patterns: Any) -> Path:
         ) from error
     except RepositoryNotFoundError as error:
         raise MissingTokenizerError(
-            f"{name}: no such directory{_did_you_mean(str(name))}, and the Hub finds no such repository, or hides it "
+            f"{name}: no such folder{_did_you_mean(str(name))}, and the Hub finds no such repository, or hides it "
             "from you; check the name, or log in with `hf auth login`"
         ) from error
     except Exception as error:  # requests, httpx or the Hub's own, by version

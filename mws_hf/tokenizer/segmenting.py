@@ -66,7 +66,7 @@ class Segmenter:
         self._check_encodes()
         if hasattr(self.live, "to_backend"):
             return cast("Tokenizer", self.live.to_backend())
-        raise MwSError(f"{self.name} has no Rust backend; save it and load the directory with PreTrainedTokenizerFast")
+        raise MwSError(f"{self.name} has no Rust backend; save it and load the folder with PreTrainedTokenizerFast")
 
     @cached_property
     def spec(self) -> Spec:

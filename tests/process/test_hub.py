@@ -56,7 +56,7 @@ def test_a_mistyped_directory_is_said_at_once(name: str, tmp_path: Path):
     with running_hub() as hub:
         done = load(name, hub.address, tmp_path)
     lines = done.stdout.splitlines()
-    assert hub.requests == [] and len(lines) == 3 and all("no such directory" in line for line in lines), done
+    assert hub.requests == [] and len(lines) == 3 and all("no such folder" in line for line in lines), done
 
 
 def test_a_hub_that_does_not_answer_costs_one_line(tmp_path: Path):
@@ -93,7 +93,7 @@ def test_one_message_for_a_mistyped_name_in_every_command(tmp_path: Path, monkey
     commands = [*commands_that_open("mistyped", tmp_path), ["check", "mistyped", "--repair"]]
     said = {mws(*command).stderr for command in commands}
     (message,) = said
-    assert "mistyped: no such directory" in message and "user/repo" in message
+    assert "mistyped: no such folder" in message and "user/repo" in message
 
 
 COMMANDS = """
@@ -183,7 +183,7 @@ def test_what_the_hub_answers_is_said_and_the_cache_serves(status: int, filled_c
     for line in (lines[1], lines[4]):
         assert line.startswith("user/half: the cache has files of this repository and no tokenizer, while"), line
     for line in (lines[2], lines[5]):
-        assert line.startswith("user/absent: no such directory, and as a Hub name it is not in the cache"), line
+        assert line.startswith("user/absent: no such folder, and as a Hub name it is not in the cache"), line
     assert all(ANSWERS[status] in line for line in lines if line != "loaded"), lines
     assert requests <= 6, "each name is asked for once"
 

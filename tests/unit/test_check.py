@@ -390,7 +390,7 @@ def test_beside_a_model_of_every_type_ids_are_equal_or_check_says_what_happens(b
     assert len(unread) < 10 and (by_stock_class or not differing)
 
 
-@pytest.mark.parametrize(("name", "message"), [("absent", "no such directory"), ("a.json", "not a tokenizer.json")])
+@pytest.mark.parametrize(("name", "message"), [("absent", "no such folder"), ("a.json", "not a tokenizer.json")])
 def test_what_is_no_directory_is_not_called_an_empty_one(name, message, tmp_path):
     (tmp_path / "a.json").write_text("{}")
     for look in (check, repair):

@@ -302,7 +302,7 @@ def test_misuse_is_told_in_one_line(in_bytes, tmp_path):
     in_bytes.save_pretrained(tmp_path / "bytes")
     small_fast(alphabet="bytes", add_prefix_space=True).save_pretrained(tmp_path / "spaced")
     for arguments, reason in [
-        ((tmp_path / "absent", "--format", "gguf", "-o", tmp_path / "x"), "no such directory"),
+        ((tmp_path / "absent", "--format", "gguf", "-o", tmp_path / "x"), "no such folder"),
         ((tmp_path / "bytes", "--format", "gguf", "--pattern", "llama3", "-o", tmp_path / "x"), "--pattern works only"),
         ((tmp_path / "bytes", "--format", "byte-level", "-o", tmp_path / "x"), "already byte-level"),
         ((tmp_path / "spaced", "--format", "byte-level", "--pattern", "gpt4", "-o", tmp_path / "x"), "Metaspace"),

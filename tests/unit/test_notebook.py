@@ -231,7 +231,7 @@ def test_truncated_missing_and_foreign_files(tmp_path, name):
 
 
 def test_missing_directory_and_unwritable_target(tmp_path):
-    with pytest.raises(MwSError, match="no such directory"):
+    with pytest.raises(MwSError, match="no such folder"):
         import_notebook(tmp_path / "absent")
     (tmp_path / "file").touch()
     with pytest.raises(MwSError, match="cannot be written"):

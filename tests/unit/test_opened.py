@@ -449,7 +449,7 @@ def test_a_damaged_file_is_named(damage: str, tmp_path: Path):
     ):
         with pytest.raises(MwSError, match=message):
             load(folder)
-        with pytest.raises(MwSError, match="no such directory"):
+        with pytest.raises(MwSError, match="no such folder"):
             load(tmp_path / "absent")
     (tmp_path / "text.txt").write_text("on no\n", encoding="utf-8")
     for arguments in (

@@ -379,7 +379,7 @@ def test_the_command(folder, tmp_path):
     for arguments, message in (
         ([directory, folder / "larger", "-o", directory], "overwritten"),
         ([folder / "base", folder / "larger", "-o", tmp_path / "x"], "no model.safetensors"),
-        ([directory, folder / "nothing", "-o", tmp_path / "x"], "no such directory"),
+        ([directory, folder / "nothing", "-o", tmp_path / "x"], "no such folder"),
         ([directory, folder / "larger", "-o", tmp_path / "x", "--init", "magic"], "invalid choice: 'magic'"),
     ):
         done = mws("transplant", *arguments)

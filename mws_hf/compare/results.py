@@ -25,7 +25,7 @@ class Comparison:
     Attributes:
         corpus: figures of the training words: types, running words, pattern.
         sizes: vocabulary sizes, ascending.
-        golds: name, words, lines and left-out lines of each gold file.
+        golds: name, words, lines, left-out lines and `remarks` of each gold file.
         tokenizers: the systems in the order of their training. `text` has the measures on text; it is None if no text
             was given or the system only segments words.
         rows: scores on gold: for each gold file all systems, in the same order.
@@ -119,8 +119,8 @@ def markdown(comparison: Comparison) -> str:
     )
     parts = ["# Comparison of tokenizers", about]
     for gold in comparison.golds:
-        left_out = f", {gold['left_out']} of {gold['lines']} lines left out" if gold["left_out"] else ""
-        parts.append(f"## {gold['name']} ({gold['words']:,} words{left_out})")
+        size = "; ".join([f"{gold['words']:,} words", *gold["remarks"]])
+        parts.append(f"## {gold['name']} ({size})")
         parts += [_table(comparison, size, gold["name"]) for size in comparison.sizes]
     if not comparison.golds:
         parts += ["## Held-out running text", *(_table(comparison, size, None) for size in comparison.sizes)]

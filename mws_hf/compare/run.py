@@ -196,16 +196,7 @@ def compare(
     """
     check_resamples(resamples)
     golds = read_golds(gold_files)
-    if not sizes or not (golds or text is not None):
-        raise MwSError(
-            "there is nothing to compare; give at least one vocabulary size, and reference segmentations or a text"
-        )
-    if systems is not None and not systems:
-        raise MwSError("there are no systems to compare; name at least one (--systems), or leave them out for most")
-    for size in sizes:
-        check_range("vocab_size", size, Range(1, whole=True))
-    if bits is not None and text is None:
-        raise MwSError("bits per byte are measured on a held-out text; give one, too (--text)")
+    _check_input(golds, sizes, systems, text, bits)
     if picture and golds and not is_installed("matplotlib"):
         logger.warning("picture.png is not drawn, because matplotlib is not installed: pip install matplotlib")
         picture = False
@@ -225,7 +216,13 @@ def compare(
         corpus={"types": len(counts), "running_words": counts.total, "pattern": counts.pattern},
         sizes=sizes,
         golds=[
-            {"name": gold.name, "words": len(gold.words), "lines": gold.lines, "left_out": len(gold.problems)}
+            {
+                "name": gold.name,
+                "words": len(gold.words),
+                "lines": gold.lines,
+                "left_out": len(gold.problems),
+                "remarks": gold.remarks,
+            }
             for gold in golds
         ],
         tokenizers=[tokenizer for tokenizer, _ in found],
@@ -240,6 +237,25 @@ def compare(
     elif drawn.is_file():
         drawn.unlink()  # it shows the results of an earlier run
     return comparison
+
+
+def _check_input(
+    golds: Sequence[Gold], sizes: Sequence[int], systems: Sequence[SystemSpec] | None, text: Any, bits: Any
+) -> None:
+    """Raise MwSError if there is nothing to compare, and warn with the remarks on gold files."""
+    for gold in golds:
+        if gold.remarks:
+            logger.warning("%s: %s", gold.name, "; ".join(gold.remarks))
+    if not sizes or not (golds or text is not None):
+        raise MwSError(
+            "there is nothing to compare; give at least one vocabulary size, and reference segmentations or a text"
+        )
+    if systems is not None and not systems:
+        raise MwSError("there are no systems to compare; name at least one (--systems), or leave them out for most")
+    for size in sizes:
+        check_range("vocab_size", size, Range(1, whole=True))
+    if bits is not None and text is None:
+        raise MwSError("bits per byte are measured on a held-out text; give one, too (--text)")
 
 
 @dataclass

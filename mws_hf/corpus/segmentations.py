@@ -72,6 +72,18 @@ class Gold:
     labelled: int = 0
     rows: Rows = field(default=(), repr=False)
 
+    @property
+    def remarks(self) -> list[str]:
+        """Remarks that are necessary to understand scores on this file, such as how many lines were left out."""
+        found = []
+        if self.problems:
+            found.append(f"{len(self.problems)} of {self.lines} lines left out")
+        if self.labelled:
+            found.append(f"{self.labelled} words left out, because a tokenizer was trained on their labels")
+        if self.partial:
+            found.append("only one or two boundaries per word are marked, so compare recall or MorphScore, not F1")
+        return found
+
     def without(self, words: frozenset[str]) -> Gold:
         """Return the gold less some words, given by `caseless`; raises MwSError where no word is left."""
         kept = tuple(entry for entry in self.words if caseless(entry.word) not in words)

@@ -225,7 +225,9 @@ def pictures(report: EvaluationReport, scores: Mapping[str, Mapping[str, TextSco
 
 def _measured_on(report: EvaluationReport, texts: Mapping[str, Sequence[str]], bits: Path | None) -> list[str]:
     """Return sentences about the reference segmentations and texts on which the tokenizers were measured."""
-    sentences = [f"Gold {gold.name}: {len(gold.words):,} words." for gold in report.golds]
+    sentences = [
+        f"Gold {gold.name}: {'; '.join([f'{len(gold.words):,} words', *gold.remarks])}." for gold in report.golds
+    ]
     sentences += [f"Text {name}: {len(lines):,} lines." for name, lines in texts.items()]
     return sentences + ([f"n-gram models were trained on {bits.name}."] if bits else [])
 

@@ -97,15 +97,12 @@ FIRST_OF_TEXT = ("tokens/word", "bytes/token", "vocabulary", "used", "words whol
 def gold_table(gold: Gold, rows: Sequence[GoldRow]) -> Table:
     """Return the table of one gold file, with a row for each tokenizer."""
     morphs = sum(len(entry.segmentations[0]) for entry in gold.words) / len(gold.words)
-    about = f"{len(gold.words):,} words, {morphs:.2f} morphs per word (file format: {gold.format})"
+    size = f"{len(gold.words):,} words, {morphs:.2f} morphs per word (file format: {gold.format})"
+    about = "; ".join([size, *gold.remarks])
     if gold.problems:
-        about += f"; {len(gold.problems)} of {gold.lines} lines left out, the first: {gold.problems[0]}"
-    if gold.labelled:
-        about += f"; {gold.labelled} more left out, because a tokenizer was trained on their labels"
+        about += f"; the first line left out: {gold.problems[0]}"
     if rows and rows[0].consistency.compared_words < len(gold.words):
         about += f"; μc compares the words of a random sample of {rows[0].consistency.compared_words:,}"
-    if gold.partial:
-        about += "; **this gold marks only one or two boundaries per word: compare MorphScore, not F1**"
     return Table(gold.name, about, list(GOLD_COLUMNS), [[cell(row) for cell in GOLD_COLUMNS.values()] for row in rows])
 
 

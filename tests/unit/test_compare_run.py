@@ -326,6 +326,20 @@ def test_a_picture_of_an_earlier_run_does_not_stay(gold, tmp_path):
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["results.json", "results.md", "tokenizers"]
 
 
+def test_every_command_that_scores_on_gold_says_what_the_file_lacks(tmp_path):
+    gold, text, out = tmp_path / "part.csv", tmp_path / "text.txt", tmp_path / "out"
+    gold.write_text("full_word,pt1,rest\nwalking,walk,ing\nwalked,walk,ed\nbad,b,d\n", encoding="utf-8")
+    text.write_text("\n".join(running_text()), encoding="utf-8")
+    done = mws("compare", text, "--gold", gold, "--systems", "characters", "--vocab-size", "300", "-o", out)
+    lacks = "1 of 3 lines left out; only one or two boundaries per word are marked"
+    assert done.returncode == 0 and f"part: {lacks}" in done.stderr
+    assert f"## part (2 words; {lacks}" in (out / "results.md").read_text(encoding="utf-8")
+    assert lacks in mws("evaluate", out / "tokenizers/characters", "--gold", gold).stdout
+    page = tmp_path / "page.html"
+    assert mws("report", out / "tokenizers/characters", "--gold", gold, "-o", page).returncode == 0
+    assert lacks in page.read_text(encoding="utf-8")
+
+
 def test_the_help_names_every_system():
     said = set(re.findall(r"[\w-]+", mws("compare", "--help").stdout))
     assert {*BASELINE_SYSTEMS, *MWS_SYSTEMS, "bpe"} <= said

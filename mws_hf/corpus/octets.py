@@ -283,8 +283,8 @@ def check_mark(stream: io.BufferedReader, how: Reading) -> None:
     found = next((name for mark, name in _WIDE_MARKS.items() if head.startswith(mark)), None)
     if found is not None and not encoding.startswith(found):
         raise Fault(
-            f"begins with the byte order mark of {found.upper()}; where a corpus is read, name the encoding "
-            f"(--encoding {found}); else convert the file to UTF-8 (iconv -f {found} -t utf-8)",
+            f"begins with the byte order mark of {found.upper()}; give --encoding {found}, or if there is no such "
+            f"option here, convert the file to UTF-8 (iconv -f {found} -t utf-8)",
             1,
         )
     if head and encoding in ("utf-16", "utf-32") and found != encoding:

@@ -232,6 +232,7 @@ def _remove_leftovers(home: Path, begin: str) -> None:
     for leftover in home.glob(f"{glob.escape(begin)}.*-*.tmp"):
         if leftover.is_dir() and time.time() - leftover.stat().st_mtime > 3600:
             shutil.rmtree(leftover, ignore_errors=True)
+            (home / f"{_beside(leftover)}.lock").unlink(missing_ok=True)  # of a folder that was saved inside `staged`
 
 
 def _replace(stage: Path, directory: Path, stale: Collection[str], head: str) -> None:

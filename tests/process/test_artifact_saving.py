@@ -361,11 +361,13 @@ def test_a_linked_folder_and_a_linked_file_inside_an_output_are_replaced_and_not
 def test_what_killed_savers_left_is_removed_later(tmp_path):
     small_fast().save_pretrained(tmp_path)
     old, young = (tmp_path / f".{tmp_path.name}.1-{tag}.tmp" for tag in ("aaaaaaaa", "bbbbbbbb"))
-    for leftover in (old, young):
+    locks = [tmp_path / f".{leftover.name}.lock" for leftover in (old, young)]
+    for leftover, lock in zip((old, young), locks, strict=True):
         leftover.mkdir()
+        lock.touch()
     os.utime(old, (0, 0))
     small_fast().save_pretrained(tmp_path)
-    assert (old.exists(), young.exists()) == (False, True)
+    assert [path.exists() for path in (old, young, *locks)] == [False, True, False, True]
 
 
 @pytest.fixture

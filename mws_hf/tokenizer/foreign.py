@@ -158,7 +158,8 @@ def tokenizer_of(model: bytes, *, dummy_prefix: bool | None = None) -> Tokenizer
     squeezes = bool(normalizer.get(4, 1))  # remove_extra_whitespaces
     steps: list[normalizers.Normalizer] = [normalizers.Precompiled(normalizer[2])] if normalizer.get(2) else []
     if squeezes:
-        steps += [normalizers.Strip(left=not prefixed), normalizers.Replace(Regex(" {2,}"), " ")]
+        ends = r" +\z" if prefixed else r"\A +| +\z"  # not `normalizers.Strip`, which also removes line ends
+        steps += [normalizers.Replace(Regex(ends), ""), normalizers.Replace(Regex(" {2,}"), " ")]
     elif prefixed:
         steps += [normalizers.Prepend(SPACE)]  # also if the text begins with a space
     tokenizer.normalizer = normalizers.Sequence(steps)

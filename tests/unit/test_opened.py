@@ -174,6 +174,22 @@ def test_tokens_that_go_on_after_a_space_are_found(kind: str, options: dict[str,
     assert ids == library.encode(lines) and own.decode(ids) == library.decode(ids)
 
 
+@pytest.mark.parametrize("prefix", [False, True])
+@pytest.mark.parametrize("normalization", ["identity", "nfkc"])
+def test_only_spaces_at_the_ends_are_removed(normalization: str, prefix: bool, tmp_path: Path):
+    """As in SentencePiece; a line end, a tab or a no-break space is text, unless the normalization makes it a space."""
+    spm = pytest.importorskip("sentencepiece")
+    model = sentence_piece("unigram", normalization_rule_name=normalization, add_dummy_prefix=prefix)
+    (tmp_path / "a.model").write_bytes(model)
+    library, own = spm.SentencePieceProcessor(model_proto=model), open_tokenizer(tmp_path / "a.model")
+    texts = [
+        left + "un lock" + right for left in ("", " ", "\t", "\n ", "\u3000") for right in ("\n", " \n ", "  ", "\xa0")
+    ]
+    ids = [encoded.ids for encoded in own.encode(texts)]
+    assert ids == library.encode(texts) and own.decode(ids) == library.decode(ids)
+    assert own.decode(ids)[0] == "un lock\n"
+
+
 def test_a_sentencepiece_model_with_marks_after_words_is_refused(tmp_path: Path):
     (tmp_path / "a.model").write_bytes(sentence_piece("bpe", treat_whitespace_as_suffix=True))
     with pytest.raises(MwSError, match="word marks follow the words"):

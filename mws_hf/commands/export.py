@@ -93,7 +93,12 @@ def _to_byte_level(old: Backend, directory: Path, output: Path, pattern: str | N
 
     new = to_byte_level_backend(old, pattern)
     plain = without_limits(new)
-    found = compare_ids(old, sample_texts(), lambda text: plain.encode(text, add_special_tokens=False).ids)
+    found = compare_ids(
+        old, sample_texts(),
+        encode=lambda text: plain.encode(text, add_special_tokens=False).ids,
+        decode=lambda ids: plain.decode(ids, skip_special_tokens=False),
+    )  # fmt: skip
+    found._replace(ids=[]).refuse("a byte-level tokenizer")  # other ids are only reported
     config = directory / CONFIG_FILE
     settings = load_settings(file_inside(directory, CONFIG_FILE)) if config.is_file() else {}
     if templates := chat_templates(directory, settings):

@@ -287,7 +287,8 @@ def pattern_of(tokenizer: Tokenizer) -> str:
     if pattern is None:
         kinds = " and ".join(str(part.get("type")) for part in parts_of(state))
         raise MwSError(
-            f"the pre-tokenizer is {kinds or None}, not a split by a pattern; build the tokenizer with build_backend"
+            f"the pre-tokenizer ({kinds or None}) is not one split by a pattern; use a tokenizer that `mws train` "
+            "wrote, without add_prefix_space"
         )
     return pattern
 

@@ -85,10 +85,7 @@ def byte_tables(backend: Tokenizer) -> ByteTables:
     refuse_normalizer(backend)
     if settle_leading_space(backend, None):
         raise MwSError("its add_prefix_space would be lost; save it with add_prefix_space=False first")
-    if not Spec.of(backend).plain:
-        raise MwSError(
-            "its BPE has dropout, ignore_merges or affixes, which would be lost; train a tokenizer without them"
-        )
+    _refuse_settings(Spec.of(backend))
     by_id = {number: token for token, number in backend.get_vocab(with_added_tokens=True).items()}
     if sorted(by_id) != list(range(len(by_id))):
         raise MwSError(
@@ -162,8 +159,8 @@ def to_byte_level_backend(backend: Tokenizer, pattern: str | None = None) -> Tok
         pattern: the new split pattern or its name; None keeps the old one.
 
     Raises:
-        MwSError: the tokenizer is byte-level and no pattern is given, or it has an added token that a byte-level
-            tokenizer would not decode to itself.
+        MwSError: the tokenizer is byte-level and no pattern is given; or it is of characters and does not spell unknown
+            ones in bytes, or has settings or an added token that a byte-level tokenizer cannot have.
 
     >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> merges = [("о", "н"), (" ", "он")]
@@ -181,6 +178,7 @@ def to_byte_level_backend(backend: Tokenizer, pattern: str | None = None) -> Tok
     own = Spec.of(backend)
     spec = dict(own.raw)
     if in_characters:
+        _check_characters(own)
         added = {token.content: number for number, token in backend.get_added_tokens_decoder().items()}
         check_added_tokens(list(added))
         in_bytes = byte_level_merges([token for token in vocab if len(token) == 1 and token not in added], merges)
@@ -188,6 +186,23 @@ def to_byte_level_backend(backend: Tokenizer, pattern: str | None = None) -> Tok
         spec |= {"truncation": None, "padding": None, "decoder": decoder(own.capitals, in_bytes=True), "model": model}
     spec["pre_tokenizer"] = splitter(there if pattern is None else literal_pattern(pattern), in_bytes=True)
     return Spec(spec).open()
+
+
+def _check_characters(spec: Spec) -> None:
+    """Raise MwSError if a tokenizer of characters does more than merge by rank and fall back to bytes."""
+    if not spec.model.get("byte_fallback") or any(token not in spec.model["vocab"] for token in BYTE_TOKENS):
+        raise MwSError(
+            "it does not spell unknown characters in bytes (byte_fallback and the tokens <0x00> to <0xFF>), so its ids "
+            "cannot be those of bytes; train a tokenizer with `mws train`"
+        )
+    _refuse_settings(spec)
+
+
+def _refuse_settings(spec: Spec) -> None:
+    if not spec.plain:
+        raise MwSError(
+            "its BPE has dropout, ignore_merges or affixes, which would be lost; train a tokenizer without them"
+        )
 
 
 def _recoded(vocab: dict[str, int], added: dict[str, int], merges: Iterable[tuple[str, str]]) -> dict[str, int]:

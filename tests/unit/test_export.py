@@ -18,7 +18,7 @@ from transformers import AutoTokenizer
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import with_digits
 from mws_hf.text.sample_texts import NATURAL, sample_texts
-from mws_hf.text.symbols import BYTE_CHARACTERS
+from mws_hf.text.symbols import BYTE_CHARACTERS, BYTE_TOKENS
 from mws_hf.tokenizer.backend import build_backend, tokenizer_tables
 from mws_hf.tokenizer.export import compare_ids, to_byte_level_backend, write_gguf, write_tiktoken
 from tests.in_process import mws
@@ -176,6 +176,39 @@ def test_byte_level_keeps_every_id_and_every_text(tmp_path):
     assert (stock.eos_token_id, stock.pad_token_id, stock.chat_template) == (0, 1, "{{ messages }}")
     differing = [text for text in sample_texts() if stock.encode(text) != old.encode(text)]
     assert differing and f"ids differ on {len(differing)} of {len(sample_texts())} sample texts" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda spec: spec["model"].update(byte_fallback=False), "does not spell unknown characters in bytes"),
+        (lambda spec: list(map(spec["model"]["vocab"].pop, BYTE_TOKENS)), "does not spell unknown characters in bytes"),
+        (lambda spec: spec["model"].update(end_of_word_suffix="</w>"), "affixes"),
+        (lambda spec: spec["model"].update(ignore_merges=True), "ignore_merges"),
+        (lambda spec: spec.update(decoder={"type": "Fuse"}), "other decoded text"),
+        (
+            lambda spec: spec.update(
+                normalizer={"type": "Replace", "pattern": {"String": "о"}, "content": "0"},
+                decoder={
+                    "type": "Sequence",
+                    "decoders": [
+                        {"type": "Replace", "pattern": {"String": "0"}, "content": "о"},
+                        {"type": "ByteFallback"},
+                        {"type": "Fuse"},
+                    ],
+                },
+            ),
+            "other decoded text",
+        ),
+    ],
+)
+def test_byte_level_refuses_other_tokenizers_of_characters(change, reason, tmp_path):
+    """Their ids or decoded texts changed silently, or the command ended with a KeyError."""
+    spec = json.loads(small_fast().backend_tokenizer.to_str())
+    change(spec)
+    (tmp_path / "tokenizer.json").write_text(json.dumps(spec), encoding="utf-8")
+    done = export(tmp_path / "tokenizer.json", "--format", "byte-level", "-o", tmp_path / "out")
+    assert one_line(done) and reason in done.stderr and not (tmp_path / "out").exists()
 
 
 def test_truncation_and_padding_in_a_file_do_not_matter_to_a_comparison(in_bytes, tmp_path):

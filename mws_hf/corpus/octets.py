@@ -35,9 +35,9 @@ HEAD_BYTES = 1 << 16
 """The number of bytes at the start of a file that are examined before it is read."""
 _PIECE_BYTES = 1 << 20
 _EXAMINED_CHARACTERS = 20_000
-_ERRORS = "say what to do with bad bytes (--errors replace or ignore)"
-BAD_BYTES = f"where a corpus is read, {_ERRORS}"
-"""Advice on bytes that are not text; commands that read no corpus do not have the option."""
+_ERRORS = "--errors replace or --errors ignore"
+BAD_BYTES = f"give {_ERRORS}, if the command has this option"
+"""Advice on bytes that are not text."""
 _WIDE_MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
@@ -248,7 +248,7 @@ def not_text(data: bytes, at: int, byte: int, line: int | None, encoding: str, r
     spelled = ", ".join(f"{word!r} in {' or '.join(names[:3])}" for names, word in found)
     named = found[0].names[0]
     return Fault(
-        f"{said}; the bytes spell {spelled}: {_with_encoding(named)}; else convert the file to UTF-8 "
+        f"{said}; the bytes spell {spelled}: {_with_encoding(named)}; otherwise convert the file to UTF-8 "
         f"(iconv -f {named} -t utf-8)",
         line,
     )
@@ -268,7 +268,7 @@ def nul_fault(data: bytes, line: int, byte: int) -> Fault:
 
 def _with_encoding(name: str) -> str:
     """Return the advice of `BAD_BYTES`, and before it the advice to name an encoding."""
-    return f"where a corpus is read, name the right encoding (--encoding {name}) or {_ERRORS}"
+    return f"give --encoding {name}, or {_ERRORS}, if the command has these options"
 
 
 def first_bytes(stream: io.BufferedReader) -> tuple[bytes, int]:
@@ -283,8 +283,8 @@ def check_mark(stream: io.BufferedReader, how: Reading) -> None:
     found = next((name for mark, name in _WIDE_MARKS.items() if head.startswith(mark)), None)
     if found is not None and not encoding.startswith(found):
         raise Fault(
-            f"begins with the byte order mark of {found.upper()}; give --encoding {found}, or if there is no such "
-            f"option here, convert the file to UTF-8 (iconv -f {found} -t utf-8)",
+            f"begins with the byte order mark of {found.upper()}; give --encoding {found}, if the command has "
+            f"this option; otherwise convert the file to UTF-8 (iconv -f {found} -t utf-8)",
             1,
         )
     if head and encoding in ("utf-16", "utf-32") and found != encoding:

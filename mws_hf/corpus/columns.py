@@ -34,7 +34,10 @@ def no_column(kind: str, wanted: str | None, names: Iterable[object], option: st
     `wanted` is the name that was given, or None if none was given and `DEFAULT_COLUMN` is missing.
     """
     asked = f"which {kind} holds the text?" if wanted is None else f"no {kind} {wanted!r};"
-    return f"{asked} {kind}s here: {', '.join(map(str, names)) or 'none'} (choose with {option})"
+    choose = f"choose with {option}"
+    if wanted is None and option == "--column":
+        choose += f", or call it {DEFAULT_COLUMN}"  # not every command has the option
+    return f"{asked} {kind}s here: {', '.join(map(str, names)) or 'none'} ({choose})"
 
 
 def check_names(columns: Sequence[str | None], names: Sequence[Any], option: str = "--column") -> list[int]:

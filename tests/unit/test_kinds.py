@@ -175,7 +175,7 @@ def test_bytes_that_are_not_utf8_are_answered_with_an_encoding_that_fits(languag
     (tmp_path / "a.txt").write_bytes(f"{text}\n".encode(encoding) * 3)
     with pytest.raises(MwSError, match=r"a\.txt:1: byte \d+ is not utf-8") as error:
         count_files(tmp_path / "a.txt")
-    named = str(error.value).partition("--encoding ")[2].partition(")")[0]
+    named = str(error.value).partition("--encoding ")[2].partition(",")[0]
     assert text.encode(encoding).decode(named) == text  # the option that is proposed reads it
     assert count_files(tmp_path / "a.txt", encoding=named) == count_documents([f"{text}\n" * 3])
     assert encoding in candidates(text.encode(encoding), 0)[0].names

@@ -161,7 +161,7 @@ def _explain_words(given: Namespace, opened: Opened | None, counts: WordCounts |
         note(message)
     drawn = []
     for word, explained in zip(given.words, _explained(given.words, opened, counts, evidence), strict=True):
-        drawn += explained.spelt
+        drawn += explained.spelled_words
         if given.as_json:
             row = {"word": word, **explained.to_dict(merges=opened is not None, evidence=evidence is not None)}
             show(row | ({"settings": opened.record} if opened else {}), "", given)

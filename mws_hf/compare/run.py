@@ -37,7 +37,7 @@ from mws_hf.trainer import MwSTrainer
 logger = logging.getLogger(__name__)
 
 Weighting = Literal["types", "text"]
-Cuts = list[tuple[str, ...]]
+Segmentations = list[tuple[str, ...]]
 
 REFERENCE = "mws"
 MWS_SYSTEMS: dict[str, dict[str, Any]] = {
@@ -320,7 +320,7 @@ def _measured(
     golds: Sequence[Gold],
     texts: tuple[list[str], list[str] | None] | None,
     show_progress: bool,
-) -> Iterator[tuple[dict[str, Any], dict[str, Cuts]]]:
+) -> Iterator[tuple[dict[str, Any], dict[str, Segmentations]]]:
     """Train each system; yield its figures and the segmentation of the words of each gold file."""
     for number, spec in enumerate(specs, 1):
         if show_progress:
@@ -353,8 +353,8 @@ def _text_scores(opened: Opened, lines: list[str], train: list[str] | None) -> d
     return {name: None if math.isnan(value) else value for name, value in found.items()}
 
 
-def _scored(gold: Gold, found: Sequence[tuple[dict[str, Any], dict[str, Cuts]]], resamples: int) -> list[Row]:
-    tables = [word_table(gold.words, cuts[gold.name]) for _, cuts in found]
+def _scored(gold: Gold, found: Sequence[tuple[dict[str, Any], dict[str, Segmentations]]], resamples: int) -> list[Row]:
+    tables = [word_table(gold.words, segmentations[gold.name]) for _, segmentations in found]
     resampled = bootstrap_f1(tables, resamples)
     tokenizers = [tokenizer for tokenizer, _ in found]
     rows = []

@@ -129,7 +129,7 @@ def read_gold(path: str | os.PathLike[str], format: str | None = None) -> Gold:
             parse = _csv_parser(numbered[0][1] if numbered else "")
         numbered = numbered[1:]
     else:
-        parse = _parse_morphynet if format == "morphynet" else bound(_parse_two, cut=_ANALYSES[format])
+        parse = _parse_morphynet if format == "morphynet" else bound(_parse_two, morphs_of=_ANALYSES[format])
     rows: list[tuple[int, str, tuple[Morphs, ...]]] = []
     problems: list[str] = []
     for number, line in numbered:
@@ -271,11 +271,11 @@ def _csv_parser(header: str) -> Callable[[str], _Parsed]:
     return parse
 
 
-def _parse_two(line: str, cut: Callable[[str, str], list[list[str]]]) -> _Parsed:
+def _parse_two(line: str, morphs_of: Callable[[str, str], list[list[str]]]) -> _Parsed:
     word, analysis, *_ = (field.strip() for field in [*line.split("\t"), "", ""])
     if not analysis:
         raise MwSError("no tab and no segmentation; write word<TAB>m1 m2")
-    return word, cut(word, analysis)
+    return word, morphs_of(word, analysis)
 
 
 def _morphochallenge(_word: str, analysis: str) -> list[list[str]]:

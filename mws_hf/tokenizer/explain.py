@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
@@ -52,22 +53,22 @@ class Traced(NamedTuple):
     pieces: tuple[str, ...]
 
 
-class Spelt(NamedTuple):
+class SpelledWord(NamedTuple):
     """A word without the space before it, the boundary probability after each letter, and its split points."""
 
     letters: str
     boundaries: list[float]
-    cuts: list[int]
+    split_points: list[int]
 
     def lines(self) -> str:
         """Write two aligned lines: letters with the splits, and under each the probability of a boundary after it.
 
-        >>> print(Spelt("читал", [0.01, 0.2, 0.93, 0.4, 0.0], [3]).lines())
+        >>> print(SpelledWord("читал", [0.01, 0.2, 0.93, 0.4, 0.0], [3]).lines())
         ч   и   т | а   л
           1  20  93  40 %
         """
         inner = range(1, len(self.letters))
-        first = "".join(self.letters[place - 1] + (" | " if place in self.cuts else "   ") for place in inner)
+        first = "".join(self.letters[place - 1] + (" | " if place in self.split_points else "   ") for place in inner)
         second = "".join(f"{round(100 * self.boundaries[place - 1]):>{3 if place == 1 else 4}}" for place in inner)
         return f"{first}{self.letters[-1]}\n{second}{' %' * bool(second)}"
 
@@ -112,22 +113,28 @@ class Explanation:
         ]
 
     @property
-    def spelt(self) -> list[Spelt]:
+    def spelled_words(self) -> list[SpelledWord]:
         """The parts that have boundary probabilities."""
         found = []
         for part, values in zip(self.parts, self.boundaries, strict=True):
             if values is not None:
                 lead = part.text.startswith(" ")
                 ends = accumulate(map(len, part.pieces))
-                cuts = [end - lead for end in ends if lead < end < len(part.text)]
-                found.append(Spelt(part.text[lead:], values[lead:], cuts))
+                split_points = [end - lead for end in ends if lead < end < len(part.text)]
+                found.append(SpelledWord(part.text[lead:], values[lead:], split_points))
         return found
+
+    @property
+    def spelt(self) -> list[SpelledWord]:
+        """The former name of `spelled_words`, kept for one version."""
+        warnings.warn("Explanation.spelt is now Explanation.spelled_words", DeprecationWarning, stacklevel=2)
+        return self.spelled_words
 
     def text(self) -> str:
         """Write the merges in order, then the letters with the boundary probabilities under them."""
         steps = (step for part in self.parts for step in part.steps)
         merges = [f"{step.rank:>7}  {step.left!r} + {step.right!r}  ->  {'·'.join(step.tokens)}" for step in steps]
-        return printable("\n".join(merges + [part.lines() for part in self.spelt]), keep="\n")
+        return printable("\n".join(merges + [part.lines() for part in self.spelled_words]), keep="\n")
 
     def __str__(self) -> str:
         return self.text() + f"\n({UNSEEN})" * (False in self.seen)
@@ -143,7 +150,7 @@ class Explanation:
             values: list[float | None] = []
             for part, known in zip(self.parts, self.boundaries, strict=True):
                 values += [None] * len(part.text) if known is None else [round(value, 4) for value in known]
-            found["boundaries"] = values[1:] if self.spelt else None
+            found["boundaries"] = values[1:] if self.spelled_words else None
         return found
 
 

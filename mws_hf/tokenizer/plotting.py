@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mws_hf.atomic import atomic_path
-from mws_hf.tokenizer.explain import Spelt
+from mws_hf.tokenizer.explain import SpelledWord
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ def _characters(file: str) -> frozenset[int]:
         return frozenset()
 
 
-def plot_evidence(path: Path, words: Sequence[Spelt]) -> None:
+def plot_evidence(path: Path, words: Sequence[SpelledWord]) -> None:
     """Draw the boundary probabilities of words, one panel per word: bars between letters, a line at each split."""
     from matplotlib.figure import Figure
 
@@ -70,12 +70,12 @@ def plot_evidence(path: Path, words: Sequence[Spelt]) -> None:
         figure.savefig(temporary, format=path.suffix.lstrip(".") or "png", dpi=150)
 
 
-def _draw(panel: Any, word: Spelt) -> None:
-    letters, values, cuts = word
+def _draw(panel: Any, word: SpelledWord) -> None:
+    letters, values, split_points = word
     inner = range(len(letters) - 1)
     panel.bar([place + 0.5 for place in inner], [100 * values[place] for place in inner], width=0.5, color="#4a7ebb")
-    for cut in cuts:
-        panel.axvline(cut - 0.5, color="#c0392b", linewidth=1.5)
+    for point in split_points:
+        panel.axvline(point - 0.5, color="#c0392b", linewidth=1.5)
     labels, font = labels_of(letters)
     panel.set_xticks(range(len(letters)), labels, family=font)
     if any(map(str.__ne__, labels, letters)):

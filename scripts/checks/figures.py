@@ -30,7 +30,7 @@ from checks.rows import (
     LANGUAGES,
     NAMES,
     Figures,
-    best_rival,
+    best_baseline,
     cards,
     columns,
     ends,
@@ -56,7 +56,7 @@ def boundaries() -> Figures:
     for each in ("eng", "fin"):
         yield f"precision.{each}", f"{quality(each, f'{each}.morphochallenge2010', 'mws-morphs')['precision']:.2f}"
     yield "f1.latin", f"{quality('lat', 'lat.sigmorphon2022', 'mws-morphs')['f1']:.3f}"
-    yield "f1.latin.rival", f"{best_rival('lat', 'lat.sigmorphon2022')[0]:.3f}"
+    yield "f1.latin.baseline", f"{best_baseline('lat', 'lat.sigmorphon2022')[0]:.3f}"
     yield "classic.least", f"{min(columns('quality', 'n_tokens', 'system')['mws-classic']):,}"
     yield "classic.entries", f"{max(columns('quality', 'n_tokens', 'system')['mws-classic']):,}"
     yield "f1.ready", f"{cards()['mws-ru-32k']['MwS']['f1']['rus.tikhonov']:.3f}"
@@ -71,15 +71,15 @@ def boundaries() -> Figures:
     lines = []
     for title, (language, gold) in GOLDS.items():
         ours, default, classic = (quality(language, gold, each) for each in ("mws-morphs", "mws", "mws-classic"))
-        f1, rival = best_rival(language, gold)
+        f1, baseline = best_baseline(language, gold)
         if language == "rus-lexicon":  # quality.jsonl has few baselines for it; the strongest one is on the model card
-            f1, rival = cards()["mws-ru-morphs-8k"]["Unigram"]["f1"][gold], NAMES[UNIGRAM]
+            f1, baseline = cards()["mws-ru-morphs-8k"]["Unigram"]["f1"][gold], NAMES[UNIGRAM]
         lines.append({
             "reference set": title,
             "morphs only": f"{ours['f1']:.3f} ({ours['f1_low']:.3f}-{ours['f1_high']:.3f})",
             "default settings": f"{default['f1']:.3f}",
             "original MwS": f"{classic['f1']:.3f}",
-            "best baseline": f"{rival} {f1:.3f}",
+            "best baseline": f"{baseline} {f1:.3f}",
         })  # fmt: skip
     yield "boundaries", tabulated(lines)
 
@@ -125,8 +125,11 @@ def public_sets() -> Figures:
             alike = groups(where(rows, vocab_size=size), "kind", "language")
             sets = [{row["system"]: row[field] for row in own} for *_, own in alike]
             for system, name in (("mws", "default settings"), ("mws-morphs", "morphs only")):
-                rivals = (BPE, UNIGRAM, "morfessor")
-                leads = [tuple(found[system] > found[rival] for rival in rivals if rival in found) for found in sets]
+                baselines = (BPE, UNIGRAM, "morfessor")
+                leads = [
+                    tuple(found[system] > found[baseline] for baseline in baselines if baseline in found)
+                    for found in sets
+                ]
                 cells = zip((NAMES[BPE], NAMES[UNIGRAM], "Morfessor"), ahead(leads), strict=True)
                 lines.append({"sets": title, "vocabulary size": f"{size:,}", "MwS": name, **dict(cells)})
                 of_default += leads if (system, size) == ("mws", 8_000) else []
@@ -269,8 +272,8 @@ def labels() -> Figures:
         lines.append({"F1: no labels / 300 / best baseline": LANGUAGES[language]})
         for size in (0.1, 1.0, 10.0):
             here = {system: value for (each, mb, system), value in f1.items() if (each, mb) == (language, size)}
-            rival = max(value for system, value in here.items() if not system.startswith("mws"))
-            lines[-1][f"{size:g} MB"] = f"{here[ours]:.2f} / {here[f'{ours}, 300 labels']:.2f} / {rival:.2f}"
+            baseline = max(value for system, value in here.items() if not system.startswith("mws"))
+            lines[-1][f"{size:g} MB"] = f"{here[ours]:.2f} / {here[f'{ours}, 300 labels']:.2f} / {baseline:.2f}"
     yield "small_table", tabulated(lines)
 
 

@@ -33,20 +33,22 @@ signed = partial(span, form=".1f", bold=False)
 
 def language_models() -> Figures:
     """What small models gain, in per cent fewer bits: the default, and the same learner with one thing taken away."""
-    for name, rival in (("bpe", BPE), ("unigram", UNIGRAM)):
+    for name, baseline in (("bpe", BPE), ("unigram", UNIGRAM)):
         for language in ("rus", "hun"):
-            yield f"bits.{language}.{name}", f"{-difference(f'{language}-works', 'mws', rival)[0]:.1f}"
-            value, low, high = (f"{-each:.1f}" for each in difference(f"{language}-works", "mws", rival, size=32_000))
+            yield f"bits.{language}.{name}", f"{-difference(f'{language}-works', 'mws', baseline)[0]:.1f}"
+            value, low, high = (
+                f"{-each:.1f}" for each in difference(f"{language}-works", "mws", baseline, size=32_000)
+            )
             yield f"bits.{language}.{name}.32k", value
             yield f"bits.{language}.{name}.32k.interval", f"{high} to {low}"
-        yield f"bits.rus.{name}.operations", f"{-difference('rus-works', 'mws', rival, matched=True)[0]:.1f}"
+        yield f"bits.rus.{name}.operations", f"{-difference('rus-works', 'mws', baseline, matched=True)[0]:.1f}"
     for preset, matched in (("rus-phrases", False), ("hun-works", False), ("rus-phrases", True)):
         value, low, high = difference(preset, "mws-finer", "mws", matched=matched, size=16_000)
         yield f"finer.{preset[:3]}" + ".operations" * matched, f"{value:+.2f} % ({low:+.2f} to {high:+.2f})"
     presets = {"Russian": "rus-works", "Hungarian": "hun-works", "German (control)": "deu-works"}
     lines = (
-        {"MwS against": name} | {of: signed(difference(each, "mws", rival)) for of, each in presets.items()}
-        for rival, name in NAMES.items()
+        {"MwS against": name} | {of: signed(difference(each, "mws", baseline)) for of, each in presets.items()}
+        for baseline, name in NAMES.items()
     )
     yield "works", tabulated(lines)
     systems = {
@@ -76,9 +78,9 @@ def neighboring_rates() -> Figures:
         rates = columns(f"lm_{language}-works", "learning_rate", "system", vocabulary=8_000)["mws"]
         (other,) = set(rates) - {mode(rates)}
         bits = {row["system"]: row["evaluation"]["bits_per_byte"] for row in where(rows, learning_rate=other)}
-        for name, rival in (("bpe", BPE), ("unigram", UNIGRAM)):
+        for name, baseline in (("bpe", BPE), ("unigram", UNIGRAM)):
             if (language, name) != ("rus", "bpe"):  # no page quotes it
-                yield f"rate.{language}.{name}", f"{100 * (1 - bits['mws'] / bits[rival]):.1f}"
+                yield f"rate.{language}.{name}", f"{100 * (1 - bits['mws'] / bits[baseline]):.1f}"
     ours, rebuilt = (
         where(models("hun-works"), system=system, vocabulary=32_000, flop_matched=matched)[0]["bits"]
         for system, matched in (("mws", True), (MORPH_BPE, False))
@@ -108,10 +110,10 @@ def larger_models() -> Figures:
     rows = where(results("lm_rus-5m"), vocabulary=8_000, flop_matched=False)
     runs = {system: where(rows, system=system, learning_rate=planned) for system in lines}
     ours = lines["mws"]
-    for name, rival in (("bpe", BPE), ("unigram", UNIGRAM)):
-        yield from gain(f"ladder.{name}", ours["against"][rival])
-        yield from gain(f"ladder.{name}.32k", at_32k["against"][rival])
-        yield from gain(f"ladder.{name}.planned", difference_of_runs(runs["mws"], runs[rival]))
+    for name, baseline in (("bpe", BPE), ("unigram", UNIGRAM)):
+        yield from gain(f"ladder.{name}", ours["against"][baseline])
+        yield from gain(f"ladder.{name}.32k", at_32k["against"][baseline])
+        yield from gain(f"ladder.{name}.planned", difference_of_runs(runs["mws"], runs[baseline]))
     yield from gain("ladder.unigram.best", difference_of_runs(ours["runs"], runs[UNIGRAM]))
     yield from gain("ladder.shuffled", ours["against"][SHUFFLED])
     yield from gain("ladder.compute", matched["against"][BPE])
@@ -142,7 +144,7 @@ def capitals() -> Figures:
 
 
 def older_models() -> Figures:
-    """What is closed: superwords of 16,000 entries at equal operations; held-out lines of the books learnt from."""
+    """Closed experiments: superwords at equal compute (16,000 tokens), and held-out lines of the books learned from."""
     phrases = {"Hungarian": "hun-works", "English": "eng-phrases", "Russian": "rus-phrases"}
     same: dict[str, Any] = {"matched": True, "size": 16_000}
     found = {language: difference(each, "mws-superwords", "mws", **same) for language, each in phrases.items()}
@@ -157,8 +159,8 @@ def older_models() -> Figures:
         "morphs only against BPE over characters": ("mws-morphs", "bpe"),
     }
     rows = []
-    for title, (system, rival) in pairs.items():
-        cells = [difference(each, system, rival, matched=m) for each in ("hun", "rus") for m in (False, True)]
+    for title, (system, baseline) in pairs.items():
+        cells = [difference(each, system, baseline, matched=m) for each in ("hun", "rus") for m in (False, True)]
         rows.append([title, *map(signed, cells)])
     yield "lines", markdown_table(["", "Hungarian", "equal compute", "Russian", "equal compute"], rows)
 
@@ -183,8 +185,8 @@ def tagger() -> Figures:
         points = {name: [fmean(each) for each in zip(*runs[name][0], strict=True)] for name in ("mws", BPE, UNIGRAM)}
         line = {"points": LANGUAGES[language]}
         for of, more in enumerate(("", ", new words")):
-            for rival, short in ((BPE, "BPE"), (UNIGRAM, "Unigram")):
-                line[short + more] = f"+{points['mws'][of] - points[rival][of]:.1f}"
+            for baseline, short in ((BPE, "BPE"), (UNIGRAM, "Unigram")):
+                line[short + more] = f"+{points['mws'][of] - points[baseline][of]:.1f}"
         yield f"tagger.{language}.bpe", line["BPE"].removeprefix("+")
         lines.append(line)
     yield "tagger", tabulated(lines)
@@ -195,8 +197,8 @@ def ngram_models() -> Figures:
     cells = {(row["language"], row["size"], row["slice"], row["system"]): row for row in results("ngram_map")}
     ours = [row for key, row in cells.items() if key[3] == "mws" and f"against_{SHUFFLED}" in row]
     large, small = ([row for row in ours if row["size"] == size] for size in (32_000, 8_000))
-    for rival, short in ((BPE, "bpe"), (UNIGRAM, "unigram"), (SHUFFLED, "shuffled")):
-        yield f"ngrams.32k.{short}", fewer([-row[f"against_{rival}"][0] for row in large])
+    for baseline, short in ((BPE, "bpe"), (UNIGRAM, "unigram"), (SHUFFLED, "shuffled")):
+        yield f"ngrams.32k.{short}", fewer([-row[f"against_{baseline}"][0] for row in large])
     base = f"against_{BPE}"
     pairs = [(row[base][0], cells[row["language"], 8_000, row["slice"], SHUFFLED][base][0]) for row in small]
     yield "ngrams.kept", ends((100 * shuffled / gain for gain, shuffled in pairs), ".0f")
@@ -206,7 +208,7 @@ def ngram_models() -> Figures:
     yield "english.unigram", f"{-few:.1f} % fewer to {many:.1f} % more"
     lines = (
         {"vocabulary size 8,000": LANGUAGES[row["language"]]}
-        | {name: signed(row[f"against_{rival}"], form=".2f") for rival, name in NAMES.items()}
+        | {name: signed(row[f"against_{baseline}"], form=".2f") for baseline, name in NAMES.items()}
         for row in small
         if row["language"] != "ces" or row["slice"] == "4 MB"
     )
@@ -216,8 +218,8 @@ def ngram_models() -> Figures:
     for language in dict.fromkeys(language for language, _ in against):
         lines.append({"": LANGUAGES[language]})
         for size in (8_000, 32_000):
-            for rival, short in ((BPE, "BPE"), (UNIGRAM, "Unigram")):
-                texts = [f"{each[rival][0]:+.1f}" for each in against.get((language, size), [])]
+            for baseline, short in ((BPE, "BPE"), (UNIGRAM, "Unigram")):
+                texts = [f"{each[baseline][0]:+.1f}" for each in against.get((language, size), [])]
                 lines[-1][f"{short}, {size:,}"] = ", ".join(texts) or "-"
     yield "other_text", tabulated(lines)
 
@@ -226,9 +228,9 @@ def forms() -> Figures:
     """Count the tables of forms in which MwS is better or worse by the 95 % interval, and the tokens it saves."""
     of = {(row["source"], row["system"]): row for row in where(results("paradigms"), vocab_size=8_000)}
     sources = list(dict.fromkeys(source for source, _ in of))
-    for rival, name in ((BPE, "bpe"), (UNIGRAM, "unigram")):
+    for baseline, name in ((BPE, "bpe"), (UNIGRAM, "unigram")):
         for measure in ("same_stem", "shared"):
-            leads = [of[each, rival][f"lead_{measure}"] for each in sources]
+            leads = [of[each, baseline][f"lead_{measure}"] for each in sources]
             ahead, behind = (sum(sign * lead > half for lead, half in leads) for sign in (1, -1))
             yield f"forms.{name}.{measure}", f"significantly better in {ahead} and worse in {behind}"
     entries = [[of[each, system]["entries_a_form"] for system in ("mws", BPE)] for each in sources]

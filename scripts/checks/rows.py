@@ -90,11 +90,11 @@ def quality(language: str, gold: str, system: str, size: int = 8_000) -> Row:
     return next(row for row in rows if row["vocab_size"] in (size, None))
 
 
-def best_rival(language: str, gold: str) -> tuple[float, str]:
+def best_baseline(language: str, gold: str) -> tuple[float, str]:
     """Find the highest F1 of a baseline at vocabulary size 8,000, and the name of the baseline."""
     rows = where(results("quality"), language=language, gold=gold)
-    rivals = [row for row in rows if not row["system"].startswith("mws") and row["vocab_size"] in (8_000, None)]
-    best = max(rivals, key=lambda row: row["f1"])
+    baselines = [row for row in rows if not row["system"].startswith("mws") and row["vocab_size"] in (8_000, None)]
+    best = max(baselines, key=lambda row: row["f1"])
     names = {"sentencepiece-unigram": "SentencePiece Unigram", "unigram": "Unigram", "morfessor": "Morfessor"}
     system = best["system"].partition(":")[0]
     for suffix in ("-frequent", "-all", "-identity"):
@@ -115,10 +115,10 @@ def models(preset: str) -> list[Row]:
     return [line | {"against": {x: percents(found) for x, found in line["differences"].items()}} for line in lines]
 
 
-def difference(preset: str, system: str, rival: str, *, matched: bool = False, size: int = 8_000) -> list[float]:
-    """Find a difference in bits per byte and the ends of its interval, in percent of the rival's bits."""
+def difference(preset: str, system: str, baseline: str, *, matched: bool = False, size: int = 8_000) -> list[float]:
+    """Find a difference in bits per byte and the ends of its interval, in percent of the baseline's bits."""
     found = where(models(preset), system=system, vocabulary=size, flop_matched=matched)
-    return list(found[0]["against"][rival])
+    return list(found[0]["against"][baseline])
 
 
 def medians(name: str) -> dict[str, dict[str, float]]:

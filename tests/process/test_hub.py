@@ -211,7 +211,7 @@ import sys
 from mws_hf import MwSTokenizer, MwSTokenizerFast
 for kind in (MwSTokenizerFast, MwSTokenizer):
     tokenizer = kind.from_pretrained("user/ours", subfolder="inside")
-    assert tokenizer.explain("писатель").spelt, kind
+    assert tokenizer.explain("писатель").spelled_words, kind
 tokenizer.set_dropout(0.5, kind="morph")
 """
 

@@ -224,7 +224,7 @@ def test_evidence_is_found_by_a_relative_name_a_subfolder_and_elsewhere(kind, tr
     monkeypatch.chdir(trained.parent)
     tokenizer = kind.from_pretrained(trained.name, subfolder="inside")
     monkeypatch.chdir(tmp_path)
-    assert tokenizer.explain("писатель").spelt
+    assert tokenizer.explain("писатель").spelled_words
     assert dict(open_tokenizer(tokenizer).kinds)["morph"] > 0
     if kind is MwSTokenizer:
         tokenizer.set_dropout(0.5, kind="morph")

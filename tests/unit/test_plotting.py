@@ -10,7 +10,7 @@ pytest.importorskip("matplotlib")
 
 from matplotlib.ft2font import FT2Font
 
-from mws_hf.tokenizer.explain import Spelt
+from mws_hf.tokenizer.explain import SpelledWord
 from mws_hf.tokenizer.plotting import labels_of, plot_evidence
 from tests.in_process import mws
 
@@ -21,7 +21,7 @@ WORDS = ["ខ្ញុំ", "ମୁଁ", "食べる", "🙂a", "кот", "naïve
 def test_a_word_of_any_script_is_drawn_without_warnings(tmp_path, word):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        plot_evidence(tmp_path / "plot.png", [Spelt(word, [0.5] * len(word), [1])])
+        plot_evidence(tmp_path / "plot.png", [SpelledWord(word, [0.5] * len(word), [1])])
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
 
 

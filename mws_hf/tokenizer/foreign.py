@@ -116,8 +116,13 @@ def sentence_piece(file: Path) -> Tokenizer:
 def tokenizer_of(model: bytes, *, dummy_prefix: bool | None = None) -> Tokenizer:
     """Convert a SentencePiece model into a tokenizer of `tokenizers` with the same ids.
 
-    Two things differ, as in the converters of transformers. A space before a control or user-defined symbol is lost,
-    and with a unigram model a text that is spelled like a byte token, such as ``<0xD0>``, becomes that token.
+    Four things differ, as in the converters of transformers:
+
+    * Text that is spelled like a control symbol, such as ``<s>``, becomes that symbol.
+    * A space before a control or user-defined symbol is lost.
+    * With a unigram model, text that is spelled like a byte token, such as ``<0xD0>``, becomes that token.
+    * If the normalization replaces a character, such as ``½``, combining marks after it are lost. A carriage return and
+      a line feed are replaced as one character.
 
     Text is split into words before it is encoded, unless a token of the model goes on after a space, such as ``▁▁``.
 

@@ -36,7 +36,7 @@ def no_column(kind: str, wanted: str | None, names: Iterable[object], option: st
     asked = f"which {kind} holds the text?" if wanted is None else f"no {kind} {wanted!r};"
     choose = f"choose with {option}"
     if wanted is None and option == "--column":
-        choose += f", or call it {DEFAULT_COLUMN}"  # not every command has the option
+        choose += f", or rename it to {DEFAULT_COLUMN}"  # not every command has the option
     return f"{asked} {kind}s here: {', '.join(map(str, names)) or 'none'} ({choose})"
 
 

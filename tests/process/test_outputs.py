@@ -333,8 +333,9 @@ ENDS = {"SIGINT": (130, "interrupted"), "SIGTERM": (143, "terminated"), "SIGHUP"
 
 
 def usual_signals():
-    """For `preexec_fn`: Ctrl-C ends a process, which shells make background jobs ignore."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """For `preexec_fn`: signals end a process that shells and `nohup` make background jobs ignore."""
+    for name in ENDS:
+        signal.signal(getattr(signal, name), signal.SIG_DFL)
 
 
 @POSIX

@@ -183,10 +183,10 @@ def uses() -> Figures:
 
     yield "upper.longer", f"{max(longer(each, 8_000) for each in languages):.1f} %"
     yield "upper.shorter", ends((-longer(each, 32_000) for each in languages), ".0f")
-    ours = [row for (_, _, system), row in of.items() if system == "mws"]
-    yield "bare.split", ends((100 - 100 * row["without_space_alike"] for row in ours), ".0f")
-    yield "bare.f1", f"{max(row['f1'] - row['f1_without_space'] for row in ours):.2f}"
-    yield "bare.f1.bpe", f"{max(row['f1'] - row['f1_without_space'] for row in of.values() if row not in ours):.2f}"
+    differing = (100 - 100 * row["without_space_alike"] for (_, _, system), row in of.items() if system == "mws")
+    yield "bare.split", ends(differing, ".0f")
+    for name, which in (("bare.f1", "mws"), ("bare.f1.bpe", BPE)):
+        yield name, f"{max(row['f1'] - row['f1_without_space'] for key, row in of.items() if key[2] == which):.2f}"
     for system, name in (("mws", "mws"), (BPE, "bpe")):
         rare = {each: 100 * of[each, 32_000, system]["under_5"] for each in languages}
         yield f"rare.{name}.tur", f"{rare.pop('tur'):.0f} %"

@@ -11,7 +11,7 @@ used if it occurs fewer than five times in the training text.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import regex
 
@@ -41,13 +41,16 @@ def measure(place: Place, cells: list[Cell]) -> Found:
     counts = count_documents(head(lines, 30e6))
     gold = gold_of(place.data, language)
     words = Counter(word.lower() for line in held_out for word in regex.findall(r"\p{L}+", line))
+    cased = Counter({w: n for w, n in words.items() if len(w.capitalize()) == len(w) and w.capitalize() != w})
     for cell in cells:
         opened = open_tokenizer(trained(cell["system"], counts, cell["size"], place.work / "entries" / language))
+        lowercase = dict(zip(words, lengths(opened, list(words)), strict=True))
+        capitalized, alone = lengths(opened, [*map(str.capitalize, cased)]), lengths(opened, list(words), "none")
         yield cell, {
             "tokens": tokens(opened.backend, held_out),
             "tokens_in_capitals": tokens(opened.backend, [line.upper() for line in held_out]),
-            "capitalized_alike": capitalized_alike(opened, words),
-            "without_space_alike": without_space_alike(opened, words),
+            "capitalized_alike": share_alike(cased, lowercase, capitalized),
+            "without_space_alike": share_alike(words, lowercase, alone),
             "f1": judged(opened, gold)["f1"],
             "f1_without_space": judged(opened, gold, isolated="none")["f1"],
             **training_facts(opened.backend, counts, {})["rare_entries"],
@@ -59,18 +62,9 @@ def lengths(opened: Opened, words: Sequence[str], isolated: Isolated = "space") 
     return [[len(piece) for piece in pieces] for pieces in opened.segment_words(words, isolated)]
 
 
-def capitalized_alike(opened: Opened, words: Counter[str]) -> float:
-    """Return the share of running words that have the same split points capitalized and in lowercase."""
-    kept = [word for word in words if len(word.capitalize()) == len(word) and word.capitalize() != word]
-    small, large = (lengths(opened, [form(word) for word in kept]) for form in (str.lower, str.capitalize))
-    alike = sum(words[word] for word, a, b in zip(kept, small, large, strict=True) if a == b)
-    return alike / sum(words[word] for word in kept)
-
-
-def without_space_alike(opened: Opened, words: Counter[str]) -> float:
-    """Return the share of running words that have the same split points with and without a space before them."""
-    after, alone = lengths(opened, list(words)), lengths(opened, list(words), "none")
-    alike = sum(count for count, a, b in zip(words.values(), after, alone, strict=True) if a == b)
+def share_alike(words: Counter[str], first: Mapping[str, list[int]], second: list[list[int]]) -> float:
+    """Return the share of running words whose pieces have the same lengths in two segmentations."""
+    alike = sum(count for (word, count), pieces in zip(words.items(), second, strict=True) if pieces == first[word])
     return alike / words.total()
 
 

@@ -19,13 +19,13 @@ You can give any Hugging Face tokenizer, in a folder or on the Hub, a tokenizer.
 Morfessor model saved as text (pip install morfessor) and a file of segmentations, word<TAB>tokens, split only words, so
 they are scored on --gold and not on --text.
 
-The format of a --gold file is found from its content: word<TAB>m1 m2, SIGMORPHON 2022, Morpho Challenge,
+The format of a --gold file is recognized from its content: word<TAB>m1 m2, SIGMORPHON 2022, Morpho Challenge,
 NeuralMorphemeSegmentation, MorphScore CSV, or MorphyNet. Lines whose morphs do not spell the word are counted and
 reported, and not used.
 
-`--bits TRAIN` trains an n-gram model on the tokens of TRAIN, for each tokenizer, and gives the bits per UTF-8 byte that
-it needs for `--text`. Use files that the tokenizers were not trained on. This proxy measure takes seconds and has no
-random seeds.
+`--bits TRAIN` trains an n-gram model on the tokens of TRAIN, for each tokenizer, and reports how many bits per UTF-8
+byte it needs for the file of `--text`. Use files that the tokenizers were not trained on. This proxy measure takes
+seconds and has no random seeds.
 
 For example:
 

@@ -80,7 +80,7 @@ def test_tiny_inputs(words):
 
 
 OTHERS = {
-    "PRICE_RAMP": (0.2, 1.0), "PRICE_ENDS": (0.2,), "CONTEXT_WEIGHT": 0.5, "EM_STEPS": 1, "AFFIX_STEPS": 1,
+    "COST_FACTORS": (0.2, 1.0), "AVERAGED_COST_FACTORS": (0.2,), "CONTEXT_WEIGHT": 0.5, "EM_STEPS": 1, "AFFIX_STEPS": 1,
     "AFFIX_WEIGHT": 0.5, "SHORT_LIST": 10, "RERANK_FULLY": 10, "RERANK_BELOW": 60,
 }  # fmt: skip
 

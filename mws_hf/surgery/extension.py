@@ -22,7 +22,7 @@ from mws_hf.learn.settings import read_settings
 from mws_hf.learn.vocabulary import merges_for
 from mws_hf.surgery.base import Base, IdMap, Rewritten, open_base
 from mws_hf.surgery.new_tokens import ExtensionSettings, LearnedTokens, learn_tokens, pre_tokens, protect
-from mws_hf.surgery.trim import count_uses, last_merges, prune
+from mws_hf.surgery.trim import check_used, count_uses, last_merges, prune
 from mws_hf.text.symbols import BYTE_TOKENS, check_order
 from mws_hf.tokenizer.layout import RECORD_FILE
 from mws_hf.tokenizer.spec import Spec
@@ -157,7 +157,7 @@ def extend(
             len(learned.tokens),
             n_tokens,
         )
-    retired = {} if replace is None else retire(base, learned, count_uses(base, replace))
+    retired = {} if replace is None else retire(base, learned, check_used(count_uses(base, replace)))
     return append_tokens(base, learned, retired)
 
 

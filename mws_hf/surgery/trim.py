@@ -98,7 +98,7 @@ def trim(
 
     Raises:
         MwSError: the tokenizer is missing or of another kind, a token to keep is not in the vocabulary, more tokens
-            than `keep_size` must stay, or the tokenizer has no more than `keep_size`.
+            than `keep_size` must stay, the tokenizer has no more than `keep_size`, or all texts are empty.
 
     >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> merges = [("a", "b"), ("c", "d"), ("ab", "c")]
@@ -113,7 +113,7 @@ def trim(
         check_range(name, value, Range(1, whole=True), optional=True)
     base = open_base(tokenizer)
     check_keep_size(base, keep_size)
-    uses = texts if isinstance(texts, np.ndarray) else count_uses(base, texts)
+    uses = texts if isinstance(texts, np.ndarray) else check_used(count_uses(base, texts))
     pinned = _pinned(base, keep)
     remaining = prune(base, uses, pinned, keep_size, min_count)
     ids: dict[int, int | None] = dict.fromkeys(range(base.next_id))
@@ -140,7 +140,11 @@ def check_keep_size(base: Base, keep_size: int | None) -> None:
 
 def count_uses(base: Base, texts: Iterable[str]) -> Longs:
     """Count how often each token occurs in texts that the base encodes; int64 (largest id + 1,)."""
-    uses = count_ids(base.pipeline(with_prefix=True), texts, base.next_id)
+    return count_ids(base.pipeline(with_prefix=True), texts, base.next_id)
+
+
+def check_used(uses: Longs) -> Longs:
+    """Return the uses of all texts together; raises MwSError if they use no token. Some of the texts may be empty."""
     if not uses.any():
         raise MwSError("the texts have no token, so that every token would be unused; give texts that are not empty")
     return uses

@@ -157,6 +157,16 @@ def test_the_command_writes_ids_report_and_card(folder):
     assert (folder / "out" / "tokenizer.json").read_bytes() == (folder / "out2" / "tokenizer.json").read_bytes()
 
 
+def test_one_of_several_texts_may_be_empty(folder):
+    (folder / "part-1.txt").write_bytes(b"")
+    (folder / "part-2.txt").write_text("\n".join(CODE * 5), encoding="utf-8")
+    done = mws("trim", folder / "base", "--text", folder / "part-*.txt", "--min-count", 3, "-o", folder / "parts")
+    assert done.returncode == 0 and f"{folder / 'part-1.txt'}: has no text" in done.stdout, done.stderr
+    assert "nan" not in done.stdout + (folder / "parts" / "README.md").read_text(encoding="utf-8")
+    done = mws("trim", folder / "base", "--text", folder / "part-1.txt", "--min-count", 3, "-o", folder / "none")
+    assert done.returncode == 2 and "the texts have no token" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "option"),
     [(["trim", "base", "--text"], "--keep-size"), (["extend", "base", "--add", 9], "--trim-to")],

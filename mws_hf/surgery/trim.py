@@ -25,7 +25,7 @@ from mws_hf.kernels import Longs
 from mws_hf.learn.setting_rules import Range, check_range
 from mws_hf.surgery.base import Base, IdMap, Rewritten, count_ids, open_base
 from mws_hf.surgery.ids import renumbered_tokenizer
-from mws_hf.text.symbols import BYTE_CHARACTERS, BYTE_TOKENS
+from mws_hf.text.symbols import BYTE_CHARACTERS, BYTE_TOKENS, each_text
 from mws_hf.tokenizer.merging import merge_steps, ranked
 
 _logger = logging.getLogger(__name__)
@@ -98,7 +98,8 @@ def trim(
 
     Raises:
         MwSError: the tokenizer is missing or of another kind, a token to keep is not in the vocabulary, more tokens
-            than `keep_size` must stay, the tokenizer has no more than `keep_size`, or all texts are empty.
+            than `keep_size` must stay, the tokenizer has no more than `keep_size`, all texts are empty, or `texts` or
+            `keep` is not a list of str.
 
     >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> merges = [("a", "b"), ("c", "d"), ("ab", "c")]
@@ -113,8 +114,10 @@ def trim(
         check_range(name, value, Range(1, whole=True), optional=True)
     base = open_base(tokenizer)
     check_keep_size(base, keep_size)
-    uses = texts if isinstance(texts, np.ndarray) else check_used(count_uses(base, texts))
-    pinned = _pinned(base, keep)
+    if isinstance(texts, np.ndarray) and texts.dtype.kind != "i":
+        texts = texts.tolist()  # an array of texts and not of uses
+    uses = texts if isinstance(texts, np.ndarray) else check_used(count_uses(base, each_text(texts)))
+    pinned = _pinned(base, each_text(keep, "keep"))
     remaining = prune(base, uses, pinned, keep_size, min_count)
     ids: dict[int, int | None] = dict.fromkeys(range(base.next_id))
     ids.update({number: place for place, number in enumerate(sorted(base.vocab[token] for token in remaining))})

@@ -527,6 +527,12 @@ def test_no_new_merge_joins_what_is_kept_apart(kind):
         ({"required": [""]}, "cannot become a token"),
         ({"required": ["".join(map(chr, range(0x4E00, 0x4E5A)))]}, "more than 60 new tokens"),
         ({"keep_apart": ["abc"]}, "cannot be kept apart"),
+        ({"required": "ab"}, "required: the str 'ab' is not a list of str"),
+        ({"required": [" ab", 7]}, "required: element 1 is int; expected str"),
+        ({"protected": "Keep this text."}, "protected: the str 'Keep this text.' is not a list of str"),
+        ({"protected": [["nested"]]}, "protected: element 0 is list"),
+        ({"replace": "english.txt"}, "replace: the str 'english.txt' is not a list of str"),
+        ({"replace": {"a": 1}}, "replace: dict is not a list of str"),
     ],
 )
 def test_what_cannot_be_is_refused(options, message):

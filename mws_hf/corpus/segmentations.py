@@ -13,6 +13,7 @@ The format of a file is found from its content, or named with `format=`:
 from __future__ import annotations
 
 import csv
+import logging
 import os
 import re
 from collections import Counter
@@ -31,6 +32,9 @@ from mws_hf.text.letter_case import caseless
 Morphs: TypeAlias = tuple[str, ...]
 Rows: TypeAlias = tuple[tuple[int, str, tuple[Morphs, ...]], ...]
 _Parsed: TypeAlias = tuple[str, list[list[str]]]
+
+_logger = logging.getLogger(__name__)
+_MAX_SHOWN_PROBLEMS = 5
 
 FORMATS = ("words", "sigmorphon2022", "morphochallenge", "neural", "morphscore", "morphynet")
 CANONICAL = ("sigmorphon2022", "morphynet")
@@ -77,9 +81,9 @@ class Gold:
         """Remarks that are necessary to understand scores on this file, such as how many lines were left out."""
         found = []
         if self.problems:
-            found.append(f"{len(self.problems)} of {self.lines} lines left out")
+            found.append(f"{len(self.problems):,} of {self.lines:,} lines left out")
         if self.labelled:
-            found.append(f"{self.labelled} words left out, because a tokenizer was trained on their labels")
+            found.append(f"{self.labelled:,} words left out, because a tokenizer was trained on their labels")
         if self.partial:
             found.append("only one or two boundaries per word are marked, so compare recall or MorphScore, not F1")
         return found
@@ -193,7 +197,11 @@ def merge_alternatives(rows: Iterable[tuple[str, tuple[Morphs, ...]]]) -> tuple[
 
 
 def read_golds(given: GoldFiles) -> list[Gold]:
-    """Read one gold file or several, each by `read_gold`; raises MwSError if two share a name."""
+    """Read one gold file or several, each by `read_gold`, and log a warning for each file with `Gold.remarks`.
+
+    Raises:
+        MwSError: two files have the same name in tables, or a file cannot be read.
+    """
     several: list[Any] = (
         [given]
         if isinstance(given, str | os.PathLike | Gold | Mapping) or not isinstance(given, Iterable)
@@ -201,10 +209,19 @@ def read_golds(given: GoldFiles) -> list[Gold]:
     )
     if wrong := [type(each).__name__ for each in several if not isinstance(each, str | os.PathLike | Gold)]:
         raise MwSError(f"gold: {wrong[0]} is not a file; give a path, or a list of paths")
-    golds = [each if isinstance(each, Gold) else read_gold(each) for each in several]
+    golds = [each if isinstance(each, Gold) else _read_with_warnings(each) for each in several]
     if len({gold.name for gold in golds}) < len(golds):
         raise MwSError(f"two gold files share a name: {', '.join(gold.name for gold in golds)}; rename one")
     return golds
+
+
+def _read_with_warnings(file: str | os.PathLike[str]) -> Gold:
+    gold = read_gold(file)
+    if gold.remarks:
+        _logger.warning("%s: %s", gold.name, "; ".join(gold.remarks))
+    for problem in gold.problems[:_MAX_SHOWN_PROBLEMS]:
+        _logger.warning("left out: %s", problem)
+    return gold
 
 
 def detect_format(lines: list[str]) -> str:

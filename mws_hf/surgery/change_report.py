@@ -97,7 +97,7 @@ def extension_figures(
 
 
 def extension_summary(found: dict[str, Any]) -> str:
-    """Summarize the figures: a line about the tokens, and a line for each text."""
+    """Summarize the figures: a line about the tokens, and a line for each text, without measures that it lacks."""
     rows = [
         f"{found['new_tokens']:,} new tokens ({found['added_characters']:,} characters; merges: "
         f"{found['characters_merges']:,} inside characters, {found['spaces_merges']:,} of a space and a letter, "
@@ -115,12 +115,12 @@ def extension_summary(found: dict[str, Any]) -> str:
         )
     for name, text in found["texts"].items():
         (words_before, words_after), (bytes_before, bytes_after) = text["tokens_per_word"], text["bytes_per_token"]
-        before, after = text["tokens"]
-        rows.append(
-            f"{name}: {words_before:.3f} -> {words_after:.3f} tokens per word, {bytes_before:.2f} -> {bytes_after:.2f} "
-            f"bytes per token, {token_change(before, after)}, {text['words_changed']:.1%} of words "
-            f"and {text['lines_changed']:,} of {text['lines']:,} lines segmented differently"
-        )
+        length = f"{bytes_before:.2f} -> {bytes_after:.2f} bytes per token, {token_change(*text['tokens'])}"
+        changed = f"{text['lines_changed']:,} of {text['lines']:,} lines segmented differently"
+        if text["words"]:
+            length = f"{words_before:.3f} -> {words_after:.3f} tokens per word, {length}"
+            changed = f"{text['words_changed']:.1%} of words and {changed}"
+        rows.append(f"{name}: {length}, {changed}")
     return "\n".join(rows)
 
 
@@ -146,11 +146,7 @@ class TextUse:
 
 
 def measure_use(base: Base, texts: Iterable[str]) -> TextUse:
-    """Encode texts, and count their bytes and how often each token is used.
-
-    Raises:
-        MwSError: the texts have no token.
-    """
+    """Encode texts, and count their bytes and how often each token is used."""
     n_bytes = 0
 
     def with_sizes() -> Iterator[str]:
@@ -200,7 +196,10 @@ def trim_summary(found: Mapping[str, Any]) -> str:
     ]
     for name, text in found["texts"].items():
         (first, second), (bits_before, bits_after) = text["tokens"], text["unigram_bits_per_byte"]
-        more = second / first - 1 if first else 0.0
+        if not first:
+            rows.append(f"{name}: has no text")
+            continue
+        more = second / first - 1
         rows.append(
             f"{name}: {first:,} -> {second:,} tokens ({more:+.2%}), {text['uses_lost']:.2%} of uses lost, unigram code "
             f"{bits_before:.4f} -> {bits_after:.4f} bits per byte"

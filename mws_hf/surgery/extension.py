@@ -22,8 +22,8 @@ from mws_hf.learn.settings import read_settings
 from mws_hf.learn.vocabulary import merges_for
 from mws_hf.surgery.base import Base, IdMap, Rewritten, open_base
 from mws_hf.surgery.new_tokens import ExtensionSettings, LearnedTokens, learn_tokens, pre_tokens, protect
-from mws_hf.surgery.trim import count_uses, last_merges, prune
-from mws_hf.text.symbols import BYTE_TOKENS, check_order
+from mws_hf.surgery.trim import check_used, count_uses, last_merges, prune
+from mws_hf.text.symbols import BYTE_TOKENS, check_order, each_text
 from mws_hf.tokenizer.layout import RECORD_FILE
 from mws_hf.tokenizer.spec import Spec
 from mws_hf.tokenizer.training_record import added_record
@@ -146,7 +146,7 @@ def extend(
     Raises:
         MwSError: the tokenizer is missing, damaged or of another kind; there are no words; `n_tokens` or a setting is
             out of range; a string cannot become a token; the counts have a marker for capitals, and the tokenizer does
-            not write it.
+            not write it; `replace`, `protected` or `required` is not a list of str.
 
     >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> merges = [(" ", "w"), ("a", "l")]
@@ -158,6 +158,8 @@ def extend(
     """
     check_range("n_tokens", n_tokens, Range(1, whole=True))
     check_order("required", required)
+    required, protected = each_text(required, "required"), each_text(protected, "protected")
+    texts = None if replace is None else each_text(replace, "replace")
     counts = as_word_counts(counts).union
     base = open_base(tokenizer)
     if counts.splitter.marks_capitals and not Spec(base.spec).capitals:
@@ -175,7 +177,7 @@ def extend(
             f"{len(learned.tokens):,}",
             f"{n_tokens:,}",
         )
-    retired = {} if replace is None else retire(base, learned, count_uses(base, replace))
+    retired = {} if texts is None else retire(base, learned, check_used(count_uses(base, texts)))
     return append_tokens(base, learned, retired)
 
 

@@ -25,7 +25,7 @@ from mws_hf.kernels import Longs
 from mws_hf.learn.setting_rules import Range, check_range
 from mws_hf.surgery.base import Base, IdMap, Rewritten, count_ids, open_base
 from mws_hf.surgery.ids import renumbered_tokenizer
-from mws_hf.text.symbols import BYTE_CHARACTERS, BYTE_TOKENS
+from mws_hf.text.symbols import BYTE_CHARACTERS, BYTE_TOKENS, each_text
 from mws_hf.tokenizer.merging import merge_steps, ranked
 
 _logger = logging.getLogger(__name__)
@@ -106,7 +106,7 @@ def trim(
     Raises:
         MwSError: the tokenizer is missing or of another kind; both or neither of `keep_size` and `min_count` are given;
             a token to keep is not in the vocabulary; more tokens than `keep_size` must stay; the tokenizer has no more
-            than `keep_size`; or the texts have no token.
+            than `keep_size`; all texts are empty; or `texts` or `keep` is not a list of str.
 
     >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> merges = [("a", "b"), ("c", "d"), ("ab", "c")]
@@ -121,8 +121,10 @@ def trim(
         check_range(name, value, Range(1, whole=True), optional=True)
     base = open_base(tokenizer)
     check_keep_size(base, keep_size)
-    uses = texts if isinstance(texts, np.ndarray) else count_uses(base, texts)
-    pinned = _pinned(base, keep)
+    if isinstance(texts, np.ndarray) and texts.dtype.kind != "i":
+        texts = texts.tolist()  # an array of texts and not of uses
+    uses = texts if isinstance(texts, np.ndarray) else check_used(count_uses(base, each_text(texts)))
+    pinned = _pinned(base, each_text(keep, "keep"))
     remaining = prune(base, uses, pinned, keep_size, min_count)
     ids: dict[int, int | None] = dict.fromkeys(range(base.next_id))
     ids.update({number: place for place, number in enumerate(sorted(base.vocab[token] for token in remaining))})
@@ -151,11 +153,16 @@ def count_uses(base: Base, texts: Iterable[str]) -> Longs:
 
     Returns:
         Int64, shape (largest id + 1,).
+    """
+    return count_ids(base.pipeline(with_prefix=True), texts, base.next_id)
+
+
+def check_used(uses: Longs) -> Longs:
+    """Return the uses of all texts together, of which some may be empty.
 
     Raises:
-        MwSError: the texts have no token.
+        MwSError: all uses are 0.
     """
-    uses = count_ids(base.pipeline(with_prefix=True), texts, base.next_id)
     if not uses.any():
         raise MwSError("the texts have no token, so that every token would be unused; give texts that are not empty")
     return uses

@@ -382,6 +382,17 @@ def test_the_command_writes_a_directory_and_reports(folder):
     assert (folder / "out" / "tokenizer.json").read_bytes() == (folder / "out2" / "tokenizer.json").read_bytes()
 
 
+def test_measures_of_words_are_left_out_for_a_text_without_words(folder):
+    (folder / "digits.txt").write_text("12 + 34 = 46\n!? ...\n", encoding="utf-8")
+    arguments = ["extend", folder / "base", folder / "ru.txt", "--add", 20, "--also", folder / "digits.txt"]
+    done = mws(*arguments, "-o", folder / "symbols")
+    assert done.returncode == 0, done.stderr
+    (line,) = (row for row in done.stdout.splitlines() if row.startswith(str(folder / "digits.txt")))
+    assert "bytes per token" in line and "0 of 2 lines" in line and "word" not in line
+    card = (folder / "symbols" / "README.md").read_text(encoding="utf-8")
+    assert f"| {folder / 'digits.txt'} | - | - |" in card and "nan" not in done.stdout + card
+
+
 def test_the_command_takes_saved_counts_and_replaces(folder):
     assert mws("count", folder / "ru.txt", "-o", folder / "ru.parquet", "--quiet").returncode == 0
     done = mws("extend", folder / "base", folder / "ru.parquet", "--add", 20, "-o", folder / "counted")
@@ -518,6 +529,12 @@ def test_no_new_merge_joins_what_is_kept_apart(kind):
         ({"required": [""]}, "cannot become a token"),
         ({"required": ["".join(map(chr, range(0x4E00, 0x4E5A)))]}, "more than 60 new tokens"),
         ({"keep_apart": ["abc"]}, "cannot be kept apart"),
+        ({"required": "ab"}, "required: the str 'ab' is not a list of str"),
+        ({"required": [" ab", 7]}, "required: element 1 is int; expected str"),
+        ({"protected": "Keep this text."}, "protected: the str 'Keep this text.' is not a list of str"),
+        ({"protected": [["nested"]]}, "protected: element 0 is list"),
+        ({"replace": "english.txt"}, "replace: the str 'english.txt' is not a list of str"),
+        ({"replace": {"a": 1}}, "replace: dict is not a list of str"),
     ],
 )
 def test_what_cannot_be_is_refused(options, message):

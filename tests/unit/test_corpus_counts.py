@@ -181,16 +181,16 @@ def counts_file(path, words=("ab", "cd"), counts=(3, 2), group=None, settings=No
 
 
 COUNTS = {
-    "integer words": ({"words": pa.array([1, 2])}, "column 'word' holds int64"),
-    "binary words": ({"words": pa.array([b"a", b"\xff"])}, "column 'word' holds binary"),
+    "integer words": ({"words": pa.array([1, 2])}, "column 'word' contains int64"),
+    "binary words": ({"words": pa.array([b"a", b"\xff"])}, "column 'word' contains binary"),
     "null words": ({"words": ["ab", None]}, "row 2: its word is missing or empty"),
     "empty words": ({"words": ["", "cd"]}, "row 1: its word is missing or empty"),
-    "words of lists": ({"words": pa.array([["a"], ["b"]])}, "column 'word' holds list"),
+    "words of lists": ({"words": pa.array([["a"], ["b"]])}, "column 'word' contains list"),
     "null counts": ({"counts": [3, None]}, "row 2: its count is missing or below 1"),
     "negative counts": ({"counts": [6, -1]}, "row 2: its count is missing or below 1"),
     "counts of zero": ({"counts": [5, 0]}, "row 2: its count is missing or below 1"),
-    "counts of text": ({"counts": pa.array(["3", "2"])}, "column 'count' holds string"),
-    "counts with a point": ({"counts": pa.array([3.0, 2.0])}, "column 'count' holds double"),
+    "counts of text": ({"counts": pa.array(["3", "2"])}, "column 'count' contains string"),
+    "counts with a point": ({"counts": pa.array([3.0, 2.0])}, "column 'count' contains double"),
     "unsigned counts": ({"counts": pa.array([2**63, 2], pa.uint64())}, "not a readable Parquet file"),
     "counts that wrap": ({"counts": [2**62, 2**62], "settings": metadata(2**63)}, "more than 64 bits hold"),
     "another total": ({"settings": metadata(6)}, "do not match"),
@@ -204,7 +204,7 @@ COUNTS = {
     "deep groups": ({"group": pa.array(["a", "a"]), "groups": "[" * 100_000}, "metadata cannot be read"),
     "groups in a list": ({"group": pa.array(["a", "a"]), "groups": '["a"]'}, "metadata cannot be read"),
     "groups of text": ({"group": pa.array(["a", "a"]), "groups": '{"a": "5"}'}, "metadata cannot be read"),
-    "integer groups": ({"group": pa.array([1, 1]), "groups": {"a": 5}}, "column 'group' holds int64"),
+    "integer groups": ({"group": pa.array([1, 1]), "groups": {"a": 5}}, "column 'group' contains int64"),
     "null groups": ({"group": pa.array(["a", None]), "groups": {"a": 5}}, "groups do not match"),
     "other groups": ({"group": pa.array(["a", "b"]), "groups": {"a": 5}}, "groups do not match"),
     "a word twice": ({"words": ["ab", "ab"]}, "row 2: 'ab' is in row 1 too"),
@@ -278,7 +278,7 @@ def test_counts_of_every_kind_train(tmp_path):
     ]:
         with pytest.raises(MwSError, match=message):
             trainer.train_from_counts(bad)
-    with pytest.raises(MwSError, match="saved word counts, not text.*train_from_counts"):
+    with pytest.raises(MwSError, match="contains saved word counts, not text.*train_from_counts"):
         trainer.train(tmp_path / "c.parquet")
 
 

@@ -254,7 +254,7 @@ def test_a_column_of_groups_in_what_python_users_hold():
     ("rows", "message"),
     [
         ([{"text": "a", "lang": None}], "row 1: its group is missing"),
-        ([{"text": "a", "lang": "fin"}, {"text": 3, "lang": "fin"}], "row 2: column 'text' holds int, not text"),
+        ([{"text": "a", "lang": "fin"}, {"text": 3, "lang": "fin"}], "row 2: column 'text' contains int, not text"),
         ([{"text": None, "lang": ""}, {"text": "a", "lang": "f|n"}], r"row 2: 'f\|n' cannot name a group"),
         ([{"text": "a"}], "no column 'lang'"),
         (iter(["a"]), "not a record"),
@@ -278,7 +278,7 @@ def test_a_column_of_groups_needs_tables(tmp_path):
         ({"a|b": ["talo ja"]}, {}, "cannot name a group"),
         ({"": ["talo ja"], "eng": ["a house"]}, {}, "cannot name a group"),
         ({}, {}, "no groups"),
-        ({"fin": {"x": ["talo ja"]}}, {}, "groups within a group"),
+        ({"fin": {"x": ["talo ja"]}}, {}, "contains groups, which is not possible"),
         ({"fin": ["talo ja"], "eng": iter([])}, {}, "no training words of group 'eng'"),
         ({"fin": ["talo ja"], "eng": ["a house"]}, {"weights": {"deu": 2}}, "groups: eng, fin"),
         (["talo ja"], {"weights": {"fin": 2}}, "none was named"),

@@ -141,7 +141,7 @@ def test_texts_that_python_holds_are_a_kind():
     kind = InMemory(iter(TEXTS), Reading())
     kind.check([None])
     assert list(kind.texts()) == TEXTS
-    with pytest.raises(MwSError, match="encoding and errors are for files, but list holds texts"):
+    with pytest.raises(MwSError, match="encoding and errors are for files, but list contains texts"):
         InMemory(TEXTS, Reading(encoding="cp1251")).check([None])
 
 

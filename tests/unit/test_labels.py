@@ -199,7 +199,7 @@ def test_the_record_holds_the_labels_and_evaluation_leaves_them_out(tmp_path: Pa
     file = tmp_path / "gold.tsv"
     file.write_text(gold_lines(words[20:80]), encoding="utf-8")
     report = evaluate([tmp_path / "model"], [file], resamples=10)
-    assert (report.golds[0].labelled, len(report.golds[0].words)) == (20, 40)
+    assert (report.golds[0].labeled, len(report.golds[0].words)) == (20, 40)
     assert "20 words left out, because a tokenizer was trained on their labels" in report.to_markdown()
     file.write_text(gold_lines(words[:20]), encoding="utf-8")
     with pytest.raises(MwSError, match="every word was a label"):
@@ -306,7 +306,7 @@ def test_files_and_commands_take_labels_by_group(tmp_path: Path, mixture: dict[s
     assert spelled(trainer.train_from_counts(mixture)) == spelled(MwSTokenizerFast.from_pretrained(tmp_path / "model"))
     (tmp_path / "gold.tsv").write_text(gold_lines(words[20:80]), encoding="utf-8")
     report = evaluate([tmp_path / "model"], [tmp_path / "gold.tsv"], resamples=10)
-    assert (report.golds[0].labelled, len(report.golds[0].words)) == (20, 40)
+    assert (report.golds[0].labeled, len(report.golds[0].words)) == (20, 40)
     for more, message in (
         (["--labels", str(tmp_path / "one.tsv")], "the labels name no group, but the text has 2"),
         (["--labels", f"fin={tmp_path}/one.tsv"], "labels are given for group 'fin', which the text does not have"),

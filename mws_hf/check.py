@@ -18,7 +18,6 @@ from mws_hf.surgery.check_ids import REPAIR, Finding, in_some_versions, named_id
 from mws_hf.surgery.checked_folder import CheckedFolder
 from mws_hf.surgery.ids import PER_LAYER, model_rows
 from mws_hf.surgery.model_tables import stored_tensors, vocabulary_tables
-from mws_hf.text.capitals import steps_of
 from mws_hf.text.pattern import named
 from mws_hf.text.sample_texts import sample_texts
 from mws_hf.text.symbols import special_roles
@@ -130,13 +129,9 @@ def _facts(folder: CheckedFolder, traps: set[str]) -> dict[str, Any]:
         kind, pattern = folder.shape
         known, way = named(pattern) or (pattern, "threes")
         facts |= {"alphabet": kind, "pattern": known if way == "threes" else f"{known}, digits {way}"}
-    facts["normalizer"] = None if backend.normalizer is None else type(backend.normalizer).__name__
+    facts["normalizer"] = ", ".join(str(step["type"]) for step in folder.spec.lossy_steps) or None
     if letters := folder.spec.capitals:
-        form, _ = steps_of(folder.spec.normalization)
-        facts |= {
-            "normalizer": form and form.upper(),
-            "capitals": f"a marker for {len(letters)} letters",
-        }
+        facts["capitals"] = f"a marker for {len(letters)} letters"
     facts["add_prefix_space"] = folder.spaced
     facts["transformers"] = _versions(folder, traps)
     rows = model_rows(folder.model)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mws_hf.kernels import Mask
 
 REPORTED_SHARE = 0.002
-"""Split words with an apostrophe are reported if they are more than this share of the running words."""
+"""Words that are split at an apostrophe are reported if they are more than this share of the running words."""
 _PRONOUNS = "I he she it we they you who that this there here what where how why when everyone someone".split()
 _ENGLISH = rf"(?i)^.?(?:{'|'.join(_PRONOUNS)})'d$"
 _CONTRACTED = r"[^nN]'[tT]$|\p{L}'[dD]$"
@@ -28,7 +28,7 @@ _N_EXAMPLES = 3
 
 
 def apostrophe_notice(counts: WordCounts) -> str:
-    """Return one line about the words with an apostrophe that the split pattern splits; "" if they are few.
+    """Return one line about the words that the split pattern splits at an apostrophe; "" if they are few.
 
     Args:
         counts: the training words, with their split pattern.
@@ -39,7 +39,7 @@ def apostrophe_notice(counts: WordCounts) -> str:
 
 
 def _split_suffixes(counts: WordCounts, n_words: int) -> str:
-    """Report words whose suffix is split after a letter that looks like an English contraction, such as ``Ankara'd|a``.
+    """Report words that are split after an apostrophe and a letter, such as ``Ankara'd|a``; "" if they are few.
 
     Counts do not show which pre-tokens followed each other, so ``Ankara'd`` might also be English, which has ``'d``
     after pronouns, ``'t`` after n, and in older texts ``'d`` after any verb (``banish'd``). Such endings are therefore
@@ -66,7 +66,7 @@ def _split_suffixes(counts: WordCounts, n_words: int) -> str:
 
 
 def _split_words(counts: WordCounts, n_words: int) -> str:
-    """Report words that are split at an inner apostrophe, except English contractions.
+    """Report words that are split at an inner apostrophe, except English contractions; "" if they are few.
 
     They are found by the pre-token after the split: a pre-token begins with an apostrophe and a letter only after a
     letter or a digit, or at the start of a line. With the pattern ``tekken`` nothing is reported, because users choose
@@ -89,7 +89,7 @@ def _split_words(counts: WordCounts, n_words: int) -> str:
 
 
 def _splits_inside(pattern: str) -> bool:
-    """Return whether a pattern splits a suffix after a letter that looks like an English contraction."""
+    """Return whether a pattern takes the first letter of a suffix for a contraction, and splits after it."""
     return split(" Ankara'da", pattern)[-1] == "a"
 
 

@@ -47,7 +47,7 @@ RESUMED = ("compare", "encode")
 """The commands that continue an interrupted run if you call them again."""
 
 _CALLED_BACK = ("_numba_unpickle", "_raw_object_cache_notify", "_raw_object_cache_getbuffer")
-"""Functions that are called from machine code of numba and LLVM, where an exception would be lost or crash Python."""
+"""Functions that machine code of numba and LLVM calls, in which an exception would be lost or crash Python."""
 
 _LIST = """\
 Usage: mws COMMAND ...
@@ -69,7 +69,8 @@ def app(arguments: Sequence[str]) -> None:
 
     Raises:
         MwSError: there is no such command, or its arguments are wrong.
-        SystemExit: the command was interrupted, or found something wrong (`mws check`).
+        SystemExit: the command was interrupted (130 after Ctrl-C, 143 and 129 after other signals), or `mws check`
+            found an error (1).
     """
     name = arguments[0] if arguments else "--help"
     if name == "--version":

@@ -17,12 +17,12 @@ Train MwS, BPE, WordPiece, Unigram, SentencePiece and Morfessor on the same word
 Give --gold to compare where they split words, --text to compare how many tokens a text has, and --bits to compare the
 n-gram bits per byte of that text. Files of --gold are used for scoring only. The command prints the table of the
 largest size; results.md has all tables. Each tokenizer gets a folder in OUTPUT/tokenizers. If you run the command
-again, those that were trained on the same words are kept. Training all systems takes minutes even on small texts; you
-can choose some with --systems. All systems and the picture need `pip install sentencepiece morfessor matplotlib`.
+again, tokenizers that were trained on the same words are kept. Training all systems takes minutes even on small texts;
+you can choose some with --systems. All systems and the picture need `pip install sentencepiece morfessor matplotlib`.
 
-Systems: mws is what `mws train` makes, mws-morphs the same with --composition 0, mws-classic the same with --criterion
-classic. Baselines: bpe (or bpe-byte: byte-level BPE), bpe-character, bpe-end-of-word, bpe-low-line, morph-bpe,
-wordpiece, wordpiece-likelihood, wordpiece-top-down, unigram, sentencepiece-bpe, sentencepiece-unigram,
+Systems: mws is the tokenizer of `mws train`, mws-morphs the same with --composition 0, and mws-classic the same with
+--criterion classic. Baselines: bpe (or bpe-byte: byte-level BPE), bpe-character, bpe-end-of-word, bpe-low-line,
+morph-bpe, wordpiece, wordpiece-likelihood, wordpiece-top-down, unigram, sentencepiece-bpe, sentencepiece-unigram,
 sentencepiece-unigram-identity, morfessor, morfessor-frequent, characters, words. NAME:text learns words by how often
 they occur, NAME:types learns each distinct word once. Without either, mws and morfessor learn types, and all others
 text.

@@ -50,8 +50,8 @@ def add_options(parser: Parser) -> None:
         default=2 << 30,
         metavar="BYTES",
         type=parse_bytes,
-        help="Move counts to disk above this many bytes [default: 2G]; the counts that are written at the end must fit "
-        "into memory in any case.",
+        help="Move counts to disk when they take more memory than this [default: 2G]; the counts that are written at "
+        "the end must fit into memory in any case.",
     )
     add(
         "--min-count",
@@ -66,7 +66,7 @@ def add_options(parser: Parser) -> None:
 def run(given: Namespace) -> None:
     """Count text, or add up saved counts, and write the file."""
     words, output, pattern, min_count = Words.of(given), given.output, given.pattern, given.min_count
-    claim_file(output, words.read, force=given.force)
+    claim_file(output, words.paths, force=given.force)
     if given.digits:
         pattern = with_digits(pattern or DEFAULT_PATTERN, given.digits)
     normalization = with_capitals(given.normalization) if given.capitals else given.normalization

@@ -31,7 +31,8 @@ from mws_hf.errors import (
 def main() -> None:
     """Run the command line and exit.
 
-    The exit code is 0 on success, 2 on misuse, 130 on Ctrl-C, 143 on SIGTERM and 129 on SIGHUP.
+    The exit code is 0 on success, 1 if `mws check` finds an error, 2 if the input is wrong or the output cannot be
+    written, 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP, and 141 if the reader of the output stops reading.
     """
     for number in STOPPING_SIGNALS:
         default = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
@@ -82,7 +83,10 @@ class PrintableLines(logging.Formatter):
 
 
 def run(app: Callable[[list[str]], None]) -> None:
-    """Run an application on the arguments of the process; an error of the user is one line, and the exit code is 2."""
+    """Run an application on the arguments of the process.
+
+    An error that the user can correct is printed in one line, and the exit code is 2.
+    """
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     for handler in logging.getLogger().handlers:
         handler.setFormatter(PrintableLines("%(levelname)s: %(message)s"))

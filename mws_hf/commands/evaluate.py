@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 from argparse import Namespace
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from mws_hf.commands.options import add_column, add_json, add_quiet, add_scoring, add_text, add_tokenizers
-from mws_hf.commands.outputs import aligned, counted, show
+from mws_hf.commands.outputs import aligned, show
 from mws_hf.commands.parser import Parser
 from mws_hf.errors import MwSError
-
-_logger = logging.getLogger(__name__)
 
 HELP = """
 Score tokenizers on reference segmentations (--gold), on running text (--text), or on both.
@@ -22,13 +19,13 @@ You can give any Hugging Face tokenizer, in a folder or on the Hub, a tokenizer.
 Morfessor model saved as text (pip install morfessor) and a file of segmentations, word<TAB>tokens, split only words, so
 they are scored on --gold and not on --text.
 
-The format of a --gold file is found from its content: word<TAB>m1 m2, SIGMORPHON 2022, Morpho Challenge,
+The format of a --gold file is recognized from its content: word<TAB>m1 m2, SIGMORPHON 2022, Morpho Challenge,
 NeuralMorphemeSegmentation, MorphScore CSV, or MorphyNet. Lines whose morphs do not spell the word are counted and
 reported, and not used.
 
-`--bits TRAIN` trains an n-gram model on the tokens of TRAIN, for each tokenizer, and gives the bits per UTF-8 byte that
-it needs for `--text`. Use files that the tokenizers were not trained on. This proxy measure takes seconds and has no
-random seeds.
+`--bits TRAIN` trains an n-gram model on the tokens of TRAIN, for each tokenizer, and reports how many bits per UTF-8
+byte it needs for the file of `--text`. Use files that the tokenizers were not trained on. This proxy measure takes
+seconds and has no random seeds.
 
 For example:
 
@@ -69,27 +66,22 @@ def run(given: Namespace) -> None:
     from mws_hf.scoring.evaluation import evaluate as run_evaluation
 
     report = run_evaluation(named, gold, text, bits=bits, column=given.column)
-    for entry in report.golds:
-        if entry.problems:
-            _logger.warning("%s: %d of %s left out", entry.name, len(entry.problems), counted(entry.lines, "line"))
-        for problem in entry.problems[:5]:
-            _logger.warning("left out: %s", problem)
     tables = [table.short() for table in report.tables()]
     if sys.stdout.isatty():
-        text = "\n".join(f"{table.title}: {table.about}\n{aligned([table.header, *table.rows])}\n" for table in tables)
+        printed = [f"{table.title}: {table.about}\n{aligned([table.header, *table.rows])}" for table in tables]
     else:
-        text = "\n\n".join(table.to_markdown() for table in tables)
-    show(report.to_dict(), text.removesuffix("\n"), given)
+        printed = [table.to_markdown() for table in tables]
+    show(report.to_dict(), "\n\n".join(printed), given)
 
 
 def check_measured(gold: Sequence[Path], texts: Iterable[Path | None], bits: Path | None, needed: str = "") -> None:
-    """Raise MwSError, before any work, if a file does not exist, or --bits is given without --text.
+    """Raise MwSError, before any work, if a file is missing, --bits is given without --text, or there is nothing to do.
 
     Args:
         gold: files of --gold.
         texts: files of --text; None for an option that was not given.
         bits: the file of --bits.
-        needed: what needs at least one file of --gold or --text, such as "score on"; "" if neither is needed.
+        needed: the verb of the message if --gold and --text are both missing, such as "score on"; "" if both may be.
     """
     given = [path for path in texts if path is not None]
     if needed and not gold and not given:

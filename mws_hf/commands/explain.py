@@ -1,4 +1,4 @@
-"""`mws explain`: show why a word is split as it is, or why a pair was merged, with every number that decided it."""
+"""`mws explain`: show why a word is split as it is, or why a pair was merged, with all numbers that decided it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from mws_hf.tokenizer.opened import Opened
 
 HELP = """
-Show the merges that split a word and the boundary probabilities under its letters, or the terms of a classic merge.
+Show the merges that lead to the tokens of a word, and the boundary probabilities under its letters. With --pair or
+--merges, show the terms of the original MwS score (`mws train --criterion classic`).
 
 For example:
 
@@ -119,7 +120,10 @@ def _settings(opened: Opened | None) -> Settings:
 
 
 def _training_words(sources: Words, opened: Opened | None, default_pattern: str, show_progress: bool) -> WordCounts:
-    """Count the words with the pattern and normalization of the tokenizer; keep those that its training learns from."""
+    """Count the words with the pattern and normalization of the tokenizer; keep those that its training learns from.
+
+    Without a tokenizer, the pattern is that of the saved counts among the sources, or if there are none the default.
+    """
     from mws_hf.learn.vocabulary import words_learned_from
     from mws_hf.tokenizer.backend import pattern_of
 
@@ -134,7 +138,7 @@ def _training_words(sources: Words, opened: Opened | None, default_pattern: str,
 
 
 def _evidence(opened: Opened | None, counts: WordCounts | None) -> AnyWord | None:
-    """Compute boundary probabilities from training words, or without these read those saved with the tokenizer."""
+    """Compute boundary probabilities from training words; without such words, read those saved with the tokenizer."""
     from mws_hf.learn.any_word import AnyWord
     from mws_hf.learn.evidence_file import read_evidence
     from mws_hf.learn.group_evidence import find_evidence
@@ -150,12 +154,12 @@ def _evidence(opened: Opened | None, counts: WordCounts | None) -> AnyWord | Non
 
 
 def _explain_words(given: Namespace, opened: Opened | None, counts: WordCounts | None) -> None:
-    """Print the explanation of each word, with remarks on words without boundary probabilities, and draw the plot."""
+    """Print the explanation of each word, and notes on words without boundary probabilities; draw the plot."""
     from mws_hf.tokenizer.explain import UNSEEN
 
     evidence = _evidence(opened, counts)
-    if evidence is None:
-        message = f"{opened and opened.name}: {_NO_EVIDENCE}"
+    if opened is not None and evidence is None:
+        message = f"{opened.name}: {_NO_EVIDENCE}"
         if given.plot is not None:
             raise MwSError(message)
         note(message)
@@ -185,12 +189,12 @@ def _explained(
     words: list[str], opened: Opened | None, counts: WordCounts | None, evidence: AnyWord | None
 ) -> list[Explanation]:
     """Explain each word; without a tokenizer, its pre-tokens are shown whole, with the probabilities of `counts`."""
+    from mws_hf.corpus.splitter import Splitter
     from mws_hf.tokenizer.explain import Explanation, Traced
 
     if opened is not None:
         return opened.explain(words, evidence)
-    assert counts is not None
-    splitter = counts.splitter
+    splitter = Splitter() if counts is None else counts.splitter
     return Explanation.of_words(
         [[Traced(part, (part,), (), (part,)) for part in splitter.split(f" {word}")] for word in words], evidence
     )
@@ -199,7 +203,7 @@ def _explained(
 def _classic_rows(
     sources: Words, pair: tuple[str, str] | None, merges: int | None, opened: Opened | None, show_progress: bool
 ) -> list[dict[str, Any]]:
-    """Return the terms of the coefficient of a pair, or those of the first merges, one row each."""
+    """Return the terms of the classic coefficient of a pair, or of the first merges, in one row per merge."""
     from mws_hf.learn.classic_coefficient import PUBLISHED
     from mws_hf.learn.classic_explained import explain_merges, explain_pair
     from mws_hf.learn.words import CodePoints, SymbolCorpus
@@ -221,15 +225,16 @@ _LEGEND = {
     "b": "occurrences of the pair",
     "left_size, right_size": "characters of the parts, without leading space",
     "n_tokens, n_pairs, n_characters": "all tokens, all pairs of neighbors, all characters",
-    "p_l, p_r, p_b": "shares of u_l and u_r (to the power 3/4) in n_tokens, of b in n_pairs",
-    "pmi": "log(p_b / (p_l * p_r))",
+    "p_l, p_r, p_b": "u_l / n_tokens, (u_r / n_tokens) to the power 3/4, b / n_pairs",
+    "pmi": "log(p_b / (p_l * p_r)); all logarithms have the base log_base, a setting",
     "t_score": "(b - u_l * p_r) / sqrt(b)",
     "association": "mean of pmi and log(max(1, t_score + 1))",
     "penalty, length": "length penalty, and what it contributes",
     "gain": "entropy of the parts minus entropy of the pair",
     "total": "association + length + gain",
     "candidate": "whether the lengths allow the merge",
-    "coefficient": "the compared value: total, rounded to 1e-9; 0 if it is negative or no candidate",
+    "coefficient": "the score by which pairs are compared: total, rounded to 1e-9, or 0 if total is negative or "
+    "candidate is no",
 }
 
 

@@ -18,8 +18,10 @@ HELP = """
 Write a tokenizer in the format of another program. If a format cannot represent it exactly, the command stops with an
 error that gives the reason.
 
-Before anything is written, the ids of sample texts are compared with those of `tokenizers`: those of gguf by llama.cpp
-(`pip install llama-cpp-python`), those of tiktoken by tiktoken. gguf and tiktoken need a byte-level tokenizer.
+gguf and tiktoken need a byte-level tokenizer. If the program that reads them is installed (`pip install
+llama-cpp-python` or `pip install tiktoken`), it encodes sample texts before the output is written, and the command
+stops with an error if its ids differ from those of `tokenizers`. A byte-level tokenizer made from one of characters, or
+with another split pattern, may give other ids; the command prints for how many sample texts.
 
 For example:
 
@@ -73,17 +75,22 @@ def run(given: Namespace) -> None:
 
 
 def _to_notebook(backend: Backend, output: Path) -> tuple[int, str]:
+    """Write the files of the notebook; return the number of tokens and a remark for the user, or ""."""
     from mws_hf.text.pattern import GPT4_PATTERN
     from mws_hf.tokenizer.backend import pattern_of
     from mws_hf.tokenizer.notebook import VOCABULARY_FILE, export_notebook
 
     with replaced(output, VOCABULARY_FILE) as stage:
         export_notebook(backend, stage)
-    remark = "its split pattern is not the notebook's: import_notebook reads it from merges.json, the notebook does not"
+    remark = (
+        "its split pattern is not that of the notebook: mws_hf.import_notebook reads the pattern from merges.json, but "
+        "the notebook itself always splits by its own pattern"
+    )
     return backend.get_vocab_size(), "" if pattern_of(backend) == GPT4_PATTERN else remark
 
 
-def _to_byte_level(old: Backend, directory: Path, output: Path, pattern: str | None) -> tuple[int, str]:
+def _to_byte_level(old: Backend, folder: Path, output: Path, pattern: str | None) -> tuple[int, str]:
+    """Write a byte-level tokenizer with the settings of `folder`; return the number of tokens and a remark."""
     from mws_hf.text.sample_texts import sample_texts
     from mws_hf.tokenizer.export import compare_ids, to_byte_level_backend
     from mws_hf.tokenizer.file import chat_templates, load_settings, save_backend, template_setting
@@ -98,10 +105,10 @@ def _to_byte_level(old: Backend, directory: Path, output: Path, pattern: str | N
         encode=lambda text: plain.encode(text, add_special_tokens=False).ids,
         decode=lambda ids: plain.decode(ids, skip_special_tokens=False),
     )  # fmt: skip
-    found._replace(ids=[]).refuse("a byte-level tokenizer")  # other ids are only reported
-    config = directory / CONFIG_FILE
-    settings = load_settings(file_inside(directory, CONFIG_FILE)) if config.is_file() else {}
-    if templates := chat_templates(directory, settings):
+    found._replace(ids=[]).refuse("a byte-level tokenizer")  # texts with other ids are only counted
+    config = folder / CONFIG_FILE
+    settings = load_settings(file_inside(folder, CONFIG_FILE)) if config.is_file() else {}
+    if templates := chat_templates(folder, settings):
         settings["chat_template"] = template_setting(templates)
     with replaced(output) as stage:
         save_backend(stage, new, settings)
@@ -111,6 +118,7 @@ def _to_byte_level(old: Backend, directory: Path, output: Path, pattern: str | N
 
 
 def _to_client(backend: Backend, folder: Path, output: Path, form: str, name: str) -> tuple[int, str]:
+    """Write a GGUF file, or a folder for tiktoken; return the number of tokens and a remark on the comparison."""
     from mws_hf.text.sample_texts import sample_texts
     from mws_hf.tokenizer.export import MODULE_FILE, write_gguf, write_tiktoken
     from mws_hf.tokenizer.file import chat_templates, load_settings, roles_in

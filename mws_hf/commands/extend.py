@@ -38,10 +38,11 @@ if TYPE_CHECKING:
     from mws_hf.corpus.sources import Source
 
 HELD_OUT_EVERY, MAX_HELD_OUT = 50, 2000
-"""Every 50th line, up to 2,000 lines, is held out of the training, so that the change is measured on it."""
+"""Every 50th line, up to 2,000 lines, is not used for training, so that the change can be measured on these lines."""
 
 HELP = """
-Add tokens for a corpus to a pretrained tokenizer. Every old id and merge stays.
+Add tokens for a corpus to a pretrained tokenizer. Every old token keeps its id, and every old merge its rank, unless
+you give --replace or --trim-to.
 
 For example:
 
@@ -104,7 +105,7 @@ def run(given: Namespace) -> None:
 
 
 def _extended(given: Namespace, source: Source, output: Path) -> tuple[dict[str, Any], list[str]]:
-    """Read, trim, learn and write; return the printed figures and the names of the files that are not copied."""
+    """Read, trim, learn and write; return the printed figures, and the names of files that are not copied."""
     from tokenizers import Tokenizer
 
     from mws_hf.corpus.sources import read_documents

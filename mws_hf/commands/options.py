@@ -43,7 +43,7 @@ def add_tokenizers(parser: Parser) -> None:
 
 
 def add_output(parser: Parser, text: str) -> None:
-    """Add --output, whose help is `text`."""
+    """Add --output, a path, with the help `text`."""
     parser.add_argument("--output", "-o", required=True, type=Path, help=text)
 
 
@@ -123,6 +123,9 @@ def _number(text: str, unit: int) -> Decimal:
 def parse_size(text: str) -> int:
     """Parse a number of tokens or words: plain, or with k or M for thousands or millions.
 
+    Raises:
+        ArgumentTypeError: the text is not a whole number above 0.
+
     >>> parse_size("8k"), parse_size("1.5M"), parse_size("32_000")
     (8000, 1500000, 32000)
     """
@@ -135,6 +138,9 @@ def parse_size(text: str) -> int:
 def parse_bytes(text: str) -> int:
     """Parse a number of bytes: plain, or with K, M, G or T, which are powers of 1024.
 
+    Raises:
+        ArgumentTypeError: the text is not a number of bytes above 0.
+
     >>> parse_bytes("2 GiB"), parse_bytes("1.5m"), parse_bytes("1e9")
     (2147483648, 1572864, 1000000000)
     """
@@ -145,7 +151,10 @@ def parse_bytes(text: str) -> int:
 
 
 def parse_composition(text: str) -> float | Literal["fill"]:
-    """Parse the value of --composition: a share, or the word fill.
+    """Parse the value of --composition: a number, or the word fill; whether it is a share is checked by `Settings`.
+
+    Raises:
+        ArgumentTypeError: the text is neither.
 
     >>> parse_composition("0.5"), parse_composition("fill")
     (0.5, 'fill')
@@ -246,6 +255,9 @@ def by_group(option: str, texts: Sequence[str], parse: Callable[[str], tuple[str
     Returns:
         The value of each group; the key is "" if the only value has no group.
 
+    Raises:
+        MwSError: one of several values has no group, or two have the same group.
+
     >>> by_group("--weight", ["ru=2", "en=0.5"], weight_of)
     {'ru': 2.0, 'en': 0.5}
     """
@@ -265,6 +277,9 @@ def by_group(option: str, texts: Sequence[str], parse: Callable[[str], tuple[str
 
 def weight_of(text: str) -> tuple[str, float]:
     """Parse a value of --weight: group=number.
+
+    Raises:
+        MwSError: the text has another form.
 
     >>> weight_of("ru=.5")
     ('ru', 0.5)

@@ -29,7 +29,7 @@ def refuse_overwriting(outputs: Iterable[PathLike], *inputs: Inputs) -> None:
 
     Args:
         outputs: the paths that will be written; they need not exist.
-        *inputs: paths, globs, "-", lists of these, or None for an option that was not given.
+        *inputs: paths and globs, lists of them, and None for options that were not given.
     """
     existing = {found for path in outputs if (found := _identity(path))}
     for given in inputs:
@@ -45,13 +45,15 @@ def claim_folder(
 ) -> None:
     """Raise MwSError, before any work, if an output folder is an input, cannot be written, or has a finished output.
 
+    An output is finished if the folder contains files of a tokenizer or a model (`tokenizer.layout`), or `results`. All
+    other files in the folder are ignored, and they stay.
+
     Args:
-        output: the folder.
+        output: the folder; it need not exist.
         *inputs: the inputs of the command, as for `refuse_overwriting`.
-        force: whether a finished output may be replaced. This is a folder with files of a tokenizer or a model
-            (`tokenizer.layout`) or of `results`; other files do not matter, and they stay.
-        results: globs of the files of a finished output that only this command writes.
-        resumed: globs of files that a repeated run continues with.
+        force: whether a finished output may be replaced.
+        results: globs of files that only this command writes when it has finished.
+        resumed: globs of files of an unfinished output that a repeated run continues; they only must not be inputs.
     """
     globs = (*patterns(*(kind for kind in Of if kind is not Of.CARD)), *results)
     written = (path for name in (*globs, *resumed, CARD_FILE) for path in output.glob(name))
@@ -97,7 +99,12 @@ def replaced(output: Path, head: str = TOKENIZER_FILE) -> Iterator[Path]:
 
 
 def show_faults(output: Path, left_behind: Sequence[str] = ()) -> None:
-    """Print on standard error the errors that `mws check` finds in an output, and the files that were not copied."""
+    """Print on standard error the errors that `mws check` finds in an output, and which files were not copied.
+
+    Args:
+        output: the folder of the output.
+        left_behind: names of files that were not copied, because they contain only the old vocabulary.
+    """
     from mws_hf.check import check
 
     for finding in check(output).findings:

@@ -29,7 +29,7 @@ For example:
 def add_options(parser: Parser) -> None:
     """Add the arguments and options of the command."""
     parser.add_argument("name", nargs="?", metavar="NAME", help="The tokenizer to write [default: list all].")
-    output = "The folder to write [default: NAME, in this folder]."
+    output = "The folder to write [default: NAME, in the current folder]."
     parser.add_argument("--output", "-o", type=Path, help=output)
     add_writing(parser)
 
@@ -45,8 +45,8 @@ def run(given: Namespace) -> None:
         claim_folder(target, folder, force=given.force)
         with replaced(target) as stage:
             shutil.copytree(folder, stage, dirs_exist_ok=True)
-        found = {"directory": str(target), "license": entry["license"]}
-        show_written(found, f"{target}: {name}, {entry['entries']:,} tokens, {entry['license']}", given)
+        written = {"directory": str(target), "license": entry["license"]}
+        show_written(written, f"{target}: {name}, {entry['entries']:,} tokens, {entry['license']}", given)
         return
     if output is not None:
         raise MwSError("--output needs the name of a tokenizer; give it: mws pretrained NAME -o DIR")
@@ -57,5 +57,5 @@ def run(given: Namespace) -> None:
         for row in rows
     ]  # fmt: skip
     table = aligned([["name", "languages", "tokens", "F1", "tokens/word", "license"], *cells])
-    about = "F1: morpheme boundaries in reference segmentations; tokens/word: in text that it was not trained on"
-    show(rows, f"{table}\n{about}", given)
+    legend = "F1: morpheme boundaries in reference segmentations; tokens/word: in text that it was not trained on"
+    show(rows, f"{table}\n{legend}", given)

@@ -70,12 +70,12 @@ def run(given: Namespace) -> None:
     page = report_page(systems, gold, lines, bits, given.parallel, evidence_of(systems))
     write_text(output, page)
     result = {"file": str(output), "bytes": len(page.encode()), "tokenizers": list(named)}
-    said = f"{output}: {len(page.encode()) / 1000:.0f} kB, {counted(len(systems), 'tokenizer')}"
-    show_written(result, said, given)
+    summary = f"{output}: {len(page.encode()) / 1000:.0f} kB, {counted(len(systems), 'tokenizer')}"
+    show_written(result, summary, given)
 
 
 def evidence_of(systems: list[Opened]) -> TrainingEvidence | None:
-    """Return the boundary probabilities that are saved with the first tokenizer that has them; None if none has."""
+    """Return the saved boundary probabilities of the first tokenizer that has some; None if no tokenizer has any."""
     from mws_hf.learn.evidence_file import read_evidence
     from mws_hf.report.entries import TrainingEvidence
 

@@ -48,8 +48,8 @@ def run(given: Namespace) -> None:
     for line in words if [*words] not in ([], ["-"]) else _stdin_lines():
         if SURROGATE.search(line):
             raise MwSError(f"argument {line!r} is not valid text in this locale; give it in UTF-8, or on stdin")
-        pieces = opened.segment_words(line.split())
-        show({"text": line, "words": pieces}, " ".join(given.separator.join(word) for word in pieces), given)
+        segmented = opened.segment_words(line.split())
+        show({"text": line, "words": segmented}, " ".join(map(given.separator.join, segmented)), given)
 
 
 def _stdin_lines() -> Iterator[str]:

@@ -66,8 +66,8 @@ class Words:
         )
 
     @property
-    def read(self) -> list[str | Path]:
-        """All files that are read."""
+    def paths(self) -> list[str | Path]:
+        """All files and globs, without the names of groups."""
         return [*(group_of(name)[1] for name in self.files), *self.word_list]
 
     @property
@@ -108,8 +108,10 @@ class Words:
         """Return the splitter that splits text into pre-tokens.
 
         Args:
-            pattern: split pattern; None for that of the saved counts among the files, or without these the default.
-            normalization: Unicode normalization; None for that of the saved counts among the files.
+            pattern: split pattern or its name; None for that of the saved counts among the files, or if there are none
+                for the default.
+            normalization: normalization, such as "nfc"; None for that of the saved counts among the files, or if there
+                are none for no normalization.
             **more: other options of `Splitter`, such as special tokens.
         """
         from mws_hf.corpus.splitter import Splitter

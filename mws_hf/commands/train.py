@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _logger = logging.getLogger(__name__)
 
 HELP = """
-Train a tokenizer on text without labels, and save it as a standard Hugging Face folder with a tokenizer.json.
+Train a tokenizer on raw text, and save it as a standard Hugging Face folder with a tokenizer.json.
 
 For example:
 
@@ -66,7 +66,7 @@ def run(given: Namespace) -> None:
     """Train, and write the folder."""
     words, output = Words.of(given), given.output
     labels = by_group("--labels", given.labels, group_of)
-    claim_folder(output, words.read, [*labels.values()], given.required, given.keep_apart, force=given.force)
+    claim_folder(output, words.paths, [*labels.values()], given.required, given.keep_apart, force=given.force)
     from mws_hf.learn.limits import Apart
     from mws_hf.trainer import MwSTrainer
 
@@ -93,7 +93,7 @@ def run(given: Namespace) -> None:
 
 
 def _train_and_save(trainer: MwSTrainer, sources: Words, output: Path) -> tuple[dict[str, Any], Mapping[str, LabelFit]]:
-    """Count, train and save the tokenizer with its card; return the printed figures and how the labels fit by group."""
+    """Count, train, and save the tokenizer with its card; return the printed figures, and the label fits by group."""
     started = time.perf_counter()
     splitter = sources.splitter(
         trainer.split_pattern, trainer.normalization_steps, special_tokens=trainer.special_tokens

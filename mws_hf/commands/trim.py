@@ -23,10 +23,10 @@ from mws_hf.commands.sources import entries_in
 from mws_hf.errors import MwSError
 
 HELP = """
-Remove tokens that your texts do not use from a pretrained tokenizer. Text that needs only the tokens that are left is
+Remove the tokens that your texts use least from a pretrained tokenizer. Text that needs only the remaining tokens is
 split as before.
 
-Added tokens and bytes are kept. The new id of each old one is in ids.json, which `mws transplant` reads.
+Added tokens and bytes are kept. The file ids.json contains the new id of each old token, and `mws transplant` reads it.
 
 For example:
 

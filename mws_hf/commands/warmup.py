@@ -24,7 +24,7 @@ TEXT = "".join(stem + ending + " кое-кто, 1234!\n" for stem in _STEMS for 
     for k, second in enumerate(_SYLLABLES)
 )
 LETTERS, MANY = "оеаинтсрвлкмдпуяыьгзбчйхжшюцщэфъё", 60_000
-"""Letters and number of random words; they are so many that kernels for long lists and several threads are used."""
+"""Letters and number of random words, which are enough for the kernels of long lists and of several threads."""
 
 HELP = """
 Compile all kernels now and keep them on disk, so that no later command waits for it. This is needed once for each

@@ -242,10 +242,7 @@ def compare(
 def _check_input(
     golds: Sequence[Gold], sizes: Sequence[int], systems: Sequence[SystemSpec] | None, text: Any, bits: Any
 ) -> None:
-    """Raise MwSError if there is nothing to compare, and warn with the remarks on gold files."""
-    for gold in golds:
-        if gold.remarks:
-            logger.warning("%s: %s", gold.name, "; ".join(gold.remarks))
+    """Raise MwSError if there is nothing to compare, a size is not a whole number above 0, or a text is missing."""
     if not sizes or not (golds or text is not None):
         raise MwSError(
             "there is nothing to compare; give at least one vocabulary size, and reference segmentations or a text"

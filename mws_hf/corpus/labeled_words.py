@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from mws_hf.corpus.segmentations import (
+    MAX_SHOWN_PROBLEMS,
     GoldWord,
     Morphs,
     merge_alternatives,
@@ -36,8 +37,6 @@ The segmentations of a word are a string ``"m1 m2, alternative"``, a list of mor
 Labels: TypeAlias = OneList | Mapping[str, OneList]
 """Labels of one language, or labels by the name of their group."""
 
-_MAX_SHOWN_PROBLEMS = 5
-"""The most problems of a list of labels that a message contains."""
 _logger = logging.getLogger(__name__)
 
 
@@ -210,9 +209,9 @@ def _read_file(file: Path) -> tuple[GoldWord, ...]:
     if found.format == "words":
         rows = [(f"{file}:{number}", word, alternatives) for number, word, alternatives in found.rows]
         _refuse(found.problems, rows)
-    for problem in found.problems[:_MAX_SHOWN_PROBLEMS]:
+    for problem in found.problems[:MAX_SHOWN_PROBLEMS]:
         _logger.warning("a label is left out: %s", problem)
-    if len(found.problems) > _MAX_SHOWN_PROBLEMS:
+    if len(found.problems) > MAX_SHOWN_PROBLEMS:
         _logger.warning("%s: %d of %d lines are left out", file, len(found.problems), found.lines)
     return found.words
 
@@ -236,9 +235,9 @@ def _refuse(problems: Iterable[str], rows: Iterable[tuple[str, str, tuple[Morphs
                 "one line, with a comma"
             )
     if problems:
-        rest = len(problems) - _MAX_SHOWN_PROBLEMS
+        rest = len(problems) - MAX_SHOWN_PROBLEMS
         more = f"; and {rest} more" if rest > 0 else ""
-        raise MwSError("; ".join(problems[:_MAX_SHOWN_PROBLEMS]) + more)
+        raise MwSError("; ".join(problems[:MAX_SHOWN_PROBLEMS]) + more)
 
 
 def _parsed_entry(entry: Any) -> tuple[str, tuple[Morphs, ...]]:

@@ -16,6 +16,7 @@ In the API, reference segmentations are called *gold*.
 from __future__ import annotations
 
 import csv
+import logging
 import os
 import re
 import warnings
@@ -35,6 +36,10 @@ from mws_hf.text.letter_case import caseless
 Morphs: TypeAlias = tuple[str, ...]
 Rows: TypeAlias = tuple[tuple[int, str, tuple[Morphs, ...]], ...]
 _Parsed: TypeAlias = tuple[str, list[list[str]]]
+
+_logger = logging.getLogger(__name__)
+MAX_SHOWN_PROBLEMS = 5
+"""The most problems of a file or a list that are shown."""
 
 FORMATS = ("words", "sigmorphon2022", "morphochallenge", "neural", "morphscore", "morphynet")
 CANONICAL = ("sigmorphon2022", "morphynet")
@@ -92,9 +97,9 @@ class Gold:
         """Remarks that a reader of scores on this file needs, such as how many lines were left out."""
         found = []
         if self.problems:
-            found.append(f"{len(self.problems)} of {self.lines} lines left out")
+            found.append(f"{len(self.problems):,} of {self.lines:,} lines left out")
         if self.labeled:
-            found.append(f"{self.labeled} words left out, because a tokenizer was trained on their labels")
+            found.append(f"{self.labeled:,} words left out, because a tokenizer was trained on their labels")
         if self.partial:
             found.append("only one or two boundaries per word are marked, so compare recall or MorphScore, not F1")
         return found
@@ -221,8 +226,10 @@ def merge_alternatives(rows: Iterable[tuple[str, tuple[Morphs, ...]]]) -> tuple[
 def read_golds(given: GoldFiles) -> list[Gold]:
     """Read one or several files of reference segmentations as `read_gold` does.
 
+    A warning is logged for each file that has `Gold.remarks`.
+
     Raises:
-        MwSError: a file cannot be read, or two of them have the same name.
+        MwSError: a file cannot be read, or two of them have the same name in tables.
     """
     several: list[Any] = (
         [given]
@@ -233,11 +240,21 @@ def read_golds(given: GoldFiles) -> list[Gold]:
         raise MwSError(
             f"reference segmentations cannot be read from {wrong[0]}; give the path of a file, or a list of paths"
         )
-    golds = [each if isinstance(each, Gold) else read_gold(each) for each in several]
+    golds = [each if isinstance(each, Gold) else _read_with_warnings(each) for each in several]
     if len({gold.name for gold in golds}) < len(golds):
         names = ", ".join(gold.name for gold in golds)
         raise MwSError(f"two files of reference segmentations have the same name ({names}); rename one")
     return golds
+
+
+def _read_with_warnings(file: str | os.PathLike[str]) -> Gold:
+    """Read a file of reference segmentations, and log its remarks and its first problems as warnings."""
+    gold = read_gold(file)
+    if gold.remarks:
+        _logger.warning("%s: %s", gold.name, "; ".join(gold.remarks))
+    for problem in gold.problems[:MAX_SHOWN_PROBLEMS]:
+        _logger.warning("left out: %s", problem)
+    return gold
 
 
 def detect_format(lines: list[str]) -> str:

@@ -27,6 +27,7 @@ SHARD_BYTES = 64 << 20
 BLOCK_BYTES = 4 << 20
 CHECKSUM_DIGITS = 8
 """Hexadecimal digits of the checksum of a shard; up to mws_hf 0.4.0 there were 16."""
+_ENCODE_AGAIN = "choose another output, or give --force to encode it again"
 
 
 def encode_corpus(
@@ -69,9 +70,9 @@ def encode_corpus(
         encoding: encoding of text, JSON-lines and CSV files.
         errors: "strict", "replace" or "ignore" for bytes that are not text.
         resume: whether to continue an interrupted run after checking that the corpus begins as before; False starts
-            again. A finished corpus stays until the new one is complete.
-        force: whether to replace a finished corpus of another tokenizer, corpus or settings when the new one is
-            complete.
+            again.
+        force: whether to encode again what the output has of another tokenizer, corpus or settings. A finished corpus
+            stays until the new one is complete. If an interrupted run with `force` is repeated, it resumes.
         show_progress: whether to draw a bar on standard error, if that is a terminal.
 
     Returns:
@@ -96,9 +97,8 @@ def encode_corpus(
         text = Source.of(source, how, groups=False, call="encode_corpus(tokenizer, iter(texts), ...)")
         with progress_bar(show_progress, total=text.size, unit="B", unit_scale=True, desc="encode") as bar:
             blocks = text.blocks(document, min(BLOCK_BYTES, shard_size), bar.update)
-            _skip_finished(blocks, plan)
+            manifest["shards"], blocks = _resumed(blocks, plan, force=force)
             if not plan.finished or not all((directory / name).is_file() for name in DATASET_FILES):
-                manifest["shards"] = plan.shards
                 pairs = _encode_in_order(encoder, blocks, threads)
                 _write_shards(plan.work, manifest, gathered_shards(pairs, shard_size))
                 finish(plan.work, directory, manifest)
@@ -153,22 +153,33 @@ def new_manifest(encoder: BlockEncoder, document: str, shard_size: int) -> dict[
     }
 
 
-def _skip_finished(blocks: Iterator[Block], plan: Plan) -> None:
-    """Skip the blocks of finished shards, and check that the shards were encoded from these blocks."""
-    advice = "--force replaces the finished corpus" if plan.finished else f"remove {plan.work}"
-    for shard in plan.shards:
+def _resumed(blocks: Iterator[Block], plan: Plan, *, force: bool) -> tuple[list[Shard], Iterator[Block]]:
+    """Compare finished shards with the text; return those that are kept, and the blocks that are still to be encoded.
+
+    If `force` is given, the first shard of another text and all after it are encoded again.
+
+    Raises:
+        MwSError: a shard cannot be compared, or the text is another one or is longer, and `force` is not given.
+    """
+    for number, shard in enumerate(plan.shards):
+        check, read, advice = 0, list[Block](), _ENCODE_AGAIN
         if len(shard.checksum) != CHECKSUM_DIGITS:
             what = f"{shard.file} has the checksum of an earlier mws_hf, so it cannot be compared with the text"
-            use = "read it as it is with mws_hf.EncodedCorpus, " if plan.finished else ""
-            raise MwSError(f"{plan.work}: {what}; {use}choose another output, or {advice}")
-        check = 0
-        for block in islice(blocks, shard.blocks):
-            check = checksum(block, check)
-        if f"{check:08x}" != shard.checksum:
+            advice = f"read it as it is with mws_hf.EncodedCorpus, {advice}" if plan.finished else advice
+        else:
+            for block in islice(blocks, shard.blocks):
+                check = checksum(block, check)
+                if force:
+                    read.append(block)
+            if f"{check:08x}" == shard.checksum:
+                continue
             what = f"{shard.file} was encoded from another corpus, field or column"
-            raise MwSError(f"{plan.work}: {what}; choose another output, or {advice}")
+        if force:
+            return plan.shards[:number], chain(read, blocks)
+        raise MwSError(f"{plan.work}: {what}; {advice}")
     if plan.finished and next(blocks, None) is not None:
-        raise MwSError(f"{plan.work}: was encoded from a shorter corpus; choose another output, or {advice}")
+        raise MwSError(f"{plan.work}: was encoded from a shorter corpus; {_ENCODE_AGAIN}")
+    return plan.shards, blocks
 
 
 def _encode_in_order(

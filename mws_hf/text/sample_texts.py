@@ -6,6 +6,7 @@ The texts are part of the package, so that you can check and export a tokenizer 
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 
 NATURAL = (
     "Переписывающаяся с подругой девочка перечитывала письма, не замечая, что за окном уже стемнело.",
@@ -55,6 +56,15 @@ def sample_texts() -> list[str]:
     (True, True)
     """
     return [text for text in (*NATURAL, *ADVERSARIAL, *_random_texts(200)) if text]
+
+
+def texts_with(tokens: Iterable[str]) -> list[str]:
+    """Write a text for each token, with the token at its start, after a space, and between letters.
+
+    >>> texts_with(["<s>", "</s>"])
+    ['<s> <s> b<s>c', '</s> </s> b</s>c']
+    """
+    return [f"{token} {token} b{token}c" for token in tokens]
 
 
 def _random_texts(number: int) -> list[str]:

@@ -26,6 +26,7 @@ from tokenizers import Tokenizer
 from mws_hf.atomic import atomic_path, staged
 from mws_hf.errors import MwSError, is_installed, needed, printable, quoted
 from mws_hf.text.pattern import Digits, literal_pattern, with_digits
+from mws_hf.text.sample_texts import texts_with
 from mws_hf.text.symbols import (
     BYTE_CHARACTERS,
     BYTE_TOKENS,
@@ -53,7 +54,7 @@ class ByteTables(NamedTuple):
     """The tables of a byte-level BPE.
 
     Attributes:
-        tokens: all tokens, the place of each being its id; added tokens are written as text.
+        tokens: all tokens; the index of a token is its id. Added tokens are written as text.
         merges: (left, right) pairs in the order of their ranks.
         added: the added tokens by id.
         pattern: the split pattern.
@@ -251,7 +252,7 @@ def write_tiktoken(
     Args:
         backend: a byte-level tokenizer.
         output: the folder.
-        texts: texts on which both programs must agree.
+        texts: texts on which both programs must agree, in addition to texts with each added token.
         name: the name that the encoding gets in tiktoken.
 
     Returns:
@@ -269,12 +270,12 @@ def write_tiktoken(
                 f"the added token {longer!r} begins with the added token {token!r}, and tiktoken may find either in a "
                 "text; leave one of them out"
             )
-    texts = [*texts, *(f"{token} {token} b{token}c" for token in special)]
     found = None
     if is_installed("tiktoken"):
         encoding = needed("tiktoken").Encoding(
             "mws", pat_str=tables.pattern, mergeable_ranks=ranks, special_tokens=special
         )
+        texts = [*texts, *texts_with(special)]
         found = compare_ids(backend, texts, partial(encoding.encode, allowed_special="all"), encoding.decode)
         found.refuse("tiktoken")
     with staged(Path(output), head=MODULE_FILE) as stage:

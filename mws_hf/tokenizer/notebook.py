@@ -16,7 +16,7 @@ from tokenizers import Tokenizer
 from mws_hf.atomic import staged, write_text
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import GPT4_PATTERN
-from mws_hf.text.sample_texts import sample_texts
+from mws_hf.text.sample_texts import sample_texts, texts_with
 from mws_hf.text.symbols import BYTE_TOKENS, check_special_tokens, special_settings
 from mws_hf.tokenizer.backend import build_backend, check_ids, check_merges, is_byte_level, pattern_of, tables_of
 from mws_hf.tokenizer.export import compare_ids, refuse_normalizer
@@ -89,7 +89,7 @@ def export_notebook(tokenizer: Any, directory: str | os.PathLike[str]) -> tuple[
         refuse_normalizer(backend)
         pattern = pattern_of(backend)
         plain, again = without_limits(backend), _backend_of(vocab, merges, pattern)[0]
-        texts = [*sample_texts(), *(f"{token} {token} b{token}" for token in sorted(vocab))]
+        texts = [*sample_texts(), *texts_with(sorted(vocab))]
         ids_of, text_of = (lambda text: plain.encode(text).ids), partial(plain.decode, skip_special_tokens=False)
         compare_ids(again, texts, ids_of, text_of).refuse("import_notebook")
     document = {"merges": merges} if pattern == GPT4_PATTERN else {"merges": merges, "pattern": pattern}

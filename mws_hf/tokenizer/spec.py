@@ -18,14 +18,13 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import tokenizers
-from tokenizers import Tokenizer, normalizers
+from tokenizers import Tokenizer
 
 from mws_hf.errors import MwSError
 from mws_hf.text.capitals import (
     marked_letters,
     marking_rules,
     restoring_rules,
-    steps_of,
     with_capitals,
     with_space_first,
 )
@@ -224,6 +223,16 @@ class Spec:
         """The uppercase letters for which it writes a marker; "" if it writes none."""
         return marked_letters(parts_of(self.raw.get("normalizer")))
 
+    @property
+    def lossy_steps(self) -> list[Mapping[str, Any]]:
+        """The steps of the normalizer that the decoder does not undo: all except a space at the start and the marker.
+
+        >>> [step["type"] for step in Spec({"normalizer": normalizer("nfc", "AB")}).lossy_steps]
+        ['NFC']
+        """
+        steps = with_space_first(parts_of(self.raw.get("normalizer")), False)
+        return steps[: len(steps) - len(marking_rules(self.capitals))] if self.capitals else steps
+
     def decoded(self, text: str, backend: Tokenizer) -> str:
         """Return what a text is after it was encoded and decoded, if the tokenizer loses nothing after normalization.
 
@@ -231,10 +240,10 @@ class Spec:
             text: the text.
             backend: this tokenizer.
         """
-        if not self.capitals:
-            return text if backend.normalizer is None else str(backend.normalizer.normalize_str(text))
-        form, _ = steps_of(self.normalization)
-        return str(getattr(normalizers, form.upper())().normalize_str(text)) if form else text
+        step = backend.normalizer
+        if self.capitals:
+            step = _part_of("normalizer", {"type": "Sequence", "normalizers": self.lossy_steps})
+        return text if step is None else str(step.normalize_str(text))
 
     @property
     def byte_level(self) -> bool:
@@ -297,11 +306,14 @@ def set_part(tokenizer: Tokenizer, place: str, entry: Mapping[str, Any] | None) 
     >>> entry_of(tokenizer, "normalizer")
     {'type': 'NFC'}
     """
-    part = None
-    if entry is not None:
-        part = getattr(tokenizers, "processors" if place == "post_processor" else f"{place}s").Sequence([])
-        part.__setstate__(json.dumps(entry).encode())
-    setattr(tokenizer, place, part)
+    setattr(tokenizer, place, None if entry is None else _part_of(place, entry))
+
+
+def _part_of(place: str, entry: Mapping[str, Any]) -> Any:
+    """Load one of the `PARTS` from an entry in the form of tokenizer.json, as an object of `tokenizers`."""
+    part = getattr(tokenizers, "processors" if place == "post_processor" else f"{place}s").Sequence([])
+    part.__setstate__(json.dumps(entry).encode())
+    return part
 
 
 def capitals_of(tokenizer: Tokenizer) -> str:

@@ -339,6 +339,23 @@ def test_kill_9_in_a_replacement_keeps_the_old_corpus(finished):
     assert replaced == undisturbed
 
 
+@pytest.mark.parametrize("prefix", ["", "абв "], ids=["the second shard", "the first shard"])
+def test_force_encodes_an_unfinished_corpus_of_another_text_again_from_the_first_other_shard(prefix, tmp_path):
+    save_directory(BACKEND, tmp_path / "tok")
+    killed = fed(tmp_path)
+    killed.send_signal(signal.SIGKILL)
+    killed.communicate()
+    (tmp_path / "other.txt").write_bytes(prefix.encode() + MEGABYTE[:600_000] + b"other text\n" * 100_000)
+    arguments = (tmp_path / "other.txt", "--shard-size", SHARD)
+    assert "from another corpus, field or column; choose another output, or give --force" in error_of(
+        tmp_path, *arguments
+    )
+    assert encode(tmp_path, *arguments, "--force").returncode == 0
+    encode_corpus(tmp_path / "tok", tmp_path / "other.txt", tmp_path / "undisturbed", shard_size=SHARD)
+    undisturbed, again = ({n: row[0] for n, row in tree(tmp_path / n).items()} for n in ("undisturbed", "out"))
+    assert again == undisturbed
+
+
 @pytest.mark.skipif(signal.getsignal(signal.SIGINT) is signal.SIG_IGN, reason="Ctrl-C is ignored here, as under nohup")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_ctrl_c_and_sigterm_say_that_the_same_command_resumes(tmp_path, number, code):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import json
 import shutil
+from string import printable
 
 import pytest
 import transformers
@@ -21,6 +22,7 @@ from mws_hf.surgery.trim import trim
 from mws_hf.text.pattern import LLAMA3_PATTERN, with_digits
 from mws_hf.text.sample_texts import NATURAL
 from mws_hf.text.symbols import bytes_of
+from mws_hf.tokenizer.backend import base_vocab, build_backend
 from mws_hf.tokenizer.opened import open_tokenizer, segment_words
 from tests.in_process import mws
 from tests.small_corpus import running_text
@@ -243,6 +245,21 @@ def test_what_is_meant_to_change_text_is_no_loss(tmp_path):
     assert all(
         f"  {name}: cannot use it (its normalizer" in told for name in ("tiktoken", "llama.cpp (Ollama, LM Studio)")
     )
+
+
+@pytest.mark.parametrize("letters", ["AB", ""])
+def test_every_step_of_a_normalizer_is_listed_and_expected_in_decoded_text(letters, tmp_path):
+    """A step that was added by hand before the marker for capitals is no fault, either."""
+    vocab = base_vocab((), printable)
+    backend = build_backend(vocab, [], normalization="nfc", special_tokens=["<|end|>"], capitals=letters)
+    MwSTokenizerFast(tokenizer_object=backend, eos_token="<|end|>").save_pretrained(tmp_path)
+    normalizer = json.loads((tmp_path / "tokenizer.json").read_text(encoding="utf-8"))["normalizer"]
+    form, *others = normalizer.get("normalizers", [normalizer])
+    hyphen = {"type": "Replace", "pattern": {"String": "-"}, "content": "+"}
+    change(tmp_path / "tokenizer.json", normalizer={"type": "Sequence", "normalizers": [form, hyphen, *others]})
+    report = check(tmp_path)
+    assert report.ok and report.facts["normalizer"] == "NFC, Replace", report.findings
+    assert "decodes to its normalized form" in mws("check", tmp_path).stdout
 
 
 def test_a_model_with_fewer_embeddings_and_one_of_mistral_are_named(tmp_path):

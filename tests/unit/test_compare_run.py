@@ -334,9 +334,13 @@ def test_every_command_that_scores_on_gold_says_what_the_file_lacks(tmp_path):
     lacks = "1 of 3 lines left out; only one or two boundaries per word are marked"
     assert done.returncode == 0 and f"part: {lacks}" in done.stderr
     assert f"## part (2 words; {lacks}" in (out / "results.md").read_text(encoding="utf-8")
-    assert lacks in mws("evaluate", out / "tokenizers/characters", "--gold", gold).stdout
+    evaluated = mws("evaluate", out / "tokenizers/characters", "--gold", gold)
     page = tmp_path / "page.html"
-    assert mws("report", out / "tokenizers/characters", "--gold", gold, "-o", page).returncode == 0
+    reported = mws("report", out / "tokenizers/characters", "--gold", gold, "-o", page)
+    for command in (done, evaluated, reported):
+        assert command.returncode == 0 and command.stderr.count("1 of 3 lines left out") == 1
+        assert f"left out: {gold}:4: the morphs 'b d' do not spell 'bad'" in command.stderr
+    assert lacks in evaluated.stdout
     assert lacks in page.read_text(encoding="utf-8")
 
 

@@ -568,7 +568,7 @@ OTHER_VALUES = {
     "records of another field": ([{"body": "a"}], {}, "which field contains the text.*column="),
     "an array of numbers": (pa.array([1, 2]), {}, "contains int64"),
     "a table of another column": (pa.table({"a": ["x y"]}), {}, "columns here: a"),
-    "a column of texts": (TEXTS, {"column": "text"}, "not a record; the column 'text'"),
+    "a column of texts": (TEXTS, {"column": "text"}, "not a record, so it has no column 'text'"),
     "a column of an array": (pa.array(TEXTS), {"column": "text"}, "a single column; leave column='text' out"),
 }
 
@@ -607,7 +607,7 @@ def test_several_splits_are_refused_by_name(kind, tmp_path):
     if kind == "DatasetDict":
         splits(kind, "train", "test").save_to_disk(tmp_path / "both")
         said = refused("both: is a dataset of 2 splits", count_files, tmp_path / "both")
-        assert said.endswith(f"(train, test); give one: {tmp_path / 'both' / 'train'}")
+        assert said.endswith(f"(train, test); give one of them: {tmp_path / 'both' / 'train'}")
         splits(kind, "train").save_to_disk(tmp_path / "one")
         assert count_files(tmp_path / "both" / "train") == count_files(tmp_path / "one") == count_documents(TEXTS)
 
@@ -716,7 +716,7 @@ def test_fields_over_lines_are_read_and_reported(name, tmp_path, caplog):
     csv.writer(content, delimiter=MARKS[name]).writerows([["id", "text"], *enumerate(texts)])
     path = written(tmp_path / name, content.getvalue())
     assert documents(path) == texts
-    assert f"{path}: rows that go over several lines: 2, the first in lines 2 to 3" in caplog.text
+    assert f"{path}: 2 rows span several lines, the first one lines 2 to 3" in caplog.text
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv"])

@@ -81,5 +81,5 @@ def evidence_of(systems: list[Opened]) -> TrainingEvidence | None:
 
     for opened in systems:
         if kept := read_evidence(opened):
-            return TrainingEvidence(kept, opened.spec.pattern or "", f"words of {opened.name}")
+            return TrainingEvidence(kept, opened.spec.pattern or "", f"training words of {opened.name}")
     return None

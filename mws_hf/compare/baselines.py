@@ -130,8 +130,12 @@ def train(
         The trained baseline and its vocabulary size.
 
     Raises:
-        MwSError: the name is unknown, there are no words, a library is not installed, the folder cannot be written, or
-            the counts contain markers for capitals.
+        MwSError: the name is unknown, the vocabulary size is not a number from 0 on, there are no words, a library is
+            not installed, the folder cannot be written, or the counts contain markers for capitals.
+
+    >>> trained = train("bpe-character", {" кот": 3, " кота": 2}, 270)
+    >>> trained.n_tokens, trained.source.segment_words(["кота"])
+    (267, [('кота',)])
     """
     if name not in BASELINE_SYSTEMS:
         raise MwSError(f"unknown system {name!r}; choose one of {', '.join(BASELINE_SYSTEMS)}")

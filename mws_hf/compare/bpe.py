@@ -1,10 +1,10 @@
 """Baselines: characters, whole words, and BPE by frequency over bytes, over characters, and with end-of-word marks.
 
-BPE with marks has words and no spaces. A word is a run of letters (with their combining marks and inner apostrophes),
-of digits, or of other characters. Its mark is a separate symbol, so that ``est`` and ``est</w>`` are two tokens, and
-``lower</w>`` may be split before its mark. `tokenizers` attaches `end_of_word_suffix` to the last letter, which gives
-other merges than the published ones. Therefore `PairLearner` learns them, and in tokenizer.json a normalizer inserts
-the marks.
+BPE with marks encodes only words, without spaces. A word is a run of letters (with their combining marks and inner
+apostrophes), of digits, or of other characters. Its mark is a separate symbol, so that ``est`` and ``est</w>`` are two
+tokens, and ``lower</w>`` may be split before its mark. `tokenizers` attaches `end_of_word_suffix` to the last letter,
+which gives other merges than the published ones. Therefore `PairLearner` learns them, and in tokenizer.json a
+normalizer inserts the marks.
 
 Textbook implementations recount all pairs of neighbors after each merge and choose the most frequent pair. If several
 pairs are equally frequent, they choose the one that occurs first in the words as segmented at that moment.
@@ -159,7 +159,7 @@ class PairLearner:
 
 
 def build_characters(task: Task) -> Tokenizer:
-    """Build a tokenizer whose tokens are characters, unseen ones as bytes; the vocabulary size has no effect."""
+    """Build a tokenizer of characters, with byte fallback for unseen ones; the vocabulary size has no effect."""
     vocab = base_vocab(task.special_tokens, set().union(*task.counts.words))
     return build_backend(vocab, [], task.counts.pattern, task.counts.normalization, task.special_tokens)
 

@@ -1,4 +1,4 @@
-"""Train the trainers of `tokenizers` on word counts, and build tokenizers that split text like these counts.
+"""Train models with the trainers of `tokenizers` on word counts, and build tokenizers that split text like the counts.
 
 These trainers take only text, without weights. Therefore each word is repeated as often as its count, and followed by a
 separator that no word contains and at which the text is split. This takes less time than the running text.
@@ -17,8 +17,9 @@ from mws_hf.corpus.counts import WordCounts
 
 UNKNOWN = "[UNK]"
 _TEXT_CHARACTERS = 20_000
+"""About how many characters each text has that a trainer gets."""
 _MAX_RUNNING_WORDS = 2_000_000
-"""The most repeated words that one training gets, which take about two seconds."""
+"""The most running words that one training gets, unless there are many distinct words; they take about two seconds."""
 logger = logging.getLogger(__name__)
 
 

@@ -57,6 +57,7 @@ class MorfessorModel:
         write_text(file, "".join(lines))
 
     def __len__(self) -> int:
+        """Return the number of distinct segments."""
         return len({piece for _, pieces in self._segmentations for piece in pieces})
 
 

@@ -12,7 +12,7 @@ from mws_hf.atomic import write_json, write_text
 from mws_hf.scoring.measures import BITS, GOLD, TEXT, Measure
 from mws_hf.text.markdown import markdown_table
 
-_MARK = " (loses text)"
+_LOSES_TEXT = " (loses text)"
 
 Row: TypeAlias = dict[str, Any]
 """The figures of a trained system by name; measures on text have the prefix `text_`, and scores on gold have none."""
@@ -23,12 +23,15 @@ class Comparison:
     """All figures of a comparison, as they are written to results.json.
 
     Attributes:
-        corpus: figures of the training words: types, running words, pattern.
+        corpus: figures of the training words: `types`, `running_words` and `pattern`.
         sizes: vocabulary sizes, ascending.
-        golds: name, words, lines, left-out lines and `remarks` of each gold file.
-        tokenizers: the systems in the order of their training. `text` has the measures on text; it is None if no text
-            was given or the system only segments words.
-        rows: scores on gold: for each gold file all systems, in the same order.
+        golds: `name`, `words`, `lines`, `left_out` (number of lines) and `remarks` of each gold file.
+        tokenizers: the systems in the order of their training, each with `system`, `vocab_size` (None if it has no
+            effect), `n_tokens`, `seconds` (of the training), `directory` (relative to the output), `text` and
+            `bits_comparable`. `text` has the measures on text; it is None if no text was given or the system only
+            segments words. `bits_comparable` is False if decoding does not return all lines of the text.
+        rows: scores on gold: for each gold file all systems, in the same order. The names ``mws_ahead_...`` are those
+            of the `Difference` between MwS and the system.
     """
 
     corpus: dict[str, Any]
@@ -49,17 +52,17 @@ class Comparison:
     def ranked(self, size: int, gold: str | None) -> list[Row]:
         """Return the systems of one vocabulary size, the best first.
 
-        They are sorted by F1 on a gold file, or if `gold` is None by bits per byte or tokens per word. A system without
-        a size is listed at all sizes.
+        They are sorted by F1 on a gold file. If `gold` is None, they are sorted by bits per byte, or without these by
+        tokens per word, and systems that lose text are last. A system without a size is listed at all sizes.
         """
         rows = map(flat_row, self.tokenizers) if gold is None else self.rows_of(gold)
 
-        def badness(row: Row) -> tuple[bool, float]:
+        def rank(row: Row) -> tuple[bool, float]:
             if gold is not None:
                 return False, -row["f1"]
             return _loses_text(row), row.get("text_bits_per_byte") or row.get("text_fertility") or math.inf
 
-        return sorted((row for row in rows if row["vocab_size"] in (size, None)), key=badness)
+        return sorted((row for row in rows if row["vocab_size"] in (size, None)), key=rank)
 
 
 def flat_row(tokenizer: Mapping[str, Any], scores: Mapping[str, Any] | None = None) -> Row:
@@ -100,7 +103,7 @@ _OF_GOLD: dict[str, Callable[[Row], str]] = {
 _OF_TEXT: dict[str, Callable[[Row], str]] = {
     TEXT["fertility"].short: _of(TEXT["fertility"], "text_"),
     TEXT["bytes_per_token"].short: _of(TEXT["bytes_per_token"], "text_"),
-    BITS.short: lambda row: _of(BITS, "text_")(row) + (_MARK if _loses_text(row) else ""),
+    BITS.short: lambda row: _of(BITS, "text_")(row) + (_LOSES_TEXT if _loses_text(row) else ""),
 }
 _OF_TRAINING: dict[str, Callable[[Row], str]] = {
     "vocabulary size": lambda row: f"{row['n_tokens']:,}",
@@ -115,7 +118,8 @@ def markdown(comparison: Comparison) -> str:
         f"All systems are trained on the same {corpus['types']:,} distinct words ({corpus['running_words']:,} running "
         "pre-tokens); `types`: each word once, `text`: by frequency. Gold words are segmented as after a space. F1 is "
         "micro boundary F1 with its 95 % bootstrap interval. n-gram bits per byte are a proxy measure (they do not "
-        f"rank Unigram as neural models do). Bits with{_MARK} are not comparable, because lost text costs no bits."
+        f"rank Unigram as neural models do). Bits with{_LOSES_TEXT} are not comparable, because lost text costs no "
+        "bits."
     )
     parts = ["# Comparison of tokenizers", about]
     for gold in comparison.golds:
@@ -134,7 +138,7 @@ def _table(comparison: Comparison, size: int, gold: str | None) -> str:
 
 
 def summary(comparison: Comparison) -> list[list[str]]:
-    """Return a small table of the largest size: a header, and the systems, sorted by F1 on the first gold file.
+    """Return a small table of the largest size: a header, and the systems in the order of `Comparison.ranked`.
 
     A system whose vocabulary has another size than the header says has its number of tokens after its name.
     """

@@ -74,7 +74,7 @@ class SystemSpec:
 
     @property
     def title(self) -> str:
-        """The name of its folder, which progress messages show, too."""
+        """The name of its folder, which progress messages show, too; ":" is written as "."."""
         return self.label.replace(":", ".") + (f"-{self.vocab_size}" if self.vocab_size else "")
 
     @property
@@ -167,32 +167,40 @@ def compare(
     """Train MwS and baselines on the same words, and score them on the same gold and text.
 
     Each trained tokenizer gets a folder under `output`/tokenizers. If that folder already has a tokenizer that the same
-    version of mws_hf trained on the same words, it is not trained again, so you can resume an interrupted run. The
-    tables contain only the systems of this run.
+    version of mws_hf trained on the same words with the same special tokens, it is not trained again, so you can resume
+    an interrupted run. The tables contain only the systems of this run. A system that rejects a vocabulary size is left
+    out at this size, with a warning.
 
     Args:
         counts: counts of running text, in any form that `corpus.word_list.as_word_counts` takes; systems with "types"
             get each word once.
-        gold_files: a file that `mws_hf.scoring.read_gold` understands, or a list of them, only for scoring; may be an
-            empty list with `text`.
+        gold_files: reference segmentations to score on: a file that `mws_hf.scoring.read_gold` understands, its result,
+            or a list of these; it may be empty if `text` is given.
         sizes: vocabulary sizes.
         output: folder that gets results.json, results.md, picture.png and the tokenizers; a picture of an earlier run
             is removed.
         systems: systems to compare, as from `parse_systems`; None compares those of `DEFAULT_SYSTEMS` whose libraries
             are installed.
-        text: held-out running text, a UTF-8 file (gzip allowed) or lines.
-        bits: text to train n-gram models on, a file or lines; gives n-gram bits per byte of the lines of `text`.
+        text: held-out running text, a file of any kind that can be counted or a list of lines.
+        bits: text to train n-gram models on, a file or a list of lines; adds the n-gram bits per byte of `text`.
         special_tokens: special tokens of all tokenizers.
-        picture: whether to draw the picture (needs gold and matplotlib).
-        resamples: bootstrap resamples for the 95 % intervals.
-        show_progress: whether to print a line on stderr for each tokenizer.
+        picture: whether to draw the picture; without matplotlib there is a warning, and without gold there is none.
+        resamples: number of bootstrap resamples for the 95 % intervals.
+        show_progress: whether to print a line on standard error for each tokenizer.
 
     Returns:
         All figures of the run, as in results.json.
 
     Raises:
-        MwSError: there are no sizes, or neither gold nor text; a file is unreadable; a library of a given system is not
-            installed; a tokenizer of an earlier run is damaged.
+        MwSError: there are no sizes, no systems, or neither gold nor text; `bits` is given without `text`; a file
+            cannot be read; the counts contain markers for capitals, which baselines do not write; a library of a given
+            system is not installed; no system could be trained; or a tokenizer of an earlier run is damaged.
+
+    >>> import tempfile
+    >>> counts, systems = {" кот": 3, " кота": 2}, parse_systems(["characters", "bpe-character"])
+    >>> result = compare(counts, [], [270], tempfile.mkdtemp(), systems=systems, text=["кот видит кота"])
+    >>> [(row["system"], round(row["text"]["fertility"], 2)) for row in result.tokenizers]
+    [('characters', 6.0), ('bpe-character:text', 4.33)]
     """
     check_resamples(resamples)
     golds = read_golds(gold_files)
@@ -257,7 +265,13 @@ def _check_input(
 
 @dataclass
 class TrainedSystems:
-    """The systems that are trained on one list of words, each in its own folder."""
+    """The systems that are trained on one list of words, each in its own folder.
+
+    Attributes:
+        counts: the training words.
+        output: the folder whose subfolder "tokenizers" has the folders of the systems.
+        special_tokens: special tokens of all systems.
+    """
 
     counts: WordCounts
     output: Path
@@ -358,19 +372,22 @@ def _scored(gold: Gold, found: Sequence[tuple[dict[str, Any], dict[str, Segmenta
     for tokenizer, table, drawn in zip(tokenizers, tables, resampled, strict=True):
         low, high = interval(drawn)
         scores = {"gold": gold.name, **asdict(summarize(table)), "f1_low": low, "f1_high": high}
-        at = _reference(tokenizer, tokenizers)
-        if at is not None:
-            ahead = asdict(difference(tables[at], table, resampled[at], drawn))
+        reference = _reference(tokenizer, tokenizers)
+        if reference is not None:
+            ahead = asdict(difference(tables[reference], table, resampled[reference], drawn))
             scores |= {f"mws_ahead_{name}": value for name, value in ahead.items()}
         rows.append(flat_row(tokenizer, scores))
     return rows
 
 
 def _reference(tokenizer: Mapping[str, Any], tokenizers: Sequence[Mapping[str, Any]]) -> int | None:
-    """Return the index of MwS at the same size, or for a system without a size, at the size nearest to its own."""
+    """Return the index of MwS with default settings at the same vocabulary size; None for MwS itself or without it.
+
+    A system without a size is compared with MwS at the size nearest to its own number of tokens.
+    """
     if tokenizer["system"] == REFERENCE:
         return None
-    ours = {other["vocab_size"]: at for at, other in enumerate(tokenizers) if other["system"] == REFERENCE}
+    ours = {other["vocab_size"]: index for index, other in enumerate(tokenizers) if other["system"] == REFERENCE}
     if tokenizer["vocab_size"] is None and ours:
         return ours[min(ours, key=lambda size: abs(size - tokenizer["n_tokens"]))]
     return ours.get(tokenizer["vocab_size"])

@@ -26,6 +26,7 @@ from mws_hf.kernels import Longs, Mask
 PREFIX = "##"
 RESERVED = ("[PAD]", UNKNOWN, "[START]", "[END]")
 MAX_LENGTH = 50
+"""The most characters of a token in top-down training."""
 _PASSES = 4
 """Counting passes; from the second on, only substrings that start where a token of the last vocabulary starts count."""
 _BERT = pre_tokenizers.BertPreTokenizer()
@@ -104,9 +105,13 @@ class _Substrings(NamedTuple):
 
 
 class Substrings:
-    """A trie of the substrings of weighted words that occur at least `floor` times.
+    """A trie of the frequent substrings of weighted words.
 
     A substring at the beginning of a word and the same substring inside a word are different nodes.
+
+    Args:
+        words: the words with their counts.
+        floor: only substrings that occur at least this often are extended by another character.
     """
 
     def __init__(self, words: Mapping[str, int], floor: int = 1) -> None:
@@ -127,8 +132,8 @@ class Substrings:
             level = _Substrings(places, nodes, distinct >> 21, places[example])
             self.levels.append(level)
             often = self._count(level)[nodes] >= floor
-            going = often & (places + length < self.end[places])
-            places, above = places[going], nodes[going]
+            extended = often & (places + length < self.end[places])
+            places, above = places[extended], nodes[extended]
             if not len(places):
                 break
 
@@ -146,7 +151,8 @@ class Substrings:
         node becomes a token if its effective count reaches the threshold.
 
         Returns:
-            For each length, a mask of the chosen nodes and the effective counts of all nodes.
+            For each length from 1 on, a mask of the chosen nodes and the effective counts of all nodes; both have shape
+            (n_nodes of this length,).
         """
         active = None
         for _ in range(_PASSES):

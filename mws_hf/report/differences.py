@@ -16,25 +16,46 @@ from mws_hf.tokenizer.opened import Opened
 _BATCH = 2000
 
 
-class Piece(NamedTuple):
-    """A token of a word, and whether the split after it is right: "hit", "miss", or "" if no reference is known."""
+class JudgedToken(NamedTuple):
+    """A token of a word.
+
+    Attributes:
+        text: its characters.
+        after: "hit" if the split after it is a boundary of the reference, "miss" if not, and "" without a reference or
+            at the end of the word.
+    """
 
     text: str
     after: str = ""
 
 
 class WordDifference(NamedTuple):
-    """A word that two tokenizers split differently: its frequency, its tokens by each, and its reference morphs."""
+    """A word that two tokenizers split differently.
+
+    Attributes:
+        word: the word.
+        times: how often it occurs in the text.
+        first: its tokens by the first tokenizer.
+        second: its tokens by the second tokenizer.
+        gold: its reference morphs; empty if it is not in the reference.
+    """
 
     word: str
     times: int
-    first: tuple[Piece, ...]
-    second: tuple[Piece, ...]
+    first: tuple[JudgedToken, ...]
+    second: tuple[JudgedToken, ...]
     gold: tuple[str, ...] = ()
 
 
 class Comparison(NamedTuple):
-    """Two tokenizers, the share of running words that they split differently, and these words."""
+    """The words that two tokenizers split differently.
+
+    Attributes:
+        first: name of the first tokenizer.
+        second: name of the second tokenizer.
+        share: share of the running words that they split differently, from 0 to 1.
+        words: these words, the most frequent first.
+    """
 
     first: str
     second: str
@@ -53,8 +74,8 @@ def comparisons(
         gold: reference morphs by word; in these words, each split point is judged as a hit or a miss.
 
     Returns:
-        First the comparison of the two tokenizers that differ most, then those of the first tokenizer with each other
-        one. The words of a comparison are sorted by frequency, then alphabetically.
+        First the comparison of the two tokenizers that differ most, then the other comparisons with the first
+        tokenizer. The words of a comparison are sorted by frequency, and those of equal frequency by code points.
     """
     counts = Counter(match.group() for match in compiled(WORD).finditer(text))
     words = sorted(counts, key=lambda word: (-counts[word], word))
@@ -78,16 +99,16 @@ def comparisons(
     ]
 
 
-def judged(pieces: Sequence[str], gold: Sequence[str] | None) -> tuple[Piece, ...]:
-    """Judge the split after each token of a word; without gold, and after the last token, it is "".
+def judged(tokens: Sequence[str], gold: Sequence[str] | None) -> tuple[JudgedToken, ...]:
+    """Judge the split after each token of a word by the reference morphs, if there are any.
 
-    >>> [piece.after for piece in judged(("un", "pa", "cking"), ("un", "pack", "ing"))]
+    >>> [token.after for token in judged(("un", "pa", "cking"), ("un", "pack", "ing"))]
     ['hit', 'miss', '']
     """
     if gold is None:
-        return tuple(map(Piece, pieces))
+        return tuple(map(JudgedToken, tokens))
     true = boundaries(gold)
-    return tuple(map(Piece, pieces, [*("hit" if end in true else "miss" for end in boundaries(pieces)), ""]))
+    return tuple(map(JudgedToken, tokens, [*("hit" if end in true else "miss" for end in boundaries(tokens)), ""]))
 
 
 def parity(scores: Mapping[str, Mapping[str, TextScores]], parallel: bool) -> dict[str, float]:
@@ -95,8 +116,8 @@ def parity(scores: Mapping[str, Mapping[str, TextScores]], parallel: bool) -> di
 
     Args:
         scores: measures by text and tokenizer; the result is empty if there are fewer than two texts.
-        parallel: whether the texts are translations of each other. Then lengths are in tokens, otherwise in tokens per
-            word.
+        parallel: whether the texts are translations of each other. If so, lengths are in tokens, and if not, in tokens
+            per word.
     """
     if len(scores) < 2:
         return {}

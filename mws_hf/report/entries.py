@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from mws_hf.tokenizer.explain import WordEvidence
 
 _MAX_WORDS = 20_000
-"""The most distinct words, by frequency, that are averaged over; more of them hardly change any figure."""
+"""Boundary probabilities are averaged over at most this many words, the most frequent ones; more change little."""
 WordProbabilities = Mapping[str, tuple[int, Sequence[float]]]
-"""For each word, its frequency and the probability of a boundary after each of its letters."""
+"""For each word, its frequency, and the probability of a boundary after each of its characters."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class TrainingEvidence:
     Attributes:
         evidence: the boundary probabilities by word.
         pattern: the split pattern of the training, which splits a text into words.
-        source: a phrase for the page that names where the probabilities come from.
+        source: a phrase for the page that names the words of the training, such as "training words of mine".
     """
 
     evidence: WordEvidence
@@ -63,8 +63,11 @@ def known_words(lines: Sequence[str], known: TrainingEvidence) -> WordProbabilit
     return found
 
 
-def _pieces(opened: Opened, words: Sequence[str]) -> Iterator[list[tuple[int, int, int]]]:
-    """Yield the tokens of each word, segmented as inside a sentence: id, and start and end in the word."""
+def _token_spans(opened: Opened, words: Sequence[str]) -> Iterator[list[tuple[int, int, int]]]:
+    """Yield the tokens of each word, segmented as inside a sentence: id, and start and end in the word.
+
+    The start of a token with the space before the word is -1.
+    """
     for encoded in opened.words(words):
         yield [(number, *span) for number, span in zip(encoded.ids, encoded.spans or (), strict=False)]
 
@@ -73,24 +76,24 @@ def token_evidence(opened: Opened, words: WordProbabilities) -> dict[int, tuple[
     """Average the boundary probabilities at the edges of each token, and inside it, over its occurrences in words.
 
     Returns:
-        Two means in per cent for each id: the probability of a boundary at the edges of the token, and the highest one
-        inside the token. The beginning and the end of a word do not count as edges. A mean is None if the token never
-        has such an edge, or a position inside.
+        Two means in percent for each id: the probability of a boundary at the edges of the token, and the highest
+        probability inside the token. The beginning and the end of a word do not count as edges. A mean is None if the
+        token never has such an edge, or a position inside.
     """
     ends: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
     inside: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
-    for (times, values), pieces in zip(words.values(), _pieces(opened, list(words)), strict=True):
-        for number, start, end in pieces:
+    for (times, values), spans in zip(words.values(), _token_spans(opened, list(words)), strict=True):
+        for number, start, end in spans:
             found = [(ends, values[place - 1]) for place in {max(0, start), end} & set(range(1, len(values)))]
             if end - max(0, start) > 1:
                 found.append((inside, max(values[max(0, start) : end - 1])))
             for sums, value in found:
                 sums[number][0] += times
                 sums[number][1] += times * value
-    return {number: (_per_cent(ends.get(number)), _per_cent(inside.get(number))) for number in {*ends, *inside}}
+    return {number: (_percent(ends.get(number)), _percent(inside.get(number))) for number in {*ends, *inside}}
 
 
-def _per_cent(sums: list[float] | None) -> int | None:
+def _percent(sums: list[float] | None) -> int | None:
     return round(100 * (sums[1] / sums[0])) if sums else None
 
 
@@ -103,10 +106,10 @@ class Entry(NamedTuple):
         uses: how often it occurs in the texts.
         rank: rank of the merge that makes it; None if no merge does.
         kind: kind of that merge, or "added" for an added token.
-        edges: how many of its edges are inside a word of the reference segmentations.
-        right: how many of these edges are boundaries there.
-        ends: mean probability of a boundary at its edges in the texts, in per cent (see `token_evidence`).
-        inside: mean of the highest probability inside it, in per cent.
+        edges: how many of its edges in the words of the reference segmentations are inside a word.
+        right: how many of these edges are reference boundaries.
+        ends: mean probability of a boundary at its edges in the texts, in percent (see `token_evidence`).
+        inside: mean of the highest probability inside it, in percent.
     """
 
     id: int
@@ -153,7 +156,7 @@ def entries_of(
         opened: the tokenizer.
         lines: the texts in which uses are counted.
         golds: reference segmentations, for `Entry.edges` and `Entry.right`.
-        words: boundary probabilities by word, for `Entry.ends` and `Entry.inside`.
+        words: boundary probabilities by word, for `Entry.ends` and `Entry.inside`; without them these are None.
     """
     uses = Counter(number for ids in ids_of(opened, lines) for number in ids)
     edges, right = _edges(opened, golds)
@@ -175,9 +178,9 @@ def _edges(opened: Opened, golds: Sequence[Gold]) -> tuple[Counter[int], Counter
     edges: Counter[int] = Counter()
     right: Counter[int] = Counter()
     words = [entry for gold in golds for entry in gold.words]
-    for entry, pieces in zip(words, _pieces(opened, [entry.word for entry in words]), strict=True):
+    for entry, spans in zip(words, _token_spans(opened, [entry.word for entry in words]), strict=True):
         true = boundaries(entry.segmentations[0])
-        for number, *ends in pieces:
+        for number, *ends in spans:
             for place in ends:
                 if 0 < place < len(entry.word):
                     edges[number] += 1

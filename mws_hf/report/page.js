@@ -1,4 +1,4 @@
-// Unpacks a vocabulary when it is first looked at, and searches in it.
+// Unpacks a vocabulary when it is first shown, and searches in it.
 const packed = [...document.querySelectorAll(".vocabulary")], opened = [];
 const at = (name) => document.getElementById(name);
 const MOST = 300;
@@ -12,7 +12,7 @@ function vocabulary(number) {
   return opened[number];
 }
 
-// Ids are told by the distance from the one before, ranks by that from the id; entries in the order of their ids.
+// Entries are sorted by id. An id is stored as its difference from the previous one, a rank as that from its id.
 function unfolded(columns) {
   let id = 0;
   columns.id = columns.id.map((step) => id += step);
@@ -47,21 +47,23 @@ async function show() {
     if ((query && !v.shown[i].toLowerCase().includes(query)) || !filter(v, i)) continue;
     if (++found > MOST) continue;
     const merge = v.rank[i] < 0 ? (v.kind[i] || "none") : `${v.rank[i]}${v.kind[i] ? `, ${v.kind[i]}` : ""}`;
-    const cells = [v.shown[i].replaceAll(" ", "␣").replaceAll("\n", "↵").replaceAll("\t", "⇥"), v.id[i], v.uses[i], merge];
+    const cells = [v.shown[i].replaceAll(" ", "␣").replaceAll("\n", "↵").replaceAll("\t", "⇥"), v.id[i]];
+    if (hasText) cells.push(v.uses[i]);
+    cells.push(merge);
     if (hasGold) cells.push(v.edges[i] ? `${v.right[i]} of ${v.edges[i]}` : "");
     if (hasEvidence) cells.push(...[v.ends[i], v.inside[i]].map((each) => each === null ? "" : `${each} %`));
     const row = document.createElement("tr");
-    cells.forEach((cell, at) => {
-      const made = row.insertCell();
-      made.textContent = cell;
-      if (at > 0 && at !== 3) made.className = "figure";
+    cells.forEach((text, column) => {
+      const cell = row.insertCell();
+      cell.textContent = text;
+      if (column > 0 && text !== merge) cell.className = "figure";
     });
     rows.push(row);
   }
   at("tokens").replaceChildren(...rows);
   markScrolling();
   const all = Number(packed[number].dataset.all), kept = Number(packed[number].dataset.kept);
-  const missing = kept < all ? ` The page holds the ${kept.toLocaleString("en")} most used of ${all.toLocaleString("en")} entries.` : "";
+  const missing = kept < all ? ` The page contains the ${kept.toLocaleString("en")} most used of ${all.toLocaleString("en")} tokens.` : "";
   const first = found > MOST ? `, the first ${MOST} are shown` : "";
   at("found").textContent = `${found.toLocaleString("en")} tokens${first}.${missing}`;
 }

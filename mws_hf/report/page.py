@@ -23,21 +23,22 @@ from mws_hf.text.phrases import token_change
 from mws_hf.tokenizer.opened import Opened
 
 MAX_PAGE_BYTES = 1_000_000
-_MAX_VOCABULARY_BYTES = 800_000  # of all tokenizers together
+_MAX_VOCABULARY_BYTES = 800_000
+"""The most bytes of the packed vocabularies of all tokenizers together."""
 _MAX_WORDS, _MAX_LINES, _MAX_LINE_CHARACTERS = 60, 12, 400
 _TEXT_MEASURES = ("vocabulary_size", "fertility", "bytes_per_token", "whole_words", "vocabulary_used", "byte_tokens")
 
 
 class Cell(NamedTuple):
-    """A cell of a table: a figure of a tokenizer, the line below it, and whether it is the best of all tokenizers."""
+    """A cell of a row: a figure of a tokenizer, the line below it, and whether it is the best figure of the row."""
 
     figure: str
     below: str = ""
     is_best: bool = False
 
 
-class Column(NamedTuple):
-    """A column of a table: the title of a measure, its explanation, and the cells of all tokenizers."""
+class MeasureRow(NamedTuple):
+    """A row of the first table: the title of a measure, its explanation, and the cells of all tokenizers."""
 
     title: str
     about: str
@@ -64,19 +65,19 @@ def marked(figures: Sequence[str], below: Sequence[str], better: str) -> list[Ce
     ]
 
 
-def text_columns(keys: Iterable[str], scores: Sequence[TextScores | None]) -> list[Column]:
-    """Return a column for each measure of running text; a tokenizer whose scores are None gets a dash."""
+def text_rows(keys: Iterable[str], scores: Sequence[TextScores | None]) -> list[MeasureRow]:
+    """Return a row for each measure of running text; a tokenizer whose scores are None gets a dash."""
     return [
-        Column(measure.name, measure.about, marked(figures, [""] * len(figures), measure.better))
+        MeasureRow(measure.name, measure.about, marked(figures, [""] * len(figures), measure.better))
         for measure in (TEXT[key] for key in keys)
         for figures in [[measure.cell(each) if each else "-" for each in scores]]
     ]
 
 
 def outcome(report: EvaluationReport, names: Sequence[str]) -> list[str]:
-    """Compare the first tokenizer with each other one in a sentence per gold file: F1, and length of all texts.
+    """Compare the first tokenizer with each of the others, in one sentence per gold file: F1, and length of all texts.
 
-    If the 95 % intervals of F1 overlap, the sentence mentions it. Without gold, a sentence has only the length.
+    A sentence says so if the 95 % intervals of F1 overlap. Without gold, it is only about the length.
     """
     first, *others = names
     found = []
@@ -108,13 +109,16 @@ def report_page(
     """Evaluate tokenizers and return the HTML of the report, which compares the first one with each other one.
 
     Args:
-        systems: the tokenizers; those that can only segment words are scored only on gold.
+        systems: the tokenizers; those that split only words are scored only on gold.
         golds: files of reference segmentations.
         texts: the lines of each text, by name.
-        bits: text to train n-gram models on.
+        bits: text to train n-gram models on, which measure the bits per byte of all texts together.
         parallel: whether the texts are translations of each other, line by line.
-        evidence: boundary probabilities of a training, which the table of tokens shows. They are averaged over the
-            words of the texts, or if there is no text, over the gold words.
+        evidence: boundary probabilities of a training, which the table of tokens shows. They are averaged over those
+            words of the texts that are also training words; without text, over such gold words.
+
+    Returns:
+        The page, of less than `MAX_PAGE_BYTES` bytes in UTF-8.
 
     Raises:
         MwSError: there is no tokenizer, a file cannot be read, parallel texts have different numbers of lines, or the
@@ -132,8 +136,8 @@ def report_page(
     report = evaluate({opened.name: opened for opened in systems}, golds, lines or None, bits=bits, baselines=False)
     by_text = texts.items() if len(texts) > 1 else ()
     scores = {name: {each.name: score_text(each, text) for each in tokenizers} for name, text in by_text}
-    judged = lines or [entry.word for gold in report.golds for entry in gold.words]
-    words = known_words(judged, evidence) if evidence else {}
+    measured = lines or [entry.word for gold in report.golds for entry in gold.words]
+    words = known_words(measured, evidence) if evidence else {}
     gold = {entry.word: entry.segmentations[0] for each in report.golds for entry in each.words}
     text = "\n".join(lines or gold)
     return _filled_page(
@@ -141,7 +145,7 @@ def report_page(
         names=names,
         shown=shown,
         colors=[COLORS[at % len(COLORS)] for at in range(len(names))],
-        columns=columns(report, names, parity(scores, parallel), parallel),
+        measures=measure_rows(report, names, parity(scores, parallel), parallel),
         sources=_measured_on(report, texts, bits),
         pictures=pictures(report, scores),
         by_text={
@@ -177,29 +181,36 @@ def _vocabularies(
     return found
 
 
-def columns(
-    report: EvaluationReport, names: Sequence[str], uneven: Mapping[str, float], parallel: bool
-) -> list[Column]:
-    """Return the columns of the first table, without measures that have no figures."""
+def measure_rows(
+    report: EvaluationReport, names: Sequence[str], ratios: Mapping[str, float], parallel: bool
+) -> list[MeasureRow]:
+    """Return the rows of the first table, without measures that have no figures.
+
+    Args:
+        report: the evaluation.
+        names: the tokenizers in the order of the cells.
+        ratios: the result of `parity`.
+        parallel: whether `parity` compared numbers of tokens.
+    """
     found = []
     for gold in report.golds:
         rows = {row.tokenizer: row for row in report.rows if row.gold == gold.name}
         figures = [GOLD["f1"].cell(rows[n].scores) for n in names]
         below = [f"{rows[n].interval[0]:.3f} to {rows[n].interval[1]:.3f}" for n in names]
         about = f"{GOLD['f1'].about}, on {len(gold.words):,} words, with its 95 % interval; higher is better"
-        found.append(Column(f"{GOLD['f1'].name}, {gold.name}", about, marked(figures, below, "up")))
-    found += text_columns(_TEXT_MEASURES, [report.text.get(name) for name in names]) if report.text else []
+        found.append(MeasureRow(f"{GOLD['f1'].name}, {gold.name}", about, marked(figures, below, "up")))
+    found += text_rows(_TEXT_MEASURES, [report.text.get(name) for name in names]) if report.text else []
     if report.bits:
         bits = report.bits
         figures = [number_cell(bits[n].value, BITS.form) if n in bits else "-" for n in names]
         below = [report.more_bits(n) if n in bits else "" for n in names]
         about = f"{BITS.about}; fewer is better; below: difference from the first tokenizer with its 95 % interval"
-        found.append(Column(BITS.name, about, marked(figures, below, "down")))
-    if uneven:
+        found.append(MeasureRow(BITS.name, about, marked(figures, below, "down")))
+    if ratios:
         by = "tokens" if parallel else "tokens per word"
-        about = f"the most {by} of a text, divided by the fewest; 1 if all texts are treated equally"
-        figures = [f"{uneven[n]:.2f}" if n in uneven else "-" for n in names]
-        found.append(Column("parity", about, marked(figures, [""] * len(names), "down")))
+        about = f"the most {by} of a text, divided by the fewest; 1 means that all texts need equally many"
+        figures = [f"{ratios[n]:.2f}" if n in ratios else "-" for n in names]
+        found.append(MeasureRow("parity", about, marked(figures, [""] * len(names), "down")))
     return found
 
 

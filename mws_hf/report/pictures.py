@@ -14,7 +14,15 @@ _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 560, 320, 76, 46
 
 
 class Point(NamedTuple):
-    """A point for a tokenizer: tokens per word (`x`), boundary F1 (`y`), and the interval of `y` (`low`, `high`)."""
+    """The point of a tokenizer.
+
+    Attributes:
+        name: its name.
+        x: tokens per word.
+        y: boundary F1.
+        low: lower end of the interval of `y`.
+        high: upper end of the interval of `y`.
+    """
 
     name: str
     x: float

@@ -38,7 +38,7 @@ class WordTable:
         precision: boundary precision; 1 if no boundary is predicted.
         recall: boundary recall; 1 if the gold segmentation has no boundary.
         exact: 1 if the segmentation equals one of the gold segmentations, else 0.
-        scored: 0 for words of one character, which means over words leave out, else 1.
+        scored: 0 for words of one character, which are left out of means over words, else 1.
     """
 
     words: tuple[str, ...] = field(repr=False)
@@ -59,7 +59,7 @@ class BoundaryScores:
     Attributes:
         words: number of words.
         precision: share of the predicted boundaries that are gold, over all words (micro); 1 if none is predicted.
-        recall: share of the gold boundaries that are predicted, over all words (micro).
+        recall: share of the gold boundaries that are predicted, over all words (micro); 1 if there is none.
         f1: harmonic mean of precision and recall.
         macro_precision: mean precision over words, each compared with its best alternative (BPR of Virpioja et al.
             2011).
@@ -69,7 +69,7 @@ class BoundaryScores:
         morph_recall: share of the gold morphs that are predicted tokens at the same position.
         morph_f1: harmonic mean of both.
         exact: share of the words that are segmented as one of their gold segmentations.
-        single_recall: recall at words with exactly one gold boundary.
+        single_recall: recall at words with exactly one gold boundary; 0 without such words, as for all shares below.
         single_words: number of these words.
         morphscore: the same recall, over only those of these words that are split (MorphScore, Arnett & Bergen 2025).
         morphscore_words: number of the words that `morphscore` is computed from.
@@ -188,7 +188,11 @@ def macro_scores(table: WordTable, chosen: Longs) -> tuple[float, float]:
 
 
 def score(gold: Sequence[GoldWord], predicted: Sequence[Sequence[str]]) -> BoundaryScores:
-    """Score predicted tokens against gold segmentations; arguments are those of `word_table`.
+    """Score predicted tokens against gold segmentations.
+
+    Args:
+        gold: the gold words.
+        predicted: the tokens of each of these words, in the same order.
 
     Raises:
         MwSError: there are no words, the lists have different lengths, or tokens do not spell their word.
@@ -237,6 +241,10 @@ def emma2(gold: Sequence[GoldWord], predicted: Sequence[Sequence[str]]) -> Emma2
     the same with the roles exchanged. If several tokens occur equally often with a morph, the rarest one is assigned,
     then the smallest string. If a word has several gold segmentations, the one nearest in boundaries is used (the
     authors pool them). A morph that occurs in only one word is always matched, so compare tokenizers on the same words.
+
+    >>> gold = [GoldWord("cats", (("cat", "s"),)), GoldWord("dogs", (("dog", "s"),))]
+    >>> emma2(gold, [["cat", "s"], ["dog", "s"]]).f1, emma2(gold, [["cats"], ["dogs"]]).recall
+    (1.0, 0.75)
     """
     true = [Counter(best_alternative(entry, pieces)) for entry, pieces in zip(gold, predicted, strict=True)]
     tokens = [Counter(pieces) for pieces in predicted]

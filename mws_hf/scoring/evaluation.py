@@ -54,7 +54,10 @@ class EvaluationReport:
     bits_differences: dict[str, PairedDifference | None] = field(default_factory=dict)
 
     def more_bits(self, tokenizer: str) -> str:
-        """Format how many per cent more bits a tokenizer needs than the first one, with interval; "" for the first."""
+        """Format how many percent more bits per byte a tokenizer needs than the first one, with its 95 % interval.
+
+        The result is "" for the first tokenizer, and if there is no document that both restore.
+        """
         found = self.bits_differences[tokenizer]
         if found is None:
             return ""
@@ -146,19 +149,20 @@ def evaluate(
     resamples: int = 1000,
     gold_files: GoldFiles | None = None,
 ) -> EvaluationReport:
-    """Score tokenizers on gold segmentations and running text.
+    """Score tokenizers on reference segmentations (gold) and on running text.
 
     Args:
         tokenizers: one tokenizer, a list of them, or a dict from names to tokenizers. A tokenizer is anything that
             `segment_words` takes: a folder, a file, a name on the Hub, a tokenizer object, or a function from a word to
             its tokens. In a list, a path is named by its last part, and an object by where it was loaded from or by its
             class.
-        gold: a file in a format that `read_gold` understands, or a list of them.
-        text: held-out text: a file of any kind that can be counted, or a list of lines. Plain functions are not scored
-            on it.
+        gold: a file in a format that `read_gold` understands, its result, or a list of these.
+        text: held-out text: a file of any kind that can be counted, or a list of lines. Functions, and other models
+            that split only words, are not measured on it.
         bits: text to train n-gram models on, a file or lines; adds the n-gram bits per byte of the lines of `text`.
         column: the field or column of these files that contains the text; with None it is ``text`` if there is one.
-        isolated: "space" to encode gold words as after a space inside a sentence, or "none" as at the start of a text.
+        isolated: how gold words are encoded: "space" as after a space inside a sentence, "none" as at the start of a
+            text.
         baselines: whether to add rows for splitting after every character, and for no splits.
         resamples: number of bootstrap resamples for the 95 % intervals.
         gold_files: the former name of `gold`; it emits a DeprecationWarning.
@@ -170,6 +174,12 @@ def evaluate(
         MwSError: there is nothing to score; `bits` is given without `text` or has too few lines; a file cannot be read;
             two tokenizers or two gold files have the same name, or one of them has the name of a row or table of the
             report, such as "(no split)"; or most lines of a gold file cannot be used.
+
+    >>> from mws_hf.corpus.segmentations import GoldWord
+    >>> toy = Gold("toy", "words", (GoldWord("unlocks", (("un", "lock", "s"),)),), problems=(), lines=1, partial=False)
+    >>> report = evaluate({"after vowels": lambda word: ["u", "nlo", "cks"], "letters": list}, toy, baselines=False)
+    >>> [(name, figures["toy"]["recall"]) for name, figures in report.figures.items()]
+    [('after vowels', 0.0), ('letters', 1.0)]
     """
     if gold_files is not None:
         warnings.warn("evaluate(gold_files=...) is now evaluate(gold=...)", DeprecationWarning, stacklevel=2)
@@ -194,10 +204,13 @@ def evaluate(
     golds = tuple(reference.without(labeled) for reference in golds)
     rows = [row for reference in golds for row in _gold_rows(sources, reference, isolated, baselines, resamples)]
     encoders = {name: source for name, source in sources.items() if not source.is_segmenter}
-    if text is not None and (segmenters := [name for name in sources if name not in encoders]):
-        logger.warning("%s: split only words, so they are not measured on text", ", ".join(segmenters))
     if not (golds or encoders):
-        raise MwSError("segmenters are scored only on reference segmentations; give a file of them (--gold FILE)")
+        raise MwSError(
+            "nothing can be measured on text, because all that is given splits only words; give reference "
+            "segmentations, too (--gold FILE)"
+        )
+    if text is not None and (segmenters := [name for name in sources if name not in encoders]):
+        logger.warning("not measured on text, because they split only words: %s", ", ".join(segmenters))
     measured: dict[str, NgramBits] = {}
     lines = [] if text is None else lines_of(text, how)
     text_scores = {name: score_text(encoder, lines) for name, encoder in encoders.items() if text is not None}

@@ -102,6 +102,9 @@ def score_orders(train: Stream, text: Stream, vocabulary: int, orders: Sequence[
 
     Returns:
         The scores by order.
+
+    Raises:
+        MwSError: there is no training document, or no order, or an order below 1.
     """
     if not len(train.ids) or not orders or min(orders) < 1:
         raise MwSError("an n-gram model needs at least one training document and orders from 1")
@@ -134,8 +137,8 @@ def score_orders(train: Stream, text: Stream, vocabulary: int, orders: Sequence[
 def discounts_of(counts: npt.ArrayLike) -> Discounts:
     """Compute the discounts of counts 1, 2, and 3 or more from the numbers of n-grams that have the counts 1 to 4.
 
-    Returns `FALLBACK` if there is no n-gram with count 1, 2 or 3, or if a discount would not be positive, which would
-    leave no probability for new ids.
+    The result is `FALLBACK` unless each of the counts 1, 2 and 3 occurs and all discounts are positive. A discount of 0
+    or less would leave no probability for new ids.
     """
     array = np.asarray(counts)
     n1, n2, n3, n4 = (int((array == count).sum()) for count in (1, 2, 3, 4))
@@ -199,7 +202,7 @@ def _interpolated(
 
 ORDERS = (2, 3, 4, 5)
 ASIDE = 10
-"""Every tenth training document is set aside to choose the order."""
+"""Of this many training documents, one is set aside to choose the order."""
 _BATCH = 1000
 
 
@@ -332,6 +335,9 @@ def bits_differences(bits: Mapping[str, NgramBits], *, resamples: int = 1000) ->
     Returns:
         The difference by tokenizer, negative if it needs fewer bits than the first. It is None for the first tokenizer,
         and if there is no document that both restore.
+
+    Raises:
+        MwSError: a tokenizer was measured on other documents than the first one.
     """
     base = next(iter(bits.values()), None)
     result: dict[str, PairedDifference | None] = {}

@@ -42,8 +42,8 @@ class TextScores:
     Measures of words are NaN if no line has words, or if no line can be aligned with its tokens.
 
     Attributes:
-        bytes: UTF-8 bytes of the text.
-        words: running words (`WORD`) in aligned lines.
+        bytes: UTF-8 bytes of the text, without line breaks.
+        words: running words (`WORD`) in the lines that could be aligned with their tokens.
         tokens: tokens of the text, without special tokens.
         fertility: tokens that touch a word or stand for the space before it, per word.
         bytes_per_token: UTF-8 bytes per token.
@@ -119,6 +119,12 @@ def score_text(source: Any, text: str | os.PathLike[str] | Iterable[str]) -> Tex
 
     Raises:
         MwSError: the text has no tokens, or the tokenizer or the file cannot be read.
+
+    >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
+    >>> merges = [("к", "о"), ("ко", "т"), (" ", "кот")]
+    >>> scores = score_text(build_backend(base_vocab((), " аикот", merges), merges), ["кот и кота"])
+    >>> scores.words, scores.tokens, round(scores.fertility, 2), round(scores.whole_words, 2)
+    (3, 5, 1.67, 0.67)
     """
     opened = open_tokenizer(source, by_class=True)
     tally = _Tally()
@@ -168,6 +174,8 @@ def read_lines(path: str | os.PathLike[str], how: Reading = PLAIN) -> Iterator[s
 def renyi_efficiency(counts: Iterable[int], vocabulary_size: int | None = None, alpha: float = 2.5) -> float:
     """Compute the Rényi efficiency of token frequencies (Zouhar et al. 2023): their entropy divided by its maximum.
 
+    It is 1 if there are fewer than two different tokens.
+
     Args:
         counts: how often each token occurs.
         vocabulary_size: size of the vocabulary, whose logarithm is the maximum; None for the number of distinct tokens,
@@ -194,7 +202,7 @@ def next_efficiency(neighbors: Ints | Longs, vocabulary_size: int) -> float:
 
     The entropy of the successors of a token is divided by its maximum: the logarithm of the vocabulary size, or of the
     number of occurrences of the token if that is smaller. The mean is over all running tokens that have a successor, as
-    in TkTkT (Poelman et al. 2025).
+    in TkTkT (Poelman et al. 2025); it is 0 if there are none.
 
     Args:
         neighbors: tokens and their successors, shape (2, n).

@@ -73,7 +73,10 @@ def bootstrap_f1(tables: Sequence[WordTable], resamples: int = 1000, seed: int =
         seed: seed of the resampling.
 
     Returns:
-        Float64, shape (len(tables), resamples).
+        Micro F1, float64, shape (len(tables), resamples).
+
+    Raises:
+        MwSError: the tables have different words, or none.
     """
     words = tables[0].words if tables else ()
     if not words or any(table.words != words for table in tables):
@@ -109,7 +112,14 @@ def stable_samples(words: Sequence[str], samples: int = 10, size: int = 1000) ->
 
 
 def difference(first: WordTable, second: WordTable, first_f1: Doubles, second_f1: Doubles) -> Difference:
-    """Compare two segmentations of the same gold words; `first_f1` and `second_f1` are their rows of `bootstrap_f1`."""
+    """Compare two segmentations of the same gold words.
+
+    Args:
+        first: the counts of the first segmentation.
+        second: those of the second one.
+        first_f1: the row of `bootstrap_f1` for the first one, shape (resamples,).
+        second_f1: the row for the second one, under the same resamples.
+    """
     low, high = interval(first_f1 - second_f1)
     subsets = stable_samples(first.words)
     gains = [f1(*macro_scores(first, subset)) - f1(*macro_scores(second, subset)) for subset in subsets]

@@ -184,6 +184,17 @@ def test_without_evidence_no_page_speaks_of_it(folder, tmp_path):
     assert "hasEvidence = false" in text and "evidence at ends" not in text
 
 
+def test_without_text_no_uses_of_tokens_are_shown(folder, tmp_path):
+    """All figures would be 0 and every token unused, though no text was measured."""
+    for option, uses in (("--gold", False), ("--text", True)):
+        file = folder / ("gold.tsv" if option == "--gold" else "one.txt")
+        done = mws("report", folder / "bpe", option, file, "--force", "-o", tmp_path / "r.html")
+        assert done.returncode == 0, done.stderr
+        page = (tmp_path / "r.html").read_text(encoding="utf-8")
+        assert (">uses</th>" in page) == uses == ("hasText = true" in page) == ('value="unused"' in page)
+        assert ('value="against"' in page) != uses
+
+
 def test_parity_is_by_words_or_for_translations_by_tokens(folder, tmp_path):
     lines = ["перечитали записали", "читатель писал"]
     (tmp_path / "a.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -182,11 +182,10 @@ def labels_of_groups(
     {'': ()}
     """
     names, by_group = list(groups), labels if isinstance(labels, Mapping) else {}
-    here = ", ".join(name for name in names if name) or "none has a name"
+    here = ", ".join(name for name in names if name) or "none is named"
     if unknown := sorted(set(by_group) - set(names)):
         raise MwSError(
-            f"labels are given for group {', '.join(map(repr, unknown))}, but the text has no such group; its groups "
-            f"are: {here}"
+            f"labels are given for group {', '.join(map(repr, unknown))}, but the text has no such group (groups: {here})"
         )
     if isinstance(labels, Mapping):
         return labels

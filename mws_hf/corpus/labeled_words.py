@@ -185,7 +185,8 @@ def labels_of_groups(
     here = ", ".join(name for name in names if name) or "none is named"
     if unknown := sorted(set(by_group) - set(names)):
         raise MwSError(
-            f"labels are given for group {', '.join(map(repr, unknown))}, but the text has no such group (groups: {here})"
+            f"labels are given for group {', '.join(map(repr, unknown))}, but the text has no such group "
+            f"(groups: {here})"
         )
     if isinstance(labels, Mapping):
         return labels

@@ -14,7 +14,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mws_hf.corpus.blocks import BLOCK_BYTES, arrow_strings, is_text, valid_strings
+from mws_hf.corpus.arrow_arrays import arrow_strings, is_text, valid_strings
+from mws_hf.corpus.blocks import BLOCK_BYTES
 from mws_hf.corpus.files import DEFAULT_COLUMN
 from mws_hf.corpus.groups import check_group_name
 from mws_hf.corpus.place import Fault, about, within

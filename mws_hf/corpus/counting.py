@@ -19,7 +19,8 @@ from typing import Any, Generic, TypedDict, TypeVar, Unpack
 import numpy as np
 import pyarrow as pa
 
-from mws_hf.corpus.blocks import Block, Columns, arrow_strings, flat_utf8
+from mws_hf.corpus.arrow_arrays import arrow_strings, flat_utf8
+from mws_hf.corpus.blocks import Block, Columns
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.counts_file import CountsFile, check_total
 from mws_hf.corpus.files import PathLike, Reading, expand_paths, progress_bar

@@ -15,7 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mws_hf.corpus.blocks import Columns, arrow_integers, flat_utf8, integers
+from mws_hf.corpus.arrow_arrays import arrow_integers, flat_utf8, integers
+from mws_hf.corpus.blocks import Columns
 from mws_hf.corpus.counts_file import (
     MAX_TOTAL,
     ROW_GROUP,
@@ -411,13 +412,7 @@ def _as_written(
 ) -> tuple[pa.LargeStringArray, npt.NDArray[np.int64]]:
     """Sort the words of a file into canonical order if their counts are not descending.
 
-    Args:
-        strings: the words.
-        counts: the count of each word.
-        first: the number of the first row, for errors.
-
-    Raises:
-        Fault: a word is in two rows.
+    Raises `Fault` if a word is in two rows; `first` is the number of the first row.
     """
     words = _flat(strings)
     if len(np.unique(hash_words(*flat_utf8(words)))) < len(counts):  # equal words, or different ones with equal hashes

@@ -15,7 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mws_hf.atomic import atomic_path
-from mws_hf.corpus.blocks import Columns, arrow_integers, arrow_strings, integers, is_text
+from mws_hf.corpus.arrow_arrays import arrow_integers, arrow_strings, integers, is_text
+from mws_hf.corpus.blocks import Columns
 from mws_hf.corpus.files import open_for_arrow
 from mws_hf.corpus.place import Fault, about
 from mws_hf.corpus.splitter import Splitter, fingerprint

@@ -17,8 +17,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from mws_hf.corpus.arrow_arrays import arrow_strings, is_text, valid_strings
 from mws_hf.corpus.base_kind import Kind
-from mws_hf.corpus.blocks import BLOCK_BYTES, Block, arrow_strings, is_text, text_blocks, valid_strings
+from mws_hf.corpus.blocks import BLOCK_BYTES, Block, text_blocks
 from mws_hf.corpus.columns import (
     ROWS,
     GroupBatch,
@@ -31,15 +32,9 @@ from mws_hf.corpus.columns import (
     no_column,
     text_of,
 )
+from mws_hf.corpus.compression import COMPRESSED, packing_of
 from mws_hf.corpus.files import DEFAULT_COLUMN, PLAIN, STDIN, PathLike, Reading, is_dataset_folder, open_for_arrow
-from mws_hf.corpus.octets import (
-    COMPRESSED,
-    Advance,
-    examine,
-    packing_of,
-    stored_head,
-    stored_lines,
-)
+from mws_hf.corpus.octets import Advance, examine, stored_head, stored_lines
 from mws_hf.corpus.place import Fault, about, within
 from mws_hf.corpus.rows import is_tsv, read_header, read_rows
 from mws_hf.errors import MwSError, first_line, needed

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import codecs
 import contextlib
-import gzip
-import importlib
 import io
 import logging
 import sys
@@ -22,6 +20,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from mws_hf.corpus.compression import COMPRESSED, packing_of, unpacked
 from mws_hf.corpus.files import PLAIN, STDIN, PathLike, Reading
 from mws_hf.corpus.place import Fault, about
 from mws_hf.errors import MwSError, first_line, pointer_problem
@@ -29,8 +28,6 @@ from mws_hf.errors import MwSError, first_line, pointer_problem
 Advance = Callable[[int], None]
 """A function that is called with the number of bytes that were taken from a file as stored, for a progress bar."""
 
-COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
-"""The suffixes of compressed files."""
 HEAD_BYTES = 1 << 16
 """The number of bytes at the start of a file that are examined before it is read."""
 _PIECE_BYTES = 1 << 20
@@ -44,14 +41,6 @@ _WIDE_MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-_PACKED = {
-    b"\x1f\x8b": "gzip",
-    **{b"BZh%d%s" % (level, mark): "bz2" for level in range(1, 10) for mark in (b"1AY&SY", b"\x17rE8P\x90")},
-    b"\xfd7zXZ\0": "xz",
-    b"\x28\xb5\x2f\xfd": "zstd",
-    **{bytes([0x50 + number]) + b"\x2a\x4d\x18": "zstd" for number in range(16)},  # frames to be skipped come first
-}
-"""The compression format of files, by their first bytes; such files are decompressed whatever their names are."""
 _NOT_TEXT = {
     b"PK\x03\x04": "a zip archive",
     b"7z\xbc\xaf\x27\x1c": "a 7z archive",
@@ -111,10 +100,10 @@ def open_binary(name: PathLike, advance: Advance | None = None) -> Iterator[io.B
         packing = _packing_of_text(stored.head)
         stream: Any = io.BufferedReader(stored, 1 << 18)
         if packing is not None:
-            unpacked = _Stored(stack.enter_context(_unpacked(stream, packing)), None)
-            if _packing_of_text(unpacked.head) is not None:
+            content = _Stored(stack.enter_context(unpacked(stream, packing)), None)
+            if _packing_of_text(content.head) is not None:
                 raise Fault("is compressed twice; unpack it once")
-            stream = io.BufferedReader(unpacked, 1 << 18)
+            stream = io.BufferedReader(content, 1 << 18)
         elif stored.head and name != STDIN and Path(name).suffix.lower() in COMPRESSED:
             raise Fault("is not compressed, although its suffix says so; rename it without that suffix")
         yield stream
@@ -144,11 +133,6 @@ def _stored(name: PathLike, advance: Advance | None) -> Iterator[_Stored]:
         yield stored
 
 
-def packing_of(head: bytes) -> str | None:
-    """Return the compression format of a file that begins with these bytes; None if it is not compressed."""
-    return next((packing for mark, packing in _PACKED.items() if head.startswith(mark)), None)
-
-
 def _packing_of_text(head: bytes) -> str | None:
     """Return the compression format of a file that should contain text; None if it is not compressed.
 
@@ -163,55 +147,6 @@ def _packing_of_text(head: bytes) -> str | None:
     if other is not None:
         raise Fault(f"is {other}{'' if ';' in other else '; unpack or convert it, and name files of text'}")
     return packing_of(head)
-
-
-def _unpacked(raw: Any, packing: str) -> Any:
-    """Open a compressed file as a binary file of its unpacked content."""
-    if packing == "gzip":
-        return gzip.GzipFile(fileobj=raw)
-    if packing == "zstd":
-        import pyarrow as pa  # here, because few need it
-
-        if not pa.Codec.is_available("zstd"):
-            raise Fault("the installed pyarrow was built without zstd; unpack it first, with: zstd -d")
-        return pa.CompressedInputStream(pa.PythonFile(raw, "r"), "zstd")
-    module, opener = {"bz2": ("bz2", "BZ2Decompressor"), "xz": ("lzma", "LZMADecompressor")}[packing]
-    try:  # Python can be built without either
-        return _Streams(raw, getattr(importlib.import_module(module), opener))
-    except ImportError as error:
-        raise Fault(f"this Python was built without {module}; unpack the file first") from error
-
-
-class _Streams(io.RawIOBase):
-    """The text of a bz2 or xz file: compressed streams, one after another, with zeros between and after them.
-
-    `bz2.BZ2File` and `lzma.LZMAFile` raise no error if a later stream is damaged or follows zeros: they leave it out.
-    """
-
-    def __init__(self, raw: Any, opener: Callable[[], Any]) -> None:
-        self._raw, self._opener, self._stream, self._packed = raw, opener, opener(), b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while True:
-            if self._stream.eof:
-                self._packed = self._stream.unused_data.lstrip(b"\0")
-                while not self._packed and (more := self._raw.read(HEAD_BYTES)):
-                    self._packed = more.lstrip(b"\0")
-                if not self._packed:
-                    return 0
-                self._stream = self._opener()
-            elif self._stream.needs_input and not self._packed:
-                self._packed = self._raw.read(HEAD_BYTES)
-                if not self._packed:
-                    raise EOFError("the compressed data has no end")
-            text = self._stream.decompress(self._packed, len(buffer))
-            self._packed = b""
-            if text:
-                buffer[: len(text)] = text
-                return len(text)
 
 
 @contextlib.contextmanager

@@ -28,7 +28,8 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from mws_hf.corpus.octets import COMPRESSED, stored_lines
+from mws_hf.corpus.compression import COMPRESSED
+from mws_hf.corpus.octets import stored_lines
 from mws_hf.corpus.place import Fault, about
 from mws_hf.errors import MwSError
 from mws_hf.text.letter_case import caseless

@@ -7,11 +7,8 @@ be used twice: a file that is given twice, a copy under another name, and a text
 
 from __future__ import annotations
 
-import hashlib
-import logging
 import os
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -27,7 +24,8 @@ from mws_hf.corpus.counts_file import CountsFile, is_counts_file
 from mws_hf.corpus.files import PLAIN, STDIN, Reading, expand_paths, names_file
 from mws_hf.corpus.groups import UNNAMED, check_group_name
 from mws_hf.corpus.kinds import InMemory, Kind, has_known_suffix, kind_of
-from mws_hf.corpus.octets import Advance, stored_head
+from mws_hf.corpus.octets import Advance
+from mws_hf.corpus.repeated_texts import text_digests, warn_of_repeated
 from mws_hf.corpus.splitter import Splitter
 from mws_hf.errors import MwSError, SettingError, quoted
 
@@ -35,8 +33,6 @@ _EXAMINED_ITEMS = 100  # elements at the start of a list that decide whether it 
 _UNSPACED = re.compile("[\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]{2}")
 """Letters of scripts in which texts have no spaces: Thai, Lao, Tibetan, Burmese, Khmer, Japanese and Chinese."""
 _NO_COLUMNS = "none of the inputs has columns"
-_MAX_WARNINGS = 5  # of texts that are used twice
-_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -186,7 +182,7 @@ class Source:
             _check(kind, self.group_column)
         for kind in others:
             _check(kind, None)
-        _warn_of_repeated(self.all_names, self.how)
+        warn_of_repeated(self.all_names, self.how)
 
     @cached_property
     def kinds(self) -> list[tuple[str, Kind]]:
@@ -330,7 +326,7 @@ class Source:
 
     def marks(self) -> list[str]:
         """Return the digests of all files, sorted; counts are saved with them."""
-        return sorted({mark for name in self.all_names for mark in _marks(name, self.how)})
+        return sorted({mark for name in self.all_names for mark in text_digests(name, self.how)})
 
 
 def read_documents(paths: Any, how: Reading = PLAIN) -> Iterator[str]:
@@ -417,44 +413,3 @@ def _check(kind: Kind, group_column: str | None) -> None:
         )
     if not kind.is_stored or os.path.isfile(kind.place):  # standard input and pipes can be read only once
         kind.check([kind.how.column] if group_column is None else [kind.how.column, group_column])
-
-
-def _warn_of_repeated(names: Iterable[str], how: Reading) -> None:
-    """Warn of texts that are given more than once, and of empty files.
-
-    Two files are assumed to contain the same text if their unpacked content begins with the same 64 KiB, or if one
-    contains counts that `mws count` made from the other. Standard input and pipes are not examined.
-    """
-    found, seen = list[str](), dict[str, str]()
-    for name, times in Counter(os.path.normpath(name) for name in names if name != STDIN).items():
-        if times > 1:
-            found.append(f"{name}: is given {times} times, so its words count {times} times")
-        if os.path.isfile(name) and not os.path.getsize(name):
-            found.append(f"{name}: is empty")
-        marks = _marks(name, how)
-        other = next((seen[mark] for mark in marks if mark in seen), None)
-        if other is not None:
-            found.append(f"{name}, {other}: begin alike or contain counts of one text, so its words count twice")
-        for mark in marks:
-            seen.setdefault(mark, name)
-    for message in found[:_MAX_WARNINGS]:
-        _logger.warning("%s", message)
-    if len(found) > _MAX_WARNINGS:
-        _logger.warning(
-            "%d more files are empty, are given twice or contain the text of another file", len(found) - _MAX_WARNINGS
-        )
-
-
-def _marks(name: str, how: Reading) -> list[str]:
-    """Return the digest of the first bytes of a file, and for saved counts also the digests of the counted texts.
-
-    The list is empty for an empty file, and for a file that cannot be read twice or at all.
-    """
-    if not os.path.exists(name) or not (os.path.isfile(name) or os.path.isdir(name)):
-        return []
-    try:
-        counted = CountsFile.open(name).texts if is_counts_file(name) else None
-        head = stored_head(name) if counted is not None else kind_of(name, how).head()
-    except (MwSError, OSError):
-        return []
-    return [hashlib.blake2b(head, digest_size=8).hexdigest(), *(counted or [])] if head else []

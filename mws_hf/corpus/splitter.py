@@ -12,16 +12,8 @@ from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
-from mws_hf.corpus.blocks import (
-    LINE_STREAM,
-    MARKED_STREAM,
-    STREAM,
-    Block,
-    arrow_block,
-    arrow_strings,
-    flat_utf8,
-    without_tokens,
-)
+from mws_hf.corpus.arrow_arrays import arrow_strings, flat_utf8
+from mws_hf.corpus.blocks import LINE_STREAM, MARKED_STREAM, STREAM, Block, arrow_block, without_tokens
 from mws_hf.errors import MwSError
 from mws_hf.text.capitals import steps_of, with_capitals, write_marker
 from mws_hf.text.pattern import DEFAULT_PATTERN, NORMALIZATIONS, compiled, literal_pattern, pattern_name, split

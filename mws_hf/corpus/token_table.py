@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from mws_hf.corpus.blocks import Columns, flat_utf8
+from mws_hf.corpus.arrow_arrays import flat_utf8
+from mws_hf.corpus.blocks import Columns
 from mws_hf.errors import MwSError
 from mws_hf.kernels import Bits, Bytes, Longs
 from mws_hf.kernels.containers import (

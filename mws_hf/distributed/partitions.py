@@ -20,7 +20,8 @@ import pyarrow.compute as pc
 from tokenizers import Tokenizer
 
 from mws_hf.atomic import staged
-from mws_hf.corpus.blocks import Block, arrow_block, arrow_integers, flat_utf8, padded, valid_strings
+from mws_hf.corpus.arrow_arrays import arrow_integers, flat_utf8, valid_strings
+from mws_hf.corpus.blocks import Block, arrow_block, padded
 from mws_hf.corpus.columns import by_group, check_names
 from mws_hf.corpus.counting import GroupTables
 from mws_hf.corpus.counts import WordCounts

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from mws_hf.atomic import atomic_path, write_json
-from mws_hf.corpus.blocks import arrow_integers
+from mws_hf.corpus.arrow_arrays import arrow_integers
 from mws_hf.errors import MwSError, quoted
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from mws_hf import MwSTrainer
 from mws_hf.corpus import blocks, counting, counts_file
-from mws_hf.corpus.blocks import flat_utf8
+from mws_hf.corpus.arrow_arrays import flat_utf8
 from mws_hf.corpus.counting import count_documents, count_files, count_source, merge_files, share_out
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.files import Reading

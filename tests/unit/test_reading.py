@@ -1,6 +1,7 @@
 """Reading text: every container gives the same documents, and every fault is named by its place in each of them.
 
-Modules: corpus/columns.py, corpus/files.py, corpus/sources.py, distributed/partitions.py.
+Modules: corpus/arrow_arrays.py, corpus/columns.py, corpus/compression.py, corpus/files.py, corpus/repeated_texts.py,
+corpus/sources.py, distributed/partitions.py.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ import pytest
 
 from mws_hf import MwSTrainer, encode_corpus
 from mws_hf.corpus import blocks
-from mws_hf.corpus.blocks import valid_strings
+from mws_hf.corpus.arrow_arrays import valid_strings
 from mws_hf.corpus.columns import iterate_documents
 from mws_hf.corpus.counting import count_documents, count_files, count_source
 from mws_hf.corpus.counts import WordCounts

@@ -13,7 +13,7 @@ from tokenizers import Tokenizer
 
 from mws_hf.atomic import staged
 from mws_hf.errors import MwSError
-from mws_hf.text.symbols import check_added_tokens
+from mws_hf.text.symbols import check_added_tokens, each_text
 from mws_hf.tokenizer.file import (
     check_directory,
     check_settings,
@@ -141,11 +141,11 @@ class PortableMixin:
             The tokens of the text as readable strings; for a list, a list of tokens for each text.
 
         Raises:
-            MwSError: a text contains a lone surrogate.
+            MwSError: a text is not a str, or contains a lone surrogate.
         """
         from mws_hf.tokenizer.opened import open_tokenizer
 
-        found = open_tokenizer(self).segment([text] if isinstance(text, str) else list(text))
+        found = open_tokenizer(self).segment(list(each_text([text] if isinstance(text, str) else text)))
         return found[0] if isinstance(text, str) else found
 
     @overload
@@ -166,9 +166,10 @@ class PortableMixin:
             The explanation; for a list, a list of explanations.
 
         Raises:
-            MwSError: the word contains an added token, or the file of boundary probabilities is damaged.
+            MwSError: the word contains an added token, is not a str, or has a lone surrogate; or the file of boundary
+                probabilities is damaged.
         """
-        words = [word] if isinstance(word, str) else list(word)
+        words = list(each_text([word] if isinstance(word, str) else word, "words"))
         own: Any = self
         kept = _EXPLAINED.get(self)
         try:

@@ -169,6 +169,13 @@ def test_a_number_of_resamples_that_cannot_be_is_named(files, resamples):
         evaluate(files / "good", files / "toy.tsv", resamples=resamples)
 
 
+@pytest.mark.parametrize("part", ["text", "bits"])
+@pytest.mark.parametrize("lines", [7, b"a line", ["a line", 7], [["a line"]], ["a line", "\udc80"]])
+def test_lines_that_are_not_text_are_refused(files, part, lines):
+    with pytest.raises(MwSError, match=r"texts: (.* is not a list of str|element [01])"):
+        evaluate(files / "good", **{"text": ["a line"], part: lines})
+
+
 def test_bytes_are_not_a_list_of_tokenizers():
     with pytest.raises(MwSError, match="bytes is not a type of tokenizer"):
         evaluate(b"out/one", text=["one line"])

@@ -66,7 +66,7 @@ def run(given: Namespace) -> None:
     from mws_hf.corpus.sources import Source, read_documents
     from mws_hf.surgery.base import open_base
     from mws_hf.surgery.change_report import measure_use, trim_figures, trim_summary
-    from mws_hf.surgery.trim import check_keep_size, named_entry, trim
+    from mws_hf.surgery.trim import check_keep_size, check_used, named_entry, trim
     from mws_hf.tokenizer.layout import TRIM_FILE
 
     Source.of_options(text, reading, twice="mws trim")
@@ -77,7 +77,7 @@ def run(given: Namespace) -> None:
         before: dict[str, Any] = {
             name: measure_use(opened, read_documents([name], reading)) for name in expand_paths(text)
         }
-        uses = sum(use.uses for use in before.values())
+        uses = check_used(sum(use.uses for use in before.values()))
         trimming = trim(opened, uses, keep_size=keep_size, min_count=min_count, keep=named)
         after = {name: measure_use(trimming.trimmed_base, read_documents([name], reading)) for name in before}
         found = trim_figures(trimming, before, after)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from mws_hf.errors import MwSError, SettingError
+from mws_hf.errors import SettingError
 from mws_hf.text.capitals import steps_of
 from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, with_digits
 from mws_hf.text.symbols import (
@@ -14,7 +14,7 @@ from mws_hf.text.symbols import (
     check_alphabet_kind,
     check_order,
     check_special_tokens,
-    check_unicode,
+    each_text,
 )
 
 if TYPE_CHECKING:
@@ -78,7 +78,4 @@ def _is_empty(labels: Any) -> bool:
 def _strings(name: str, given: Any) -> tuple[str, ...]:
     """Return the value of a setting that is a list of strings as a tuple; raise MwSError for any other value."""
     check_order(name, given)
-    if isinstance(given, str) or not isinstance(given, Iterable) or not all(isinstance(item, str) for item in given):
-        raise MwSError(f"{name}={given!r}: give a list of strings")
-    check_unicode(" ".join(given), f"{name}={given!r}")
-    return tuple(given)
+    return tuple(each_text(given, name))

@@ -20,7 +20,7 @@ from mws_hf.kernels import Ints, Longs
 from mws_hf.scoring.boundaries import boundaries
 from mws_hf.text.capitals import MARKER
 from mws_hf.text.pattern import compiled
-from mws_hf.text.symbols import BYTE_CHARACTERS, byte_of
+from mws_hf.text.symbols import BYTE_CHARACTERS, byte_of, each_text
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
 from mws_hf.tokenizer.segmenting import Encoded, Span, token_boundaries
 
@@ -118,7 +118,7 @@ def score_text(source: Any, text: str | os.PathLike[str] | Iterable[str]) -> Tex
         text: a file, or lines of text.
 
     Raises:
-        MwSError: the text has no tokens, or the tokenizer or the file cannot be read.
+        MwSError: the text has no tokens, a line is not text, or the tokenizer or the file cannot be read.
 
     >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> merges = [("к", "о"), ("ко", "т"), (" ", "кот")]
@@ -128,7 +128,7 @@ def score_text(source: Any, text: str | os.PathLike[str] | Iterable[str]) -> Tex
     """
     opened = open_tokenizer(source, by_class=True)
     tally = _Tally()
-    iterator = read_lines(text) if isinstance(text, str | os.PathLike) else iter(text)
+    iterator = _each_line(text, PLAIN)
     while batch := list(islice(iterator, _BATCH)):
         _score_batch(tally, batch, opened.encode(batch))
     tokens = tally.ids.total()
@@ -161,8 +161,12 @@ def score_text(source: Any, text: str | os.PathLike[str] | Iterable[str]) -> Tex
 
 
 def lines_of(text: str | os.PathLike[str] | Iterable[str], how: Reading = PLAIN) -> list[str]:
-    """Read the lines of a file by `read_lines`, or return given lines unchanged."""
-    return list(read_lines(text, how) if isinstance(text, str | os.PathLike) else text)
+    """Read the lines of a file by `read_lines`, or return given lines unchanged; MwSError if one is not text."""
+    return list(_each_line(text, how))
+
+
+def _each_line(text: str | os.PathLike[str] | Iterable[str], how: Reading) -> Iterator[str]:
+    return read_lines(text, how) if isinstance(text, str | os.PathLike) else each_text(text)
 
 
 def read_lines(path: str | os.PathLike[str], how: Reading = PLAIN) -> Iterator[str]:

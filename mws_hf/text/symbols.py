@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterable, KeysView, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, KeysView, Mapping, Sequence, Set
 from functools import lru_cache
+from itertools import count, repeat
 from typing import Any, Literal, get_args
 
-from mws_hf.errors import MwSError
+from mws_hf.errors import MwSError, quoted
 
 _LATIN = "abcdefghijklmnopqrstuvwxyz"
 _CYRILLIC = "абвгдежзийклмнопрстуфхцчшщъыьэюя"
@@ -68,6 +69,34 @@ def check_unicode(text: str, where: str) -> None:
     """Raise MwSError if a str has a lone surrogate; the message begins with `where`, the name of the text."""
     if problem := surrogate_problem(text):
         raise MwSError(f"{where}: {problem}")
+
+
+def each_text(given: Any, name: str = "texts") -> Iterator[str]:
+    """Iterate over the texts of a list or of another iterable; `name` is what a message calls them.
+
+    Raises:
+        MwSError: it is not such a list, or an element is not a str or has a lone surrogate; the message has the
+            position of the element, from 0. A str is not a list, because its elements are its characters.
+
+    >>> list(each_text(["one", "two"]))
+    ['one', 'two']
+    >>> list(each_text(["one", None]))
+    Traceback (most recent call last):
+        ...
+    mws_hf.errors.MwSError: texts: element 1 is NoneType; expected str
+    """
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+        given = f"the str {quoted(given)}" if isinstance(given, str) else type(given).__name__
+        raise MwSError(f"{name}: {given} is not a list of str; give a list, and read files first")
+    return map(_checked_text, given, count(), repeat(name))
+
+
+def _checked_text(text: Any, number: int, name: str) -> str:
+    if not isinstance(text, str):
+        hint = "; decode it first" if isinstance(text, bytes) else ""
+        raise MwSError(f"{name}: element {number} is {type(text).__name__}; expected str{hint}")
+    check_unicode(text, f"{name}: element {number}")
+    return text
 
 
 def characters_of(given: Iterable[str]) -> list[str]:

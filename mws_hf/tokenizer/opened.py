@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from tokenizers import Tokenizer
 
 from mws_hf.errors import MwSError, brief
+from mws_hf.text.symbols import each_text
 from mws_hf.tokenizer.file import load_settings, open_file, read_spec, refuse_empty, roles_in, without_dropout
 from mws_hf.tokenizer.layout import CONFIG_FILE, EVIDENCE_FILE, MODEL_FILE, TOKENIZER_FILE, Of, is_of
 from mws_hf.tokenizer.segmenting import Isolated, Segmenter
@@ -166,8 +167,12 @@ def open_tokenizer(source: Any, *, by_class: bool = False, name: str | None = No
 
 
 def segment_words(source: Any, words: Sequence[str], *, isolated: Isolated = "space") -> list[tuple[str, ...]]:
-    """Segment each word with any tokenizer or segmenter that `open_tokenizer` opens; see `Opened.segment_words`."""
-    return open_tokenizer(source, by_class=True).segment_words(words, isolated)
+    """Segment each word with any tokenizer or segmenter that `open_tokenizer` opens; see `Opened.segment_words`.
+
+    Raises:
+        MwSError: a word is not a str or has a lone surrogate, or `Opened.segment_words` raises it.
+    """
+    return open_tokenizer(source, by_class=True).segment_words(list(each_text(words, "words")), isolated)
 
 
 def _of_directory(place: Path, name: str, by_class: bool) -> Opened:

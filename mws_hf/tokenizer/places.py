@@ -62,7 +62,7 @@ def pretrained_folder(name: str) -> Path:
     Raises:
         MwSError: there is no such tokenizer, or the installation lacks its files.
     """
-    if name not in pretrained_rows():
+    if not isinstance(name, str) or name not in pretrained_rows():
         raise MwSError(
             f"{name}: no pretrained tokenizer has that name{_did_you_mean(str(name))}; "
             f"choose one of {', '.join(pretrained_rows())}"

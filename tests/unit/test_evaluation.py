@@ -78,7 +78,7 @@ def test_user_errors(files):
         evaluate([files / "good"])
     with pytest.raises(MwSError, match="NAME=DIR"):
         evaluate([files / "good", files / "good"], [files / "toy.tsv"])
-    with pytest.raises(MwSError, match="share a name"):
+    with pytest.raises(MwSError, match="have the same name"):
         evaluate([files / "good"], [files / "toy.tsv", files / "toy.tsv"])
 
 
@@ -159,7 +159,7 @@ def test_the_former_name_of_the_gold_files_warns(files):
 
 @pytest.mark.parametrize("gold", [5, [None], {"toy": "toy.tsv"}, [["toy.tsv"]]])
 def test_gold_of_another_type_is_named(files, gold):
-    with pytest.raises(MwSError, match="is not a file; give a path, or a list of paths"):
+    with pytest.raises(MwSError, match="give the path of a file, or a list of paths"):
         evaluate(files / "good", gold)
 
 
@@ -167,6 +167,13 @@ def test_gold_of_another_type_is_named(files, gold):
 def test_a_number_of_resamples_that_cannot_be_is_named(files, resamples):
     with pytest.raises(MwSError, match="is not a number of bootstrap resamples"):
         evaluate(files / "good", files / "toy.tsv", resamples=resamples)
+
+
+@pytest.mark.parametrize("part", ["text", "bits"])
+@pytest.mark.parametrize("lines", [7, b"a line", ["a line", 7], [["a line"]], ["a line", "\udc80"]])
+def test_lines_that_are_not_text_are_refused(files, part, lines):
+    with pytest.raises(MwSError, match=r"texts: (.* is not a list of str|element [01])"):
+        evaluate(files / "good", **{"text": ["a line"], part: lines})
 
 
 def test_bytes_are_not_a_list_of_tokenizers():

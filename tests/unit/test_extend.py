@@ -37,7 +37,7 @@ from mws_hf.surgery.new_tokens import (
 from mws_hf.text.pattern import LLAMA3_PATTERN
 from mws_hf.text.symbols import BYTE_CHARACTERS, BYTE_TOKENS, bytes_of
 from mws_hf.tokenizer.backend import base_vocab, build_backend
-from mws_hf.tokenizer.opened import segment_words
+from mws_hf.tokenizer.opened import open_tokenizer, segment_words
 from tests.examples import examples
 from tests.in_process import mws
 from tests.small_bases import (
@@ -335,6 +335,8 @@ def test_settings_out_of_range_and_no_words_are_named():
             extend(llama3_like(), counts(), 5, **options)
     with pytest.raises(MwSError, match="no words to learn from"):
         extend(llama3_like(), {"123": 4, "...": 2}, 5)
+    with pytest.raises(MwSError, match="n_tokens=None is not a whole number"):
+        extend(llama3_like(), counts(), None)
 
 
 def test_counts_with_a_marker_for_capitals_are_for_tokenizers_that_write_it():
@@ -378,6 +380,17 @@ def test_the_command_writes_a_directory_and_reports(folder):
     people = mws(*arguments, "-o", folder / "out2")
     assert "fewer tokens" in people.stdout and "50 new tokens" in people.stdout
     assert (folder / "out" / "tokenizer.json").read_bytes() == (folder / "out2" / "tokenizer.json").read_bytes()
+
+
+def test_measures_of_words_are_left_out_for_a_text_without_words(folder):
+    (folder / "digits.txt").write_text("12 + 34 = 46\n!? ...\n", encoding="utf-8")
+    arguments = ["extend", folder / "base", folder / "ru.txt", "--add", 20, "--also", folder / "digits.txt"]
+    done = mws(*arguments, "-o", folder / "symbols")
+    assert done.returncode == 0, done.stderr
+    (line,) = (row for row in done.stdout.splitlines() if row.startswith(str(folder / "digits.txt")))
+    assert "bytes per token" in line and "0 of 2 lines" in line and "word" not in line
+    card = (folder / "symbols" / "README.md").read_text(encoding="utf-8")
+    assert f"| {folder / 'digits.txt'} | - | - |" in card and "nan" not in done.stdout + card
 
 
 def test_the_command_takes_saved_counts_and_replaces(folder):
@@ -516,11 +529,30 @@ def test_no_new_merge_joins_what_is_kept_apart(kind):
         ({"required": [""]}, "cannot become a token"),
         ({"required": ["".join(map(chr, range(0x4E00, 0x4E5A)))]}, "more than 60 new tokens"),
         ({"keep_apart": ["abc"]}, "cannot be kept apart"),
+        ({"required": "ab"}, "required: the str 'ab' is not a list of str"),
+        ({"required": [" ab", 7]}, "required: element 1 is int; expected str"),
+        ({"protected": "Keep this text."}, "protected: the str 'Keep this text.' is not a list of str"),
+        ({"protected": [["nested"]]}, "protected: element 0 is list"),
+        ({"replace": "english.txt"}, "replace: the str 'english.txt' is not a list of str"),
+        ({"replace": {"a": 1}}, "replace: dict is not a list of str"),
     ],
 )
 def test_what_cannot_be_is_refused(options, message):
     with pytest.raises(MwSError, match=message):
         extend(llama3_like(), counts(), 60, **options)
+
+
+def test_the_numbers_of_a_summary_add_up_to_the_new_tokens(folder):
+    done = mws("extend", folder / "base", folder / "ru.txt", "--add", 50, "--required", folder / "tokens.txt", "-o",
+               folder / "sum")  # fmt: skip
+    assert " for --required); " in done.stdout
+    new, *parts = map(int, re.findall(r"\b(\d+)\b", done.stdout.partition("sum: ")[2].partition(" ids")[0])[:-1])
+    assert new == 50 == sum(parts)
+    record = json.loads((folder / "sum" / "mws_training.json").read_text(encoding="utf-8"))
+    letters, required = record["added"]["added"], record["added"]["added required"]
+    assert sum(record["added"].values()) == sum(parts) and letters == parts[1] + parts[2] and required == parts[-1]
+    kinds = dict(open_tokenizer(folder / "sum").made_by.values())
+    assert [kinds[rank] for rank in sorted(kinds)[-required:]] == ["added required"] * required
 
 
 def test_extend_takes_both_files_and_names_the_line_of_a_bad_entry(folder):

@@ -137,6 +137,23 @@ def test_a_lone_surrogate_is_named_with_its_position_in_every_entry_point(tokeni
         tokenizer("words " * 100 + "in the \ud83d middle" + " of it" * 100)
 
 
+@pytest.mark.parametrize("method", [FAST["gpt4"].segment, SLOW["gpt4"].segment, FAST["gpt4"].explain])
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (b"words", "bytes is not a list of str"),
+        ({"word": 1}, "dict is not a list of str"),
+        (["word", None], "element 1 is NoneType; expected str"),
+        ([["word"]], "element 0 is list"),
+        ([b"word"], "element 0 is bytes; expected str; decode it first"),
+        ("a\udc80", "element 0: the lone surrogate"),
+    ],
+)
+def test_what_is_not_text_is_refused_by_its_position(method, given, message):
+    with pytest.raises(MwSError, match=message):
+        method(given)
+
+
 def test_special_tokens_in_text_and_how_to_switch_them_off():
     for tokenizer in (small_fast(), small_slow()):
         assert tokenizer.tokenize("чит<|user|>") == ["чит", "<|user|>"]

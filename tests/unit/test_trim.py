@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -102,11 +103,22 @@ def test_tokens_by_name_stay_with_their_parts():
         ({"keep_size": 100}, "tokens must stay"),
         ({"keep_size": 2.5}, "whole number"),
         ({"min_count": 0}, "too small"),
+        ({"min_count": 1, "texts": "english.txt"}, r"texts: the str 'english.txt' is not a list of str"),
+        ({"min_count": 1, "texts": Path("english.txt")}, "texts: PosixPath is not a list of str"),
+        ({"min_count": 1, "texts": ["a", b"b"]}, "texts: element 1 is bytes; expected str; decode it first"),
+        ({"min_count": 1, "keep": "walk"}, "keep: the str 'walk' is not a list of str"),
     ],
 )
 def test_what_cannot_be_is_refused(options, message):
     with pytest.raises(MwSError, match=message):
-        trim(base_of("llama3"), ENGLISH, **options)
+        trim(base_of("llama3"), **{"texts": ENGLISH} | options)
+
+
+def test_an_array_of_texts_is_not_taken_for_uses():
+    assert (
+        trim(base_of("llama3"), np.array(ENGLISH), min_count=1).kept
+        == trim(base_of("llama3"), ENGLISH, min_count=1).kept
+    )
 
 
 @pytest.mark.parametrize("kind", ["BertProcessing", "RobertaProcessing"])
@@ -155,6 +167,16 @@ def test_the_command_writes_ids_report_and_card(folder):
     people = mws(*arguments, "-o", folder / "out2")
     assert f"{before:,} -> {after:,} tokens" in people.stdout and "of uses lost" in people.stdout
     assert (folder / "out" / "tokenizer.json").read_bytes() == (folder / "out2" / "tokenizer.json").read_bytes()
+
+
+def test_one_of_several_texts_may_be_empty(folder):
+    (folder / "part-1.txt").write_bytes(b"")
+    (folder / "part-2.txt").write_text("\n".join(CODE * 5), encoding="utf-8")
+    done = mws("trim", folder / "base", "--text", folder / "part-*.txt", "--min-count", 3, "-o", folder / "parts")
+    assert done.returncode == 0 and f"{folder / 'part-1.txt'}: has no text" in done.stdout, done.stderr
+    assert "nan" not in done.stdout + (folder / "parts" / "README.md").read_text(encoding="utf-8")
+    done = mws("trim", folder / "base", "--text", folder / "part-1.txt", "--min-count", 3, "-o", folder / "none")
+    assert done.returncode == 2 and "the texts have no token" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -295,6 +317,12 @@ def test_transformers_reads_what_is_saved_and_files_follow(kind, operation, tmp_
     assert new.eos_token_id == ids[old.eos_token_id] and set(new.all_special_tokens) == set(old.all_special_tokens)
     config = json.loads((tmp_path / "new" / "tokenizer_config.json").read_text(encoding="utf-8"))
     assert config["added_tokens_decoder"] == {str(ids[int(number)]): token for number, token in decoder.items()}
+    damaged = json.loads((source / "tokenizer_config.json").read_text(encoding="utf-8"))
+    damaged["added_tokens_decoder"] = {"²": {"content": "<x>"}, **decoder}  # a key that is not an id
+    (source / "tokenizer_config.json").write_text(json.dumps(damaged), encoding="utf-8")
+    write(tmp_path / "again", source)
+    again = json.loads((tmp_path / "again" / "tokenizer_config.json").read_text(encoding="utf-8"))
+    assert again["added_tokens_decoder"] == config["added_tokens_decoder"]
     for text in (*CODE, *russian()):
         around = [ids[number] for number in old("")["input_ids"]]  # what the template adds
         assert new(text)["input_ids"][: len(around)] == around

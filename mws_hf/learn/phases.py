@@ -5,17 +5,8 @@ Boundary probabilities are an input here (`learn/evidence/` estimates them).
 **Morph merges.** The score of a pair of tokens is the sum over its occurrences of 1 - (1 + lambda) * P(boundary between
 them). So an occurrence inside a morph adds 1, and one across a boundary subtracts lambda, the crossing penalty.
 
-The first merges join letters with their combining marks, and then the space with letters. They need no boundary
-probabilities. Because of them no token begins with a mark, and the space before a letter is never a token by itself.
-
-As long as there is room for these merges, no text is split between a letter and its marks if a word of the training
-text contains the letter with these marks. The position of the letter and its case do not matter. Each such merge adds
-one mark at the right, and no other merge begins with a mark, so nothing can come between. This is not guaranteed for:
-
-* letters with marks that no word contains;
-* marks on digits and other characters that are not letters, because the split pattern separates these;
-* marks that are left out of the alphabet, because they become bytes;
-* marks of a letter after the first 15.
+The first merges need no boundary probabilities: they join letters with their combining marks, and then the space with
+letters (`learn/letter_merges.py`).
 
 **Compositions** fill the vocabulary with frequent neighbors, that is, whole stems and whole words. Frequency alone
 would join morphs across every boundary. Therefore the score of an occurrence is the number of tokens of running text
@@ -31,7 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -41,13 +32,12 @@ from mws_hf.kernels import Doubles, Ints, Longs
 from mws_hf.kernels.threads import give_back
 from mws_hf.learn.defaults import DEFAULT_CROSSING_PENALTY, DEFAULT_HIDDEN_BOUNDARY_PRICE
 from mws_hf.learn.evidence.forms import (
-    CharacterTable,
     Forms,
     find_words,
-    split_graphemes,
     with_lowercase,
 )
 from mws_hf.learn.evidence.posteriors import Evidence
+from mws_hf.learn.letter_merges import find_marked_letters, grapheme_merges, space_merges
 from mws_hf.learn.limits import UNLIMITED, LearnedMerges, MergeLimits
 from mws_hf.learn.uppercase import LOWERCASE_PER_CAPITAL
 from mws_hf.learn.words import (
@@ -58,7 +48,6 @@ from mws_hf.learn.words import (
     weighted_letter_count,
 )
 from mws_hf.learn.working_corpus import PositionScores, WorkingCorpus
-from mws_hf.text.letter_case import fold
 
 UNIT = 1 << 16
 """Score of an occurrence that is certainly inside a morph; probabilities are rounded to 1 / UNIT before comparisons."""
@@ -69,114 +58,6 @@ FORM_UNIT = 256
 So tokens go to the forms that the text has. With equal shares, the F1 of lowercase words is lower by 0.008 in English
 and by 0.002 in Russian.
 """
-
-MAX_GRAPHEME_LENGTH = 16
-"""Maximum length of a letter with its marks that merges make, in characters; real writing systems have four."""
-
-MERGES_PER_SPACE_MERGE = 8
-"""At most one merge of this number joins the space with a letter.
-
-Only alphabets as large as that of Chinese, or very small vocabularies, need more. A letter that is left out can still
-be merged with the space later, by the score of the pair.
-"""
-
-
-@dataclass(frozen=True)
-class MarkedLetters:
-    """How often letters with combining marks occur in words.
-
-    Attributes:
-        counts: occurrences of each letter with its marks; a letter with further marks counts as well.
-        initial: number of distinct words in which each letter with its marks follows the leading space.
-    """
-
-    counts: dict[str, int]
-    initial: dict[str, int]
-
-
-def find_marked_letters(words: CodePoints, counts: Longs) -> MarkedLetters:
-    """Count letters with marks in distinct words.
-
-    For `MarkedLetters.counts`, uppercase and lowercase are counted together, and both get the same count.
-
-    Args:
-        words: the distinct words.
-        counts: int64, shape (n_words,): how often each occurs.
-    """
-    table = CharacterTable.of(words.points)
-    positions = np.nonzero(table.mark[words.points])[0]
-    marked = np.unique(np.searchsorted(words.starts, positions, side="right") - 1)
-    corpus = split_graphemes(words.take(marked)).corpus
-    times = np.zeros(len(corpus.alphabet), np.int64)
-    np.add.at(times, corpus.symbols, np.repeat(counts[marked], np.diff(corpus.starts)))
-    letters = {i: g for i, g in enumerate(corpus.alphabet) if len(g) > 1 and table.letter[ord(g[0])]}
-    groups: dict[str, int] = {}
-    for i, grapheme in letters.items():
-        for size in range(2, min(len(grapheme), MAX_GRAPHEME_LENGTH) + 1):
-            key = fold(grapheme[0]) + grapheme[1:size]
-            groups[key] = groups.get(key, 0) + int(times[i])
-    both = {case + key[1:]: count for key, count in groups.items() for case in (key[0], key[0].upper())}
-    heads = corpus.starts[:-1]
-    firsts = corpus.symbols[heads[[corpus.alphabet[s] == " " for s in corpus.symbols[heads].tolist()]] + 1]
-    initial = np.bincount(firsts, minlength=len(corpus.alphabet))
-    return MarkedLetters(
-        {grapheme: count for grapheme, count in both.items() if 1 < len(grapheme) <= MAX_GRAPHEME_LENGTH},
-        {grapheme: int(initial[i]) for i, grapheme in letters.items() if initial[i]},
-    )
-
-
-def grapheme_merges(
-    found: MarkedLetters, alphabet: Iterable[str], most: int, limits: MergeLimits = UNLIMITED
-) -> list[tuple[str, str]]:
-    """List at most `most` merges that join letters of the alphabet with their marks, mark by mark.
-
-    The most frequent letter comes first. Equally frequent ones are ordered by length, then by code points. If the
-    limits do not allow a letter with its first marks, the letter with more marks is left out as well.
-    """
-    known = set(alphabet)
-    made: list[tuple[str, str]] = []
-    for grapheme in sorted(found.counts, key=lambda g: (-found.counts[g], len(g), g)):
-        if len(made) < most and limits.allow(grapheme) and known.issuperset((grapheme[:-1], grapheme[-1])):
-            made.append((grapheme[:-1], grapheme[-1]))
-            known.add(grapheme)
-    return made
-
-
-def space_merges(
-    corpus: SymbolCorpus,
-    n_merges: int,
-    marked: MarkedLetters,
-    graphemes: Sequence[tuple[str, str]],
-    limits: MergeLimits = UNLIMITED,
-) -> list[tuple[str, str]]:
-    """List merges of the space with letters, in the order of code points.
-
-    If there are too many, the letters that most frequently begin a word are chosen.
-
-    Args:
-        corpus: the words.
-        n_merges: number of all merges to learn, which limits those of the space (`MERGES_PER_SPACE_MERGE`).
-        marked: letters with marks in the words.
-        graphemes: the earlier merges, which join letters with their marks.
-        limits: what may be merged.
-
-    >>> corpus = SymbolCorpus.from_words([" ab", " b"], np.array([3, 1]), [" ", "a", "b"])
-    >>> space_merges(corpus, 16, MarkedLetters({}, {}), [])
-    [(' ', 'a'), (' ', 'b')]
-    """
-    n_most = n_merges // MERGES_PER_SPACE_MERGE
-    if " " not in corpus.alphabet:
-        return []
-    points = np.array([ord(c) for c in corpus.alphabet], np.int32)
-    seconds = corpus.starts[:-1][corpus.symbols[corpus.starts[:-1]] == corpus.alphabet.index(" ")] + 1
-    frequency = np.bincount(corpus.symbols[seconds[seconds < len(corpus.symbols)]], minlength=len(points)).tolist()
-    letters = {
-        corpus.alphabet[i]: frequency[i] for i in np.nonzero(CharacterTable.of(points).letter[points])[0].tolist()
-    }
-    products = (left + right for left, right in graphemes)
-    letters |= {product: marked.initial[product] for product in products if product in marked.initial}
-    frequent = sorted(letters, key=lambda letter: (-letters[letter], letter))[:n_most]
-    return [(" ", c) for c in sorted(frequent) if limits.allow(" " + c)]
 
 
 def form_weights(forms: Forms, type_of: Ints, type_weights: Doubles | None = None) -> Longs:

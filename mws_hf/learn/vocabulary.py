@@ -6,11 +6,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -39,6 +38,7 @@ from mws_hf.text.capitals import MARKER, steps_of
 from mws_hf.text.pattern import split
 from mws_hf.text.symbols import BYTE_TOKENS, character_merges
 from mws_hf.tokenizer.backend import build_backend, tokenizer_tables
+from mws_hf.tokenizer.merging import merges_for
 
 if TYPE_CHECKING:
     from mws_hf.learn.evidence.labels import LabelFit
@@ -411,48 +411,3 @@ def _with_required(job: LearningJob, merges: list[tuple[str, str]]) -> tuple[lis
         f"{len(job.settings.required)} required strings need more merges than the {job.n_merges} that there is room "
         "for; ask for a larger vocabulary, or leave some strings out"
     )
-
-
-def merges_for(
-    strings: Iterable[Sequence[str]], merges: Sequence[tuple[str, str]], known: Collection[str] = ()
-) -> list[tuple[str, str]]:
-    """Find the additional merges that make each string one token if it is a word by itself.
-
-    Each string is segmented by all earlier merges. New merges join the resulting tokens, from left to right, except
-    pairs whose product is a token already. A string does not change how earlier strings are segmented, because its
-    merges have later ranks.
-
-    Args:
-        strings: strings as sequences of their symbols.
-        merges: all other merges, in the order of their ranks; the new ones come after them.
-        known: tokens that exist without a merge, such as the alphabet.
-
-    Returns:
-        The new merges, in the order of their ranks.
-
-    Raises:
-        MwSError: a string cannot be built, because the product of each pair of its tokens is a token already.
-
-    >>> merges_for(["abcd", "abc"], [("b", "c")])
-    [('a', 'bc'), ('abc', 'd')]
-    """
-    from mws_hf.tokenizer.merging import merge, ranked  # here, because it is rarely needed
-
-    table = ranked(merges)
-    existing = {*known, *(left + right for left, right in merges)}
-    found: list[tuple[str, str]] = []
-    for string in strings:
-        whole = "".join(string)
-        tokens = [whole] if whole in existing else merge(string, table)
-        while len(tokens) > 1:
-            pair = next((pair for pair in pairwise(tokens) if pair[0] + pair[1] not in existing), None)
-            if pair is None:
-                raise MwSError(
-                    f"{whole!r} cannot become a token, because each merge of two of its parts makes a token that "
-                    "exists already; leave it out"
-                )
-            table[pair] = len(table) + len(merges), pair[0] + pair[1]
-            found.append(pair)
-            existing.add(pair[0] + pair[1])
-            tokens = merge(tokens, table)
-    return found

@@ -38,10 +38,10 @@ from mws_hf.kernels import Array, Doubles, Ints, Longs
 from mws_hf.learn.defaults import DEFAULT_COMPOSITION
 from mws_hf.learn.evidence.forms import Forms, TypeCounts, collect_forms, with_lowercase
 from mws_hf.learn.evidence.posteriors import Evidence, collect_evidence
+from mws_hf.learn.letter_merges import MERGES_PER_SPACE_MERGE
 from mws_hf.learn.limits import LearnedMerges, MergeLimits
 from mws_hf.learn.pairs import INSIDE, SEPARATOR
 from mws_hf.learn.phases import (
-    MERGES_PER_SPACE_MERGE,
     MORPH_LIMITS,
     SCALE,
     check_fits,

@@ -1,7 +1,8 @@
 """Find boundary probabilities for any word, whether it is among the training words or not.
 
-The training words and their probabilities are kept. Other words are judged by the context view only: its regression is
-fitted to the probabilities of the training words, and the contexts of the new word are counted among theirs.
+For training words, the probabilities of the training are returned. Those of other words are estimated by the context
+view only: its regression is fitted to the probabilities of the training words, and the contexts of the new word are
+counted together with theirs.
 """
 
 from __future__ import annotations
@@ -23,15 +24,15 @@ from mws_hf.learn.words import CodePoints, SymbolCorpus, concatenated
 from mws_hf.text.letter_case import fold
 
 MAX_TYPES = 200_000
-"""The most training words that are kept, by frequency. More words take space and time, and do not improve the
-probabilities of other words."""
+"""Maximum number of training words that are kept, the most frequent ones. More words take space and time, and do not
+improve the probabilities of other words."""
 
 FIT_POSITIONS = 20_000
-"""The most positions inside training words that the regression is fitted to."""
+"""Maximum number of positions inside training words that the regression is fitted to."""
 
 
 class AnyWord:
-    """Boundary probabilities of any word; a word that is not among the training words is judged by its contexts.
+    """Boundary probabilities of any word; those of words outside the training words are estimated from their contexts.
 
     Attributes:
         evidence: the boundary probabilities of the training words.
@@ -40,7 +41,7 @@ class AnyWord:
     def __init__(self, evidence: Evidence) -> None:
         self.evidence = evidence
         self._weights: tuple[Doubles, Doubles] | None = None
-        self._guessed: dict[str, Evidence] = {}
+        self._estimated: dict[str, Evidence] = {}
 
     def knows(self, pretoken: str) -> bool:
         """Return whether a pre-token is one of the training words, in any letter case."""
@@ -53,8 +54,8 @@ class AnyWord:
     def words(self, pretokens: Sequence[str]) -> list[list[float] | None]:
         """Return the boundary probabilities of several pre-tokens.
 
-        The result for a pre-token does not depend on the others. All words that are not among the training words are
-        judged in one pass, so one call for many pre-tokens is faster than many calls.
+        The result for a pre-token does not depend on the others. The probabilities of all words that are not among the
+        training words are estimated in one pass, so one call for many pre-tokens is faster than many calls.
 
         Args:
             pretokens: words, with or without the space before them, or any other pre-tokens.
@@ -76,17 +77,17 @@ class AnyWord:
             for row, begin in enumerate((places.begins - places.text.starts[:-1]).tolist())
             if found[row] is None and places.is_word[row]
         }
-        if new := [letters for letters in dict.fromkeys(unlisted.values()) if letters not in self._guessed]:
+        if new := [letters for letters in dict.fromkeys(unlisted.values()) if letters not in self._estimated]:
             in_code = None if self.evidence.in_code is None else np.ones(1)
-            for letters, probabilities in zip(new, self._guess(new), strict=True):
-                self._guessed[letters] = Evidence(
+            for letters, probabilities in zip(new, self._estimate(new), strict=True):
+                self._estimated[letters] = Evidence(
                     CodePoints.of([letters]), probabilities, self.evidence.settings, in_code=in_code
                 )
         for row, letters in unlisted.items():
-            found[row] = self._guessed[letters].word(pretokens[row])
+            found[row] = self._estimated[letters].word(pretokens[row])
         return found
 
-    def _guess(self, words: Sequence[str]) -> list[Doubles]:
+    def _estimate(self, words: Sequence[str]) -> list[Doubles]:
         """Compute the boundary probabilities of distinct words, which are not among the training words.
 
         Args:
@@ -112,7 +113,7 @@ class AnyWord:
                     )
                     self._weights = fit_contexts(known, _contexts_of(known), targets, FIT_POSITIONS)
             by_word = contexts_of_each(corpus, contexts.result(), n_listed)
-            found[last] = np.concatenate([_judged(word_contexts, *self._weights) for word_contexts in by_word])
+            found[last] = np.concatenate([_probabilities(word_contexts, *self._weights) for word_contexts in by_word])
         return [found[begin:end] for begin, end in pairwise(new.starts.tolist())]
 
 
@@ -122,7 +123,7 @@ def _contexts_of(corpus: SymbolCorpus, *, empty: bool = False) -> Contexts:
     return collect_contexts(corpus, CONTEXT_LENGTHS, tries, empty=empty)
 
 
-def _judged(contexts: Contexts, linear: Doubles, square: Doubles) -> Doubles:
+def _probabilities(contexts: Contexts, linear: Doubles, square: Doubles) -> Doubles:
     """Compute the probability of a boundary after each symbol of a word from its contexts; 0 after the last one."""
     size = len(contexts.views[0].ids)
     log_odds = np.zeros(size)

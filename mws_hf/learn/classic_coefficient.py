@@ -19,7 +19,7 @@ Source: the notebook of MwS ("Matvejev word Shredder"). x ** 0.75 is computed as
 logarithm by `kernels.arithmetic`, because both are then the same on every machine. The pair with the larger
 coefficient, rounded to 1e-9, comes first, then the one with the smaller left id, then the one with the smaller right
 id. Ids are those of the alphabet in the order of code points, then those of the merges. Combining marks are characters
-like all others here, so that tokens can begin with one, because the original score does not know graphemes.
+like all others here, so tokens can begin with one, because the original score has no graphemes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ from typing import NamedTuple
 from mws_hf.kernels.arithmetic import log
 from mws_hf.learn.settings import Settings
 
-UNITS = 1_000_000_000  # coefficients are compared in units of 1 / UNITS
+UNITS = 1_000_000_000
+"""Coefficients are compared in units of 1 / UNITS."""
 
 PUBLISHED = Settings(criterion="classic")
 """The hyperparameters of the original notebook."""
@@ -88,7 +89,15 @@ class Terms(NamedTuple):
 
 
 def terms_of(counts: Counts, len_norm_factor: float, log_base: float) -> Terms:
-    """Compute all terms of a pair with b > 0. Kernels compile this function, so it uses only what numba supports."""
+    """Compute all terms of a pair with b > 0.
+
+    Kernels compile this function, so it uses only what numba supports.
+
+    Args:
+        counts: the counts of the pair.
+        len_norm_factor: weight of the length penalty, from 0 to `log_base`.
+        log_base: base of all logarithms.
+    """
     per_log = log(log_base)
     average = counts.n_characters / counts.n_tokens
     p_l = counts.u_l / counts.n_tokens

@@ -34,7 +34,7 @@ def explain_pair(
 ) -> Row:
     """Compute all terms of the coefficient of a pair.
 
-    If a part is not a character, all merges up to the one that makes it are applied first.
+    If a part is not a character, merges are learned and applied first, up to the one that makes this part.
 
     Args:
         corpus: the distinct words.
@@ -47,7 +47,7 @@ def explain_pair(
         The pair with its counts and terms.
 
     Raises:
-        MwSError: a part is neither a character of the corpus nor a product.
+        MwSError: a part is neither a character of the corpus nor the product of a merge.
 
     >>> words = SymbolCorpus.from_words(["читать", "читал", "читка", "писать", "писал"])
     >>> found = explain_pair(words, "ч", "и")

@@ -56,7 +56,11 @@ def evidence_bytes(evidence: Evidence, merges: str) -> bytes:
 
     Args:
         evidence: the boundary probabilities of the training.
-        merges: `merges_digest` of the tokenizer that was learned from them. No other tokenizer uses the file.
+        merges: `merges_digest` of the tokenizer that was learned from them. `read_evidence` ignores the file for any
+            other tokenizer.
+
+    Returns:
+        The content of the file, with probabilities in whole percent.
     """
     out = io.BytesIO()
     encodings = {"type": "DELTA_BYTE_ARRAY", "percent": "DELTA_LENGTH_BYTE_ARRAY"}
@@ -69,7 +73,7 @@ def read_evidence(opened: Opened) -> AnyWord | None:
     """Read the boundary probabilities that are saved beside a tokenizer.
 
     Returns:
-        The probabilities; None if the tokenizer has no such file, or if the file belongs to other merges.
+        The probabilities, in steps of 0.01; None if the tokenizer has no such file, or if it belongs to other merges.
 
     Raises:
         MwSError: the file is damaged.

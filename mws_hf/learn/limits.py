@@ -23,7 +23,7 @@ class LearnedMerges:
 
     Attributes:
         merges: (left, right) in the order of their ranks.
-        scores: the score of each merge when it was made.
+        scores: the score of each merge at the time when it was made, in the unit of the learner.
         exhausted: True if there was no further candidate.
     """
 
@@ -82,7 +82,7 @@ class MergeLimits:
 UNLIMITED = MergeLimits()
 """No conditions except a positive sum of values."""
 
-_SHIFT = 21  # number of bits of a code point
+_CODE_POINT_BITS = 21
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Apart:
 
     @classmethod
     def of(cls, entries: Iterable[str]) -> Apart:
-        """Create it from strings of one or two characters.
+        """Create an `Apart` from strings of one or two characters.
 
         Raises:
             MwSError: a string is empty or longer.
@@ -129,8 +129,8 @@ class Apart:
         alone = np.isin(points, [ord(character) for character in self.alone])
         found = alone.copy()
         found[:-1] |= alone[1:]
-        codes = [ord(pair[0]) << _SHIFT | ord(pair[1]) for pair in self.pairs]
-        found[:-1] |= np.isin(points[:-1] << _SHIFT | points[1:], codes)
+        codes = [ord(pair[0]) << _CODE_POINT_BITS | ord(pair[1]) for pair in self.pairs]
+        found[:-1] |= np.isin(points[:-1] << _CODE_POINT_BITS | points[1:], codes)
         return found
 
     def split(self, counts: WordCounts) -> WordCounts:

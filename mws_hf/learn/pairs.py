@@ -194,7 +194,7 @@ def list_occurrences(t: PairTable, position: int, end: int, at: Array) -> None:
 
 @njit(inner=True)
 def _count_neighbor(hits: Array, sums: Array, seen: Array, n_seen: Array, side: int, token: int, value: int) -> None:
-    """Count one neighbor on a side."""
+    """Count one occurrence of a neighbor on a side, and add its value."""
     if hits[side, token] == 0:
         seen[side, n_seen[side]] = token
         n_seen[side] += 1

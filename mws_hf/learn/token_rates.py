@@ -86,6 +86,9 @@ def adjust_to_labels(evidence: Evidence, backend: Tokenizer) -> Evidence:
     Args:
         evidence: boundary probabilities with labels that are used.
         backend: tokenizer with the merges of the first training, without special tokens.
+
+    Returns:
+        The same types with adjusted probabilities; the arrays of `evidence` are not changed.
     """
     types, shares = evidence.code_points, evidence.label_shares
     labels = evidence.settings.labels
@@ -145,6 +148,9 @@ def segment_types(types: CodePoints, rows: Longs, backend: Tokenizer) -> Segment
         types: all types.
         rows: int64, indices of the types to segment.
         backend: a tokenizer without special tokens.
+
+    Returns:
+        The tokens of the types, and the positions inside them.
     """
     spec, vocabulary = Spec.of(backend), backend.get_vocab()
     spelled = [spec.bytes_of(token) for token in sorted(vocabulary, key=vocabulary.__getitem__)]

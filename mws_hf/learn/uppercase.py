@@ -16,7 +16,7 @@ def with_uppercase(words: CodePoints, counts: Longs) -> tuple[CodePoints, Longs]
     """Add uppercase variants of words that occur at least `LOWERCASE_PER_CAPITAL` times in lowercase.
 
     Running text has few words in uppercase, so without the variants a headline would be split into many tokens. They
-    take 30 to 300 entries of the vocabulary (scripts/log, 2026-11-23). Titlecase variants are not added, because with
+    take 30 to 300 tokens of the vocabulary (scripts/log, 2026-11-23). Titlecase variants are not added, because with
     them text becomes 1.9 % longer. A word whose uppercase is longer, such as one with "ß", gets no variant. The
     uppercase of Turkish words has İ for i (`uppercase_variants`).
 

@@ -1,6 +1,6 @@
 """The affix view: a second lexicon of prefixes, stems and suffixes, built from words that are already split.
 
-The lexicon view begins with all substrings and removes those whose gain is below their price. In a short list, too few
+The lexicon view begins with all substrings and removes those whose gain is below their cost. In a short list, too few
 of them remain. Therefore this view begins with the parts of words that are already split, where the longest part of a
 word is its stem. EM then re-estimates their probabilities over all ways to write each word. A stem that is not an entry
 is spelled out by a letter model, which is learned from the stems that were found.
@@ -72,6 +72,9 @@ def fit_trigrams(corpus: SymbolCorpus, stems: CodePoints, most: int = MOST_LETTE
         corpus: the words, whose most frequent symbols get their own row.
         stems: distinct stems, with symbols of the corpus instead of code points.
         most: maximum number of symbols that have their own row.
+
+    Returns:
+        The letter model.
     """
     frequency = np.bincount(corpus.symbols, minlength=len(corpus.alphabet))
     order = np.argsort(-frequency, kind="stable")
@@ -174,6 +177,9 @@ def fit_affixes(
         lattice: all candidates for entries.
         is_split: bool, shape (n_symbols,): whether the word is split after each symbol.
         pool: threads that work on it.
+
+    Returns:
+        The view after `AFFIX_STEPS` EM steps.
     """
     counts, stems = count_parts(corpus, lattice, is_split)
     p = part_probabilities(counts, lattice.lengths)
@@ -193,7 +199,11 @@ def affix_log_odds(
 ) -> Floats:  # fmt: skip
     """Compute the log-odds of a boundary after each symbol: float32, shape (n_symbols,).
 
-    The entries must have the same numbers in the lattice and in the model.
+    Args:
+        model: the fitted view.
+        corpus: the words, those that the model was fitted to or others.
+        lattice: the entries that may start at each symbol; they must have the same numbers as in the model.
+        pool: threads that work on it.
     """
     posterior = np.empty(len(corpus.symbols), np.float32)
     full = WordModel(model.p, *model.moves, 1 - UNKNOWN_STEMS, spell_stems(model.trigrams, corpus))

@@ -4,10 +4,10 @@ The contexts of a position are the whole part of the word before it and after it
 it, and the first k symbols after it. The measure is branching entropy (Tanaka-Ishii and Jin 2006) and its rise
 (Magistry and Sagot 2012). This module only measures; `context_view` decides.
 
-The third view, normalized variation, is here, too. Where a morph ends, the next symbol is less predictable. The view
-takes the rise of the entropy from one position to the next, in the trie of prefixes and in the trie of suffixes. It
-compares this rise with the rises at the same distance from the edge of the word, because deeper contexts occur in fewer
-words. Nothing is fitted.
+Another view, normalized variation, is in this module, too. Where a morph ends, the next symbol is less predictable.
+The view takes the rise of the entropy from one position to the next, in the trie of prefixes and in the trie of
+suffixes. It compares this rise with the rises at the same distance from the edge of the word, because deeper contexts
+occur in fewer words. Nothing is fitted.
 """
 
 from __future__ import annotations
@@ -43,8 +43,9 @@ class View(NamedTuple):
         up: int32: number of the shorter context with which each longest context begins; empty if it is not needed.
         pad: number of padding symbols between words.
         shift: offset of a symbol's context in `ids`.
-        table: float32, shape (n_contexts, 3): entropy of the next symbol in bits, log2 of the number of occurrences,
-            log2 of the number of distinct next symbols. The end of a word counts as a symbol.
+        table: float32, shape (n_contexts, 3): entropy of the next symbol in bits, log2 of the number of occurrences
+            (support), log2 of the number of distinct next symbols (variety). The end of a word counts as a symbol. The
+            shape is (n_contexts, 0) if contexts are only numbered.
     """
 
     ids: Ints
@@ -224,7 +225,7 @@ def collect_contexts(
 def contexts_of_each(corpus: SymbolCorpus, contexts: Contexts, n_listed: int) -> list[Contexts]:
     """Count the contexts of each new word as if the corpus contained only the listed words and this one.
 
-    So the contexts of a word do not depend on the other new words that are judged in the same pass.
+    So the contexts of a word do not depend on the other new words of the same call.
 
     Args:
         corpus: the listed words, then the new words; all are distinct.
@@ -368,7 +369,15 @@ def _add_standard_rises(
 
 
 def normalized_variation(corpus: SymbolCorpus, contexts: Contexts) -> Doubles:
-    """Add up the standard scores of the rise of entropy in both tries: float64, shape (n positions inside words,)."""
+    """Add up the standard scores of the rise of the entropy in both tries, at each position inside words.
+
+    Args:
+        corpus: the words.
+        contexts: their contexts, of which only the two tries are used.
+
+    Returns:
+        float64, shape (n positions inside words,).
+    """
     scores = np.zeros(len(corpus.symbols) - len(corpus))
     for backwards, trie in enumerate(contexts.views[:2]):
         sums = np.zeros((5, MAX_DISTANCE + 1))

@@ -180,6 +180,9 @@ def collect_forms(pretokens: Sequence[str] | CodePoints, counts: Longs) -> Forms
     Args:
         pretokens: distinct pre-tokens.
         counts: int64, shape (n_pretokens,): how often each occurs.
+
+    Returns:
+        The forms in the order in which they first appear, and their types, the most frequent first.
     """
     places = find_words(pretokens)
     words = np.nonzero(places.is_word)[0]
@@ -207,7 +210,7 @@ class TypeCounts(NamedTuple):
 def collect_types(pretokens: Sequence[str] | CodePoints, counts: Longs) -> TypeCounts:
     """Collect the types of the words among distinct pre-tokens, without their forms.
 
-    It takes half the time of `collect_forms`, whose arguments are the same.
+    The arguments are those of `collect_forms`, which takes twice as long.
     """
     places = find_words(pretokens)
     words = np.nonzero(places.is_word)[0]
@@ -228,7 +231,7 @@ def _collect_types(places: FoundWords, words: Longs, counts: Longs) -> tuple[Typ
 def _by_count(counts: Longs, hashes: Longs) -> Longs:
     """Order rows by count, descending, then by hash.
 
-    Rows with count 1, which are often the majority, are sorted in a thread of their own.
+    Rows with count 1, which are often the majority, are sorted in a separate thread.
     """
 
     def sorted_rows(rows: Longs) -> Longs:
@@ -354,7 +357,11 @@ def word_ranges(corpus: SymbolCorpus, n: int) -> list[Longs]:
 
 
 def share_threshold(values: Doubles, share: float) -> np.float64:
-    """Find the value above which the share `share` of the values lies.
+    """Find the value above which about a share of the values lies; it is one of the values.
+
+    Args:
+        values: the values, at least one.
+        share: the share, from 0 to 1.
 
     >>> float(share_threshold(np.array([4.0, 1.0, 3.0, 2.0, 5.0]), 0.25))
     4.0

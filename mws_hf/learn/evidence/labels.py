@@ -58,15 +58,15 @@ FOLDS = 10
 USUAL_SHARE = 0.23
 """Share of positions with a boundary for which the default granularity is right."""
 
-HALF_TRUST = 25
+EQUAL_TRUST_LABELS = 25
 """Number of labeled words whose share of boundaries counts as much as the default granularity."""
 
 STANDARDIZED_SAMPLE = 20_000
 """Maximum number of positions from which the mean and the standard deviation of features are computed."""
 
 BOUNDARY_FROM = 0.4
-"""Minimum probability that counts as a boundary in the cross-validated F1. The threshold with the highest expected F1
-is about half of that F1."""
+"""Probability above which a position counts as a boundary in the cross-validated F1. The threshold with the highest
+expected F1 is about half of that F1."""
 
 _FREE = 3.0
 """Factor of the columns of `a` and `b`, which makes their ridge penalty negligible."""
@@ -108,8 +108,8 @@ class Refit:
         log_odds: float64, shape (n positions inside words,): the new log-odds of a boundary.
         granularity: share of positions with a probable boundary: that of the settings, or the one that fits the labels.
         ridge: the ridge penalty that cross-validation chose, one of `RIDGES`.
-        f1: micro F1 of the boundaries in labeled words, each scored by a fit to the other folds.
-        f1_without: the same without labels.
+        f1: micro F1 of the boundaries in labeled words, each scored by a fit to the other folds (cross-validation).
+        f1_without: micro F1 in the same words without a fit to labels.
     """
 
     log_odds: Doubles
@@ -139,7 +139,7 @@ class LabelFit:
     ridge: float | None = None
 
     def describe(self) -> str:
-        """Describe the result in one line, without a subject.
+        """Describe the result in one line, as it is written after "labels".
 
         >>> LabelFit(3, 0, 0).describe()
         'not used: 3 given, but 5 different words of two or more letters are needed'
@@ -245,6 +245,9 @@ def refit(
         mixture: float64, shape (n,): log-odds of the mixture, calibrated to the default granularity.
         targets: float64, shape (n_symbols,): the labels, as `label_targets` returns them.
         pool: threads that work on it.
+
+    Returns:
+        The new log-odds, with the cross-validated F1, the ridge penalty and the granularity that fits the labels.
     """
     inner = inner_positions(corpus.starts)
     rank = np.cumsum(inner) - 1
@@ -359,7 +362,7 @@ def _choose(tried: list[Doubles]) -> int:
 
 
 def _f1(found: Doubles, targets: Doubles) -> float:
-    """Compute the micro F1 of boundaries whose probability is at least `BOUNDARY_FROM`.
+    """Compute the micro F1 of the boundaries with a probability above `BOUNDARY_FROM`; 1 if there are none at all.
 
     `targets` are shares, so that each of several alternative segmentations of a word counts in part.
     """
@@ -374,5 +377,5 @@ def _granularity(found: Doubles, n_words: int) -> float:
     The fewer labeled words there are, the nearer to the default the result stays.
     """
     share = float(column_sums(sigmoid(found)[:, None])[0]) / len(found)
-    trust = n_words / (n_words + HALF_TRUST)
+    trust = n_words / (n_words + EQUAL_TRUST_LABELS)
     return min(0.5, DEFAULT_GRANULARITY * float(exp(trust * log(share / USUAL_SHARE))))

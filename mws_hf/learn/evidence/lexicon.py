@@ -1,9 +1,9 @@
 """The lexicon view: explain words by a lexicon of prefixes, stems and suffixes, and find boundary probabilities.
 
 The model is a hidden Markov model. Its states are the three classes, and each state emits a substring, as in Morfessor
-FlatCat (Grönroos et al. 2014). It is fitted by expectation maximization (EM). Every entry of the lexicon has a price,
+FlatCat (Grönroos et al. 2014). It is fitted by expectation maximization (EM). Every entry of the lexicon has a cost,
 which is its description length, as in Morfessor Baseline (Creutz and Lagus 2002), times a factor that rises step by
-step. At each step, the entries whose gain in log probability is below their price are removed. The M-step is that of
+step. At each step, the entries whose gain in log probability is below their cost are removed. The M-step is that of
 variational inference with a sparse Dirichlet prior.
 
 A stem may also be spelled out letter by letter, as by the base distribution of a Dirichlet process (Goldwater et al.
@@ -60,16 +60,16 @@ LONGEST_PREFIX, LONGEST_SUFFIX = 6, 8
 """Maximum length, in graphemes, of an entry that may be a prefix, and of one that may be a suffix."""
 
 COST_FACTORS = (0.1, 0.3, 0.6, 1.0, 2.0)
-"""Prices of a lexicon entry, in units of its spelling cost, one after another. With the last price only, stems are
-removed before suffixes emerge (F1 0.52 instead of 0.59). Ten prices from 0.02 on are not better than these five (mean
+"""Factors of the spelling cost of an entry, one after another. With the last factor only, stems are
+removed before suffixes emerge (F1 0.52 instead of 0.59). Ten factors from 0.02 on are not better than these five (mean
 F1 of eight reference sets 0.664 and 0.666), and take a quarter more time."""
 
 AVERAGED_COST_FACTORS = (0.3, 1.0, 2.0)
-"""Prices of `COST_FACTORS` after which the boundary probabilities are averaged, because no single size of the lexicon
+"""Factors of `COST_FACTORS` after which the boundary probabilities are averaged, because no single size of the lexicon
 suits all languages."""
 
 EM_STEPS = 2
-"""EM steps at each price; with two, the counts settle after entries were removed."""
+"""EM steps at each factor; with two, the counts settle after entries were removed."""
 
 MEAN_ENTRY_LENGTH = 4.0
 """Mean length of an entry, about that of a morph, in the geometric prior that is part of its spelling cost."""
@@ -86,9 +86,9 @@ of 8,000 to 25,000 types, and by 0.00 to 0.01 on longer lists. Values from 0.3 t
 UNKNOWN_STEM_LENGTH = 5.0
 """Mean number of graphemes of a spelled-out stem in the Poisson prior; 5 and 7 give about the same F1."""
 
-_LEAST_COUNTERS, _COUNTER_BYTES = 2, 64 << 20
-"""Minimum number of arrays of counts in an EM step, and the memory for all of them. Each thread has its own array, with
-24 bytes per entry (up to 20 MB). Their number is limited, so that memory does not grow with the number of
+_MIN_COUNT_ARRAYS, _COUNT_ARRAYS_BYTES = 2, 64 << 20
+"""Minimum number of arrays of counts in an EM step, and the memory in bytes for all of them. Each thread has its own
+array, with 24 bytes per entry (up to 20 MB). Their number is limited, so that memory does not grow with the number of
 processors."""
 
 
@@ -125,7 +125,7 @@ def expect(
     Returns:
         `counts` and `moves` of `lexicon_kernels.Expected`.
     """
-    most = max(_LEAST_COUNTERS, _COUNTER_BYTES // (24 * max(1, len(model.p))))
+    most = max(_MIN_COUNT_ARRAYS, _COUNT_ARRAYS_BYTES // (24 * max(1, len(model.p))))
     ranges = word_ranges(corpus, min(pool.size, most))
     counts = [np.zeros((len(model.p), 3), np.int64) for _ in ranges]
     moves = np.zeros((len(counts), 5, 3), np.int64)
@@ -174,7 +174,9 @@ class _State:
 
 
 def letter_probabilities(corpus: SymbolCorpus) -> Doubles:
-    """Compute the relative frequency of each symbol of the alphabet, after 1 was added to each count."""
+    """Compute the relative frequency of each symbol, after 1 was added to each count: float64, shape (n_symbols of the
+    alphabet,).
+    """
     frequency = np.bincount(corpus.symbols, minlength=len(corpus.alphabet)) + 1
     found: Doubles = frequency / frequency.sum()
     return found
@@ -184,6 +186,14 @@ def unknown_stems(share: float, mean_length: float, longest: int) -> Doubles:
     """Compute the probability that a stem is spelled out and has 0, 1, ... `longest` symbols; their sum is `share`.
 
     Lengths follow a Poisson distribution without its first two values, because a stem has at least two symbols.
+
+    Args:
+        share: the sum of the probabilities.
+        mean_length: mean of the Poisson distribution.
+        longest: maximum number of symbols.
+
+    Returns:
+        float64, shape (longest + 1,).
 
     >>> unknown_stems(0.5, 5.0, 4).round(3).tolist()
     [0.0, 0.0, 0.105, 0.175, 0.219]
@@ -259,16 +269,16 @@ def lexicon_posteriors(corpus: SymbolCorpus, pool: ThreadPool) -> Iterator[Float
         arcs = Arcs(state.rows, state.entries, state.spans)
         return expect(corpus, arcs, WordModel(state.p, *state.moves, known, spelling), posterior, pool)
 
-    for before, price in pairwise((-math.inf, *COST_FACTORS, math.inf)):
+    for before, cost_factor in pairwise((-math.inf, *COST_FACTORS, math.inf)):
         for _ in range(EM_STEPS - 1):
             state.moves = maximize(*expected(), state.lengths, state.p)
         counts, moves = expected()
         if before in AVERAGED_COST_FACTORS:
             yield posterior
-        if price == math.inf:
+        if cost_factor == math.inf:
             return
         state.moves = maximize(counts, moves, state.lengths, state.p)
-        _prune(state, counts, price)
+        _prune(state, counts, cost_factor)
         del counts
 
 
@@ -279,8 +289,8 @@ def _first_state(corpus: SymbolCorpus) -> _State:
     return _State(rows, entries, spans, first, lengths, costs, p, Moves.first())
 
 
-def _prune(state: _State, counts: Longs, price: float) -> None:
-    """Remove the entries whose gain is below their price, which is `price` times their spelling cost.
+def _prune(state: _State, counts: Longs, cost_factor: float) -> None:
+    """Remove the entries whose gain is below their cost, which is `cost_factor` times their spelling cost.
 
     The gain of an entry is its expected count in all classes, times the difference between its log probability and that
     of its best split into other entries.
@@ -295,7 +305,7 @@ def _prune(state: _State, counts: Longs, price: float) -> None:
     single = state.lengths == 1
     with np.errstate(invalid="ignore"):
         gain = reduce(add, by_class) / FIXED_POINT * (logp - split)
-    keep = single | ((p > 0) & (gain >= price * state.costs))
+    keep = single | ((p > 0) & (gain >= cost_factor * state.costs))
     number = np.where(keep, np.cumsum(keep) - 1, -1).astype(np.int32)
     arcs = drop_arcs(state.rows, state.entries, state.spans, number)
     for array in (state.entries, state.spans):
@@ -393,6 +403,9 @@ def build_lattice(corpus: SymbolCorpus, longest: int = LONGEST_ENTRY, min_count:
         corpus: distinct words.
         longest: maximum length of a substring, in symbols; at most 16.
         min_count: minimum number of occurrences of a substring of two or more symbols.
+
+    Returns:
+        The substrings as entries, and where each of them starts.
     """
     symbols, n = corpus.symbols, len(corpus.symbols)
     masks = np.ones(n, np.uint16)

@@ -50,12 +50,12 @@ class WordModel(NamedTuple):
     """Probabilities of the hidden Markov model of words.
 
     Attributes:
-        p: float64, shape (n_entries, 3): of each entry in each class.
-        step: float64, shape (3, 3): of the next class (column) after a class (row).
-        stop: float64, shape (3,): of the end of the word after a class.
-        start: float64, shape (3,): of the first class of a word.
-        known: that a stem is an entry, instead of spelled out.
-        spelling: of each way to spell out a stem.
+        p: float64, shape (n_entries, 3): probability of each entry in each class.
+        step: float64, shape (3, 3): probability of the next class (column) after a class (row).
+        stop: float64, shape (3,): probability that the word ends after a class.
+        start: float64, shape (3,): probability that a word begins with a class.
+        known: probability that a stem is an entry, and not spelled out.
+        spelling: factors of the probability of each way to spell out a stem.
     """
 
     p: Doubles
@@ -71,7 +71,8 @@ class Expected(NamedTuple):
 
     Attributes:
         counts: int64, shape (n_entries, 3): uses of each entry in each class.
-        moves: int64, shape (5, 3): transitions from each class (three rows), ends after and beginnings with each class.
+        moves: int64, shape (5, 3): three rows with the transitions from each class to each class, then a row with the
+            words that end with each class, and one with the words that begin with it.
         posterior: float32, shape (n_symbols,): the probability of a boundary after each symbol.
     """
 

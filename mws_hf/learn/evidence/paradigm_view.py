@@ -2,8 +2,9 @@
 
 Every word is split in all ways into a stem and an ending, which may be empty. Two endings of a stem that begin with
 different letters are a pair. Endings that begin with the same letter are not, because the letter may belong to the
-stem: for example, ``-king`` and ``-ked`` after ``wal-``. For each split, the view chooses the pair of its ending and
-another ending of its stem that most other stems have. The number of these stems is the support of the split. This
+stem: for example, ``-king`` and ``-ked`` after ``wal-``. The ending of
+a split forms a pair with each other ending of its stem. Of these pairs, the view chooses the one that the largest
+number of other stems have, too. The number of these stems is the support of the split. This
 follows the signatures of Goldsmith (2001) and Schone and Jurafsky (2001), but makes no decisions.
 """
 
@@ -68,7 +69,8 @@ def find_splits(corpus: SymbolCorpus, prefixes: Ints, suffixes: Ints) -> Splits:
         corpus: the words.
         prefixes: int32, shape (n_symbols,): number of the prefix that ends with each symbol, or 0 if only one word has
             it.
-        suffixes: the same for the suffix that begins with each symbol.
+        suffixes: int32, shape (n_symbols,): number of the suffix that begins with each symbol, or 0 if only one word
+            has it.
     """
     rows = np.empty((4, len(corpus) * (LONGEST_ENDING + 1)), np.int32)
     rows = rows[:, : _list_splits(corpus.symbols, corpus.starts, prefixes, suffixes, rows)]

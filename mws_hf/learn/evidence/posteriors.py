@@ -8,7 +8,7 @@ They are computed by an ensemble of views:
 * The lexicon view explains words by whole morphs (`lexicon`).
 * The context view generalizes the probabilities of the lexicon view over contexts (`context_view`). This is one round
   of co-training (Blum and Mitchell 1998) on soft labels. More rounds change nothing or make the result worse.
-* Normalized variation uses only the entropy of the next letter (`contexts`).
+* Normalized variation uses only how much the entropy of the next letter rises (`contexts`).
 * Two more views re-rank the positions of a short list (`reranking`).
 
 The log-odds of the views are mixed and then calibrated. If there are labeled words, `labels` re-fits the mixture.
@@ -89,7 +89,7 @@ class Evidence:
         penalties: float64, shape (n_types,): factor of the penalty for boundaries inside a token, in frequency merges.
             If None, it is 1 for all types.
         times: int64, shape (n_types,): how often each type occurs, in any unit that is the same for all types; None if
-            it is not known.
+            this is unknown.
         label_shares: float64, shape (n_types,), by group with labels that are used: share of the group in each type,
             from 0 to 1. Its tokens will be compared with its labels (`learn/token_rates.py`). Empty without labels,
             and in the result of this comparison.
@@ -234,7 +234,15 @@ def collect_evidence(listed: TypeCounts, settings: Settings | None = None, n_thr
     """Compute boundary probabilities for the `max_types` most frequent types of 2 to `LONGEST_WORD` graphemes.
 
     Labeled words that are not among these types are added to them. If there are too few labels to use, the result is
-    the same as without labels. It does not depend on the number of threads.
+    the same as without labels. The result does not depend on the number of threads.
+
+    Args:
+        listed: the types and how often each occurs, the most frequent first.
+        settings: settings of the training; its labels belong to these words.
+        n_threads: number of threads; by default as many as there are processors.
+
+    Returns:
+        The boundary probabilities, with the counts of the types and the result of the labels.
     """
     settings = settings or Settings()
     sizes = count_graphemes(listed.words)
@@ -260,9 +268,9 @@ def collect_evidence(listed: TypeCounts, settings: Settings | None = None, n_thr
 
 
 EM_TYPES = 150_000
-"""The most types that the lexicon is learned from, by frequency. With more types it takes longer, and names, typing
-errors and loanwords make the lexicon worse: with 400,000, F1 on Russian lemmas is lower by 0.005 to 0.03. With fewer
-types it lacks stems: with 60,000, F1 is lower by 0.01 in Finnish."""
+"""Maximum number of types that the lexicon is learned from, the most frequent ones. With more types it takes longer,
+and names, typing errors and loanwords make the lexicon worse: with 400,000, F1 on Russian lemmas is lower by 0.005 to
+0.03. With fewer types it lacks stems: with 60,000, F1 is lower by 0.01 in Finnish."""
 
 CONTEXT_WEIGHT = 0.75
 """Share of the context view in the mixture of its log-odds with those of the lexicon view, which are sharper but have
@@ -328,8 +336,15 @@ def calibrated_posteriors(
 ) -> tuple[Doubles, Refit | None]:
     """Re-fit an ensemble to labels if there are any, and calibrate it.
 
-    The arguments and the result are those of `boundary_posteriors`. With labels, the ensemble must have its views and
-    contexts.
+    Args:
+        mixture: the ensemble; with labels, it must have its views and contexts.
+        corpus: the types.
+        settings: settings of the training.
+        n_threads: number of threads; by default as many as there are processors.
+        targets: the labels, as `labels.label_targets` returns them; None without labels.
+
+    Returns:
+        The result of `boundary_posteriors`.
     """
     inner = inner_positions(corpus.starts)
     probabilities, mixed, found = np.zeros(len(inner)), mixture.log_odds.copy(), None
@@ -365,8 +380,13 @@ def mix_views(
 ) -> Ensemble:
     """Compute the views and their weighted sum at every position inside words.
 
-    The lexicon view is part of the sum only in words that the lexicon was learned from. With `keep`, the result also
-    contains the single views and the contexts.
+    The lexicon view is part of the sum only in words that the lexicon was learned from.
+
+    Args:
+        corpus: the types.
+        settings: settings of the training, of which only `granularity` is used.
+        n_threads: number of threads; by default as many as there are processors.
+        keep: whether the result also contains the single views and the contexts.
     """
     inner = inner_positions(corpus.starts)
     if not inner.any():
@@ -411,9 +431,9 @@ def _lexicon_view(corpus: SymbolCorpus, pool: ThreadPool) -> tuple[Floats, Float
     Returns:
         Two arrays, float32, shape (n_symbols,): the mean probability and the mean log-odds after each symbol.
     """
-    levels = np.float32(len(AVERAGED_COST_FACTORS))
+    n_lexicons = np.float32(len(AVERAGED_COST_FACTORS))
     mean, odds = np.zeros(len(corpus.symbols), np.float32), np.zeros(len(corpus.symbols), np.float32)
     for posterior in lexicon_posteriors(corpus, pool):
-        mean += posterior / levels
-        odds += log_odds(posterior) / levels
+        mean += posterior / n_lexicons
+        odds += log_odds(posterior) / n_lexicons
     return mean, odds

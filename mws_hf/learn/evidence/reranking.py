@@ -2,7 +2,8 @@
 
 The log-odds of the mixture are only permuted, because the calibration and the constants of the merges were chosen for
 their distribution. First the paradigm view re-ranks the positions. Then the affix view is fitted to the boundaries of
-this new ranking. Long lists need neither view, because there the lexicon view finds as much.
+this new ranking, and both views together re-rank the positions of the mixture. Long lists need neither view, because
+there the lexicon view alone is as accurate.
 """
 
 from __future__ import annotations

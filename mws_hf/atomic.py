@@ -26,19 +26,19 @@ from filelock import BaseFileLock, FileLock, SoftFileLock, Timeout
 from mws_hf.errors import MwSError
 
 LOCK_TIMEOUT_SECONDS = 60.0
-"""The time that saving waits for another run that saves to the same folder, such as another process of a training."""
+"""How long saving waits for another run that saves to the same folder, such as another process of a training."""
 
 MAX_NAME_BYTES = 150
-"""The most bytes of a name that are repeated in the names of hidden files, because file systems allow only 255."""
+"""The most bytes of a name that are repeated in the name of a hidden file, because file systems allow only 255."""
 
 _IN_USE = "in-use.lock"
 """The file in a temporary folder that its process locks."""
 
 
-def _beside(target: Path) -> str:
+def _hidden_name(target: Path) -> str:
     """Return the beginning of the name of a hidden file beside `target`; a long name is shortened and gets its hash.
 
-    >>> _beside(Path("out/russian"))
+    >>> _hidden_name(Path("out/russian"))
     '.russian'
     """
     name = os.fsencode(target.name)
@@ -57,7 +57,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         MwSError: `path` is a folder, a device or a broken link, or cannot be written.
     """
     target = _written_file(path)
-    temporary = target.parent / f"{_beside(target)}.{secrets.token_hex(4)}.tmp"
+    temporary = target.parent / f"{_hidden_name(target)}.{secrets.token_hex(4)}.tmp"
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))  # with the usual mode of new files
@@ -65,9 +65,9 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise MwSError(f"{target}: cannot be written ({error.strerror}); choose a folder you may write to") from error
     try:
         yield temporary
-        _to_disk(temporary)
+        _flush_file(temporary)
         os.replace(temporary, target)
-        _entries_to_disk(target.parent)
+        _flush_folder(target.parent)
     except OSError as error:
         raise MwSError(f"{target}: cannot be written ({error.strerror or error})") from error
     finally:
@@ -80,19 +80,26 @@ def _written_file(path: str | os.PathLike[str]) -> Path:
     if target.is_dir():
         raise MwSError(f"{path}: is a folder; name a file to write")
     if target.is_symlink():
-        raise MwSError(f"{path}: is a link that leads nowhere; remove it, or name another output")
+        raise MwSError(f"{path}: is a broken link; remove it, or name another output")
     if target.exists() and not target.is_file():
         raise MwSError(f"{path}: is a device or a pipe; name a file to write")
     return target
 
 
 def check_output(path: str | os.PathLike[str], *, folder: bool) -> None:
-    """Raise MwSError, before any work, if a file or a folder cannot be written; nothing is created."""
+    """Raise MwSError if a file or a folder cannot be written; call it before the work whose result is written.
+
+    Nothing is created.
+
+    Args:
+        path: the file or folder.
+        folder: whether a folder will be written; otherwise it is a file.
+    """
     target = Path(path)
     try:
         target = target if folder else _written_file(path)
         if folder and target.is_symlink() and not target.exists():
-            raise MwSError(f"{target}: is a link that leads nowhere; remove it, or name another output")
+            raise MwSError(f"{target}: is a broken link; remove it, or name another output")
         if folder and target.is_file():
             raise MwSError(f"{target}: is a file; name a folder to write")
         place = target if folder else target.absolute().parent
@@ -105,7 +112,7 @@ def check_output(path: str | os.PathLike[str], *, folder: bool) -> None:
 
 
 def json_text(value: Any, indent: int | None = None, sort_keys: bool = False) -> str:
-    """Return a value as JSON, with null instead of NaN and infinity, and without escaping characters.
+    """Return a value as JSON, with null instead of NaN and infinity; characters beyond ASCII are not escaped.
 
     >>> json_text({"\u0436": [float("nan"), 1]})
     '{"ж": [null, 1]}'
@@ -118,14 +125,22 @@ def json_text(value: Any, indent: int | None = None, sort_keys: bool = False) ->
 
 
 def write_json(path: str | os.PathLike[str], value: Any, indent: int | None = 1, end: str = "\n") -> None:
-    """Write a value as JSON, followed by `end`, completely or not at all."""
+    """Write a value as JSON, followed by `end`, completely or not at all.
+
+    Raises:
+        MwSError: the file cannot be written.
+    """
     write_text(path, json_text(value, indent) + end)
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
     r"""Write a text as UTF-8, completely or not at all.
 
-    A byte of a file name that is not UTF-8 is written as an escape such as ``\udcff``, which JSON reads as well.
+    A lone surrogate, which is how Python represents a byte of a file name that is not UTF-8, is written as an escape
+    such as ``\udcff``, which a JSON parser reads.
+
+    Raises:
+        MwSError: the file cannot be written.
     """
     with atomic_path(path) as temporary:
         temporary.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
@@ -149,7 +164,7 @@ def output_lock(directory: str | os.PathLike[str], timeout: float = 0) -> Iterat
     target = Path(os.path.realpath(directory))  # `resolve` raises at a loop of links
     if target.is_dir() and not os.access(target.parent, os.W_OK):
         target = target / "directory"  # for example a mounted volume, where the lock's file must be inside
-    file = target.parent / f"{_beside(target)}.lock"
+    file = target.parent / f"{_hidden_name(target)}.lock"
     absent = [parent for parent in target.parents if not parent.exists()]
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -171,7 +186,7 @@ def output_lock(directory: str | os.PathLike[str], timeout: float = 0) -> Iterat
 
 
 def _acquired(file: Path, timeout: float) -> BaseFileLock:
-    """Take the operating system's lock on a file, or if the file system has no locks, create a file as the lock."""
+    """Lock a file by the operating system; if the file system has no locks, the existence of a file is the lock."""
     try:
         lock: BaseFileLock = FileLock(file, is_singleton=True)
         lock.acquire(timeout=timeout)
@@ -191,7 +206,7 @@ def staged(directory: Path, stale: Collection[str] = (), head: str = "tokenizer.
     A new folder appears in one step. In an existing folder the changed files are replaced at the end. Meanwhile `head`
     is absent, so that a process that is killed at this moment leaves a folder that cannot be loaded, and not a mixture
     of old and new files. If a replacement fails, the old files are restored. Links inside the folder are replaced and
-    not followed. The folder is locked, and another run that saves to it is waited for.
+    not followed. The folder is locked; if another run is saving to it, this run waits for up to `LOCK_TIMEOUT_SECONDS`.
 
     Args:
         directory: the folder that the files are moved to.
@@ -199,7 +214,7 @@ def staged(directory: Path, stale: Collection[str] = (), head: str = "tokenizer.
         head: the file without which the folder cannot be loaded.
 
     Raises:
-        MwSError: the folder is a file or cannot be written, or another run is writing to it.
+        MwSError: the folder is a file or cannot be written, or another run does not finish writing to it.
     """
     if directory.exists() and not directory.is_dir():
         raise MwSError(f"{directory}: is a file; name a folder to save in")
@@ -208,8 +223,8 @@ def staged(directory: Path, stale: Collection[str] = (), head: str = "tokenizer.
         try:
             home = directory if directory.is_dir() else directory.parent
             home.mkdir(parents=True, exist_ok=True)
-            _remove_leftovers(home, _beside(directory))
-            stage = home / f"{_beside(directory)}.{os.getpid()}-{secrets.token_hex(4)}.tmp"
+            _remove_leftovers(home, _hidden_name(directory))
+            stage = home / f"{_hidden_name(directory)}.{os.getpid()}-{secrets.token_hex(4)}.tmp"
             stage.mkdir()
             yield stage
             if directory.is_dir():
@@ -217,11 +232,11 @@ def staged(directory: Path, stale: Collection[str] = (), head: str = "tokenizer.
             else:
                 for path in [*stage.rglob("*"), stage]:
                     if path.is_dir():
-                        _entries_to_disk(path)
+                        _flush_folder(path)
                     else:
-                        _to_disk(path)
+                        _flush_file(path)
                 stage.rename(directory)
-                _entries_to_disk(home)
+                _flush_folder(home)
         except OSError as error:
             reason = error.strerror or error
             raise MwSError(f"{directory}: cannot be written ({reason}); name another folder") from error
@@ -266,7 +281,8 @@ def _remove_leftovers(home: Path, begin: str) -> None:
     for leftover in home.glob(f"{glob.escape(begin)}.*-*.tmp"):
         if leftover.is_dir() and time.time() - leftover.stat().st_mtime > 3600:
             shutil.rmtree(leftover, ignore_errors=True)
-            (home / f"{_beside(leftover)}.lock").unlink(missing_ok=True)  # of a folder that was saved inside `staged`
+            # the lock of a folder that was saved inside `staged`
+            (home / f"{_hidden_name(leftover)}.lock").unlink(missing_ok=True)
 
 
 def _replace(stage: Path, directory: Path, stale: Collection[str], head: str) -> None:
@@ -285,7 +301,7 @@ def _replace(stage: Path, directory: Path, stale: Collection[str], head: str) ->
         if (directory / name).is_dir() and not (directory / name).is_symlink():
             raise MwSError(f"{directory / name}: is a folder where a file belongs; remove it, or name another folder")
     for name in changed:
-        _to_disk(stage / name)  # before the first one is moved, because flushing takes longest
+        _flush_file(stage / name)  # before the first one is moved, because flushing takes longest
     if len(old) + len(changed) > 1:
         _exchange(stage, directory, old, changed, Path(head))
     else:
@@ -295,7 +311,7 @@ def _replace(stage: Path, directory: Path, stale: Collection[str], head: str) ->
             (directory / name).parent.mkdir(parents=True, exist_ok=True)
             os.replace(stage / name, directory / name)
     for folder in {(directory / name).parent for name in [*old, *changed]}:
-        _entries_to_disk(folder)
+        _flush_folder(folder)
 
 
 def _linked_folder(directory: Path, name: Path) -> Path | None:
@@ -305,7 +321,7 @@ def _linked_folder(directory: Path, name: Path) -> Path | None:
 
 
 def _exchange(stage: Path, directory: Path, old: Collection[Path], changed: list[Path], head: Path) -> None:
-    """Move old files to a temporary folder and new ones in, the head last; if a move fails, undo all moves."""
+    """Move the old files to a temporary folder, then the new files in, the head last; if this fails, undo all moves."""
     aside = stage.with_name(f"{stage.name.removesuffix('.tmp')}-old.tmp")
     moved: list[tuple[Path, Path]] = []  # where each file is, and where it was
     made: list[Path] = []
@@ -335,8 +351,8 @@ def _exchange(stage: Path, directory: Path, old: Collection[Path], changed: list
     shutil.rmtree(aside, ignore_errors=True)  # not after a failure, because it may contain a file that was not restored
 
 
-def _to_disk(file: Path) -> None:
-    """Flush the content of a file to the disk."""
+def _flush_file(file: Path) -> None:
+    """Flush the content of a file to the disk, so that it survives a power failure."""
     descriptor = os.open(file, os.O_RDWR if os.name == "nt" else os.O_RDONLY)  # copies may be read-only
     try:
         os.fsync(descriptor)
@@ -344,7 +360,7 @@ def _to_disk(file: Path) -> None:
         os.close(descriptor)
 
 
-def _entries_to_disk(folder: Path) -> None:
+def _flush_folder(folder: Path) -> None:
     """Flush the names of a folder to the disk, if the system supports it; Windows and some disks do not."""
     with contextlib.suppress(OSError):
-        _to_disk(folder)
+        _flush_file(folder)

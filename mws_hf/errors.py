@@ -8,6 +8,7 @@ import re
 import signal
 from collections.abc import Iterable
 from difflib import get_close_matches
+from numbers import Integral
 from typing import Any
 
 STOPPING_SIGNALS = {
@@ -18,12 +19,14 @@ STOPPING_SIGNALS = {
 """The signals that stop a command, with the word that it prints; the exit code is 128 plus the signal's number."""
 
 EXIT_CODES_OF_SIGNALS = frozenset(128 + number for number in STOPPING_SIGNALS)
+"""The exit codes of a command that a signal stopped."""
 
 
 class Terminated(KeyboardInterrupt):
-    """A signal that stops a command as Ctrl-C does.
+    """An exception that is raised when a signal other than that of Ctrl-C stops a command.
 
     `kill`, `docker stop`, systemd and batch systems send SIGTERM; a terminal or connection that is closed sends SIGHUP.
+    Code that catches KeyboardInterrupt handles these signals as it handles Ctrl-C.
 
     Attributes:
         number: the number of the signal.
@@ -53,11 +56,11 @@ def printable(value: object, keep: str = "") -> str:
     Everything that comes from a file or a user (names, tokens, words, templates) goes through this function before it
     is printed. Otherwise a file could move the cursor, delete lines, or write lines that look like messages of this
     package. Control characters, line separators, controls of the writing direction, and lone surrogates are escaped.
-    JSON keeps its meaning.
+    The escapes are those of JSON, so that a string in JSON still stands for the same text.
 
     Args:
-        value: the value, written by `str`.
-        keep: characters that stay as they are, such as the line breaks of a table.
+        value: the value, which is converted by `str`.
+        keep: characters that are not escaped, such as the line breaks of a table.
 
     >>> printable("a\x1b[1Ab\nc"), printable("жé\u200c"), printable("one\ntwo", keep="\n")
     ('a\\u001b[1Ab\\u000ac', 'жé\u200c', 'one\ntwo')
@@ -75,11 +78,12 @@ def needed(library: str, use: str = "", install: str = "") -> Any:
 
     Args:
         library: the name by which it is imported.
-        use: the part of a message that says what needs it, such as "The picture".
+        use: the subject of the message, which names what needs the library, such as "The picture".
         install: its name for pip, if that differs.
 
     Raises:
-        MwSError: it is not installed; the message has the pip command.
+        MwSError: the library is not installed, or it is installed but cannot be imported. The message contains the pip
+            command.
 
     >>> needed("no_such_library", "The picture")
     Traceback (most recent call last):
@@ -89,8 +93,13 @@ def needed(library: str, use: str = "", install: str = "") -> Any:
     try:
         return importlib.import_module(library)
     except ImportError as error:
-        problem = f"{use} needs {library}, which is not installed" if use else f"{library} is not installed"
-        raise MwSError(f"{problem}: pip install {install or library}") from error
+        subject, name = f"{use} needs {library}, which" if use else library, install or library
+        if is_installed(library):
+            raise MwSError(
+                f"{subject} is installed but cannot be imported ({first_line(error)}); install it again: "
+                f"pip install --force-reinstall {name}"
+            ) from error
+        raise MwSError(f"{subject} is not installed: pip install {name}") from error
 
 
 def quoted(value: object, most: int = 60) -> str:
@@ -108,8 +117,8 @@ def quoted(value: object, most: int = 60) -> str:
 class MwSError(ValueError):
     """An error that the user can correct: the message says what is wrong, where (file:line), and what to do.
 
-    The command line prints the message and exits with code 2, without a traceback. Names and values from files are
-    quoted safely (see `printable`).
+    The command line prints the message and exits with code 2, without a traceback. `printable` escapes control
+    characters that the message quotes from a file.
 
     >>> raise MwSError("words.tsv:3: count 'x' is not an integer; write word<TAB>count")
     Traceback (most recent call last):
@@ -127,7 +136,7 @@ class SettingError(MwSError):
     Attributes:
         name: the name of the setting.
         value: the given value.
-        said: what is wrong with the value, and what to do.
+        problem: what is wrong with the value, and what to do; the message continues with it after the value.
 
     >>> raise SettingError("vocab_size", 1.5, "is not a whole number")
     Traceback (most recent call last):
@@ -135,17 +144,32 @@ class SettingError(MwSError):
     mws_hf.errors.SettingError: vocab_size=1.5 is not a whole number
     """
 
-    def __init__(self, name: str, value: object, said: str) -> None:
-        self.name, self.value, self.said = name, value, said
-        super().__init__(f"{name}={quoted(value, 200 if isinstance(value, str) else 60)} {said}")
+    def __init__(self, name: str, value: object, problem: str) -> None:
+        self.name, self.value, self.problem = name, value, problem
+        super().__init__(f"{name}={quoted(value, 200 if isinstance(value, str) else 60)} {problem}")
+
+
+def check_count(name: str, value: object) -> None:
+    """Raise SettingError unless the value of a setting is a whole number of at least 1.
+
+    >>> check_count("block_size", 64)
+    >>> check_count("block_size", "64")
+    Traceback (most recent call last):
+        ...
+    mws_hf.errors.SettingError: block_size='64' must be a whole number of at least 1
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise SettingError(name, value, "must be a whole number of at least 1")
 
 
 class MissingTokenizerError(MwSError, OSError):
-    """An error for a path or name without a tokenizer; it is also an OSError, as transformers documents."""
+    """An error for a path or name without a tokenizer; it is also an OSError, because transformers raises one."""
 
 
 def library_failure(error: BaseException) -> str | None:
-    """Return the message if a Rust library itself failed (a panic, or a bare Exception); otherwise None.
+    """Return the message of an error with which a Rust library itself failed (a panic, or a bare Exception).
+
+    The result is None for all other errors.
 
     >>> library_failure(Exception("no such token")), library_failure(ValueError("x")), library_failure(SystemExit())
     ('no such token', None, None)

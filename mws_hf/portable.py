@@ -60,7 +60,14 @@ class Training:
 
     @classmethod
     def of(cls, settings: Settings, learned: LearnedVocabulary, backend: Tokenizer, counts: WordCounts) -> Training:
-        """Collect the settings, the boundary probabilities, and figures of the new tokenizer on its training text."""
+        """Collect the settings, the boundary probabilities, and figures of the new tokenizer on its training text.
+
+        Args:
+            settings: the settings of the training.
+            learned: the result of the training.
+            backend: the new tokenizer.
+            counts: the word counts that it was trained on.
+        """
         from mws_hf.cards.training_figures import training_facts  # imported here, because it imports the encoder
 
         sizes = {"word_types": learned.n_types, "characters": len(learned.alphabet)}
@@ -70,24 +77,28 @@ class Training:
     def __reduce__(self) -> tuple[type[Training], tuple[dict[str, Any]]]:
         return Training, (self.settings,)
 
-    def files(self, merges: str) -> dict[str, bytes]:
+    def files(self, digest: str) -> dict[str, bytes]:
         """Return the files to save beside a tokenizer: training metadata and, if known, boundary probabilities.
 
         Args:
-            merges: the `merges_digest` of the tokenizer.
+            digest: the `merges_digest` of the tokenizer, which shows later that the files belong to it.
+
+        Returns:
+            The content of each file, by its name.
         """
-        files = {RECORD_FILE: record_bytes(self.settings, merges)}
+        files = {RECORD_FILE: record_bytes(self.settings, digest)}
         if self.evidence is not None:
             from mws_hf.learn.evidence_file import evidence_bytes  # inference must not load the learner
 
-            files[EVIDENCE_FILE] = evidence_bytes(self.evidence, merges)
+            files[EVIDENCE_FILE] = evidence_bytes(self.evidence, digest)
         return files
 
 
 _EXPLAINED: WeakKeyDictionary[Any, tuple[int, Opened, WordEvidence | None]] = WeakKeyDictionary()
 """For each tokenizer that explained a word: its number of tokens, the opened backend and the boundary probabilities.
 
-Copies and fingerprints of a tokenizer do not contain them. They are made again if the backend has changed.
+They are not attributes, so that copies and fingerprints of a tokenizer do not contain them. They are computed again if
+the backend has changed.
 """
 DEFAULTS = {
     **dict.fromkeys(("unk_token", "bos_token", "eos_token", "pad_token")),
@@ -107,15 +118,17 @@ class PortableMixin:
     vocab_files_names = {"tokenizer_file": TOKENIZER_FILE}
     model_input_names = ["input_ids", "attention_mask"]
     is_byte_level: bool
-    home: str | None = None  # absolute path of the folder that it was read from
+    home: str | None = None
+    """Absolute path of the folder that the tokenizer was read from; None if it was not read from a folder."""
     training: Training | None = None
+    """Settings and figures of the training; None for a tokenizer that was loaded."""
 
     @overload
     def segment(self, text: str) -> list[str]: ...
     @overload
     def segment(self, text: list[str]) -> list[list[str]]: ...
     def segment(self, text: str | list[str]) -> list[str] | list[list[str]]:
-        """Segment the words of a text as inside a sentence.
+        """Segment the words of a text as they are segmented inside a sentence, after a space.
 
         For example, ``tokenizer.segment("читательницами")`` may return ``["чита", "тельн", "иц", "ами"]``. White space
         before a word belongs to its first token (``[..., " до", "ма"]``), so that the tokens spell the text without the
@@ -128,7 +141,7 @@ class PortableMixin:
             The tokens of the text as readable strings; for a list, a list of tokens for each text.
 
         Raises:
-            MwSError: the text is not a str, or has a lone surrogate.
+            MwSError: a text is not a str, or contains a lone surrogate.
         """
         from mws_hf.tokenizer.opened import open_tokenizer
 
@@ -172,7 +185,7 @@ class PortableMixin:
         return found[0] if isinstance(word, str) else found
 
     def _kept_evidence(self) -> WordEvidence | None:
-        """Return the boundary probabilities of its training, or of the file beside it; None if there are none."""
+        """Return the boundary probabilities from the training, or from the saved file; None if there are none."""
         from mws_hf.learn.any_word import AnyWord  # inference must not load the learner
         from mws_hf.learn.evidence_file import read_evidence
         from mws_hf.tokenizer.opened import open_tokenizer
@@ -187,7 +200,7 @@ class PortableMixin:
         return cast("Tokenizer", own.backend_tokenizer)
 
     def _with(self, **changed: Any) -> Any:
-        """Return a copy for one call, with some attributes changed, so that threads can share the tokenizer."""
+        """Return a shallow copy with some attributes changed, for one call, so that threads can share the tokenizer."""
         worker = object.__new__(type(self))
         worker.__dict__.update(self.__dict__, **changed)
         return worker
@@ -207,33 +220,39 @@ class PortableMixin:
         push_to_hub: bool = False,
         **kwargs: Any,
     ) -> tuple[str, ...]:
-        """Save all files, or change nothing. Every library loads the folder with the same ids, without mws_hf.
+        """Save all files, or change nothing; every library can load the folder with the same ids, without mws_hf.
 
-        Files of an older tokenizer that libraries would also read (`layout.STALE`) are removed; all others stay.
+        Files of an older tokenizer that libraries would also read (`layout.STALE`) are removed; all others stay. After
+        a training, a model card is written, too, unless the folder has one that a person edited.
 
         Special tokens with names of their own (``extra_special_tokens={"image_token": "<image>"}``) and named chat
         templates are written into tokenizer_config.json, where transformers 4.51 to 5.x find them.
 
         Args:
             save_directory: the directory; it is created if it does not exist.
-            legacy_format: has no effect.
-            filename_prefix: must be empty, because no library finds files with a prefix.
-            push_to_hub: also uploads; the local copy is complete before the upload starts.
-            **kwargs: `save_jinja_files`, and those of `push_to_hub` (`repo_id`, `private`, `token`, `commit_message`).
+            legacy_format: an argument of transformers, which has no effect.
+            filename_prefix: an argument of transformers, which must be empty, because no library finds files with a
+                prefix.
+            push_to_hub: whether to upload the files to the Hub, too; the upload starts after everything is saved.
+            **kwargs: `save_jinja_files`, and arguments of `push_to_hub` (`repo_id`, `private`, `token`,
+                `commit_message`).
                 `save_jinja_files` is False by default if a chat template has a name; with True, transformers 4.51
                 does not find that template, and `mws check` reports it.
 
         Returns:
-            The paths of the files.
+            The paths of the saved files, without that of the model card.
 
         Raises:
-            MwSError: the directory cannot be written, another run is writing it, there is a prefix, or the name of a
-                chat template is not the name of a file.
+            MwSError: the directory cannot be written, another run is writing to it, there is a prefix, or the name of a
+                chat template cannot be the name of a file.
         """
         from mws_hf.cards.card import stage_card
 
         if filename_prefix:
-            raise MwSError(f"filename_prefix={filename_prefix!r}: no client finds such names; give a separate folder")
+            raise MwSError(
+                f"filename_prefix={filename_prefix!r} must be empty, because no library finds files with a prefix; "
+                "save to a separate folder instead"
+            )
         directory = Path(save_directory)
         own: Any = self
         if isinstance(own.chat_template, dict) and own.chat_template.keys() != {"default"}:
@@ -245,7 +264,7 @@ class PortableMixin:
             try:
                 files = parent.save_pretrained(str(stage), **local)
             except Exception as error:
-                if type(error) is Exception:  # the Rust library raises nothing narrower when it cannot write
+                if type(error) is Exception:  # the Rust library raises no other type when it cannot write
                     raise MwSError(f"{directory}: cannot be written ({error}); name another folder") from error
                 raise
             written = tuple(str(directory / Path(file).relative_to(stage)) for file in files)
@@ -272,9 +291,10 @@ class PortableMixin:
         """Return the text of a model card; after a training, `save_pretrained` and `push_to_hub` write one.
 
         Args:
-            name: the name to load the tokenizer by, such as ``user/repo``; by default the one it was loaded by.
-            **facts: ``data``, ``languages``, ``license``, and ``words`` whose tokens are shown; see
-                `mws_hf.cards.card.card_of`.
+            name: the name by which the tokenizer can be loaded, such as ``user/repo``; by default the name by which it
+                was loaded.
+            **facts: statements for the card: ``data`` (a description of the training text), ``languages`` (their
+                codes), ``license``, and ``words`` whose tokens are shown; see `mws_hf.cards.card.card_of`.
         """
         from mws_hf.cards.card import card_of
 
@@ -287,7 +307,7 @@ class PortableMixin:
         legacy_format: bool | None = None,
         filename_prefix: str | None = None,
     ) -> tuple[str, ...]:
-        """Rewrite the tokenizer_config.json that transformers has written, and write the other files."""
+        """Let transformers write its files, then rewrite tokenizer_config.json and write the other files."""
         parent: Any = super()
         files = parent._save_pretrained(save_directory, file_names, legacy_format, filename_prefix)
         backend = self.to_backend()
@@ -295,7 +315,7 @@ class PortableMixin:
         if backend.truncation is not None or backend.padding is not None:  # of past calls, which other programs apply
             backend = without_limits(backend)
         directory = Path(save_directory)
-        # tokenizer.json and its config have what is in these files of transformers 4, which would become stale
+        # files of transformers 4, whose content is also in tokenizer.json and its config; they would become stale
         for name in (ADDED_FILE, MAP_FILE):
             (directory / name).unlink(missing_ok=True)
         config = load_json(directory / CONFIG_FILE)
@@ -328,23 +348,24 @@ class PortableMixin:
 
     @classmethod
     def from_pretrained(cls, pretrained_model_name_or_path: str | os.PathLike[str], *inputs: Any, **kwargs: Any) -> Any:
-        """Load a directory or a Hub repository, as in transformers, or a pretrained tokenizer of this project.
+        """Load a folder or a Hub repository as transformers does, or a pretrained tokenizer of this project.
 
         A name such as "mws-hu-32k" loads the same tokenizer as `mws_hf.pretrained`. Only names of the form
         ``user/repo`` are looked up on the Hub. If the Hub does not answer, the cache is used.
 
         Args:
             pretrained_model_name_or_path: a folder, a Hub repository, or the name of a pretrained tokenizer.
-            *inputs: as in transformers.
-            **kwargs: as in transformers.
+            *inputs: arguments of `from_pretrained` in transformers.
+            **kwargs: arguments of `from_pretrained` in transformers.
 
         Returns:
             The tokenizer, an object of this class.
 
         Raises:
-            OSError: there is no such folder or Hub repository, or it is neither in the cache nor can the Hub be used.
-                If this is known without a request, it is a `MissingTokenizerError`, which is also an MwSError.
-            MwSError: a local folder has no tokenizer, or a damaged one.
+            OSError: there is no such folder or Hub repository, or the Hub cannot be used and the cache does not contain
+                the repository. If this is known without a request, the error is a `MissingTokenizerError`, which is
+                also an MwSError.
+            MwSError: a local folder contains no tokenizer, or a damaged one.
         """
         from mws_hf.tokenizer.places import hub_trouble, local_name, not_in_cache, refuse_unknown, trouble_in
 

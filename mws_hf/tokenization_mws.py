@@ -1,7 +1,7 @@
 """Provide the tokenizer in readable Python (`MwSTokenizer`); it is slow, and tests compare the fast class with it.
 
-The library `tokenizers` only normalizes and splits the text, because its Unicode tables are older than those of
-`regex`: 17,480 rare letters would otherwise be split differently. All steps from a pre-token to its ids are in Python.
+All steps from a pre-token to its ids are in Python. Only normalizing and splitting is left to the library `tokenizers`,
+because the Python library `regex` has newer Unicode tables and would split 17,480 rare letters differently.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizer
@@ -48,8 +48,12 @@ from mws_hf.tokenizer.spec import capitals_of, special_places, without_limits
 def join_tokens(tokens: Iterable[str | None], kind: Alphabet = "characters") -> str:
     """Join tokens to text; a run of byte tokens that is not UTF-8 gives one U+FFFD per byte.
 
-    In a byte-level tokenizer, bytes that are not UTF-8 give one U+FFFD for each longest beginning of a character, as in
-    Python's own decoder.
+    In a byte-level tokenizer, an incomplete character gives one U+FFFD for all its bytes, and every other invalid byte
+    gives one, as in Python's own decoder.
+
+    Args:
+        tokens: the tokens; None is ignored.
+        kind: "bytes" for the tokens of a byte-level tokenizer, "characters" for those with byte fallback.
 
     >>> join_tokens(["он", " ", "<0xE6>", "<0xBC>", "<0xA2>", "<0xE6>"]), join_tokens(["<0xE6>", "<0xBC>", "я"])
     ('он ����', '��я')
@@ -75,6 +79,7 @@ def join_tokens(tokens: Iterable[str | None], kind: Alphabet = "characters") -> 
 
 
 def _decode_run(run: bytes) -> str:
+    """Decode the bytes of adjacent byte tokens; if they are not UTF-8 together, return one U+FFFD for each byte."""
     try:
         return run.decode("utf-8")
     except UnicodeDecodeError:
@@ -82,7 +87,10 @@ def _decode_run(run: bytes) -> str:
 
 
 def _unknown_part(backend: Tokenizer, kind: Alphabet) -> str | None:
-    """Name a part of a tokenizer that has no counterpart in Python, such as one with a word mark (Llama 2), if any."""
+    """Return the name of a part of a tokenizer that has no counterpart in Python; None if there is none.
+
+    For example, the pre-tokenizer of Llama 2 writes a word mark, and the Python version does not.
+    """
     for name in ("continuing_subword_prefix", "end_of_word_suffix"):
         if getattr(backend.model, name, None):
             return name
@@ -99,6 +107,20 @@ def _unknown_part(backend: Tokenizer, kind: Alphabet) -> str | None:
     return None
 
 
+class _DropoutTables(NamedTuple):
+    """The settings of `MwSTokenizer.set_dropout` in the form that merging needs.
+
+    Attributes:
+        how: the settings.
+        may_fail: whether the merge of each rank may be left out.
+        whole: the characters that a byte-level BPE builds first, from which merging starts.
+    """
+
+    how: Dropout
+    may_fail: list[bool]
+    whole: dict[str, None]
+
+
 class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
     """A `PreTrainedTokenizer` in readable Python that gives the same ids as `MwSTokenizerFast`.
 
@@ -108,12 +130,12 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
     * A token has ``normalized=True``, and the text spells it only after normalization.
     * A token with ``normalized=False`` is part of a special token that ``split_special_tokens=True`` splits.
 
-    Special tokens, masks and type ids are those of the post-processor in the file, for pairs of texts, too. Truncation
+    The post-processor in the file decides about special tokens, masks and type ids, for pairs of texts, too. Truncation
     keeps the same tokens, except that ``longest_first`` may keep one token more of the other text in a pair. Overflow
     is returned in the form of transformers' slow classes.
 
-    The class has no offsets, word ids or `train_new_from_iterator`, and it is about ten times slower. Words that are
-    given one by one, and `add_prefix_space`, work as in the fast class.
+    The class has no offsets, word ids or `train_new_from_iterator`, and it is about ten times slower than the fast
+    class. Lists of words (`is_split_into_words=True`) and `add_prefix_space` work as in the fast class.
 
     Args:
         tokenizer_file: the path of a tokenizer.json; without it, give `vocab`, `merges`, `pattern`, `normalization`
@@ -160,14 +182,15 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         settle_leading_space(backend, False)
         if part := _unknown_part(backend, self._kind):
             raise MwSError(
-                f"its {part} does more than MwSTokenizer can do in Python; load the tokenizer with MwSTokenizerFast"
+                f"{tokenizer_file or 'the tokenizer'}: MwSTokenizer has no Python version of its {part}; load the "
+                "tokenizer with MwSTokenizerFast"
             )
         self._backend, self._places = backend, special_places(backend)
         self._takes_whole_words = getattr(backend.model, "ignore_merges", False)
         self._capitals, self._is_spaced_first = capitals_of(backend), is_put_by_normalizer(backend)
         self._words_given = False  # whether the texts of a call are words of one text
         self.home = home_of(tokenizer_file)
-        self._dropout: tuple[Dropout, list[bool], dict[str, None]] | None = None
+        self._dropout: _DropoutTables | None = None
         self.cache: dict[str, list[str]] = {}  # datasets ignores an attribute of exactly this name when it hashes
         kwargs.pop("backend", None)  # the standard class saves "tokenizers" there
         for unused in ("special_tokens_pattern", "token_type_ids_pattern"):  # the post-processor decides about both
@@ -178,15 +201,19 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
 
     @property
     def vocab_size(self) -> int:
-        """Number of tokens without added ones that are not in the vocabulary."""
+        """The number of tokens in the vocabulary, without added tokens that are not in it."""
         return len(self._vocab)
 
     def get_vocab(self) -> dict[str, int]:
-        """Return the id of each token, with added tokens."""
+        """Return the id of each token, including the added tokens."""
         return {**self._vocab, **self.added_tokens_encoder}
 
     def tokenize(self, text: str, **kwargs: Any) -> list[str]:
         """Split a text into tokens.
+
+        Args:
+            text: the text.
+            **kwargs: options of `PreTrainedTokenizer.tokenize`, such as `split_special_tokens`.
 
         Raises:
             MwSError: the text contains a lone surrogate.
@@ -198,7 +225,10 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         return tokens
 
     def _tokenize_special(self, text: str, **kwargs: Any) -> list[str]:
-        """Split text into tokens, special tokens too, but not other added tokens; transformers would split them all."""
+        """Split a text, including its special tokens, into tokens of the BPE; other added tokens stay whole.
+
+        transformers would also split the added tokens that are not special.
+        """
         added = {token.content: number for number, token in self.added_tokens_decoder.items() if not token.special}
         worker: Any = self._with(tokens_trie=type(self.tokens_trie)(added), _added_tokens_encoder=added)
         tokens = super(MwSTokenizer, worker).tokenize(text, split_special_tokens=False, **kwargs)
@@ -206,7 +236,7 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         return [part for token in tokens for part in (self._tokenize(token) if token in special else [token])]
 
     def _decode(self, token_ids: int | list[int], skip_special_tokens: bool = False, **kwargs: Any) -> str:
-        """Decode ids; all special added tokens can be skipped, where transformers would skip only those with a role."""
+        """Decode ids; with `skip_special_tokens`, all special tokens are left out, not only those with a role."""
         kwargs.setdefault("spaces_between_special_tokens", False)  # transformers 4 would put them at all added tokens
         if skip_special_tokens:
             special = {number for number, token in self.added_tokens_decoder.items() if token.special}
@@ -223,10 +253,10 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         return super(MwSTokenizer, self._for_call(kwargs))._batch_encode_plus(*args, **kwargs)
 
     def _for_call(self, options: dict[str, Any]) -> MwSTokenizer:
-        """Return a stand-in for a call with these options.
+        """Return a copy of the tokenizer for a call with these options, or the tokenizer itself.
 
-        Words that are given one by one are split as after a space. `split_special_tokens` becomes an attribute,
-        because transformers 4 ignores the option in batches.
+        Words that are given one by one are split as after a space. `split_special_tokens` becomes an attribute of the
+        copy, because transformers 4 ignores the option in batches.
         """
         changed: dict[str, Any] = {"_words_given": True} if options.get("is_split_into_words") else {}
         if (split := options.get("split_special_tokens")) is not None:
@@ -237,7 +267,14 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
     def prepare_for_model(
         self, ids: list[int], pair_ids: list[int] | None = None, add_special_tokens: bool = True, **kwargs: Any
     ) -> Any:
-        """Truncate, add special tokens and pad, as in transformers; the special tokens are the post-processor's."""
+        """Truncate, add special tokens and pad as transformers does, but with the special tokens of the post-processor.
+
+        Args:
+            ids: the ids of the text.
+            pair_ids: the ids of the second text of a pair.
+            add_special_tokens: whether to add special tokens.
+            **kwargs: the other arguments of transformers.
+        """
         worker: MwSTokenizer = self if add_special_tokens else self._with(_places=self._places.bare)
         return super(MwSTokenizer, worker).prepare_for_model(ids, pair_ids, add_special_tokens=True, **kwargs)
 
@@ -256,22 +293,31 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
     def get_special_tokens_mask(
         self, token_ids_0: list[int], token_ids_1: list[int] | None = None, already_has_special_tokens: bool = False
     ) -> list[int]:
-        """Return 1 for each token that `build_inputs_with_special_tokens` adds, and 0 for those of the texts."""
+        """Return 1 for each token that `build_inputs_with_special_tokens` adds, and 0 for the tokens of the texts.
+
+        Args:
+            token_ids_0: the ids of the text.
+            token_ids_1: the ids of the second text of a pair.
+            already_has_special_tokens: whether `token_ids_0` contains the special tokens; then they are found by their
+                ids.
+        """
         if already_has_special_tokens:
             mask: list[int] = super().get_special_tokens_mask(token_ids_0, token_ids_1, already_has_special_tokens=True)
             return mask
         return [special for _, special, _ in self._placed(token_ids_0, token_ids_1)]
 
     def _placed(self, first: list[int], second: list[int] | None) -> list[tuple[int, int, int]]:
+        """Return the id of each token, whether it is special (1 or 0), and its type id."""
         return self._places.of([first] if second is None else [first, second])
 
     def set_dropout(self, share: float, *, seed: int = 0, kind: Dropped = "all") -> None:
-        """Switch BPE-dropout on or off for all following calls, with the same result as in `encode_corpus`.
+        """Switch BPE-dropout on or off for all following calls; the ids are the same as in `encode_corpus`.
 
         Args:
-            share: probability that a pair is left out at a step; 0 switches it off.
-            seed: decides, together with the text, which pairs are left out; use a new one for each epoch.
-            kind: which merges may fail, as in `mws_hf.tokenizer.merging.Dropout`; "morph" and "composition" need
+            share: the probability that the merge of a pair is left out at a step, from 0 to 1; 0 switches dropout off.
+            seed: a number that decides, together with the text, which merges are left out; use a new one for each
+                epoch.
+            kind: which merges may be left out, as in `mws_hf.tokenizer.merging.Dropout`; "morph" and "composition" need
                 training metadata.
 
         Raises:
@@ -287,7 +333,7 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         kinds = [] if kind == "all" else open_tokenizer(self).kinds
         may_fail = how.may_fail(len(self._merges), building, kinds)
         first = dict.fromkeys(sorted(whole))  # sorted, so that all processes have the same fingerprint
-        self._dropout = (how, may_fail, first) if share > 0 else None
+        self._dropout = _DropoutTables(how, may_fail, first) if share > 0 else None
 
     def _tokenize(self, text: str, **kwargs: Any) -> list[str]:
         text = self._spaced(text) if self._is_spaced_first else text  # such as before a marker of the first word
@@ -295,8 +341,8 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
             text = normalizer.normalize_str(text)
         text = text if self._is_spaced_first else self._spaced(text)
         words = [text[start:end] for _, (start, end) in self._backend.pre_tokenizer.pre_tokenize_str(text)]
-        if self._dropout:
-            return self._split_with_dropout(words)
+        if self._dropout is not None:
+            return self._split_with_dropout(words, self._dropout)
         return [token for word in words for token in self._split_word(word)]
 
     def _spaced(self, text: str) -> str:
@@ -320,10 +366,9 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         whole = to_byte_level(word) if self.is_byte_level else word
         return [whole] if whole in self._vocab else []
 
-    def _split_with_dropout(self, words: list[str]) -> list[str]:
+    def _split_with_dropout(self, words: list[str], dropout: _DropoutTables) -> list[str]:
         """Split the pre-tokens of a text into tokens with BPE-dropout."""
-        assert self._dropout is not None
-        how, may_fail, whole = self._dropout
+        how, may_fail, whole = dropout
         key, offset, tokens = text_key(how.seed, "".join(words).encode()), 0, list[str]()
         for word in words:
             symbols = symbols_of(word, self._vocab, self._kind)
@@ -341,7 +386,7 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         return self._tokens.get(index)
 
     def convert_tokens_to_string(self, tokens: list[str]) -> str:
-        """Join tokens to text, as `join_tokens` does, and undo the marker for capitals if there is one."""
+        """Join tokens to text as `join_tokens` does, and replace markers for capitals, if any, by uppercase letters."""
         text = join_tokens(tokens, self._kind)
         return restore_capitals(text, self._capitals) if self._capitals else text
 

@@ -51,29 +51,29 @@ class WorkingCopies:
 
     @contextlib.contextmanager
     def lend(self, backend: Tokenizer) -> Iterator[Tokenizer]:
-        """Provide a copy with the present model, parts and added tokens of `backend`."""
+        """Lend a copy that has the current model, parts and added tokens of `backend`."""
         state = self._state(backend)
         try:
-            copy, known = self._free.pop()
+            lent, known = self._free.pop()
         except IndexError:  # all copies are in use
-            copy, known = backend, None
+            lent, known = backend, None
         if known is None or known != state:
-            copy = without_limits(backend)
+            lent = without_limits(backend)
         else:
-            copy.model = backend.model
-            share_parts(copy, backend, PARTS[1:])  # to set a normalizer takes long if there are many added tokens
+            lent.model = backend.model
+            share_parts(lent, backend, PARTS[1:])  # setting a normalizer takes long if there are many added tokens
         try:
-            yield copy
+            yield lent
         finally:
-            self._free.append((copy, state))
+            self._free.append((lent, state))
 
     def _state(self, backend: Tokenizer) -> Any:
-        """Return the state that a copy cannot get by assignment; None if it cannot be compared."""
+        """Return the part of the state that cannot be assigned to a copy; None if it cannot be compared."""
         try:
             normalizer = backend.normalizer.__getstate__() if backend.normalizer is not None else None
         except Exception:  # a normalizer written in Python; the library raises only Exception
             return None
-        # to compare thousands of added tokens takes longer than to encode a text: first see whether the next id is used
+        # comparing thousands of added tokens takes longer than encoding a text, so first check whether a new id is used
         if self.handed_out or backend.id_to_token(self._next_id) is not None:
             self.handed_out, added = False, backend.get_added_tokens_decoder()
             self._changes += added != self._added
@@ -90,9 +90,9 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
     * `save_pretrained` writes all files or none, and every library loads the folder without mws_hf.
     * `train_new_from_iterator` learns MwS merges.
     * A call never changes the tokenizer. Threads can share one, and the truncation or padding of a call is not saved.
-    * Words that are given one by one (`is_split_into_words=True`, as for labels of words) are segmented as after a
-      space in running text, the first word, too. The standard class does so only with `add_prefix_space=True`.
-      `word_ids()` and offsets refer to the given words.
+    * Words that are given one by one (`is_split_into_words=True`, for example to label words) are segmented as they are
+      after a space in running text, including the first word. The standard class does so only with
+      `add_prefix_space=True`. `word_ids()` and offsets refer to the given words.
     * A BPE-dropout in a loaded tokenizer.json is not used, and a warning says so, as in `MwSTokenizer`.
     * An error for a lone surrogate contains its position.
 
@@ -105,11 +105,11 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
               occurs in ids, because of byte fallback.
             * `clean_up_tokenization_spaces=True` removes spaces before punctuation in decoded text. Recent versions of
               transformers ignore it in this class, with a warning.
-            * `tokenizer_object` or `tokenizer_file` are used instead of `vocab` and `merges`.
+            * `tokenizer_object` or `tokenizer_file` is used instead of `vocab` and `merges`.
             * `pattern`, `normalization` and `capitals` are those of `build_backend`.
-            * `add_prefix_space` puts a space before the text, and after each added token, unless there is one. It is
-              saved in tokenizer.json, and decoded text contains that space. A tokenizer that puts a word mark before
-              the text itself, such as Llama 2's, is not changed.
+            * `add_prefix_space` puts a space before the text, and after each added token, unless there is one already.
+              The setting is saved in tokenizer.json, and decoded text contains that space. A tokenizer that itself puts
+              a word mark before the text, such as the tokenizer of Llama 2, is not changed.
 
     Raises:
         MwSError: the vocabulary and merges are inconsistent.
@@ -123,7 +123,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
     slow_tokenizer_class = None
     model = models.BPE
 
-    # tokenizer_object and tokenizer_file stay in **kwargs: transformers wants every named parameter in init_kwargs
+    # tokenizer_object and tokenizer_file stay in **kwargs, because transformers copies named parameters to init_kwargs
     def __init__(
         self,
         vocab: dict[str, int] | None = None,
@@ -172,15 +172,16 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         return super()._add_tokens(new_tokens, special_tokens)
 
     def _encode_plus(self, *args: Any, **kwargs: Any) -> Any:
-        return self._at_work("_encode_plus", *args, **kwargs)
+        return self._encode_on_copy("_encode_plus", *args, **kwargs)
 
     def _batch_encode_plus(self, *args: Any, **kwargs: Any) -> Any:
-        return self._at_work("_batch_encode_plus", *args, **kwargs)
+        return self._encode_on_copy("_batch_encode_plus", *args, **kwargs)
 
-    def _at_work(self, method: str, *args: Any, **kwargs: Any) -> Any:
+    def _encode_on_copy(self, method: str, *args: Any, **kwargs: Any) -> Any:
         """Encode with a method of transformers, which sets truncation, padding, etc. only on a working copy.
 
-        Words that are given one by one are segmented as after a space. An error for a lone surrogate has its position.
+        Words that are given one by one are segmented as after a space. An error for a lone surrogate contains its
+        position.
         """
         own = self._tokenizer
         try:
@@ -209,15 +210,16 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         special_tokens_map: dict[str, str] | None = None,
         **kwargs: Any,
     ) -> MwSTokenizerFast:
-        """Train a new MwS tokenizer that has the settings of this one.
+        """Train a new MwS tokenizer on other text, with the settings of this one.
 
-        These are the special tokens, chat template, alphabet, split pattern, normalizer, padding and model_max_length.
+        The new tokenizer keeps the special tokens, chat template, alphabet, split pattern, normalizer, padding and
+        model_max_length. It learns with the default settings of `mws_hf.MwSTrainer`, unless you give others.
 
         Args:
             text_iterator: strings or batches of strings.
             vocab_size: number of tokens, with special and byte tokens, but without ordinary added tokens, which get the
                 ids after them. If it is too small, a warning is logged and no merges are learned.
-            length: number of items, for the progress bar.
+            length: number of texts, which only the progress bar uses.
             new_special_tokens: special tokens to add.
             special_tokens_map: new names of special tokens, by their old names.
             **kwargs: arguments of `mws_hf.MwSTrainer` (`criterion`, `composition`, `min_frequency`, ...), except
@@ -227,7 +229,8 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
             The new tokenizer.
 
         Raises:
-            MwSError: the pre-tokenizer is not a split by a pattern, or an argument is unknown or out of range.
+            MwSError: the pre-tokenizer is not a split by a pattern, an argument is unknown, out of range or one of
+                those that cannot be changed, or the post-processor adds a special token that the new tokenizer lacks.
         """
         from mws_hf.corpus.counting import count_documents  # inference must not load the learner
         from mws_hf.learn.setting_rules import COUNT, check_range
@@ -239,10 +242,15 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         special = [token.content for _, token in sorted(new.backend_tokenizer.get_added_tokens_decoder().items())]
         kind: Alphabet = "bytes" if is_byte_level(self.backend_tokenizer) else "characters"
         if kwargs.pop("alphabet", kind) != kind:
-            raise MwSError(f"alphabet: retraining keeps that of this tokenizer, which is {kind!r}; use MwSTrainer")
+            raise MwSError(
+                f"alphabet cannot be changed, because retraining keeps the alphabet of this tokenizer ({kind!r}); use "
+                "MwSTrainer"
+            )
         fixed = ("pattern", "digits", "normalization", "capitals", "special_tokens")
         if given := [name for name in fixed if name in kwargs]:
-            raise MwSError(f"{given[0]}: retraining keeps that of this tokenizer; use MwSTrainer")
+            raise MwSError(
+                f"{given[0]} cannot be changed, because retraining keeps the value of this tokenizer; use MwSTrainer"
+            )
         bare = Tokenizer.from_str(self.backend_tokenizer.to_str())
         settle_leading_space(bare, False)
         texts, pattern = _normalized(text_iterator, bare), pattern_of(bare)
@@ -255,7 +263,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         )
         learned = learn(counted, settings)
         model = bpe_model(*tokenizer_tables(special, learned.alphabet, learned.merges, kind), in_bytes=kind == "bytes")
-        new.backend_tokenizer.model = Spec({"model": model}).open().model  # all other parts are those of this tokenizer
+        new.backend_tokenizer.model = Spec({"model": model}).open().model  # the other parts stay as they are
         self._restore_settings(new, special_tokens_map or {})
         plain = without_limits(new.backend_tokenizer)
         settle_leading_space(plain, False)
@@ -277,7 +285,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         return new
 
     def _restore_settings(self, new: MwSTokenizerFast, names: Mapping[str, str]) -> None:
-        """Restore what transformers loses in retraining: attributes, ordinary added tokens, and some ids."""
+        """Restore attributes, ordinary added tokens and ids that transformers loses in retraining."""
         for kept in ("chat_template", "model_max_length", "padding_side", "truncation_side"):
             setattr(new, kept, copy.deepcopy(getattr(self, kept)))
         plain = [token for token in self.added_tokens_decoder.values() if not token.special]
@@ -301,16 +309,17 @@ def import_notebook(
 ) -> MwSTokenizerFast:
     """Read the files of the original notebook as a tokenizer with the same ids, so that embeddings keep their meaning.
 
-    Characters that merges use without an id, and the 256 byte tokens, get new ids after the old ones. Ids without a
-    token get ``<|unused0|>``, ``<|unused1|>``, etc. One thing changes: a special token that is written in a text is
-    found there (``split_special_tokens=True`` switches that off).
+    Characters that merges use but that have no id, and the 256 byte tokens, get new ids after the old ones. Ids without
+    a token get ``<|unused0|>``, ``<|unused1|>``, etc. Only one thing changes: a special token that is written in a text
+    is encoded as that token (``split_special_tokens=True`` switches this off).
 
     Args:
         source: a folder, or the paths of vocabulary.json and merges.json.
         special_tokens: the special tokens; by default the tokens that no merge makes, such as ``[EOS]``.
-        pattern: the split pattern of the training; by default the one that `export_notebook` wrote into merges.json,
-            or else the notebook's, which is GPT-4's.
-        repair: whether to keep the last of repeated merges, as the notebook's encoder did. Otherwise they are an error.
+        pattern: the split pattern of the training; by default the pattern that `export_notebook` wrote into
+            merges.json. If there is none, it is the notebook's own pattern, which is that of GPT-4.
+        repair: whether to keep only the last of repeated merges, as the notebook's encoder did; otherwise repeated
+            merges are an error.
 
     Returns:
         The tokenizer.
@@ -367,7 +376,7 @@ def _sets_backend(backend: Tokenizer, options: Mapping[str, Any]) -> bool:
 
 
 def _normalized(texts: Iterable[str] | Iterable[list[str]], backend: Tokenizer) -> Iterator[str]:
-    """Yield single texts after the normalizer of the tokenizer."""
+    """Yield each text after the normalizer of the tokenizer has changed it."""
     for item in texts:
         for text in [item] if isinstance(item, str) else item:
             yield text if backend.normalizer is None else backend.normalizer.normalize_str(text)

@@ -35,18 +35,18 @@ class TrainedTokenizer:
         backend: the tokenizer of the library `tokenizers`.
         roles: special tokens by role, such as ``{"eos_token": "<|endoftext|>"}``.
         training: settings and figures of the training, and the boundary probabilities if there are any.
-        merges: digest of the merges.
+        digest: the `merges_digest` of the merges, which is saved with the training metadata.
     """
 
     backend: Tokenizer
     roles: Mapping[str, Any]
     training: Training
-    merges: str
+    digest: str
 
     def save(self, directory: str | os.PathLike[str]) -> None:
-        """Write the directory that `MwSTokenizerFast.save_pretrained` writes, except for the model card.
+        """Write the files that `MwSTokenizerFast.save_pretrained` writes, except for the model card.
 
-        If it fails, the directory is unchanged.
+        If an error occurs, the directory is unchanged.
 
         Args:
             directory: where to write; it is created if it does not exist.
@@ -54,10 +54,10 @@ class TrainedTokenizer:
         Raises:
             MwSError: the directory cannot be written, or another run is writing to it.
         """
-        save_backend(directory, self.backend, self.roles, self.training.files(self.merges))
+        save_backend(directory, self.backend, self.roles, self.training.files(self.digest))
 
     def wrapped(self) -> MwSTokenizerFast:
-        """Return it as a tokenizer for transformers."""
+        """Return the same tokenizer as an object of `MwSTokenizerFast`, for transformers."""
         from mws_hf.tokenization_mws_fast import MwSTokenizerFast  # here, because transformers takes 20 MB of memory
 
         tokenizer = MwSTokenizerFast(tokenizer_object=self.backend, **self.roles)
@@ -127,24 +127,30 @@ class MwSTrainer(Settings):
         - A dict of groups, ``{"ru": "ru/*.gz", "en": [...]}``, for a tokenizer of several languages, or of text and
           code. Boundaries are estimated for each group separately, and merges are learned together (see `weights`).
 
-        A list of strings may contain file names or texts. If one of its first hundred strings names an existing file,
-        all of them are file names. If one contains a space and none looks like a file name, all are texts. Any other
-        list of strings is an error, so that a mistyped file name is never learned as text. Pass such texts to
-        `train_from_iterator`.
+        A list of strings may contain file names or texts. The first hundred strings decide:
+
+        - The strings are file names if one of them names an existing file, and every other one could be a file name,
+          too, because it contains no space or ends in a known suffix such as ``.txt``.
+        - They are texts if one of them contains a space (or letters of a script without spaces, such as Thai or
+          Chinese), and none looks like a file name.
+        - Any other list is an error, so that a mistyped file name is never learned as text. Pass such texts to
+          `train_from_iterator`.
 
         Args:
-            source: what to train on, as described above; `corpus.kinds` has the kinds of files.
+            source: what to train on, as described above; `docs/inputs.md` describes the kinds of files.
             column: column of a table or dataset, or field of JSON records, that contains the text. By default
                 ``"text"``.
             group_column: column of a table or dataset that names the group of each row; use it instead of a dict.
             **reader_options: `encoding` and `errors` for files, `length` (the number of texts, for the progress bar)
-                for iterables, and for both `workers` (threads) and `memory_cap` (bytes of the tables of counts).
+                for iterables, and for both `workers` (the number of threads) and `memory_cap` (the most bytes that the
+                tables of counts may take before they are moved to disk).
 
         Returns:
             The trained tokenizer. Its `training` attribute contains the settings. Save it with `save_pretrained`.
 
         Raises:
-            MwSError: a file is missing or cannot be read, an item is not text, or a list could be files or texts.
+            MwSError: a file is missing or cannot be read, an item is not text, a list of strings could be file names or
+                texts, there is no word to learn from, or an option is unknown.
 
         >>> trainer = MwSTrainer(n_merges=3, show_progress=False)
         >>> tokenizer = trainer.train(["first text", "second text"])
@@ -170,7 +176,8 @@ class MwSTrainer(Settings):
             iterator: strings, batches of strings, a dataset, or a table or a column of one.
             length: number of texts, which only the progress bar uses.
             column: column of a dataset or table, or field of records, that contains the text. By default ``"text"``.
-            **options: `workers` and `memory_cap` of `corpus.counting.count_documents`.
+            **options: `workers` (the number of threads) and `memory_cap` (the most bytes that the tables of counts may
+                take before they are moved to disk).
 
         Returns:
             The trained tokenizer.
@@ -206,8 +213,8 @@ class MwSTrainer(Settings):
             The trained tokenizer.
 
         Raises:
-            MwSError: there is no word, or the counts were made with another pattern or normalization than the
-                trainer's.
+            MwSError: there is no word to learn from, a word or a count is not valid, a file of counts cannot be read,
+                or the counts were made with another pattern or normalization than the trainer's.
 
         >>> trainer = MwSTrainer(n_merges=3, show_progress=False)
         >>> tokenizer = trainer.train_from_counts({"читать": 5, "читала": 2})
@@ -241,20 +248,22 @@ class MwSTrainer(Settings):
         return TrainedTokenizer(backend, special_settings(self.special_tokens), training, merges_digest(merges))
 
     def learn(
-        self, counts: WordCounts | Mapping[str, WordCounts], *, evidence: Evidence | None = None
+        self,
+        counts: WordCounts | Mapping[str, int] | Mapping[str, WordCounts] | str | Path,
+        *,
+        evidence: Evidence | None = None,
     ) -> LearnedVocabulary:
-        """Learn alphabet and merges without building a tokenizer; see `mws_hf.learn.vocabulary.learn`.
+        """Learn an alphabet and merges without building a tokenizer (see `mws_hf.learn.vocabulary.learn`).
 
         Args:
             counts: as `train_from_counts` accepts them.
             evidence: boundary probabilities of the same counts, so that they are not computed again.
 
         Returns:
-            Alphabet and merges, with figures of the training.
+            The alphabet and the merges, with figures of the training.
 
         Raises:
-            MwSError: there is no word to learn from, or the counts were made with another pattern or normalization
-                than the trainer's.
+            MwSError: as in `train_from_counts`, or `evidence` was computed with other settings.
         """
         from mws_hf.learn.vocabulary import learn
 
@@ -285,14 +294,14 @@ class MwSTrainer(Settings):
             words = as_word_counts(counts, splitter)
         if not words.splitter.agrees(splitter):
             raise MwSError(
-                f"the counts were made with {words.splitter}, but training asks for {splitter}; count again, or pass "
+                f"the counts were made with {words.splitter}, but the trainer has {splitter}; count again, or pass "
                 "pattern=, normalization= and capitals= of the counts"
             )
         return words
 
     @property
     def _counting(self) -> dict[str, Any]:
-        """The options of counting: how text is split into words, and whether progress is shown."""
+        """The arguments for counting: how text is split into words, and whether progress is shown."""
         same = {name: getattr(self, name) for name in ("pattern", "special_tokens", "show_progress")}
         return same | {"normalization": self.normalization_steps}
 
@@ -303,5 +312,5 @@ def _check_options(method: str, options: Mapping[str, Any], known: tuple[str, ..
         columns = ("column", "group_column") if method == "train" else ("column", "length")
         raise MwSError(
             f"MwSTrainer.{method} has no option {', '.join(unknown)}; its options are "
-            f"{', '.join((*columns, *known))}, and settings of the training are given to MwSTrainer(...)"
+            f"{', '.join((*columns, *known))}; pass settings of the training to MwSTrainer(...)"
         )

@@ -16,7 +16,7 @@ from typing import Any
 
 from huggingface_hub import EvalResult
 from lab.tables import tabulated
-from pretrained_configs import CONFIGS, KEPT_BPE, LETTERS, RIVALS, Config
+from pretrained_configs import BASELINES, CONFIGS, KEPT_BPE, LETTERS, Config
 from pretrained_sources import GOLD_SOURCES, NOVELS, WORDS, sources_of
 
 from mws_hf.atomic import write_text
@@ -28,7 +28,7 @@ from mws_hf.tokenizer.places import PRETRAINED_INDEX
 ROOT = Path(__file__).resolve().parent.parent
 CARDS = ROOT / "model_cards"
 RESULTS = ROOT / "scripts" / "results" / "pretrained.json"
-OURS, TWIN = "mws-", "bpe-"
+MWS_PREFIX, BPE_PREFIX = "mws-", "bpe-"
 TITLES = {"BPE": "byte-level BPE", "Unigram": "SentencePiece Unigram"}
 LANGUAGES = {language: name.capitalize() for language, name in LETTERS.items()} | {"code": "source code"}
 
@@ -261,8 +261,8 @@ def limits(config: Config, row: Mapping[str, Any]) -> list[str]:
     if config.of_lexicon:
         said.append("Lengths are measured on forms of the training dictionary, with a space before each.")
     for name in row["systems"]:
-        if name in RIVALS:
-            system, most = RIVALS[name]
+        if name in BASELINES:
+            system, most = BASELINES[name]
             size = row["systems"][name].get("entries", config.size)
             which = f"at most {most:,} of the same words, the most frequent ones" if most else "the same words"
             title = f"{TITLES[name][0].upper()}{TITLES[name][1:]}"
@@ -297,7 +297,7 @@ def index(cards: Path, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Create the entry of each existing folder, in the order of the results; a saved BPE follows its MwS tokenizer."""
     found = []
     for row in rows:
-        for name, system in ((row["name"], "MwS"), (row["name"].replace(OURS, TWIN, 1), "BPE")):
+        for name, system in ((row["name"], "MwS"), (row["name"].replace(MWS_PREFIX, BPE_PREFIX, 1), "BPE")):
             if (cards / name / "tokenizer.json").is_file() and system in row["systems"]:
                 found.append(_entry(cards / name, system, row))
     return found

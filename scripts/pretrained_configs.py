@@ -66,7 +66,7 @@ LETTERS = {
 
 MONOLINGUAL = tuple(LETTERS)
 """The languages that have monolingual tokenizers."""
-IN_THE_MIXTURE = ("ru", "uk", "fi", "tr", "hu", "cs", "de", "en")
+EIGHT_LANGUAGES = ("ru", "uk", "fi", "tr", "hu", "cs", "de", "en")
 """The groups of the tokenizer for eight languages, whose order affects the result.
 
 The tuple is written out, so that a new monolingual tokenizer does not change it.
@@ -79,11 +79,12 @@ CONFIGS = (
     ),
     Config("mws-ru-en-code-64k", ("ru", "en", "code"), 64_000),
     Config("mws-ru-uk-64k", ("ru", "uk"), 64_000),
-    Config("mws-eight-languages-64k", IN_THE_MIXTURE, 64_000),
+    Config("mws-eight-languages-64k", EIGHT_LANGUAGES, 64_000),
     Config("mws-ru-morphs-8k", ("lexicon",), 8_000, share_alike=True, options={"composition": 0}),
 )
 UNIGRAM_TYPES = 100_000
-RIVALS = {"BPE": ("bpe-byte", None), "Unigram": (UNIGRAM, UNIGRAM_TYPES)}
+"""The number of pre-tokens that Unigram learns from, which takes most of the time."""
+BASELINES = {"BPE": ("bpe-byte", None), "Unigram": (UNIGRAM, UNIGRAM_TYPES)}
 """The baselines: the system in `compare.baselines`, and the number of most frequent pre-tokens to learn from.
 
 The number is None for all pre-tokens.

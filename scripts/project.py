@@ -217,12 +217,8 @@ def test(*folders: str) -> None:
     """
     install("[dev]")
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
-        command = [
-            sys.executable,
-            str(Path(__file__).resolve()),
-            "try-wheel",
-        ]  # this waits for the disk half of the time
-        wheel = subprocess.Popen(command, stdout=log, stderr=log)
+        command = [sys.executable, str(Path(__file__).resolve()), "try-wheel"]
+        wheel = subprocess.Popen(command, stdout=log, stderr=log)  # it waits for the disk half of the time
         try:
             run(BIN / "ruff", "check", ".")
             run(BIN / "ruff", "format", "--check", ".")

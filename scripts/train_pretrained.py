@@ -1,6 +1,6 @@
 """Train the pretrained tokenizers of `model_cards/`, compare each with BPE and Unigram, and write its card.
 
-    python scripts/train_pretrained.py --data ../shared/data [--only mws-ru-16k ...] [--force] [--rivals BPE Unigram]
+    python scripts/train_pretrained.py --data ../shared/data [--only mws-ru-16k ...] [--force] [--baselines BPE Unigram]
 
 There is one tokenizer per language and size, three multilingual ones, and one from the pymorphy3 lexicon (morphs only).
 A folder contains the files that `hf upload` uploads: a tokenizer and its card. Without `--force`, finished tokenizers
@@ -9,7 +9,7 @@ are skipped, so that you can resume an interrupted run. `pretrained_sources.py` 
 Boundary F1 is measured if the language has reference segmentations. Everything else is measured on held-out text: 1,500
 lines of a language, or 500 lines of each group of a multilingual tokenizer. n-gram models learn from 4 MB of the
 training text. The baselines are byte-level BPE, and SentencePiece Unigram without normalization, which learns from the
-100,000 most frequent pre-tokens. Unigram takes most of the time; `--rivals BPE` skips it.
+100,000 most frequent pre-tokens. Unigram takes most of the time; `--baselines BPE` skips it.
 
 The script also writes scripts/results/pretrained.json and .md, and mws_hf/tokenizer/ready_made.json, the index of
 `mws pretrained`. Run `python scripts/docs_tables.py` afterwards. If only the wording of cards has changed, run
@@ -31,7 +31,7 @@ import numpy as np
 from lab.data import digest_of, reaching, spaced
 from lab.tables import tabulated
 from pretrained_card import CARDS, write_cards, write_index
-from pretrained_configs import CONFIGS, KEPT_BPE, LETTERS, RIVALS, Config
+from pretrained_configs import BASELINES, CONFIGS, KEPT_BPE, LETTERS, Config
 from pretrained_sources import texts_of
 
 from mws_hf import MwSTrainer, WordCounts, __version__
@@ -111,7 +111,7 @@ def train(config: Config, parts: Mapping[str, Corpus], directory: Path) -> None:
     replace(trained, training=Training(trained.training.settings)).save(directory)
 
 
-def make(config: Config, output: Path, data: Path, rivals: Sequence[str]) -> dict[str, Any]:
+def make(config: Config, output: Path, data: Path, baselines: Sequence[str]) -> dict[str, Any]:
     """Train a tokenizer and its baselines, measure them, write the card, and return a row of the results."""
     started = time.process_time()
     groups = {group: corpus(group, data, config.share_alike, config.pattern) for group in config.groups}
@@ -120,11 +120,11 @@ def make(config: Config, output: Path, data: Path, rivals: Sequence[str]) -> dic
     seconds = time.process_time() - started
     counts = WordCounts.from_groups({name: part.counts for name, part in groups.items()}).union
     systems = {config.name: open_tokenizer(directory, by_class=True)}
-    for title in rivals:
-        name, most = RIVALS[title]
-        learnt_from = counts if most is None else most_frequent(counts, most)
+    for title in baselines:
+        name, most = BASELINES[title]
+        learned_from = counts if most is None else most_frequent(counts, most)
         kept = output / KEPT_BPE[config.name] if title == "BPE" and config.name in KEPT_BPE else None
-        systems[title] = open_tokenizer(train_baseline(name, learnt_from, config.size, kept).source, by_class=True)
+        systems[title] = open_tokenizer(train_baseline(name, learned_from, config.size, kept).source, by_class=True)
     held_out = held_out_of(config, groups)
     lines = [line for own in held_out.values() for line in own]
     gold = [data / "gold" / f"{name}.tsv" for name in config.gold]
@@ -175,7 +175,6 @@ def most_frequent(counts: WordCounts, most: int) -> WordCounts:
 
 def restored(encoder: Opened, lines: Sequence[str]) -> dict[str, int]:
     """Count the held-out lines, and those that decode to the original text."""
-    assert encoder.decode is not None
     decoded = encoder.decode([item.ids for item in encoder.encode(lines)])
     return {"lines": len(lines), "restored": sum(map(str.__eq__, lines, decoded))}
 
@@ -183,7 +182,7 @@ def restored(encoder: Opened, lines: Sequence[str]) -> dict[str, int]:
 def row(config: Config, directory: Path, report: EvaluationReport, seconds: float) -> dict[str, Any]:
     """Collect the figures of a tokenizer and its baselines that are saved in scripts/results."""
 
-    def per_cent(more: PairedDifference) -> list[float]:
+    def in_percent(more: PairedDifference) -> list[float]:
         return [round(100 * bits / report.bits[config.name].value, 2) for bits in (more.value, more.low, more.high)]
 
     systems = {
@@ -193,7 +192,7 @@ def row(config: Config, directory: Path, report: EvaluationReport, seconds: floa
             "bytes_per_token": round(scores.bytes_per_token, 4),
             "entries": scores.vocabulary_size,
             **({"bits_per_byte": round(report.bits[name].value, 4)} if report.bits else {}),
-            **({"bits_more": per_cent(more)} if (more := report.bits_differences.get(name)) else {}),
+            **({"bits_more": in_percent(more)} if (more := report.bits_differences.get(name)) else {}),
         }
         for name, scores in report.text.items()
     }
@@ -237,13 +236,14 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 
 def main() -> None:
+    """Train the tokenizers that are not finished, and write their cards, the results and the index."""
     configs = {config.name: config for config in CONFIGS}
     names = list(configs)
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--only", nargs="+", default=names, choices=names, metavar="NAME")
-    parser.add_argument("--rivals", nargs="*", default=list(RIVALS), choices=RIVALS, metavar="NAME")
-    parser.add_argument("--force", action="store_true", help="train finished ones again; edited cards stay")
+    parser.add_argument("--baselines", nargs="*", default=list(BASELINES), choices=BASELINES, metavar="NAME")
+    parser.add_argument("--force", action="store_true", help="also train finished tokenizers again; edited cards stay")
     parser.add_argument("--output", type=Path, default=Path("model_cards"))
     parser.add_argument("--results", type=Path, default=RESULTS)
     arguments = parser.parse_args()
@@ -251,11 +251,13 @@ def main() -> None:
     rows = {each["name"]: each for each in known}
     for config in (configs[name] for name in arguments.only):
         measured = set(rows.get(config.name, {"systems": {}})["systems"])
-        finished = measured >= {"MwS", *arguments.rivals} and is_untouched(arguments.output / config.name / "README.md")
+        finished = measured >= {"MwS", *arguments.baselines} and is_untouched(
+            arguments.output / config.name / "README.md"
+        )
         if finished and not arguments.force:
             continue
         started = time.process_time()
-        rows[config.name] = make(config, arguments.output, arguments.data, arguments.rivals)
+        rows[config.name] = make(config, arguments.output, arguments.data, arguments.baselines)
         print(config.name, f"{time.process_time() - started:.0f} s of processor time", flush=True)
         ordered = [rows[name] for name in names if name in rows]
         write_text(arguments.results, json.dumps({"rows": ordered}, ensure_ascii=False, indent=1) + "\n")

@@ -98,7 +98,7 @@ def _matching(counts: WordCounts, expression: str) -> Mask:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from mws_hf.corpus.blocks import integers
+    from mws_hf.corpus.arrow_arrays import integers
 
     return integers(pc.cast(pc.match_substring_regex(counts.strings, expression), pa.uint8())).astype(bool)
 

@@ -98,7 +98,7 @@ def _run(name: str, arguments: Sequence[str]) -> None:
         from mws_hf.commands.options import option_of
 
         value = error.value if isinstance(error.value, str) else quoted(error.value)
-        raise MwSError(f"{option_of(error.name)} {value} {error.said}") from error
+        raise MwSError(f"{option_of(error.name)} {value} {error.problem}") from error
     except KeyboardInterrupt as interrupt:
         said, code = ending(interrupt)
         again = "; run the same command again to resume" if name in RESUMED else ""

@@ -70,7 +70,7 @@ def run(given: Namespace) -> None:
     if given.digits:
         pattern = with_digits(pattern or DEFAULT_PATTERN, given.digits)
     normalization = with_capitals(given.normalization) if given.capitals else given.normalization
-    saved = words.source.saved_alone if pattern is None and normalization is None else []
+    saved = words.source.only_saved if pattern is None and normalization is None else []
     if saved:
         from mws_hf.corpus.counting import merge_files
 

@@ -127,7 +127,7 @@ def _extended(given: Namespace, source: Source, output: Path) -> tuple[dict[str,
     try:
         trimmed = None if given.trim_to is None else trim(original, all_texts(), keep_size=given.trim_to)
     except SettingError as error:
-        raise SettingError("trim_to", error.value, error.said) from error
+        raise SettingError("trim_to", error.value, error.problem) from error
     held_out, unseen = list[str](), list[str]()
     extension = extend(
         original if trimmed is None else trimmed.trimmed_base,

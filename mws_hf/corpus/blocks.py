@@ -1,10 +1,10 @@
-r"""`Block`: documents as UTF-8 bytes, to be counted or encoded in any order, by any thread.
+r"""Read documents as blocks of UTF-8 bytes (`Block`), which any thread can count or encode in any order.
 
 A document is a JSON-lines record, a row of a table, or an element of an iterator. In a text file it is a line (with its
 line end), the whole file, or the stream, as the caller chooses. A stream is the whole file, too, but it is read in
-blocks. It is divided only at cuts that no pre-token of the scanner's patterns can cross, and where no pre-token depends
-on the text after the cut. Therefore the counts of a stream are the same as those of one scan of the whole file. There
-are two kinds of cuts:
+blocks. It is divided only at positions that no pre-token of the scanner's patterns can cross, and where no pre-token
+depends on the text after the position. Such a position is called a cut. Therefore the counts of a stream are the same
+as those of one scan of the whole file. There are two kinds of cuts:
 
 1. between a non-space and a space U+0020. In no alternative of the patterns does a space follow anything except a
    space, and every greedy run or lookahead before the cut ends in the same way at a space and at the end of the text.
@@ -13,13 +13,11 @@ are two kinds of cuts:
    on white space without line ends.
 
 A marker for capitals (`text.capitals`) moves before the space of its word. If the text gets such markers, the first
-kind of cut is made only if the space is followed by an ASCII character that is not an uppercase letter.
+kind of cut is made only if the space is followed by an ASCII character that is not an uppercase letter. If special
+tokens contain spaces, only the second kind of cut is made, so that no such token is divided.
 
-Unicode normalization may come after the cut, because no normal form joins, reorders or creates characters across a
+Unicode normalization may come after the division, because no normal form joins, reorders or creates characters across a
 space or a line end. The ends of blocks depend only on the source, so that a resumed run gets the same blocks.
-
-This module also reads and creates Arrow arrays of strings. Arrow returns bytes and offsets as they are in a file, and
-code that reads them without a check can crash; `valid_strings` checks them.
 """
 
 from __future__ import annotations
@@ -37,9 +35,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from mws_hf.corpus.arrow_arrays import flat_utf8
 from mws_hf.corpus.files import PLAIN, PathLike, Reading
 from mws_hf.corpus.octets import (
-    BAD_BYTES,
     Advance,
     check_mark,
     ends_by_return,
@@ -53,22 +51,23 @@ from mws_hf.corpus.octets import (
     utf8_pieces,
 )
 from mws_hf.corpus.place import Fault
-from mws_hf.errors import MwSError, first_line
+from mws_hf.errors import MwSError
 from mws_hf.kernels.containers import WINDOW
 from mws_hf.kernels.scanner import is_utf8
 
 Columns: TypeAlias = tuple[Any, npt.NDArray[np.int64]]
-"""Distinct words, an Arrow array of large strings, and how often each occurs."""
+"""Distinct words, as an Arrow array of large strings, and the number of times that each occurs (int64)."""
 BLOCK_BYTES = 1 << 19
+"""The usual size of a block in bytes."""
 PADDING = WINDOW + 8
 """The number of bytes that kernels may read after the text of a padded block, because they read several at a time."""
-LONGEST_RUN = 10_000_000
-"""The most bytes of a document without a position where it can be divided; more would be a single pre-token."""
+MAX_UNDIVIDED_BYTES = 10_000_000
+"""The most bytes of a document without a position where it can be divided; they could all be a single pre-token."""
 MAX_BYTES_WITHOUT_KERNELS = 1 << 19
 """Bytes of text up to which loading the kernels would take longer than encoding without them."""
-_NEAR = 1 << 10
-_PIECE = 4 << 20
-_FIRST = 1 << 16  # bytes that are read before a buffer for a whole block is made
+_NEAR_BYTES = 1 << 10  # at the end of a block, where a cut is searched first
+_PIECE_BYTES = 4 << 20  # of a file that is read as a whole
+_FIRST_BYTES = 1 << 16  # that are read before a buffer for a whole block is made
 _RETURNS = bytes.maketrans(b"\r", b"\n")
 _SPACE = rb"(?:[\t-\r ]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80)"
 _BEFORE_SPACE = rb"(?<!" + _SPACE + rb")(?<=.)(?= )"
@@ -84,14 +83,14 @@ LINE_STREAM = rb"(?rs)" + _AFTER_LINE + rb"(?=.{4})"
 
 @dataclass(frozen=True)
 class Block:
-    """Documents, one after another.
+    """One or more documents, stored one after another in a buffer.
 
     Raises:
-        MwSError: more than `LONGEST_RUN` bytes of a document cannot be divided.
+        MwSError: more than `MAX_UNDIVIDED_BYTES` bytes of a document cannot be divided.
 
     Attributes:
-        buffer: UTF-8 bytes of the documents, bytes-like; the buffer of a text file and of `padded` has `PADDING` bytes
-            more.
+        buffer: the documents in UTF-8, bytes-like. In blocks of a text file and of `padded`, `PADDING` more bytes
+            follow.
         offsets: int64, shape (n_documents + 1,); document d is ``data[offsets[d]:offsets[d + 1]]``.
         where: returns the name of document `index` for error messages, such as ``corpus.txt:17``.
         start: the file, and the numbers of its lines and bytes before this block, if it can contain bytes that are not
@@ -104,12 +103,12 @@ class Block:
     start: tuple[str, int, int] | None = None
 
     def __post_init__(self) -> None:
-        if self.size <= LONGEST_RUN:
+        if self.size <= MAX_UNDIVIDED_BYTES:
             return
-        for index in np.flatnonzero(np.diff(self.offsets) > LONGEST_RUN).tolist():
+        for index in np.flatnonzero(np.diff(self.offsets) > MAX_UNDIVIDED_BYTES).tolist():
             at, end = self.offsets[index : index + 2].tolist()
-            while end - at > LONGEST_RUN:
-                cut = _text_cut(self.text[at : at + LONGEST_RUN].tobytes(), LONGEST_RUN, STREAM)
+            while end - at > MAX_UNDIVIDED_BYTES:
+                cut = _text_cut(self.text[at : at + MAX_UNDIVIDED_BYTES].tobytes(), MAX_UNDIVIDED_BYTES, STREAM)
                 if not cut:
                     raise self._uncut(index, at)
                 at += cut
@@ -120,8 +119,8 @@ class Block:
         if self.start is not None:
             name, byte = self.start[0], self.start[2] + at
         return MwSError(
-            f"{name}: byte {byte}: {LONGEST_RUN / 1e6:.0f} MB follow without a space or a line end; if this is text, "
-            "break it into lines"
+            f"{name}: byte {byte}: {MAX_UNDIVIDED_BYTES / 1e6:.0f} MB follow without a space or a line end; "
+            "if this is text, break it into lines"
         )
 
     @cached_property
@@ -141,18 +140,22 @@ class Block:
 
     @property
     def size(self) -> int:
-        """Bytes of the documents."""
+        """The number of bytes of the documents."""
         return int(self.offsets[-1] - self.offsets[0])
 
     def document(self, index: int) -> str:
-        """Return one document as str; raises MwSError if it is not UTF-8."""
+        """Return one document as str.
+
+        Raises:
+            MwSError: the document is not UTF-8; the message contains its name.
+        """
         start, end = self.offsets[index : index + 2]
         data = self.text[start:end].tobytes()
         try:
             return data.decode("utf-8")
         except UnicodeDecodeError as error:
             fault = not_text(data, error.start, error.start, None, "utf-8", error.reason)
-            raise Fault(fault.said, inside=": the text").at(self.where(index)) from error
+            raise Fault(fault.problem, inside=": the text").at(self.where(index)) from error
 
     def documents(self) -> Iterator[str]:
         """Yield the documents as str."""
@@ -167,7 +170,7 @@ class Block:
         try:
             data.decode("utf-8")
         except UnicodeDecodeError as error:
-            at, line = error.start, lines + _lines(self.data[: error.start]) + 1
+            at, line = error.start, lines + _count_lines(self.data[: error.start]) + 1
             raise not_text(data, at, before + at, line, "utf-8", error.reason).at(name) from error
 
 
@@ -175,19 +178,20 @@ GroupBlock = tuple[str, Block]
 """The name of a group (`groups.UNNAMED` if there are no groups), and a block of its text."""
 
 
-def _lines(data: npt.NDArray[np.uint8]) -> int:
-    return int(np.count_nonzero(data == 0x0A))  # bytes.count takes four times as long
+def _count_lines(data: npt.NDArray[np.uint8]) -> int:
+    """Count the line feeds in a text; `bytes.count` takes four times as long."""
+    return int(np.count_nonzero(data == 0x0A))
 
 
 def last_cut(text: bytes, start: int = 0, division: bytes = STREAM) -> int:
-    """Find the last position at which a text can be divided (see the module); 0 if there is none.
+    """Find the last position at which a text can be divided (the module describes them); return 0 if there is none.
 
     The position is never among the last four bytes, because a character may continue in the next block.
 
     Args:
         text: the text in UTF-8.
         start: the first position that is considered.
-        division: `STREAM` or `MARKED_STREAM`.
+        division: `STREAM`, `MARKED_STREAM` or `LINE_STREAM`.
     """
     import regex  # here, because encoding does not need it
 
@@ -196,13 +200,14 @@ def last_cut(text: bytes, start: int = 0, division: bytes = STREAM) -> int:
 
 
 def _text_cut(buffer: bytes | bytearray, size: int, division: bytes | None) -> int:
-    """Find the last position at which ``buffer[:size]`` can be divided: after a line if `division` is None.
+    """Find the last position at which ``buffer[:size]`` can be divided; return 0 if there is none.
 
-    Otherwise it is that of `last_cut`. The last bytes are searched first, because it is nearly always there.
+    If `division` is None, it is the end of the last line, otherwise the position that `last_cut` finds. The last bytes
+    are searched first, because the position is nearly always there.
     """
     if division is None:
         return buffer.rfind(b"\n", 0, size) + 1
-    near = max(0, size - _NEAR)
+    near = max(0, size - _NEAR_BYTES)
     cut = last_cut(bytes(buffer[near:size]), 4 if near else 0, division)
     if cut or not near:
         return near + cut
@@ -226,17 +231,21 @@ def text_blocks(
     advance: Advance | None = None,
     size: int = BLOCK_BYTES,
 ) -> Iterator[Block]:
-    """Read a text file as blocks, in bounded memory; lines never become str.
+    """Read a text file as padded blocks, in bounded memory; lines are not converted to str.
 
-    Invalid UTF-8 is not found here, but by `Block.check` or while encoding.
+    Invalid UTF-8 is not detected here, but by `Block.check` or while encoding.
 
     Args:
         name: the file, compressed or not, or "-" for standard input.
-        division: where the file can be divided if it is one stream, `STREAM` or `MARKED_STREAM`; None if each line is
-            a document.
-        how: how the file is read.
+        division: the positions at which a file that is one stream can be divided: `STREAM`, `MARKED_STREAM` or
+            `LINE_STREAM`. None if each line is a document.
+        how: the encoding of the file.
         advance: called with the number of bytes taken from the file as stored.
         size: the most bytes of a block, unless a document is longer.
+
+    Raises:
+        MwSError: the file cannot be read, contains a NUL or bytes that are not in its encoding (except invalid UTF-8),
+            or has too long a part that cannot be divided.
     """
     strict, lines = how.is_strict_utf8, division is None
     line = byte = seen = 0
@@ -264,19 +273,22 @@ def text_blocks(
             block = Block(buffer, offsets, partial(_line_name, name, line), start)
             if cut:
                 yield block
-                line += len(block) if lines else _lines(block.data)
+                line += len(block) if lines else _count_lines(block.data)
                 byte += cut
 
 
 def _filled(stream: Any, rest: bytes, room: int) -> tuple[bytearray, int]:
-    """Return a buffer with `rest` and the next bytes of the stream, at most `room` in all, and the end of that text.
+    """Fill a buffer with `rest` and the next bytes of the stream, at most `room` in all.
 
-    `PADDING` bytes follow the text. At the end of a file the buffer is only as large as the text, because for small
-    files clearing a whole block would take longer than counting it.
+    At the end of a file the buffer is only as large as the text, because for small files clearing a whole block would
+    take longer than counting it.
+
+    Returns:
+        The buffer, in which `PADDING` bytes follow the text, and the number of bytes of the text.
     """
-    first = next(read_blocks(stream, min(room - len(rest), _FIRST)), b"")
+    first = next(read_blocks(stream, min(room - len(rest), _FIRST_BYTES)), b"")
     begin = len(rest) + len(first)
-    if len(first) < _FIRST and begin < room:
+    if len(first) < _FIRST_BYTES and begin < room:
         return bytearray(b"".join([rest, first, bytes(PADDING)])), begin
     buffer = bytearray(room + PADDING)
     buffer[:begin] = rest + first
@@ -294,11 +306,11 @@ def _document_name(source: str, before: int, index: int) -> str:
 def whole_files(
     names: Sequence[str], size: int, advance: Advance | None = None, how: Reading = PLAIN
 ) -> Iterator[Block]:
-    """Read text files, each a document, as padded blocks of at least `size` bytes."""
+    """Read text files as padded blocks of at least `size` bytes; each file is one document."""
     first, waiting = 0, list[bytes]()
     for name in names:
         with open_binary(name, advance) as stream:
-            waiting.append(b"".join(utf8_pieces(stream, how, _PIECE)))
+            waiting.append(b"".join(utf8_pieces(stream, how, _PIECE_BYTES)))
         if sum(map(len, waiting)) >= size:
             yield block_of(waiting, names[first:].__getitem__)
             first, waiting = first + len(waiting), []
@@ -307,14 +319,14 @@ def whole_files(
 
 
 def block_of(documents: Sequence[bytes], where: Callable[[int], str]) -> Block:
-    """Join the given documents in one padded block."""
+    """Join documents into one padded block; `where` names a document in error messages, by its index."""
     offsets = np.zeros(len(documents) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, documents), np.int64, len(documents)), out=offsets[1:])
     return Block(bytearray(b"".join([*documents, bytes(PADDING)])), offsets, where)
 
 
 def without_tokens(block: Block, tokens: Sequence[bytes]) -> Block:
-    """Remove special tokens from the documents of a block, and divide the documents at these positions."""
+    """Remove special tokens from the documents of a block; the text before and after one are separate documents."""
     text = block.data[block.offsets[0] :].tobytes()
     if not tokens or _shared(tokens) not in text:
         return block
@@ -332,7 +344,7 @@ def _shared(tokens: Sequence[bytes]) -> bytes:
 
 @lru_cache(maxsize=4)
 def token_pattern(tokens: tuple[bytes, ...]) -> re.Pattern[bytes]:
-    """Compile a regular expression that finds the longest of the tokens at a position.
+    """Compile a regular expression that finds the longest of several tokens at a position.
 
     Tokens with the same beginning share a branch, so that a search for many tokens is fast, too.
     """
@@ -356,98 +368,14 @@ def arrow_blocks(batches: Iterable[pa.LargeStringArray], source: str) -> Iterato
 
 
 def arrow_block(strings: pa.LargeStringArray, where: Callable[[int], str] = str) -> Block:
-    """Return a block whose documents are the elements of an Arrow array of valid UTF-8, without a copy."""
+    """Return a block whose documents are the elements of an Arrow array of valid UTF-8; nothing is copied."""
     return Block(strings.buffers()[2] or b"", flat_utf8(strings)[1], where)
 
 
 def padded(block: Block) -> Block:
-    """Return the block, or a copy of it, with `PADDING` bytes after its text, which starts at byte 0."""
+    """Return a block, or a copy of it, whose text starts at byte 0 and is followed by `PADDING` bytes."""
     if isinstance(block.buffer, bytearray):
         return block
     first = block.offsets[0]
     text = block.data[first:].tobytes()
     return Block(bytearray(b"".join([text, bytes(PADDING)])), block.offsets - first, block.where, block.start)
-
-
-def is_text(kind: pa.DataType) -> bool:
-    """Return whether an Arrow type is a string type, a dictionary of strings, or the type of a column of nulls.
-
-    Writers give a column the type `null` if all of its values are missing, as they can be in one file of several.
-    """
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    string = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    return bool(string or pa.types.is_null(kind))
-
-
-def valid_strings(array: pa.Array, first: int = 1, errors: str = "strict") -> pa.LargeStringArray:
-    """Check the bytes and offsets of an array of text, and convert it to large strings; nulls stay.
-
-    Args:
-        array: an array of any string type, as read from a file.
-        first: the number of its first row, for the error.
-        errors: "strict", "replace" or "ignore" for bytes that are not UTF-8.
-
-    Raises:
-        Fault: a row is not valid UTF-8, or the data is damaged.
-    """
-    try:
-        array.validate(full=True)
-    except pa.ArrowInvalid as error:
-        try:
-            raw = _as_bytes(array)
-            raw.validate(full=True)
-        except pa.ArrowException:
-            raise Fault(f"the data is damaged ({first_line(error)})") from error
-        array = pa.array([_decoded(row, first + k, errors) for k, row in enumerate(raw.to_pylist())])
-    return array.cast(pa.large_string())
-
-
-def _as_bytes(array: pa.Array) -> pa.Array:
-    if isinstance(array, pa.DictionaryArray):
-        values = _as_bytes(array.dictionary)
-        values.validate(full=True)
-        return pa.DictionaryArray.from_arrays(array.indices, values).dictionary_decode()
-    if pa.types.is_string_view(array.type):
-        return array.view(pa.binary_view())
-    return array.view(pa.large_binary() if pa.types.is_large_string(array.type) else pa.binary())
-
-
-def _decoded(row: bytes | None, number: int, errors: str) -> str | None:
-    try:
-        return None if row is None else row.decode("utf-8", errors)
-    except UnicodeDecodeError as error:
-        said = f"byte {error.start} is not utf-8 ({error.reason}), as strings of a table must be; write the table again"
-        raise Fault(f"{said}, or if it is a file, {BAD_BYTES}", inside=f", row {number}") from error
-
-
-def arrow_strings(texts: Sequence[str]) -> pa.LargeStringArray:
-    """Convert strings to an Arrow array; `pa.array` would import an installed pandas, which takes 0.2 s."""
-    encoded = [text.encode() for text in texts]
-    offsets = np.zeros(len(encoded) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=offsets[1:])
-    data = pa.py_buffer(b"".join(encoded))
-    return pa.LargeStringArray.from_buffers(len(encoded), pa.py_buffer(offsets), data)
-
-
-def arrow_integers(values: npt.NDArray[Any]) -> pa.Array:
-    """Convert a one-dimensional array of numbers to an Arrow array without a copy; `pa.array` would import pandas."""
-    buffer = pa.py_buffer(np.ascontiguousarray(values))
-    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, buffer])
-
-
-def integers(array: pa.Array) -> npt.NDArray[Any]:
-    """View an Arrow array of numbers without nulls as a NumPy array; `to_numpy` would import pandas."""
-    numbers = np.frombuffer(array.buffers()[1] or b"", str(array.type))
-    return numbers[array.offset : array.offset + len(array)]
-
-
-def flat_utf8(strings: pa.LargeStringArray) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-    """View an Arrow large_string array without a copy: its bytes (uint8), and n + 1 offsets into them (int64)."""
-    _, offsets, data = strings.buffers()
-    bounds = np.frombuffer(offsets, np.int64) if offsets is not None else np.zeros(1, np.int64)
-    empty = np.zeros(0, np.uint8)
-    return (
-        empty if data is None else np.frombuffer(data, np.uint8),
-        bounds[strings.offset : strings.offset + len(strings) + 1],
-    )

@@ -1,7 +1,7 @@
-"""Read texts that are in memory: tables, DataFrames, datasets, records, lists and batches of texts, columns.
+"""Read texts that are in memory: tables, DataFrames, datasets, records, columns, and lists and batches of texts.
 
-`read_records` reads columns of whatever has columns, and `iterate_documents` reads documents of any of these values.
-`by_group` divides rows by a column of language groups.
+`read_records` reads columns of any value that has columns, and `iterate_documents` reads documents of any of these
+values. `by_group` divides rows by a column that contains their groups, such as languages.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mws_hf.corpus.blocks import BLOCK_BYTES, arrow_strings, is_text, valid_strings
+from mws_hf.corpus.arrow_arrays import arrow_strings, is_text, valid_strings
+from mws_hf.corpus.blocks import BLOCK_BYTES
 from mws_hf.corpus.files import DEFAULT_COLUMN
 from mws_hf.corpus.groups import check_group_name
 from mws_hf.corpus.place import Fault, about, within
@@ -22,18 +23,22 @@ from mws_hf.errors import MwSError
 from mws_hf.text.symbols import surrogate_problem
 
 ROWS = 1000
-"""Rows that are taken at once from tables and values; the blocks of an encoded corpus follow from it."""
+"""The number of rows that are read at once from tables and values. The blocks of an encoded corpus depend on it."""
 GroupBatch = tuple[str, pa.LargeStringArray]
-"""A group, and texts of it."""
+"""The name of a group, and texts of the group."""
 _COLUMNS = ("columns", "column_names")  # a table, a DataFrame or a dataset has one of these attributes
 
 
 def no_column(kind: str, wanted: str | None, names: Iterable[object], option: str) -> str:
-    """Write the message for a missing "column" or "field", with the names that there are.
+    """Return the message for a missing column or field, with the names of those that exist.
 
-    `wanted` is the name that was given, or None if none was given and `DEFAULT_COLUMN` is missing.
+    Args:
+        kind: "column" or "field".
+        wanted: the name that the user gave; None if the user gave none, and `DEFAULT_COLUMN` is missing.
+        names: the existing names.
+        option: the option or argument that chooses the column, such as "--column".
     """
-    asked = f"which {kind} holds the text?" if wanted is None else f"no {kind} {wanted!r};"
+    asked = f"which {kind} contains the text?" if wanted is None else f"no {kind} {wanted!r};"
     choose = f"choose with {option}"
     if wanted is None and option == "--column":
         choose += f", or rename it to {DEFAULT_COLUMN}"  # not every command has the option
@@ -41,7 +46,11 @@ def no_column(kind: str, wanted: str | None, names: Iterable[object], option: st
 
 
 def check_names(columns: Sequence[str | None], names: Sequence[Any], option: str = "--column") -> list[int]:
-    """Return the positions of columns among the names of a table; raises `Fault` if one is missing or occurs twice."""
+    """Return the position of each column among the names of a table; None stands for `DEFAULT_COLUMN`.
+
+    Raises:
+        Fault: a column is missing or occurs twice.
+    """
     found = [[place for place, name in enumerate(names) if str(name) == (c or DEFAULT_COLUMN)] for c in columns]
     for column, places in zip(columns, found, strict=True):
         if not places:
@@ -55,7 +64,16 @@ def check_names(columns: Sequence[str | None], names: Sequence[Any], option: str
 def read_records(source: Any, columns: Sequence[str | None]) -> Iterator[list[list[str | None]]]:
     """Read columns of a table, DataFrame, dataset, dict of one split or iterable of records, some rows at a time.
 
-    A missing value is None. If a column is None, `DEFAULT_COLUMN` is read. A `Fault` names the row, counted from 1.
+    Args:
+        source: the table or another value with columns.
+        columns: the names of the columns; None stands for `DEFAULT_COLUMN`.
+
+    Yields:
+        A list of values for each column, in the order of `columns`; a missing value is None.
+
+    Raises:
+        Fault: a column is missing, or a value is not text; the row is counted from 1.
+        MwSError: the source has no columns.
 
     >>> list(read_records([{"text": "раз", "n": 1}, {"text": None}], ["text"]))
     [[['раз', None]]]
@@ -71,8 +89,8 @@ def _texts_of(values: Sequence[Any], column: str | None, first: int) -> list[str
     try:
         texts.extend(map(text_of, values))
     except Fault as fault:
-        said = f"column {column or DEFAULT_COLUMN!r} {fault.said}"
-        raise Fault(said, inside=f", row {first + len(texts)}") from fault
+        problem = f"column {column or DEFAULT_COLUMN!r} {fault.problem}"
+        raise Fault(problem, inside=f", row {first + len(texts)}") from fault
     return texts
 
 
@@ -84,7 +102,7 @@ def _batches(source: Any, columns: Sequence[str | None]) -> Iterator[list[Sequen
         yield from _frame_batches(source, columns)
     elif hasattr(source, "iter"):  # a `datasets` Dataset or IterableDataset
         wanted = [name or DEFAULT_COLUMN for name in columns]
-        if (known := getattr(source, "column_names", None)) is not None:  # as it is for a stream without features
+        if (known := getattr(source, "column_names", None)) is not None:  # None for a stream without features
             check_names(columns, known, "column=")
             source = source.select_columns(list(wanted))
         for batch in source.iter(batch_size=ROWS):
@@ -100,24 +118,24 @@ def _batches(source: Any, columns: Sequence[str | None]) -> Iterator[list[Sequen
 def _frame_batches(frame: Any, columns: Sequence[str | None]) -> Iterator[list[Sequence[Any]]]:
     """Yield the values of columns of an Arrow table or a DataFrame; columns are found by position, not by name."""
     if not hasattr(frame, "__len__"):
-        raise Fault("holds no rows yet; give the table that it computes, such as frame.collect()")
+        raise Fault("contains no rows yet; give the table that it computes, such as frame.collect()")
     names = list(getattr(frame, "column_names", frame.columns))
     places = check_names(columns, names, "column=")
     if isinstance(frame, (pa.Table, pa.RecordBatch)):
-        held = [frame.column(place) for place in places]
+        found = [frame.column(place) for place in places]
     else:
-        held = [frame.iloc[:, place] if hasattr(frame, "iloc") else frame[names[place]] for place in places]
-    if any(type(column) is type(frame) for column in held):  # as a relation of duckdb, which is a query
+        found = [frame.iloc[:, place] if hasattr(frame, "iloc") else frame[names[place]] for place in places]
+    if any(type(column) is type(frame) for column in found):  # a relation of duckdb, for example, is a query
         raise Fault("is a query, not a table; give the table that it computes, such as relation.to_arrow_table()")
     for start in range(0, len(frame), ROWS):
-        yield [_values(column, name, start) for column, name in zip(held, columns, strict=True)]
+        yield [_values(column, name, start) for column, name in zip(found, columns, strict=True)]
 
 
 def _values(column: Any, name: str | None, start: int) -> list[Any]:
     if isinstance(column, (pa.Array, pa.ChunkedArray)):
         part = column.slice(start, ROWS)
         if not is_text(part.type):
-            raise Fault(f"it holds {part.type}, not text", inside=f", column {name!r}")
+            raise Fault(f"it contains {part.type}, not text", inside=f", column {name!r}")
         whole = part.combine_chunks() if isinstance(part, pa.ChunkedArray) else part
         with within(f", column {name!r}"):
             return valid_strings(whole, start + 1).to_pylist()
@@ -126,25 +144,30 @@ def _values(column: Any, name: str | None, start: int) -> list[Any]:
 
 def _column_batches(source: Any, columns: Sequence[str | None]) -> Iterator[list[Sequence[Any]]]:
     if isinstance(source, (str, bytes)) or not isinstance(source, Iterable):
-        raise MwSError(f"{type(source).__name__}: a column is for tables, datasets and records")
+        raise MwSError(
+            f"{type(source).__name__} has no columns; give a table, a dataset or records, or leave column out"
+        )
     wanted = [name or DEFAULT_COLUMN for name in columns]
     records = enumerate(source)
     while batch := list(islice(records, ROWS)):
         for number, record in batch:
             if not isinstance(record, Mapping):
                 what = type(record).__name__
-                raise MwSError(f"element {number} is {what}, not a record; the column {wanted[-1]!r} is for tables")
+                raise MwSError(
+                    f"element {number} is {what}, not a record, so it has no column {wanted[-1]!r}; give records such "
+                    f"as {{{wanted[-1]!r}: ...}}, or leave column out"
+                )
             check_names(columns, list(record), "column=")
         yield [[record[name] for _, record in batch] for name in wanted]
 
 
 def text_of(value: Any) -> str | None:
-    """Return a text, or None for a missing one: None, NaN, or the NA of pandas."""
+    """Return a text, or None for a missing text (None, NaN, or the NA of pandas); raises `Fault` for other values."""
     if isinstance(value, str):
         return value
     if _is_missing(value):
         return None
-    raise Fault(f"holds {type(value).__name__}, not text")
+    raise Fault(f"contains {type(value).__name__}, not text")
 
 
 def _is_missing(value: Any) -> bool:
@@ -153,7 +176,13 @@ def _is_missing(value: Any) -> bool:
 
 
 def group_batches(source: Any, column: str | None, group_column: str) -> Iterator[GroupBatch]:
-    """Read the documents of a source with columns, sorted by group within each batch; missing texts are left out."""
+    """Read the documents of a source with columns, sorted by group within each batch of rows.
+
+    Rows without a text are left out.
+
+    Raises:
+        Fault: a column is missing, a value is not text, or a row with text has no group or an invalid one.
+    """
     first = 1
     for texts, groups in read_records(source, [column, group_column]):
         for row, text in enumerate(texts, start=first):
@@ -164,7 +193,16 @@ def group_batches(source: Any, column: str | None, group_column: str) -> Iterato
 
 
 def by_group(texts: pa.LargeStringArray, groups: pa.LargeStringArray, first: int = 1) -> Iterator[GroupBatch]:
-    """Sort texts by group, and groups by name; rows without a text are skipped. `first` numbers the first row."""
+    """Yield the texts of each group, groups sorted by name; rows without a text are left out.
+
+    Args:
+        texts: the texts.
+        groups: the group of each text.
+        first: the number of the first row, for errors.
+
+    Raises:
+        Fault: a row with text has no group, or one with a name that is not allowed.
+    """
     kept = texts.is_valid()
     if len(lost := pc.indices_nonzero(pc.and_(kept, groups.is_null()))):
         raise Fault("its group is missing; every row with text needs one", inside=f", row {first + lost[0].as_py()}")
@@ -179,11 +217,15 @@ def by_group(texts: pa.LargeStringArray, groups: pa.LargeStringArray, first: int
 
 
 def iterate_documents(source: Any, column: str | None = None) -> Iterator[str]:
-    """Yield documents from the values that Python users hold; a missing value (None, NaN) is an empty text.
+    """Yield the documents of a value in memory; a missing value (None, NaN) is an empty text.
 
-    A source is an iterable of str, of batches (lists) of str or of records; a `datasets` Dataset, IterableDataset or a
-    dict with one of them; a pandas Series or DataFrame; a pyarrow array, ChunkedArray, Table or RecordBatch. `column`
-    is the text column of records and of sources with columns; None: ``text``.
+    Args:
+        source: an iterable of str, of batches (lists) of str or of records; a `datasets` Dataset, IterableDataset or a
+            dict with one of them; a pandas Series or DataFrame; or a pyarrow array, ChunkedArray, Table or RecordBatch.
+        column: the column of records and of sources with columns that contains the text; None for ``text``.
+
+    Raises:
+        MwSError: the source is a single string or path, has no such column, or contains something that is not text.
 
     >>> list(iterate_documents(["раз", ["два", "три"]]))
     ['раз', 'два', 'три']
@@ -200,7 +242,7 @@ def documents_of(source: Any, column: str | None) -> Iterator[str]:
     """Yield documents as `iterate_documents` does; a `Fault` does not name the source."""
     if isinstance(source, (pa.Array, pa.ChunkedArray)):
         if not is_text(source.type):
-            raise Fault(f"it holds {source.type}, not text")
+            raise Fault(f"it contains {source.type}, not text")
         first = 1
         for chunk in source.chunks if isinstance(source, pa.ChunkedArray) else [source]:
             yield from valid_strings(chunk, first).fill_null("").to_pylist()
@@ -216,14 +258,19 @@ def only_split(splits: Mapping[Any, Any]) -> Any:
     """Return the only dataset in a dict of splits; several are an error, because one may be the test set."""
     for name, split in splits.items():
         if isinstance(split, (str, bytes)) or not isinstance(split, Iterable):
-            raise MwSError(
-                f"a mapping with {type(split).__name__} under {name!r}: for counts of words call "
-                "MwSTrainer.train_from_counts(mapping); for texts give a list of them"
-            )
+            raise no_texts(name, split)
     if len(splits) != 1:
         here = ", ".join(map(str, splits)) or "none"
         raise MwSError(f"a dict of splits ({here}); give the one to read, such as dataset['train']")
     return next(iter(splits.values()))
+
+
+def no_texts(key: object, value: object) -> MwSError:
+    """Return the error for a dict whose value under `key` can be neither texts nor a dataset, such as a count."""
+    return MwSError(
+        f"the dict has {type(value).__name__} under {key!r}, which contains no texts; for counts of words call "
+        "MwSTrainer.train_from_counts(mapping), for texts give a list of them"
+    )
 
 
 def _guarded(documents: Iterator[str]) -> Iterator[str]:
@@ -270,15 +317,19 @@ def _flat_documents(source: Any) -> Iterator[str]:
 
 
 def document_batches(documents: Iterable[str], size: int = BLOCK_BYTES) -> Iterator[pa.LargeStringArray]:
-    """Put documents, each a str, into Arrow arrays of at least `size` characters."""
+    """Collect documents in Arrow arrays of at least `size` characters; only the last array may have fewer.
+
+    Raises:
+        Fault: a document contains a lone surrogate.
+    """
     batch: list[str] = []
-    held, first = 0, 1
+    collected, first = 0, 1
     for document in documents:
         batch.append(document)
-        held += len(document)
-        if held >= size:
+        collected += len(document)
+        if collected >= size:
             yield _as_arrow(batch, first)
-            first, held, batch = first + len(batch), 0, []
+            first, collected, batch = first + len(batch), 0, []
     if batch:
         yield _as_arrow(batch, first)
 

@@ -1,9 +1,9 @@
 """Count the pre-tokens of files and of texts in memory, by language group if there are several.
 
 One loop counts everything, including saved counts, word lists and lexicons. Several threads share the blocks of text
-and add them to tables of pre-tokens, within a memory cap. Each byte of text is read and counted once, however many
-groups there are. Named split patterns are run by the scanner (`kernels.scanner`), which splits as the Rust library
-does. Any other pattern is run by the `regex` module, which is about ten times slower and uses one thread.
+and add their pre-tokens to tables, within a memory cap. Each byte of text is read and counted once, however many groups
+there are. Named split patterns are run by the scanner (`kernels.scanner`), which splits as the Rust library does. Any
+other pattern is run by the `regex` module, which is about ten times slower and uses one thread.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, nullcontext
 from functools import partial
-from numbers import Integral
 from typing import Any, Generic, TypedDict, TypeVar, Unpack
 
 import numpy as np
 import pyarrow as pa
 
-from mws_hf.corpus.blocks import Block, Columns, arrow_strings, flat_utf8
+from mws_hf.corpus.arrow_arrays import arrow_strings, flat_utf8
+from mws_hf.corpus.blocks import Block, Columns
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.counts_file import CountsFile, check_total
 from mws_hf.corpus.files import PathLike, Reading, expand_paths, progress_bar
-from mws_hf.corpus.groups import MOST_GROUPS, UNNAMED, check_all_or_none
+from mws_hf.corpus.groups import MAX_GROUPS, UNNAMED, check_all_or_none
 from mws_hf.corpus.sources import Source
 from mws_hf.corpus.splitter import Splitter
 from mws_hf.corpus.token_table import MEMORY_CAP, SMALLEST_TABLE, Shards, TokenTable, merge_tables
-from mws_hf.errors import MwSError, SettingError
+from mws_hf.errors import MwSError, check_count
 from mws_hf.kernels.threads import thread_count
 
 T = TypeVar("T")
@@ -44,7 +44,8 @@ class CountOptions(TypedDict, total=False):
             "nfc+capitals" and so on, also writes the marker of a training with ``capitals="marker"``.
         special_tokens: tokens at which texts are split, so that no part of one is counted. (A token that contains a
             line end can be missed if a text file is divided there, which is possible every half megabyte.)
-        workers: number of threads; None for all processors.
+        workers: number of threads. None takes the number from the environment variable MWS_NUM_THREADS or
+            OMP_NUM_THREADS if one is set, otherwise one thread per processor.
         memory_cap: bytes that the tables of counts may take (at least half a MiB per worker). Larger tables are moved
             to a temporary folder and merged at the end. The distinct words of the result must fit into memory in any
             case.
@@ -67,11 +68,11 @@ def count_files(
     errors: str = "strict",
     **options: Unpack[CountOptions],
 ) -> WordCounts:
-    """Count the pre-tokens of files; the result is the same for any number of workers and any memory cap.
+    """Count the pre-tokens of files.
 
-    A text file is one document (`corpus.blocks` explains how it is divided without changing a count). Each JSON-lines
-    record and each row of a table is a document. With a pattern that the scanner does not support, each line of a text
-    file is a document.
+    The result is the same for any number of workers and any memory cap. A text file is one document (`corpus.blocks`
+    explains how it is divided without changing a count). Each JSON-lines record and each row of a table is a document.
+    With a pattern that the scanner does not support, each line of a text file is a document.
 
     Args:
         paths: names, globs, or "-" for standard input. The files can be .txt (or have any other name), .jsonl, .csv and
@@ -88,7 +89,15 @@ def count_files(
         The number of times each pre-token occurs.
 
     Raises:
-        MwSError: an input is missing, unreadable or of the wrong kind; the message contains file and line.
+        MwSError: a file is missing, unreadable or of the wrong kind, or contains bytes that are not text; the message
+            contains file and line.
+
+    >>> import tempfile
+    >>> file = os.path.join(tempfile.mkdtemp(), "text.txt")
+    >>> with open(file, "w", encoding="utf-8") as stream:
+    ...     _ = stream.write("кот и кот")
+    >>> list(count_files(file).items())
+    [(' и', 1), (' кот', 1), ('кот', 1)]
     """
     return _counted(Source.of(expand_paths(paths), Reading(column, encoding, errors)), **options)
 
@@ -104,6 +113,9 @@ def count_documents(
         column: the column of a table or dataset, or the field of records, that contains the text; None for ``text``.
         length: number of documents, which is used only for the progress bar.
         **options: the options of `CountOptions`.
+
+    Returns:
+        The number of times each pre-token occurs.
 
     Raises:
         MwSError: a document is not text, or contains a lone surrogate.
@@ -123,7 +135,21 @@ def count_source(
     errors: str = "strict",
     **options: Any,
 ) -> WordCounts:
-    """Count any source that `MwSTrainer.train` accepts; `Source.of` lists them, and `count` describes the options.
+    """Count the pre-tokens of any source that `MwSTrainer.train` accepts, by group if it has groups.
+
+    Args:
+        given: files or texts, or a dict of these by group, as `Source.of` describes them.
+        column: as in `count_files`.
+        group_column: the column of tables and datasets that contains the group of each row.
+        encoding: as in `count_files`.
+        errors: as in `count_files`.
+        **options: the options of `CountOptions`, and `length`, the number of documents for the progress bar.
+
+    Returns:
+        The number of times each pre-token occurs, by group.
+
+    Raises:
+        MwSError: an input is missing, unreadable or not text, or strings could be file names or texts.
 
     >>> found = count_source({"fin": ["talo ja talot"], "eng": ["a house", "a hut"]})
     >>> {name: counts.total for name, counts in found.groups.items()}
@@ -147,9 +173,24 @@ def count(
     memory_cap: int = MEMORY_CAP,
     show_progress: bool = False,
 ) -> WordCounts:
-    """Count the pre-tokens of a source by group; see `CountOptions` and `count_documents` for the arguments."""
+    """Count the pre-tokens of a source by group.
+
+    Args:
+        source: everything to count.
+        splitter: splits text into pre-tokens.
+        length: number of documents, which is used only for the progress bar.
+        workers: as in `CountOptions`.
+        memory_cap: as in `CountOptions`.
+        show_progress: as in `CountOptions`.
+
+    Returns:
+        The number of times each pre-token occurs, by group.
+
+    Raises:
+        MwSError: an input cannot be read, or saved counts were made with another splitter.
+    """
     source.check_splitter(splitter)
-    if (counted := source.counted_alone(splitter)) is not None:
+    if (counted := source.only_counted(splitter)) is not None:
         return counted
     shown: dict[str, Any] = {"total": length, "unit": " documents"}
     if source.files:
@@ -188,8 +229,11 @@ def merge_files(
         memory_cap: bytes above which tables are moved to disk.
         min_count: words that occur less often in all groups together are left out of the sum.
 
+    Returns:
+        The sum, as it is in the file.
+
     Raises:
-        MwSError: a file is unreadable, or the files were counted with different settings.
+        MwSError: a file is unreadable, the files were counted with different settings, or the output cannot be written.
     """
     files = [CountsFile.open(path) for path in paths]
     first = files[0]
@@ -214,17 +258,18 @@ def merge_files(
 
 
 def share_out(sources: Iterable[Iterator[T]], tasks: Sequence[Callable[[T], None]]) -> None:
-    """Call one of `tasks` with every item of `sources`; each task runs in a separate thread.
+    """Pass every item of every iterator in `sources` to one of the `tasks`, each of which runs in its own thread.
 
     An iterator is advanced by one thread at a time, but different iterators are advanced at the same time, so that
     reading overlaps with work. A new iterator is taken from `sources` only if none is waiting, and it is dropped after
     its last item. Therefore memory depends on the number of open iterators and not on the number of all iterators. The
-    first error stops all threads.
+    first error stops all threads and is raised here. A single task runs in the calling thread.
     """
     supply = _Supply(sources)
     if len(tasks) == 1:
         supply.feed(tasks[0])
-    threads = [threading.Thread(target=supply.feed, args=[task], daemon=True) for task in tasks[1:] and tasks]
+        tasks = []
+    threads = [threading.Thread(target=supply.feed, args=[task], daemon=True) for task in tasks]
     for thread in threads:
         thread.start()
     try:
@@ -239,7 +284,11 @@ def share_out(sources: Iterable[Iterator[T]], tasks: Sequence[Callable[[T], None
 
 
 class _Supply(Generic[T]):
-    """Distribute the items of several sources to threads, until none is left or an error occurs."""
+    """The items of several iterators, which threads take until none is left or an error occurs.
+
+    Attributes:
+        error: the first error that occurred; None if there was none.
+    """
 
     def __init__(self, sources: Iterable[Iterator[T]]) -> None:
         self._unopened, self._idle = iter(sources), deque[Iterator[T]]()
@@ -247,13 +296,15 @@ class _Supply(Generic[T]):
         self.error: BaseException | None = None
 
     def stop(self, error: BaseException) -> None:
+        """Let all threads end after their current item."""
         with self._change:
             self.error = self.error or error
             self._change.notify_all()
 
     def feed(self, task: Callable[[T], None]) -> None:
+        """Pass items to a task until none is left; an error stops all threads."""
         try:
-            while (source := self._taken()) is not None:
+            while (source := self._next_source()) is not None:
                 item = next(source, None)
                 with self._change:
                     self._busy -= 1
@@ -265,7 +316,8 @@ class _Supply(Generic[T]):
         except BaseException as error:
             self.stop(error)
 
-    def _taken(self) -> Iterator[T] | None:
+    def _next_source(self) -> Iterator[T] | None:
+        """Return an iterator that no other thread is advancing, when there is one; None if nothing is left."""
         with self._change:
             while self.error is None:
                 source = self._idle.popleft() if self._idle else next(self._unopened, None)
@@ -282,21 +334,21 @@ class GroupTables(dict[str, TokenTable]):
     """The tables of one thread by group; if they need more than their share of memory, all of them are moved to disk.
 
     Args:
-        most: the most bytes of a table without groups; tables of groups may take half as many in all.
+        max_bytes: the most bytes of a table without groups; tables of groups may take half as many in all.
         spill: called with a group and its table to move it to disk; the table is emptied afterwards.
         text_bytes: the approximate size of the text, for the first size of a table.
     """
 
-    def __init__(self, most: int, spill: Callable[[str, TokenTable], None], text_bytes: int = 0) -> None:
+    def __init__(self, max_bytes: int, spill: Callable[[str, TokenTable], None], text_bytes: int = 0) -> None:
         super().__init__()
-        self._most, self._spill, self._text_bytes = most, spill, text_bytes
+        self._max_bytes, self._spill, self._text_bytes = max_bytes, spill, text_bytes
 
     def table(self, group: str) -> TokenTable:
         """Return the table of a group; other tables are moved to disk if memory is short."""
-        most = self._most if group == UNNAMED else self._most // 2
+        max_bytes = self._max_bytes if group == UNNAMED else self._max_bytes // 2
         if group not in self:
-            self[group] = TokenTable(most, partial(self._spill, group), self._text_bytes)
-        if group != UNNAMED and sum(each.nbytes for each in self.values()) > most:
+            self[group] = TokenTable(max_bytes, partial(self._spill, group), self._text_bytes)
+        if group != UNNAMED and sum(each.nbytes for each in self.values()) > max_bytes:
             for name, each in self.items():
                 if len(each):
                     self._spill(name, each)
@@ -316,18 +368,19 @@ def add_up(
     """Count blocks of text, add saved counts of words, and return the sums by group.
 
     Args:
-        sources: blocks and counts, several of which are read at the same time.
+        sources: iterators over blocks and counts, several of which are read at the same time.
         groups: groups that the result has, even if they have no words.
         splitter: splits text into pre-tokens.
-        workers: number of threads; None for all processors.
+        workers: number of threads, as in `CountOptions`.
         memory_cap: bytes above which tables are moved to a temporary folder.
         text_bytes: approximate size of all text.
         min_count: words that are rarer may be left out if there is only one group.
+
+    Raises:
+        MwSError: a block is not UTF-8, there are no groups or too many, only some words have a group, or `memory_cap`
+            or `workers` is not a whole number of at least 1.
     """
-    if isinstance(memory_cap, bool) or not isinstance(memory_cap, Integral):
-        raise SettingError("memory_cap", memory_cap, "is not a whole number of bytes")
-    if memory_cap < 1:
-        raise SettingError("memory_cap", memory_cap, "must be at least 1")
+    check_count("memory_cap", memory_cap)
     workers, count_block = thread_count(workers), splitter.counter()
     lock, shards, seen = threading.Lock(), dict[str, Shards](), set(groups)
     with ExitStack() as stack:
@@ -342,9 +395,9 @@ def add_up(
             group, part = item
             seen.add(group)
             check_all_or_none(seen)
-            if len(seen) > MOST_GROUPS:
+            if len(seen) > MAX_GROUPS:
                 raise MwSError(
-                    f"there are more than {MOST_GROUPS} groups, such as {group!r}; give a column of groups that has "
+                    f"there are more than {MAX_GROUPS} groups, such as {group!r}; give a column of groups that has "
                     "fewer different values"
                 )
             if isinstance(part, Block):
@@ -352,8 +405,8 @@ def add_up(
             else:
                 tables.table(group).count_words(*flat_utf8(part[0]), part[1])
 
-        most = max(memory_cap // workers, SMALLEST_TABLE)
-        threads = [GroupTables(most, spill, text_bytes // workers) for _ in range(workers)]
+        max_bytes = max(memory_cap // workers, SMALLEST_TABLE)
+        threads = [GroupTables(max_bytes, spill, text_bytes // workers) for _ in range(workers)]
         share_out(sources, [partial(add_item, tables) for tables in threads])
         if not seen:
             raise MwSError("there is no row with text and a group; give the names of the columns that contain them")

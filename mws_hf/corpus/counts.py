@@ -1,4 +1,4 @@
-"""`WordCounts`: how often each distinct pre-token occurs, by group if there are named groups."""
+"""Store, combine, save and load word counts (`WordCounts`): the number of times each distinct pre-token occurs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mws_hf.corpus.blocks import Columns, arrow_integers, flat_utf8, integers
+from mws_hf.corpus.arrow_arrays import arrow_integers, flat_utf8, integers
+from mws_hf.corpus.blocks import Columns
 from mws_hf.corpus.counts_file import (
     MAX_TOTAL,
     ROW_GROUP,
@@ -25,7 +26,7 @@ from mws_hf.corpus.counts_file import (
     exact_sum,
     write_columns,
 )
-from mws_hf.corpus.groups import MOST_GROUPS, UNNAMED, check_all_or_none, check_group_name, group_shares
+from mws_hf.corpus.groups import MAX_GROUPS, UNNAMED, check_all_or_none, check_group_name, group_shares
 from mws_hf.corpus.place import Fault, about
 from mws_hf.corpus.splitter import Splitter
 from mws_hf.corpus.token_table import hash_words, summed
@@ -34,7 +35,7 @@ from mws_hf.kernels.scanner import write_code_points
 from mws_hf.kernels.threads import in_parts
 
 _ONCE_IN_A_LIST = 0.95
-"""In a list of words, more than this share of the pre-tokens occurs once. In a text of 14 kB it was 0.86."""
+"""In a list of words, more than this share of the distinct pre-tokens occurs once. In a text of 14 kB it was 0.86."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,6 +74,12 @@ class WordCounts:
     def from_mapping(cls, mapping: Mapping[str, int], *, pattern: str, normalization: str | None = None) -> WordCounts:
         """Create counts from a dict of pre-tokens and their counts.
 
+        Args:
+            mapping: the count of each pre-token. Pre-tokens inside a sentence begin with their space; for words use
+                `corpus.word_list.count_mapping`.
+            pattern: the split pattern that made the pre-tokens, or its name.
+            normalization: the normalization before splitting, as in `CountOptions`.
+
         Raises:
             MwSError: a word is empty or contains a lone surrogate, a count is not a positive 64-bit integer, or their
                 sum exceeds 64 bits.
@@ -84,7 +91,7 @@ class WordCounts:
             raise MwSError(f"word counts: words must be str without lone surrogates ({error})") from error
         counts = np.array(list(mapping.values()) or np.zeros(0, np.int64))
         if counts.dtype.kind not in "iu" or (counts > MAX_TOTAL).any():
-            raise MwSError(f"word counts: every count must be an integer of at most 64 bits, got {counts.dtype}")
+            raise MwSError(f"word counts: every count must be an integer below 2^63, but they are {counts.dtype}")
         return cls.from_arrays(strings, counts, pattern=pattern, normalization=normalization)
 
     @classmethod
@@ -92,6 +99,12 @@ class WordCounts:
         cls, strings: Any, counts: npt.NDArray[np.int64], *, pattern: str, normalization: str | None = None
     ) -> WordCounts:
         """Create counts from an Arrow array of distinct words and an array of their counts, in any order.
+
+        Args:
+            strings: the words, an array of any Arrow string type.
+            counts: the count of each word, int64, shape (n_words,).
+            pattern: the split pattern that made the words, or its name.
+            normalization: the normalization before splitting, as in `CountOptions`.
 
         Raises:
             MwSError: a word is empty or not UTF-8, a count is below 1, the normalization is unknown, or the sum exceeds
@@ -107,7 +120,7 @@ class WordCounts:
         counts = np.ascontiguousarray(counts, np.int64)
         shortest = pc.min(pc.binary_length(strings)).as_py()
         if len(counts) and (int(counts.min()) < 1 or shortest == 0 or strings.null_count):
-            raise MwSError("word counts: every word must be non-empty and every count positive")
+            raise MwSError("word counts: a word is empty or missing, or a count is below 1; leave such words out")
         check_total(exact_sum(counts))
         return cls({UNNAMED: _frozen(*in_order(strings, counts))}, splitter)
 
@@ -124,29 +137,31 @@ class WordCounts:
         if isinstance(groups, WordCounts):
             return groups
         if not groups:
-            raise MwSError("no groups of words; give at least one, such as {'fin': counts}")
+            raise MwSError("there are no groups of words; give at least one, such as {'fin': counts}")
         for name, counts in groups.items():
             if not isinstance(counts, WordCounts):
                 raise MwSError(
-                    f"groups of words: {type(counts).__name__} is not a WordCounts; make one with count_mapping"
+                    f"group {name!r} has {type(counts).__name__}, not a WordCounts; make one with count_mapping"
                 )
             if name != UNNAMED or len(groups) > 1:
                 check_group_name(name)
-        if len(groups) > MOST_GROUPS:
-            raise MwSError(f"{len(groups)} groups of words; at most {MOST_GROUPS} are learned together")
+        if len(groups) > MAX_GROUPS:
+            raise MwSError(
+                f"there are {len(groups)} groups of words, but at most {MAX_GROUPS} can be learned together; join some"
+            )
         ordered = {name: groups[name].union for name in sorted(groups)}
         first = next(iter(ordered.values())).splitter
         for name, counts in ordered.items():
             if not counts.splitter.agrees(first):
                 raise MwSError(
-                    f"group {name!r} was counted with {counts.splitter}, another with {first}; count again "
-                    "with one setting"
+                    f"group {name!r} was counted with {counts.splitter}, but another one with {first}; count them "
+                    "again with the same settings"
                 )
         return cls({name: part for name, counts in ordered.items() for part in counts.parts.values()}, first)
 
     @cached_property
     def groups(self) -> dict[str, WordCounts]:
-        """The counts of each group separately, sorted by name; without named groups, of the only group `UNNAMED`."""
+        """The counts of each group by its name, sorted; without named groups, all counts under the name `UNNAMED`."""
         if not self.is_grouped:
             return {UNNAMED: self}
         return {name: WordCounts({UNNAMED: part}, self.splitter) for name, part in self.parts.items()}
@@ -176,7 +191,10 @@ class WordCounts:
 
     @property
     def is_list(self) -> bool:
-        """Whether nearly all pre-tokens occur once, as in a list of words; only its line ends, or parts, occur more."""
+        """Whether nearly all pre-tokens occur once, as in a list of words.
+
+        In a list, only line ends, and parts that several words share, occur more often.
+        """
         return bool(np.count_nonzero(self.counts == 1) > _ONCE_IN_A_LIST * len(self.counts))
 
     @property
@@ -196,12 +214,12 @@ class WordCounts:
 
     @cached_property
     def total(self) -> int:
-        """The sum of all counts: the number of running pre-tokens."""
+        """The sum of all counts, which is the number of pre-tokens in the text."""
         return sum(int(counts.sum()) for _, counts in self.parts.values())
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of pattern and normalization in hexadecimal."""
+        """The SHA-256 of pattern and normalization in hexadecimal; counts can be added up only if it is equal."""
         return self.splitter.fingerprint
 
     def __len__(self) -> int:
@@ -246,7 +264,12 @@ class WordCounts:
         return points, starts
 
     def utf8(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-        """Return all words as UTF-8 without a copy: word w is ``data[offsets[w]:offsets[w + 1]]``."""
+        """Return all words in UTF-8, without a copy.
+
+        Returns:
+            data: uint8, the bytes of the words.
+            offsets: int64, shape (n_words + 1,); word w is ``data[offsets[w]:offsets[w + 1]]``.
+        """
         return flat_utf8(self.strings)
 
     def as_types(self) -> WordCounts:
@@ -255,7 +278,7 @@ class WordCounts:
         return WordCounts(ones, self.splitter)
 
     def at_least(self, min_count: int) -> WordCounts:
-        """Return the words that occur at least `min_count` times, in all groups together."""
+        """Return the words that occur at least `min_count` times in all groups together, with their counts by group."""
         if min_count <= 1:
             return self
         if len(self.parts) == 1:
@@ -267,7 +290,11 @@ class WordCounts:
         return found
 
     def where(self, mask: npt.NDArray[np.bool_]) -> WordCounts:
-        """Return the words for which a mask is true; its shape is (n_words,)."""
+        """Return the words for which a mask is true, with their counts.
+
+        Args:
+            mask: bool, shape (n_words,), in the order of `words`.
+        """
         kept, first = {}, 0
         for name, (words, counts) in self.parts.items():
             rows = np.flatnonzero(mask[first : first + len(counts)])
@@ -286,8 +313,8 @@ class WordCounts:
         for each in (self, *others):
             if not each.splitter.agrees(self.splitter):
                 raise MwSError(
-                    "word counts made with different settings cannot be merged: "
-                    f"{self.splitter} against {each.splitter}; count again with one setting"
+                    "word counts that were made with different settings cannot be merged: "
+                    f"{self.splitter}, and {each.splitter}; count them again with the same settings"
                 )
             for name, part in each.parts.items():
                 parts.setdefault(name, []).append(part)
@@ -300,9 +327,9 @@ class WordCounts:
         return WordCounts(added, self.splitter)
 
     def weighted(self, weights: Mapping[str, float]) -> WordCounts:
-        """Scale counts up until the total counts of the groups are in proportion to their weights, and add them up.
+        """Scale counts up so that the totals of the groups are in proportion to their weights, and add the groups up.
 
-        A group without a weight has the weight 1. No count becomes smaller.
+        A group without a weight has the weight 1. Counts are rounded, and no count becomes smaller.
 
         Raises:
             MwSError: a weight names a group that does not exist.
@@ -316,7 +343,7 @@ class WordCounts:
     def repeated(self, weights: Mapping[str, float]) -> WordCounts:
         """Multiply the counts of each group by its weight, relative to the smallest weight, and add the groups up.
 
-        This is as if the text of a group were repeated. A group without a weight has the weight 1.
+        The result is the same as if the text of a group were repeated. A group without a weight has the weight 1.
 
         Raises:
             MwSError: a weight names a group that does not exist.
@@ -326,7 +353,7 @@ class WordCounts:
         return self._scaled({name: share / least for name, share in shares.items()})
 
     def _scaled(self, factors: Mapping[str, float]) -> WordCounts:
-        """Multiply the counts of each group by its factor, or by 1 if that is less, and add the groups up."""
+        """Multiply the counts of each group by its factor, or by 1 if the factor is less, and add the groups up."""
         if all(factor == 1 for factor in factors.values()):
             return self.union
         check_total(math.ceil(sum(part.total * max(1.0, factors[name]) for name, part in self.groups.items())))
@@ -342,6 +369,9 @@ class WordCounts:
         Args:
             path: the file, which is written completely or not at all.
             texts: digests of the counted texts, so that a text is recognized if it is given together with its counts.
+
+        Raises:
+            MwSError: the file cannot be written.
         """
         write_columns(path, self.parts, self.splitter, texts)
 
@@ -382,29 +412,30 @@ def _as_written(
 ) -> tuple[pa.LargeStringArray, npt.NDArray[np.int64]]:
     """Sort the words of a file into canonical order if their counts are not descending.
 
-    `first` is the number of the first row; raises `Fault` if a word is in two rows.
+    Raises `Fault` if a word is in two rows; `first` is the number of the first row.
     """
     words = _flat(strings)
     if len(np.unique(hash_words(*flat_utf8(words)))) < len(counts):  # equal words, or different ones with equal hashes
         rows: dict[str, int] = {}
         for row, word in enumerate(words.to_pylist(), start=first):
             if (before := rows.setdefault(word, row)) != row:
-                raise Fault(f"row {row}: {word!r} is in row {before} too; add them up with `mws count` of the file")
+                raise Fault(f"row {row}: {word!r} is also in row {before}; to add them up, run `mws count` on the file")
     ordered = bool((counts[1:] <= counts[:-1]).all())  # words that all have the count 1 keep their order
     return (words, counts) if ordered else in_order(words, counts)
 
 
 def _flat(strings: Any) -> pa.LargeStringArray:
+    """Convert an Arrow array or chunked array of strings to one array of large strings."""
     if not isinstance(strings, pa.LargeStringArray):
         strings = pc.cast(strings, pa.large_string())
     return strings.combine_chunks() if isinstance(strings, pa.ChunkedArray) else strings
 
 
 def in_order(strings: Any, counts: npt.NDArray[np.int64]) -> tuple[pa.LargeStringArray, npt.NDArray[np.int64]]:
-    """Sort words and counts into canonical order.
+    """Sort words and counts into canonical order: by descending count, then by code point.
 
-    About half of the words of a text occur once. These words, and all others, which come first, are sorted in two
-    threads.
+    One thread sorts the words that occur once, which are about half of the words of a text, and another thread sorts
+    all others, which come first in the result.
     """
     words = _flat(strings)
 

@@ -15,7 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mws_hf.atomic import atomic_path
-from mws_hf.corpus.blocks import Columns, arrow_integers, arrow_strings, integers, is_text
+from mws_hf.corpus.arrow_arrays import arrow_integers, arrow_strings, integers, is_text
+from mws_hf.corpus.blocks import Columns
 from mws_hf.corpus.files import open_for_arrow
 from mws_hf.corpus.place import Fault, about
 from mws_hf.corpus.splitter import Splitter, fingerprint
@@ -32,7 +33,9 @@ _KEY, _MAGIC = b"mws_hf.word_counts", b"PAR1"
 _ALTERED = "its counts do not match its own metadata; the file was altered, count again"
 
 ROW_GROUP = 2**20
+"""The number of rows in a row group of the file."""
 MAX_TOTAL = 2**63 - 1
+"""The largest sum of counts, because counts are added up as int64."""
 
 
 def write_columns(
@@ -49,6 +52,9 @@ def write_columns(
         splitter: the pattern and normalization of the words. A fingerprint of these and of the names of the groups is
             part of the metadata.
         texts: digests of the counted texts.
+
+    Raises:
+        MwSError: the file cannot be written.
     """
     named = set(groups) != {""}
     words, counts = [part[0] for part in groups.values()], [part[1] for part in groups.values()]
@@ -94,7 +100,11 @@ class CountsFile(NamedTuple):
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> CountsFile:
-        """Read the metadata of a file of counts, and check it as far as possible without reading the words."""
+        """Read the metadata of a file of counts, and check it as far as possible without reading the words.
+
+        Raises:
+            MwSError: the file is missing, is not a file of counts, has a newer format, or its metadata was altered.
+        """
         with about(path):
             with _parquet(Path(path)) as file:
                 schema = file.schema_arrow
@@ -117,7 +127,14 @@ class CountsFile(NamedTuple):
         return cls(Path(path), splitter, totals, texts)
 
     def batches(self, rows: int) -> Iterator[tuple[str, Columns]]:
-        """Yield words and counts with the name of their group, from `rows` rows at a time, in the order of the file."""
+        """Yield words and counts with the name of their group, in the order of the file.
+
+        Args:
+            rows: the number of rows that are read at once.
+
+        Raises:
+            MwSError: the file is damaged or was altered.
+        """
         rest, first = dict(self.totals), 1
         with about(self.path):
             with _parquet(self.path) as file:
@@ -161,7 +178,7 @@ def _check_rows(table: pa.Table, first: int) -> None:
 def check_total(total: int) -> int:
     """Return the sum of all counts; raises MwSError if it does not fit into 64 bits."""
     if total > MAX_TOTAL:
-        raise Fault(f"word counts add up to {total}, more than 64 bits hold ({MAX_TOTAL})")
+        raise Fault(f"word counts add up to {total}, which is more than a 64-bit integer can hold ({MAX_TOTAL})")
     return total
 
 
@@ -171,7 +188,7 @@ def exact_sum(counts: npt.NDArray[np.int64]) -> int:
 
 
 def count_column(rows: pa.Table) -> npt.NDArray[np.int64]:
-    """Return the column `count` of a table, of any integers, as int64."""
+    """Return the column `count` of a table, which may contain integers of any type, as int64."""
     return integers(pc.cast(rows["count"], pa.int64()).combine_chunks())
 
 
@@ -180,29 +197,30 @@ def _checked_version(schema: pa.Schema, settings: Mapping[str, str]) -> bool:
     version = settings.get(_KEY.decode())
     if version not in (None, FORMAT_VERSION, GROUPS_VERSION):
         raise Fault(
-            f"word counts of format {version}, this version reads {FORMAT_VERSION} and {GROUPS_VERSION}; update mws-hf"
+            f"contains word counts of format {version}, but this version reads {FORMAT_VERSION} and {GROUPS_VERSION}; "
+            "update mws-hf"
         )
     named = version == GROUPS_VERSION
     if version is None or schema.names != ["word", "count", *(["group"] if named else [])]:
         raise Fault(
-            f"a Parquet file, but not of word counts (columns: {', '.join(schema.names)}); "
+            f"is a Parquet file, but does not contain word counts (columns: {', '.join(schema.names)}); "
             "make word counts with `mws count`"
         )
     kinds = dict(zip(schema.names, schema.types, strict=True))
     for name, kind in kinds.items():
         if not (pa.types.is_integer(kind) if name == "count" else is_text(kind)):
-            raise Fault(f"its column {name!r} holds {kind}; the file was altered, count again")
+            raise Fault(f"its column {name!r} contains {kind}; the file was altered, count again")
     return named
 
 
 def _rows_by_group(table: pa.Table, names: list[str]) -> dict[str, pa.Table]:
-    """Return the rows of each group, which follow each other in the order of the metadata."""
+    """Return the rows of each group; in the file, groups follow each other in the order of the metadata."""
     if "group" not in table.column_names:
         return {"": table}
     try:
         of = pc.index_in(pc.cast(table["group"], pa.large_string()), value_set=arrow_strings(names)).combine_chunks()
     except pa.ArrowException as error:
-        raise Fault(f"groups of words that cannot be read ({first_line(error)}); count again") from error
+        raise Fault(f"its groups of words cannot be read ({first_line(error)}); count again") from error
     if of.null_count:
         raise Fault("its groups do not match its own metadata; the file was altered, count again")
     numbers = integers(of)
@@ -217,11 +235,11 @@ def check_utf8(strings: Any) -> None:
     try:
         strings.validate(full=True)
     except pa.ArrowException as error:
-        raise Fault(f"words that are not UTF-8 ({first_line(error)}); count again") from error
+        raise Fault(f"some words are not UTF-8 ({first_line(error)}); count again") from error
 
 
 def is_counts_file(path: str | os.PathLike[str]) -> bool:
-    """Return whether a path is a Parquet file whose metadata says that it contains word counts."""
+    """Return whether a file is a Parquet file with the metadata of word counts."""
     try:
         with open(path, "rb") as stream:
             if stream.read(len(_MAGIC)) != _MAGIC:
@@ -236,13 +254,14 @@ def is_counts_file(path: str | os.PathLike[str]) -> bool:
 
 @contextmanager
 def _parquet(path: Path) -> Iterator[pq.ParquetFile]:
+    """Open a Parquet file; errors of reading it become a `Fault`."""
     import pyarrow.parquet as pq
 
     try:
-        # `read_table` imports pandas: 50 MB
+        # `read_table` would import pandas, which takes 50 MB
         with open_for_arrow(path) as stored, pq.ParquetFile(stored, page_checksum_verification=True) as file:
             yield file
     except FileNotFoundError as error:
         raise Fault("no such file of word counts") from error
     except (OSError, pa.ArrowException) as error:
-        raise Fault(f"not a readable Parquet file of word counts ({first_line(error)}); count again") from error
+        raise Fault(f"is not a readable Parquet file of word counts ({first_line(error)}); count again") from error

@@ -40,21 +40,27 @@ _LANGUAGES = (
     (("cp1256", "iso8859-6"), _ARABIC, "الينمروتبد"),
     (("cp874",), _THAI, "านรอกเงมยล"),
 )
-"""Encodings, alphabets of the languages that they are used for, and the frequent letters where all are beyond ASCII."""
+"""Encodings, the letters beyond ASCII of the languages that are written in them (separated by ``|``), and the frequent
+letters of languages whose letters are all beyond ASCII."""
 _NEUTRAL = frozenset("«»„“”‘’‚‹›–—…·•°§№€£©®™±×÷¿¡\xa0\xad´¨`²³½¼¹ªº")
 _SCRIPTS = ("LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "HEBREW", "ARABIC", "GEORGIAN", "THAI")
 _WORD = re.compile(r"[^\W\d_]+")
 
 
 class Candidate(NamedTuple):
-    """Encodings that decode some bytes to the same plausible text, and a word of that text as an example."""
+    """Encodings that decode some bytes to the same plausible text.
+
+    Attributes:
+        names: the names of the encodings.
+        word: a word of the text, as an example.
+    """
 
     names: list[str]
     word: str
 
 
 def candidates(data: bytes, at: int) -> list[Candidate]:
-    r"""List the encodings that fit the bytes around position `at`, the best first; empty if none fits.
+    r"""List the encodings that fit the bytes around position `at`, the best first; the list is empty if none fits.
 
     >>> candidates("Az őrült kutyája elszökött.".encode("iso8859-2"), 3)
     [Candidate(names=['cp1250', 'iso8859-2'], word='elszökött')]
@@ -105,7 +111,9 @@ def wide_encoding(data: bytes) -> str | None:
 
 
 def garbled_word(text: str) -> str | None:
-    """Return a word of mixed scripts if at least a tenth of the words beyond ASCII are of mixed scripts, or None.
+    """Return a word that mixes scripts or cases, as in text that was decoded with the wrong encoding; None if rare.
+
+    At least a tenth of the words with letters beyond ASCII, and at least three words, must be like that.
 
     >>> garbled_word("Az őrült kutyája elszökött, ő meg fölment.".encode("cp1250").decode("cp1251"))
     'хrьlt'
@@ -116,6 +124,7 @@ def garbled_word(text: str) -> str | None:
 
 
 def _scripts(word: str) -> set[str]:
+    """Return the scripts of a word that are among `_SCRIPTS`."""
     names = {unicodedata.name(letter, "").partition(" ")[0] for letter in word}
     return names & {*_SCRIPTS}
 
@@ -148,6 +157,7 @@ def _single_byte(sample: bytes) -> Iterator[tuple[float, str, str]]:
 
 
 def _rises(first: str, second: str) -> bool:
+    """Return whether an uppercase letter follows a lowercase one."""
     return first.islower() and second.isupper()
 
 

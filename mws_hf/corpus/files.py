@@ -27,7 +27,7 @@ _NOT_OF_FILES = ("idna", "punycode", "undefined")
 
 
 def open_for_arrow(path: PathLike) -> OSFile:
-    """Open a file for pyarrow, which itself opens no file whose name is not UTF-8."""
+    """Open a file for pyarrow, which by itself cannot open a file whose name is not UTF-8."""
     from pyarrow import OSFile  # here, because text files are read without it
 
     return OSFile(os.fsencode(path))
@@ -35,7 +35,10 @@ def open_for_arrow(path: PathLike) -> OSFile:
 
 @dataclass(frozen=True)
 class Reading:
-    """The way in which files are read.
+    """The options for reading files: the column that contains the text, the encoding, and how errors are handled.
+
+    Raises:
+        MwSError: the encoding or the handling of errors is unknown.
 
     Attributes:
         column: the field of JSON-lines records, or the column of tables (CSV, Parquet, Arrow) and datasets, that
@@ -71,6 +74,7 @@ class Reading:
 
 
 PLAIN = Reading()
+"""The default options: strict UTF-8, and the column ``text``."""
 
 
 def expand_paths(paths: PathLike | Sequence[PathLike]) -> list[str]:
@@ -98,7 +102,7 @@ def _expand(name: str) -> list[str]:
         return [name]
     if os.path.isdir(name):
         raise MwSError(f"{name}: is a folder; give a glob of its files, such as '{os.path.join(name, '*.txt')}'")
-    if os.path.exists(name):  # a named pipe or a device: readable, once
+    if os.path.exists(name):  # a named pipe or a device, which can be read once
         return [name]
     found = sorted(f for f in glob.glob(name, recursive=True) if os.path.isfile(f))
     if "**" in name:  # a link to a parent folder would be followed up to forty times
@@ -110,7 +114,7 @@ def _expand(name: str) -> list[str]:
 
 
 def names_file(name: PathLike) -> bool:
-    """Return whether `expand_paths` accepts a name."""
+    """Return whether a name is that of an existing file or folder, or a glob that matches a file."""
     try:
         _expand(os.fspath(name))
     except MwSError:
@@ -127,6 +131,9 @@ def progress_bar(show: bool, **options: Any) -> Any:
     """Open a progress bar on standard error, with the options of `tqdm`.
 
     If `show` is false, or standard error is not a terminal, the bar shows nothing and `tqdm` is not imported.
+
+    Returns:
+        A context manager; call `update(n)` of the object that it returns.
     """
     if not show or sys.stderr is None or not sys.stderr.isatty():
         return contextlib.nullcontext(SimpleNamespace(update=lambda n: None))

@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from mws_hf.corpus.counts import WordCounts
 
 _MESSAGE = (
-    "GroupedCounts is now part of WordCounts: use WordCounts.from_groups and WordCounts.load, and the attribute "
-    "`groups` of what they return for the counts of each group"
+    "GroupedCounts is now part of WordCounts: use WordCounts.from_groups and WordCounts.load; the attribute `groups` "
+    "of the result contains the counts of each group"
 )
 
 
 class GroupedCounts:
-    """Deprecated: makes a `WordCounts` with groups, as `WordCounts.from_groups` does."""
+    """A deprecated name for `WordCounts` with groups, which `WordCounts.from_groups` creates."""
 
     def __new__(cls, groups: Mapping[str, WordCounts]) -> WordCounts:  # type: ignore[misc]
         """Return `WordCounts.from_groups(groups)`."""

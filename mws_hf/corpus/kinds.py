@@ -17,8 +17,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from mws_hf.corpus.arrow_arrays import arrow_strings, is_text, valid_strings
 from mws_hf.corpus.base_kind import Kind
-from mws_hf.corpus.blocks import BLOCK_BYTES, Block, arrow_strings, is_text, text_blocks, valid_strings
+from mws_hf.corpus.blocks import BLOCK_BYTES, Block, text_blocks
 from mws_hf.corpus.columns import (
     ROWS,
     GroupBatch,
@@ -31,15 +32,9 @@ from mws_hf.corpus.columns import (
     no_column,
     text_of,
 )
+from mws_hf.corpus.compression import COMPRESSED, packing_of
 from mws_hf.corpus.files import DEFAULT_COLUMN, PLAIN, STDIN, PathLike, Reading, is_dataset_folder, open_for_arrow
-from mws_hf.corpus.octets import (
-    COMPRESSED,
-    Advance,
-    examine,
-    packing_of,
-    stored_head,
-    stored_lines,
-)
+from mws_hf.corpus.octets import Advance, examine, stored_head, stored_lines
 from mws_hf.corpus.place import Fault, about, within
 from mws_hf.corpus.rows import is_tsv, read_header, read_rows
 from mws_hf.errors import MwSError, first_line, needed
@@ -110,7 +105,7 @@ class JsonLines(Kind):
                 try:
                     text = text_of(record[field]) or ""
                 except Fault as fault:
-                    raise Fault(f"field {field!r} {fault.said}", number) from fault
+                    raise Fault(f"field {field!r} {fault.problem}", number) from fault
                 # lone surrogates, which UTF-8 cannot encode, can only be written as escapes
                 if "\\u" in line and (problem := surrogate_problem(text)):
                     raise Fault(f"field {field!r}: {problem}", number)
@@ -136,12 +131,16 @@ class _Columns(Kind):
 
     @abstractmethod
     def _columns(self, columns: Sequence[str | None], advance: Advance | None) -> Iterator[tuple[pa.Array, ...]]:
-        """Read text columns row by row, missing values included, at most `ROWS` rows at a time."""
+        """Read text columns, at most `ROWS` rows at a time; missing values are nulls."""
 
     def columns(
         self, columns: Sequence[str | None], advance: Advance | None = None
     ) -> Iterator[tuple[pa.LargeStringArray, ...]]:
-        """Read text columns row by row as valid strings, missing values included; the first row is 1 in errors."""
+        """Read text columns in batches of rows, as valid strings; missing values are nulls.
+
+        Raises:
+            MwSError: a column is missing, or a value is not UTF-8. The message contains the row, counted from 1.
+        """
         first = 1
         with about(self.place):
             for arrays in self._columns(columns, advance):
@@ -202,26 +201,26 @@ class _Table(_Columns):
 
     @abstractmethod
     def _batches(self, columns: Sequence[str], reach: Callable[[int], None]) -> Iterator[tuple[pa.Array, ...]]:
-        """Read columns; `reach` is called with the number of bytes of the file that have been read."""
+        """Read columns; `reach` is called with the number of bytes of the file that have been read so far."""
 
     def check(self, columns: Sequence[str | None]) -> None:
         """Check the names and types of the columns; no row is read."""
         with about(self.place):
             if not os.path.isfile(self.place):
-                raise Fault("a pipe, which is read once, but a table is read in several places; give a file")
+                raise Fault("is a pipe, which can be read only once and in order, unlike a table; give a file")
             head = stored_head(self.place)
             if (packing := packing_of(head)) is not None:
-                raise Fault(f"a table compressed as a whole by {packing}; unpack it first")
+                raise Fault(f"is a table that was compressed as a whole by {packing}; unpack it first")
             self._check_head(head)
             try:
                 schema = self._schema()
             except (OSError, pa.ArrowException) as error:
                 raise self._unreadable(error) from error
             if None in columns and b"mws_hf.word_counts" in (schema.metadata or {}):
-                raise Fault("saved word counts, not text; they are for `mws train` and train_from_counts(path)")
+                raise Fault("contains saved word counts, not text; pass it to `mws train` or train_from_counts(path)")
             for place, column in zip(check_names(columns, schema.names), columns, strict=True):
                 if not is_text(schema.field(place).type):
-                    raise Fault(f"column {column or DEFAULT_COLUMN!r} holds {schema.field(place).type}, not text")
+                    raise Fault(f"column {column or DEFAULT_COLUMN!r} contains {schema.field(place).type}, not text")
 
     def _check_head(self, head: bytes) -> None:
         """Raise `Fault` for a table of a format that is not read."""
@@ -317,18 +316,20 @@ class Saved(Kind):
         try:
             names = json.loads(file.read_text(encoding="utf-8"))["splits"] if file.is_file() else []
         except (OSError, ValueError, KeyError, TypeError):
-            return  # the `datasets` library says what is wrong with it
+            return  # the `datasets` library reports what is wrong with it
         if len(names) > 1:
             one, all_names = os.path.join(self.place, str(names[0])), ", ".join(map(str, names))
-            raise MwSError(f"{self.place}: a dataset of {len(names)} splits ({all_names}); give one: {one}")
+            raise MwSError(f"{self.place}: is a dataset of {len(names)} splits ({all_names}); give one of them: {one}")
 
     def _load(self) -> Any:
         self.check([self.how.column])
-        datasets = needed("datasets", f"{self.place}: a folder of the library datasets")
+        datasets = needed("datasets", f"{self.place}: this folder of a saved dataset")
         try:
             return datasets.load_from_disk(self.place)
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise Fault(f"not a folder that `save_to_disk` wrote, or a damaged one ({first_line(error)})") from error
+            raise Fault(
+                f"is not a folder that `save_to_disk` wrote, or is damaged ({first_line(error)}); save it again"
+            ) from error
 
     def arrays(self, advance: Advance | None, size: int) -> Iterator[pa.LargeStringArray]:
         """Read the column of text."""
@@ -351,14 +352,16 @@ class InMemory(Kind):
     title = "texts"
     is_stored = False
 
-    def __init__(self, held: Any, how: Reading) -> None:
+    def __init__(self, value: Any, how: Reading) -> None:
         super().__init__("iterator", how)
-        self._held = held
+        self._value = value
 
     def check(self, columns: Sequence[str | None]) -> None:
         """Raise MwSError if encoding or errors are given, because they are for files."""
         if (self.how.encoding, self.how.errors) != (PLAIN.encoding, PLAIN.errors):
-            raise MwSError(f"encoding and errors are for files, but {type(self._held).__name__} holds texts")
+            raise MwSError(
+                f"encoding and errors are for files, but {type(self._value).__name__} contains texts; leave them out"
+            )
 
     def arrays(self, advance: Advance | None, size: int) -> Iterator[pa.LargeStringArray]:
         """Read the documents; `advance` is called with 1 for each."""
@@ -367,12 +370,12 @@ class InMemory(Kind):
 
     def groups(self, group_column: str, advance: Advance | None) -> Iterator[GroupBatch]:
         """Read the documents by group."""
-        with about(type(self._held).__name__):
-            yield from group_batches(self._held, self.how.column, group_column)
+        with about(type(self._value).__name__):
+            yield from group_batches(self._value, self.how.column, group_column)
 
     def texts(self) -> Iterator[str]:
         """Read the documents in order."""
-        return iterate_documents(self._held, self.how.column)
+        return iterate_documents(self._value, self.how.column)
 
 
 def _advancing(documents: Iterable[str], advance: Advance | None) -> Iterator[str]:
@@ -389,7 +392,7 @@ _TO_TEXT = "not text; convert it to .txt first"
 _TO_TABLE = "tables and arrays of this kind are not read; convert it to .parquet first"
 _NOT_READ = {
     ".json": "JSON in one piece is not read; if the file has one record per line, end its name in .jsonl, or else "
-    "write it so, for example with: jq -c '.[]' x.json > x.jsonl",
+    "convert it, for example with: jq -c '.[]' x.json > x.jsonl",
     **dict.fromkeys((".tar", ".tgz", ".zip", ".7z", ".rar"), _UNPACK),
     **dict.fromkeys((".pdf", ".doc", ".docx", ".odt", ".epub", ".rtf", ".xls", ".xlsx"), _TO_TEXT),
     **dict.fromkeys((".orc", ".avro", ".h5", ".hdf5", ".npy", ".npz", ".pkl", ".tfrecord", ".sqlite"), _TO_TABLE),
@@ -402,7 +405,7 @@ def kind_of(name: PathLike, how: Reading = PLAIN) -> Kind:
     A file with an unknown suffix is plain text, or JSON lines if a column is given.
 
     Raises:
-        MwSError: files with this suffix cannot be read, or not if they are compressed.
+        MwSError: files with this suffix cannot be read, or cannot be read if they are compressed.
     """
     place = os.fspath(name)
     if is_dataset_folder(place):
@@ -412,12 +415,12 @@ def kind_of(name: PathLike, how: Reading = PLAIN) -> Kind:
         raise MwSError(f"{place}: {_NOT_READ[last]}")
     kind = next((kind for kind in KINDS if last in kind.suffixes), Text if how.column is None else JsonLines)
     if packing and not kind.is_packable:
-        raise MwSError(f"{place}: {last} files are not read through {packing}; unpack it first")
+        raise MwSError(f"{place}: {last} files cannot be read if they are compressed by {packing}; unpack it first")
     return kind(place, how)
 
 
 def _endings(name: str) -> tuple[str, str]:
-    """Return the suffix of a name without that of a compression, and the suffix of the compression, or "" for each."""
+    """Return the suffix of a name without that of the compression, and that of the compression; "" if there is none."""
     *_, before, last = ["", "", *(suffix.lower() for suffix in Path(name).suffixes)]
     return ("" if name == STDIN else before, last) if last in COMPRESSED else (last, "")
 

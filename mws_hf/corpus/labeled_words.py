@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from mws_hf.corpus.segmentations import (
+    MAX_SHOWN_PROBLEMS,
     GoldWord,
     Morphs,
     merge_alternatives,
@@ -28,29 +29,34 @@ from mws_hf.text.letter_case import fold
 OneList: TypeAlias = (
     str | os.PathLike[str] | Mapping[str, str | Iterable[Any]] | Iterable[GoldWord | tuple[str, str | Iterable[Any]]]
 )
-"""A file, or words with their segmentations. A segmentation is ``"m1 m2, alternative"``, a list of morphs, or a list of
-such lists."""
+"""A file, or words with their segmentations.
+
+The segmentations of a word are a string ``"m1 m2, alternative"``, a list of morphs, or a list of such lists.
+"""
 
 Labels: TypeAlias = OneList | Mapping[str, OneList]
 """Labels of one language, or labels by the name of their group."""
 
-_SHOWN = 5
-"""Most problems of a list of labels that a message names."""
 _logger = logging.getLogger(__name__)
 
 
 def read_labels(source: OneList) -> tuple[GoldWord, ...]:
     """Read labeled words from a file, a mapping or a list.
 
-    A file has one of `FORMATS`, except for MorphScore and derivational MorphyNet, which mark one or two boundaries of a
-    word and leave the others open. Words that differ only in letter case are one word for the training.
+    In a file of a published format, a line that cannot be read is left out with a warning, and different segmentations
+    of a word are alternatives. In all other labels, both are errors. Words that differ only in letter case are one word
+    for the training.
+
+    Args:
+        source: a file in one of `FORMATS`, or a mapping or list of words and segmentations (see `OneList`). MorphScore
+            and derivational MorphyNet cannot be used, because they mark only one or two boundaries of a word.
+
+    Returns:
+        The words with their segmentations, in the order of the source.
 
     Raises:
         MwSError: an entry cannot be read, or two entries of one word, in any letter case, have different segmentations.
-            The message names file and line, or the number of the entry.
-
-    In the published formats, a line that cannot be read is left out with a warning, and different segmentations of a
-    word are alternatives.
+            The message contains file and line, or the number of the entry.
 
     >>> read_labels({"unlocks": "un lock s, unlock s", "cats": ["cat", "s"]})[1]
     GoldWord(word='cats', segmentations=(('cat', 's'),))
@@ -60,7 +66,8 @@ def read_labels(source: OneList) -> tuple[GoldWord, ...]:
     entries = source.items() if isinstance(source, Mapping) else source
     if not isinstance(entries, Iterable):
         raise MwSError(
-            f"labels: {type(entries).__name__} is neither a file nor a list of words; give a path, a dict or pairs"
+            f"labels: {type(entries).__name__} is neither a file nor words with segmentations; give a path, a dict or "
+            "a list of pairs"
         )
     problems: list[str] = []
     rows: list[tuple[str, str, tuple[Morphs, ...]]] = []
@@ -96,7 +103,7 @@ def read_all_labels(source: Any, *, files: bool = True) -> tuple[GoldWord, ...] 
     read = read_labels if files else _words_of
     if not (isinstance(source, Mapping) and source and all(_is_source(value, files) for value in source.values())):
         return read(source)
-    from mws_hf.corpus.groups import check_group_name  # here, because gold needs no counts
+    from mws_hf.corpus.groups import check_group_name  # here, because most labels have no groups
 
     found = {}
     for name in sorted(map(check_group_name, source)):
@@ -110,11 +117,14 @@ def read_all_labels(source: Any, *, files: bool = True) -> tuple[GoldWord, ...] 
 def _words_of(source: Any) -> tuple[GoldWord, ...]:
     """Read labels of one language that are not in a file."""
     if isinstance(source, str | os.PathLike):
-        raise MwSError(f"labels: {os.fspath(source)!r} is a file, and settings take words; let read_settings read it")
+        raise MwSError(
+            f"labels: {os.fspath(source)!r} is a file, but Settings accept only words; pass the file to MwSTrainer"
+        )
     return read_labels(source)
 
 
 def _is_source(value: Any, files: bool) -> bool:
+    """Return whether a value of a mapping is labels of a group, and not the segmentation of a word."""
     if isinstance(value, str):
         return files and os.path.isfile(value)
     if isinstance(value, list | tuple):
@@ -125,7 +135,7 @@ def _is_source(value: Any, files: bool) -> bool:
 def normalized_labels(
     labels: tuple[GoldWord, ...] | dict[str, tuple[GoldWord, ...]], form: str | None
 ) -> tuple[GoldWord, ...] | dict[str, tuple[GoldWord, ...]]:
-    r"""Normalize the words and morphs of labels, by group or not, as the training normalizes its text.
+    r"""Normalize the words and morphs of labels as the training normalizes its text.
 
     Args:
         labels: labels, or labels by group.
@@ -172,21 +182,24 @@ def labels_of_groups(
     {'': ()}
     """
     names, by_group = list(groups), labels if isinstance(labels, Mapping) else {}
-    here = ", ".join(name for name in names if name) or "none has a name"
+    here = ", ".join(name for name in names if name) or "none is named"
     if unknown := sorted(set(by_group) - set(names)):
         raise MwSError(
-            f"labels are given for group {', '.join(map(repr, unknown))}, which the text does not have (groups: {here})"
+            f"labels are given for group {', '.join(map(repr, unknown))}, but the text has no such group "
+            f"(groups: {here})"
         )
     if isinstance(labels, Mapping):
         return labels
     if labels and len(names) > 1:
         raise MwSError(
-            f"the labels name no group, but the text has {len(names)} ({here}); name theirs, such as {names[0]}=FILE"
+            f"the labels name no group, but the text has {len(names)} ({here}); name the group of each file of labels, "
+            f"such as {names[0]}=FILE"
         )
     return dict.fromkeys(names, labels)
 
 
 def _read_file(file: Path) -> tuple[GoldWord, ...]:
+    """Read labels from a file; problems are errors in the format ``words``, and warnings in the published formats."""
     found = read_gold(file)
     if found.partial:
         raise MwSError(
@@ -196,9 +209,9 @@ def _read_file(file: Path) -> tuple[GoldWord, ...]:
     if found.format == "words":
         rows = [(f"{file}:{number}", word, alternatives) for number, word, alternatives in found.rows]
         _refuse(found.problems, rows)
-    for problem in found.problems[:_SHOWN]:
+    for problem in found.problems[:MAX_SHOWN_PROBLEMS]:
         _logger.warning("a label is left out: %s", problem)
-    if len(found.problems) > _SHOWN:
+    if len(found.problems) > MAX_SHOWN_PROBLEMS:
         _logger.warning("%s: %d of %d lines are left out", file, len(found.problems), found.lines)
     return found.words
 
@@ -208,7 +221,7 @@ def _refuse(problems: Iterable[str], rows: Iterable[tuple[str, str, tuple[Morphs
 
     Args:
         problems: messages of rows that cannot be read.
-        rows: of each row that can be read its place, its word and the segmentations of the word.
+        rows: for each row that can be read, its position, its word and the segmentations of the word.
     """
     first: dict[str, tuple[str, str, set[tuple[int, ...]]]] = {}
     problems = list(problems)
@@ -222,12 +235,13 @@ def _refuse(problems: Iterable[str], rows: Iterable[tuple[str, str, tuple[Morphs
                 "one line, with a comma"
             )
     if problems:
-        more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
-        raise MwSError("; ".join(problems[:_SHOWN]) + more)
+        rest = len(problems) - MAX_SHOWN_PROBLEMS
+        more = f"; and {rest} more" if rest > 0 else ""
+        raise MwSError("; ".join(problems[:MAX_SHOWN_PROBLEMS]) + more)
 
 
 def _parsed_entry(entry: Any) -> tuple[str, tuple[Morphs, ...]]:
-    """Read one entry of a list of labels; returns the word and its segmentations.
+    """Read one entry of a list of labels, and return the word and its segmentations.
 
     Raises:
         MwSError: the entry is not a pair of a word and its segmentations.

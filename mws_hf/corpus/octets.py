@@ -1,4 +1,4 @@
-"""Read a file as UTF-8 bytes: open it, decompress it, decode it from any encoding, and reject what is not text.
+"""Read a file as UTF-8 bytes: open it, decompress it, decode it from any encoding, and reject files that are not text.
 
 `open_binary` opens a file or standard input, decompresses it, and adds the name of the file to every error that occurs
 while it is open. `utf8_pieces`, `text_stream` and `stored_lines` read text: strict UTF-8 is read unchanged, and other
@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import codecs
 import contextlib
-import gzip
-import importlib
 import io
 import logging
 import sys
@@ -22,36 +20,27 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from mws_hf.corpus.compression import COMPRESSED, packing_of, unpacked
 from mws_hf.corpus.files import PLAIN, STDIN, PathLike, Reading
 from mws_hf.corpus.place import Fault, about
 from mws_hf.errors import MwSError, first_line, pointer_problem
 
 Advance = Callable[[int], None]
-"""Called with the number of bytes that were taken from a file as stored."""
+"""A function that is called with the number of bytes that were taken from a file as stored, for a progress bar."""
 
-COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
-"""The suffixes of compressed files."""
 HEAD_BYTES = 1 << 16
 """The number of bytes at the start of a file that are examined before it is read."""
 _PIECE_BYTES = 1 << 20
 _EXAMINED_CHARACTERS = 20_000
 _ERRORS = "--errors replace or --errors ignore"
 BAD_BYTES = f"give {_ERRORS}, if the command has this option"
-"""Advice on bytes that are not text."""
+"""The part of a message that says what to do about bytes that are not text."""
 _WIDE_MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-_PACKED = {
-    b"\x1f\x8b": "gzip",
-    **{b"BZh%d%s" % (level, mark): "bz2" for level in range(1, 10) for mark in (b"1AY&SY", b"\x17rE8P\x90")},
-    b"\xfd7zXZ\0": "xz",
-    b"\x28\xb5\x2f\xfd": "zstd",
-    **{bytes([0x50 + number]) + b"\x2a\x4d\x18": "zstd" for number in range(16)},  # frames to be skipped come first
-}
-"""The first bytes of compressed files, which are decompressed whatever their names, and the format of each."""
 _NOT_TEXT = {
     b"PK\x03\x04": "a zip archive",
     b"7z\xbc\xaf\x27\x1c": "a 7z archive",
@@ -95,7 +84,14 @@ class _Stored(io.RawIOBase):
 def open_binary(name: PathLike, advance: Advance | None = None) -> Iterator[io.BufferedReader]:
     """Open a file or standard input ("-") as bytes; if its first bytes are those of a compressed file, decompress it.
 
-    A `Fault` inside the ``with``, and any failure to read the file, become a MwSError that begins with its name.
+    A `Fault` inside the ``with``, and any failure to read the file, become a MwSError that begins with the name.
+
+    Args:
+        name: the file, or "-" for standard input.
+        advance: called with the number of bytes that were taken from the file as stored.
+
+    Raises:
+        MwSError: the file cannot be read, is damaged, or is not a text or a compressed text.
     """
     with about(name), _readable(), contextlib.ExitStack() as stack:
         if name == STDIN and sys.stdin is None:
@@ -104,17 +100,21 @@ def open_binary(name: PathLike, advance: Advance | None = None) -> Iterator[io.B
         packing = _packing_of_text(stored.head)
         stream: Any = io.BufferedReader(stored, 1 << 18)
         if packing is not None:
-            unpacked = _Stored(stack.enter_context(_unpacked(stream, packing)), None)
-            if _packing_of_text(unpacked.head) is not None:
-                raise Fault("compressed twice; unpack it once")
-            stream = io.BufferedReader(unpacked, 1 << 18)
+            content = _Stored(stack.enter_context(unpacked(stream, packing)), None)
+            if _packing_of_text(content.head) is not None:
+                raise Fault("is compressed twice; unpack it once")
+            stream = io.BufferedReader(content, 1 << 18)
         elif stored.head and name != STDIN and Path(name).suffix.lower() in COMPRESSED:
-            raise Fault("cannot be unpacked, since it is not compressed; end its name in another way")
+            raise Fault("is not compressed, although its suffix says so; rename it without that suffix")
         yield stream
 
 
 def stored_head(name: PathLike) -> bytes:
-    """Read the first bytes of a file as stored; raises `Fault` if it is only a Git LFS pointer to the file."""
+    """Read the first `HEAD_BYTES` bytes of a file as stored, without decompressing it.
+
+    Raises:
+        MwSError: the file cannot be read, or is only a pointer of Git LFS or git-annex.
+    """
     with about(name), _stored(name, None) as stored:
         if problem := pointer_problem(stored.head):
             raise Fault(problem)
@@ -123,6 +123,7 @@ def stored_head(name: PathLike) -> bytes:
 
 @contextlib.contextmanager
 def _stored(name: PathLike, advance: Advance | None) -> Iterator[_Stored]:
+    """Open a file or standard input as stored; raises `Fault` if it cannot be read."""
     with contextlib.ExitStack() as stack:
         try:
             raw = sys.stdin.buffer if name == STDIN else stack.enter_context(io.FileIO(name, "rb"))
@@ -132,69 +133,20 @@ def _stored(name: PathLike, advance: Advance | None) -> Iterator[_Stored]:
         yield stored
 
 
-def packing_of(head: bytes) -> str | None:
-    """Return the compression format of a file that begins with these bytes; None if it is not compressed."""
-    return next((packing for mark, packing in _PACKED.items() if head.startswith(mark)), None)
-
-
 def _packing_of_text(head: bytes) -> str | None:
-    """Return `packing_of` a file that should contain text; raises `Fault` if its first bytes are not those of text."""
+    """Return the compression format of a file that should contain text; None if it is not compressed.
+
+    Raises:
+        Fault: its first bytes are those of a file of another kind, or of a pointer of Git LFS or git-annex.
+    """
     if problem := pointer_problem(head):
         raise Fault(problem)
     other = next((what for mark, what in _NOT_TEXT.items() if head.startswith(mark)), None)
     if other is None and head[257:262] == b"ustar":
         other = "a tar archive"
     if other is not None:
-        raise Fault(f"{other}{'' if ';' in other else '; unpack or convert it, and name files of text'}")
+        raise Fault(f"is {other}{'' if ';' in other else '; unpack or convert it, and name files of text'}")
     return packing_of(head)
-
-
-def _unpacked(raw: Any, packing: str) -> Any:
-    if packing == "gzip":
-        return gzip.GzipFile(fileobj=raw)
-    if packing == "zstd":
-        import pyarrow as pa  # here, because few need it
-
-        if not pa.Codec.is_available("zstd"):
-            raise Fault("the installed pyarrow was built without zstd; unpack it first, with: zstd -d")
-        return pa.CompressedInputStream(pa.PythonFile(raw, "r"), "zstd")
-    module, opener = {"bz2": ("bz2", "BZ2Decompressor"), "xz": ("lzma", "LZMADecompressor")}[packing]
-    try:  # Python can be built without either
-        return _Streams(raw, getattr(importlib.import_module(module), opener))
-    except ImportError as error:
-        raise Fault(f"this Python was built without {module}; unpack the file first") from error
-
-
-class _Streams(io.RawIOBase):
-    """The text of a bz2 or xz file: compressed streams, one after another, with zeros between and after them.
-
-    `bz2.BZ2File` and `lzma.LZMAFile` raise no error if a later stream is damaged or follows zeros: they leave it out.
-    """
-
-    def __init__(self, raw: Any, opener: Callable[[], Any]) -> None:
-        self._raw, self._opener, self._stream, self._packed = raw, opener, opener(), b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while True:
-            if self._stream.eof:
-                self._packed = self._stream.unused_data.lstrip(b"\0")
-                while not self._packed and (more := self._raw.read(HEAD_BYTES)):
-                    self._packed = more.lstrip(b"\0")
-                if not self._packed:
-                    return 0
-                self._stream = self._opener()
-            elif self._stream.needs_input and not self._packed:
-                self._packed = self._raw.read(HEAD_BYTES)
-                if not self._packed:
-                    raise EOFError("the compressed data has no end")
-            text = self._stream.decompress(self._packed, len(buffer))
-            self._packed = b""
-            if text:
-                buffer[: len(text)] = text
-                return len(text)
 
 
 @contextlib.contextmanager
@@ -207,8 +159,8 @@ def _readable() -> Iterator[None]:
         if not unpacking and not isinstance(error, (EOFError, OSError, zlib.error)):
             raise
         if "too much memory" in str(error):
-            raise Fault("packed by zstd --long; unpack it first, with: zstd -d --long=31") from error
-        raise Fault(f"cannot be read to its end ({first_line(error)}); is it damaged or cut off?") from error
+            raise Fault("was compressed by zstd --long; unpack it first, with: zstd -d --long=31") from error
+        raise Fault(f"cannot be read to its end ({first_line(error)}); it may be damaged or truncated") from error
 
 
 def read_blocks(stream: io.BufferedReader, size: int) -> Iterator[bytes]:
@@ -230,34 +182,38 @@ def not_text(data: bytes, at: int, byte: int, line: int | None, encoding: str, r
     Args:
         data: text around the invalid bytes.
         at: index of the first invalid byte in `data`.
-        byte: its position in the file, for the message.
-        line: its line, for the message; None if there are no lines.
+        byte: its position in the file, counted from 0, for the message.
+        line: its line, counted from 1, for the message; None if there are no lines.
         encoding: the encoding that the text was read with.
         reason: what is invalid, from the codec.
     """
     from mws_hf.corpus.encodings import candidates, is_mostly_utf8  # here, because few need it
 
-    said = f"byte {byte} is not {encoding} ({reason})"
+    problem = f"byte {byte} is not {encoding} ({reason})"
     near = data[max(0, at - HEAD_BYTES) : at + HEAD_BYTES]
     if encoding == "utf-8" and is_mostly_utf8(near):
-        return Fault(f"{said}; the text around it is UTF-8, so repair these bytes, or {BAD_BYTES}", line)
+        return Fault(f"{problem}; the text around it is UTF-8, so repair these bytes, or {BAD_BYTES}", line)
     found = candidates(data, at)
     if not found:
         advice = f"leave out what is not text, or {_with_encoding('NAME')}"
-        return Fault(f"{said}, and fits none of the usual encodings; {advice}", line)
+        return Fault(f"{problem}, and the text fits none of the usual encodings; {advice}", line)
     spelled = ", ".join(f"{word!r} in {' or '.join(names[:3])}" for names, word in found)
     named = found[0].names[0]
     return Fault(
-        f"{said}; the bytes spell {spelled}: {_with_encoding(named)}; otherwise convert the file to UTF-8 "
+        f"{problem}; the bytes spell {spelled}: {_with_encoding(named)}; otherwise convert the file to UTF-8 "
         f"(iconv -f {named} -t utf-8)",
         line,
     )
 
 
 def nul_fault(data: bytes, line: int, byte: int) -> Fault:
-    """Return the fault for a NUL in a text, at a line and byte of the file.
+    """Return the fault for a NUL in a text.
 
-    `data` is text around it. It begins at a multiple of four bytes, so that UTF-16 and UTF-32 can be recognized.
+    Args:
+        data: the text around the NUL. It begins at a byte of the file that is a multiple of four, so that UTF-16 and
+            UTF-32 can be recognized.
+        line: the line of the NUL, counted from 1.
+        byte: its position in the file, counted from 0.
     """
     from mws_hf.corpus.encodings import wide_encoding
 
@@ -267,7 +223,7 @@ def nul_fault(data: bytes, line: int, byte: int) -> Fault:
 
 
 def _with_encoding(name: str) -> str:
-    """Return the advice of `BAD_BYTES`, and before it the advice to name an encoding."""
+    """Return the part of a message that proposes an encoding, or to replace or ignore the bytes."""
     return f"give --encoding {name}, or {_ERRORS}, if the command has these options"
 
 
@@ -296,7 +252,11 @@ def check_mark(stream: io.BufferedReader, how: Reading) -> None:
 
 
 def _converted(stream: io.BufferedReader, how: Reading, size: int) -> Iterator[bytes]:
-    """Convert text to valid UTF-8, in pieces of whole characters, each from `size` bytes of the file."""
+    """Convert text to valid UTF-8, in pieces of whole characters; `size` bytes of the file are read for each.
+
+    Raises:
+        Fault: the text is not in its encoding, or contains a NUL, and errors are strict.
+    """
     encoding = how.encoding
     decoder = codecs.getincrementaldecoder(encoding)(how.errors)
     line = byte = written = 0
@@ -309,7 +269,7 @@ def _converted(stream: io.BufferedReader, how: Reading, size: int) -> Iterator[b
             bad = byte + at - (len(data) - len(raw))  # bytes held back from the block before are negative
             number = line + data[:at].decode(encoding, "replace").count("\n") + 1
             raise not_text(data, at, bad, number, encoding, error.reason) from error
-        except UnicodeError as error:  # of codecs that say no place
+        except UnicodeError as error:  # some codecs give no position
             raise not_text(raw, 0, byte, line + 1, encoding, first_line(error)) from error
         lines = text.count("\n")
         if text and not started:
@@ -321,9 +281,13 @@ def _converted(stream: io.BufferedReader, how: Reading, size: int) -> Iterator[b
 
 
 def _without_nul(text: str, how: Reading, line: int, byte: int) -> str:
-    """Replace or remove each NUL of a text, or raise `Fault`, by `how.errors`.
+    """Replace or remove each NUL of a text, or raise `Fault`, as `how.errors` demands.
 
-    `line` and `byte` are the numbers of lines and bytes before the text.
+    Args:
+        text: a part of the text of a file.
+        how: the options for reading.
+        line: the number of lines before this part.
+        byte: the number of bytes before this part.
     """
     at = text.find("\0")
     if at < 0:
@@ -335,7 +299,13 @@ def _without_nul(text: str, how: Reading, line: int, byte: int) -> str:
 
 
 def utf8_pieces(stream: io.BufferedReader, how: Reading, size: int = _PIECE_BYTES) -> Iterator[bytes]:
-    """Read text as UTF-8 in pieces; strict UTF-8 is searched for NUL, but its validity is not checked."""
+    """Read text as UTF-8 in pieces of about `size` bytes.
+
+    Strict UTF-8 is searched for NUL, but its validity is not checked.
+
+    Raises:
+        Fault: there is a NUL, the text is not in its encoding (other than UTF-8), or the byte order mark is wrong.
+    """
     check_mark(stream, how)
     if not how.is_strict_utf8:
         yield from _converted(stream, how, size)
@@ -376,7 +346,13 @@ def text_stream(stream: io.BufferedReader, how: Reading) -> io.BufferedReader:
 
 
 def stored_lines(name: PathLike, how: Reading = PLAIN, advance: Advance | None = None) -> Iterator[str]:
-    r"""Read the lines of a text file, each with its line end (``\n``, ``\r\n``) as stored; see `ends_by_return`."""
+    r"""Read the lines of a text file, each with its line end (``\n``, ``\r\n`` or ``\r``) as stored.
+
+    A carriage return by itself ends a line only in files for which `ends_by_return` is true.
+
+    Raises:
+        MwSError: the file cannot be read, or is not text in its encoding.
+    """
     rest, by_return = list[str](), None
     with open_binary(name, advance) as stream:
         check_mark(stream, how)
@@ -392,7 +368,11 @@ def stored_lines(name: PathLike, how: Reading = PLAIN, advance: Advance | None =
 
 
 def decoded_lines(lines: Iterable[bytes]) -> Iterator[str]:
-    """Decode lines of UTF-8 that arrive one by one, such as those of a terminal."""
+    """Decode lines of UTF-8 that arrive one by one, such as lines that are typed at a terminal.
+
+    Raises:
+        Fault: a line is not UTF-8.
+    """
     for number, line in enumerate(lines, start=1):
         try:
             yield line.decode("utf-8")
@@ -401,7 +381,11 @@ def decoded_lines(lines: Iterable[bytes]) -> Iterator[str]:
 
 
 def ends_by_return(start: bytes) -> bool:
-    """Return whether lines end with carriage returns: the first 64 KiB contain some, and no line feed."""
+    """Return whether lines end with carriage returns only: the first 64 KiB contain some, and no line feed.
+
+    Args:
+        start: the first bytes of a text.
+    """
     head = start[:HEAD_BYTES]
     return b"\r" in head and b"\n" not in head
 
@@ -424,7 +408,7 @@ def examine(name: PathLike, how: Reading) -> bytes:
     text = codecs.getincrementaldecoder(how.encoding)("ignore").decode(head)
     if word := garbled_word(text[:_EXAMINED_CHARACTERS]):
         _logger.warning(
-            "%s: read as %s many words mix scripts or cases, such as %r: is it in another encoding?",
+            "%s: many words that are read as %s mix scripts or cases, such as %r; the file may be in another encoding",
             name, how.encoding, word,
         )  # fmt: skip
     return head

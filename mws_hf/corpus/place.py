@@ -1,4 +1,4 @@
-"""Errors with the place where something is wrong: a `Fault` contains the line, and `about` adds the name of the file.
+"""Raise errors that say where something is wrong: a `Fault` contains the line, and `about` adds the name of the file.
 
 Code that reads the content of a file raises a `Fault` and does not need the name of the file. Code that opens the file
 reads it inside ``with about(name)``, which converts the fault to a `MwSError` that begins with the name. A generator
@@ -17,7 +17,7 @@ class Fault(MwSError):
     """An error in the content of a file or a value, with its position but without the name of the file.
 
     Attributes:
-        said: the message: what is wrong, with the value, and what to do.
+        problem: what is wrong, with the value, and what to do; the message without the position.
         line: the number of the line, from 1, or None.
         inside: the position if it is not a line, such as ``, column 'text', row 3``.
 
@@ -28,13 +28,13 @@ class Fault(MwSError):
     mws_hf.errors.MwSError: words.tsv:3: count 'x' is not a positive integer
     """
 
-    def __init__(self, said: str, line: int | None = None, inside: str = "") -> None:
-        super().__init__(said if line is None else f"line {line}: {said}")
-        self.said, self.line, self.inside = said, line, inside
+    def __init__(self, problem: str, line: int | None = None, inside: str = "") -> None:
+        super().__init__(problem if line is None else f"line {line}: {problem}")
+        self.problem, self.line, self.inside = problem, line, inside
 
     def at(self, place: object) -> MwSError:
         """Return the error that a user sees, which begins with `place`, such as the name of the file."""
-        return MwSError(f"{place}{'' if self.line is None else f':{self.line}'}{self.inside}: {self.said}")
+        return MwSError(f"{place}{'' if self.line is None else f':{self.line}'}{self.inside}: {self.problem}")
 
 
 @contextmanager
@@ -52,4 +52,4 @@ def within(position: str) -> Iterator[None]:
     try:
         yield
     except Fault as fault:
-        raise Fault(fault.said, fault.line, position + fault.inside) from fault
+        raise Fault(fault.problem, fault.line, position + fault.inside) from fault

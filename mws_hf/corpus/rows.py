@@ -10,7 +10,7 @@ are text. In .tsv quotation marks quote a field only if the whole file can be re
 Otherwise every mark is text and every line is a row. Names in the first line can be quoted in either case.
 
 A field that is never closed, text after a closing mark, and a row with another number of fields are errors with file
-and line. Fields that contain line ends are reported in a warning, because two stray marks can make one.
+and line. Fields that contain line ends are reported in a warning, because two stray marks can make such a field.
 """
 
 from __future__ import annotations
@@ -26,13 +26,17 @@ from mws_hf.corpus.octets import Advance, stored_lines
 from mws_hf.corpus.place import Fault
 from mws_hf.errors import MwSError
 
-_LONGEST_FIELD = 16 << 20  # characters of a field of .csv, after which a mark that is never closed is noticed
+_MAX_FIELD_CHARACTERS = 16 << 20  # a longer field is an error, because a quotation mark is probably not closed
 _SEPARATOR_LINE = re.compile(r"sep=.")
 _logger = logging.getLogger(__name__)
 
 
 def read_header(name: PathLike, how: Reading) -> list[str]:
-    """Read the names of the columns; the list is empty if the file is empty."""
+    """Read the names of the columns; the list is empty if the file is empty.
+
+    Raises:
+        Fault: the first line is not a row, or only names the separator.
+    """
     header = next(_parsed(stored_lines(name, how), is_tsv(name), csv.QUOTE_MINIMAL), ([], 0))[0]
     if _SEPARATOR_LINE.fullmatch(",".join(header)):
         raise Fault("begins with a line for Excel that names the separator; remove this line", 1)
@@ -40,7 +44,11 @@ def read_header(name: PathLike, how: Reading) -> list[str]:
 
 
 def read_rows(name: PathLike, how: Reading, advance: Advance | None = None) -> Iterator[list[str]]:
-    """Yield the rows, the header first; empty lines are skipped."""
+    """Yield the rows of a .csv or .tsv file, the header first; empty lines are skipped.
+
+    Raises:
+        Fault: a row is malformed, or its number of fields differs from that of the header.
+    """
     tabs = is_tsv(name)
     quoting = csv.QUOTE_MINIMAL if not tabs or _quotes_fit(name, how) else csv.QUOTE_NONE
     over, first, last = 0, (0, 0), -1
@@ -55,20 +63,20 @@ def read_rows(name: PathLike, how: Reading, advance: Advance | None = None) -> I
         yield row
     if over:
         _logger.warning(
-            "%s: rows that go over several lines: %d, the first in lines %d to %d; if rows are missing, a quotation "
-            "mark is not closed there",
+            "%s: %d rows span several lines, the first one lines %d to %d; if rows are missing, a quotation mark is "
+            "not closed there",
             name, over, *first,
         )  # fmt: skip
 
 
 def is_tsv(name: PathLike) -> bool:
-    """Return whether the fields of a table are separated by tabs, by its name."""
+    """Return whether the fields of a table are separated by tabs, which its name shows."""
     return ".tsv" in os.path.basename(name).lower()
 
 
 def _parsed(lines: Iterable[str], tabs: bool, quoting: int) -> Iterator[tuple[list[str], int]]:
     """Yield rows, each with the number of its last line."""
-    csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_FIELD))
+    csv.field_size_limit(max(csv.field_size_limit(), _MAX_FIELD_CHARACTERS))
     reader = csv.reader(lines, delimiter="\t" if tabs else ",", quoting=quoting, strict=True)  # type: ignore[arg-type]
     width = 0
     while True:
@@ -87,6 +95,7 @@ def _parsed(lines: Iterable[str], tabs: bool, quoting: int) -> Iterator[tuple[li
 
 
 def _explained(error: str, line: int) -> str:
+    """Return the message of a csv.Error in other words, with what to do; `line` is the last line that was read."""
     if "unexpected end" in error or "field larger" in error:
         return "a quotation mark opens a field here and none closes it; double a mark that is text, and quote its field"
     if "expected after" in error:
@@ -111,6 +120,6 @@ def _quotes_fit(name: PathLike, how: Reading) -> bool:
 
 
 def _holds_rows(row: list[str]) -> bool:
-    """Return whether each line of a row that goes over several lines has as many tabs as a whole row."""
+    """Return whether a row spans several lines, and each of them has as many tabs as a whole row."""
     lines = "\t".join(row).removesuffix("\n").split("\n") if len(row) > 1 else []
     return len(lines) > 1 and all(line.count("\t") == len(row) - 1 for line in lines)

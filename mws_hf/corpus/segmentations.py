@@ -1,13 +1,16 @@
 """Read files of segmented words, such as reference segmentations; every line that is left out is reported.
 
-The format of a file is found from its content, or named with `format=`:
+The format of a file is recognized from its content, or named with `format=`:
 
-* ``words``: ``word<TAB>m1 m2``, alternatives after a comma.
-* ``sigmorphon2022``: ``word<TAB>m1 @@m2[<TAB>category]``; canonical morphs, used only where they spell the word.
+* ``words``: ``word<TAB>m1 m2``; alternatives follow after a comma.
+* ``sigmorphon2022``: ``word<TAB>m1 @@m2[<TAB>category]``; the morphs are canonical, and are used only if they spell the
+  word.
 * ``morphochallenge``: ``word<TAB>m1:tag m2:tag, alternative``; empty morphs ``~`` are left out.
-* ``neural``: ``word<TAB>пере:PREF/чит:ROOT`` (NeuralMorphemeSegmentation), tags optional.
+* ``neural``: ``word<TAB>пере:PREF/чит:ROOT`` (NeuralMorphemeSegmentation); tags are optional.
 * ``morphscore``: CSV with ``wordform, preceding_part, stem, following_part`` (2025) or ``full_word, pt1, rest`` (2024).
 * ``morphynet``: inflectional ``lemma, form, features, a|b`` or derivational ``source, target, POS, POS, affix, type``.
+
+In the API, reference segmentations are called *gold*.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import csv
 import logging
 import os
 import re
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -24,7 +28,8 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from mws_hf.corpus.octets import COMPRESSED, stored_lines
+from mws_hf.corpus.compression import COMPRESSED
+from mws_hf.corpus.octets import stored_lines
 from mws_hf.corpus.place import Fault, about
 from mws_hf.errors import MwSError
 from mws_hf.text.letter_case import caseless
@@ -34,7 +39,8 @@ Rows: TypeAlias = tuple[tuple[int, str, tuple[Morphs, ...]], ...]
 _Parsed: TypeAlias = tuple[str, list[list[str]]]
 
 _logger = logging.getLogger(__name__)
-_MAX_SHOWN_PROBLEMS = 5
+MAX_SHOWN_PROBLEMS = 5
+"""The most problems of a file or a list that are shown."""
 
 FORMATS = ("words", "sigmorphon2022", "morphochallenge", "neural", "morphscore", "morphynet")
 CANONICAL = ("sigmorphon2022", "morphynet")
@@ -45,7 +51,12 @@ _NEURAL = re.compile(r"[^:/\s]+:[A-Z]+(/[^:/\s]+:[A-Z]+)*|[^:/\s]+(/[^:/\s]+)+")
 
 @dataclass(frozen=True)
 class GoldWord:
-    """A word and its accepted segmentations, in file order; the morphs of each spell the word exactly."""
+    """A word and its accepted segmentations.
+
+    Attributes:
+        word: the word.
+        segmentations: the segmentations in the order of the file; the morphs of each spell the word exactly.
+    """
 
     word: str
     segmentations: tuple[Morphs, ...]
@@ -53,18 +64,18 @@ class GoldWord:
 
 @dataclass(frozen=True)
 class Gold:
-    """The content of a gold file.
+    """The content of a file of reference segmentations.
 
     Attributes:
         name: short name for tables (the file name without ``.tsv``, ``.csv``, ``.txt``, ``.gz``).
         format: one of `FORMATS`.
-        words: distinct words in file order, alternatives merged.
-        problems: ``file:line: reason`` for each line left out.
-        lines: lines that hold data (not empty, no comment, no header).
-        partial: True if only one or two boundaries of a word are marked (MorphScore, derivational MorphyNet). Then
-            precision and F1 penalize true boundaries; use recall.
-        labelled: number of words that were left out because a tokenizer had learned from their labels.
-        rows: (line number, word, its segmentations) of each usable line, in file order.
+        words: the distinct words in the order of the file, each with all its segmentations.
+        problems: ``file:line: reason`` for each line that was left out.
+        lines: number of lines that contain data, without empty lines, comments and the header.
+        partial: whether only one or two boundaries of a word are marked (MorphScore, derivational MorphyNet). In this
+            case precision and F1 penalize true boundaries, so use recall.
+        labeled: number of words that were left out because a tokenizer had learned from their labels.
+        rows: line number, word and segmentations of each usable line, in the order of the file.
     """
 
     name: str
@@ -73,45 +84,62 @@ class Gold:
     problems: tuple[str, ...] = field(repr=False)
     lines: int
     partial: bool
-    labelled: int = 0
+    labeled: int = 0
     rows: Rows = field(default=(), repr=False)
 
     @property
+    def labelled(self) -> int:
+        """The former name of `labeled`, for one version."""
+        warnings.warn("Gold.labelled is now Gold.labeled", DeprecationWarning, stacklevel=2)
+        return self.labeled
+
+    @property
     def remarks(self) -> list[str]:
-        """Remarks that are necessary to understand scores on this file, such as how many lines were left out."""
+        """Remarks that a reader of scores on this file needs, such as how many lines were left out."""
         found = []
         if self.problems:
             found.append(f"{len(self.problems):,} of {self.lines:,} lines left out")
-        if self.labelled:
-            found.append(f"{self.labelled:,} words left out, because a tokenizer was trained on their labels")
+        if self.labeled:
+            found.append(f"{self.labeled:,} words left out, because a tokenizer was trained on their labels")
         if self.partial:
             found.append("only one or two boundaries per word are marked, so compare recall or MorphScore, not F1")
         return found
 
     def without(self, words: frozenset[str]) -> Gold:
-        """Return the gold less some words, given by `caseless`; raises MwSError where no word is left."""
+        """Return a copy without some words.
+
+        Args:
+            words: the words to leave out, in the form that `caseless` returns.
+
+        Raises:
+            MwSError: no word is left.
+        """
         kept = tuple(entry for entry in self.words if caseless(entry.word) not in words)
         if not kept:
             raise MwSError(
                 f"{self.name}: every word was a label in the training of a tokenizer; give reference segmentations of "
                 "other words"
             )
-        return replace(self, words=kept, labelled=self.labelled + len(self.words) - len(kept))
+        return replace(self, words=kept, labeled=self.labeled + len(self.words) - len(kept))
 
 
 GoldFiles: TypeAlias = str | os.PathLike[str] | Gold | Iterable[str | os.PathLike[str] | Gold]
-"""A gold file, or several; each a path, or the result of `read_gold`."""
+"""One file of reference segmentations or several; each is a path, or the result of `read_gold`."""
 
 
 def read_gold(path: str | os.PathLike[str], format: str | None = None) -> Gold:
-    r"""Read a file of segmentations (UTF-8, also compressed); its format, of `FORMATS`, is found if not given.
+    r"""Read a file of segmented words.
 
-    Alternatives of equal words are merged. Morphs that differ from the word in letter case only are accepted and take
-    the word's letters.
+    Segmentations of equal words are collected. Morphs that differ from the word only in letter case are accepted, and
+    get the letter case of the word. Lines that cannot be used are listed in `problems` of the result.
+
+    Args:
+        path: the file, in UTF-8; it may be compressed.
+        format: one of `FORMATS`; None to recognize it from the content.
 
     Raises:
-        MwSError: unreadable file, unknown format, or more than half of the lines cannot be used; in a format that is
-            `CANONICAL`, more than nine of ten.
+        MwSError: the file cannot be read, the format is unknown, or more than half of the lines cannot be used (in the
+            `CANONICAL` formats, more than nine of ten).
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "toy.tsv"
@@ -127,7 +155,7 @@ def read_gold(path: str | os.PathLike[str], format: str | None = None) -> Gold:
     if format is None:
         format = detect_format([line for _, line in numbered])
     elif format not in FORMATS:
-        raise MwSError(f"gold format {format!r} is unknown; choose one of {', '.join(FORMATS)}")
+        raise MwSError(f"format {format!r} of segmentations is unknown; choose one of {', '.join(FORMATS)}")
     if format == "morphscore":
         with about(file):
             parse = _csv_parser(numbered[0][1] if numbered else "")
@@ -178,7 +206,7 @@ def spelled(word: str, alternatives: Iterable[list[str]]) -> tuple[Morphs, ...]:
 
 
 def split_alternatives(word: str, analysis: str) -> list[list[str]]:
-    """Split ``m1 m2, alternative`` into morphs.
+    """Split a string such as ``m1 m2, alternative`` into segmentations, each a list of morphs.
 
     A comma without a space after it separates alternatives, too, unless the word contains a comma.
 
@@ -189,7 +217,7 @@ def split_alternatives(word: str, analysis: str) -> list[list[str]]:
 
 
 def merge_alternatives(rows: Iterable[tuple[str, tuple[Morphs, ...]]]) -> tuple[GoldWord, ...]:
-    """Merge rows of the same word; returns the distinct words in order of appearance, with all their segmentations."""
+    """Return the distinct words of rows in the order of first appearance, each with all its segmentations."""
     found: dict[str, dict[Morphs, None]] = {}
     for word, alternatives in rows:
         found.setdefault(word, {}).update(dict.fromkeys(alternatives))
@@ -197,10 +225,12 @@ def merge_alternatives(rows: Iterable[tuple[str, tuple[Morphs, ...]]]) -> tuple[
 
 
 def read_golds(given: GoldFiles) -> list[Gold]:
-    """Read one gold file or several, each by `read_gold`, and log a warning for each file with `Gold.remarks`.
+    """Read one or several files of reference segmentations as `read_gold` does.
+
+    A warning is logged for each file that has `Gold.remarks`.
 
     Raises:
-        MwSError: two files have the same name in tables, or a file cannot be read.
+        MwSError: a file cannot be read, or two of them have the same name in tables.
     """
     several: list[Any] = (
         [given]
@@ -208,24 +238,34 @@ def read_golds(given: GoldFiles) -> list[Gold]:
         else [*given]
     )
     if wrong := [type(each).__name__ for each in several if not isinstance(each, str | os.PathLike | Gold)]:
-        raise MwSError(f"gold: {wrong[0]} is not a file; give a path, or a list of paths")
+        raise MwSError(
+            f"reference segmentations cannot be read from {wrong[0]}; give the path of a file, or a list of paths"
+        )
     golds = [each if isinstance(each, Gold) else _read_with_warnings(each) for each in several]
     if len({gold.name for gold in golds}) < len(golds):
-        raise MwSError(f"two gold files share a name: {', '.join(gold.name for gold in golds)}; rename one")
+        names = ", ".join(gold.name for gold in golds)
+        raise MwSError(f"two files of reference segmentations have the same name ({names}); rename one")
     return golds
 
 
 def _read_with_warnings(file: str | os.PathLike[str]) -> Gold:
+    """Read a file of reference segmentations, and log its remarks and its first problems as warnings."""
     gold = read_gold(file)
     if gold.remarks:
         _logger.warning("%s: %s", gold.name, "; ".join(gold.remarks))
-    for problem in gold.problems[:_MAX_SHOWN_PROBLEMS]:
+    for problem in gold.problems[:MAX_SHOWN_PROBLEMS]:
         _logger.warning("left out: %s", problem)
     return gold
 
 
 def detect_format(lines: list[str]) -> str:
-    """Return the format of data lines from the first 500; plain ``words`` unless they have marks of another."""
+    """Recognize the format of a file by its first 500 lines.
+
+    The format is ``words`` unless at least a twentieth of these lines have marks of another format.
+
+    Args:
+        lines: the lines of the file that contain data.
+    """
     if lines and "," in lines[0] and any(set(columns) <= set(_cells(lines[0])) for columns in _CSV_COLUMNS):
         return "morphscore"
     votes = Counter(_vote(line) for line in lines[:500])
@@ -234,6 +274,7 @@ def detect_format(lines: list[str]) -> str:
 
 
 def _vote(line: str) -> str:
+    """Return the format that a line seems to have."""
     fields = line.split("\t")
     if len(fields) == 6 or (len(fields) == 4 and "|" in fields[3]):
         return "morphynet"
@@ -250,12 +291,13 @@ def _vote(line: str) -> str:
 
 
 def _numbered_lines(file: Path) -> list[tuple[int, str]]:
-    """Read the lines that hold data, each with its number."""
+    """Read the lines that contain data, each with its number; empty lines and comments are left out."""
     numbered = ((number, line.rstrip("\r\n")) for number, line in enumerate(stored_lines(file), start=1))
     return [(k, line) for k, line in numbered if line.strip() and not (line.startswith("#") and "\t" not in line)]
 
 
 def _short_name(file: Path) -> str:
+    """Return the name of a file without the suffixes of tables and compressed files."""
     name = file.name
     while name.endswith((".tsv", ".csv", ".txt", *COMPRESSED)) and "." in name[1:]:
         name = name.rpartition(".")[0]
@@ -263,6 +305,7 @@ def _short_name(file: Path) -> str:
 
 
 def _cells(line: str) -> list[str]:
+    """Return the cells of a line of CSV; none if it cannot be parsed."""
     try:
         return next(csv.reader([line]))
     except csv.Error:  # a cell of more than 128 KiB
@@ -270,18 +313,18 @@ def _cells(line: str) -> list[str]:
 
 
 def _csv_parser(header: str) -> Callable[[str], _Parsed]:
-    """Make the parser of MorphScore's lines after such a header."""
+    """Return a function that parses lines of MorphScore, for a file with this header."""
     names = _cells(header)
     columns = next((columns for columns in _CSV_COLUMNS if set(columns) <= set(names)), None)
     if columns is None:
         here = " or ".join(map(str, _CSV_COLUMNS))
-        raise Fault(f"no MorphScore header; the first line must name {here}", 1)
+        raise Fault(f"is not a header of MorphScore; the first line must contain the names {here}", 1)
     places = [names.index(column) for column in columns]
 
     def parse(line: str) -> _Parsed:
         cells = _cells(line)
         if len(cells) <= max(places):
-            raise MwSError(f"{len(cells)} cells, fewer than the header's")
+            raise MwSError(f"the line has {len(cells)} cells, fewer than the header; add the missing ones")
         word, *parts = (cells[place].strip() for place in places)
         return word, [[part for part in parts if part]]
 
@@ -289,16 +332,18 @@ def _csv_parser(header: str) -> Callable[[str], _Parsed]:
 
 
 def _parse_two(line: str, morphs_of: Callable[[str, str], list[list[str]]]) -> _Parsed:
+    """Parse a line of ``word<TAB>analysis``; `morphs_of` reads the analysis."""
     word, analysis, *_ = (field.strip() for field in [*line.split("\t"), "", ""])
     if not analysis:
-        raise MwSError("no tab and no segmentation; write word<TAB>m1 m2")
+        raise MwSError("the line has no segmentation; write word<TAB>m1 m2")
     return word, morphs_of(word, analysis)
 
 
 def _morphochallenge(_word: str, analysis: str) -> list[list[str]]:
+    """Return the segmentations of ``m1:tag m2:tag, alternative``."""
     alternatives = []
     for alternative in analysis.split(", "):
-        # A colon of the word itself is written "\\:" in the Finnish files ("hyy\\::~ n:+GEN"): the last colon divides.
+        # a colon of the word itself is written "\\:" in the Finnish files ("hyy\\::~ n:+GEN"), so the last one divides
         surfaces = [(item.rpartition(":")[0] or item).replace("\\:", ":") for item in alternative.split()]
         alternatives.append([surface for surface in surfaces if surface != "~"])
     return alternatives
@@ -310,14 +355,15 @@ _ANALYSES: dict[str, Callable[[str, str], list[list[str]]]] = {
     "morphochallenge": _morphochallenge,
     "neural": lambda _, analysis: [[morph.rpartition(":")[0] or morph for morph in analysis.split("/")]],
 }
-"""How formats of ``word<TAB>analysis`` write the morphs of a word."""
+"""The function that reads the morphs from the analysis, for each format whose lines are ``word<TAB>analysis``."""
 
 
 def _parse_morphynet(line: str) -> _Parsed:
+    """Parse a line of inflectional or derivational MorphyNet."""
     fields = [field.strip() for field in line.split("\t")]
     if len(fields) == 4:
         return fields[1], [[morph.strip() for morph in fields[3].split("|")]]
     if len(fields) != 6:
-        raise MwSError(f"{len(fields)} fields; MorphyNet has 4 (inflectional) or 6 (derivational)")
+        raise MwSError(f"the line has {len(fields)} fields, but MorphyNet has 4 (inflectional) or 6 (derivational)")
     source, target, affix, kind = fields[0], fields[1], fields[4], fields[5]
     return target, [[affix, source] if kind == "prefix" else [source, affix]]

@@ -1,4 +1,4 @@
-"""`Source`: all inputs of a call or command, which are checked before any work.
+"""Describe and check all inputs of a call or command (`Source`), and read them by group.
 
 A `Source` is read as blocks of text by group, or as documents. In plain text a document can be a line or the whole
 file; in every other kind of input each record, row or element is a document. A `Source` also warns of texts that would
@@ -7,11 +7,8 @@ be used twice: a file that is given twice, a copy under another name, and a text
 
 from __future__ import annotations
 
-import hashlib
-import logging
 import os
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,21 +18,21 @@ from typing import Any
 import pyarrow as pa
 
 from mws_hf.corpus.blocks import BLOCK_BYTES, Block, Columns, GroupBlock, arrow_block, padded, whole_files
+from mws_hf.corpus.columns import no_texts
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.counts_file import CountsFile, is_counts_file
 from mws_hf.corpus.files import PLAIN, STDIN, Reading, expand_paths, names_file
 from mws_hf.corpus.groups import UNNAMED, check_group_name
 from mws_hf.corpus.kinds import InMemory, Kind, has_known_suffix, kind_of
-from mws_hf.corpus.octets import Advance, stored_head
+from mws_hf.corpus.octets import Advance
+from mws_hf.corpus.repeated_texts import text_digests, warn_of_repeated
 from mws_hf.corpus.splitter import Splitter
 from mws_hf.errors import MwSError, SettingError, quoted
 
 _EXAMINED_ITEMS = 100  # elements at the start of a list that decide whether it is a list of files
 _UNSPACED = re.compile("[\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]{2}")
 """Letters of scripts in which texts have no spaces: Thai, Lao, Tibetan, Burmese, Khmer, Japanese and Chinese."""
-_NO_COLUMNS = "nothing is given that has columns"
-_MAX_WARNINGS = 5  # of texts that are used twice
-_logger = logging.getLogger(__name__)
+_NO_COLUMNS = "none of the inputs has columns"
 
 
 @dataclass(frozen=True)
@@ -74,17 +71,23 @@ class Source:
     ) -> Source:
         """Create a source from files or texts, or from a dict of these by group, and check it.
 
-        A str or path is a file, a glob or "-". A list or tuple contains files if it consists of paths, or if one of its
-        first hundred strings is the name of a file; then all files must exist. A list of strings contains texts if one
-        of them has a space, or letters of a script without spaces such as Thai or Chinese, and none looks like a file
-        name. Everything else (iterators, datasets, tables, lists of lists) contains texts.
+        A str or path is a file, a glob or "-". The first hundred elements decide about a list or tuple:
+
+        - It contains files if one of them is a path, or if one of them names an existing file and every other one could
+          be a file name, too, because it contains no space or ends in a known suffix. Then all files must exist.
+        - It contains texts if all of them are strings, one contains a space (or letters of a script without spaces,
+          such as Thai or Chinese), and none looks like a file name; or if one is neither a string nor a path.
+        - Any other list is an error.
+
+        Everything else (iterators, datasets, tables) contains texts.
 
         Args:
             given: files or texts, or a dict from group to files or texts.
             how: how files are read, and the column of values.
             group_column: the column of tables and datasets that contains the group of each row.
-            groups: whether a dict is one of groups; otherwise it is one of splits.
-            call: the call that always reads strings as texts, for the message if strings could be files or texts.
+            groups: whether the keys of a dict are the names of groups; otherwise they are the names of splits.
+            call: a call that always takes strings as texts; the error for strings that could be files or texts
+                proposes it.
 
         Raises:
             MwSError: a file does not exist, an input cannot be read, or strings could be files or texts.
@@ -128,6 +131,9 @@ class Source:
             also: other files that the command reads in the same way, which are checked, too.
             twice: the option or command that reads the texts twice, for the message if counts or standard input are
                 given, which cannot be read twice as text; None if texts are read once.
+
+        Raises:
+            MwSError: a file does not exist or cannot be read, or only some of the inputs have a group.
         """
         files, saved = dict[str, list[str]](), dict[str, list[str]]()
         also = expand_paths(also) if also else []
@@ -152,7 +158,14 @@ class Source:
         return source
 
     def check(self, also: Sequence[str] = ()) -> None:
-        """Check everything before any work: the first record of JSON lines and the header of a table are read."""
+        """Check everything before any work: the first record of JSON lines and the header of a table are read.
+
+        Args:
+            also: other files of text that are checked, too.
+
+        Raises:
+            MwSError: an input cannot be read, or lacks a column.
+        """
         if self.lists or self.lexicon:
             from mws_hf.corpus.word_list import check_lexicon, check_list
 
@@ -163,13 +176,13 @@ class Source:
         others = [kind_of(name, self.how) for name in also]
         if self.how.column is not None and self.group_column is None:
             if not any(kind.has_columns for kind in [*kinds, *others]):
-                what = f"{kinds[0].place}: plain text, which has no columns" if kinds else _NO_COLUMNS
+                what = f"{kinds[0].place}: is plain text, which has no columns" if kinds else _NO_COLUMNS
                 raise MwSError(f"{what}; leave --column {self.how.column} out")
         for kind in kinds:
             _check(kind, self.group_column)
         for kind in others:
             _check(kind, None)
-        _warn_of_repeated(self.all_names, self.how)
+        warn_of_repeated(self.all_names, self.how)
 
     @cached_property
     def kinds(self) -> list[tuple[str, Kind]]:
@@ -177,7 +190,7 @@ class Source:
         found: list[tuple[str, Kind]] = []
         for group, names in self.files.items():
             found += [(group, kind_of(name, self.how)) for name in names]
-        return found + [(group, InMemory(held, self.how)) for group, held in self.values.items()]
+        return found + [(group, InMemory(value, self.how)) for group, value in self.values.items()]
 
     @property
     def names(self) -> list[str]:
@@ -197,8 +210,8 @@ class Source:
         return [*listed, *saved, *([] if self.group_column is not None else [*self.files, *self.values])]
 
     @property
-    def saved_alone(self) -> list[str]:
-        """The files of counts without groups if there is nothing else to count; otherwise none."""
+    def only_saved(self) -> list[str]:
+        """The files of counts without groups if there is nothing else to count; otherwise an empty list."""
         others = self.files or self.values or self.lists or self.lexicon or self.group_column
         return [] if others else self.saved.get(UNNAMED, [])
 
@@ -214,7 +227,7 @@ class Source:
 
     @property
     def size(self) -> int | None:
-        """Bytes of all files as stored; None if there is no file, or if one has no size, such as a pipe."""
+        """The bytes of all files as stored; None if there is no file, or if one has no size, such as a pipe."""
         names = self.names
         return sum(map(os.path.getsize, names)) if names and all(map(os.path.isfile, names)) else None
 
@@ -227,7 +240,7 @@ class Source:
         no memory after its last one.
 
         Args:
-            splitter: the splitter that will split the text; its `division` says how files of plain text are divided.
+            splitter: the splitter that will split the text; its `division` decides how files of plain text are divided.
             advance: called with the number of bytes taken from files as stored, or if there are no files, with 1 for
                 each document.
         """
@@ -248,11 +261,11 @@ class Source:
             if not file.splitter.agrees(splitter):
                 raise MwSError(
                     f"{file.path}: counted with {file.splitter}, not {splitter}; count the text again, or leave "
-                    "--pattern, --normalization and --capitals out"
+                    "out --pattern, --normalization and --capitals"
                 )
 
-    def counted_alone(self, splitter: Splitter) -> WordCounts | None:
-        """Return the counts of a single file of counts, or of a lexicon, if there is nothing to add to them."""
+    def only_counted(self, splitter: Splitter) -> WordCounts | None:
+        """Return the counts of a file of counts, or of a lexicon, if there is nothing else to count; otherwise None."""
         if self.files or self.values or self.lists or self.group_column is not None:
             return None
         if self.lexicon and not self._counts:
@@ -281,20 +294,21 @@ class Source:
 
         Args:
             document: what a document is in text files: "line" (with its line end, without a byte order mark) or "file".
-            size: the least number of bytes of a block.
+            size: the approximate number of bytes of a block. A block of lines has at most as many, unless a line is
+                longer; a block of whole files, records or rows can have more.
             advance: called with the number of bytes taken from files as stored, or for other sources with the number of
                 bytes of the text.
 
         Raises:
-            MwSError: `document` is unknown, or is "file" although there are other files than text.
+            MwSError: `document` is unknown, or it is "file" although some of the files are not plain text.
         """
         if document not in ("line", "file"):
             raise SettingError("document", document, "is unknown; in a text file a document is a 'line' or a 'file'")
         if document == "file" and not self.values:
             for _, kind in self.kinds:
                 if not kind.is_text:
-                    said = f"is for text files; each record of {kind.place}, a {kind.title} file, is a document"
-                    raise SettingError("document", document, said)
+                    problem = f"is for text files, but each record of {kind.place}, a {kind.title} file, is a document"
+                    raise SettingError("document", document, problem)
             return whole_files(self.names, size, advance, self.how)
 
         def read(kind: Kind) -> Iterator[Block]:
@@ -307,12 +321,12 @@ class Source:
         return chain.from_iterable(read(kind) for _, kind in self.kinds)
 
     def documents(self) -> Iterator[str]:
-        """Read documents in order: lines of text files, each with its line end, records, rows or elements."""
+        """Read the documents in order: lines of text files, each with its line end, and records, rows or elements."""
         return chain.from_iterable(kind.texts() for _, kind in self.kinds)
 
     def marks(self) -> list[str]:
         """Return the digests of all files, sorted; counts are saved with them."""
-        return sorted({mark for name in self.all_names for mark in _marks(name, self.how)})
+        return sorted({mark for name in self.all_names for mark in text_digests(name, self.how)})
 
 
 def read_documents(paths: Any, how: Reading = PLAIN) -> Iterator[str]:
@@ -344,13 +358,10 @@ def _names_groups(source: Any) -> bool:
 
 def _check_part(group: Any, part: Any) -> None:
     if not isinstance(part, (str, os.PathLike)) and (isinstance(part, bytes) or not hasattr(part, "__iter__")):
-        raise MwSError(
-            f"a mapping with {type(part).__name__} under {group!r}: for counts of words call "
-            "MwSTrainer.train_from_counts(mapping); for texts give a list of them"
-        )
+        raise no_texts(group, part)
     check_group_name(group)
     if _names_groups(part):
-        raise MwSError(f"group {group!r}: groups within a group; give files or texts of it")
+        raise MwSError(f"group {group!r} contains groups, which is not possible; give its files or texts")
 
 
 def _named_files(source: Any, call: str) -> list[str] | None:
@@ -379,7 +390,11 @@ def _named_files(source: Any, call: str) -> list[str] | None:
 
 
 def _are_names(items: Sequence[str]) -> bool:
-    """Return whether strings name files: some do, and no other is prose, among which a line of asterisks is no glob."""
+    """Return whether strings are names of files: at least one names a file, and none of the others is prose.
+
+    Prose contains spaces and does not look like a path. If some strings are prose, a line of asterisks among them is
+    not meant as a glob, although it matches files.
+    """
     others = [item for item in items if not names_file(item)]
     return len(others) < len(items) and not any(len(item.split()) > 1 and not _like_a_path(item) for item in others)
 
@@ -398,44 +413,3 @@ def _check(kind: Kind, group_column: str | None) -> None:
         )
     if not kind.is_stored or os.path.isfile(kind.place):  # standard input and pipes can be read only once
         kind.check([kind.how.column] if group_column is None else [kind.how.column, group_column])
-
-
-def _warn_of_repeated(names: Iterable[str], how: Reading) -> None:
-    """Warn of texts that are given more than once, and of empty files.
-
-    Two files contain the same text if their unpacked content begins with the same 64 KiB, or if one contains counts
-    that `mws count` made from the other. Standard input and pipes are not examined.
-    """
-    found, seen = list[str](), dict[str, str]()
-    for name, times in Counter(os.path.normpath(name) for name in names if name != STDIN).items():
-        if times > 1:
-            found.append(f"{name}: is given {times} times, so its words count {times} times")
-        if os.path.isfile(name) and not os.path.getsize(name):
-            found.append(f"{name}: is empty")
-        marks = _marks(name, how)
-        other = next((seen[mark] for mark in marks if mark in seen), None)
-        if other is not None:
-            found.append(f"{name}, {other}: begin alike or contain counts of one text, so its words count twice")
-        for mark in marks:
-            seen.setdefault(mark, name)
-    for message in found[:_MAX_WARNINGS]:
-        _logger.warning("%s", message)
-    if len(found) > _MAX_WARNINGS:
-        _logger.warning(
-            "%d more files are empty, are given twice or contain the text of another file", len(found) - _MAX_WARNINGS
-        )
-
-
-def _marks(name: str, how: Reading) -> list[str]:
-    """Return the digest of the first bytes of a file; of saved counts also the digests of the texts that were counted.
-
-    An empty file has none, and neither has a file that cannot be read twice or at all.
-    """
-    if not os.path.exists(name) or not (os.path.isfile(name) or os.path.isdir(name)):
-        return []
-    try:
-        counted = CountsFile.open(name).texts if is_counts_file(name) else None
-        head = stored_head(name) if counted is not None else kind_of(name, how).head()
-    except (MwSError, OSError):
-        return []
-    return [hashlib.blake2b(head, digest_size=8).hexdigest(), *(counted or [])] if head else []

@@ -1,4 +1,4 @@
-"""`Splitter`: split text into pre-tokens, by a pattern, a normalization and special tokens in one value."""
+"""Split text into pre-tokens with a pattern, a normalization and special tokens (`Splitter`)."""
 
 from __future__ import annotations
 
@@ -12,16 +12,8 @@ from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
-from mws_hf.corpus.blocks import (
-    LINE_STREAM,
-    MARKED_STREAM,
-    STREAM,
-    Block,
-    arrow_block,
-    arrow_strings,
-    flat_utf8,
-    without_tokens,
-)
+from mws_hf.corpus.arrow_arrays import arrow_strings, flat_utf8
+from mws_hf.corpus.blocks import LINE_STREAM, MARKED_STREAM, STREAM, Block, arrow_block, without_tokens
 from mws_hf.errors import MwSError
 from mws_hf.text.capitals import steps_of, with_capitals, write_marker
 from mws_hf.text.pattern import DEFAULT_PATTERN, NORMALIZATIONS, compiled, literal_pattern, pattern_name, split
@@ -33,11 +25,12 @@ if TYPE_CHECKING:
 
 
 def check_normalization(normalization: str | None) -> str | None:
-    """Return `normalization` in lowercase.
+    """Return `normalization` in lowercase, after checking it.
+
+    It is valid if it is None, one of `NORMALIZATIONS`, "capitals", or both such as "nfc+capitals".
 
     Raises:
-        MwSError: it is neither None nor one of `NORMALIZATIONS`, nor one of them and the step of `text.capitals`, such
-            as "nfc+capitals".
+        MwSError: it is not valid.
     """
     if normalization is None:
         return None
@@ -49,16 +42,15 @@ def check_normalization(normalization: str | None) -> str | None:
 
 
 def fingerprint(pattern: str, normalization: str | None, groups: Sequence[str] = ()) -> str:
-    """Return the hexadecimal SHA-256 of a split pattern, a normalization and names of groups.
-
-    Counts with unequal fingerprints are never added up.
-    """
+    """Return the hexadecimal SHA-256 of a split pattern, a normalization and names of groups."""
     return hashlib.sha256("\0".join([pattern, normalization or "", *groups]).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class Splitter:
-    """Splits text into pre-tokens: normalizes it, splits it at special tokens, and then by the pattern.
+    """A splitter of text into pre-tokens, which normalizes the text, and splits it by a pattern.
+
+    A function that counts blocks (`counter`) first removes special tokens.
 
     Attributes:
         pattern: the split pattern; a name is replaced by the pattern of this name.
@@ -85,14 +77,14 @@ class Splitter:
 
     def __str__(self) -> str:
         form, marks = steps_of(self.normalization)
-        pattern = f"pattern {pattern_name(self.pattern)}"
+        pattern, normalization = f"pattern {pattern_name(self.pattern)}", f"normalization {form}" if form else ""
         if marks:
-            return f"{pattern}, normalization {form} and a marker for capitals"
-        return f"{pattern} and normalization {form}"
+            return f"{pattern}, {normalization or 'no normalization'} and a marker for capitals"
+        return f"{pattern} and {normalization or 'no normalization'}"
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of pattern and normalization in hexadecimal."""
+        """The SHA-256 of pattern and normalization in hexadecimal."""
         return fingerprint(self.pattern, self.normalization)
 
     def agrees(self, other: Splitter) -> bool:
@@ -101,7 +93,7 @@ class Splitter:
 
     @cached_property
     def normalize(self) -> Callable[[str], str]:
-        """The function that normalizes a text, and writes the marker if capitals have one."""
+        """The function that normalizes a text, and writes the marker for capitals if that is part of it."""
         named, capitals = steps_of(self.normalization)
         if named is None:
             return write_marker if capitals else lambda text: text
@@ -111,22 +103,22 @@ class Splitter:
         return lambda text: unicodedata.normalize(form, text)
 
     def split(self, text: str) -> list[str]:
-        """Split a text without special tokens into pre-tokens."""
+        """Normalize a text, and split it into pre-tokens; special tokens in it are split like other text."""
         return split(self.normalize(text), self.pattern)
 
     @cached_property
     def is_scanned(self) -> bool:
-        """Whether the compiled scanner has the pattern; others are ten times slower, and run in one thread."""
+        """Whether the compiled scanner supports the pattern; others take ten times as long, and run in one thread."""
         return scanner_kind(self.pattern) is not None
 
     @property
     def marks_capitals(self) -> bool:
-        """Whether there is a marker in place of uppercase letters."""
+        """Whether a marker is written instead of uppercase letters."""
         return steps_of(self.normalization)[1]
 
     @property
     def division(self) -> bytes | None:
-        """Where a text file can be divided, as for `blocks.text_blocks`; None if its lines are documents."""
+        """The positions at which a text file can be divided (see `blocks.text_blocks`); None if lines are documents."""
         if not self.is_scanned:
             return None
         if any(" " in token for token in self.special_tokens):
@@ -134,7 +126,7 @@ class Splitter:
         return MARKED_STREAM if self.marks_capitals else STREAM
 
     def counter(self) -> Callable[[TokenTable, Block], None]:
-        """Return a function that adds the pre-tokens of a block to a table.
+        """Return a function that adds the pre-tokens of a block to a table; special tokens are not counted.
 
         Raises:
             MwSError: the pattern is not a valid regular expression.

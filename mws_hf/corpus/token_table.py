@@ -1,7 +1,8 @@
-"""Exact counts of byte strings: a hash table, and shards on disk for the counts that exceed its memory cap.
+"""Count byte strings exactly, in a hash table, and on disk if the counts exceed a memory cap.
 
 The kernels come first. They add strings in batches (see `kernels.containers`). A kernel returns False if the next batch
-might not fit into the table; the caller then makes room and calls it again with the same cursor.
+might not fit into the table; the caller then makes room and calls it again with the same cursor. It returns True when
+all strings are added.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ import numpy as np
 import pyarrow as pa
 
 from mws_hf.atomic import temporary_folder
-from mws_hf.corpus.blocks import Columns, flat_utf8
+from mws_hf.corpus.arrow_arrays import flat_utf8
+from mws_hf.corpus.blocks import Columns
 from mws_hf.errors import MwSError
 from mws_hf.kernels import Bits, Bytes, Longs
 from mws_hf.kernels.containers import (
@@ -42,15 +44,15 @@ from mws_hf.kernels.scanner import find_pretokens
 from mws_hf.text.scanner_classes import classes_of
 
 MEMORY_CAP = 2 << 30
-"""Bytes that tables of counts may take, unless a caller says otherwise."""
+"""The most bytes that tables of counts may take, unless a caller gives another number."""
 SMALLEST_TABLE = 1 << 19
-"""Bytes of a table below which moving it to disk takes longer than it is worth."""
-_FIRST_SLOTS, _MOST_FIRST_SLOTS = 1 << 12, 1 << 19
-_SMALL = 1 << 18  # slots, below which a table grows by 4 at once
+"""The fewest bytes of a table that is moved to disk; moving smaller tables would take too much time."""
+_MIN_FIRST_SLOTS, _MAX_FIRST_SLOTS = 1 << 12, 1 << 19
+_SMALL_SLOTS = 1 << 18  # a table with fewer slots grows by a factor of 4, and a larger one by 2
 BATCH = 256
-MOST = BATCH + WINDOW
-"""Tokens that a batch may have."""
-_AHEAD = 32  # entries, whose slots are fetched while those before them are worked on
+"""The number of strings after which a batch ends."""
+MAX_BATCH = BATCH + WINDOW
+"""The most strings that a batch can have, because the scanner may find more than were wanted."""
 _U: Any = np.uint64
 _I: Any = np.int64
 
@@ -63,8 +65,9 @@ class TableArrays(NamedTuple):
         arena: uint8, the distinct strings one after another, with `KEY_BYTES` to spare after the last.
         ends: int64, end of each string in the arena, by order of arrival.
         places: int64, slot of each string.
-        used: int64: number of strings, of arena bytes, and (out) the arena bytes that a batch may need.
-        keys: uint64, shape (`MOST`, 4): room for the keys and hashes of a batch.
+        used: int64, shape (3,): the number of strings, the number of arena bytes, and (set by a kernel) the number of
+            arena bytes that the batch may need.
+        keys: uint64, shape (`MAX_BATCH`, 4): working memory for the keys and hashes of a batch.
     """
 
     slots: Bits
@@ -77,21 +80,33 @@ class TableArrays(NamedTuple):
 
 @njit(inline="always")
 def _put(data: Bytes, start: int, first: int, second: int, third: int, out: Bytes, at: int) -> None:
-    """Copy the string with this key, ``data[start:]``, to `out`, which has room for a whole key."""
+    """Copy a string, which begins at ``data[start]``, to `out` from byte `at` on, where there is room for a whole key.
+
+    `first`, `second` and `third` are the words of its key.
+    """
     if third >= LONG:
         for k in range(size_of(third)):
             out[at + k] = data[start + k]
         return
-    store_word(out, at, first)  # what is beyond the string is overwritten by the next one
+    store_word(out, at, first)  # the next string overwrites the bytes after this one
     store_word(out, at + 8, second)
     store_word(out, at + 16, third)
 
 
 @njit(inner=True)
 def _add_batch(data: Bytes, starts: Longs, amounts: Longs, n: int, size: int, table: TableArrays) -> bool:
-    """Add `amounts[q]` to the count of the string with key ``table.keys[q]`` for q < n; False if the table may be full.
+    """Add `amounts[q]` to the count of the string with key ``table.keys[q]`` for each q < n.
 
-    `data` and `starts` have the bytes of long strings, and `size` is the number of bytes of all strings.
+    Args:
+        data: the bytes from which long strings are copied.
+        starts: the first byte of each string in `data`.
+        amounts: the number to add for each string.
+        n: the number of strings.
+        size: the number of bytes of all strings together.
+        table: the table.
+
+    Returns:
+        False if the table may be full, and nothing was added.
     """
     slots, arena, ends, places, used, keys = table
     mask = _U(len(slots) - 1)
@@ -123,7 +138,7 @@ def count_texts(
     bounds: Longs,
     ones: Longs,
 ) -> bool:
-    """Count the pre-tokens of the texts ``data[offsets[d]:offsets[d + 1]]`` from `cursor` (text, byte) on."""
+    """Count the pre-tokens of the texts ``data[offsets[d]:offsets[d + 1]]``; `cursor` is the next text and byte."""
     while cursor[0] < len(offsets) - 1:
         d, n = cursor[0], _I(0)
         bounds[0] = max(cursor[1], offsets[d])
@@ -140,7 +155,7 @@ def count_texts(
 
 @njit(nogil=True)
 def count_words(data: Bytes, offsets: Longs, counts: Longs, cursor: Longs, table: TableArrays) -> bool:
-    """Add the counts of the words ``data[offsets[w]:offsets[w + 1]]`` from word `cursor` on."""
+    """Add the counts of the words ``data[offsets[w]:offsets[w + 1]]``; ``cursor[0]`` is the next word."""
     while cursor[0] < len(offsets) - 1:
         first, last = cursor[0], min(cursor[0] + BATCH, len(offsets) - 1)
         bounds, size = offsets[first : last + 1], offsets[last] - offsets[first]
@@ -153,7 +168,7 @@ def count_words(data: Bytes, offsets: Longs, counts: Longs, cursor: Longs, table
 
 @njit(nogil=True, allocates=True)
 def hash_words(data: Bytes, offsets: Longs) -> Bits:
-    """Hash every word to 64 bits, equal on every machine: uint64, shape (n_words,)."""
+    """Return a 64-bit hash of every word, which is the same on every machine: uint64, shape (n_words,)."""
     hashes = np.empty(len(offsets) - 1, np.uint64)
     for w in range(len(hashes)):
         start, size = offsets[w], offsets[w + 1] - offsets[w]
@@ -164,41 +179,51 @@ def hash_words(data: Bytes, offsets: Longs) -> Bits:
 
 
 class TokenTable:
-    """Counts of distinct byte strings, growing as needed. One thread at a time; the kernels release the GIL.
+    """A table of distinct byte strings and their counts, which grows as needed.
+
+    Only one thread may use a table at a time. The kernels release the GIL, so that threads with separate tables run at
+    the same time.
 
     Args:
-        max_bytes: largest memory that the table may take, even while it grows; None for no limit.
+        max_bytes: the most memory that the table may take, even while it grows; None for no limit.
         spill: called with the table before it would exceed `max_bytes`; the table is emptied afterwards.
-        text_bytes: approximate bytes of the text to count; room for its likely number of words is made at once.
+        text_bytes: the approximate size of the text to count, for which enough memory is reserved from the start.
     """
 
     def __init__(
         self, max_bytes: int | None = None, spill: Callable[[TokenTable], None] | None = None, text_bytes: int = 0
     ) -> None:
         self._max_bytes, self._spill = max_bytes, spill
-        # room for a batch, made here: a kernel that makes arrays takes 25 ms more to load
-        self._keys, self._bounds = np.empty((MOST, 4), np.uint64), np.empty(MOST + 1, np.int64)
-        self._ones = np.ones(MOST, np.int64)
-        most = _MOST_FIRST_SLOTS if max_bytes is None else min(max_bytes >> 7, _MOST_FIRST_SLOTS)
-        self._first_slots = max(_FIRST_SLOTS, 1 << max(0, min(text_bytes >> 6, most).bit_length() - 1))
+        # working memory for a batch, which is made here because a kernel that makes arrays takes 25 ms more to load
+        self._keys, self._bounds = np.empty((MAX_BATCH, 4), np.uint64), np.empty(MAX_BATCH + 1, np.int64)
+        self._ones = np.ones(MAX_BATCH, np.int64)
+        most = _MAX_FIRST_SLOTS if max_bytes is None else min(max_bytes >> 7, _MAX_FIRST_SLOTS)
+        self._first_slots = max(_MIN_FIRST_SLOTS, 1 << max(0, min(text_bytes >> 6, most).bit_length() - 1))
         self.clear()
 
     def clear(self) -> None:
         """Remove all strings and release the memory."""
-        ends, places = np.empty((2, 3 * self._first_slots // 4), np.int64)  # more would stray far from their slots
+        # at most three quarters of the slots are used, because searches would otherwise take many steps
+        ends, places = np.empty((2, 3 * self._first_slots // 4), np.int64)
         arena, used = np.empty(16 * self._first_slots, np.uint8), np.zeros(3, np.int64)
         self._table = TableArrays(empty_slots(self._first_slots), arena, ends, places, used, self._keys)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory the table takes."""
+        """The number of bytes that the table takes in memory."""
         return sum(array.nbytes for array in self._table[:4])
 
     def __len__(self) -> int:
         return int(self._table.used[0])
 
     def count_texts(self, data: Bytes, offsets: Longs, kind: int) -> None:
-        """Count the pre-tokens of the texts ``data[offsets[d]:offsets[d + 1]]``, valid UTF-8, each on its own."""
+        """Count the pre-tokens of several texts, each of which is split separately.
+
+        Args:
+            data: uint8, valid UTF-8.
+            offsets: int64, shape (n_texts + 1,); text d is ``data[offsets[d]:offsets[d + 1]]``.
+            kind: the scanner's kind of the split pattern (`text.scanner_classes.scanner_kind`).
+        """
         cursor, classes = np.zeros(2, np.int64), classes_of(kind)
         while not count_texts(data, offsets, cursor, classes, kind, self._table, self._bounds, self._ones):
             self._make_room()
@@ -215,15 +240,16 @@ class TokenTable:
         n = len(self)
         offsets = np.zeros(n + 1, np.int64)
         offsets[1:] = ends[:n]
-        data = pa.py_buffer(arena[: offsets[-1]])  # no copy: what is in an arena never changes
+        data = pa.py_buffer(arena[: offsets[-1]])  # without a copy, because strings in an arena never change
         counts = slots[places[:n], 3].view(np.int64)
         return pa.LargeStringArray.from_buffers(n, pa.py_buffer(offsets), data), counts
 
     def _make_room(self) -> None:
+        """Enlarge the table for the next batch, or move its content to disk and empty it."""
         slots, arena, ends, places, used, _ = self._table
-        more_slots = len(self) + MOST > len(ends)
+        more_slots = len(self) + MAX_BATCH > len(ends)
         arena_bytes = int(used[1] + used[2])
-        factor = 4 if len(slots) < _SMALL else 2
+        factor = 4 if len(slots) < _SMALL_SLOTS else 2
         growing = slots.nbytes + ends.nbytes + places.nbytes
         peak = growing * (1 + factor if more_slots else 1) + len(arena) + 2 * arena_bytes
         if self._spill is not None and self._max_bytes is not None and peak > self._max_bytes and len(self) > 0:
@@ -273,10 +299,11 @@ def merge_tables(tables: Sequence[TokenTable]) -> tuple[pa.LargeStringArray, Lon
 
 
 class Shards:
-    """A temporary folder of Arrow files, each with the counts of one full table sorted by word hash; a context manager.
+    """Counts on disk: a temporary folder of Arrow files, each with the counts of one table, sorted by word hash.
 
-    Sorting by hash is faster than sorting by word, and equal words still meet: the merge goes through the range of
-    hashes in steps, and each step has only the words whose hashes are in its part of the range.
+    It is a context manager, which removes the folder at its end. Sorting by hash is faster than sorting by word, and
+    equal words still come together: merging goes through the range of hashes in steps, and each step reads only the
+    words whose hashes are in its part of the range.
     """
 
     def __init__(self) -> None:
@@ -292,7 +319,11 @@ class Shards:
         self._opened.close()
 
     def add(self, table: TokenTable) -> None:
-        """Write the entries of `table`; it is not changed. May be called from several threads."""
+        """Write the entries of a table, which is not changed; several threads may call this method at the same time.
+
+        Raises:
+            MwSError: the temporary folder cannot be written, or has no space left.
+        """
         strings, counts = table.entries()
         hashes = hash_words(*flat_utf8(strings))
         order = np.argsort(hashes)
@@ -308,12 +339,17 @@ class Shards:
                 writer.write_table(shard)
         except OSError as error:
             raise MwSError(
-                f"{tempfile.gettempdir()}: cannot hold the counts that exceed the memory cap ({error}); "
-                "set TMPDIR to a folder with more room, or raise the cap"
+                f"{tempfile.gettempdir()}: counts that exceed the memory cap cannot be written there ({error}); "
+                "set TMPDIR to a folder with more space, or raise the cap"
             ) from error
 
     def merged(self, step_bytes: int, min_count: int = 1) -> tuple[pa.LargeStringArray, Longs]:
-        """Return the sums over all shards, in memory, in no particular order; a step takes about `step_bytes`."""
+        """Return the distinct strings of all shards and the sums of their counts, in no particular order.
+
+        Args:
+            step_bytes: the approximate number of bytes of shards that are added up in one step.
+            min_count: strings with a smaller sum are left out.
+        """
         steps, parts = 1 + sum(path.stat().st_size for path in self._files) // step_bytes, list[Columns]()
         for number in range(steps):
             words, counts = self._part(number, steps)

@@ -1,6 +1,6 @@
-"""Word counts that do not come from running text: word lists, dicts from word to count, and lexicons.
+"""Count words that do not come from running text: word lists, dicts from word to count, and lexicons.
 
-A word list has `word<TAB>count` on each line. Lexicons are the dictionaries of pymorphy3.
+A word list has ``word<TAB>count`` on each line. Lexicons are the dictionaries of pymorphy3.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from mws_hf.text.pattern import DEFAULT_PATTERN, split
 from mws_hf.text.symbols import check_unicode
 
 LEXICONS = {"ru": "pymorphy3_dicts_ru", "uk": "pymorphy3_dicts_uk"}
+"""The package of the lexicon of each language."""
 _ROWS = 1 << 16
 _RECORD = re.compile(r"\s*\{.*\}\s*")
 _SPACED = re.compile(r"\s*\d+\s+\S+\s*|\s*\S+\s+\d+\s*")  # `uniq -c`, and a word list with spaces for tabs
@@ -46,11 +47,25 @@ def read_word_list(
     encoding: str = "utf-8",
     errors: str = "strict",
 ) -> WordCounts:
-    """Read files of `word<TAB>count` lines, plain or compressed; the counts of equal words add up.
+    """Count the pre-tokens of files of ``word<TAB>count`` lines; the counts of equal words are added up.
 
-    A list of bare words stands for words inside sentences, so each form is split into pre-tokens as ``" " + form``,
-    unless it starts with a space already. A form that the pattern splits, such as ``кое-кто`` into ``" кое"`` and
-    ``"-кто"``, gives its count to each of its pre-tokens. A line without a tab is a word counted once.
+    The words are counted as if each stood inside a sentence, so a space is put before a word that does not begin with
+    white space. If the pattern splits a word, such as ``кое-кто`` ("someone") into ``" кое"`` and ``"-кто"``, each of
+    its pre-tokens gets the count. A line without a tab is a word that is counted once.
+
+    Args:
+        paths: files or globs, which may be compressed.
+        pattern: the split pattern, or its name.
+        normalization: the normalization before splitting, as in `CountOptions`.
+        encoding: the encoding of the files.
+        errors: "strict", "replace" or "ignore" for bytes that are not text.
+
+    Returns:
+        The number of times each pre-token occurs.
+
+    Raises:
+        MwSError: a file cannot be read or is not a word list, or a count is not a positive integer; the message
+            contains file and line.
     """
     how, splitter = Reading(encoding=encoding, errors=errors), Splitter(pattern, normalization)
     return _counted(chain.from_iterable(_listed(name, how) for name in check_list(expand_paths(paths))), splitter)
@@ -63,13 +78,13 @@ def words_listed(name: str, how: Reading, splitter: Splitter) -> Columns:
 
 
 def check_list(names: Sequence[str]) -> Sequence[str]:
-    """Return the names of lists; raises MwSError for a table or records by its name."""
+    """Return the names of word lists; raises MwSError for the name of a table or of JSON lines."""
     for name in names:
         kind = kind_of(name)
         if not kind.is_word_list:
             raise MwSError(
-                f"{name}: not a list of words, one per line with an optional tab and count, but a {kind.title} file by "
-                "its name; convert it, or give it as text with --column"
+                f"{name}: is a {kind.title} file by its name, and not a list of words, one per line with an optional "
+                "tab and count; convert it, or give it as text with --column"
             )
     return names
 
@@ -79,7 +94,7 @@ def _listed(name: str, how: Reading) -> Iterator[tuple[str, int]]:
     with about(name):
         for number, line in enumerate(stored_lines(name, how), start=1):
             if _RECORD.fullmatch(line):
-                raise Fault("a JSON record, not a word; a list of words has word<TAB>count on each line", number)
+                raise Fault("is a JSON record, not a word; write word<TAB>count on each line", number)
             form, tab, count = line.rstrip("\r\n").partition("\t")
             if not tab and _SPACED.fullmatch(form):
                 raise Fault(f"{form!r} has no tab between word and count; write word<TAB>count", number)
@@ -90,6 +105,7 @@ def _listed(name: str, how: Reading) -> Iterator[tuple[str, int]]:
 
 
 def _number(text: str) -> int:
+    """Convert a count to int; 0 if it is not an integer."""
     try:
         return int(text)
     except ValueError:
@@ -97,9 +113,15 @@ def _number(text: str) -> int:
 
 
 def as_word_counts(counts: Any, splitter: Splitter | None = None) -> WordCounts:
-    """Turn a Python user's counts into `WordCounts`.
+    """Convert counts of any form to `WordCounts`.
 
-    They are a file of counts, a dict or Counter, `value_counts` of pandas, or a dict from group to any of these.
+    Args:
+        counts: a `WordCounts`, the name of a file of counts, a dict or Counter from word to count, the result of
+            `value_counts` of pandas, or a dict from group to any of these.
+        splitter: splits words into pre-tokens; by default, one with the default pattern.
+
+    Raises:
+        MwSError: the value is not of such a form, or contains a word or count that is not valid.
     """
     if isinstance(counts, WordCounts):
         return counts
@@ -114,7 +136,7 @@ def as_word_counts(counts: Any, splitter: Splitter | None = None) -> WordCounts:
         counts = counts.to_dict()
     if not isinstance(counts, Mapping):
         raise MwSError(
-            f"{type(counts).__name__}: not counts of words; give a WordCounts, a dict or Counter, or the name of a "
+            f"{type(counts).__name__} is not counts of words; give a WordCounts, a dict or Counter, or the name of a "
             "file from `mws count`; for texts call train_from_iterator(texts), for files train(files)"
         )
     return _of_mapping(counts, splitter or Splitter())
@@ -123,28 +145,45 @@ def as_word_counts(counts: Any, splitter: Splitter | None = None) -> WordCounts:
 def count_mapping(
     mapping: Mapping[str, int], *, pattern: str = DEFAULT_PATTERN, normalization: str | None = None
 ) -> WordCounts:
-    """Count the words of a dict or Counter of word -> count; every reader of such a mapping calls this function.
+    """Count the pre-tokens of the words of a dict or Counter from word to count.
 
-    The keys are words, which are split as after a space, exactly as `read_word_list` reads them from a file. If every
-    key begins with a space, as most pre-tokens do, the result is the same. If only some do, they can be pre-tokens,
-    such as those of ``dict(counts.items())``, or words that are written in two ways; this is an error.
+    The words are split as `read_word_list` splits them, as if each stood after a space. It makes no difference whether
+    all of them begin with a space or none does. A dict in which only some begin with a space is an error, because its
+    keys could be pre-tokens, for example those of ``dict(counts.items())``.
+
+    Args:
+        mapping: the count of each word, a positive integer.
+        pattern: the split pattern, or its name.
+        normalization: the normalization before splitting, as in `CountOptions`.
+
+    Returns:
+        The number of times each pre-token occurs.
+
+    Raises:
+        MwSError: a word is empty or contains a lone surrogate, a count is not a positive integer, or only some words
+            begin with a space.
+
+    >>> list(count_mapping({"кот": 2, "кое-кто": 1}).items())
+    [(' кот', 2), (' кое', 1), ('-кто', 1)]
     """
     return _of_mapping(mapping, Splitter(pattern, normalization))
 
 
 def _of_mapping(mapping: Mapping[str, int], splitter: Splitter) -> WordCounts:
+    """Count the words of a mapping as `count_mapping` does."""
     bare = next((word for word in mapping if isinstance(word, str) and word and not word[0].isspace()), None)
     spaced = next((word for word in mapping if isinstance(word, str) and word and word[0].isspace()), None)
     if bare is not None and spaced is not None:
         raise MwSError(
-            f"counts of words: {spaced!r} begins with a space and {bare!r} does not; for words give all without, as "
-            "train_from_counts({word.strip(): count, ...}) does, for pre-tokens call "
+            f"counts of words: {spaced!r} begins with a space and {bare!r} does not; if they are words, remove the "
+            "spaces, as in train_from_counts({word.strip(): count, ...}); if they are pre-tokens, call "
             "WordCounts.from_mapping(mapping, pattern=...)"
         )
     return _counted(map(_checked, mapping.items()), splitter)
 
 
 def _checked(item: tuple[object, object]) -> tuple[str, int]:
+    """Return a word and its count; raises MwSError if one of them is not valid."""
     word, count = item
     if not isinstance(word, str):
         raise MwSError(f"counts of words: {word!r} is {type(word).__name__}, not a word; give a dict of word -> count")
@@ -152,34 +191,44 @@ def _checked(item: tuple[object, object]) -> tuple[str, int]:
         raise MwSError(f"counts of words: the empty string is not a word (count {count!r}); leave it out")
     check_unicode(word, "counts of words")
     if isinstance(count, bool) or not isinstance(count, numbers.Integral) or count < 1:
-        raise MwSError(f"counts of words: the count {count!r} of {word!r} is not a positive integer")
+        raise MwSError(f"counts of words: the count {count!r} of {word!r} is not a positive integer; correct it")
     return word, int(count)
 
 
 def _counted(forms: Iterable[tuple[str, int]], splitter: Splitter) -> WordCounts:
+    """Count the pre-tokens of words, each with its count, as if it stood after a space."""
     totals: Counter[str] = Counter()
     for form, count in forms:
         form = splitter.normalize(form)
         if form and not form[0].isspace():
             form = " " + form
-        for piece in split(form, splitter.pattern):
-            totals[piece] += count
+        for pretoken in split(form, splitter.pattern):
+            totals[pretoken] += count
     return WordCounts.from_mapping(totals, pattern=splitter.pattern, normalization=splitter.normalization)
 
 
 def check_lexicon(language: str) -> Any:
-    """Return the package of a lexicon; raises MwSError, with the pip command, unless it is known and installed."""
+    """Import the package of a lexicon and return it.
+
+    Raises:
+        MwSError: there is no lexicon for this language, or it is not installed (the message contains the pip command).
+    """
     if language not in LEXICONS:
-        raise MwSError(f"no lexicon for language {language!r}; choose one of {', '.join(LEXICONS)}, or count text")
+        raise MwSError(
+            f"there is no lexicon for language {language!r}; choose one of {', '.join(LEXICONS)}, or count text"
+        )
     package = LEXICONS[language]
     return needed(package, f"the lexicon {language!r}", package.replace("_", "-"))
 
 
 def lexicon_words(language: str) -> pa.LargeStringArray:
-    """List all distinct lower-cased word forms of a pymorphy3 dictionary, ascending by code point: Arrow large_string.
+    """List all distinct lowercase word forms of a pymorphy3 dictionary: Arrow large_string, ascending by code point.
 
-    They are the words of ``MorphAnalyzer(lang=language).dictionary.iter_known_words()``, read from the automaton itself
-    (half a second instead of minutes): "ru" has 3.05 million forms, "uk" 3.66 million.
+    They are the words of ``MorphAnalyzer(lang=language).dictionary.iter_known_words()``, but they are read from the
+    automaton itself, which takes half a second instead of minutes. "ru" has 3.05 million forms, and "uk" 3.66 million.
+
+    Raises:
+        MwSError: there is no lexicon for this language, or it is not installed.
     """
     units, guide = _read_automaton(Path(check_lexicon(language).get_path()) / "words.dawg")
     data, ends = spell_keys(units, guide)
@@ -192,9 +241,18 @@ def lexicon_words(language: str) -> pa.LargeStringArray:
 
 
 def lexicon_counts(language: str, *, pattern: str = DEFAULT_PATTERN, normalization: str | None = None) -> WordCounts:
-    """Count the pre-tokens of a lexicon, each once: every form is split after a leading space.
+    """Return the distinct pre-tokens of a lexicon, each with a count of 1; forms are split as after a space.
 
-    A form that the pattern splits (``кое-кто``) gives each of its pre-tokens (``" кое"``, ``"-кто"``).
+    If the pattern splits a form, such as ``кое-кто`` ("someone"), all its pre-tokens are counted (``" кое"`` and
+    ``"-кто"``).
+
+    Args:
+        language: one of `LEXICONS`.
+        pattern: the split pattern, or its name.
+        normalization: the normalization before splitting, as in `CountOptions`.
+
+    Raises:
+        MwSError: there is no lexicon for this language, or it is not installed.
     """
     splitter = Splitter(pattern, normalization)
     return WordCounts.of(*lexicon_words_counted(language, splitter), splitter)
@@ -215,17 +273,18 @@ def lexicon_words_counted(language: str, splitter: Splitter) -> Columns:
 def spell_keys(
     units: npt.NDArray[np.uint32], guide: npt.NDArray[np.uint8]
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-    """Spell out the keys of a dawgdic automaton of records, ascending by byte, each key once.
+    """Spell out the keys of a dawgdic automaton of records, each key once, ascending by byte.
+
+    The key of a record ends at the byte 1, which separates it from the payload (in pymorphy3, the numbers of paradigm
+    and form).
 
     Args:
-        units: uint32, the double array; ``units[i]`` holds the offset to the children of node i.
+        units: uint32, the double array; ``units[i]`` contains the offset to the children of node i.
         guide: uint8, shape (2 * nodes,), first-child label and next-sibling label of each node.
 
     Returns:
         data: uint8, all keys one after another.
         ends: int64, shape (n_keys + 1,); key k is ``data[ends[k]:ends[k + 1]]``.
-
-    A record's key ends at the byte 1, which separates it from the payload (pymorphy3: paradigm and form numbers).
     """
     data, used = np.empty(1 << 20, np.uint8), 0
     ends, found = np.zeros(1 << 16, np.int64), 0
@@ -257,11 +316,15 @@ def spell_keys(
 
 
 def _read_automaton(path: Path) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint8]]:
-    """Read the two arrays of a .dawg file: uint32 count, units, uint32 count, pairs of guide bytes (little endian)."""
+    """Read the two arrays of a .dawg file: the units, and the guide.
+
+    The file contains, in little endian, the number of units (uint32), the units, the number of nodes in the guide
+    (uint32), and two bytes for each node.
+    """
     raw = path.read_bytes()
     n_units = int.from_bytes(raw[:4], "little")
     start = 4 + 4 * n_units
     n_guide = int.from_bytes(raw[start : start + 4], "little")
     if len(raw) != start + 4 + 2 * n_guide:
-        raise MwSError(f"{path}: not an automaton of pymorphy3; reinstall the dictionary package")
+        raise MwSError(f"{path}: is not an automaton of pymorphy3; reinstall the dictionary package")
     return np.frombuffer(raw, "<u4", n_units, 4), np.frombuffer(raw, np.uint8, 2 * n_guide, start + 4)

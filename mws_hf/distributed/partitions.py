@@ -20,7 +20,8 @@ import pyarrow.compute as pc
 from tokenizers import Tokenizer
 
 from mws_hf.atomic import staged
-from mws_hf.corpus.blocks import Block, arrow_block, arrow_integers, flat_utf8, padded, valid_strings
+from mws_hf.corpus.arrow_arrays import arrow_integers, flat_utf8, valid_strings
+from mws_hf.corpus.blocks import Block, arrow_block, padded
 from mws_hf.corpus.columns import by_group, check_names
 from mws_hf.corpus.counting import GroupTables
 from mws_hf.corpus.counts import WordCounts
@@ -29,15 +30,15 @@ from mws_hf.corpus.groups import UNNAMED
 from mws_hf.corpus.place import Fault, about
 from mws_hf.corpus.splitter import Splitter
 from mws_hf.encode.bulk import BLOCK_BYTES, SHARD_BYTES, gathered_shards, new_manifest, separator_token
-from mws_hf.encode.corpus import EncodedCorpus, Shard, shard_name, write_shard
+from mws_hf.encode.corpus import MANIFEST, EncodedCorpus, Shard, shard_name, write_shard
 from mws_hf.encode.encoder import BlockEncoder
 from mws_hf.encode.plan import finish
-from mws_hf.errors import MwSError
+from mws_hf.errors import MwSError, check_count
 from mws_hf.text.pattern import DEFAULT_PATTERN, compiled
 from mws_hf.tokenizer.opened import open_tokenizer
 
 SHARD = pa.schema([(name, pa.string() if name in ("file", "checksum") else pa.int64()) for name in Shard._fields])
-"""The columns of the rows that list the files of a partition."""
+"""The schema of the rows in which a worker reports the files that it wrote."""
 
 _BATCH_ROWS = 1 << 16  # rows of a batch of partial counts
 Batches = Iterable[pa.RecordBatch]
@@ -45,7 +46,10 @@ Batches = Iterable[pa.RecordBatch]
 
 @dataclass(frozen=True)
 class Counting:
-    """The settings for counting partitions; a wrong one raises MwSError.
+    """The settings for counting partitions.
+
+    Raises:
+        MwSError: the pattern or the normalization is not valid, or a number is not a whole number of at least 1.
 
     Attributes:
         column: the text column; each row is a document.
@@ -57,7 +61,7 @@ class Counting:
             This reduces shuffling but is **not exact**. With P partial tables (one per partition, more if the words of
             a partition exceed `memory_cap`) a count is too low by at most ``(partial_min_count - 1) * P`` and never too
             high, and a rare word may be missing.
-        memory_cap: bytes of counts that a task collects before it emits a partial table.
+        memory_cap: the most bytes of counts that a task collects before it returns a partial table.
     """
 
     column: str
@@ -71,12 +75,11 @@ class Counting:
         object.__setattr__(self, "normalization", self.splitter.normalization)
         compiled(self.pattern)
         for name in ("partial_min_count", "memory_cap"):
-            if getattr(self, name) < 1:
-                raise MwSError(f"{name}={getattr(self, name)} must be at least 1")
+            check_count(name, getattr(self, name))
 
     @property
     def splitter(self) -> Splitter:
-        """The splitter of text into pre-tokens."""
+        """The splitter that splits text into pre-tokens."""
         return Splitter(self.pattern, self.normalization)
 
     @property
@@ -91,7 +94,7 @@ class Counting:
 
     @property
     def schema(self) -> pa.Schema:
-        """The schema of partial counts: `keys`, and count."""
+        """The schema of partial counts: the columns `keys`, and ``count``."""
         return pa.schema([*((key, pa.string()) for key in self.keys), ("count", pa.int64())])
 
 
@@ -103,6 +106,12 @@ def partial_counts(batches: Batches, how: Counting) -> Iterator[pa.RecordBatch]:
     Args:
         batches: batches with the columns `how.inputs`, in that order; their names do not matter.
         how: the settings.
+
+    Yields:
+        Batches with the schema `how.schema`.
+
+    Raises:
+        MwSError: a text is not UTF-8, or a row with text has no group or an invalid one.
 
     >>> rows = pa.record_batch({"text": ["кот и кот", None, " и"]})
     >>> [batch.to_pydict() for batch in partial_counts([rows], Counting("text"))]
@@ -138,10 +147,10 @@ def _partial_batches(group: str, words: Any, counts: Any, how: Counting) -> Iter
 
 
 def check_columns(found: Sequence[tuple[str, bool]], wanted: Sequence[str]) -> None:
-    """Raise `Fault` unless each wanted column exists, once, and has text.
+    """Raise `Fault` unless each of the wanted columns exists exactly once and contains text.
 
     Args:
-        found: name of each column, and whether it has text.
+        found: the name of each column, and whether it contains text.
         wanted: names of the columns that are needed.
     """
     for name, index in zip(wanted, check_names(wanted, [name for name, _ in found], "column="), strict=True):
@@ -153,10 +162,13 @@ def total_counts(table: pa.Table, how: Counting, min_count: int) -> WordCounts:
     """Return the counts of a table of distinct words and their sums, by group if there are groups.
 
     Args:
-        table: columns `how.keys` and ``count``, rows in any order.
+        table: a table with the columns `how.keys` and ``count``; its rows may be in any order.
         how: the settings.
-        min_count: words with a lower count in all groups together are left out. Without groups the engine has already
-            left them out.
+        min_count: words with a lower count in all groups together are left out. Without groups this has no effect,
+            because the engine has already left them out.
+
+    Raises:
+        MwSError: a word is not UTF-8, or no row has text and a group.
     """
 
     def counts(rows: pa.Table) -> WordCounts:
@@ -175,16 +187,16 @@ def total_counts(table: pa.Table, how: Counting, min_count: int) -> WordCounts:
 
 @dataclass(frozen=True)
 class EncodingTask:
-    """The settings for encoding partitions, including the tokenizer, which are sent to the workers.
+    """The settings for encoding partitions, including the tokenizer; they are sent to the workers.
 
     Attributes:
-        tokenizer_json: the tokenizer.
+        tokenizer_json: the content of tokenizer.json.
         encode_special_tokens: the tokenizer's setting of this name, which tokenizer.json does not contain.
-        separator: token after each document; None for none.
-        column: name of the text column.
-        column_index: index of the text column in batches.
-        ids_column: name of the new column of ids.
-        shard_size: bytes of text per shard, at least.
+        separator: the token after each document; None for none.
+        column: the name of the text column.
+        column_index: the index of the text column in batches.
+        ids_column: the name of the new column of ids.
+        shard_size: the least number of bytes of text in a shard.
     """
 
     tokenizer_json: str
@@ -202,21 +214,23 @@ class EncodingTask:
         """Check the arguments of a call and return the task.
 
         Args:
-            columns: the columns of the source, and whether each has text.
+            columns: the columns of the source, and whether each contains text.
             source: the name of the source in messages.
-            tokenizer: any tokenizer that `encode_corpus` takes.
+            tokenizer: any tokenizer that `encode_corpus` accepts.
             column: the text column.
-            separator: token after each document, as for `encode_corpus`.
+            separator: the token after each document, as for `encode_corpus`.
             **more: `ids_column` or `shard_size`.
 
         Raises:
-            MwSError: there is no such text column or separator, or the new column exists already.
+            MwSError: there is no such text column or separator, the new column already exists, or `shard_size` is not a
+                whole number of at least 1.
         """
         new = more.get("ids_column")
         with about(source):
             check_columns(list(columns.items()), [column])
         if new in columns:
             raise MwSError(f"{source}: already has a column {new!r}; choose another ids_column")
+        check_count("shard_size", more.get("shard_size", SHARD_BYTES))
         index = 0 if new is None else list(columns).index(column)
         opened = open_tokenizer(tokenizer)
         separator = separator_token(separator, opened.eos_token)
@@ -225,15 +239,16 @@ class EncodingTask:
         return how
 
 
-@lru_cache(maxsize=2)  # a worker process encodes many partitions
+@lru_cache(maxsize=2)  # because a worker process encodes many partitions
 def _encoder(how: EncodingTask) -> BlockEncoder:
+    """Return the encoder for a task."""
     backend = Tokenizer.from_str(how.tokenizer_json)
     backend.encode_special_tokens = how.encode_special_tokens
     return BlockEncoder(backend, how.separator)
 
 
 def encoded_batches(batches: Batches, how: EncodingTask) -> Iterator[pa.RecordBatch]:
-    """Yield the rows with a new column of token ids, list<int32>, which are null if the text is null."""
+    """Yield the rows of a partition with a new column of token ids, list<int32>, which is null if the text is null."""
     encoder = _encoder(how)
     for rows, block in _blocks(batches, how):
         ids, ends, _ = encoder.encode(block)
@@ -244,7 +259,7 @@ def encoded_batches(batches: Batches, how: EncodingTask) -> Iterator[pa.RecordBa
 
 
 def _blocks(batches: Batches, how: EncodingTask) -> Iterator[tuple[pa.RecordBatch, Block]]:
-    """Yield the rows in parts, each with its block of text; a row that is longer than a block is a separate part."""
+    """Yield rows in parts, each with its block of text; a row whose text is longer than a block is a separate part."""
     column, size = f"column {how.column!r}", min(BLOCK_BYTES, how.shard_size)
     for batch in batches:
         with about(column):
@@ -258,7 +273,7 @@ def _blocks(batches: Batches, how: EncodingTask) -> Iterator[tuple[pa.RecordBatc
 
 
 def write_shards(batches: Batches, how: EncodingTask, folder: str) -> Iterator[pa.RecordBatch]:
-    """Write the ids of a partition as shards of an encoded corpus into `folder`; yield a row of `SHARD` for each."""
+    """Write the ids of a partition into `folder` as shards of an encoded corpus; yield a row of `SHARD` for each."""
     encoder = _encoder(how)
     encoded = ((encoder.encode(block), block) for _, block in _blocks(batches, how))
     for parts, check in gathered_shards(encoded, how.shard_size):
@@ -281,7 +296,7 @@ def assembled(output: Path, how: EncodingTask, write: Callable[[str], pa.Table])
     """
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise MwSError(f"{output}: already exists; choose another output, or remove it")
-    with staged(output) as stage:
+    with staged(output, head=MANIFEST) as stage:
         rows = write(str(stage.absolute())).to_pylist()
         if not rows:
             raise MwSError("the corpus has no documents to encode; give rows with text")
@@ -292,7 +307,7 @@ def assembled(output: Path, how: EncodingTask, write: Callable[[str], pa.Table])
                 (stage / row["file"]).rename(stage / name)
             except FileNotFoundError as error:
                 raise MwSError(
-                    f"{output}: does not have the files of the workers; choose a folder that all machines share"
+                    f"{output}: the files of the workers are not there; choose a folder that all machines share"
                 ) from error
             shards.append(Shard(**{**row, "file": name}))
         for leftover in stage.glob("part-*"):  # files of workers that died before they reported them

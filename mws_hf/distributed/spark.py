@@ -1,8 +1,8 @@
 """Count and encode on Apache Spark 4, with the kernels of this package in `mapInArrow`.
 
 Spark adds up the counts and runs failed partitions again. `mws_hf` must be installed on the workers. Rows with null
-text are skipped, or get null ids. Missing pyspark or Java, a missing column, text that is not UTF-8 and a failed job
-raise `MwSError`. See ``docs/terabyte.md``.
+text are skipped, or get null ids. An `MwSError` is raised if pyspark or Java is missing, a column is missing, a text is
+not UTF-8, or a job fails. See ``docs/terabyte.md``.
 """
 
 from __future__ import annotations
@@ -90,16 +90,16 @@ def encode(
 
     Args:
         df: rows of text.
-        tokenizer: any tokenizer that `encode_corpus` takes; it is opened here and sent to the workers.
+        tokenizer: any tokenizer that `encode_corpus` accepts; it is opened here and sent to the workers.
         column: the text column; null text has null ids.
         ids_column: the name of the new column.
-        separator: a token after each document: "eos" for that of the tokenizer, another of its tokens, or None.
+        separator: the token after each document: "eos" for the end-of-sequence token, another token, or None.
 
     Returns:
         The rows with the new column.
 
     Raises:
-        MwSError: there is no such text column or separator, the new column exists already, or a column name contains a
+        MwSError: there is no such text column or separator, the new column already exists, or a column name contains a
             dot or a backtick.
     """
     from pyspark.sql import types
@@ -123,16 +123,16 @@ def write_corpus(
     """Encode a column of text into a folder like that of `encode_corpus`; the workers write its shards.
 
     `datasets.load_from_disk` and `EncodedCorpus.open` read the folder. Documents are in the order of the partitions,
-    which Spark chooses for files. If a run fails or is killed, the output does not exist.
+    which Spark chooses for files. A run that fails or is killed leaves no corpus that can be opened.
 
     Args:
         df: rows of text; rows with null text are skipped.
-        tokenizer: any tokenizer that `encode_corpus` takes.
+        tokenizer: any tokenizer that `encode_corpus` accepts.
         column: the text column; each row is a document.
         output: a directory that does not exist or is empty, on a file system that the driver and all workers share. In
             an object store, write ``encode(...)`` as Parquet instead.
         separator: as for `encode`.
-        shard_size: bytes of text per shard, at least; all documents of a shard are from the same partition.
+        shard_size: the least number of bytes of text in a shard; all documents of a shard are from the same partition.
 
     Returns:
         The encoded corpus.
@@ -151,7 +151,11 @@ def write_corpus(
 
 
 def session() -> SparkSession:
-    """Return the active session, or a new one with the default settings of Spark."""
+    """Return the active session, or a new one with the default settings of Spark.
+
+    Raises:
+        MwSError: pyspark is not installed, or Spark cannot start.
+    """
     needed("pyspark", "Spark", "'pyspark[sql]'")
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
@@ -169,6 +173,7 @@ def session() -> SparkSession:
 
 
 def _frame(source: Any) -> DataFrame:
+    """Return a DataFrame as it is, or read Parquet files as one."""
     if hasattr(source, "mapInArrow"):
         return source
     names = [source] if isinstance(source, (str, os.PathLike)) else source
@@ -178,7 +183,7 @@ def _frame(source: Any) -> DataFrame:
 
 
 def _checked(df: DataFrame, wanted: Sequence[str]) -> dict[str, bool]:
-    """Check that each wanted column exists, once, and has text; return for all columns whether they have text."""
+    """Check that each wanted column exists exactly once and contains text; return which columns contain text."""
     texts = "string", "varchar", "char"
     found = [(field.name, field.dataType.typeName() in texts) for field in df.schema.fields]
     with about("DataFrame"):
@@ -193,10 +198,12 @@ def _plain(df: DataFrame, names: Sequence[str]) -> DataFrame:
 
 
 def _ddl(schema: pa.Schema) -> str:
+    """Return a schema in the language of Spark."""
     return ", ".join(f"{field.name} {'bigint' if field.type == pa.int64() else 'string'}" for field in schema)
 
 
 def _collected(df: DataFrame) -> pa.Table:
+    """Run the job, and return its rows."""
     with _spark_errors("the job"):
         return df.toArrow()
 

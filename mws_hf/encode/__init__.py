@@ -1,1 +1,1 @@
-"""Encode a corpus to memory-mapped token ids, which are the same as those of `tokenizers`."""
+"""Encode a corpus into token ids on disk, which are memory-mapped and the same as those of `tokenizers`."""

@@ -1,4 +1,4 @@
-"""`encode_corpus` writes the token ids of a corpus, on all cores and in shards that a resumed run does not repeat."""
+"""Write the token ids of a corpus (`encode_corpus`), on all cores and in shards that a resumed run does not repeat."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ from mws_hf.corpus.sources import Source
 from mws_hf.encode.corpus import DATASET_FILES, EncodedCorpus, Shard, shard_name, write_shard
 from mws_hf.encode.encoder import BlockEncoder, EncodedBlock
 from mws_hf.encode.plan import Plan, finish, prepare, write_manifest
-from mws_hf.errors import MwSError, SettingError
+from mws_hf.errors import MwSError, SettingError, check_count
 from mws_hf.kernels.threads import thread_count
 from mws_hf.tokenizer.merging import Dropout
 from mws_hf.tokenizer.opened import open_tokenizer
 
 SHARD_BYTES = 64 << 20
+"""The default for the least number of bytes of text in a shard."""
 BLOCK_BYTES = 4 << 20
+"""The usual number of bytes of text that a thread encodes at once."""
 CHECKSUM_DIGITS = 8
-"""Hexadecimal digits of the checksum of a shard; up to mws_hf 0.4.0 there were 16."""
+"""The number of hexadecimal digits of the checksum of a shard; up to mws_hf 0.4.0 there were 16."""
 _ENCODE_AGAIN = "choose another output, or give --force to encode it again"
 
 
@@ -47,40 +49,43 @@ def encode_corpus(
     force: bool = False,
     show_progress: bool = False,
 ) -> EncodedCorpus:
-    """Encode a corpus into a directory of memory-mapped ids that `datasets.load_from_disk` also reads.
+    """Encode a corpus into a folder of memory-mapped ids that `datasets.load_from_disk` can also read.
 
     The ids of each document are those of ``tokenizer.encode(document, add_special_tokens=False)`` of `tokenizers`, for
-    any tokenizer. Byte-level BPE, and BPE with byte fallback, take the fast path if their split pattern is a named one.
+    any tokenizer. The fast path is for byte-level BPE, and BPE with byte fallback, if the split pattern is a named one.
     The output depends on the source and the arguments, but not on the number of workers.
 
     Args:
         tokenizer: a directory, a fast transformers tokenizer or a `tokenizers.Tokenizer` (see `open_tokenizer`).
         source: files (a path, glob or "-", or a list of them), or documents (an iterable of strings, a table, a
             `datasets` dataset), as for `MwSTrainer.train`; ``iter(texts)`` is never read as file names.
-        output: the folder to write; it must not contain anything else.
-        workers: number of threads; None for all cores. Tokenizers off the fast path use the threads of `tokenizers`.
-        shard_size: bytes of text per shard, at least; a killed run loses at most one shard.
+        output: the folder to write. It may contain a corpus that an earlier run wrote, but no other Arrow files.
+        workers: number of threads. None takes the number from the environment variable MWS_NUM_THREADS or
+            OMP_NUM_THREADS if one is set, otherwise one thread per processor. Tokenizers without the fast path use the
+            threads of `tokenizers` instead.
+        shard_size: the least number of bytes of text in a shard; a killed run loses at most one shard.
         separator: token that is written after each document: "eos" for the tokenizer's own, another token, or None.
         document: what a document is in text files: "line", with its line end, so that all documents together are the
             file, or "file".
         dropout: BPE-dropout (`mws_hf.tokenizer.merging`): the probability that a merge is left out, or a `Dropout` with
             a seed. With the same seed a document always has the same ids, so give each epoch its own seed.
-        column: the field of JSON-lines records, or the column of tables and datasets, that has the text; None for
+        column: the field of JSON-lines records, or the column of tables and datasets, that contains the text; None for
             ``text``. If it is given, standard input and files of unknown kinds are read as JSON lines.
-        encoding: encoding of text, JSON-lines and CSV files.
+        encoding: the encoding of text, JSON-lines and CSV files.
         errors: "strict", "replace" or "ignore" for bytes that are not text.
         resume: whether to continue an interrupted run after checking that the corpus begins as before; False starts
             again.
         force: whether to encode again what the output has of another tokenizer, corpus or settings. A finished corpus
             stays until the new one is complete. If an interrupted run with `force` is repeated, it resumes.
-        show_progress: whether to draw a bar on standard error, if that is a terminal.
+        show_progress: whether to draw a progress bar on standard error, if that is a terminal.
 
     Returns:
-        The corpus, opened.
+        The encoded corpus, open for reading.
 
     Raises:
-        MwSError: the source is unreadable, empty or not UTF-8; the separator is not in the vocabulary; or the output
-            has another tokenizer, corpus or settings, is being written by another run, or cannot be written.
+        MwSError: an argument is out of range; the source is unreadable, empty or not in its encoding; the separator is
+            not in the vocabulary; or the output has another tokenizer, corpus or settings, is being written by another
+            run, or cannot be written.
     """
     threads = thread_count(workers)
     directory = Path(output)
@@ -120,8 +125,12 @@ def _write_shards(work: Path, manifest: dict[str, Any], gathered: Iterator[tuple
 def separator_token(separator: str | None, eos: str | None) -> str | None:
     """Return the separator token; "eos" stands for the tokenizer's own end-of-sequence token.
 
+    Args:
+        separator: "eos", the text of another token, or None.
+        eos: the end-of-sequence token of the tokenizer; None if it has none.
+
     Raises:
-        MwSError: the tokenizer has no such token.
+        MwSError: `separator` is not a string, or it is "eos" and the tokenizer has no such token.
     """
     if separator is not None and not isinstance(separator, str):
         raise SettingError("separator", separator, "is not a token; give its text, not its id")
@@ -129,16 +138,19 @@ def separator_token(separator: str | None, eos: str | None) -> str | None:
         return separator
     if eos is None:
         raise MwSError(
-            "the tokenizer has no end-of-sequence token to put between documents; name a separator, "
-            "or none (in Python: None)"
+            "the tokenizer has no end-of-sequence token to put between documents; give another separator, or none (in "
+            "Python: None)"
         )
     return eos
 
 
 def new_manifest(encoder: BlockEncoder, document: str, shard_size: int) -> dict[str, Any]:
-    """Return the manifest of an unfinished corpus without shards; `encode_corpus` describes the arguments."""
-    if shard_size < 1:
-        raise SettingError("shard_size", shard_size, "must be at least one byte")
+    """Return the manifest of an unfinished corpus without shards.
+
+    Raises:
+        MwSError: `shard_size` is not a whole number of at least 1.
+    """
+    check_count("shard_size", shard_size)
     return {
         "format": 1,
         "complete": False,
@@ -154,7 +166,7 @@ def new_manifest(encoder: BlockEncoder, document: str, shard_size: int) -> dict[
 
 
 def _resumed(blocks: Iterator[Block], plan: Plan, *, force: bool) -> tuple[list[Shard], Iterator[Block]]:
-    """Compare finished shards with the text; return those that are kept, and the blocks that are still to be encoded.
+    """Compare the shards of an earlier run with the text, and return those to keep and the blocks still to be encoded.
 
     If `force` is given, the first shard of another text and all after it are encoded again.
 
@@ -185,7 +197,7 @@ def _resumed(blocks: Iterator[Block], plan: Plan, *, force: bool) -> tuple[list[
 def _encode_in_order(
     encoder: BlockEncoder, blocks: Iterator[Block], workers: int
 ) -> Iterator[tuple[EncodedBlock, Block]]:
-    """Encode in `workers` threads, a few blocks ahead, and yield the results in the order of the source."""
+    """Encode blocks in `workers` threads, a few blocks ahead, and yield each result with its block, in order."""
     begin = list(islice(blocks, 2))
     if len(begin) == 1 and begin[0].size <= MAX_BYTES_WITHOUT_KERNELS:
         yield encoder.encode_without_kernels(begin[0]), begin[0]

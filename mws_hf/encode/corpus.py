@@ -1,7 +1,7 @@
-"""An encoded corpus on disk: its format, and memory-mapped ids with random access by document or by position.
+"""Write and read an encoded corpus on disk, with random access to its ids by document or by position.
 
-A shard is an Arrow stream file that `datasets` loads. The manifest has the positions of its arrays, so that NumPy can
-map them.
+A shard is an Arrow stream file that `datasets` can load. The manifest (``corpus.json``) contains the positions of the
+arrays in each file, so that NumPy can map them into memory.
 """
 
 from __future__ import annotations
@@ -17,14 +17,16 @@ import numpy as np
 import pyarrow as pa
 
 from mws_hf.atomic import atomic_path, write_json
-from mws_hf.corpus.blocks import arrow_integers
+from mws_hf.corpus.arrow_arrays import arrow_integers
 from mws_hf.errors import MwSError, quoted
 
 if TYPE_CHECKING:
     from mws_hf.encode.encoder import EncodedBlock
 
 MANIFEST = "corpus.json"
+"""The name of the file that lists settings and shards."""
 DATASET_FILES = ("dataset_info.json", "state.json")
+"""The names of the files that `datasets.load_from_disk` needs."""
 
 _SETTINGS: dict[str, tuple[type, ...]] = {
     "complete": (bool,),
@@ -37,7 +39,7 @@ _SETTINGS: dict[str, tuple[type, ...]] = {
 
 
 class Shard(NamedTuple):
-    """A shard of an encoded corpus, as the manifest lists it. Numbers in the file are little-endian.
+    """A shard of an encoded corpus, as the manifest lists it; numbers in its file are little-endian.
 
     Attributes:
         file: name of the file.
@@ -63,7 +65,21 @@ class Shard(NamedTuple):
 
 
 def write_shard(path: Path, parts: Sequence[EncodedBlock], checksum: str) -> Shard:
-    """Write encoded blocks, atomically, as one record batch with the columns `input_ids` and `n_bytes`."""
+    """Write encoded blocks as a file with one record batch, whose columns are `input_ids` and `n_bytes`.
+
+    The file is written completely or not at all.
+
+    Args:
+        path: the file.
+        parts: the encoded blocks.
+        checksum: the checksum of their text.
+
+    Returns:
+        The entry for the manifest.
+
+    Raises:
+        MwSError: the file cannot be written.
+    """
     shifts = np.cumsum([0, *(len(part.ids) for part in parts)])
     ids = np.concatenate([part.ids for part in parts])
     offsets = np.concatenate([[0], *(part.ends + shift for part, shift in zip(parts, shifts, strict=False))])
@@ -79,7 +95,7 @@ def write_shard(path: Path, parts: Sequence[EncodedBlock], checksum: str) -> Sha
 
 
 def _places(path: Path) -> tuple[int, int, int]:
-    """Return the positions of the ids, the offsets and the byte lengths in a file of a shard."""
+    """Return the positions in bytes of the ids, the offsets and the byte lengths in the file of a shard."""
     with pa.memory_map(os.fsencode(path)) as file:
         start = file.read_buffer().address
         file.seek(0)
@@ -91,7 +107,11 @@ def _places(path: Path) -> tuple[int, int, int]:
 
 
 def shard_name(number: int) -> str:
-    """Return the file name of a shard."""
+    """Return the file name of a shard, which are numbered from 0.
+
+    >>> shard_name(3)
+    'shard-00003.arrow'
+    """
     return f"shard-{number:05d}.arrow"
 
 
@@ -116,7 +136,7 @@ def shard_problem(directory: Path, shard: Shard, dtype: str) -> str | None:
 
 
 def map_array(path: Path, dtype: np.dtype, place: int, size: int) -> np.ndarray:
-    """Map `size` numbers of a file from byte `place` on into memory, read-only."""
+    """Map `size` numbers of a file, from byte `place` on, into memory; the array is read-only."""
     if size == 0:
         return np.empty(0, dtype)
     return np.memmap(path, dtype, "r", place, (size,))
@@ -143,7 +163,7 @@ def write_dataset_files(directory: Path, shards: Sequence[Shard], dtype: str, fi
 
 
 def read_manifest(directory: Path) -> dict[str, Any] | None:
-    """Read the manifest of the folder of a corpus, with its shards as `Shard` rows; None if there is none.
+    """Read the manifest of an encoded corpus, with its shards as `Shard` values; None if there is none.
 
     Raises:
         MwSError: the manifest is damaged, has a newer format, or names files that are not shards.
@@ -158,15 +178,15 @@ def read_manifest(directory: Path) -> dict[str, Any] | None:
     version = manifest.get("format") if isinstance(manifest, dict) else None
     if isinstance(version, int) and version > 1:
         raise MwSError(f"{path}: format {version} is newer than this version of mws_hf; upgrade it")
-    problem = f"format is {quoted(version)}" if version != 1 else _problem(manifest)
+    problem = f"format is {quoted(version)}" if version != 1 else _manifest_problem(manifest)
     if problem is not None:
-        raise MwSError(f"{path}: not the manifest of an encoded corpus ({problem}); encode into another folder")
+        raise MwSError(f"{path}: is not the manifest of an encoded corpus ({problem}); encode into another folder")
     manifest["shards"] = [Shard(**shard) for shard in manifest["shards"]]
     return cast(dict[str, Any], manifest)
 
 
-def _problem(manifest: dict[str, Any]) -> str | None:
-    """Return what is wrong with a manifest, which any program may have written; None if nothing is."""
+def _manifest_problem(manifest: dict[str, Any]) -> str | None:
+    """Return what is wrong with a manifest, which any program may have written; None if nothing is wrong."""
     for key, types in _SETTINGS.items():
         if not isinstance(manifest.get(key, ...), types):
             return f"{key} is {quoted(manifest.get(key))}"
@@ -188,22 +208,27 @@ def _problem(manifest: dict[str, Any]) -> str | None:
 
 
 class EncodedCorpus:
-    """An encoded corpus on disk; ids are read from the disk only when they are used.
+    """An encoded corpus on disk, whose ids are read from the disk only when they are used.
 
-    ``corpus[i]`` is the array of ids of document i, with the separator at its end if the corpus has one. These are the
-    rows of ``datasets.load_from_disk(directory)["input_ids"]``. A slice is a list of such arrays.
+    ``corpus[i]`` is the array of ids of document i, with the separator at its end if the corpus has one, and ``len`` is
+    the number of documents. The documents are the rows of ``datasets.load_from_disk(directory)["input_ids"]``. A slice
+    is a list of such arrays.
 
-    Another process, such as a worker of a `DataLoader`, opens the folder again when it gets the corpus, which is an
-    error if another corpus has replaced it meanwhile.
+    Another process, such as a worker of a `DataLoader`, opens the folder again when it gets the corpus. If another
+    corpus has replaced it meanwhile, this is an error.
 
     Args:
         directory: the folder that `encode_corpus` wrote.
 
+    Raises:
+        MwSError: the folder contains no corpus, or one that is unfinished, damaged or not made by `encode_corpus`.
+
     Attributes:
         directory: the folder of the corpus.
         manifest: the content of ``corpus.json``.
-        ids: the ids of each shard, uint16 or uint32 memory maps; one after another they are the whole corpus.
-        offsets: for each shard, the positions in `ids` where its documents start and where the last one ends, int64.
+        ids: for each shard, the memory map of its ids (uint16 or uint32); all of them in order are the whole corpus.
+        offsets: for each shard, the positions in its `ids` where its documents start and where the last one ends
+            (int64).
         dtype: type of the ids.
         separator_id: id at the end of each document; None for none.
         n_tokens: number of ids, including separators.
@@ -216,7 +241,7 @@ class EncodedCorpus:
         manifest = read_manifest(self.directory)
         if manifest is None:
             raise MwSError(
-                f"{self.directory}: is not an encoded corpus, as {MANIFEST} is missing; run mws encode first"
+                f"{self.directory}: is not an encoded corpus, because {MANIFEST} is missing; run mws encode first"
             )
         if not manifest["complete"]:
             raise MwSError(f"{self.directory}: encoding was interrupted; run the same command again to finish it")
@@ -243,7 +268,15 @@ class EncodedCorpus:
         """Open the folder that `encode_corpus` wrote.
 
         Raises:
-            MwSError: the folder has no corpus, or one that is unfinished, damaged or not made by `encode_corpus`.
+            MwSError: the folder contains no corpus, or one that is unfinished, damaged or not made by `encode_corpus`.
+
+        >>> import tempfile
+        >>> import mws_hf
+        >>> texts = ["ein Haus", "zwei Häuser"]
+        >>> tokenizer = mws_hf.MwSTrainer(n_merges=3, show_progress=False).train_from_iterator(texts)
+        >>> corpus = mws_hf.encode_corpus(tokenizer, iter(texts), tempfile.mkdtemp())
+        >>> tokenizer.decode(EncodedCorpus.open(corpus.directory)[1])
+        'zwei Häuser<|endoftext|>'
         """
         return cls(directory)
 
@@ -264,11 +297,16 @@ class EncodedCorpus:
         return self.ids[shard][self.offsets[shard][row] : self.offsets[shard][row + 1]]
 
     def document_bytes(self, index: int) -> int:
-        """Return the number of UTF-8 bytes of the text of one document, for example for bits per byte."""
+        """Return the number of UTF-8 bytes of the text of one document, for example to compute bits per byte.
+
+        Raises:
+            IndexError: there is no such document.
+        """
         shard, row = self._locate(index)
         return int(self._n_bytes[shard][row])
 
     def _locate(self, index: int) -> tuple[int, int]:
+        """Return the shard of a document, and the number of the document in the shard."""
         index = operator.index(index)
         position = index + len(self) if index < 0 else index
         if not 0 <= position < len(self):
@@ -277,7 +315,10 @@ class EncodedCorpus:
         return shard, position - int(self._documents[shard])
 
     def tokens(self, start: int, stop: int) -> np.ndarray:
-        """Return the ids ``[start, stop)`` of the corpus as one array: a view of one shard, or a copy from several.
+        """Return the ids of the corpus from position `start` up to, but not including, `stop`.
+
+        Returns:
+            An array of type `dtype`: a view if all ids are in one shard, otherwise a copy.
 
         Raises:
             IndexError: the range is not within the corpus.

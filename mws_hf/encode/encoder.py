@@ -1,9 +1,9 @@
 """Encode blocks of documents with any tokenizer of `tokenizers`, by the fast kernel if it gives the same ids.
 
-The ids are those of ``backend.encode(document, add_special_tokens=False)``; with dropout `mws_hf.tokenizer.merging`
+The ids are those of ``backend.encode(document, add_special_tokens=False)``; with dropout, `mws_hf.tokenizer.merging`
 defines them. Documents are first split at added tokens, and the kernel encodes the text between them. The library
-encodes documents of tokenizers that the kernel cannot read, small texts, and documents with added tokens that take
-white space with them.
+`tokenizers` itself encodes three kinds of documents: all documents if the kernel cannot read the tokenizer, small
+texts, and documents with added tokens that include the white space beside them.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from mws_hf.tokenizer.spec import Spec, parts_of, without_limits
 
 
 def _with_marker(letters: str, otherwise: Callable[[str], str], text: str) -> str:
-    """Write the marker for capitals in Python, which is faster, or by the library if the text has rare letters."""
+    """Write the marker for capitals in Python, or if the text has rare letters by `otherwise`, which is slower."""
     return write_marker(text, letters) if is_common(text) else otherwise(text)
 
 
 class EncodedBlock(NamedTuple):
-    """The ids of a block.
+    """The ids of the documents of a block.
 
     Attributes:
-        ids: uint16 or uint32, all documents one after another, separators included.
-        ends: end of the ids of each document, int64.
-        n_bytes: UTF-8 bytes of each document, int64.
+        ids: the ids of all documents one after another, including separators, uint16 or uint32.
+        ends: the end of the ids of each document, int64, shape (n_documents,).
+        n_bytes: the number of UTF-8 bytes of each document, int64, shape (n_documents,).
     """
 
     ids: Array
@@ -52,7 +52,17 @@ class EncodedBlock(NamedTuple):
 
 
 class BlockEncoder:
-    """An encoder of blocks of documents with one tokenizer; `encode` may be called from several threads."""
+    """An encoder of blocks of documents with one tokenizer; several threads may call `encode` at the same time.
+
+    Attributes:
+        backend: the tokenizer, without padding and truncation.
+        separator: the token that is written after each document; None for none.
+        separator_id: the id of the separator; -1 for none.
+        fingerprint: a digest of everything that decides the ids.
+        dtype: the type of the ids, uint16 or uint32.
+        spec: the content of tokenizer.json.
+        is_fast: whether the kernel can read the tokenizer.
+    """
 
     def __init__(
         self,
@@ -67,7 +77,7 @@ class BlockEncoder:
         Args:
             backend: the tokenizer, which is not changed; its padding and truncation are ignored.
             separator: token that is written after each document; None for none.
-            cache_limit: most memory of each thread's cache of pre-tokens, in bytes.
+            cache_limit: the most bytes that each thread's cache of pre-tokens may take.
             dropout: BPE-dropout; None for none.
             kinds: kinds of the last merges (`training_record.kinds_in`), for a dropout of only one kind.
 
@@ -81,7 +91,6 @@ class BlockEncoder:
         self.separator_id = self._separator_id()  # -1 without a separator
         text = self.backend.to_str()
         settings = f"\n{self.backend.encode_special_tokens} {self.separator_id}" + (f" {dropout}" if dropout else "")
-        # a digest of everything that decides the ids
         self.fingerprint = hashlib.sha256((text + settings).encode()).hexdigest()
         spec = Spec(json.loads(text))
         self.dtype = np.dtype(np.uint16 if spec.highest_id < 1 << 16 else np.uint32)
@@ -92,16 +101,19 @@ class BlockEncoder:
         self._added = AddedTokens(self.backend)
 
     def _separator_id(self) -> int:
+        """Return the id of the separator; -1 if there is none."""
         if self.separator is None:
             return -1
         index = self.backend.token_to_id(self.separator)
         if index is None:
             raise MwSError(
-                f"separator {self.separator!r} is not in the vocabulary; choose a token that is, or none (Python: None)"
+                f"separator {self.separator!r} is not in the vocabulary; give a token of the vocabulary, or none (in "
+                "Python: None)"
             )
         return int(index)
 
     def _failing_merges(self, dropout: Dropout, kinds: Sequence[tuple[str, int]], merges: list[tuple[str, str]]) -> Any:
+        """Return the settings of a dropout in the form that the kernel needs."""
         if not self.is_fast:
             raise MwSError(
                 "dropout needs byte-level BPE, or BPE with byte fallback, with one of the named split patterns, which "
@@ -111,12 +123,15 @@ class BlockEncoder:
 
     @cached_property
     def tables(self) -> BpeTables | None:
-        """The tokenizer as arrays for the kernel, made at their first use; None if the kernel cannot read it."""
+        """The tokenizer as arrays, made at the first use; None if the kernel cannot read it."""
         with self._reading:  # several threads may need them at once
             return self.__dict__.get("tables") or bpe_tables(self.spec)
 
     def encode_without_kernels(self, block: Block) -> EncodedBlock:
-        """Return the ids of a small text as `encode` does, but by the library, which needs neither tables nor numba."""
+        """Encode a block as `encode` does, but with `tokenizers`, which is faster for small texts.
+
+        Neither tables nor numba are needed, except for dropout, which only the kernel can do.
+        """
         if self._failing is not None:
             return self.encode(block)
         found = self._by_the_library([block.document(k) for k in range(len(block))])
@@ -125,7 +140,11 @@ class BlockEncoder:
         return EncodedBlock(*self._stitch(*nothing, dict(enumerate(found))), n_bytes)
 
     def encode(self, block: Block) -> EncodedBlock:
-        """Return the ids of the documents of a padded block; raise MwSError for a document that is not UTF-8."""
+        """Encode the documents of a padded block.
+
+        Raises:
+            MwSError: a document is not UTF-8; the message contains its name.
+        """
         if not self.is_fast:
             return self.encode_without_kernels(block)
         with_added = self._added.in_raw.documents(block)
@@ -144,7 +163,7 @@ class BlockEncoder:
         return [item.ids for item in self.backend.encode_batch_fast(texts, add_special_tokens=False)]
 
     def _by_the_kernel(self, block: Block, separator: int) -> tuple[Array, Longs]:
-        """Return ids and ends of documents without added tokens; a separator of -1 is left out."""
+        """Return ids and ends of documents without added tokens; with the separator -1, no separators are written."""
         assert self.tables is not None
         if self._failing is not None:
             ends = np.empty(len(block), np.int64)
@@ -191,9 +210,12 @@ class BlockEncoder:
         return block_of([normalize(block.document(k)).encode() for k in range(len(block))], block.where)
 
     def _stitch(self, ids: Array, ends: Longs, found: Mapping[int, list[int]]) -> tuple[Array, Longs]:
-        """Replace the ids of some documents, and add separators to them.
+        """Replace the ids of some documents.
 
-        The keys of `found` are the numbers of the documents, in order, and its values are ids without separators.
+        Args:
+            ids: the ids of all documents.
+            ends: the end of the ids of each document.
+            found: the new ids by the number of the document, in ascending order, without separators, which are added.
         """
         tail = [self.separator_id] if self.separator is not None else []
         starts, sizes = np.concatenate(([0], ends[:-1])), np.diff(ends, prepend=0)

@@ -29,9 +29,9 @@ class Plan(NamedTuple):
     """The work that a run has to do.
 
     Attributes:
-        work: the folder to write; if it is not the output itself, it will replace the corpus there.
-        shards: shards that an earlier run finished, which are compared with the source and kept.
-        finished: whether the corpus is complete already, so that it is only compared with the source.
+        work: the folder to write. If it is not the output itself, its content will replace the corpus there.
+        shards: the shards that an earlier run finished; they are compared with the source and kept.
+        finished: whether the corpus is already complete, so that it is only compared with the source.
     """
 
     work: Path
@@ -72,7 +72,7 @@ class Plan(NamedTuple):
 
 
 def _differing(old: dict[str, Any], new: dict[str, Any]) -> str:
-    """Return the names of the settings that differ; an empty string if none does."""
+    """Return the settings that differ between two manifests, for a message; an empty string if none does."""
     keys = [key for key in _FIXED if old[key] != new[key]]
     if "separator" in keys:
         keys.remove("tokenizer")  # its fingerprint includes separator and dropout, so it differs in any case
@@ -83,7 +83,11 @@ def _differing(old: dict[str, Any], new: dict[str, Any]) -> str:
 
 
 def prepare(work: Path, manifest: dict[str, Any]) -> None:
-    """Remove the files of earlier runs from `work`, except the shards of `manifest`, and write the manifest."""
+    """Remove the files of earlier runs from `work`, except the shards of `manifest`, and write the manifest.
+
+    Raises:
+        MwSError: the folder cannot be written.
+    """
     kept = {shard.file for shard in manifest["shards"]}
     try:
         work.mkdir(parents=True, exist_ok=True)
@@ -95,7 +99,7 @@ def prepare(work: Path, manifest: dict[str, Any]) -> None:
 
 
 def write_manifest(work: Path, manifest: dict[str, Any]) -> None:
-    """Write the manifest with the numbers of documents, tokens and bytes."""
+    """Write the manifest, with the total numbers of documents, tokens and bytes."""
     shards: list[Shard] = manifest["shards"]
     totals = {
         "documents": sum(shard.documents for shard in shards),
@@ -128,18 +132,20 @@ def finish(work: Path, directory: Path, manifest: dict[str, Any]) -> None:
 
 
 def _fingerprint(manifest: dict[str, Any]) -> str:
-    """Return a name for the content, by which `datasets` finds what `map` made of it; it depends on every shard."""
+    """Return a digest of the content, by which `datasets` finds cached results of `map`; it depends on every shard."""
     parts = [manifest["tokenizer"], *(shard.checksum for shard in manifest["shards"])]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def _remove_files(folder: Path, kept: set[str]) -> None:
+    """Remove the files with names that this package gives to files, except those in `kept`."""
     for path in list(folder.iterdir()):
         if _REMOVABLE.fullmatch(path.name) and path.name not in kept:
             path.unlink()
 
 
 def _remove_replacement(directory: Path) -> None:
+    """Remove the folder in which the replacement of a corpus was written, unless it contains other files."""
     work = directory / REPLACEMENT
     if work.is_symlink() or not work.is_dir():
         return

@@ -1,4 +1,4 @@
-"""Fixed-length blocks of an encoded corpus for training loops. Importing this module imports torch."""
+"""Provide fixed-length blocks of an encoded corpus for training loops; importing this module imports torch."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ import torch
 from torch.utils.data import Dataset
 
 from mws_hf.encode.corpus import EncodedCorpus
-from mws_hf.errors import MwSError, SettingError
+from mws_hf.errors import MwSError, check_count
 
 
 class BlockDataset(Dataset):
-    """A torch Dataset of consecutive blocks of `block_size` ids, in which documents continue across blocks.
+    """A torch Dataset of consecutive blocks of `block_size` ids; a document may continue in the next block.
 
     Item i is a dict with `input_ids` and `labels`, both int64 of shape (block_size,): the ids of the corpus from
-    ``i * block_size`` on. Labels are equal to the inputs, because models of `transformers` shift them. Ids after the
-    last whole block are dropped. Random access reads the memory map once, and the workers of a loader share its pages.
+    position ``i * block_size`` on. Labels are equal to the inputs, because models of `transformers` shift them. Ids
+    after the last whole block are left out. Each item is copied from the memory map, whose pages the workers of a
+    `DataLoader` share.
     """
 
     def __init__(self, corpus: EncodedCorpus, block_size: int) -> None:
@@ -30,8 +31,7 @@ class BlockDataset(Dataset):
         Raises:
             MwSError: the block size is not a positive whole number, or the corpus is shorter than one block.
         """
-        if isinstance(block_size, bool) or not hasattr(block_size, "__index__") or block_size < 1:
-            raise SettingError("block_size", block_size, "must be a whole number of at least 1")
+        check_count("block_size", block_size)
         if corpus.n_tokens < block_size:
             raise MwSError(
                 f"{corpus.directory}: has only {corpus.n_tokens} ids, fewer than one block; give a smaller block_size"

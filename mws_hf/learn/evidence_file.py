@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from mws_hf.corpus.blocks import arrow_integers
+from mws_hf.corpus.arrow_arrays import arrow_integers
 from mws_hf.corpus.files import open_for_arrow
 from mws_hf.errors import MwSError, brief
 from mws_hf.learn.any_word import AnyWord, most_frequent

@@ -102,7 +102,7 @@ class EvaluationReport:
                 "lines": gold.lines,
                 "partial": gold.partial,
                 "left_out": len(gold.problems),
-                "labelled": gold.labelled,
+                "labelled": gold.labeled,
                 "problems": list(gold.problems[:20]),
             }
             for gold in self.golds

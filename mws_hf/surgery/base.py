@@ -52,7 +52,11 @@ IdMap: TypeAlias = Mapping[int, int | None]
 
 
 def read_ids(file: Path) -> dict[int, int | None]:
-    """Read an ids.json; raises MwSError if it is not a JSON object of ids, or if two old ids have the same new id."""
+    """Read an ids.json, the new id of each old id.
+
+    Raises:
+        MwSError: the file is not a JSON object of ids, or two old ids have the same new id.
+    """
     content = load_json(file)
     if not isinstance(content, dict):
         raise MwSError(f'{file}: not a JSON object such as {{"0": 0, "1": null}}; trim or extend the base again')
@@ -157,12 +161,15 @@ class Rewritten:
 
         Args:
             directory: where to write.
-            source: the tokenizer that was changed; the settings beside its tokenizer.json are copied. With None nothing
-                is copied.
+            source: the tokenizer that was changed: a folder, a file or a name on the Hub. The settings beside its
+                tokenizer.json are copied. With None nothing is copied.
             records: the content of more JSON files, by file name.
 
         Returns:
             Names of files that are not copied, because they have the old vocabulary in another form.
+
+        Raises:
+            MwSError: `source` has no tokenizer, or the directory cannot be written.
         """
         home = None if source is None else tokenizer_folder(source)
         with staged(Path(directory), patterns(Of.SETTINGS, Of.FOREIGN, Of.CHANGE)) as stage:
@@ -183,7 +190,11 @@ class Rewritten:
         return [str(name) for name in files(home, Of.FOREIGN)]
 
     def check_ids(self, expected: Mapping[str, int | None]) -> None:
-        """Check that `tokenizers` gives each token its expected id."""
+        """Raise MwSError unless `tokenizers` gives each token its expected id.
+
+        Args:
+            expected: the id of each token of the new vocabulary.
+        """
         found = self.tokenizer.get_vocab(with_added_tokens=True)
         if found != expected:
             token = min(found.items() ^ expected.items(), key=str)[0]
@@ -203,12 +214,12 @@ class Base:
 
     Attributes:
         spec: the tokenizer.json.
-        byte_level: whether symbols are bytes in the alphabet of GPT-2; else they are characters, with byte fallback.
+        byte_level: whether symbols are bytes in the alphabet of GPT-2; if not, they are characters, with byte fallback.
         mark: the character that stands for a space.
         vocab: the id of each token, including added tokens, as `tokenizers` numbers them.
         added: the added tokens, special or not, and entries that files beside the tokenizer.json list as such.
         merges: (left, right) in the order of their ranks.
-        before: if it was trimmed, the new id of each id that it had before; otherwise None.
+        before: the new id of each id that it had before it was trimmed; None if it was not trimmed.
     """
 
     spec: Mapping[str, Any]
@@ -333,7 +344,7 @@ class Spelling:
 
     Attributes:
         backend: the tokenizer without truncation and padding.
-        pieces: bytes of each id below `rows`, from `raw_bytes`; other ids are not used.
+        pieces: bytes of each id below `rows`, from `raw_bytes`; `spell` uses only these ids.
         by_bytes: the first id with each of these byte strings.
     """
 

@@ -45,7 +45,11 @@ class TextChange:
 
 
 def measure_change(before: Tokenizer, after: Tokenizer, lines: Sequence[str]) -> TextChange:
-    """Measure two tokenizers, without truncation and padding, on the same lines; MwSError if they have no token."""
+    """Measure two tokenizers, without truncation and padding, on the same lines.
+
+    Raises:
+        MwSError: the lines have no token.
+    """
     before, after = without_limits(before), without_limits(after)
     old, new = score_text(before, lines), score_text(after, lines)
     find = compiled(WORD).findall
@@ -97,7 +101,8 @@ def extension_summary(found: dict[str, Any]) -> str:
     rows = [
         f"{found['new_tokens']:,} new tokens ({found['added_characters']:,} characters; merges: "
         f"{found['characters_merges']:,} inside characters, {found['spaces_merges']:,} of a space and a letter, "
-        f"{found['morphs_merges']:,} inside morphs, {found['compositions_merges']:,} frequency merges); "
+        f"{found['morphs_merges']:,} inside morphs, {found['compositions_merges']:,} frequency merges"
+        f"{', {:,} for --required'.format(found['required_merges']) if 'required_merges' in found else ''}); "
         f"{found['vocabulary']:,} ids"
     ]
     if found["trimmed"]:
@@ -121,7 +126,7 @@ def extension_summary(found: dict[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class TextUse:
-    """How often a tokenizer uses each entry in a text.
+    """How often a tokenizer uses each token in a text.
 
     Attributes:
         n_bytes: UTF-8 bytes of the text.
@@ -155,7 +160,13 @@ def measure_use(base: Base, texts: Iterable[str]) -> TextUse:
 
 
 def trim_figures(trimming: Trimming, before: Mapping[str, TextUse], after: Mapping[str, TextUse]) -> dict[str, Any]:
-    """Collect the figures of a trimming as plain values; `before` and `after` are by name of the text."""
+    """Collect the figures of a trimming as plain values.
+
+    Args:
+        trimming: the trimming.
+        before: the uses of tokens by the base, by name of the text.
+        after: the uses by the trimmed tokenizer in the same texts.
+    """
     texts = {
         name: {
             "bytes": use.n_bytes,
@@ -181,7 +192,7 @@ def trim_summary(found: Mapping[str, Any]) -> str:
     (before, after), (merges_before, merges_after) = found["entries"], found["merges"]
     rows = [
         f"vocabulary: {before:,} -> {after:,} tokens, {merges_before:,} -> {merges_after:,} merges; kept: {kept}; "
-        f"dropped: {dropped or 'none'}"
+        f"removed: {dropped or 'none'}"
     ]
     for name, text in found["texts"].items():
         (first, second), (bits_before, bits_after) = text["tokens"], text["unigram_bits_per_byte"]

@@ -52,15 +52,22 @@ def transplant_directory(
 ) -> TransplantReport:
     """Write a copy of a pretrained model for another tokenizer, with the tokenizer beside it.
 
+    If ids.json is beside the new tokenizer, it maps the old ids to the new ones. Without it, tokens are matched as in
+    `embeddings.transplant`.
+
+    All files and folders of the model are copied, such as the modules of sentence-transformers, except those that have
+    the old vocabulary in them: another tokenizer, or weights in another form. A warning lists the exceptions.
+
     Args:
         model: a directory with config.json, tokenizer and .safetensors weights, or a Hub name.
         tokenizer: a directory with tokenizer.json, a pretrained name, or a Hub name.
         output: the directory to write, atomically.
         init: "mean" or "quiet", see `embeddings.transplant`.
-        pad_to_multiple: the number of rows becomes a multiple of this; None pads as the embeddings of the model.
+        pad_to_multiple: the number of rows is rounded up to a multiple of this; None pads as the embeddings of the
+            model are padded, see `embeddings.row_count`.
 
-    All files and folders of the model are copied, such as the modules of sentence-transformers, except those that have
-    the old vocabulary in them: another tokenizer, or weights in another form. A warning names those.
+    Returns:
+        How many new embeddings were computed in which way.
 
     Raises:
         MwSError: `init` is unknown; the model or the tokenizer is missing; there are no .safetensors weights; their
@@ -122,7 +129,19 @@ def _resized_index(
 
 
 def rewrite_shard(source: Path, target: Path, changed: Mapping[str, torch.Tensor]) -> int:
-    """Copy a .safetensors file with some tensors replaced, and return the bytes of all its tensors."""
+    """Copy a .safetensors file with some tensors replaced.
+
+    Args:
+        source: the file.
+        target: the file to write.
+        changed: the new tensors by name; their dtypes are those of the old ones.
+
+    Returns:
+        The bytes of all tensors in the new file.
+
+    Raises:
+        MwSError: the file is damaged.
+    """
     header = read_tensor_header(source)
     metadata = header.pop("__metadata__", None)
     new: dict[str, Any] = {} if metadata is None else {"__metadata__": metadata}

@@ -52,15 +52,18 @@ def _token_field(settings: Mapping[str, Any]) -> str | None:
 
 
 def copy_companions(model: Path, stage: Path, written: Collection[str]) -> list[str]:
-    """Copy the files beside a model's weights and its old tokenizer; return the names of those that are not copied.
+    """Copy the files beside a model's weights and its old tokenizer.
 
     Files and whole folders are copied unless they depend on the old vocabulary: another tokenizer, weights with a row
-    for each entry, or weights in a format that is not read here.
+    for each token, or weights in a format that is not read here.
 
     Args:
         model: the directory of the model.
         stage: the folder to copy to.
-        written: files of the model that are already in it, such as the shards of its weights.
+        written: files of the model that the caller writes to `stage`, such as the shards of its weights.
+
+    Returns:
+        The names of the files and folders that are not copied.
 
     Raises:
         MwSError: a folder that the model needs to load depends on the old vocabulary, or is outside of the model's

@@ -2,7 +2,7 @@
 
 Tokens are matched by their raw bytes, so that byte-level, metaspace and character-level tokenizers can replace each
 other. If the tokenizer was extended or trimmed, each old token keeps its embedding bit for bit. A new embedding is a
-weighted mean of old ones, with the same weights in all tensors that have a row per entry. `surgery.checkpoint` does
+weighted mean of old ones, with the same weights in all tensors that have a row per token. `surgery.checkpoint` does
 this for models on disk.
 """
 
@@ -27,7 +27,7 @@ from mws_hf.text.symbols import ROLES
 from mws_hf.tokenizer.layout import IDS_FILE
 
 Mixture: TypeAlias = tuple[list[int], list[float]]
-"""Old ids and their weights, which add up to 1. A single id means a copy, and no ids the mean of all old rows."""
+"""Old ids and their weights, which add up to 1. A single id means a copy; no ids mean the mean of all old rows."""
 
 INITS = ("mean", "quiet")
 _NEVER = [bytes([byte]) for byte in (0xC0, 0xC1, *range(0xF5, 0x100))]
@@ -36,6 +36,7 @@ _NEVER = [bytes([byte]) for byte in (0xC0, 0xC1, *range(0xF5, 0x100))]
 logger = logging.getLogger(__name__)
 
 _LARGEST_MULTIPLE = 256
+"""The largest multiple to which the rows of new embeddings are rounded up if the caller names none."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,9 @@ def transplant(
 ) -> tuple[Any, TransplantReport]:
     """Copy a causal model and fit it to another tokenizer.
 
+    Tokens are matched by their strings if both tokenizers have the same decoder. Of those that are left, special tokens
+    are matched by role or name, and all others by their bytes.
+
     Args:
         model: a causal model of transformers, which is not changed.
         old_tokenizer: the fast tokenizer with which it was trained.
@@ -74,15 +78,16 @@ def transplant(
         init: initial embedding of a new token. "mean": the mean of the embeddings of the old tokens that spell it (FVT,
             Gee et al. 2022). "quiet": half of that, plus half of the mean of the embeddings of bytes that no text has,
             so that old tokens keep their probability.
-        pad_to_multiple: the number of rows becomes a multiple of this, by old rows after the vocabulary or the mean of
-            all; None pads as the old embeddings are padded, see `row_count`.
+        pad_to_multiple: the number of rows is rounded up to a multiple of this. The additional rows are those that the
+            old embeddings have after their vocabulary, or the mean of all rows. With None, the new embeddings are
+            padded as the old ones, see `row_count`.
 
     Returns:
         The new model, with new special ids in its configs and the same ties, dtype and device; and a report.
 
     Raises:
         MwSError: `init` is unknown, a tokenizer is slow, the old one has more ids than the model has rows, a tensor
-            with a row per entry cannot be changed, or an adapter trains single tokens.
+            with a row per token cannot be changed, or an adapter trains single tokens.
     """
     refuse_token_adapter(model)
     settings = json.loads(model.config.to_json_string(use_diff=False))
@@ -155,12 +160,18 @@ def mix_rows(
     """Compute, for each new row, the old rows whose weighted mean it is.
 
     Args:
-        old_tokenizer: see `transplant`, as for the arguments that are not described here.
-        new_tokenizer: see `transplant`.
-        init: see `transplant`.
+        old_tokenizer: the tokenizer of the old embeddings.
+        new_tokenizer: the tokenizer of the new embeddings.
+        init: one of `INITS`; see `transplant`.
         rows: number of rows of the old embeddings.
         pad_to_multiple: see `transplant`.
         ids: the new id of each old id; None to match tokens by their strings.
+
+    Returns:
+        A mixture for each row of the new embeddings, and how many of them were computed in which way.
+
+    Raises:
+        MwSError: as in `transplant`, or `ids` does not fit the two tokenizers.
     """
     if init not in INITS:
         raise SettingError("init", init, f"is unknown; choose one of {', '.join(INITS)}")
@@ -179,7 +190,7 @@ def mix_rows(
 
 
 def _size_with_rows(old: Tokenizer, rows: int) -> int:
-    """Return the largest id plus one, without added tokens for which the model has no row, and warn of these tokens.
+    """Return the largest id plus one, without added tokens for which the model has no row; warn of such tokens.
 
     An example is a pad token that is only in tokenizer_config.json. The model can never have read such a token.
     """
@@ -209,8 +220,11 @@ def _successors(old_tokenizer: Any, new_tokenizer: Any) -> Successor:
 def kept_rows(old: Tokenizer, new: Tokenizer, ids: IdMap | None = None) -> dict[int, int]:
     """Return the old id of each new id whose token is the same.
 
-    Tokens are matched by `ids` (ids.json), or else by their strings if both tokenizers have the same decoder. An id
-    without a token in both tokenizers is matched with itself.
+    Tokens are matched by `ids` (ids.json). Without `ids`, they are matched by their strings if both tokenizers have the
+    same decoder; if not, the result is empty. An id that has no token in either tokenizer is matched with itself.
+
+    Raises:
+        MwSError: `ids` is of another base.
     """
     size, old_size = (max(backend.get_vocab().values(), default=-1) + 1 for backend in (new, old))
     if ids is not None:
@@ -242,9 +256,18 @@ def _check_map(old: Tokenizer, new: Tokenizer, ids: IdMap, old_size: int) -> Non
 def row_count(rows: int, old_size: int, new_size: int, pad_to_multiple: int | None) -> int:
     """Compute the number of rows of the new embeddings.
 
-    Sizes are the largest ids plus one. Without `pad_to_multiple` the rows are padded as those of the base: not at all
-    if it has no padding, else to a multiple of the largest power of two, at most 256, that divides its rows. There are
-    never fewer rows than in the base unless the vocabulary became smaller.
+    Without `pad_to_multiple` the rows are padded as those of the base. If the base has no padding, neither have the new
+    embeddings; if it has, their number is a multiple of the largest power of two, at most 256, that divides the old
+    number. It is never smaller than the old number unless the vocabulary became smaller.
+
+    Args:
+        rows: number of rows of the old embeddings.
+        old_size: largest old id plus one.
+        new_size: largest new id plus one.
+        pad_to_multiple: if it is given, `new_size` is rounded up to a multiple of this.
+
+    Raises:
+        MwSError: `rows` is smaller than `old_size`, or `pad_to_multiple` is below 1.
 
     >>> row_count(262_208, 262_145, 278_145, None), row_count(151_936, 151_665, 151_700, None)  # Gemma 3, Qwen 2.5
     (278208, 151936)
@@ -338,9 +361,17 @@ def _means(matrix: torch.Tensor, mixtures: list[Mixture]) -> torch.Tensor:
 
 
 def new_table(old: torch.Tensor, table: Table, mixtures: list[Mixture]) -> torch.Tensor:
-    """Compute the new rows of a tensor with a row per entry, in its dtype; copied rows are equal bit for bit.
+    """Compute the new rows of a tensor with a row per token; copied rows are equal bit for bit.
 
     If a table has fewer rows than ids, an id without a row uses the first row, as in Gemma.
+
+    Args:
+        old: the tensor.
+        table: its description; the tokens are along `table.axis`.
+        mixtures: a mixture for each new row.
+
+    Returns:
+        A tensor of the same dtype and shape, but with len(mixtures) rows along `table.axis`.
     """
     if table.rows <= max((index for ids, _ in mixtures for index in ids), default=0):
         mixtures = [([index if index < table.rows else 0 for index in ids], weights) for ids, weights in mixtures]

@@ -32,7 +32,11 @@ _logger = logging.getLogger(__name__)
 
 
 def check_strings(base: Base, texts: Iterable[str]) -> list[str]:
-    """Return strings as the base spells them; raises MwSError if one is empty, or if the pre-tokenizer splits it."""
+    """Return strings in the symbols of the base.
+
+    Raises:
+        MwSError: a string is empty, or the pre-tokenizer splits it.
+    """
     pipeline, spelled = base.pipeline(), []
     for text in texts:
         pieces = pre_tokens(base, pipeline, text) if text else []
@@ -46,7 +50,17 @@ def check_strings(base: Base, texts: Iterable[str]) -> list[str]:
 
 
 def with_strings(base: Base, learned: LearnedTokens, strings: list[str], n_tokens: int) -> LearnedTokens:
-    """Add merges that build strings; if there would be more than `n_tokens`, the last learned tokens are left out."""
+    """Add merges that build strings; if there would be more than `n_tokens` tokens, the last learned ones are left out.
+
+    Args:
+        base: the tokenizer that is extended.
+        learned: the tokens that were learned.
+        strings: the strings, in the symbols of the base.
+        n_tokens: the most new tokens, those that build the strings included.
+
+    Raises:
+        MwSError: the strings alone need more than `n_tokens` tokens.
+    """
     n_learned = n_tokens
     while n_learned >= 0:
         part = learned.first(n_learned)
@@ -70,7 +84,7 @@ class Extension(Rewritten):
     Attributes:
         base: the tokenizer that was extended.
         learned: the new tokens and the steps that made them.
-        ids: new token -> id.
+        ids: the id of each new token.
         retired: tokens that were replaced, with the ids that they had, ascending; empty without `replace`.
         spec: the new tokenizer.json; `tokenizer` is loaded from it.
     """
@@ -83,7 +97,7 @@ class Extension(Rewritten):
 
     @property
     def old_ids(self) -> IdMap:
-        """The new id of each id that the base had, before it was trimmed if it was; None if the token was removed."""
+        """The new id of each id of the base, or if that was trimmed, of the base before it; None for removed tokens."""
         retired = set(self.retired.values())
         ids = {number: None if number in retired else number for number in range(self.base.next_id)}
         if self.base.before is None:
@@ -109,7 +123,7 @@ def extend(
 ) -> Extension:
     """Learn tokens from the words of a corpus and append them to a pretrained tokenizer.
 
-    A text in which no new token occurs is encoded as before.
+    A text in which no new token and no replaced one occurs is encoded as before.
 
     Args:
         tokenizer: a directory with tokenizer.json or such a file, a Hub name, a `tokenizers.Tokenizer`, or a fast
@@ -121,15 +135,18 @@ def extend(
             no token is replaced.
         protected: texts that must be segmented as before, such as the language of the base; merges that would apply in
             them are not learned. Other texts may be segmented differently.
-        required: strings that must be tokens, among the `n_tokens`; if they are words by themselves they are one
+        required: strings that must be tokens, among the `n_tokens`; where such a string is a word of its own, it is one
             token. A space before a word belongs to its token.
-        show_progress: show progress bars on stderr if it is a terminal.
+        show_progress: whether to draw progress bars on standard error, if it is a terminal.
         **settings: attributes of `new_tokens.ExtensionSettings`.
 
+    Returns:
+        The extended tokenizer, whose method `save` writes a folder.
+
     Raises:
-        MwSError: the tokenizer is missing, damaged or of another kind; there are no words; a setting is out of range;
-            a string cannot become a token; the counts have a marker for capitals, and the tokenizer does not write it;
-            `replace`, `protected` or `required` is not a list of str.
+        MwSError: the tokenizer is missing, damaged or of another kind; there are no words; `n_tokens` or a setting is
+            out of range; a string cannot become a token; the counts have a marker for capitals, and the tokenizer does
+            not write it; `replace`, `protected` or `required` is not a list of str.
 
     >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> merges = [(" ", "w"), ("a", "l")]
@@ -139,7 +156,7 @@ def extend(
     >>> base.encode(" walks").tokens, larger.get_vocab_size() - base.get_vocab_size()
     ([' w', 'al', 'k', 's'], 4)
     """
-    check_range("n_tokens", n_tokens, Range(1, whole=True), optional=True)
+    check_range("n_tokens", n_tokens, Range(1, whole=True))
     check_order("required", required)
     required, protected = each_text(required, "required"), each_text(protected, "protected")
     texts = None if replace is None else each_text(replace, "replace")
@@ -156,9 +173,9 @@ def extend(
     learned = with_strings(base, learned, strings, n_tokens) if strings else learned
     if len(learned.tokens) < n_tokens:
         _logger.warning(
-            "the corpus has enough words for only %d of %d tokens; give more text for more tokens",
-            len(learned.tokens),
-            n_tokens,
+            "the corpus has enough words for only %s of %s tokens; give more text for more tokens",
+            f"{len(learned.tokens):,}",
+            f"{n_tokens:,}",
         )
     retired = {} if texts is None else retire(base, learned, check_used(count_uses(base, texts)))
     return append_tokens(base, learned, retired)
@@ -176,7 +193,16 @@ def words_among(base: Base, tokens: Iterable[str]) -> list[str]:
 
 
 def append_tokens(base: Base, learned: LearnedTokens, retired: Mapping[str, int]) -> Extension:
-    """Append learned tokens to a base without its retired ones, and check each id of the result."""
+    """Append learned tokens to a base without its retired ones, and check each id of the result.
+
+    Args:
+        base: the tokenizer.
+        learned: the tokens to append.
+        retired: the tokens to remove, with their ids, which the first new tokens get.
+
+    Raises:
+        MwSError: `tokenizers` gives a token another id than expected.
+    """
     free = list(retired.values())
     numbers = [*free, *range(base.next_id, base.next_id + max(0, len(learned.tokens) - len(free)))]
     ids = dict(zip(learned.tokens, numbers, strict=False))
@@ -200,6 +226,14 @@ def retire(base: Base, learned: LearnedTokens, uses: Longs) -> dict[str, int]:
 
     These are unused tokens that are not part of a remaining token (`prune`); symbols that no merge builds stay. A text
     without retired tokens is encoded as before. If there are too few unused tokens, fewer are retired.
+
+    Args:
+        base: the tokenizer.
+        learned: the tokens that will be appended; their parts are not retired.
+        uses: int64, shape (largest id + 1,): occurrences of each token in the texts that must stay.
+
+    Returns:
+        The retired tokens with their ids, ascending.
     """
     made = last_merges(base).keys() - base.added - set(BYTE_TOKENS) - {part for pair in learned.merges for part in pair}
     remaining = prune(base, uses, base.vocab.keys() - made, len(base.vocab) - len(learned.tokens), 1)

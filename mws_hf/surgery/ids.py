@@ -34,7 +34,7 @@ class Named(NamedTuple):
     Attributes:
         path: path of the field.
         number: the id.
-        special: whether only a special token makes sense there.
+        special: whether the field should have the id of a special token.
         token: the token that the field has beside the id, or None.
     """
 
@@ -106,9 +106,17 @@ def renumber_model(
 ) -> list[str]:
     """Replace the ids in a config.json or generation_config.json by those of another tokenizer, in place.
 
-    Configs in it that have the same vocabulary are changed, too. If a token was removed, its field gets the id of its
-    role in `roles`. `rows`, if given, become the size of the vocabulary under all its names. Returns the fields that
-    lost an id.
+    Configs in it that have the same vocabulary are changed, too.
+
+    Args:
+        settings: the config.
+        successor: the function from an old id to the new one.
+        roles: the id of each role in the new tokenizer. A field of a role gets it if the token of the field was
+            removed, or if the field is None and the old tokenizer had no such token.
+        rows: the new size of the vocabulary, which all fields with this size get; None leaves them unchanged.
+
+    Returns:
+        The paths of the fields that lost an id, except those that got the id of their role.
     """
     lost: list[str] = []
     for prefix, part in list(parts_of_model(settings)):
@@ -191,11 +199,15 @@ def renumbered_tokenizer(spec: Mapping[str, Any], ids: Mapping[int, int | None])
 
 
 def renumbered_config(settings: Mapping[str, Any], ids: Mapping[int, int | None]) -> dict[str, Any]:
-    """Copy a tokenizer_config.json with new ids of the added tokens, which transformers 4 writes there."""
+    """Copy a tokenizer_config.json with new ids of the added tokens, which transformers 4 writes there.
+
+    Entries of tokens that were removed, and those whose key is not an id, are left out.
+    """
     decoder = settings.get("added_tokens_decoder")
     if not isinstance(decoder, dict):
         return dict(settings)
-    kept = {str(new): token for old, token in decoder.items() if (new := ids.get(int(old))) is not None}
+    renumbered = {ids.get(int(key)): token for key, token in decoder.items() if key.isdecimal()}
+    kept = {str(number): token for number, token in renumbered.items() if number is not None}
     return {**settings, "added_tokens_decoder": kept}
 
 
@@ -204,7 +216,10 @@ def renumbered_processor(
 ) -> dict[str, Any]:
     """Copy a post-processor, or a sequence of them, with new ids.
 
-    `number_of` gives the new id of a special token from its new name and its old id; `names` are the new names.
+    Args:
+        part: the post-processor in the form of tokenizer.json.
+        number_of: returns the new id of a special token, given its new name and its old id.
+        names: the new names of special tokens whose names change.
     """
     names = names or {}
     changed = dict(part)

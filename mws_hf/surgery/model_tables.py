@@ -156,7 +156,16 @@ def _numbers(settings: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
 
 
 def usable_tables(tables: list[Table], settings: Mapping[str, Any], where: object) -> int:
-    """Return the number of rows of the tables of a model; raises MwSError if one of them cannot be changed."""
+    """Return the number of rows of the tables of a model.
+
+    Args:
+        tables: the tables.
+        settings: the config.json of the model.
+        where: the name of the model in messages.
+
+    Raises:
+        MwSError: there is no table, one of them cannot be changed, or they have different numbers of rows.
+    """
     if not tables:
         raise MwSError(
             f"{where}: no tensor of its weights has a row for each token of the vocabulary; give a language model"

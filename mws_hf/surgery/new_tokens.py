@@ -67,20 +67,24 @@ _TAKES = (
     *("composition", "hidden_boundary_price", "crossing_penalty", "granularity", "max_types", "labels"),
     *("max_token_length", "keep_apart", "min_saving"),
 )
-"""The settings of an extension: those of a training that mean the same, and its own."""
+"""The settings of an extension: its own `min_saving`, and those that a training has, too."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExtensionSettings(Settings):
-    """The settings of an extension: those of `_TAKES`. They mean the same as in a training, except for these two.
+    """The settings of an extension.
+
+    It has `min_saving`, and of the settings of a training `composition`, `hidden_boundary_price`, `crossing_penalty`,
+    `granularity`, `max_types`, `labels`, `max_token_length` and `keep_apart`. They mean the same as in a training,
+    except `composition`.
 
     Attributes:
-        composition: share of the new tokens that are compositions, from 0 to 1; with 1, which is frequency BPE, no
-            boundary probabilities are computed.
+        composition: share of the new tokens that are compositions (frequency merges), from 0 to 1. With 1, which is
+            BPE by frequency, no boundary probabilities are computed.
         min_saving: the fewest tokens that a new token must save in the corpus when it is learned.
 
     Raises:
-        MwSError: a value is out of range.
+        MwSError: a value is out of range, or there is no such setting.
     """
 
     composition: float = Setting("Share of compositions.", takes=Range(most=1)).field(DEFAULT_COMPOSITION)
@@ -99,7 +103,8 @@ class LearnedTokens:
     Attributes:
         symbols: characters that a base with byte fallback gets as symbols; no merge makes them.
         merges: (left, right) as the base spells them, in the order of their ranks.
-        found: number of merges of each step: characters, spaces, morphs, compositions.
+        found: number of merges of each step, in the order of the steps: characters, spaces, morphs, compositions, and
+            required if strings had to become tokens.
         n_types: number of distinct words that were learned from.
     """
 
@@ -114,9 +119,12 @@ class LearnedTokens:
         return [*self.symbols, *(left + right for left, right in self.merges)]
 
     def first(self, n_tokens: int) -> LearnedTokens:
-        """Return the first `n_tokens` of the new tokens."""
+        """Return the first `n_tokens` of the new tokens, with the numbers of their merges."""
         symbols = self.symbols[:n_tokens]
-        return replace(self, symbols=symbols, merges=self.merges[: n_tokens - len(symbols)])
+        merges, found = self.merges[: n_tokens - len(symbols)], dict[str, int]()
+        for step, number in self.found.items():
+            found[step] = min(number, len(merges) - sum(found.values()))
+        return replace(self, symbols=symbols, merges=merges, found=found)
 
 
 @dataclass(frozen=True)
@@ -168,7 +176,19 @@ def learn_tokens(
     protection: Protection,
     show_progress: bool,
 ) -> LearnedTokens:
-    """Learn at most `n_tokens` tokens for a base from words; raises MwSError if there is no word to learn from."""
+    """Learn at most `n_tokens` tokens for a base from words.
+
+    Args:
+        base: the tokenizer.
+        counts: words and how often each occurs.
+        n_tokens: the most tokens to learn.
+        settings: the settings of the extension.
+        protection: pairs, characters and words that are not learned.
+        show_progress: whether to draw progress bars on standard error, if it is a terminal.
+
+    Raises:
+        MwSError: there is no word to learn from.
+    """
     forms = collect_base_forms(base, counts)
     if not len(forms.counts):
         raise MwSError("no words to learn from; give text with at least one word of letters")
@@ -194,16 +214,24 @@ def learn_tokens(
 
 
 def missing_characters(
-    base: Base, forms: Forms, most: int, settings: ExtensionSettings, but: frozenset[str] = frozenset()
+    base: Base, forms: Forms, most: int, settings: ExtensionSettings, excluded: frozenset[str] = frozenset()
 ) -> list[str]:
-    """List characters that the base spells in bytes, those that save most first, without those in `but`."""
+    """List characters that the base spells in bytes, those first that would save the most tokens as symbols.
+
+    Args:
+        base: the tokenizer.
+        forms: the words of the corpus.
+        most: the most characters to return.
+        settings: `min_saving` is the fewest tokens that a character must save.
+        excluded: characters that are not returned.
+    """
     counts = count_points(forms.words, forms.counts)
     points = np.nonzero(counts)[0]
     saved = counts[points] * (utf8_sizes(points.astype(np.int32)) - 1)
     ordered = points[np.lexsort((points, -saved))]
-    worth = ordered[np.sort(-saved) <= -max(1, settings.min_saving)]
-    missing = (character for character in map(chr, worth.tolist()) if base.spell(character) not in base.vocab)
-    return [character for character in missing if character not in but][:most]
+    saving = ordered[np.sort(-saved) <= -max(1, settings.min_saving)]
+    missing = (character for character in map(chr, saving.tolist()) if base.spell(character) not in base.vocab)
+    return [character for character in missing if character not in excluded][:most]
 
 
 class Learner:
@@ -269,10 +297,10 @@ class Learner:
         )
         boundaries[np.repeat(self.counts == 0, np.diff(self.segmented.words.starts))] = 0
         mean = float(self.counts.sum()) / max(1, n_types)
-        price = self.settings.hidden_boundary_price * mean if evidence is not None else 0.0
+        penalty = self.settings.hidden_boundary_price * mean if evidence is not None else 0.0
         check_fits(self.segmented.words.starts, self.counts, SCALE, self.settings.hidden_boundary_price)
         values = partial(self._values, boundaries, self.counts)
-        return self._append(compose(self.segmented.segmentation, values, price, n_merges, self.limits))
+        return self._append(compose(self.segmented.segmentation, values, penalty, n_merges, self.limits))
 
     def _append(self, learned: LearnedMerges) -> int:
         self.merges += learned.merges

@@ -31,7 +31,7 @@ from mws_hf.tokenizer.merging import merge_steps, ranked
 _logger = logging.getLogger(__name__)
 
 Reason = Literal["added", "bytes", "named", "used", "part", "unused", "rare"]
-"""The reason why a token stays (the first five, and "unused" if there is room for it) or is dropped (the last two)."""
+"""The reason why a token stays (the first five, or "unused" if there is room for it) or is dropped (the last two)."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Trimming(Rewritten):
         ids: the new id of each old id, ascending; None if the token was dropped.
         uses: int64, shape (largest old id + 1,): occurrences of each token in the texts.
         kept: number of tokens that stay, by reason.
-        dropped: number of entries that were dropped, by reason.
+        dropped: number of tokens that were dropped, by reason.
         spec: the new tokenizer.json; `tokenizer` is loaded from it.
     """
 
@@ -56,11 +56,15 @@ class Trimming(Rewritten):
 
     @property
     def uses_lost(self) -> float:
-        """Share of the tokens of the texts, as the base segments them, that the vocabulary has no longer."""
+        """Share of the tokens in the texts, as the base segments them, that were dropped from the vocabulary."""
         return self.share_lost(self.uses)
 
     def share_lost(self, uses: Longs) -> float:
-        """Return the share of the uses that are of dropped tokens."""
+        """Return the share of the uses that dropped tokens have.
+
+        Args:
+            uses: int64, shape (largest old id + 1,): occurrences of each token in a text.
+        """
         dropped = [old for old, new in self.ids.items() if new is None]
         return float(uses[dropped].sum() / max(1, uses.sum()))
 
@@ -90,16 +94,19 @@ def trim(
 
     Args:
         tokenizer: any tokenizer that `mws_hf.extend` takes.
-        texts: texts like those that the tokenizer will encode, or `count_uses` of them.
+        texts: texts like those that the tokenizer will encode, or the result of `count_uses` for them.
         keep_size: number of tokens that stay, added tokens included; less than the tokenizer has.
         min_count: minimum number of uses with which a token stays; give this or `keep_size`. A warning is logged if
             every token stays.
         keep: tokens that always stay, as readable text (``" the"``) or as they are written in the vocabulary.
 
+    Returns:
+        The trimmed tokenizer, whose method `save` writes a folder.
+
     Raises:
-        MwSError: the tokenizer is missing or of another kind, a token to keep is not in the vocabulary, more tokens
-            than `keep_size` must stay, the tokenizer has no more than `keep_size`, all texts are empty, or `texts` or
-            `keep` is not a list of str.
+        MwSError: the tokenizer is missing or of another kind; both or neither of `keep_size` and `min_count` are given;
+            a token to keep is not in the vocabulary; more tokens than `keep_size` must stay; the tokenizer has no more
+            than `keep_size`; all texts are empty; or `texts` or `keep` is not a list of str.
 
     >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> merges = [("a", "b"), ("c", "d"), ("ab", "c")]
@@ -142,12 +149,20 @@ def check_keep_size(base: Base, keep_size: int | None) -> None:
 
 
 def count_uses(base: Base, texts: Iterable[str]) -> Longs:
-    """Count how often each token occurs in texts that the base encodes; int64 (largest id + 1,)."""
+    """Count how often each token occurs in texts that the base encodes.
+
+    Returns:
+        Int64, shape (largest id + 1,).
+    """
     return count_ids(base.pipeline(with_prefix=True), texts, base.next_id)
 
 
 def check_used(uses: Longs) -> Longs:
-    """Return the uses of all texts together; raises MwSError if they use no token. Some of the texts may be empty."""
+    """Return the uses of all texts together, of which some may be empty.
+
+    Raises:
+        MwSError: all uses are 0.
+    """
     if not uses.any():
         raise MwSError("the texts have no token, so that every token would be unused; give texts that are not empty")
     return uses
@@ -181,7 +196,11 @@ def _pinned(base: Base, keep: Iterable[str]) -> dict[str, Reason]:
 
 
 def named_entry(base: Base, text: str) -> str:
-    """Return the token of a readable text, or of one as the vocabulary writes it; MwSError if there is none."""
+    """Return the token of a readable text, or of a text that is written as in the vocabulary.
+
+    Raises:
+        MwSError: there is no such token.
+    """
     for spelled in (base.spell(text), text):
         if spelled in base.vocab:
             return spelled
@@ -194,6 +213,16 @@ def prune(base: Base, uses: Longs, pinned: Collection[str], keep_size: int | Non
     Tokens that are not a part of another one are dropped one by one, the least used first; of equally used ones, the
     one with the largest id. If both `keep_size` and `min_count` are given, no token with `min_count` uses is dropped,
     so that more than `keep_size` tokens may stay.
+
+    Args:
+        base: the tokenizer.
+        uses: int64, shape (largest id + 1,): occurrences of each token.
+        pinned: tokens that always stay.
+        keep_size: number of tokens that stay; None for no limit.
+        min_count: the uses from which on a token stays; None for no limit.
+
+    Raises:
+        MwSError: more tokens than `keep_size` must stay, and `min_count` is not given.
     """
     parts = {token: pair for token, pair in last_merges(base).items() if token in base.vocab}
     remaining = set(base.vocab)
@@ -202,8 +231,8 @@ def prune(base: Base, uses: Longs, pinned: Collection[str], keep_size: int | Non
 
     def entry(token: str) -> tuple[int, int, str]:
         # without a merged token, each use takes one token more; without a character, as many as it has bytes, less one
-        price = 1 if token in parts or base.byte_level else max(1, len(token.encode()) - 1)
-        return counts[token] * (price if min_count is None else 1), -base.vocab[token], token
+        more = 1 if token in parts or base.byte_level else max(1, len(token.encode()) - 1)
+        return counts[token] * (more if min_count is None else 1), -base.vocab[token], token
 
     leaves = [entry(token) for token in remaining if not wholes[token] and token not in pinned]
     heapq.heapify(leaves)

@@ -27,7 +27,7 @@ from mws_hf.tokenizer.shapes import RECORD, check_shape
 KINDS = ("morph", "composition", "required")
 """The kinds of merges, in the order in which a tokenizer has them: by boundary probabilities, by frequency, and those
 that build required tokens."""
-ADDED_KINDS = ("added", "added morph", "added composition")
+ADDED_KINDS = ("added", "added morph", "added composition", "added required")
 """The kinds of merges that `mws extend` added, in their order: first those that only build letters."""
 
 
@@ -66,12 +66,12 @@ def added_record(backend: Tokenizer, merges: int, found: Mapping[str, int]) -> d
     Args:
         backend: the extended tokenizer.
         merges: number of new merges.
-        found: how many of them are "morphs" and "compositions"; these are the last ones, after merges that only build
-            letters.
+        found: how many of them are "morphs", "compositions" and "required"; these are the last ones, in this order,
+            after merges that only build letters.
     """
-    morphs, compositions = found.get("morphs", 0), found.get("compositions", 0)
-    numbers = (max(0, merges - morphs - compositions), morphs, compositions)
-    return {"merges": merges_digest(backend), "added": dict(zip(ADDED_KINDS, numbers, strict=True))}
+    last = [found.get("morphs", 0), found.get("compositions", 0), *([found["required"]] if "required" in found else [])]
+    numbers = (merges - sum(last), *last)
+    return {"merges": merges_digest(backend), "added": dict(zip(ADDED_KINDS, numbers, strict=False))}
 
 
 def kinds_in(record: Mapping[str, Any]) -> list[tuple[str, int]]:

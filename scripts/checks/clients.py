@@ -287,6 +287,7 @@ def report(results: dict[str, dict[str, dict[str, Any]]], wanted: dict[str, bool
 
 
 def main() -> int:
+    """Check all tokenizers with all clients, and write the page; return 1 if a client returns other ids."""
     options = parse()
     wanted = texts(options.text, options.lines)
     options.work.mkdir(parents=True, exist_ok=True)

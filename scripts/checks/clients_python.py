@@ -173,6 +173,7 @@ def differs(call: Callable[[Any], Any], given: Any, wanted: Any) -> bool:
 
 
 def main() -> None:
+    """Run the client on the cases, and print the result."""
     client, place, cases = sys.argv[1], Path(sys.argv[2]), json.loads(Path(sys.argv[3]).read_text("utf-8"))
     try:
         encode, decode = globals()[client](place)

@@ -105,7 +105,7 @@ def sizes() -> Figures:
 
 
 def public_sets() -> Figures:
-    """On how many public sets MwS is better than each baseline, and F1 on words whose roots were never labeled.
+    """On how many public sets MwS is better than each baseline, and F1 on words whose roots are in no label.
 
     The single figures count the 29 sets at vocabulary size 8,000. The table also has the 11 sets that were measured at
     32,000.
@@ -293,7 +293,7 @@ def clients() -> Figures:
 
 
 def surgery() -> Figures:
-    """Vocabularies extended and trimmed, and the bits per byte that a decoder loses before further training."""
+    """Extended and trimmed vocabularies, and how they change the bits per byte of a decoder before further training."""
     of = {(row["base"], row["language"], row["system"]): row for row in results("extend")}
     lines = []
     for base, language in dict.fromkeys(key[:2] for key in of):

@@ -32,7 +32,7 @@ signed = partial(span, form=".1f", bold=False)
 
 
 def language_models() -> Figures:
-    """What small models gain, in per cent fewer bits: the default, and the same learner with one thing taken away."""
+    """Bits per byte of small models, in percent of the baselines' bits, for MwS with default settings and ablations."""
     for name, baseline in (("bpe", BPE), ("unigram", UNIGRAM)):
         for language in ("rus", "hun"):
             yield f"bits.{language}.{name}", f"{-difference(f'{language}-works', 'mws', baseline)[0]:.1f}"
@@ -72,7 +72,10 @@ def language_models() -> Figures:
 
 
 def neighboring_rates() -> Figures:
-    """Percent fewer bits of MwS at the learning rate beside the planned one, with one seed, and on unseen forms."""
+    """Bits per byte of small models at the learning rate next to the planned one, and on forms not seen in training.
+
+    The figures at that rate, with one seed, and the one for MorphBPE are the percentages of bits that MwS saves.
+    """
     for language in ("rus", "hun"):
         rows = where(results(f"lm_{language}-works"), vocabulary=8_000, flop_matched=False)
         rates = columns(f"lm_{language}-works", "learning_rate", "system", vocabulary=8_000)["mws"]
@@ -93,14 +96,17 @@ def neighboring_rates() -> Figures:
 
 
 def gain(name: str, found: Sequence[float]) -> Figures:
-    """Yield by how many percent bits are fewer, and the interval, from a difference and the ends of its interval."""
+    """Yield the percentage of bits that is saved, and its interval, from a difference and the ends of its interval."""
     value, low, high = (-each for each in found)
     yield f"{name}.mean", f"{value:.1f}"
     yield f"{name}.interval", f"{high:.1f} to {low:.1f}"
 
 
 def larger_models() -> Figures:
-    """What larger language models gain, each system at its own rate and all at the planned one; effects of the rate."""
+    """Bits per byte of larger models, in percent of the baselines' bits, and how they depend on the learning rate.
+
+    Each system is compared at the learning rate that is best for it, and all systems at the planned rate.
+    """
     yield "ladder", ladder_table("rus")
     planned = PRESETS["rus-5m"].rate
     (at_32k,) = where(models("rus-5m"), vocabulary=32_000, system="mws", flop_matched=False)
@@ -130,7 +136,7 @@ def larger_models() -> Figures:
 
 
 def capitals() -> Figures:
-    """What a marker for capitals changes in n-gram models of four languages, and in small language models."""
+    """How a marker for capitals changes tokens and bits of n-gram models in four languages, and of small models."""
     found = {(x["language"], x["size"], x["text"]): x for x in results("capital_marker")}
     names = {"rus": "Russian", "fin": "Finnish", "eng": "English", "deu": "German"}
     lines = []
@@ -146,7 +152,10 @@ def capitals() -> Figures:
 
 
 def older_models() -> Figures:
-    """Closed experiments: superwords at equal compute (16,000 tokens), and held-out lines of the books learned from."""
+    """Figures of finished experiments: superwords at equal compute (16,000 tokens), and models of single lines.
+
+    The models of single lines were measured on held-out lines of the books that they were trained on.
+    """
     phrases = {"Hungarian": "hun-works", "English": "eng-phrases", "Russian": "rus-phrases"}
     same: dict[str, Any] = {"matched": True, "size": 16_000}
     found = {language: difference(each, "mws-superwords", "mws", **same) for language, each in phrases.items()}
@@ -168,7 +177,7 @@ def older_models() -> Figures:
 
 
 def dropout() -> Figures:
-    """What dropout costs a small model, by the merges that fail."""
+    """By how many percent dropout increases the bits per byte of a small model, by the merges that fail."""
     of = {text: means("dropout", text, "way") for text in ("bits per byte", "with typing errors")}
     lost = {text: {way: 100 * (x / bits["no dropout"] - 1) for way, x in bits.items()} for text, bits in of.items()}
     ways = [way for way in of["bits per byte"] if way != "no dropout"]
@@ -180,7 +189,10 @@ def dropout() -> Figures:
 
 
 def tagger() -> Figures:
-    """By how many points the default's taggers lead, of all words and of words never seen."""
+    """By how many percentage points taggers with MwS are better than those with the baselines.
+
+    The accuracy is that of all words, and of words that are not in the training text.
+    """
     lines = []
     for language in ("fin", "hun", "tur"):
         runs = columns("tagger", "by_seed", "system", language=language, size=8_000)
@@ -195,7 +207,7 @@ def tagger() -> Figures:
 
 
 def ngram_models() -> Figures:
-    """What n-gram models gain, on held-out text and on text of another kind; the table has 8,000 entries."""
+    """Bits per byte of n-gram models, in percent of the baselines', on held-out text and on text of another kind."""
     cells = {(row["language"], row["size"], row["slice"], row["system"]): row for row in results("ngram_map")}
     ours = [row for key, row in cells.items() if key[3] == "mws" and f"against_{SHUFFLED}" in row]
     large, small = ([row for row in ours if row["size"] == size] for size in (32_000, 8_000))
@@ -227,7 +239,7 @@ def ngram_models() -> Figures:
 
 
 def forms() -> Figures:
-    """Count the tables of forms in which MwS is better or worse by the 95 % interval, and the tokens it saves."""
+    """In how many inflection tables MwS is significantly better or worse, and how many tokens it saves."""
     of = {(row["source"], row["system"]): row for row in where(results("paradigms"), vocab_size=8_000)}
     sources = list(dict.fromkeys(source for source, _ in of))
     for baseline, name in ((BPE, "bpe"), (UNIGRAM, "unigram")):

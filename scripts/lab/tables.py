@@ -44,15 +44,17 @@ def half_interval(first: Sequence[float], second: Sequence[float] = ()) -> float
 
 
 def welch(parts: Iterable[tuple[float, int]], known: float = 0.0) -> float:
-    """Compute half the width of the 95 % t interval of a sum of means.
+    """Compute half the width of the 95 % t interval of a sum of means, with Welch's degrees of freedom.
 
-    `parts` contains the variance and the degrees of freedom of each mean. `known` is an additional variance that is
-    known exactly.
+    Args:
+        parts: the variance and the degrees of freedom of each mean.
+        known: an additional variance that is known exactly.
     """
-    of = list(parts)
-    total = sum(variance for variance, _ in of) + known
-    doubt = sum(variance**2 / freedom for variance, freedom in of)
-    return student_quantile(0.975, min(1e6, total**2 / doubt) if doubt else 1e6) * math.sqrt(total)
+    means = list(parts)
+    total = sum(variance for variance, _ in means) + known
+    uncertainty = sum(variance**2 / freedom for variance, freedom in means)
+    freedom = min(1e6, total**2 / uncertainty) if uncertainty else 1e6
+    return student_quantile(0.975, freedom) * math.sqrt(total)
 
 
 def mean(values: Sequence[float], form: str = ".3f") -> str:

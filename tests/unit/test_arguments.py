@@ -17,6 +17,7 @@ from mws_hf import MwSError, MwSTrainer, encode_corpus
 from mws_hf.cards.card import CardFacts, trained_card
 from mws_hf.compare import baselines, compare
 from mws_hf.corpus.counting import count_documents, count_files
+from mws_hf.corpus.word_list import lexicon_counts
 from mws_hf.surgery.extension import extend
 from mws_hf.text.pattern import LLAMA3_PATTERN, compiled
 from tests.in_process import mws
@@ -200,8 +201,20 @@ def test_threads_are_a_number_of_one_at_least(workers: Any, tmp_path: Path):
         with pytest.raises(MwSError, match="workers="):
             use()
     assert not (tmp_path / "ids").exists()
-    with pytest.raises(MwSError, match="memory_cap='1G'"):
-        count_files(tmp_path / "text.txt", memory_cap="1G")
+    for memory_cap in ("1G", 0, True, 1.5):
+        with pytest.raises(MwSError, match=f"memory_cap={memory_cap!r} must be a whole number of at least 1"):
+            count_files(tmp_path / "text.txt", memory_cap=memory_cap)
+    for shard_size in ("64M", 0, 1e6):
+        with pytest.raises(MwSError, match=f"shard_size={shard_size!r} must be a whole number of at least 1"):
+            encode_corpus(tokenizer, tmp_path / "text.txt", tmp_path / "ids", shard_size=shard_size)
+
+
+def test_a_library_that_is_installed_but_broken_is_named_with_the_reason(tmp_path, monkeypatch):
+    (tmp_path / "pymorphy3_dicts_uk.py").write_text("import no_such_dependency", encoding="utf-8")
+    monkeypatch.delitem(sys.modules, "pymorphy3_dicts_uk", raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(MwSError, match="pymorphy3_dicts_uk, which is installed but cannot be imported .*no_such_dep"):
+        lexicon_counts("uk")
 
 
 @pytest.mark.parametrize(

@@ -196,7 +196,7 @@ def test_user_errors(gold, tmp_path, monkeypatch):
         compare(small_counts(), [gold], [], tmp_path)
     with pytest.raises(MwSError, match="there are no systems to compare"):
         compare(small_counts(), [gold], [300], tmp_path, systems=parse_systems([","]))
-    with pytest.raises(MwSError, match="share a name"):
+    with pytest.raises(MwSError, match="have the same name"):
         compare(small_counts(), [gold, gold], [300], tmp_path)
     monkeypatch.setitem(sys.modules, "morfessor", None)
     with pytest.raises(MwSError, match="morfessor:types needs morfessor, which is not installed: pip"):

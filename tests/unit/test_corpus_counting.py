@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from mws_hf import MwSTrainer
 from mws_hf.corpus import blocks, counting, counts_file
-from mws_hf.corpus.blocks import flat_utf8
+from mws_hf.corpus.arrow_arrays import flat_utf8
 from mws_hf.corpus.counting import count_documents, count_files, count_source, merge_files, share_out
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.files import Reading
@@ -365,10 +365,10 @@ def test_what_does_not_fit_together_is_refused(tmp_path):
         with pytest.raises(MwSError, match=message):
             merge_files(saved(tmp_path, [one, other]), tmp_path / "merged.parquet")
     huge = counts_of({"a": 2**62})
-    with pytest.raises(MwSError, match="more than 64 bits"):
+    with pytest.raises(MwSError, match="more than a 64-bit integer"):
         merge_files(saved(tmp_path, [huge, huge]), tmp_path / "merged.parquet")
     (tmp_path / "0.parquet").write_bytes((tmp_path / "1.parquet").read_bytes()[:-9])
-    with pytest.raises(MwSError, match="0.parquet: not a readable Parquet file"):
+    with pytest.raises(MwSError, match="0.parquet: is not a readable Parquet file"):
         merge_files([tmp_path / "0.parquet", tmp_path / "1.parquet"], tmp_path / "merged.parquet")
     assert not (tmp_path / "merged.parquet").exists()
 

@@ -78,7 +78,7 @@ def test_user_errors(files):
         evaluate([files / "good"])
     with pytest.raises(MwSError, match="NAME=DIR"):
         evaluate([files / "good", files / "good"], [files / "toy.tsv"])
-    with pytest.raises(MwSError, match="share a name"):
+    with pytest.raises(MwSError, match="have the same name"):
         evaluate([files / "good"], [files / "toy.tsv", files / "toy.tsv"])
 
 
@@ -159,7 +159,7 @@ def test_the_former_name_of_the_gold_files_warns(files):
 
 @pytest.mark.parametrize("gold", [5, [None], {"toy": "toy.tsv"}, [["toy.tsv"]]])
 def test_gold_of_another_type_is_named(files, gold):
-    with pytest.raises(MwSError, match="is not a file; give a path, or a list of paths"):
+    with pytest.raises(MwSError, match="give the path of a file, or a list of paths"):
         evaluate(files / "good", gold)
 
 

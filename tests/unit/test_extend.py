@@ -37,7 +37,7 @@ from mws_hf.surgery.new_tokens import (
 from mws_hf.text.pattern import LLAMA3_PATTERN
 from mws_hf.text.symbols import BYTE_CHARACTERS, BYTE_TOKENS, bytes_of
 from mws_hf.tokenizer.backend import base_vocab, build_backend
-from mws_hf.tokenizer.opened import segment_words
+from mws_hf.tokenizer.opened import open_tokenizer, segment_words
 from tests.examples import examples
 from tests.in_process import mws
 from tests.small_bases import (
@@ -335,6 +335,8 @@ def test_settings_out_of_range_and_no_words_are_named():
             extend(llama3_like(), counts(), 5, **options)
     with pytest.raises(MwSError, match="no words to learn from"):
         extend(llama3_like(), {"123": 4, "...": 2}, 5)
+    with pytest.raises(MwSError, match="n_tokens=None is not a whole number"):
+        extend(llama3_like(), counts(), None)
 
 
 def test_counts_with_a_marker_for_capitals_are_for_tokenizers_that_write_it():
@@ -538,6 +540,19 @@ def test_no_new_merge_joins_what_is_kept_apart(kind):
 def test_what_cannot_be_is_refused(options, message):
     with pytest.raises(MwSError, match=message):
         extend(llama3_like(), counts(), 60, **options)
+
+
+def test_the_numbers_of_a_summary_add_up_to_the_new_tokens(folder):
+    done = mws("extend", folder / "base", folder / "ru.txt", "--add", 50, "--required", folder / "tokens.txt", "-o",
+               folder / "sum")  # fmt: skip
+    assert " for --required); " in done.stdout
+    new, *parts = map(int, re.findall(r"\b(\d+)\b", done.stdout.partition("sum: ")[2].partition(" ids")[0])[:-1])
+    assert new == 50 == sum(parts)
+    record = json.loads((folder / "sum" / "mws_training.json").read_text(encoding="utf-8"))
+    letters, required = record["added"]["added"], record["added"]["added required"]
+    assert sum(record["added"].values()) == sum(parts) and letters == parts[1] + parts[2] and required == parts[-1]
+    kinds = dict(open_tokenizer(folder / "sum").made_by.values())
+    assert [kinds[rank] for rank in sorted(kinds)[-required:]] == ["added required"] * required
 
 
 def test_extend_takes_both_files_and_names_the_line_of_a_bad_entry(folder):

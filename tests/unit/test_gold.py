@@ -153,7 +153,7 @@ def test_a_word_on_several_lines_keeps_all_distinct_segmentations(tmp_path):
         ("ab\tx y\n", None, "no line is a segmented word"),
         ("", None, "the file is empty"),
         ("ab\ta b\n", "conllu", "choose one of"),
-        ("ab\ta b\n", "morphscore", "no MorphScore header"),
+        ("ab\ta b\n", "morphscore", "is not a header of MorphScore"),
     ],
 )
 def test_user_errors_say_what_to_do(tmp_path, text, format, message):

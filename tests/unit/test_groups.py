@@ -254,7 +254,7 @@ def test_a_column_of_groups_in_what_python_users_hold():
     ("rows", "message"),
     [
         ([{"text": "a", "lang": None}], "row 1: its group is missing"),
-        ([{"text": "a", "lang": "fin"}, {"text": 3, "lang": "fin"}], "row 2: column 'text' holds int, not text"),
+        ([{"text": "a", "lang": "fin"}, {"text": 3, "lang": "fin"}], "row 2: column 'text' contains int, not text"),
         ([{"text": None, "lang": ""}, {"text": "a", "lang": "f|n"}], r"row 2: 'f\|n' cannot name a group"),
         ([{"text": "a"}], "no column 'lang'"),
         (iter(["a"]), "not a record"),
@@ -278,9 +278,9 @@ def test_a_column_of_groups_needs_tables(tmp_path):
         ({"a|b": ["talo ja"]}, {}, "cannot name a group"),
         ({"": ["talo ja"], "eng": ["a house"]}, {}, "cannot name a group"),
         ({}, {}, "no groups"),
-        ({"fin": {"x": ["talo ja"]}}, {}, "groups within a group"),
+        ({"fin": {"x": ["talo ja"]}}, {}, "contains groups, which is not possible"),
         ({"fin": ["talo ja"], "eng": iter([])}, {}, "no training words of group 'eng'"),
-        ({"fin": ["talo ja"], "eng": ["a house"]}, {"weights": {"deu": 2}}, "groups: eng, fin"),
+        ({"fin": ["talo ja"], "eng": ["a house"]}, {"weights": {"deu": 2}}, "the groups are: eng, fin"),
         (["talo ja"], {"weights": {"fin": 2}}, "none was named"),
         ({"talo": 3}, {}, "train_from_counts"),
     ],
@@ -303,9 +303,9 @@ def test_bad_weights_are_refused_before_any_work(weight):
         (["a b=x.txt"], "give ./a b=x.txt"),
         (["fin="], "there is no file after the ="),
         (["fin=a.txt", "b.txt"], "b.txt: belongs to no group"),
-        (["fin=a.txt", "--weight", "deu=2"], "groups: fin"),
+        (["fin=a.txt", "--weight", "deu=2"], "the groups are: fin"),
         (["fin=a.txt", "--weight", "fin"], "write it like ru=2"),
-        (["fin=a.txt", "--weight", "fin=0"], "weight 0.0 of group 'fin'"),
+        (["fin=a.txt", "--weight", "fin=0"], "the weight of group 'fin' is 0.0"),
     ],
 )
 def test_the_command_names_what_is_wrong_with_groups(tmp_path, monkeypatch, arguments, message):
@@ -472,5 +472,5 @@ def test_the_page_shows_the_evidence_that_a_weighted_mixture_keeps(tmp_path: Pat
 def test_weighted_groups_do_not_overflow():
     one = WordCounts.from_mapping({" a": 2**60}, pattern=DEFAULT_PATTERN)
     two = WordCounts.from_mapping({" b": 1}, pattern=DEFAULT_PATTERN)
-    with pytest.raises(MwSError, match="more than 64 bits hold"):
+    with pytest.raises(MwSError, match="more than a 64-bit integer"):
         WordCounts.from_groups({"a": one, "b": two}).weighted({"b": 1000})

@@ -141,7 +141,7 @@ def test_texts_that_python_holds_are_a_kind():
     kind = InMemory(iter(TEXTS), Reading())
     kind.check([None])
     assert list(kind.texts()) == TEXTS
-    with pytest.raises(MwSError, match="encoding and errors are for files, but list holds texts"):
+    with pytest.raises(MwSError, match="encoding and errors are for files, but list contains texts"):
         InMemory(TEXTS, Reading(encoding="cp1251")).check([None])
 
 
@@ -238,7 +238,7 @@ def test_words_of_mixed_scripts_are_a_warning(language, true, tmp_path, caplog):
         assert not caplog.records
         count_files(tmp_path / "a.txt", encoding="cp1251")
     assert [record.levelname for record in caplog.records] == ["WARNING"]
-    assert "a.txt: read as cp1251 many words mix scripts or cases, such as " in caplog.text
+    assert "a.txt: many words that are read as cp1251 mix scripts or cases, such as " in caplog.text
 
 
 @pytest.mark.parametrize("encoding", ["punycode", "undefined", "idna", "rot13", "hex", ""])

@@ -191,7 +191,7 @@ def test_the_script_makes_a_folder_from_text_and_does_not_make_it_twice(tmp_path
             stream.write(lines)
     gold = ["".join(parts) + "\t" + " ".join(parts) for parts in morphs() if "'" not in "".join(parts)]
     (tmp_path / "data" / "gold" / "fin.morphochallenge2010.tsv").write_text("\n".join(gold) + "\n", encoding="utf-8")
-    command = [sys.executable, ROOT / "scripts" / "train_pretrained.py", "--only", "mws-fi-16k", "--rivals", "BPE"]
+    command = [sys.executable, ROOT / "scripts" / "train_pretrained.py", "--only", "mws-fi-16k", "--baselines", "BPE"]
     command += ["--data", tmp_path / "data", "--output", tmp_path / "out", "--results", tmp_path / "r.json"]
 
     def run(*more):

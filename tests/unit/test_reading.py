@@ -1,6 +1,7 @@
 """Reading text: every container gives the same documents, and every fault is named by its place in each of them.
 
-Modules: corpus/columns.py, corpus/files.py, corpus/sources.py, distributed/partitions.py.
+Modules: corpus/arrow_arrays.py, corpus/columns.py, corpus/compression.py, corpus/files.py, corpus/repeated_texts.py,
+corpus/sources.py, distributed/partitions.py.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ import pytest
 
 from mws_hf import MwSTrainer, encode_corpus
 from mws_hf.corpus import blocks
-from mws_hf.corpus.blocks import valid_strings
+from mws_hf.corpus.arrow_arrays import valid_strings
 from mws_hf.corpus.columns import iterate_documents
 from mws_hf.corpus.counting import count_documents, count_files, count_source
 from mws_hf.corpus.counts import WordCounts
@@ -302,7 +303,7 @@ def test_a_missing_value_is_an_empty_text(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"text": null}\n{"text": NaN}\n{"text": "два"}\n', encoding="utf-8")
     assert documents(tmp_path / "a.jsonl") == ["", "", "два"]
     (tmp_path / "a.jsonl").write_text('{"text": Infinity}\n', encoding="utf-8")
-    refused("a.jsonl:1: field 'text' holds float, not text", documents, tmp_path / "a.jsonl")
+    refused("a.jsonl:1: field 'text' contains float, not text", documents, tmp_path / "a.jsonl")
 
 
 def test_names_of_tsv_columns_can_be_quoted_though_other_marks_are_text(tmp_path):
@@ -517,9 +518,9 @@ OTHER_FILES = {
     "not packed by zstd": ("x.txt.zst", b"no zstd", {}, "not compressed"),
     "Parquet in text": ("a.txt", b"PAR1\x15\x04", {}, r"if it is a corpus, end its name in \.parquet"),
     "Parquet packed": ("x.parquet.gz", b"", {"column": "text"}, "unpack it first"),
-    "Parquet packed by its bytes": ("a.parquet", gzip.compress(b"PAR1", mtime=0), {}, "compressed as a whole"),
+    "Parquet packed by its bytes": ("a.parquet", gzip.compress(b"PAR1", mtime=0), {}, "was compressed as a whole"),
     "Arrow of nothing": ("x.arrow", b"", {"column": "c"}, r"x\.arrow: not a readable Arrow file"),
-    "no usual column": ("x.csv", TABLE, {}, "which column holds the text. columns here: a, b"),
+    "no usual column": ("x.csv", TABLE, {}, "which column contains the text. columns here: a, b"),
     "no such column": ("x.csv", TABLE, {"column": "c"}, "no column 'c'; columns here: a, b"),
     "no such column of Parquet": (
         "x.parquet",
@@ -529,9 +530,9 @@ OTHER_FILES = {
     ),
     "no column": ("x.csv", b"", {"column": "c"}, "columns here: none"),
     "a row too long": ("x.csv", TABLE + b"1,2,3\n", {"column": "a"}, r"x\.csv:3: not a readable CSV row: 3 fields"),
-    "numbers of Arrow": ("x.arrow", as_ipc([b"a"]), {"column": "n"}, "holds int64, not text"),
-    "numbers of Parquet": ("x.parquet", as_parquet([b"a"]), {"column": "n"}, "holds int64"),
-    "numbers of JSON": ("x.jsonl", b'{"t": 3}\n', {"column": "t"}, "x.jsonl:1: field 't' holds int, not text"),
+    "numbers of Arrow": ("x.arrow", as_ipc([b"a"]), {"column": "n"}, "contains int64, not text"),
+    "numbers of Parquet": ("x.parquet", as_parquet([b"a"]), {"column": "n"}, "contains int64"),
+    "numbers of JSON": ("x.jsonl", b'{"t": 3}\n', {"column": "t"}, "x.jsonl:1: field 't' contains int, not text"),
     "no JSON": ("x.jsonl", b'{"text": "a"}\n{oops\n', {}, "x.jsonl:2: not JSON"),
     "no record": ("x.jsonl", b'{"text": "a"}\n[1]\n', {}, "x.jsonl:2: a JSON list"),
     "no such field": (
@@ -544,7 +545,7 @@ OTHER_FILES = {
         "x.jsonl",
         b'{"b": "x"}\n',
         {},
-        "which field holds the text. fields here: b .*--column, or rename it to text",
+        "which field contains the text. fields here: b .*--column, or rename it to text",
     ),
     "deep JSON": ("x.jsonl", b'{"t": "a"}\n' + b"[" * 200_000 + b"\n", {"column": "t"}, r"jsonl:2: .*nested too deep"),
     "a long number": ("x.jsonl", b'{"t": ' + b"9" * 5000 + b"}\n", {"column": "t"}, r"x\.jsonl:1: "),
@@ -564,7 +565,7 @@ def test_files_that_hold_no_text_are_refused_by_name(backend, tmp_path, fault):
 
 @pytest.mark.parametrize("name", WITH_COLUMNS)
 def test_columns_that_hold_no_text_are_refused(name):
-    refused("holds (int|int64|int64_t), not text", list, iterate_documents(HELD[name](TEXTS), "n"))
+    refused("contains (int|int64|int64_t), not text", list, iterate_documents(HELD[name](TEXTS), "n"))
     refused("no (column|field) 'body'; (columns|fields) here: ", trained, HELD[name](TEXTS), column="body")
 
 
@@ -581,10 +582,10 @@ OTHER_VALUES = {
     "a number": (3, {}, "is not text"),
     "bytes": ([b"bytes"], {}, "element 0 .* bytes; expected str .*decode it"),
     "a number in a batch": (iter(["a", ["b", 3]]), {}, "batch 1 .* int"),
-    "records of another field": ([{"body": "a"}], {}, "which field holds the text.*column="),
-    "an array of numbers": (pa.array([1, 2]), {}, "holds int64"),
+    "records of another field": ([{"body": "a"}], {}, "which field contains the text.*column="),
+    "an array of numbers": (pa.array([1, 2]), {}, "contains int64"),
     "a table of another column": (pa.table({"a": ["x y"]}), {}, "columns here: a"),
-    "a column of texts": (TEXTS, {"column": "text"}, "not a record; the column 'text'"),
+    "a column of texts": (TEXTS, {"column": "text"}, "not a record, so it has no column 'text'"),
     "a column of an array": (pa.array(TEXTS), {"column": "text"}, "a single column; leave column='text' out"),
 }
 
@@ -622,8 +623,8 @@ def test_several_splits_are_refused_by_name(kind, tmp_path):
     refused(r"splits \(train, test\).*dataset\['train'\]", trained, splits(kind, "train", "test"))
     if kind == "DatasetDict":
         splits(kind, "train", "test").save_to_disk(tmp_path / "both")
-        said = refused("both: a dataset of 2 splits", count_files, tmp_path / "both")
-        assert said.endswith(f"(train, test); give one: {tmp_path / 'both' / 'train'}")
+        said = refused("both: is a dataset of 2 splits", count_files, tmp_path / "both")
+        assert said.endswith(f"(train, test); give one of them: {tmp_path / 'both' / 'train'}")
         splits(kind, "train").save_to_disk(tmp_path / "one")
         assert count_files(tmp_path / "both" / "train") == count_files(tmp_path / "one") == count_documents(TEXTS)
 
@@ -667,7 +668,7 @@ RUNS = {
 
 @pytest.mark.parametrize("way", RUNS)
 def test_a_run_without_a_place_to_cut_is_refused_in_every_source(backend, way, tmp_path, monkeypatch):
-    monkeypatch.setattr(blocks, "LONGEST_RUN", RUN)
+    monkeypatch.setattr(blocks, "MAX_UNDIVIDED_BYTES", RUN)
     monkeypatch.chdir(tmp_path)
     for name, content in RUN_FILES.items():
         (tmp_path / name).write_bytes(content)
@@ -678,7 +679,7 @@ def test_a_run_without_a_place_to_cut_is_refused_in_every_source(backend, way, t
 
 
 def test_a_long_document_with_places_to_cut_is_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(blocks, "LONGEST_RUN", RUN)
+    monkeypatch.setattr(blocks, "MAX_UNDIVIDED_BYTES", RUN)
     text = ("ab " * 1000 + "x" * (RUN - 10)) * 4
     assert count_documents([text]).total == count_files(written(tmp_path / "a.txt", text)).total == 4001
 
@@ -732,7 +733,7 @@ def test_fields_over_lines_are_read_and_reported(name, tmp_path, caplog):
     csv.writer(content, delimiter=MARKS[name]).writerows([["id", "text"], *enumerate(texts)])
     path = written(tmp_path / name, content.getvalue())
     assert documents(path) == texts
-    assert f"{path}: rows that go over several lines: 2, the first in lines 2 to 3" in caplog.text
+    assert f"{path}: 2 rows span several lines, the first one lines 2 to 3" in caplog.text
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv"])
@@ -805,7 +806,7 @@ def test_links_that_go_round_are_read_once_or_refused(tmp_path):
         assert done.returncode == 2 and "one: no such file" in done.stderr
     for command in (["train", "d/a.txt"], ["encode", "none", "d/a.txt"]):
         done = mws(*command, "-o", "two", cwd=tmp_path)
-        assert done.returncode == 2 and "two: is a link that leads nowhere" in done.stderr
+        assert done.returncode == 2 and "two: is a broken link" in done.stderr
 
 
 # The column
@@ -850,7 +851,7 @@ def test_lists_of_words_are_not_read_from_records_and_tables(name, tmp_path):
     assert name in said and ("JSON record" in said if name == "noext" else "not a list of words" in said)
     written(tmp_path / "list.tsv", "кот\n")
     said = mws("count", "--word-list", tmp_path / "list.tsv", "--column", "text", "-o", tmp_path / "c").stderr
-    assert "nothing is given that has columns" in said and not (tmp_path / "c").exists()
+    assert "none of the inputs has columns" in said and not (tmp_path / "c").exists()
 
 
 @pytest.mark.parametrize(("ending", "encoding"), [("", "utf-8-sig"), (".zst", "utf-8"), (".gz", "cp1251")])

@@ -317,6 +317,12 @@ def test_transformers_reads_what_is_saved_and_files_follow(kind, operation, tmp_
     assert new.eos_token_id == ids[old.eos_token_id] and set(new.all_special_tokens) == set(old.all_special_tokens)
     config = json.loads((tmp_path / "new" / "tokenizer_config.json").read_text(encoding="utf-8"))
     assert config["added_tokens_decoder"] == {str(ids[int(number)]): token for number, token in decoder.items()}
+    damaged = json.loads((source / "tokenizer_config.json").read_text(encoding="utf-8"))
+    damaged["added_tokens_decoder"] = {"²": {"content": "<x>"}, **decoder}  # a key that is not an id
+    (source / "tokenizer_config.json").write_text(json.dumps(damaged), encoding="utf-8")
+    write(tmp_path / "again", source)
+    again = json.loads((tmp_path / "again" / "tokenizer_config.json").read_text(encoding="utf-8"))
+    assert again["added_tokens_decoder"] == config["added_tokens_decoder"]
     for text in (*CODE, *russian()):
         around = [ids[number] for number in old("")["input_ids"]]  # what the template adds
         assert new(text)["input_ids"][: len(around)] == around

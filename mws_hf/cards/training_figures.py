@@ -23,7 +23,7 @@ from mws_hf.tokenizer.spec import Spec, reading_counted
 
 _RARE_BELOW_USES = 5
 _SAMPLED_WORDS = 20_000
-"""The number of words from which sample words are chosen, because creating a million strings would take a second."""
+"""The most words from which sample words are chosen, because creating a million strings would take a second."""
 
 
 def training_facts(backend: Tokenizer, counts: WordCounts, weights: Mapping[str, float]) -> dict[str, Any]:

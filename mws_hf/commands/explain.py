@@ -38,8 +38,8 @@ For example:
 """
 
 _NO_EVIDENCE = (
-    "no boundary probabilities are saved with the tokenizer (trainings of older versions, by the classic criterion or "
-    "with --composition 1 have none); give its training words with --from or --lexicon"
+    "no boundary probabilities are saved with the tokenizer (extended tokenizers have none, nor have trainings by the "
+    "classic criterion, with --composition 1 or by older versions); give its training words with --from or --lexicon"
 )
 
 
@@ -65,6 +65,9 @@ def run(given: Namespace) -> None:
     if plot is not None:
         claim_file(plot, given.source, force=given.force)
     sources = Words(files=given.source, lexicon=given.lexicon)
+    explained = {"words": bool(words), "--pair": pair is not None, "--merges": merges is not None}
+    if len(several := [name for name, is_given in explained.items() if is_given]) > 1:
+        raise MwSError(f"{' and '.join(several)} cannot be explained together; run the command once for each")
     classic = pair is not None or merges is not None
     if not classic:
         _check_word_arguments(words, model, plot, sources)

@@ -67,7 +67,7 @@ def add_options(parser: Parser) -> None:
     add("--also", action="append", default=[], metavar="FILE", help=also)
     share = "Share of the new tokens that are frequent stems and words; the others are morphs."
     add("--composition", default=0.5, type=float, help=share)
-    replace = "Give new tokens the ids of old ones that the corpus and --also never use."
+    replace = "Give new tokens the ids of old ones that the corpus, --also and --protect never use."
     add("--replace", action="store_true", help=replace)
     protect = (
         "Text that the model knows, such as English, which no new merge may change. One line in fifty is held out to "
@@ -77,7 +77,8 @@ def add_options(parser: Parser) -> None:
     add_setting(parser, "required")
     add_setting(parser, "keep_apart")
     trim = (
-        "First remove the tokens that the corpus and --also use least, until this many are left. BASE must have more."
+        "First remove the tokens that the corpus, --also and --protect use least, until this many are left. BASE must "
+        "have more."
     )
     add("--trim-to", metavar="SIZE", type=parse_size, help=trim)
     add_reading(parser)

@@ -40,8 +40,8 @@ def add_options(parser: Parser) -> None:
     """Add the arguments and options of the command."""
     add = parser.add_argument
     add("base", metavar="BASE", help=BASE)
-    formats = INPUTS.partition(", or")[0]
-    text = f"{formats}: text that the tokenizer will be used for; repeat the option for more."
+    formats = INPUTS.removeprefix("Text").partition(", or")[0]
+    text = f"Text that the tokenizer will be used for{formats}; repeat the option for more."
     add("--text", required=True, action="append", default=[], metavar="FILE", help=text)
     add_output(parser, "The folder of the new tokenizer.")
     size = "How many tokens to keep, such as 64k; BASE must have more. Give this or --min-count."

@@ -31,7 +31,7 @@ class Comparison:
             `bits_comparable`. `text` has the measures on text; it is None if no text was given or the system only
             segments words. `bits_comparable` is False if decoding does not return all lines of the text.
         rows: scores on gold: for each gold file all systems, in the same order. The names ``mws_ahead_...`` are those
-            of the `Difference` between MwS and the system.
+            of the `Difference` between MwS and the system; ``mws_ahead_vocab_size`` is the vocabulary size of MwS.
     """
 
     corpus: dict[str, Any]
@@ -133,8 +133,16 @@ def markdown(comparison: Comparison) -> str:
 
 def _table(comparison: Comparison, size: int, gold: str | None) -> str:
     columns = {f"vocabulary {size:,}": lambda row: str(row["system"]), **_OF_GOLD, **_OF_TEXT, **_OF_TRAINING}
-    header, *lines = _cells(comparison.ranked(size, gold), columns)
+    rows = [_without_other_sizes(row, size) for row in comparison.ranked(size, gold)]
+    header, *lines = _cells(rows, columns)
     return markdown_table(header, lines)
+
+
+def _without_other_sizes(row: Row, size: int) -> Row:
+    """Leave out the difference from MwS if it is of another size, as it may be for a system without a size."""
+    if row.get("mws_ahead_vocab_size") == size:
+        return row
+    return {name: value for name, value in row.items() if not name.startswith("mws_ahead_")}
 
 
 def summary(comparison: Comparison) -> list[list[str]]:

@@ -26,7 +26,7 @@ from mws_hf.corpus.word_list import as_word_counts
 from mws_hf.errors import MwSError, is_installed, needed
 from mws_hf.learn.setting_rules import Range, check_range
 from mws_hf.scoring.boundaries import summarize, word_table
-from mws_hf.scoring.ngram_model import ngram_bits
+from mws_hf.scoring.ngram_model import ngram_bits, training_documents
 from mws_hf.scoring.running_text import lines_of, score_text
 from mws_hf.scoring.significance import bootstrap_f1, check_resamples, difference, interval
 from mws_hf.text.symbols import DEFAULT_SPECIAL_TOKENS, check_special_tokens
@@ -210,6 +210,8 @@ def compare(
         picture = False
     counts, sizes = as_word_counts(counts).union, sorted(set(sizes))
     texts = None if text is None else (lines_of(text), None if bits is None else lines_of(bits))
+    if texts is not None and texts[1] is not None:
+        training_documents(texts[1], [line for line in texts[0] if line])  # raises MwSError before any training
     systems = default_systems(len(counts)) if systems is None else systems
     for spec in systems:
         if spec.baseline and spec.baseline.needs:
@@ -375,6 +377,7 @@ def _scored(gold: Gold, found: Sequence[tuple[dict[str, Any], dict[str, Segmenta
         reference = _reference(tokenizer, tokenizers)
         if reference is not None:
             ahead = asdict(difference(tables[reference], table, resampled[reference], drawn))
+            ahead["vocab_size"] = tokenizers[reference]["vocab_size"]
             scores |= {f"mws_ahead_{name}": value for name, value in ahead.items()}
         rows.append(flat_row(tokenizer, scores))
     return rows

@@ -293,13 +293,7 @@ def ngram_bits(
     (2, 0.888, 1)
     """
     opened, train, held_out = open_tokenizer(source, by_class=True), lines_of(train), lines_of(held_out)
-    unseen = set(held_out)
-    kept = [document for document in train if document not in unseen]
-    if not held_out or not all(held_out) or len(kept) < 2:
-        raise MwSError(
-            f"n-gram bits per byte need held-out text without empty lines, and at least two other lines to train on; "
-            f"there are {len(held_out)} held-out lines and {len(kept)} to train on"
-        )
+    kept = training_documents(train, held_out)
     train_ids, held_ids = _encoded(opened, kept), _encoded(opened, held_out)
     largest = max((int(ids.max()) for ids in (*train_ids, *held_ids) if len(ids)), default=0)
     vocabulary = max(opened.vocabulary_size, largest + 1)
@@ -323,6 +317,26 @@ def ngram_bits(
         train_tokens=sum(map(len, train_ids)),
         repeated=len(train) - len(kept),
     )
+
+
+def training_documents(train: Sequence[str], held_out: Sequence[str]) -> list[str]:
+    """Return the training documents that are not also held out.
+
+    Raises:
+        MwSError: fewer than two are left, or a held-out document is empty, or there is none.
+
+    >>> training_documents(["a", "b", "c"], ["b"])
+    ['a', 'c']
+    """
+    unseen = set(held_out)
+    kept = [document for document in train if document not in unseen]
+    if not held_out or not all(held_out) or len(kept) < 2:
+        raise MwSError(
+            "n-gram bits per byte need held-out text without empty lines, and at least two other lines to train on; "
+            f"there are {len(held_out):,} held-out lines, and {len(kept):,} of the {len(train):,} training lines are "
+            "not among them"
+        )
+    return kept
 
 
 def bits_differences(bits: Mapping[str, NgramBits], *, resamples: int = 1000) -> dict[str, PairedDifference | None]:

@@ -106,7 +106,7 @@ def extension_summary(found: dict[str, Any]) -> str:
         f"{found['vocabulary']:,} ids"
     ]
     if found["trimmed"]:
-        dropped = ", ".join(f"{number:,} {reason}" for reason, number in found["trimmed"]["dropped"].items())
+        dropped = _by_reason(found["trimmed"]["dropped"])
         rows.append(f"removed first: {dropped} tokens, which make up {found['trimmed']['uses_lost']:.2%} of all uses")
     if found["retired_tokens"]:
         rows.append(
@@ -186,9 +186,18 @@ def trim_figures(trimming: Trimming, before: Mapping[str, TextUse], after: Mappi
     }
 
 
+_REASONS = {"added": "added tokens", "named": "named in --keep", "part": "parts of other tokens"}
+"""How the reasons of `trim.Reason` are printed if the word alone is unclear."""
+
+
+def _by_reason(numbers: Mapping[str, int]) -> str:
+    """List numbers of tokens with the reasons for which they were kept or removed."""
+    return ", ".join(f"{number:,} {_REASONS.get(reason, reason)}" for reason, number in numbers.items())
+
+
 def trim_summary(found: Mapping[str, Any]) -> str:
     """Summarize the figures: a line about the vocabulary, and a line for each text."""
-    kept, dropped = (", ".join(f"{n:,} {why}" for why, n in found[side].items()) for side in ("kept", "dropped"))
+    kept, dropped = _by_reason(found["kept"]), _by_reason(found["dropped"])
     (before, after), (merges_before, merges_after) = found["entries"], found["merges"]
     rows = [
         f"vocabulary: {before:,} -> {after:,} tokens, {merges_before:,} -> {merges_after:,} merges; kept: {kept}; "

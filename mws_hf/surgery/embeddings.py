@@ -88,6 +88,16 @@ def transplant(
     Raises:
         MwSError: `init` is unknown, a tokenizer is slow, the old one has more ids than the model has rows, a tensor
             with a row per token cannot be changed, or an adapter trains single tokens.
+
+    >>> from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+    >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
+    >>> def tokenizer(*merges):
+    ...     return PreTrainedTokenizerFast(tokenizer_object=build_backend(base_vocab([], "ab", merges), merges))
+    >>> sizes = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1}
+    >>> config = LlamaConfig(vocab_size=258, num_key_value_heads=1, **sizes)
+    >>> model, report = transplant(LlamaForCausalLM(config), tokenizer(), tokenizer(("a", "b")))
+    >>> report.copied, report.mixed, model.config.vocab_size, tuple(model.get_input_embeddings().weight.shape)
+    (258, 1, 259, (259, 8))
     """
     refuse_token_adapter(model)
     settings = json.loads(model.config.to_json_string(use_diff=False))

@@ -122,6 +122,12 @@ def test_bytes_are_written_as_people_do(text: Path, tmp_path: Path, written: str
     assert mws("count", text, "-o", tmp_path / "c.parquet", "--memory-cap", written, "--quiet")[0] == 0
 
 
+@pytest.mark.parametrize("given", [("слово", "--pair", "с", "л"), ("--pair", "с", "л", "--merges", "3")])
+def test_explain_ignores_nothing_that_it_is_asked_for(text: Path, given: tuple[str, ...]):
+    code, said, error = mws("explain", *given, "--from", text)
+    assert (code, said) == (2, "") and "cannot be explained together; run the command once for each" in error
+
+
 def test_explain_names_only_settings_that_differ_from_the_defaults(text: Path, tmp_path: Path):
     for options, named in (([], ""), (["--composition", "0", "--min-count", 2], "min_count=2, composition=0.0, ")):
         assert mws("train", text, "--vocab-size", 400, *options, "-o", tmp_path / "t", "-q", "--force")[0] == 0

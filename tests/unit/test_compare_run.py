@@ -123,6 +123,29 @@ def test_tables_and_plots(compared):
     assert (folder / "picture.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_nothing_is_trained_if_no_line_is_left_for_n_gram_models(tmp_path):
+    lines = running_text()
+    with pytest.raises(MwSError, match=f"0 of the {len(lines):,} training lines are not among them"):
+        compare(small_counts(), [], [300], tmp_path / "out", systems=parse_systems(["mws"]), text=lines, bits=lines)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_difference_in_a_table_is_that_of_its_own_figures(compared):
+    """Also for systems without a size, which are compared with MwS of one size, but listed at every size."""
+    folder, _ = compared
+    tables = re.findall(
+        r"(?m)^\| vocabulary \d+ \|.*\n\|[-:|]+\n((?:\|.*\n?)+)", (folder / "results.md").read_text("utf-8")
+    )
+    assert len(tables) == len(SIZES)
+    shown = []
+    for table in tables:
+        rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
+        (ours,) = (float(row[1]) for row in rows if row[0] == "mws")
+        shown += [(row[0], float(row[6].split()[0]), ours - float(row[1])) for row in rows if row[6]]
+    assert all(told == pytest.approx(difference, abs=0.0011) for _, told, difference in shown), shown
+    assert [system for system, *_ in shown].count("characters") == 1
+
+
 def written(folder):
     """When each file of the tokenizers was written."""
     return {path: path.stat().st_mtime_ns for path in (folder / "tokenizers").rglob("*") if path.is_file()}

@@ -350,7 +350,7 @@ def test_counts_on_disk_of_a_killed_run_are_removed_by_a_later_one_and_those_of_
         run = start("count", "-", "-o", tmp_path / name, "--memory-cap", "1M", **options)
         run.stdin.write(words.encode() * 4)
         run.stdin.flush()
-        wait_for(lambda: len([*scratch.iterdir()]) > len(folders), run)
+        wait_for(lambda known=len(folders): len([*scratch.iterdir()]) > known, run)
         folders += [each for each in scratch.iterdir() if each not in folders]
         runs.append(run)
     killed, running = runs

@@ -346,11 +346,11 @@ def test_counts_on_disk_of_a_killed_run_are_removed_by_a_later_one_and_those_of_
     (tmp_path / "text.txt").write_text(words, encoding="utf-8")
     options = {"env": {**os.environ, "TMPDIR": str(scratch)}}
     runs, folders = [], list[Path]()
-    for name in ("one.parquet", "two.parquet"):
+    for number, name in enumerate(("one.parquet", "two.parquet"), start=1):
         run = start("count", "-", "-o", tmp_path / name, "--memory-cap", "1M", **options)
         run.stdin.write(words.encode() * 4)
         run.stdin.flush()
-        wait_for(lambda known=len(folders): len([*scratch.iterdir()]) > known, run)
+        wait_for(lambda number=number: len([*scratch.iterdir()]) == number, run)
         folders += [each for each in scratch.iterdir() if each not in folders]
         runs.append(run)
     killed, running = runs

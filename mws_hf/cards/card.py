@@ -27,7 +27,7 @@ from mws_hf.text.phrases import token_change
 from mws_hf.tokenizer.layout import CARD_FILE, RECORD_FILE
 from mws_hf.tokenizer.links import copy_inside
 from mws_hf.tokenizer.opened import open_tokenizer
-from mws_hf.tokenizer.training_record import rare_entries_said, read_record, write_part
+from mws_hf.tokenizer.training_record import describe_rare_tokens, read_record, write_part
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult, ModelCardData
@@ -244,7 +244,7 @@ def _for_template(settings: Mapping[str, Any]) -> dict[str, Any]:
         "labeled": sum(fit["used"] for fit in fits.values()),
         "compared": token_change,
         "cell": cell,
-        "rare": rare_entries_said(settings.get("rare_entries")),
+        "rare": describe_rare_tokens(settings.get("rare_entries")),
         "reasons": lambda counts: ", ".join(f"{number:,} {reason}" for reason, number in counts.items()),
         "version": __version__,
     }

@@ -295,11 +295,7 @@ class WordCounts:
         return found
 
     def where(self, mask: npt.NDArray[np.bool_]) -> WordCounts:
-        """Return the words for which a mask is true, with their counts.
-
-        Args:
-            mask: bool, shape (n_words,), in the order of `words`.
-        """
+        """Return the words for which `mask` is true: bool, shape (n_words,), in the order of `words`."""
         kept, first = {}, 0
         for name, (words, counts) in self.parts.items():
             rows = np.flatnonzero(mask[first : first + len(counts)])

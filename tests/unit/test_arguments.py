@@ -18,7 +18,7 @@ from mws_hf import MwSError, MwSTrainer, WordCounts, encode_corpus
 from mws_hf.cards.card import CardFacts, trained_card
 from mws_hf.compare import baselines, compare
 from mws_hf.corpus.counting import count_documents, count_files, merge_files
-from mws_hf.corpus.word_list import lexicon_counts
+from mws_hf.corpus.word_list import count_mapping, lexicon_counts
 from mws_hf.surgery.extension import extend
 from mws_hf.text.pattern import LLAMA3_PATTERN, compiled
 from tests.in_process import mws
@@ -222,6 +222,7 @@ WRONG_ARGUMENTS = {
     "no pattern": (count_documents, ["a"], {"pattern": None}, "pattern=None is not a string"),
     "a list of patterns": (count_documents, ["a"], {"pattern": ["gpt4"]}, r"pattern=\['gpt4'\] is not a string"),
     "no files of counts": (merge_files, [], {"output": "sum.parquet"}, "no files of counts"),
+    "words that are no dict": (count_mapping, ["a"], {}, "list is not counts of words"),
     "counts that are no dict": (WordCounts.from_mapping, ["a"], {"pattern": "gpt4"}, "list is not a dict"),
     "words that are no array": (WordCounts.from_arrays, ["a"], {"counts": [1], "pattern": "gpt4"}, "array of 1 string"),
     "a word without a count": (

@@ -85,7 +85,7 @@ def test_a_trainer_refuses_a_bad_argument_at_once_and_names_it(argument: str, va
 
 @pytest.mark.parametrize("name", ["required", "keep_apart"])
 def test_a_lone_surrogate_in_a_list_is_no_text(name: str):
-    with pytest.raises(MwSError, match=f"{name}=.*ab.*lone surrogate .* is not Unicode text"):
+    with pytest.raises(MwSError, match=f"{name}: element 1: .*lone surrogate .* is not Unicode text"):
         MwSTrainer(**{name: ["ab", "\udc00"]})
 
 

@@ -10,6 +10,7 @@ import shlex
 
 import pytest
 
+from mws_hf import MwSError
 from mws_hf.cards.card import is_untouched, write_card
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 from tests.in_process import mws

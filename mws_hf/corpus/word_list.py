@@ -137,7 +137,7 @@ def as_word_counts(counts: Any, splitter: Splitter | None = None) -> WordCounts:
     if not isinstance(counts, Mapping):
         raise MwSError(
             f"{type(counts).__name__} is not counts of words; give a WordCounts, a dict or Counter, or the name of a "
-            "file from `mws count`; for texts call train_from_iterator(texts), for files train(files)"
+            "file from `mws count`; count texts with count_documents(texts), and files with count_files(files)"
         )
     return _of_mapping(counts, splitter or Splitter())
 

@@ -30,7 +30,7 @@ from mws_hf.tokenizer.file import (
     template_setting,
     uses_stock_module,
 )
-from mws_hf.tokenizer.foreign import holds_other_entries
+from mws_hf.tokenizer.foreign import has_other_tokens
 from mws_hf.tokenizer.layout import (
     ADDED_FILE,
     CONFIG_FILE,
@@ -48,7 +48,7 @@ from mws_hf.tokenizer.layout import (
 from mws_hf.tokenizer.opened import open_tokenizer
 from mws_hf.tokenizer.shapes import LEARNED_MERGES
 from mws_hf.tokenizer.spec import parts_of, without_limits
-from mws_hf.tokenizer.training_record import merges_digest, rare_entries_said, read_record
+from mws_hf.tokenizer.training_record import describe_rare_tokens, merges_digest, read_record
 
 REPLACING_TYPES = {
     *("qwen2", "qwen3_5", "qwen3_5_moe", "qwen3_5_moe_text", "qwen4_exp", "hyperclovax_vision_v2", "siglip2"),
@@ -140,7 +140,7 @@ def _facts(folder: CheckedFolder, traps: set[str]) -> dict[str, Any]:
         facts["embedding_rows"] = f"{rows:,}, of which the last {padding:,} have no token (padding, which is fine)"
     rare = (folder.opened.record or {}).get("rare_entries")
     if isinstance(rare, dict) and all(isinstance(rare.get(name), float) for name in ("unused", "under_5")):
-        facts["hardly_used"] = f"{rare_entries_said(rare)} in the training text"
+        facts["hardly_used"] = f"{describe_rare_tokens(rare)} in the training text"
     return facts
 
 
@@ -277,7 +277,7 @@ def _of_others(folder: CheckedFolder) -> Iterator[Finding]:
     for name in files(folder.directory, Of.FOREIGN):
         if str(name) in (ADDED_FILE, *NOTEBOOK_FILES):  # compared above, or read by import_notebook alone
             continue
-        other = holds_other_entries(folder.directory / name, folder.backend)
+        other = has_other_tokens(folder.directory / name, folder.backend)
         if other:
             message = f"{name} has another vocabulary than {TOKENIZER_FILE}, and some programs prefer it; remove it"
             yield Finding("error", "foreign-vocabulary", message)

@@ -1,8 +1,8 @@
 """Write the model card of a tokenizer (README.md) from a template, and never overwrite an edited card.
 
-The last line of a card contains a hash of its text, which shows whether somebody edited it. Nothing is measured here:
-all figures come from the training metadata (`mws_training.json`). They contain the settings and figures of the training
-and, under ``card``, the statements of people and commands about the tokenizer (`CardFacts`).
+The last line of a card contains a hash of its text, which shows whether somebody edited it. Nothing is measured here,
+because all figures come from the training metadata (`mws_training.json`). The metadata contains the settings and
+figures of the training and, under ``card``, statements of people and commands about the tokenizer (`CardFacts`).
 """
 
 from __future__ import annotations
@@ -22,10 +22,12 @@ from typing import TYPE_CHECKING, Any
 from mws_hf import __version__
 from mws_hf.atomic import write_text
 from mws_hf.errors import brief, printable
+from mws_hf.text.markdown import cell
+from mws_hf.text.phrases import token_change
 from mws_hf.tokenizer.layout import CARD_FILE, RECORD_FILE
 from mws_hf.tokenizer.links import copy_inside
 from mws_hf.tokenizer.opened import open_tokenizer
-from mws_hf.tokenizer.training_record import rare_entries_said, read_record, write_part
+from mws_hf.tokenizer.training_record import describe_rare_tokens, read_record, write_part
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult, ModelCardData
@@ -78,7 +80,7 @@ class CardFacts:
 
     @classmethod
     def of(cls, record: Any) -> CardFacts:
-        """Read facts from the training metadata; entries with unknown names or wrong types are ignored."""
+        """Read facts from the entry ``card`` of the training metadata; unknown names and wrong types are ignored."""
         found = record if isinstance(record, Mapping) else {}
         given: dict[str, Any] = {}
         for name, empty in asdict(cls()).items():
@@ -103,13 +105,15 @@ def card_of(
 ) -> str:
     """Return the text of the card of an MwS tokenizer.
 
+    The last four arguments replace the saved facts, if they are given.
+
     Args:
         tokenizer: an object of `MwSTokenizerFast` or `MwSTokenizer`.
-        name: name of the tokenizer.
-        data: see `CardFacts`, as for the other arguments; those that are given replace the saved facts.
-        languages: see `CardFacts`.
-        license: see `CardFacts`.
-        words: see `CardFacts`.
+        name: the name of the tokenizer, by which the card shows how to load it.
+        data: a description of the text that it was trained on.
+        languages: language codes for the Hub.
+        license: the license of the vocabulary, as the Hub names it.
+        words: example words whose tokens are shown.
     """
     backend = open_tokenizer(tokenizer).backend
     settings, facts = _settings_and_facts(tokenizer, backend)
@@ -237,18 +241,13 @@ def _for_template(settings: Mapping[str, Any]) -> dict[str, Any]:
         labels = {group: LabelFit(**fit).describe() for group, fit in fits.items()}
     return {
         "labels": labels,
-        "labelled": sum(fit["used"] for fit in fits.values()),
-        "compared": _compared,
-        "rare": rare_entries_said(settings.get("rare_entries")),
+        "labeled": sum(fit["used"] for fit in fits.values()),
+        "compared": token_change,
+        "cell": cell,
+        "rare": describe_rare_tokens(settings.get("rare_entries")),
         "reasons": lambda counts: ", ".join(f"{number:,} {reason}" for reason, number in counts.items()),
         "version": __version__,
     }
-
-
-def _compared(before: int, after: int, base: str) -> str:
-    from mws_hf.text.phrases import token_change  # imported here, because only cards of changed tokenizers need it
-
-    return token_change(before, after, base)
 
 
 def trained_card(name: str, tokenizer: Tokenizer, facts: CardFacts, settings: Mapping[str, Any]) -> Card:
@@ -259,17 +258,24 @@ def trained_card(name: str, tokenizer: Tokenizer, facts: CardFacts, settings: Ma
 
 
 def keep_card(directory: Path, backend: Tokenizer, card: Card) -> bool:
-    """Write a card and its facts into a folder.
+    """Write a card and its facts into the folder of a tokenizer.
 
-    The facts are written into the training metadata, and README.md is written unless it was edited. Returns whether it
-    was written.
+    The facts are written into the training metadata, and README.md is written unless somebody edited it.
+
+    Args:
+        directory: the folder.
+        backend: the tokenizer in it.
+        card: the card.
+
+    Returns:
+        Whether README.md was written.
     """
     write_part(directory, backend, _PART, card.facts.to_dict())
     return write_card(directory, card.to_markdown())
 
 
 def metadata(card: Card) -> ModelCardData:
-    """Return the metadata block that the Hub reads: language, license, library, tags, model-index with results."""
+    """Return the metadata that the Hub reads from a card: language, license, library, tags and results."""
     from huggingface_hub import ModelCardData
 
     facts = card.facts
@@ -295,9 +301,9 @@ def write_card(directory: str | Path, text: str) -> bool:
 
 
 def warn_of_edited_card(directory: str | Path) -> None:
-    """Warn that an edited card is kept."""
+    """Log a warning that an edited card is kept."""
     _logger.warning(
-        "%s: left as it is, because it was edited or not generated by mws_hf; delete it to get a new card",
+        "%s: is kept, because somebody edited it or mws_hf did not generate it; delete it to get a new card",
         Path(directory) / CARD_FILE,
     )
 
@@ -310,7 +316,7 @@ def is_free(directory: Path) -> bool:
 
 def with_hash(text: str) -> str:
     """Append the line with the hash to the text of a card."""
-    text = text.encode(errors="backslashreplace").decode().rstrip("\n") + "\n"  # a file name may be invalid text
+    text = text.encode(errors="backslashreplace").decode().rstrip("\n") + "\n"  # file names may have lone surrogates
     digest = hashlib.sha256(text.encode()).hexdigest()
     return f"{text}<!-- generated by mws-hf, sha256 {digest}; an edited card is never overwritten -->\n"
 

@@ -19,11 +19,11 @@ from mws_hf.learn.evidence.forms import find_words
 from mws_hf.learn.group_evidence import MAX_LISTS_AT_ONCE
 from mws_hf.learn.words import CodePoints
 from mws_hf.text.capitals import MARKER
-from mws_hf.tokenizer.spec import Spec, reading_counted
+from mws_hf.tokenizer.spec import Spec, for_counted_words
 
 _RARE_BELOW_USES = 5
 _SAMPLED_WORDS = 20_000
-"""The number of words from which sample words are chosen, because creating a million strings would take a second."""
+"""The most words from which sample words are chosen, because creating a million strings would take a second."""
 
 
 def training_facts(backend: Tokenizer, counts: WordCounts, weights: Mapping[str, float]) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def training_facts(backend: Tokenizer, counts: WordCounts, weights: Mapping[str,
           there are none); ``bytes_per_token``; ``own_vocabulary`` (share of the vocabulary that only the text of this
           group uses).
     """
-    encoder, size = BlockEncoder(reading_counted(backend)), backend.get_vocab_size()
+    encoder, size = BlockEncoder(for_counted_words(backend)), backend.get_vocab_size()
     groups = counts.groups
     measured = side_by_side(
         partial(_measure_group, encoder, size, counts.is_grouped), groups.values(), most=MAX_LISTS_AT_ONCE

@@ -36,12 +36,12 @@ def add_options(parser: Parser) -> None:
 
 def run(given: Namespace) -> None:
     """Print the list, or write a tokenizer."""
-    from mws_hf.tokenizer.places import pretrained_folder, ready_made
+    from mws_hf.tokenizer.places import pretrained_folder, pretrained_rows
 
     name, output = given.name, given.output
     if name is not None:
         target = output or Path(name)
-        folder, entry = pretrained_folder(name), ready_made()[name]
+        folder, entry = pretrained_folder(name), pretrained_rows()[name]
         claim_folder(target, folder, force=given.force)
         with replaced(target) as stage:
             shutil.copytree(folder, stage, dirs_exist_ok=True)
@@ -50,7 +50,7 @@ def run(given: Namespace) -> None:
         return
     if output is not None:
         raise MwSError("--output needs the name of a tokenizer; give it: mws pretrained NAME -o DIR")
-    rows = list(ready_made().values())
+    rows = list(pretrained_rows().values())
     cells = [
         [row["name"], " ".join(row["languages"]), f"{row['entries']:,}", f"{row['f1']:.3f}" if row["f1"] else "",
          f"{row['tokens_per_word']:.3f}", row["license"]]

@@ -19,10 +19,14 @@ from mws_hf.errors import first_line
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Return whether an Arrow type is a string type, or a dictionary of strings."""
+    """Return whether an Arrow type is a string type, a dictionary of strings, or the type of a column of nulls.
+
+    Writers give a column the type `null` if all of its values are missing, as they can be in one file of several.
+    """
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+    string = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    return bool(string or pa.types.is_null(kind))
 
 
 def valid_strings(array: pa.Array, first: int = 1, errors: str = "strict") -> pa.LargeStringArray:

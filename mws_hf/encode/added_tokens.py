@@ -13,12 +13,13 @@ from mws_hf.kernels.jit import njit
 from mws_hf.kernels.scanner import find_short
 
 BEGINNING_BYTES = 3
-MOST_BEGINNINGS = 16
+"""The number of bytes at the beginning of a token that are searched for first."""
+MAX_BEGINNINGS = 16
 """The most beginnings of tokens that are searched for one by one, which takes almost no time if none occurs."""
 
 
 class AddedTexts:
-    """The texts of added tokens, sorted, so that a document is read only once for any number of them.
+    """The texts of added tokens in sorted order, so that documents are searched for all of them in one pass.
 
     Args:
         texts: UTF-8 of each token; an empty one is ignored.
@@ -44,23 +45,23 @@ class AddedTexts:
 
     def _first_beginning(self, block: Block) -> int:
         """Return a position before which no text starts; -1 if no text starts at all."""
-        if len(self._beginnings) > MOST_BEGINNINGS:
+        if len(self._beginnings) > MAX_BEGINNINGS:
             return 0
         positions = [find_short(block.text, block.size, beginning) for beginning in self._beginnings]
         return min((at for at in positions if at >= 0), default=-1)
 
 
 class AddedTokens:
-    """The added tokens of a tokenizer, at which a text is split before all other steps.
+    """The added tokens of a tokenizer, at which a text is split before any other step.
 
     As in `tokenizers`, tokens that are not `normalized` are found in the original text, and the others in the
-    normalized text between them. If several tokens begin at the same position, the longest is taken.
+    normalized text between them. If several tokens begin at the same position, the longest one is found.
 
     Attributes:
         in_raw: the texts that are found in the original text.
         in_normalized: the texts that are found in normalized text.
-        take_space: whether some tokens take the white space beside them or are only whole words (`lstrip`, `rstrip`,
-            `single_word`), so that the library must find them.
+        take_space: whether the library must find the tokens, because some include the white space beside them or match
+            only whole words (`lstrip`, `rstrip`, `single_word`), or because two have the same normalized text.
     """
 
     def __init__(self, backend: Tokenizer) -> None:
@@ -73,7 +74,7 @@ class AddedTokens:
             is_text = backend.encode_special_tokens and token.special
             content = self._normalize(token.content) if token.normalized else token.content
             (self._normalized if token.normalized else self._raw)[content.encode()] = None if is_text else index
-        alike = len(self._raw) + len(self._normalized) < len(added)  # two tokens have the same normalized text
+        alike = len(self._raw) + len(self._normalized) < len(added)
         flags = any(token.lstrip or token.rstrip or token.single_word for token in added.values())
         self.take_space = flags or alike or b"" in self._normalized
         self.in_raw, self.in_normalized = AddedTexts(self._raw), AddedTexts(self._normalized)
@@ -126,9 +127,9 @@ def _mark_documents(
 ) -> None:
     """Mark in `found` the documents that contain one of the texts, of which none starts before byte `first`.
 
-    At each byte of a document, the kernel narrows the range of sorted texts that begin as the document does there, byte
-    by byte; the shortest of these texts is the first. ``begins[b]`` is the first text that starts with byte b or a
-    higher one.
+    At each position of a document, the kernel narrows the range of sorted texts that match the document there, byte by
+    byte. The shortest of these texts is the first one of the range. ``begins[b]`` is the first text that starts with
+    byte b or a higher one.
     """
     for document in range(len(found)):
         stop = offsets[document + 1]

@@ -28,13 +28,13 @@ _STEP, _PLACE, _FIRST, _SECOND = (_U(number) for number in (STEP, PLACE, FIRST, 
 _SHIFT = _U(64 - DRAW_BITS)
 
 SHORT = 48
-"""Most symbols of a pre-token that is merged by scanning for the lowest rank; for more a heap is faster."""
+"""The most symbols of a pre-token that is merged by scanning for the lowest rank; for more, a heap is faster."""
 
 ID_BITS = 20
-"""Bits of an id; larger vocabularies are encoded by the Rust library."""
+"""The number of bits of an id; tokenizers with larger ids are encoded by the Rust library."""
 
 NO_RANK = (1 << 31) - 1
-"""Rank of a pair that is not a merge; it is larger than all others."""
+"""The rank of a pair that is not a merge; it is larger than all others."""
 
 _NEVER = NO_RANK << 6
 _CODE_POINTS = 0x110000
@@ -81,7 +81,7 @@ def _fill_ranks(merges: Longs, pairs: Longs, ranks: Ints) -> None:
 
 
 def merge_table(merges: Longs, products: Ints) -> Merges:
-    """Build the table of merges; the last rank of a repeated pair counts.
+    """Build the table of merges; a repeated pair gets its last rank.
 
     Args:
         merges: pairs of ids in rank order, int64, shape (n, 2).
@@ -205,7 +205,7 @@ def linked_symbols(ids: Longs, size: int) -> Linked:
 
 @njit(inner=True)
 def offer_all(heap: Longs, merges: Merges, symbols: Linked) -> int:
-    """Fill an empty heap of (rank, position) with all pairs that are merges; return its size."""
+    """Add all adjacent pairs that are merges to an empty heap of (rank, position); return its size."""
     waiting = _I(0)
     for k in range(symbols.following.shape[0] - 1):
         waiting = _offer(heap, waiting, merges, symbols.ids[k], symbols.ids[k + 1], k)
@@ -251,7 +251,7 @@ def left_over(symbols: Linked) -> int:
 
 @njit(inner=True)
 def _offer(heap: Longs, size: int, merges: Merges, left: int, right: int, at: int) -> int:
-    """Add a pair to a heap of (rank, position), if it is a merge; return the size of the heap."""
+    """Add a pair to a heap of (rank, position) if the pair is a merge; return the size of the heap."""
     rank = find_pair(merges.pairs, merges.ranks, left, right)
     return size if rank == NO_RANK else push(heap, size, rank, at)
 
@@ -310,8 +310,8 @@ def _fails(key: int, step: int, place: int, threshold: int) -> bool:
 def merge_dropped(ids: Longs, size: int, merges: Merges, failing: Failing, key: int) -> int:
     """Merge ``ids[:size]`` in place with dropout; return how many ids are left.
 
-    The heap of (rank, position) is that of `merge_long`. An entry that is left out at a step is set aside until the
-    next merge is done.
+    The heap of (rank, position) is the same as in `merge_long`. A pair that is left out at a step is set aside until
+    the next merge is done.
     """
     linked = linked_symbols(ids, size)
     heap = np.empty((3 * size, 2), np.int64)

@@ -1,9 +1,9 @@
-"""The loop that encodes UTF-8 text: split off a pre-token, look it up, merge it if it is new, and write its ids.
+"""Encode UTF-8 text in a loop: split off a pre-token, look it up in a cache, merge it if it is new, and write its ids.
 
-The cache of a thread maps pre-tokens (UTF-8 bytes) to their ids. It has a limited size and never removes an entry; its
-content changes the speed but never the ids. It is a hash table of `kernels.containers`, and the fourth word of a slot
-contains up to three ids, or their position in a pool. BPE-dropout, which `mws_hf.tokenizer.merging` defines, has a loop
-of its own without a cache.
+The cache of a thread maps pre-tokens (UTF-8 bytes) to their ids. It has a limited size, and entries are never removed.
+Its content changes the speed but never the ids. It is a hash table of `kernels.containers`, and the fourth word of a
+slot contains up to three ids, or the position of more ids in a pool. BPE-dropout, which `mws_hf.tokenizer.merging`
+defines, has its own loop without a cache.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class PretokenCache(NamedTuple):
 
 
 def empty_cache(slots: int = 1 << 18) -> PretokenCache:
-    """Make an empty cache with so many `slots`, a power of two, and pools of proportional size."""
+    """Make an empty cache with `slots` slots, which is a power of two, and pools of proportional size."""
     return PretokenCache(
         empty_slots(slots), np.empty(slots, np.int32), np.empty(4 * slots, np.uint8), np.zeros(5, np.int64)
     )
@@ -131,10 +131,10 @@ def grown(cache: PretokenCache, limit: int) -> PretokenCache:
 
 
 AHEAD = 32
-"""Number of pre-tokens that are split off before they are looked up, so that their slots can be prefetched."""
+"""The number of pre-tokens that are split off before they are looked up, so that their slots can be prefetched."""
 
 CACHE_LIMIT = 256 << 20
-"""Default limit of the memory of one worker's cache, in bytes."""
+"""The default for the most bytes that the cache of one worker may take."""
 
 
 @njit
@@ -296,12 +296,12 @@ def encode_dropped(
 
 
 class Worker:
-    """The kernel with the cache and the output buffer of one thread; two threads must not use it at once.
+    """The kernel with the cache and the output buffer of one thread; only one thread may use it at a time.
 
     Args:
         tables: the BPE.
-        dtype: type of the ids.
-        cache_limit: most memory of the cache, in bytes.
+        dtype: the type of the ids.
+        cache_limit: the most bytes that the cache may take.
     """
 
     def __init__(self, tables: BpeTables, dtype: np.dtype, cache_limit: int = CACHE_LIMIT) -> None:

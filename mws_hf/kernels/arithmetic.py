@@ -1,4 +1,4 @@
-"""Logarithms, exponentials and sums that are the same to the last bit on every machine.
+"""Compute logarithms, exponentials and sums that are the same to the last bit on every machine.
 
 IEEE 754 defines the exact result of + - * / and of the square root, and compilers keep their order unless a flag allows
 another one. It does not define log and exp: NumPy and the C library have several versions for different processors
@@ -149,24 +149,28 @@ def log2s(values: Array) -> Doubles:
 
 
 def exps(values: Array) -> Doubles:
-    """Compute the exponentials of a flat array."""
+    """Compute the exponentials of a flat array, as `exp` does for a single number.
+
+    >>> exps(np.array([0, -1000])).tolist()
+    [1.0, 0.0]
+    """
     return _filled(_EXP, values)
 
 
 def log_odds(p: Floats, least: float = 1e-3) -> Floats:
-    """Compute log(p / (1 - p)) of a flat array, where p is first clipped to `least` and 1 - `least`."""
+    """Compute log(p / (1 - p)) of a flat array, float32, after clipping p to the range from `least` to 1 - `least`."""
     out = np.empty(len(p), np.float32)
     in_parts(lambda a, b: _fill_log_odds(p[a:b], least, out[a:b]), len(out))
     return out
 
 
 def sigmoid(x: Doubles) -> Doubles:
-    """Compute 1 / (1 + exp(-x)) of a flat array; x is first clipped to -50 and 50."""
+    """Compute 1 / (1 + exp(-x)) of a flat array, after clipping x to the range from -50 to 50."""
     return _filled(_SIGMOID, x)
 
 
 def column_sums(rows: Doubles) -> Doubles:
-    """Add up each column, row after row, because NumPy does not guarantee an order."""
+    """Add up each column of a two-dimensional array, row after row; NumPy would not guarantee an order."""
     sums = np.zeros(rows.shape[1])
     _column_sums(rows, sums)
     return sums

@@ -1,4 +1,4 @@
-"""Hash tables and a heap in flat arrays, for kernels.
+"""Provide hash tables and a heap in flat arrays, for kernels.
 
 The module begins with processor instructions for which numba has no function. They do not check indices.
 
@@ -214,7 +214,7 @@ def same_bytes(pool: np.ndarray, at: int, text: np.ndarray, start: int, size: in
 
 
 @njit(inline="always")
-def file_key(keys: np.ndarray, q: int, first: int, second: int, third: int, slots: np.ndarray) -> int:
+def store_key(keys: np.ndarray, q: int, first: int, second: int, third: int, slots: np.ndarray) -> int:
     """Write a key and its hash to row `q` of `keys`, prefetch its slot, and return the hash."""
     home = home_of(first, second, third)
     keys[q, 0], keys[q, 1], keys[q, 2], keys[q, 3] = first, second, third, home
@@ -232,7 +232,7 @@ def look_ahead(text: np.ndarray, bounds: np.ndarray, n: int, keys: np.ndarray, s
     for q in range(_U(n)):  # unsigned: numba checks signed indices for being negative (a quarter of the time)
         start, size = bounds[q], bounds[q + _U(1)] - bounds[q]
         first, second, third = key_of(text, start, size) if start <= safe else key_at_end(text, start, size)
-        file_key(keys, q, first, second, third, slots)
+        store_key(keys, q, first, second, third, slots)
 
 
 @njit(inline="always")
@@ -247,7 +247,7 @@ def ends_at_home(slots: np.ndarray, slot: int, keys: np.ndarray, q: int) -> bool
 
 @njit
 def find(slots: np.ndarray, pool: np.ndarray, keys: np.ndarray, q: int, text: np.ndarray, start: int) -> int:
-    """Return the slot of the string with key q, at ``text[start:]``, or the free slot where it belongs: uint64."""
+    """Return the slot (uint64) of the string with key q, which is at ``text[start:]``, or the free slot for it."""
     first, second, third = keys[q, 0], keys[q, 1], keys[q, 2]
     mask = _U(len(slots) - 1)
     slot = keys[q, 3] & mask
@@ -264,14 +264,14 @@ def find(slots: np.ndarray, pool: np.ndarray, keys: np.ndarray, q: int, text: np
 
 @njit(inline="always")
 def enter(slots: np.ndarray, slot: int, keys: np.ndarray, q: int, place: int) -> None:
-    """Write the string with key q to a free slot; a long string is at `place` in the pool."""
+    """Write the key of string q to a free slot; for a long string, `place` is its position in the pool."""
     slots[slot, 0], slots[slot, 2] = keys[q, 0], keys[q, 2]
     slots[slot, 1] = _U(place) if keys[q, 2] >= LONG else keys[q, 1]
 
 
 @njit(nogil=True, allocates=True)
 def rehash(old: np.ndarray, places: np.ndarray, new: np.ndarray) -> None:
-    """Move the entries in slots `places` (int64) of `old` to the empty `new`; `places` gets their slots there."""
+    """Move the entries in slots `places` (int64) of `old` to the empty table `new`; `places` gets their new slots."""
     n, mask = len(places), _U(len(new) - 1)
     homes = np.empty(_BATCH, np.uint64)
     for begin in range(0, n, _BATCH):
@@ -292,6 +292,7 @@ def rehash(old: np.ndarray, places: np.ndarray, new: np.ndarray) -> None:
 
 
 FREE = -1
+"""The key in a free slot of a table of integers."""
 _MULTIPLIER = 0x9E3779B97F4A7C15 - (1 << 64)
 
 
@@ -332,7 +333,7 @@ def slot_of(keys: Longs, key: int) -> int:
 
 @njit
 def find_pair(keys: Longs, values: Ints, left: int, right: int) -> np.int64:
-    """Return the value of a pair; a free slot has the value of absent keys, so no branch is needed."""
+    """Return the value of a pair; a free slot contains the value of absent keys, so that no branch is needed."""
     return np.int64(values[slot_of(keys, pair_key(left, right))])
 
 

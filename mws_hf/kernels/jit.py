@@ -1,7 +1,8 @@
-"""numba's `njit`, applied at the first call, with a cache of machine code that detects changed sources and damage.
+"""Compile kernels with numba at their first call, and cache their machine code (`njit`).
 
-A kernel is a plain object until it is called. Only then numba is imported (0.3 s), and machine code is loaded or
-compiled for this kernel and those that it calls. A command that calls no kernel runs without numba.
+A kernel is a plain object until it is called. Only then is numba imported (0.3 s), and machine code is loaded or
+compiled for this kernel and those that it calls. A command that calls no kernel runs without numba. The cache detects
+changed sources and damaged files.
 
 numba's own cache compares the file in which a kernel is defined, but not the files of the kernels that it calls, so
 after an upgrade it could run outdated machine code. Here the cache folder is named after a digest of all files that
@@ -82,8 +83,8 @@ def user_cache() -> Path:
         return Path(tempfile.gettempdir()) / f"mws_hf-{getattr(os, 'getuid', int)()}"
 
 
-_MAKING = threading.RLock()
-"""Lock that is held while numba makes or compiles a kernel, because its registries are not safe for threads."""
+_NUMBA_LOCK = threading.RLock()
+"""The lock that is held while numba makes or compiles a kernel, because its registries are not thread-safe."""
 
 
 class LazyKernel:
@@ -101,11 +102,11 @@ class LazyKernel:
     def made(self) -> Any:
         """The object that numba made of the function.
 
-        The function's module gets the objects of all lazy kernels that the function calls, under the same names,
-        because numba can only compile calls of those.
+        In the module of the function, all lazy kernels that the function calls are replaced by their objects, because
+        numba can compile only calls of those.
         """
-        with _MAKING:
-            if "made" not in self.__dict__:
+        with _NUMBA_LOCK:
+            if "made" not in self.__dict__:  # another thread may have made it meanwhile
                 known = self.py_func.__globals__
                 for name in _names(self.py_func.__code__):
                     if isinstance(known.get(name), LazyKernel):
@@ -114,7 +115,7 @@ class LazyKernel:
         return self.__dict__["made"]
 
     def __call__(self, *arguments: Any) -> Any:
-        """Run the kernel."""
+        """Run the kernel; the first call with arguments of new types loads or compiles machine code."""
         return self.made(*arguments)
 
     def __getattr__(self, name: str) -> Any:
@@ -134,16 +135,17 @@ def _names(code: CodeType) -> Iterator[str]:
 def njit(
     function: Callable[..., Any] | None = None, *, allocates: bool = False, inner: bool = False, **options: Any
 ) -> Any:
-    """Compile a function as ``numba.njit(cache=True)`` does, at its first call, with the cache in `cache_directory`.
+    """Compile a function as ``numba.njit(cache=True)`` does, but at its first call, and with our own cache.
 
-    If this version of numba does not have the internal parts that our cache needs, numba's own cache is used.
+    The cache is in `cache_directory`. If this version of numba does not have the internal parts that our cache needs,
+    numba's own cache is used.
 
     Args:
         function: the kernel.
-        allocates: whether the kernel makes or returns arrays; without it numba does not compile such a kernel ("NRT
-            required"). Other kernels do not count references, so they are compiled and called faster.
-        inner: whether only kernels call it. It then compiles in two thirds of the time, but a call from Python would
-            crash.
+        allocates: whether the kernel makes or returns arrays. Without this option numba does not compile such a kernel
+            ("NRT required"). Other kernels do not count references, so they are compiled and called faster.
+        inner: whether only other kernels call the kernel. It is then compiled in two thirds of the time, but a call
+            from Python would crash.
         **options: options of `numba.njit`. Use ``inline="always"`` for a kernel with one caller or a few lines, because
             each separate kernel takes 50 ms to compile, and a kernel compiles all kernels that it calls again.
     """
@@ -181,7 +183,7 @@ def _dispatcher(allocates: bool, inner: bool, more: dict[str, Any], function: Ca
     compile_one = compiled._compile_for_args  # the method for a signature that is not compiled yet
 
     def compile_alone(*arguments: Any, **named: Any) -> Any:
-        with _MAKING:
+        with _NUMBA_LOCK:
             return compile_one(*arguments, **named)
 
     compiled._compile_for_args = compile_alone
@@ -240,9 +242,12 @@ def _add_value(value: Any, parts: list[str], seen: set[int]) -> None:
 
 logger = logging.getLogger(__name__)
 notices = logging.getLogger(__name__ + ".notices")
-"""Logger of the note that kernels are being compiled; `--quiet` sets its level above WARNING."""
+"""The logger whose level decides whether the note that kernels are being compiled is printed.
 
-_SEAL = 32  # bytes of SHA-256
+The note is printed if the level is at most WARNING; `--quiet` sets it higher.
+"""
+
+_DIGEST_BYTES = 32  # of SHA-256, at the beginning of a file
 _COMPILING = "compiling kernels for this machine (only once, about 15 s)"
 _DAMAGED = "the cache of compiled kernels %s is damaged (%s); the damaged kernels are compiled again"
 _UNREADABLE = "the cache of compiled kernels %s cannot be read (%s); kernels are compiled again, for about 15 s"
@@ -255,12 +260,14 @@ _FOREIGN = (
     "compiles kernels for about 15 s; set NUMBA_CACHE_DIR to a folder that only you can write"
 )
 SHIPPED = Path(__file__).with_name("machine_code")
-"""Folder of the machine code in a wheel, which `scripts/project.py wheel` makes; a checkout does not have it."""
+"""The folder of the machine code in a wheel, which `scripts/project.py wheel` makes; a checkout does not have it."""
 PROCESSOR_FILE = "processor.json"
-"""File in `SHIPPED` with the processor that it was compiled for: numba's triple, name and features."""
+"""The file in `SHIPPED` that names the processor it was compiled for: numba's triple, name and features."""
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-_said: set[str] = set()
-_compilations: list[float] = []  # times at which kernels had to be compiled
+_shown: set[str] = set()
+"""The messages that this process has already shown."""
+_compilations: list[float] = []
+"""The times at which kernels had to be compiled, in seconds."""
 
 
 def attach(dispatcher: Any, function: Callable[..., Any], folder: Path) -> bool:
@@ -315,7 +322,10 @@ class _KernelCache:
         return None
 
     def _read(self, path: Path) -> bytes | None:
-        """Return the content of a file; None if it is absent or damaged, or if another user could have written it."""
+        """Return the content of a file without its digest.
+
+        The result is None if the file is absent, unreadable or damaged, or if another user could have written it.
+        """
         shipped = path.is_relative_to(SHIPPED)  # whoever can write there can change the package itself
         try:
             if not shipped and self._is_foreign(os.lstat(self._folder), self._folder):
@@ -323,16 +333,17 @@ class _KernelCache:
             with open(path, "rb", opener=_open_no_link) as file:
                 if not shipped and self._is_foreign(os.fstat(file.fileno()), path):
                     return None
-                sealed = file.read()
+                content = file.read()
         except FileNotFoundError:
             return None
         except OSError as error:
             _warn_once(_UNREADABLE, self._folder, error.strerror or str(error))
             return None
-        if hashlib.sha256(sealed[_SEAL:]).digest() != sealed[:_SEAL]:
+        digest, payload = content[:_DIGEST_BYTES], content[_DIGEST_BYTES:]
+        if hashlib.sha256(payload).digest() != digest:
             _warn_once(_DAMAGED, self._folder, path.name)
             return None
-        return sealed[_SEAL:]
+        return payload
 
     def _is_foreign(self, status: os.stat_result, path: Path) -> bool:
         reason = _foreign(status)
@@ -360,7 +371,7 @@ class _KernelCache:
         return function.__module__, function.__qualname__, function.__code__.co_firstlineno, constants_digest(function)
 
     def _path(self, key: tuple[Any, ...], folder: Path) -> Path:
-        """Return the file of a key, which has types, processor, sources and kernel; no two keys have the same file."""
+        """Return the file for a key (types, processor, sources and kernel); no two keys have the same file."""
         digest = hashlib.sha256(f"{sys.version_info[:2]} {key!r}".encode()).hexdigest()
         return folder / f"{self._function.__name__}-{digest[:24]}.kernel"
 
@@ -385,9 +396,9 @@ def is_ours(folder: Path) -> bool:
 
 
 def _foreign(status: os.stat_result) -> str | None:
-    """Return why another user could have written a folder or file with this status; None if none could.
+    """Return why another user could have written a folder or file with this status; None if nobody else could.
 
-    The result is None, too, on systems without owners of files.
+    The result is also None on systems in which files have no owners.
     """
     if not hasattr(os, "geteuid"):
         return None
@@ -396,7 +407,7 @@ def _foreign(status: os.stat_result) -> str | None:
     if status.st_uid not in (os.geteuid(), 0):
         return f"it belongs to user {status.st_uid}"
     if status.st_mode & _OTHERS_WRITE:
-        return f"others can write it, mode {stat.S_IMODE(status.st_mode):03o}"
+        return f"other users can write to it, mode {stat.S_IMODE(status.st_mode):03o}"
     return None
 
 
@@ -420,19 +431,19 @@ def _write(path: Path, content: bytes) -> None:
 
 def report_compiling() -> None:
     """Print once per process that kernels are being compiled: on a terminal at once, elsewhere after a second."""
-    if _COMPILING in _said or sys.stderr is None or not notices.isEnabledFor(logging.WARNING):
+    if _COMPILING in _shown or sys.stderr is None or not notices.isEnabledFor(logging.WARNING):
         return
     _compilations.append(time.monotonic())
     if sys.stderr.isatty() or _compilations[-1] - _compilations[0] > 1:
-        _said.add(_COMPILING)
+        _shown.add(_COMPILING)
         if "tqdm" in sys.modules:  # its `write` does not damage progress bars
             sys.modules["tqdm"].tqdm.write(_COMPILING, file=sys.stderr)
         else:
             sys.stderr.write(f"{_COMPILING}\n")
 
 
-def _warn_once(what: str, folder: Path, why: str) -> None:
-    """Log the warning `what` about a folder with its reason, once per process."""
-    if what not in _said:
-        _said.add(what)
-        logger.warning(what, folder, why)
+def _warn_once(template: str, folder: Path, reason: str) -> None:
+    """Log a warning about a folder, once per process; the template has places for the folder and the reason."""
+    if template not in _shown:
+        _shown.add(template)
+        logger.warning(template, folder, reason)

@@ -39,13 +39,13 @@ def give_back() -> None:
 
 
 VARIABLES = ("MWS_NUM_THREADS", "OMP_NUM_THREADS")
-"""Environment variables for the number of threads; the first one that is set is used. Schedulers set the second."""
+"""The environment variables for the number of threads; the first one that is set is used. Schedulers set the second."""
 
 _MIN_STEPS_PER_THREAD = 1 << 15  # for fewer steps of a loop, starting a thread takes longer than it saves
 PARTS_PER_THREAD = 4
-"""Number of parts of a loop per thread; there are several, because parts of equal length take different times.
+"""The number of parts of a loop per thread; there are several, because parts of equal length take different times.
 
-Rare words are longer than frequent ones, and other processes use the same cores.
+For example, rare words are longer than frequent ones, and other processes may use the same cores.
 """
 
 _CGROUPS = Path("/sys/fs/cgroup")
@@ -55,8 +55,8 @@ _Result = TypeVar("_Result")
 def thread_count(asked: int | None = None) -> int:
     """Return the number of threads to use, which changes time and memory but never results.
 
-    It is `asked` if that is given, otherwise the value of the first of `VARIABLES` that is set, otherwise the number of
-    processors that this process may use.
+    The number is `asked` if that is given, otherwise the value of the first of `VARIABLES` that is set, otherwise the
+    number of processors that this process may use.
 
     Raises:
         MwSError: the argument or the variable is not a whole number of at least 1.
@@ -64,7 +64,7 @@ def thread_count(asked: int | None = None) -> int:
     if asked is not None:
         if isinstance(asked, bool) or not isinstance(asked, Integral):
             raise MwSError(
-                f"workers={asked!r} is not a whole number; give one from 1, or leave it out to use all processors"
+                f"workers={asked!r} is not a whole number; give at least 1, or leave it out to use all processors"
             )
         if asked < 1:
             raise MwSError(f"workers={asked} must be at least 1; leave it out to use all processors")
@@ -75,7 +75,7 @@ def thread_count(asked: int | None = None) -> int:
             first = value.split(",")[0]  # OMP_NUM_THREADS may have one number per nesting level, the outermost first
             if not first.isdecimal() or int(first) < 1:
                 raise MwSError(
-                    f"environment variable {name}={value!r} is not a number from 1; set it to one, or unset it"
+                    f"environment variable {name}={value!r} is not a whole number of at least 1; correct or unset it"
                 )
             return int(first)
     return available_processors()
@@ -155,7 +155,7 @@ def available_processors() -> int:
 
 @lru_cache(maxsize=1)
 def _process_quota() -> float | None:
-    """Return the quota of this process; it is read once, because many small steps need the number of threads."""
+    """Return the quota of this process, which is read only once because many small steps need it."""
     return cgroup_quota(_CGROUPS, _read(Path("/proc/self/cgroup")) or "")
 
 

@@ -148,6 +148,6 @@ def most_frequent(evidence: Evidence) -> Evidence:
         in_code=None if evidence.in_code is None else evidence.in_code[rows],
         times=None if times is None else times[rows],
         weights=None,
-        prices=None,
+        penalties=None,
         label_shares={},
     )

@@ -99,8 +99,10 @@ def hash_set(members: Longs, capacity: int) -> Array:
     return table
 
 
-SPARE = 4096  # rows of a new table; a power of two
-_MAX_PARTS = 4  # of the text, whose pairs are counted in separate tables; a single thread joins these tables
+SPARE = 4096
+"""Number of rows that a new table has for pairs, and in addition to the given tokens; a power of two."""
+_MAX_PARTS = 4
+"""Maximum number of parts of the text whose pairs are counted in separate tables, which a single thread then joins."""
 
 
 def resized(array: Array, size: int, fill: float = 0) -> Array:
@@ -111,7 +113,7 @@ def resized(array: Array, size: int, fill: float = 0) -> Array:
 
 
 def fill_cells(symbols: Array, starts: Array, out: Array) -> None:
-    """Copy the symbols of words into cells, with separators around each word, in several threads."""
+    """Copy the symbols of words into the cells `out`, with separators around each word, in several threads."""
     in_parts(lambda a, b: write_cells(symbols, starts[a : b + 1], out[starts[a] + a :]), len(starts) - 1)
 
 
@@ -124,6 +126,9 @@ def open_table(tok: Array, val: Array, tokens: Sequence[str], bounds: Bounds, *,
         tokens: strings of the tokens by id.
         bounds: limits of the pairs that are kept.
         strip: leave leading white space out of left sizes.
+
+    Returns:
+        The table, with all pairs of the text and lists of their occurrences, but without products.
     """
     edges = part_edges(len(tok), _MAX_PARTS)
     for k in range(1, len(edges) - 1):
@@ -135,18 +140,18 @@ def open_table(tok: Array, val: Array, tokens: Sequence[str], bounds: Bounds, *,
     parts = side_by_side(_count_range, parts, edges, edges[1:], [bounds] * len(parts))
     table, counts_of_parts = _joined_tables(parts)
     del empty, parts
-    table = _laid_out(table, bounds.min_occurrences)
-    at = [table.pairs["begin"][: table.used[PAIRS]].copy()]  # where the list of each part begins
+    table = _reserve_segments(table, bounds.min_occurrences)
+    at = [table.pairs["begin"][: table.used[PAIRS]].copy()]  # by part: where it writes the occurrences of each pair
     for counts in counts_of_parts[:-1]:
         at.append(np.add(at[-1], counts, out=counts))
     side_by_side(list_occurrences, [table] * len(at), edges, edges[1:], at)
     return table
 
 
-def strike(table: PairTable, pair: int) -> None:
-    """Remove a pair from a table, so that it is not merged unless new occurrences of it arise.
+def remove_pair(table: PairTable, pair: int) -> None:
+    """Remove a pair from a table, so that it is never merged.
 
-    They cannot arise if both tokens existed when the table was opened.
+    New occurrences of a pair arise only when one of its two tokens is made, so none can arise later.
     """
     table.pairs["value"][pair] = table.pairs["occurrences"][pair] = table.pairs["listed"][pair] = 0
 
@@ -175,7 +180,7 @@ def _joined_tables(parts: Sequence[PairTable]) -> tuple[PairTable, list[Array]]:
     return table, counts_of_parts
 
 
-def _laid_out(table: PairTable, least: int) -> PairTable:
+def _reserve_segments(table: PairTable, least: int) -> PairTable:
     """Reserve a segment of the arena for every pair with at least `least` occurrences."""
     n = int(table.used[PAIRS])
     table.pairs["listed"][:n] = np.where(table.pairs["occurrences"][:n] >= least, table.pairs["occurrences"][:n], 0)
@@ -246,9 +251,10 @@ def _more_pairs(table: PairTable, size: int) -> PairTable:
     return table._replace(keys=keys, ids=ids)
 
 
-REACHED, EXHAUSTED, ROOM, ASK = 0, 1, 2, 3
+REACHED, EXHAUSTED, FULL, HASH_KNOWN = 0, 1, 2, 3
+"""The statuses that `advance` returns, which describes them."""
 NOT_QUEUED = np.iinfo(np.int64).min
-SIZE, ASKED = 0, 1  # indexes into Queue.used
+SIZE, PENDING = 0, 1  # indexes into Queue.used
 
 
 class Queue(NamedTuple):
@@ -257,7 +263,7 @@ class Queue(NamedTuple):
     Attributes:
         heap: int64, shape (n, 2), negated value and key of a pair; an entry is stale if the pair has another value.
         queued: int64, greatest value of each pair in the heap, by row of the pair; `NOT_QUEUED` if it is not in it.
-        used: int64, shape (2,), number of entries in the heap (`SIZE`), and the pair that needs the caller (`ASKED`).
+        used: int64, shape (2,), number of entries in the heap (`SIZE`), and the pair that needs the caller (`PENDING`).
     """
 
     heap: Array
@@ -265,7 +271,7 @@ class Queue(NamedTuple):
     used: Array
 
 
-class Least(NamedTuple):
+class Minima(NamedTuple):
     """Minima of a candidate.
 
     Attributes:
@@ -286,23 +292,23 @@ def _queue_pair(t: PairTable, q: Queue, p: int) -> None:
 
 
 @njit(nogil=True)
-def _fill_queue(t: PairTable, q: Queue, least: Least) -> None:
+def _fill_queue(t: PairTable, q: Queue, minima: Minima) -> None:
     for p in range(t.used[PAIRS]):
-        if t.pairs[p].occurrences >= least.occurrences and t.pairs[p].value >= least.value:
+        if t.pairs[p].occurrences >= minima.occurrences and t.pairs[p].value >= minima.value:
             _queue_pair(t, q, p)
 
 
-def open_queue(table: PairTable, least: Least) -> Queue:
+def open_queue(table: PairTable, minima: Minima) -> Queue:
     """Create the queue of the candidates of a new table."""
     queued = np.full(len(table.pairs), NOT_QUEUED, np.int64)
     queue = Queue(np.empty((int(table.used[PAIRS]) + 1024, 2), np.int64), queued, np.zeros(2, np.int64))
-    _fill_queue(table, queue, least)
+    _fill_queue(table, queue, minima)
     return queue
 
 
 def with_room(table: PairTable, queue: Queue) -> tuple[PairTable, Queue]:
     """Enlarge table and queue until the pair that needs the caller can be merged."""
-    pair, size = (int(queue.used[i]) for i in (ASKED, SIZE))
+    pair, size = (int(queue.used[i]) for i in (PENDING, SIZE))
     table = make_room(table, pair)
     heap, needed = queue.heap, size + _most_pushes(int(table.pairs["listed"][pair]), int(table.used[TOKENS]))
     if needed > len(heap):
@@ -312,14 +318,14 @@ def with_room(table: PairTable, queue: Queue) -> tuple[PairTable, Queue]:
 
 
 @njit(inner=True)
-def _best(t: PairTable, q: Queue, least: Least) -> int:
+def _best(t: PairTable, q: Queue, minima: Minima) -> int:
     """Update the top of the heap; return the best pair, or -1 if there is no candidate."""
     keys, ids, pairs, heap, queued, used = t.keys, t.ids, t.pairs, q.heap, q.queued, q.used
     while used[SIZE] > 0:
         p = np.int64(ids[slot_of(keys, heap[0, 1])])
         if -heap[0, 0] != queued[p]:
             used[SIZE] = pop(heap, used[SIZE])
-        elif pairs[p].occurrences < least.occurrences or pairs[p].value < least.value:
+        elif pairs[p].occurrences < minima.occurrences or pairs[p].value < minima.value:
             queued[p] = NOT_QUEUED
             used[SIZE] = pop(heap, used[SIZE])
         elif pairs[p].value < queued[p]:
@@ -355,42 +361,42 @@ def advance(
     q: Queue,
     strings: Array,
     goal: int,
-    least: Least,
+    minima: Minima,
     bounds: Bounds,
     accepted: int,
     weights: Array,
 ) -> int:
-    """Merge until there are `goal` tokens or the caller is needed; then the pair is ``q.used[ASKED]``.
+    """Merge until there are `goal` tokens or the caller is needed; then the pair is ``q.used[PENDING]``.
 
     Args:
         t: the pair table.
         q: its candidates.
         strings: set of the hashes of strings that must not become products.
         goal: number of tokens.
-        least: minima of candidates.
+        minima: minima of candidates.
         bounds: limits of the pairs that are kept.
         accepted: a pair whose product has a known hash, but is a new string, as the caller found out; -1 if none.
         weights: by cell, how often its word counts in a frequency; empty if there is no minimum frequency.
 
     Returns:
-        `REACHED`, `EXHAUSTED` (no candidate is left), `ROOM` (the arrays must be enlarged) or `ASK` (the caller must
-        find out whether the product is a new string).
+        `REACHED`, `EXHAUSTED` (no candidate is left), `FULL` (the arrays must be enlarged) or `HASH_KNOWN` (the hash of
+        the product is in `strings`, so the caller must compare the strings themselves).
     """
     while t.used[TOKENS] < goal:
-        p = _best(t, q, least)
-        q.used[ASKED] = p
+        p = _best(t, q, minima)
+        q.used[PENDING] = p
         if p < 0:
             return EXHAUSTED
-        if len(weights) > 0 and _frequency(t, p, weights) < least.frequency:
+        if len(weights) > 0 and _frequency(t, p, weights) < minima.frequency:
             # removed for good, because its occurrences can only become fewer
             t.pairs[p].value = t.pairs[p].occurrences = t.pairs[p].listed = 0
             continue
         left, right = t.pairs[p].left, t.pairs[p].right
         product = t.token_hash[left] * t.token_power[right] + t.token_hash[right]
         if p != accepted and known(strings, product):
-            return ASK
+            return HASH_KNOWN
         if not has_room(t, p) or len(q.heap) - q.used[SIZE] < _most_pushes(np.int64(t.pairs[p].listed), t.used[TOKENS]):
-            return ROOM
+            return FULL
         first = t.used[PAIRS]
         t.token_score[t.used[TOKENS]] = t.pairs[p].value
         q.queued[p] = NOT_QUEUED
@@ -400,8 +406,8 @@ def advance(
         for k in range(t.used[TOUCHED] + t.used[PAIRS] - first):
             p = np.int64(t.touched[k]) if k < t.used[TOUCHED] else first + k - t.used[TOUCHED]
             if (
-                t.pairs[p].occurrences >= least.occurrences
-                and t.pairs[p].value >= least.value
+                t.pairs[p].occurrences >= minima.occurrences
+                and t.pairs[p].value >= minima.value
                 and t.pairs[p].value > q.queued[p]
             ):
                 _queue_pair(t, q, p)

@@ -1,19 +1,21 @@
 """Learn merges by the original MwS score, with the same result as evaluating every pair at every merge.
 
-Every merge changes N and B, and with them every coefficient, but only within limits. Let the counts of a pair be fixed
-while N falls to N1 and B to B1, and let d = ln(N / N1) and e = ln(B / B1). Then, in natural logarithms,
+The formula of the coefficient and its symbols are in `classic_coefficient`: N is the number of tokens, B the number of
+neighboring pairs, and avg the mean token length. Every merge changes N and B, and with them every coefficient, but only
+within limits. Let the counts of a pair be fixed while N falls to N1 and B to B1, and let d = ln(N / N1) and
+c = ln(B / B1). Then, in natural logarithms,
 
-* ln(p_b / (p_l * p_r)) / 2 moves by (e - 1.75 * d) / 2, the same for all pairs;
-* t falls, since p_r rises;
-* -ln(log_base - factor + factor * penalty) rises by at most d, since avg rises by the factor exp(d);
+* ln(p_b / (p_l * p_r)) / 2 changes by (c - 1.75 * d) / 2, which is the same for all pairs;
+* t falls, because p_r rises;
+* -ln(log_base - factor + factor * penalty) rises by at most d, because avg rises by the factor exp(d);
 * -p * ln(p) rises by at most exp(-2) * d for p_l and 0.75 * exp(-2) * d for p_r (the maximum of p * (-ln(p) - 1));
-* p_b * ln(p_b) falls while p_b < 1 / e, and rises by at most e otherwise.
+* p_b * ln(p_b) falls while p_b < exp(-1), and rises by at most c if it is larger.
 
-The sum of these bounds the rise of any coefficient, and does not depend on the pair. It is called `drift`. For each
-pair `key` is stored, its coefficient minus the drift when it was evaluated. So key + drift is never below the present
-coefficient. At a merge only two kinds of pairs are evaluated: those whose own counts changed, because they contain a
-merged token, and those whose bound reaches the best coefficient found so far. Keys are searched in blocks, each with an
-upper bound.
+The sum of these limits is an upper bound for the rise of any coefficient, and does not depend on the pair. These sums
+are added up over all merges; the total is called `drift`. For each pair, `key` is its coefficient minus the drift at
+the time when it was evaluated. So key + drift is never below the present coefficient. At a merge only two kinds of
+pairs are evaluated: those whose own counts changed, because they contain a merged token, and those whose bound reaches
+the best coefficient found so far. Keys are searched in blocks, each with an upper bound.
 
 The table does not contain pairs whose product would be too long at present. When the mean token length allows longer
 products, a new table is made (REBUILD).
@@ -29,7 +31,17 @@ import numpy as np
 from mws_hf.corpus.files import progress_bar
 from mws_hf.kernels import Array
 from mws_hf.kernels.jit import njit
-from mws_hf.learn.candidates import ASK, EXHAUSTED, REACHED, ROOM, known, make_room, open_table, remember, resized
+from mws_hf.learn.candidates import (
+    EXHAUSTED,
+    FULL,
+    HASH_KNOWN,
+    REACHED,
+    known,
+    make_room,
+    open_table,
+    remember,
+    resized,
+)
 from mws_hf.learn.classic_coefficient import (
     PUBLISHED,
     UNITS,
@@ -45,17 +57,17 @@ from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import SymbolCorpus
 from mws_hf.learn.working_corpus import MERGES_PER_CALL, WorkingCorpus, learned_merges
 
-# a status of `advance_classic`, in addition to those of candidates.py
 REBUILD = 4
-# number of pairs in a block of keys
+"""A status of `advance_classic`, in addition to those of candidates.py: a new pair table is needed."""
 BLOCK = 128
-# larger than the rounding to 1e-9 and the rounding errors of bounds
+"""Number of pairs in a block of keys."""
 _MARGIN = 1e-6
-# indices of Keys.totals
+"""Tolerance of bounds, which is larger than the rounding of coefficients to 1e-9 and than rounding errors."""
 N_TOKENS, N_WORDS, N_CHARACTERS, LARGEST, BEST = 0, 1, 2, 3, 4
+"""Indices of `Keys.totals`."""
 
-# pairs, left_size and length of a PairTable; passing the whole table costs too many reference counts in a loop
 PairArrays = tuple[Array, Array, Array]
+"""`pairs`, `left_size` and `length` of a `PairTable`; passing the whole table counts too many references in a loop."""
 
 _terms = njit(terms_of)
 _is_candidate = njit(is_candidate)
@@ -72,8 +84,8 @@ class Keys(NamedTuple):
         key: float64, by pair (see the docstring of the module); -inf if the pair can never be merged.
         top: float64, by block of pairs, not below its greatest key.
         drift: float64, shape (1,).
-        totals: int64, shape (5,): N, weight of all words, characters, the largest b when the table was made, and the
-            best pair.
+        totals: int64, shape (5,): number of tokens (N), weight of all words, number of characters, the largest count of
+            a pair when the table was made, and the row of the best pair.
     """
 
     unigrams: Array
@@ -202,7 +214,7 @@ def _before(pair: Any, other: Any) -> bool:
 
 @njit
 def _best_pair(t: PairTable, k: Keys, rules: Rules) -> tuple[int, int]:
-    """Return the best pair by the total order and its coefficient in units; (-1, floor) if there is none."""
+    """Return the row of the best pair, or -1, and its coefficient in units of 1e-9."""
     rows, key, top, drift = t.pairs, k.key, k.top, k.drift[0]
     pairs, unigrams, totals = (rows, t.left_size, t.length), k.unigrams, k.totals
     best, best_units = -1, rules.floor
@@ -254,9 +266,9 @@ def advance_classic(t: PairTable, k: Keys, strings: Array, goal: int, rules: Rul
         accepted: a pair whose product has a known hash, but is a new string, as the caller found out; -1 if none.
 
     Returns:
-        `REACHED`, `EXHAUSTED` (no candidate is left), `ROOM` (the arrays must be enlarged), `ASK` (the caller must find
-        out whether the product is a new string) or `REBUILD` (products of ``rules.limit + 1`` characters have become
-        possible, so that a new table is needed).
+        `REACHED`, `EXHAUSTED` (no candidate is left), `FULL` (the arrays must be enlarged), `HASH_KNOWN` (the hash of
+        the product is in `strings`, so the caller must compare the strings themselves) or `REBUILD` (products of
+        ``rules.limit + 1`` characters have become possible, so that a new table is needed).
     """
     while t.used[TOKENS] < goal:
         if k.totals[N_TOKENS] == k.totals[N_WORDS]:
@@ -271,9 +283,9 @@ def advance_classic(t: PairTable, k: Keys, strings: Array, goal: int, rules: Rul
         left, right = np.int64(t.pairs[p].left), np.int64(t.pairs[p].right)
         product = t.token_hash[left] * t.token_power[right] + t.token_hash[right]
         if p != accepted and known(strings, product):
-            return ASK
+            return HASH_KNOWN
         if not has_room(t, p):
-            return ROOM
+            return FULL
         first, new = t.used[PAIRS], t.used[TOKENS]
         t.token_score[new] = units / UNITS
         total = merge_pair(t, p, Bounds(1, rules.limit, rules.max_token_length))
@@ -296,17 +308,21 @@ def learn_classic(
 ) -> LearnedMerges:
     """Repeatedly merge the neighboring pair with the highest coefficient of the original MwS (see `coefficient`).
 
-    Pairs whose product is a token already are skipped. Learning stops early if the best coefficient falls to 0, or is
-    not above `stop_threshold`.
+    Pairs whose product is a token already are skipped. Learning stops early when no coefficient is above 0, or above
+    the setting `stop_threshold` if that is higher.
 
     Args:
         corpus: the distinct words; a `WorkingCorpus` is changed in place.
         n_merges: maximum number of merges.
-        settings: settings of the score.
+        settings: settings of the classic criterion; by default those of the original notebook.
         limits: what may be merged; ``min_occurrences``, ``min_value`` and ``excluded_pairs`` are ignored.
 
     Returns:
         The merges with their coefficients.
+
+    >>> learned = learn_classic(SymbolCorpus.from_words(["читать", "читал", "читка", "писать", "писал"]), 2)
+    >>> learned.merges, learned.scores
+    ([('ч', 'и'), ('и', 'с')], [0.618186445, 1.123753196])
     """
     working = corpus if isinstance(corpus, WorkingCorpus) else WorkingCorpus(corpus)
     values = working.cell_values(None)
@@ -322,16 +338,16 @@ def learn_classic(
             goal = min(end, len(working.tokens) + MERGES_PER_CALL)
             status = advance_classic(table, keys, strings, goal, rules, accepted)
             bar.update(working.add_products(table))
-            if status == ASK:
+            if status == HASH_KNOWN:
                 accepted = working.accepted_pair(table, int(keys.totals[BEST]), limits.never)
             elif status == REBUILD:
                 found = found.followed_by(learned_merges(table, working.tokens, opened, False))
                 opened = len(working.tokens)
                 table, keys, rules = _open_keys(working, values, rules)
-            elif status == ROOM:
+            elif status == FULL:
                 table = make_room(table, int(keys.totals[BEST]))
                 keys = _resized(keys, table)
-            if status in (ROOM, REBUILD):
+            if status in (FULL, REBUILD):
                 strings = working.taken_strings(table, limits.never)
     return found.followed_by(learned_merges(table, working.tokens, opened, status == EXHAUSTED))
 

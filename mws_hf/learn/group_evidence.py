@@ -5,9 +5,9 @@ for every group, and within a group for every script; `max_types` and the calibr
 groups have the same word, its probabilities are the mean over these groups. The share of a group in this mean is in
 proportion to the relative frequency of the word there.
 
-In the morph merges, the weight of a word is a sum over its groups: its share in the group times the weight of the
-group, divided by the number of words of the group (their shares added up). So, with equal weights, every language has
-the same total weight, however many word forms it has.
+In the morph merges, the weight of a word is a sum over its groups: the share of the group in the word times the weight
+of the group, divided by the number of words of the group (the sum of these shares). So, with equal weights, every
+language has the same total weight, however many word forms it has.
 
 Frequency merges follow the text, where an English word may occur ten times as often as a Finnish word. So the penalty
 of a boundary inside a token is in proportion to the square root of the mean count of the words of a group. With an
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from mws_hf.corpus.segmentations import GoldWord
 
 MAX_LISTS_AT_ONCE = 2
-"""The most lists of words (of groups, or of scripts of a group) that are processed at the same time. Much of the work
-on a list is done by a single thread, so two lists use the processor better. Each of them takes 100 to 200 MB."""
+"""Maximum number of lists of words (of groups, or of scripts of a group) that are processed at the same time. Much of
+the work on a list is done by a single thread, so two lists use the processor better. Each takes 100 to 200 MB."""
 
 
 class GroupEvidence(NamedTuple):
@@ -68,12 +68,15 @@ def find_evidence(counts: WordCounts | Mapping[str, WordCounts], settings: Setti
 
     Args:
         counts: words and how often each occurs, or such counts by the name of the group.
-        settings: settings of the training, among them the weights of groups and the labels; the default settings if not
-            given. `max_types` applies to each list of words.
+        settings: settings of the training, among them the weights of groups and the labels; by default the default
+            settings. `max_types` applies to each list of words.
+
+    Returns:
+        The boundary probabilities of the distinct words of all groups, in lowercase.
 
     Raises:
         MwSError: a weight or labels name a group that does not exist, or there are several groups and the labels do not
-            name theirs.
+            name any.
 
     >>> fin = WordCounts.from_mapping({" talossa": 3, " talosta": 1, " in": 1}, pattern="...")
     >>> eng = WordCounts.from_mapping({" in": 9, " house": 2, " houses": 1}, pattern="...")
@@ -111,6 +114,10 @@ def join_groups(groups: Sequence[GroupEvidence], settings: Settings) -> Evidence
     """Join the boundary probabilities of groups into those of all types, with their weights and penalties.
 
     The formulas are in the docstring of this module.
+
+    Args:
+        groups: the boundary probabilities of each group.
+        settings: settings of the training, which the result contains.
     """
     every = concatenated([part.evidence.code_points for part in groups])
     found = distinct(every)
@@ -138,13 +145,13 @@ def join_groups(groups: Sequence[GroupEvidence], settings: Settings) -> Evidence
             label_shares[name] = np.zeros(len(types))
             label_shares[name][rows] = share
     weights *= len(weights) / max(math.fsum(weights), 1e-9)
-    prices = np.sqrt(means * (len(means) / max(math.fsum(means), 1e-9)))
+    penalties = np.sqrt(means * (len(means) / max(math.fsum(means), 1e-9)))
     code = any(part.evidence.in_code is not None for part in groups)
     labels = {name: fit for part in groups for name, fit in part.evidence.labels.items()}
     # Frequencies and not counts, because the texts of the groups differ in length.
     times = np.rint(together * 1e9).astype(np.int64)
     return Evidence(
-        types, probabilities, settings, weights, labels, in_code if code else None, prices, times, label_shares
+        types, probabilities, settings, weights, labels, in_code if code else None, penalties, times, label_shares
     )
 
 

@@ -193,7 +193,7 @@ def list_occurrences(t: PairTable, position: int, end: int, at: Array) -> None:
 
 
 @njit(inner=True)
-def _note(hits: Array, sums: Array, seen: Array, n_seen: Array, side: int, token: int, value: int) -> None:
+def _count_neighbor(hits: Array, sums: Array, seen: Array, n_seen: Array, side: int, token: int, value: int) -> None:
     """Count one neighbor on a side."""
     if hits[side, token] == 0:
         seen[side, n_seen[side]] = token
@@ -224,9 +224,9 @@ def _replace_occurrences(t: PairTable, p: int, new: int) -> tuple[int, int]:
         last = i + size - 1
         # if a product is directly before, it has already counted the position between
         if tok[i - 1] >= 0 and tok[i - 1] != new:
-            _note(hits, sums, seen, n_seen, LEFT, np.int64(tok[i - 1]), val[i - 1])
+            _count_neighbor(hits, sums, seen, n_seen, LEFT, np.int64(tok[i - 1]), val[i - 1])
         if tok[last + 1] >= 0:
-            _note(hits, sums, seen, n_seen, RIGHT, np.int64(tok[last + 1]), val[last])
+            _count_neighbor(hits, sums, seen, n_seen, RIGHT, np.int64(tok[last + 1]), val[last])
         total += val[j - 1]
         tok[j - 1] = tok[j] = INSIDE
         tok[i] = tok[last] = new
@@ -236,7 +236,7 @@ def _replace_occurrences(t: PairTable, p: int, new: int) -> tuple[int, int]:
 
 
 @njit(inner=True)
-def _withdraw(t: PairTable, p: int) -> None:
+def _subtract_counts(t: PairTable, p: int) -> None:
     """Subtract the counted occurrences from the pairs (neighbor, left of p) and (right of p, neighbor)."""
     t.used[TOUCHED] = 0
     for side in range(2):
@@ -254,7 +254,7 @@ def _withdraw(t: PairTable, p: int) -> None:
 
 
 @njit(inner=True)
-def _enter(t: PairTable, new: int, bounds: Bounds) -> None:
+def _add_pairs(t: PairTable, new: int, bounds: Bounds) -> None:
     """Add the pairs of `new` with the counted neighbors, and reserve their segments in the arena."""
     for side in range(2):
         for k in range(t.n_seen[side]):
@@ -299,17 +299,17 @@ def merge_pair(t: PairTable, p: int, bounds: Bounds) -> int:
     """
     new = _add_token(t, p)
     n, total = _replace_occurrences(t, p, new)
-    _withdraw(t, p)
+    _subtract_counts(t, p)
     t.pairs[p].value = t.pairs[p].occurrences = t.pairs[p].listed = 0
     first, size, tok, val, arena = t.pairs[p].begin, t.length[new], t.tok, t.val, t.arena
     hits, sums, seen, n_seen = t.hits, t.sums, t.seen, t.n_seen
     for s in range(first, first + n):
         i = arena[s]
         if tok[i - 1] >= 0 and tok[i - 1] != new:
-            _note(hits, sums, seen, n_seen, LEFT, np.int64(tok[i - 1]), val[i - 1])
+            _count_neighbor(hits, sums, seen, n_seen, LEFT, np.int64(tok[i - 1]), val[i - 1])
         if tok[i + size] >= 0:
-            _note(hits, sums, seen, n_seen, RIGHT, np.int64(tok[i + size]), val[i + size - 1])
-    _enter(t, new, bounds)
+            _count_neighbor(hits, sums, seen, n_seen, RIGHT, np.int64(tok[i + size]), val[i + size - 1])
+    _add_pairs(t, new, bounds)
     cursor, length = t.cursor, t.length
     for s in range(first, first + n):
         i = arena[s]

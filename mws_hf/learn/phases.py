@@ -5,24 +5,15 @@ Boundary probabilities are an input here (`learn/evidence/` estimates them).
 **Morph merges.** The score of a pair of tokens is the sum over its occurrences of 1 - (1 + lambda) * P(boundary between
 them). So an occurrence inside a morph adds 1, and one across a boundary subtracts lambda, the crossing penalty.
 
-The first merges join letters with their combining marks, and then the space with letters. They need no boundary
-probabilities. Because of them no token begins with a mark, and the space before a letter is never a token by itself.
-
-As long as there is room for these merges, no text is split between a letter and its marks if a word of the training
-text contains the letter with these marks. The position of the letter and its case do not matter. Each such merge adds
-one mark at the right, and no other merge begins with a mark, so nothing can come between. This is not guaranteed for:
-
-* letters with marks that no word contains;
-* marks on digits and other characters that are not letters, because the split pattern separates these;
-* marks that are left out of the alphabet, because they become bytes;
-* marks of a letter after the first 15.
+The first merges need no boundary probabilities: they join letters with their combining marks, and then the space with
+letters (`learn/letter_merges.py`).
 
 **Compositions** fill the vocabulary with frequent neighbors, that is, whole stems and whole words. Frequency alone
 would join morphs across every boundary. Therefore the score of an occurrence is the number of tokens of running text
 that it saves, minus a penalty for the boundary that it hides. The penalty counts once per word type.
 
-In code, only certain boundaries are penalized. Between the capitals and underscores of identifiers only length counts,
-so frequency alone decides there, and also whether ``.append`` or ``(self`` becomes one token. When a training on
+In code, only certain boundaries are penalized, which are those at uppercase letters and after underscores. Between them
+only frequency decides what is merged, and also whether ``.append`` or ``(self`` becomes one token. When a training on
 several languages and code penalized code like a language, Python had 8.7 % fewer bytes per token than with BPE; now it
 has 4.8 % fewer (scripts/log, 2026-11-22).
 """
@@ -31,7 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -41,13 +32,12 @@ from mws_hf.kernels import Doubles, Ints, Longs
 from mws_hf.kernels.threads import give_back
 from mws_hf.learn.defaults import DEFAULT_CROSSING_PENALTY, DEFAULT_HIDDEN_BOUNDARY_PRICE
 from mws_hf.learn.evidence.forms import (
-    CharacterTable,
     Forms,
     find_words,
-    split_graphemes,
-    with_lower_case,
+    with_lowercase,
 )
 from mws_hf.learn.evidence.posteriors import Evidence
+from mws_hf.learn.letter_merges import find_marked_letters, grapheme_merges, space_merges
 from mws_hf.learn.limits import UNLIMITED, LearnedMerges, MergeLimits
 from mws_hf.learn.uppercase import LOWERCASE_PER_CAPITAL
 from mws_hf.learn.words import (
@@ -55,10 +45,9 @@ from mws_hf.learn.words import (
     CodePoints,
     SymbolCorpus,
     in_alphabet,
-    letters_weighed,
+    weighted_letter_count,
 )
 from mws_hf.learn.working_corpus import PositionScores, WorkingCorpus
-from mws_hf.text.letter_case import fold
 
 UNIT = 1 << 16
 """Score of an occurrence that is certainly inside a morph; probabilities are rounded to 1 / UNIT before comparisons."""
@@ -69,110 +58,6 @@ FORM_UNIT = 256
 So tokens go to the forms that the text has. With equal shares, the F1 of lowercase words is lower by 0.008 in English
 and by 0.002 in Russian.
 """
-
-MAX_GRAPHEME_LENGTH = 16
-"""Maximum length of a letter with its marks that merges make, in characters; real writing systems have four."""
-
-MERGES_PER_SPACE_MERGE = 8
-"""At most one merge of this number joins the space with a letter.
-
-Only alphabets as large as that of Chinese, or very small vocabularies, need more. A letter that is left out can still
-be merged with the space later, by the score of the pair.
-"""
-
-
-@dataclass(frozen=True)
-class MarkedLetters:
-    """How often letters with combining marks occur in words.
-
-    Attributes:
-        counts: occurrences of each letter with its marks; a letter with one more mark counts as well.
-        initial: number of words in which it follows the leading space.
-    """
-
-    counts: dict[str, int]
-    initial: dict[str, int]
-
-
-def find_marked_letters(words: CodePoints, counts: Longs) -> MarkedLetters:
-    """Count letters with marks in distinct words.
-
-    Uppercase and lowercase are counted together, and both are in the result with the same count.
-    """
-    table = CharacterTable.of(words.points)
-    places = np.nonzero(table.mark[words.points])[0]
-    marked = np.unique(np.searchsorted(words.starts, places, side="right") - 1)
-    corpus = split_graphemes(words.take(marked)).corpus
-    times = np.zeros(len(corpus.alphabet), np.int64)
-    np.add.at(times, corpus.symbols, np.repeat(counts[marked], np.diff(corpus.starts)))
-    letters = {i: g for i, g in enumerate(corpus.alphabet) if len(g) > 1 and table.letter[ord(g[0])]}
-    groups: dict[str, int] = {}
-    for i, grapheme in letters.items():
-        for size in range(2, min(len(grapheme), MAX_GRAPHEME_LENGTH) + 1):
-            key = fold(grapheme[0]) + grapheme[1:size]
-            groups[key] = groups.get(key, 0) + int(times[i])
-    both = {case + key[1:]: count for key, count in groups.items() for case in (key[0], key[0].upper())}
-    heads = corpus.starts[:-1]
-    firsts = corpus.symbols[heads[[corpus.alphabet[s] == " " for s in corpus.symbols[heads].tolist()]] + 1]
-    initial = np.bincount(firsts, minlength=len(corpus.alphabet))
-    return MarkedLetters(
-        {grapheme: count for grapheme, count in both.items() if 1 < len(grapheme) <= MAX_GRAPHEME_LENGTH},
-        {grapheme: int(initial[i]) for i, grapheme in letters.items() if initial[i]},
-    )
-
-
-def grapheme_merges(
-    found: MarkedLetters, alphabet: Iterable[str], most: int, limits: MergeLimits = UNLIMITED
-) -> list[tuple[str, str]]:
-    """List at most `most` merges that join letters of the alphabet with their marks, mark by mark.
-
-    The most frequent letter comes first. Equally frequent ones are ordered by length, then by code points. If the
-    limits do not allow a letter with its first marks, the letter with more marks is left out as well.
-    """
-    known = set(alphabet)
-    made: list[tuple[str, str]] = []
-    for grapheme in sorted(found.counts, key=lambda g: (-found.counts[g], len(g), g)):
-        if len(made) < most and limits.allow(grapheme) and known.issuperset((grapheme[:-1], grapheme[-1])):
-            made.append((grapheme[:-1], grapheme[-1]))
-            known.add(grapheme)
-    return made
-
-
-def space_merges(
-    corpus: SymbolCorpus,
-    n_merges: int,
-    marked: MarkedLetters,
-    graphemes: Sequence[tuple[str, str]],
-    limits: MergeLimits = UNLIMITED,
-) -> list[tuple[str, str]]:
-    """List merges of the space with letters, in the order of code points.
-
-    If there are too many, the letters that most frequently begin a word are chosen.
-
-    Args:
-        corpus: the words.
-        n_merges: number of all merges to learn, which limits those of the space (`MERGES_PER_SPACE_MERGE`).
-        marked: letters with marks in the words.
-        graphemes: the earlier merges, which join letters with their marks.
-        limits: what may be merged.
-
-    >>> corpus = SymbolCorpus.from_words([" ab", " b"], np.array([3, 1]), [" ", "a", "b"])
-    >>> space_merges(corpus, 16, MarkedLetters({}, {}), [])
-    [(' ', 'a'), (' ', 'b')]
-    """
-    n_most = n_merges // MERGES_PER_SPACE_MERGE
-    if " " not in corpus.alphabet:
-        return []
-    points = np.array([ord(c) for c in corpus.alphabet], np.int32)
-    seconds = corpus.starts[:-1][corpus.symbols[corpus.starts[:-1]] == corpus.alphabet.index(" ")] + 1
-    frequency = np.bincount(corpus.symbols[seconds[seconds < len(corpus.symbols)]], minlength=len(points)).tolist()
-    letters = {
-        corpus.alphabet[i]: frequency[i] for i in np.nonzero(CharacterTable.of(points).letter[points])[0].tolist()
-    }
-    products = (left + right for left, right in graphemes)
-    letters |= {product: marked.initial[product] for product in products if product in marked.initial}
-    frequent = sorted(letters, key=lambda letter: (-letters[letter], letter))[:n_most]
-    return [(" ", c) for c in sorted(frequent) if limits.allow(" " + c)]
 
 
 def form_weights(forms: Forms, type_of: Ints, type_weights: Doubles | None = None) -> Longs:
@@ -194,16 +79,25 @@ def form_weights(forms: Forms, type_of: Ints, type_weights: Doubles | None = Non
 
 
 def morph_scores(boundaries: Doubles, weights: Longs, crossing_penalty: float) -> Longs:
-    """Return the scores of positions for morph merges: weight * (1 - (1 + penalty) * P(boundary)), in 1 / UNIT."""
+    """Compute the scores of positions for morph merges: weight * (1 - (1 + penalty) * P(boundary)).
+
+    Args:
+        boundaries: float64, shape (n,): probability of a boundary at each position.
+        weights: int64, shape (n,): weight of the word of each position.
+        crossing_penalty: the penalty, where an occurrence inside a morph adds 1.
+
+    Returns:
+        int64, shape (n,), in units of 1 / `UNIT`.
+    """
     return np.rint(UNIT * (1 - (1 + crossing_penalty) * boundaries)).astype(np.int64) * weights
 
 
 STAGES_OF_ONE_LANGUAGE, STAGES_OF_GROUPS = ((0.4, 3.0), (1.0, 0.875)), ((0.2, 3.0), (1.0, 1.0))
 """Schedules of the crossing penalty for one word list and for several: pairs (share of the merges, factor).
 
-For the first 40 % (several: 20 %) of the merges the penalty is three times as high, because the most frequent pairs
-occur in many words and are wrong in many. This raises the mean F1 of six languages by 0.008 at 8,000 entries and by
-0.010 at 32,000.
+For the first 40 % of the merges (20 % with several lists) the penalty is three times as high. The first pairs occur in
+so many words that a pair with a good score can still cross boundaries in many of them. The higher penalty raises the
+mean F1 of six languages by 0.008 with a vocabulary size of 8,000, and by 0.010 with 32,000.
 """
 
 MORPH_LIMITS = MergeLimits(min_occurrences=2)
@@ -217,8 +111,16 @@ def penalty_schedule(evidence: Evidence, n_merges: int, crossing_penalty: float)
 
 
 def fitting_weights(words: CodePoints, weights: Longs, schedule: Iterable[tuple[int, float]]) -> Longs:
-    """Return weights whose scores, summed over all letters, fit into 64 bits; low bits are dropped if necessary."""
-    most = letters_weighed(words.starts, weights) * math.ceil(UNIT * (1 + max(penalty for _, penalty in schedule)))
+    """Divide weights by a power of two, if necessary, so that the scores of all letters add up to at most 62 bits.
+
+    Args:
+        words: the words.
+        weights: int64, shape (n_words,): weight of each word.
+        schedule: the stages, as `penalty_schedule` returns them.
+    """
+    most = weighted_letter_count(words.starts, weights) * math.ceil(
+        UNIT * (1 + max(penalty for _, penalty in schedule))
+    )
     return weights >> max(0, most.bit_length() - SCORE_BITS)
 
 
@@ -229,9 +131,9 @@ def learn_contextual(
     """Learn morph merges from the words that have boundary probabilities.
 
     The first merges join letters with their combining marks, even if they occur once or in words without probabilities.
-    They are at most half of the merges. Then the space is merged with each letter. For both kinds only the maximum
-    length and the forbidden strings of the limits apply. All other pairs are merged in the order of their scores, until
-    no score is positive; the crossing penalty is higher at the beginning.
+    They are at most half of the merges. Then the space is merged with letters (see `space_merges`). For both kinds only
+    the maximum length and the forbidden strings of the limits apply. All other pairs are merged in the order of their
+    scores, until no score is positive; the crossing penalty is higher at the beginning.
 
     Args:
         forms: the distinct words.
@@ -244,11 +146,12 @@ def learn_contextual(
         limits: what may be merged.
 
     Returns:
-        The merges, and the words segmented by them.
+        The merges, and the words as they are segmented by them. The score of a merge is a number of types, or of
+        occurrences if `types` is False; it is 0 for the first merges.
     """
     n_forms = len(forms.counts)
     marked = find_marked_letters(forms.words, forms.counts)
-    forms = with_lower_case(forms) if types else forms
+    forms = with_lowercase(forms) if types else forms
     frequencies = (np.arange(len(forms.counts)) < n_forms).astype(np.int64) if types else forms.counts
     type_of = evidence.find(forms.types)[forms.type_of]
     kept = np.nonzero(type_of >= 0)[0]
@@ -291,26 +194,27 @@ def learn_morphs(
 
     Args:
         working: the words, which are changed in place.
-        values: lays scores out by cell (`WorkingCorpus.lay_out`).
-        schedule: for each turn, the maximum number of merges and the crossing penalty.
-        n_merges: maximum number of merges in all turns.
+        values: computes the score of each cell from a function of scores, as `WorkingCorpus.lay_out` does.
+        schedule: for each stage, the maximum number of merges and the crossing penalty.
+        n_merges: maximum number of merges in all stages.
         limits: what may be merged.
     """
-    turns = [(most, partial(values, partial(morph_scores, crossing_penalty=penalty))) for most, penalty in schedule]
-    return working.learn_in_turns(turns, n_merges, limits, title="morph merges")
+    stages = [(most, partial(values, partial(morph_scores, crossing_penalty=penalty))) for most, penalty in schedule]
+    return working.learn_in_stages(stages, n_merges, limits, title="morph merges")
 
 
 SCALE = 256
 """Score of one saved token in a composition; scores are whole numbers."""
 
 DISCOUNTS = (1.0, 0.5, 0.25, 0.125, 0.0)
-"""Factors of the penalty, one after another.
+"""Factors by which the penalty is multiplied, one after another.
 
-When no composition has a positive score any more, the penalty falls to the next one, until the vocabulary is full.
+When no composition has a score of at least one saved token any more, the penalty is multiplied by the next factor. This
+ends when the vocabulary is full.
 """
 
 
-def priced_boundaries(evidence: Evidence, pretokens: CodePoints, type_of: Ints | None = None) -> Doubles:
+def penalized_boundaries(evidence: Evidence, pretokens: CodePoints, type_of: Ints | None = None) -> Doubles:
     """Return the boundary probabilities of pre-tokens, multiplied by the relative penalty of their type.
 
     In words of the group of code, boundaries count only at capitals and after underscores. For words that belong to
@@ -330,9 +234,9 @@ def priced_boundaries(evidence: Evidence, pretokens: CodePoints, type_of: Ints |
         within = np.repeat(1 - evidence.in_code, np.diff(evidence.starts))
         penalized = replace(evidence, probabilities=evidence.probabilities * within)
     found = penalized.boundaries(pretokens, type_of)
-    if evidence.prices is not None:
-        price = np.where(type_of >= 0, evidence.prices[np.maximum(type_of, 0)], 1.0)
-        found *= np.repeat(price, np.diff(pretokens.starts))
+    if evidence.penalties is not None:
+        penalty = np.where(type_of >= 0, evidence.penalties[np.maximum(type_of, 0)], 1.0)
+        found *= np.repeat(penalty, np.diff(pretokens.starts))
     if evidence.in_code is None:
         return found
     places = find_words(pretokens)
@@ -343,23 +247,32 @@ def priced_boundaries(evidence: Evidence, pretokens: CodePoints, type_of: Ints |
     return found
 
 
-def composition_scores(boundaries: Doubles, counts: Longs, price: float) -> Longs:
-    """Return the scores of positions for compositions: count - price * P(boundary), with price in 1 / SCALE as well."""
-    return SCALE * counts - np.rint(price * boundaries).astype(np.int64)
+def composition_scores(boundaries: Doubles, counts: Longs, penalty: float) -> Longs:
+    """Compute the scores of positions for compositions: count - penalty * P(boundary), in units of 1 / SCALE.
+
+    Args:
+        boundaries: float64, shape (n,): probability of a boundary at each position.
+        counts: int64, shape (n,): how often the word of each position occurs.
+        penalty: penalty of a certain boundary, in units of 1 / SCALE.
+
+    Returns:
+        int64, shape (n,).
+    """
+    return SCALE * counts - np.rint(penalty * boundaries).astype(np.int64)
 
 
-def check_fits(starts: Longs, counts: Longs, scale: int, price: float = 0.0) -> None:
+def check_fits(starts: Longs, counts: Longs, scale: int, penalty: float = 0.0) -> None:
     """Raise MwSError unless the scores of all positions of the running text fit into 64 bits.
 
     Args:
         starts: int64, shape (n_words + 1,): index of the first letter of each word, then the number of letters.
         counts: int64, shape (n_words,): how often each word occurs.
         scale: score of one occurrence.
-        price: penalty of a boundary, in units of the mean count of a word; every position is counted as a boundary.
+        penalty: penalty of a boundary, in units of the mean count of a word; every position is counted as a boundary.
     """
-    letters = letters_weighed(starts, counts)
+    letters = weighted_letter_count(starts, counts)
     mean = float(counts.sum(dtype=np.float64)) / max(1, len(counts))
-    needed = scale * (letters + math.ceil(price * mean * float(starts[-1] - starts[0])))
+    needed = scale * (letters + math.ceil(penalty * mean * float(starts[-1] - starts[0])))
     if needed >> SCORE_BITS:
         factor = (needed >> SCORE_BITS) + 1
         raise MwSError(
@@ -376,25 +289,32 @@ def learn_compositions(
 ) -> LearnedMerges:  # fmt: skip
     """Learn compositions, which merge frequent neighbors, after the morph merges.
 
-    The score of a pair is the sum over its occurrences of ``count(word) - price * mean_count * P(boundary)``. A pair
-    that saves less than one token is never merged.
+    The score of a pair is the sum over its occurrences of ``count(word) - price * mean_count * P(boundary)``, where
+    price is `hidden_boundary_price`. A pair with a score below one saved token is never merged.
 
     Args:
         words: the distinct words of the running text.
-        counts: how often each occurs.
+        counts: int64, shape (n_words,): how often each occurs.
         alphabet: the characters that words may contain.
         morphs: the morph merges.
         n_merges: maximum number of compositions.
-        boundaries: returns the probability of a boundary after each character of all words. It is called for each
+        boundaries: returns the probability of a boundary after each character of all words. It is called once for each
             factor of the penalty, so that the array does not stay in memory. None means no boundaries.
         hidden_boundary_price: penalty of a certain boundary, in units of the mean count of a word.
         limits: what may be merged.
+
+    Returns:
+        The merges. The score of a merge is the number of tokens that it saves minus the penalties, in units of 1 /
+        `SCALE`.
+
+    Raises:
+        MwSError: the counts do not fit into 64 bits, or `boundaries` returns more or fewer values than characters.
     """
     words = CodePoints.of(words)
-    price = 0.0 if boundaries is None else hidden_boundary_price
-    check_fits(words.starts, np.asarray(counts, np.int64), SCALE, price)
+    penalty = 0.0 if boundaries is None else hidden_boundary_price
+    check_fits(words.starts, np.asarray(counts, np.int64), SCALE, penalty)
     corpus = SymbolCorpus.from_words(words, counts, alphabet)
-    kept = in_alphabet(words, alphabet) if price else None
+    kept = in_alphabet(words, alphabet) if penalty else None
     del words
     working = WorkingCorpus(corpus)
     working.apply(morphs)
@@ -410,27 +330,31 @@ def learn_compositions(
         return working.lay_out(of_symbols, corpus.weights, score)
 
     mean = float(corpus.weights.sum()) / max(1, len(corpus))
-    return compose(working, values, price * mean, n_merges, limits)
+    return compose(working, values, penalty * mean, n_merges, limits)
 
 
 def compose(
-    working: WorkingCorpus, values: Callable[[PositionScores], Longs], price: float, n_merges: int, limits: MergeLimits
+    working: WorkingCorpus,
+    values: Callable[[PositionScores], Longs],
+    penalty: float,
+    n_merges: int,
+    limits: MergeLimits,
 ) -> LearnedMerges:
     """Merge pairs in the order of their composition scores, with one penalty after another.
 
-    When no pair has a positive score, the penalty falls to the next of `DISCOUNTS`. A pair that saves less than one
-    token is never merged.
+    When no pair has a score of at least one saved token, the penalty falls to the next of `DISCOUNTS`. A pair with a
+    lower score is never merged.
 
     Args:
         working: the words, which are changed in place.
-        values: lays scores out by cell (`WorkingCorpus.lay_out`).
-        price: penalty of a certain boundary at first, in occurrences.
+        values: computes the score of each cell from a function of scores, as `WorkingCorpus.lay_out` does.
+        penalty: penalty of a certain boundary in the first stage, in occurrences.
         n_merges: maximum number of merges.
         limits: what may be merged.
     """
 
     def values_at(discount: float) -> Longs:
-        return values(partial(composition_scores, price=price * discount * SCALE))
+        return values(partial(composition_scores, penalty=penalty * discount * SCALE))
 
-    turns = [(n_merges, partial(values_at, discount)) for discount in (DISCOUNTS if price else (0.0,))]
-    return working.learn_in_turns(turns, n_merges, replace(limits, min_value=SCALE), title="frequency merges")
+    stages = [(n_merges, partial(values_at, discount)) for discount in (DISCOUNTS if penalty else (0.0,))]
+    return working.learn_in_stages(stages, n_merges, replace(limits, min_value=SCALE), title="frequency merges")

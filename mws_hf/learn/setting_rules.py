@@ -18,6 +18,7 @@ from mws_hf.errors import MwSError, SettingError, nearest, quoted
 T = TypeVar("T")
 
 PLACE = "The arguments are described in `mws_hf.learn.settings`."
+"""The sentence in a docstring that `described` replaces by the arguments."""
 CONTEXTUAL, CLASSIC = "contextual", "classic"
 """The criteria by which merges are chosen."""
 
@@ -27,7 +28,7 @@ class Range(NamedTuple):
 
     Attributes:
         least: minimum.
-        most: maximum.
+        most: maximum; by default the largest finite number.
         whole: True if only whole numbers are accepted.
         above: True if `least` itself is not accepted.
         word: a word that is accepted instead of a number, "" for none.
@@ -43,7 +44,7 @@ class Range(NamedTuple):
 
 
 COUNT, NUMBER, FLAG = Range(whole=True), Range(), "flag"
-"""Whole numbers from 0 up; numbers from 0 up; True or False."""
+"""Values of `Setting.takes`: whole numbers from 0 up, finite numbers from 0 up, and True or False."""
 
 
 _DESCRIPTION = "setting"
@@ -58,7 +59,8 @@ class Setting(NamedTuple):
         default: its default in words, "" if the signature shows it.
         more: sentences that only users of Python need.
         criterion: the criterion that it belongs to, "" for both.
-        takes: the accepted values, None if other code checks them. A default of None is always accepted.
+        takes: the accepted values: a `Range`, or `FLAG`; None if other code checks them. None as a value is replaced by
+            the default.
         option: option of `mws train`, "" if it is the name of the setting, None if there is no option.
         metavar: what the help of the option shows for its value.
         shown: the default as the help of the option shows it, None if it is `default`.
@@ -127,7 +129,7 @@ def plain(value: Any) -> Any:
 
 
 def described(documented: type[T]) -> type[T]:
-    """Replace `PLACE` in the docstring of a class by its arguments, with the descriptions of its fields."""
+    """Replace `PLACE` in the docstring of a class by the descriptions of its fields, and return the class."""
     if documented.__doc__:
         settings = descriptions_of(documented)
         lines = "\n".join(f"    {name}: {setting.argument_help()}" for name, setting in settings.items())
@@ -167,12 +169,17 @@ class Described:
         return super().__new__(cls)
 
     def set(self, values: Mapping[str, Any]) -> None:
-        """Set fields while the object is made; afterwards they do not change."""
+        """Set fields of the frozen dataclass while it is created; afterwards they do not change."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
     def check(self) -> None:
-        """Replace None by defaults, and check each field by its description; raises SettingError for a wrong value."""
+        """Replace None by the default in each field, and check the value by its description.
+
+        Raises:
+            MwSError: the criterion is unknown, or a setting belongs to the other criterion or has a value that it does
+                not accept.
+        """
         defaults = {
             entry.name: entry.default if entry.default_factory is MISSING else entry.default_factory()
             for entry in fields(self)  # type: ignore[arg-type]
@@ -198,8 +205,8 @@ class Described:
 
     def __repr__(self) -> str:
         """Write the settings that differ from the defaults, long values shortened."""
-        said = ", ".join(f"{name}={quoted(value)}" for name, value in self.changed().items())
-        return f"{self.__class__.__name__}({said})"
+        arguments = ", ".join(f"{name}={quoted(value)}" for name, value in self.changed().items())
+        return f"{self.__class__.__name__}({arguments})"
 
     @classmethod
     def _recorded(cls, criterion: str) -> list[str]:
@@ -222,7 +229,7 @@ class Described:
             **others: settings to change.
 
         Raises:
-            MwSError: a value is out of range, or labels are a file.
+            MwSError: a name in `others` is unknown, a value is not accepted, or labels are a file.
             TypeError: a value has a type that no training metadata have.
 
         >>> from mws_hf.learn.settings import Settings
@@ -239,7 +246,13 @@ class Described:
 
 
 def check_range(name: str, value: Any, takes: Range, *, optional: bool = False) -> None:
-    """Raise SettingError unless an argument is a number in a range, or None if it is `optional`.
+    """Raise SettingError unless a value is in a range, the word of the range, or None if it is `optional`.
+
+    Args:
+        name: the name of the setting, for the message.
+        value: the given value.
+        takes: the accepted numbers.
+        optional: True if None is accepted, too.
 
     >>> check_range("crossing_penalty", 0, Range(above=True, advice="8 to 20 work"))
     Traceback (most recent call last):
@@ -250,13 +263,14 @@ def check_range(name: str, value: Any, takes: Range, *, optional: bool = False) 
         return
     if takes.whole and (isinstance(value, bool) or not isinstance(value, Integral)):
         raise SettingError(name, value, f"is not a whole number; give one from {takes.least} up")
-    number = math.nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
+    # An integer is compared as it is, because one of more than 308 digits cannot become a float.
+    number: Any = math.nan if isinstance(value, bool) or not isinstance(value, Real) else value
     if takes.least <= number <= takes.most and not (takes.above and number == takes.least):
         return
     if takes.whole and number < takes.least:
         problem = "negative" if number < 0 else "too small"
         raise SettingError(name, value, f"is {problem}; give a number from {takes.least} up")
-    bounds = f"from {takes.least} " + ("up" if takes.most >= NUMBER.most else f"to {takes.most}")
-    bounds = f"greater than {takes.least}" if takes.above else bounds
+    bounds = f" from {takes.least} " + ("up" if takes.most >= NUMBER.most else f"to {takes.most}")
+    bounds = f" greater than {takes.least}" if takes.above else "" if takes.least == -math.inf else bounds
     word, advice = f", or {takes.word!r}" if takes.word else "", f"; {takes.advice}" if takes.advice else ""
-    raise SettingError(name, value, f"must be a number {bounds}{word}{advice}")
+    raise SettingError(name, value, f"must be a number{bounds}{word}{advice}")

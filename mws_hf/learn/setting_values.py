@@ -22,10 +22,13 @@ if TYPE_CHECKING:
 
 
 def in_one_form(settings: Settings) -> dict[str, Any]:
-    """Return the values of settings in the form that the learner reads, by name; no file is read.
+    """Convert the values of settings into the form that the learner reads; no file is read.
 
     Lists become tuples, the name of an alphabet its characters, the name of a pattern the pattern, and labels
-    `GoldWord`s. An alphabet or a pattern that was not given is that of the criterion.
+    `GoldWord`s. An alphabet or a pattern that was not given is the default of the criterion.
+
+    Returns:
+        The new value of each setting that may change, by name.
 
     Raises:
         MwSError: a value has a wrong form, or an unknown name.
@@ -59,7 +62,7 @@ def in_one_form(settings: Settings) -> dict[str, Any]:
 
 
 def read_label_files(labels: Any) -> Any:
-    """Read the files of labels, if there are any; labels in other forms become `GoldWord`s as well."""
+    """Read labels from files or from values in memory, and return them as `GoldWord`s; return () if there are none."""
     if labels is None or _is_empty(labels):
         return ()
     from mws_hf.corpus.labeled_words import read_all_labels
@@ -68,10 +71,11 @@ def read_label_files(labels: Any) -> Any:
 
 
 def _is_empty(labels: Any) -> bool:
-    """Return whether no labels were given; an empty file name or dict was."""
+    """Return whether no labels were given; an empty file name or an empty dict counts as given."""
     return not isinstance(labels, Mapping | str) and labels == ()
 
 
 def _strings(name: str, given: Any) -> tuple[str, ...]:
+    """Return the value of a setting that is a list of strings as a tuple; raise MwSError for any other value."""
     check_order(name, given)
     return tuple(each_text(given, name))

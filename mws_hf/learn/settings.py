@@ -54,7 +54,7 @@ class Settings(Described):
     """All settings of a training, checked; `MwSTrainer` takes them as arguments.
 
     `Settings` reads no file: `labels` are words here, and `read_settings` and `MwSTrainer` read the files of labels. If
-    `alphabet` and `pattern` are not given, they have the default of the criterion. Settings cannot be changed.
+    `alphabet` and `pattern` are not given, they have the default of the criterion. The object cannot be changed.
 
     Raises:
         MwSError: a value is out of range, a name is unknown, or a setting contradicts another or belongs to the other
@@ -234,7 +234,11 @@ class Settings(Described):
         option=None,
     ).field(2.0)
     stop_threshold: float | None = Setting(
-        "Stop when the best score is not above this value.", "0", criterion=CLASSIC, option=None
+        "Stop when the best score is not above this value; a value below 0 acts like 0.",
+        "0",
+        criterion=CLASSIC,
+        takes=Range(-math.inf, math.inf),
+        option=None,
     ).field(None)
     pattern: str | None = Setting(
         f"Split pattern: a regular expression, or the name of a known one ({', '.join(NAMED_PATTERNS)}).",
@@ -295,8 +299,6 @@ class Settings(Described):
                 f"len_norm_factor={self.len_norm_factor} must be between 0 and log_base={self.log_base}, because "
                 "above that the length penalty is the logarithm of a negative number; give a smaller one"
             )
-        if self.stop_threshold is not None and math.isnan(self.stop_threshold):
-            raise MwSError("stop_threshold is not a number; give a number or None")
 
     @property
     def is_classic(self) -> bool:
@@ -315,17 +317,17 @@ class Settings(Described):
 
     @property
     def normalization_steps(self) -> str | None:
-        """What happens to text before it is split, as `WordCounts.normalization` names it ("nfc+capitals")."""
+        """The changes of text before it is split, in the form of `WordCounts.normalization`, such as "nfc+capitals"."""
         return with_capitals(self.normalization) if self.capitals else self.normalization
 
     @property
     def wanted(self) -> int | None:
-        """The vocabulary size, or None if `n_merges` was given instead."""
+        """The vocabulary size that was asked for, or its default; None if `n_merges` was given instead."""
         return DEFAULT_VOCAB_SIZE if self.vocab_size is None and self.n_merges is None else self.vocab_size
 
     @property
     def of_evidence(self) -> tuple[Any, ...]:
-        """The settings that boundary probabilities depend on."""
+        """The settings that boundary probabilities depend on, as a tuple to compare."""
         return self.max_types, self.granularity, self.labels
 
     @cached_property
@@ -336,7 +338,7 @@ class Settings(Described):
         return Apart.of(self.keep_apart)
 
     def share_of_compositions(self, n_groups: int) -> float | Literal["fill"]:
-        """Return the setting `composition`, or its default for this number of groups and this criterion."""
+        """Return the setting `composition`, or its default for the criterion and this number of groups."""
         usual = 0.0 if self.is_classic else DEFAULT_COMPOSITION if n_groups == 1 else COMPOSITION_OF_GROUPS
         return usual if self.composition is None else self.composition
 
@@ -345,8 +347,11 @@ def read_settings(kind: type[S], /, **given: Any) -> S:
     """Read the files that settings name, then make the settings from their content.
 
     Args:
-        kind: the class to make, `Settings` or a class derived from it.
+        kind: the class to create, `Settings` or a class derived from it.
         **given: its fields; `labels` may be a file, or files by group.
+
+    Returns:
+        An object of this class.
 
     Raises:
         MwSError: a file cannot be read, or a value is wrong (see `Settings`).

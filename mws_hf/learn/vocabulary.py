@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -29,7 +29,7 @@ from mws_hf.learn.phases import (
     check_fits,
     learn_compositions,
     learn_contextual,
-    priced_boundaries,
+    penalized_boundaries,
 )
 from mws_hf.learn.settings import Settings
 from mws_hf.learn.uppercase import with_uppercase
@@ -38,6 +38,7 @@ from mws_hf.text.capitals import MARKER, steps_of
 from mws_hf.text.pattern import split
 from mws_hf.text.symbols import BYTE_TOKENS, character_merges
 from mws_hf.tokenizer.backend import build_backend, tokenizer_tables
+from mws_hf.tokenizer.merging import merges_for
 
 if TYPE_CHECKING:
     from mws_hf.learn.evidence.labels import LabelFit
@@ -62,8 +63,8 @@ class LearnedVocabulary:
         n_types: number of distinct words that were learned from.
         evidence: boundary probabilities; None with the original MwS score, and if no morph merges were wanted.
         n_required: number of merges that make required strings.
-        places_cut: share of the positions inside the distinct words that are split after the morph merges;
-            compositions join some of them again. None if it is unknown.
+        places_cut: share of the positions inside the distinct words at which they are split after the morph merges;
+            compositions join some of these parts again. None with the original MwS score and without morph merges.
         capitals: uppercase letters for which the tokenizer writes a marker; "" without ``capitals="marker"``.
     """
 
@@ -115,7 +116,8 @@ def learn(
 
     Raises:
         MwSError: there is no word to learn from, the counts do not fit into 64 bits, a special token is a character
-            of the words, or `evidence` was computed with other settings.
+            of the words, a required string cannot become a token, weights or labels name an unknown group, or
+            `evidence` was computed with other settings.
 
     >>> from mws_hf.corpus.counting import count_documents
     >>> counts = count_documents(["читать читал читала читали"])
@@ -127,12 +129,12 @@ def learn(
     _check_evidence(evidence, settings)
     give_back()  # memory that counting has freed
     job = LearningJob.plan(counts, settings)
-    # 1. boundary probabilities: how freely could each word have continued after each of its characters?
+    # 1. boundary probabilities inside each word
     evidence = _find_evidence(job, evidence)
     words = CodePoints.of_counts(job.counts)
     # 2. to 4. the merges
     learned = _learn_merges(job, words, evidence)
-    # 5. with labels: the probabilities inside tokens that labeled words contain, and the merges once again
+    # 5. with labels: adjust the probabilities inside tokens that labeled words contain, and learn all merges again
     if evidence is not None and evidence.label_shares:
         evidence = _adjusted(job, evidence, learned.merges)
         again = replace(job.limits, progress_suffix=", again with labels")
@@ -174,8 +176,8 @@ class LearningJob:
     """One training after its settings and words were checked, and before anything is learned.
 
     Attributes:
-        grouped: the words by group, without rare words.
-        counts: the words of all groups together, weighted.
+        grouped: the words by group, without rare words, and split at characters that are kept apart.
+        counts: the words of all groups together, whose counts are multiplied by the weights of the groups.
         settings: settings of the training.
         alphabet: characters that become tokens or are spelled by merges, in the order of code points.
         composition: share of compositions; "fill" means all merges that the morphs leave.
@@ -197,7 +199,10 @@ class LearningJob:
 
     @classmethod
     def plan(cls, counts: WordCounts | Mapping[str, WordCounts], settings: Settings) -> LearningJob:
-        """Check the words, choose the alphabet and compute the number of merges, from the arguments of `learn`."""
+        """Check the words, choose the alphabet and compute the number of merges.
+
+        The arguments and the errors are those of `learn`.
+        """
         grouped = words_learned_from(counts, settings)
         _check_words(grouped, settings.min_count)
         total = grouped.weighted(settings.weights)
@@ -225,7 +230,10 @@ class LearningJob:
 
 
 def words_learned_from(counts: WordCounts | Mapping[str, WordCounts], settings: Settings) -> WordCounts:
-    """Leave out rare words, and split words where characters are kept apart; the arguments are those of `learn`."""
+    """Remove words below `min_count`, and split words where characters are kept apart.
+
+    The arguments are those of `learn`.
+    """
     words = WordCounts.from_groups(counts).at_least(settings.min_count)
     if not settings.keep_apart:
         return words
@@ -236,8 +244,11 @@ def _check_words(words: WordCounts, least: int) -> None:
     for name, counts in words.groups.items():
         if len(counts) == 0:
             of = f" of group {name!r}" if name else ""
-            often = f" that occur {least:,} times" if least > 1 else ""
-            raise MwSError(f"no training words{of} are left{often}; give text with at least one word")
+            if least > 1:
+                raise MwSError(
+                    f"no training words{of} occur at least {least:,} times; give more text, or lower that number"
+                )
+            raise MwSError(f"there are no training words{of}; give text with at least one word")
 
 
 def _check_required(required: Sequence[str], counts: WordCounts, apart: Apart) -> None:
@@ -249,10 +260,11 @@ def _check_required(required: Sequence[str], counts: WordCounts, apart: Apart) -
             if counts.splitter.marks_capitals and MARKER not in token and MARKER in changed:
                 changed, why = changed.replace(MARKER, ""), "a marker stands for its capital, before"
             raise MwSError(f"{token!r} cannot become a token: {why} {changed!r}; give that")
-        pieces = split(token, counts.pattern)
-        if len(pieces) != 1:
-            parts = "|".join(pieces)
-            raise MwSError(f"{token!r} cannot become a token: the pattern splits it ({parts}); give its parts")
+        parts = split(token, counts.pattern)
+        if len(parts) != 1:
+            raise MwSError(
+                f"{token!r} cannot become a token: the pattern splits it ({'|'.join(parts)}); give its parts"
+            )
         if apart.after(CodePoints.of([token]).points)[:-1].any():
             raise MwSError(
                 f"{token!r} cannot become a token: keep_apart separates characters in it; leave one of the two out"
@@ -278,7 +290,7 @@ def choose_alphabet(words: CodePoints, counts: Longs, initial: Iterable[str], li
 
 
 def _merge_budget(settings: Settings, alphabet: list[str]) -> int:
-    """Return the number of merges that the vocabulary has room for; 0, with a warning, if it is too small for them."""
+    """Return the number of merges that the vocabulary has room for; log a warning if its size is too small for any."""
     n_special = len(settings.special_tokens)
     if (wanted := settings.wanted) is None:
         # the original MwS tests the size before the special tokens are appended (docs/original-mws.md)
@@ -306,7 +318,7 @@ def _check_evidence(evidence: Evidence | None, settings: Settings) -> None:
 
 
 def _find_evidence(job: LearningJob, given: Evidence | None) -> Evidence | None:
-    """Return the given boundary probabilities or compute them; None if the criterion or the sizes need none."""
+    """Return the given boundary probabilities or compute them; None if no morph merge depends on them."""
     if job.settings.is_classic:
         return None
     if job.n_morphs == 0:  # only compositions: this is plain frequency BPE
@@ -319,7 +331,7 @@ def _find_evidence(job: LearningJob, given: Evidence | None) -> Evidence | None:
 
 
 def _learn_morphs(job: LearningJob, words: CodePoints, evidence: Evidence | None) -> tuple[LearnedMerges, float | None]:
-    """Learn the merges of the criterion; return them, and the share of positions that stay split if it is known."""
+    """Learn the morph merges by the criterion; return them and `LearnedVocabulary.places_cut`."""
     if job.settings.is_classic:
         from mws_hf.learn.classic import learn_classic
 
@@ -337,7 +349,7 @@ def _learn_morphs(job: LearningJob, words: CodePoints, evidence: Evidence | None
         types=job.settings.types,
         limits=replace(job.limits, min_occurrences=MORPH_LIMITS.min_occurrences),
     )
-    return morphs, working.places_cut()
+    return morphs, working.split_share()
 
 
 _RunningText = tuple[CodePoints, Longs, Ints | None]
@@ -365,7 +377,7 @@ def _learn_compositions(
     if text is None or n_left <= 0:
         return LearnedMerges([])
     words, counts, type_of = text
-    boundaries = None if evidence is None else partial(priced_boundaries, evidence, words, type_of)
+    boundaries = None if evidence is None else partial(penalized_boundaries, evidence, words, type_of)
     return learn_compositions(
         words, counts, job.alphabet, morphs, n_left, boundaries=boundaries,
         hidden_boundary_price=job.settings.hidden_boundary_price, limits=job.limits,
@@ -399,47 +411,3 @@ def _with_required(job: LearningJob, merges: list[tuple[str, str]]) -> tuple[lis
         f"{len(job.settings.required)} required strings need more merges than the {job.n_merges} that there is room "
         "for; ask for a larger vocabulary, or leave some strings out"
     )
-
-
-def merges_for(
-    strings: Iterable[Sequence[str]], merges: Sequence[tuple[str, str]], known: Collection[str] = ()
-) -> list[tuple[str, str]]:
-    """Find the additional merges that make each string one token if it is a word by itself.
-
-    Each string is segmented by all earlier merges. New merges join the resulting tokens, from left to right, but skip
-    products that are entries already. A string does not change earlier strings, because its merges have later ranks.
-
-    Args:
-        strings: strings as sequences of their symbols.
-        merges: all other merges, in the order of their ranks; the new ones come after them.
-        known: entries that exist without a merge, such as the alphabet.
-
-    Returns:
-        The new merges, in the order of their ranks.
-
-    Raises:
-        MwSError: every product on the way to a string is another entry.
-
-    >>> merges_for(["abcd", "abc"], [("b", "c")])
-    [('a', 'bc'), ('abc', 'd')]
-    """
-    from mws_hf.tokenizer.merging import merge, ranked  # here, because it is rarely needed
-
-    table = ranked(merges)
-    entries = {*known, *(left + right for left, right in merges)}
-    found: list[tuple[str, str]] = []
-    for string in strings:
-        whole = "".join(string)
-        pieces = [whole] if whole in entries else merge(string, table)
-        while len(pieces) > 1:
-            pairs = [(pieces[at], pieces[at + 1]) for at in range(len(pieces) - 1)]
-            pair = next((pair for pair in pairs if pair[0] + pair[1] not in entries), None)
-            if pair is None:
-                raise MwSError(
-                    f"{whole!r} cannot become a token: every merge on the way to it makes another token; leave it out"
-                )
-            table[pair] = len(table) + len(merges), pair[0] + pair[1]
-            found.append(pair)
-            entries.add(pair[0] + pair[1])
-            pieces = merge(pieces, table)
-    return found

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
 N_POINTS = 0x110000
 """Number of Unicode code points; tables of all characters have this length."""
-_FEW_POINTS, _LEAST_TABLE = 10_000, 0x200
-"""For up to so many points, a table ends after the highest one; its least size includes ı, which may replace I."""
+_FEW_POINTS = 10_000
+"""Maximum number of code points for which a table ends after the highest one of them."""
+_MIN_TABLE_SIZE = 0x200
+"""Minimum size of a table; it includes ı (U+0131), which may replace I in words that are converted to lowercase."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ class CodePoints:
 
     def take(self, words: Longs | Ints) -> CodePoints:
         """Copy the words with these numbers, in the order of the numbers."""
-        return cut_out(self.points, self.starts[words], self.starts[words + 1])
+        return slices_as_words(self.points, self.starts[words], self.starts[words + 1])
 
 
 def concatenated(lists: Sequence[CodePoints]) -> CodePoints:
@@ -77,7 +79,7 @@ def concatenated(lists: Sequence[CodePoints]) -> CodePoints:
     return CodePoints(np.concatenate([words.points for words in lists]), np.concatenate([*starts, ends[-1:]]))
 
 
-def cut_out(points: Ints, begins: Longs, ends: Longs) -> CodePoints:
+def slices_as_words(points: Ints, begins: Longs, ends: Longs) -> CodePoints:
     """Copy the slices ``points[begins[k]:ends[k]]`` as words."""
     starts = np.zeros(len(begins) + 1, np.int64)
     np.cumsum(ends - begins, out=starts[1:])
@@ -115,7 +117,7 @@ def distinct(words: CodePoints) -> Distinct:
 
 
 def find_among(words: CodePoints, known: CodePoints) -> Ints:
-    """Find each word in another list: int32, shape (n_words,), the first index of an equal word, or -1."""
+    """Find each word in another list: int32, shape (n_words,), the index at which it first occurs there, or -1."""
     return find_slices(words.points, words.starts, known.points, known.starts)
 
 
@@ -146,8 +148,8 @@ def _add_points(points: Ints, starts: Longs, weights: Longs, found: Longs) -> No
 
 
 def table_size(points: Ints) -> int:
-    """Return the size of a table by code point; for few points it is small, because clearing a full table is slow."""
-    return N_POINTS if len(points) > _FEW_POINTS else max(points.max(initial=0) + 1, _LEAST_TABLE)
+    """Return the size of a table by code point; it is small for few points, because clearing a full table is slow."""
+    return N_POINTS if len(points) > _FEW_POINTS else max(points.max(initial=0) + 1, _MIN_TABLE_SIZE)
 
 
 def distinct_points(points: Ints) -> list[int]:
@@ -222,8 +224,8 @@ class SymbolCorpus:
 
         Args:
             words: the words.
-            weights: how often each word counts; 1 if not given.
-            alphabet: characters to keep; all characters of the words if not given.
+            weights: how often each word counts; by default 1.
+            alphabet: characters to keep; by default all characters of the words.
 
         Raises:
             MwSError: there are more or fewer weights than words.
@@ -259,10 +261,10 @@ SCORE_BITS = 62
 """Sums of scores stay below 2 ** SCORE_BITS, which is half of the largest int64."""
 
 
-def letters_weighed(starts: Longs, weights: Longs) -> int:
-    """Add up length times weight over all words, exactly, because the sum may exceed 64 bits.
+def weighted_letter_count(starts: Longs, weights: Longs) -> int:
+    """Add up the length of each word times its weight, as a Python integer, because the sum may exceed 64 bits.
 
-    >>> letters_weighed(np.array([0, 3, 4]), np.array([2**62, 1]))
+    >>> weighted_letter_count(np.array([0, 3, 4]), np.array([2**62, 1]))
     13835058055282163713
     """
     lengths = np.diff(starts)

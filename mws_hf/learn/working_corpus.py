@@ -1,8 +1,9 @@
 """Learn merges by any criterion that is a sum over positions, and apply known merges.
 
 A position is the point after a character, where a boundary can be. `WorkingCorpus` repeatedly merges the pair of
-neighboring tokens whose occurrences have the largest sum of position values. With word weights as values this is
-frequency BPE; with evidence for "no boundary here" it finds morphs. The time of a merge depends on the number of
+neighboring tokens whose occurrences have the largest sum of position values. If the value of
+a position is the weight of its word, this is frequency BPE. If it is large where a boundary is improbable, the learner
+finds morphs. The time of a merge depends on the number of
 occurrences that it replaces. `tests/twins/engine.py` is a readable implementation that learns the same merges.
 
 Merges that are already known are applied word by word, as a BPE tokenizer does, without counting pairs.
@@ -21,22 +22,22 @@ from mws_hf.kernels.containers import find_pair, new_table, pair_key, put
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.threads import give_back, in_parts
 from mws_hf.learn.candidates import (
-    ASK,
-    ASKED,
     EXHAUSTED,
+    HASH_KNOWN,
+    PENDING,
     REACHED,
-    Least,
+    Minima,
     advance,
     fill_cells,
     hash_set,
     hashes_and_powers,
     open_queue,
     open_table,
-    strike,
+    remove_pair,
     with_room,
 )
 from mws_hf.learn.limits import NO_LIMIT, UNLIMITED, LearnedMerges, MergeLimits
-from mws_hf.learn.pairs import INSIDE, Bounds, PairTable, write_cells
+from mws_hf.learn.pairs import INSIDE, TOKENS, Bounds, PairTable, write_cells
 from mws_hf.learn.words import SymbolCorpus
 
 
@@ -120,8 +121,8 @@ def _write_tokens(ids: Array, n: int, length: Array, tok: Array, begin: int) -> 
 MERGES_PER_CALL = 500
 """Number of merges that a kernel makes before Python updates the progress bar."""
 
-Turn = tuple[int, Callable[[], Array | None]]
-"""The maximum number of merges to learn with some position values, and the function that computes the values."""
+Stage = tuple[int, Callable[[], Array | None]]
+"""A stage of learning: its maximum number of merges, and the function that computes its position values."""
 
 PositionScores = Callable[[Doubles, Longs], Longs]
 """Scores of positions from their boundary probabilities and the weights of their words: `phases.morph_scores`."""
@@ -131,7 +132,7 @@ _WORDS_AT_ONCE = 1 << 12
 
 
 class WorkingCorpus:
-    """A corpus that is segmented into tokens (at first characters); learning changes it in place.
+    """A corpus that is segmented into tokens, at first into characters; learning changes it in place.
 
     If the words are already segmented by another tokenizer, give `tokens` and `text`. Then only two attributes of
     `corpus` are used: its weights and its starts, which are counted in characters.
@@ -160,8 +161,11 @@ class WorkingCorpus:
         self.text = np.empty(cells, np.int32)
         fill_cells(corpus.symbols, corpus.starts, self.text)
 
-    def places_cut(self) -> float:
-        """Return the share of positions inside words where a token ends, without those after a leading space."""
+    def split_share(self) -> float:
+        """Return the share of the positions inside words at which a token ends.
+
+        The position after a leading space is not counted.
+        """
         lengths = np.fromiter(map(len, self.tokens), np.int64, len(self.tokens))
         ids, first = self.text[self.text >= 0], self.text[self.corpus.starts[:-1] + np.arange(len(self.corpus)) + 1]
         n_tokens = len(ids) - np.count_nonzero((lengths > 1)[ids]) // 2  # a token of several cells has its id in two
@@ -172,7 +176,11 @@ class WorkingCorpus:
         return float((n_tokens - len(self.corpus) - lone_spaces) / np.maximum(1, positions))
 
     def apply(self, merges: Iterable[tuple[str, str]]) -> None:
-        """Apply merges in the order of their ranks, as a BPE tokenizer does."""
+        """Apply merges in the order of their ranks, as a BPE tokenizer does.
+
+        Raises:
+            MwSError: a part of a merge is not a token yet, or its product already is one.
+        """
         first = len(self.tokens)
         pairs = [self.add_merge(left, right) for left, right in merges]
         lengths = np.fromiter(map(len, self.tokens), np.int32, len(self.tokens))
@@ -188,7 +196,11 @@ class WorkingCorpus:
         in_parts(merge, len(self.corpus))
 
     def add_merge(self, left: str, right: str) -> tuple[int, int]:
-        """Add the product of two tokens without changing the text; return the ids of its parts."""
+        """Add the product of two tokens without changing the text; return the ids of its parts.
+
+        Raises:
+            MwSError: a part is not a token yet, or the product already is one.
+        """
         if left not in self._ids or right not in self._ids or left + right in self._ids:
             raise MwSError(
                 f"merge {left!r} + {right!r}: both parts must be characters of the corpus or earlier products, and "
@@ -217,41 +229,53 @@ class WorkingCorpus:
         Returns:
             The merges with their sums.
 
+        Raises:
+            MwSError: `values` has neither one value per character nor one per cell.
+
         >>> corpus = SymbolCorpus.from_words(["abab", "abc"], np.array([2, 1]))
         >>> WorkingCorpus(corpus).learn(None, 2)
         LearnedMerges(merges=[('a', 'b'), ('ab', 'ab')], scores=[5.0, 2.0], exhausted=False)
         """
         bounds = Bounds(max(1, limits.min_occurrences), NO_LIMIT, limits.longest)
-        least = Least(bounds.min_occurrences, max(1, limits.min_value), limits.min_frequency)
+        minima = Minima(bounds.min_occurrences, max(1, limits.min_value), limits.min_frequency)
         weights = self.cell_values(None) if limits.min_frequency > 1 else np.zeros(0, np.int64)
         table = open_table(self.text, self.cell_values(values), self.tokens, bounds)
         for ids in limits.excluded_pairs:
             if (pair := int(find_pair(table.keys, table.ids, *ids))) >= 0:
-                strike(table, pair)
-        queue = open_queue(table, least)
+                remove_pair(table, pair)
+        queue = open_queue(table, minima)
         strings = self.taken_strings(table, limits.never)
         first, status, accepted = len(self.tokens), REACHED, -1
         with progress_bar(limits.show_progress, total=n_merges, desc=title + limits.progress_suffix, unit="") as bar:
             while status != EXHAUSTED and len(self.tokens) < first + n_merges:
                 goal = min(first + n_merges, len(self.tokens) + MERGES_PER_CALL)
-                status = advance(table, queue, strings, goal, least, bounds, accepted, weights)
+                status = advance(table, queue, strings, goal, minima, bounds, accepted, weights)
                 bar.update(self.add_products(table))
-                if status == ASK:
-                    accepted = self.accepted_pair(table, int(queue.used[ASKED]), limits.never)
+                if status == HASH_KNOWN:
+                    accepted = self.accepted_pair(table, int(queue.used[PENDING]), limits.never)
                 elif status not in (REACHED, EXHAUSTED):
                     table, queue = with_room(table, queue)
                     strings = self.taken_strings(table, limits.never)
         return learned_merges(table, self.tokens, first, status == EXHAUSTED)
 
-    def learn_in_turns(
-        self, turns: Iterable[Turn], n_merges: int, limits: MergeLimits = UNLIMITED, *, title: str = "merges"
+    def learn_in_stages(
+        self, stages: Iterable[Stage], n_merges: int, limits: MergeLimits = UNLIMITED, *, title: str = "merges"
     ) -> LearnedMerges:
-        """Learn with several arrays of position values, one after another, until there are `n_merges` merges.
+        """Learn in stages, each with its own position values, until there are `n_merges` merges.
 
-        Each array is computed when its turn comes, so that only one is in memory.
+        The values of a stage are computed when it begins, so that only one array of them is in memory.
+
+        Args:
+            stages: the stages, in their order.
+            n_merges: maximum number of merges in all stages.
+            limits: what may be merged.
+            title: name of the progress bar.
+
+        Returns:
+            The merges of all stages. `exhausted` is that of the last stage that ran.
         """
         found = LearnedMerges([])
-        for most, values in turns:
+        for most, values in stages:
             n_next = min(most, n_merges - len(found.merges))
             found = found.followed_by(self.learn(values(), n_next, limits, title=title))
             give_back()
@@ -309,17 +333,17 @@ class WorkingCorpus:
 
     def add_products(self, table: PairTable) -> int:
         """Add the tokens that kernels have added to the table; return their number."""
-        first, end = len(self.tokens), int(table.used[0])
+        first, end = len(self.tokens), int(table.used[TOKENS])
         for i in range(first, end):
             self._add_token(self.tokens[table.token_left[i]] + self.tokens[table.token_right[i]])
         return end - first
 
     def accepted_pair(self, table: PairTable, pair: int, forbidden: frozenset[str]) -> int:
-        """Return `pair` if its product is a new string although its hash is known; else strike it and return -1."""
+        """Return `pair` if its product is a new string although its hash is known; else remove it and return -1."""
         product = self.tokens[table.pairs["left"][pair]] + self.tokens[table.pairs["right"][pair]]
         if product not in self._ids and product not in forbidden:
             return pair
-        strike(table, pair)
+        remove_pair(table, pair)
         return -1
 
 

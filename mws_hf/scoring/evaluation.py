@@ -22,7 +22,7 @@ from mws_hf.scoring.significance import PairedDifference, bootstrap_f1, check_re
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
 from mws_hf.tokenizer.places import named_sources
 from mws_hf.tokenizer.segmenting import Isolated
-from mws_hf.tokenizer.training_record import labelled_words
+from mws_hf.tokenizer.training_record import labeled_words
 
 logger = logging.getLogger(__name__)
 
@@ -200,7 +200,7 @@ def evaluate(
     if taken:
         raise MwSError(f"{min(taken)!r} is the name of a part of the report; choose another name")
     sources = {name: open_tokenizer(source, by_class=True) for name, source in named.items()}
-    labeled = frozenset[str]().union(*(labelled_words(source.record) for source in sources.values()))
+    labeled = frozenset[str]().union(*(labeled_words(source.record) for source in sources.values()))
     golds = tuple(reference.without(labeled) for reference in golds)
     rows = [row for reference in golds for row in _gold_rows(sources, reference, isolated, baselines, resamples)]
     encoders = {name: source for name, source in sources.items() if not source.is_segmenter}

@@ -37,7 +37,7 @@ from mws_hf.tokenizer.layout import ADDED_FILE, CONFIG_FILE, IDS_FILE, MAP_FILE,
 from mws_hf.tokenizer.links import copy_inside
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
 from mws_hf.tokenizer.places import tokenizer_folder
-from mws_hf.tokenizer.spec import Spec, capitals_of, parts_of, reading_counted, without_limits
+from mws_hf.tokenizer.spec import Spec, capitals_of, for_counted_words, parts_of, without_limits
 
 logger = logging.getLogger(__name__)
 _BATCH = 1024
@@ -350,7 +350,7 @@ class Spelling:
 
     def __init__(self, original: Tokenizer, rows: int | None = None) -> None:
         self.backend = without_limits(original)
-        self._capitals, self._marked = capitals_of(self.backend), reading_counted(self.backend)
+        self._capitals, self._marked = capitals_of(self.backend), for_counted_words(self.backend)
         self.pieces = raw_bytes(self.backend)[:rows]
         # if several ids have the same bytes the first counts, so they are inserted in reverse order
         self.by_bytes = {piece: index for index, piece in reversed(list(enumerate(self.pieces))) if piece}

@@ -19,12 +19,12 @@ from mws_hf.errors import MwSError
 from mws_hf.kernels import Longs
 from mws_hf.learn.setting_rules import Range, check_range
 from mws_hf.learn.settings import read_settings
-from mws_hf.learn.vocabulary import merges_for
 from mws_hf.surgery.base import Base, IdMap, Rewritten, open_base
 from mws_hf.surgery.new_tokens import ExtensionSettings, LearnedTokens, learn_tokens, pre_tokens, protect
 from mws_hf.surgery.trim import check_used, count_uses, last_merges, prune
 from mws_hf.text.symbols import BYTE_TOKENS, check_order, each_text
 from mws_hf.tokenizer.layout import RECORD_FILE
+from mws_hf.tokenizer.merging import merges_for
 from mws_hf.tokenizer.spec import Spec
 from mws_hf.tokenizer.training_record import added_record
 

@@ -36,12 +36,12 @@ from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
 from mws_hf.kernels import Array, Doubles, Ints, Longs
 from mws_hf.learn.defaults import DEFAULT_COMPOSITION
-from mws_hf.learn.evidence.forms import Forms, TypeCounts, collect_forms, with_lower_case
+from mws_hf.learn.evidence.forms import Forms, TypeCounts, collect_forms, with_lowercase
 from mws_hf.learn.evidence.posteriors import Evidence, collect_evidence
+from mws_hf.learn.letter_merges import MERGES_PER_SPACE_MERGE
 from mws_hf.learn.limits import LearnedMerges, MergeLimits
 from mws_hf.learn.pairs import INSIDE, SEPARATOR
 from mws_hf.learn.phases import (
-    MERGES_PER_SPACE_MERGE,
     MORPH_LIMITS,
     SCALE,
     check_fits,
@@ -197,7 +197,7 @@ def learn_tokens(
     n_forms = len(forms.counts)
     most = 0 if base.byte_level else n_tokens // CHARACTER_SHARE
     symbols = missing_characters(base, forms, most, settings, protection.characters)
-    forms = with_lower_case(forms) if evidence is not None else forms
+    forms = with_lowercase(forms) if evidence is not None else forms
     counted = np.where(np.arange(len(forms.counts)) < n_forms, forms.counts, 0)
     segmented = segment_with_base(base, forms.words, counted, symbols)
     learner = Learner(segmented, counted[segmented.chosen], settings, show_progress, protection)

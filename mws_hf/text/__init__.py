@@ -1,1 +1,1 @@
-"""Describe the text that tokenizers work on: split patterns, special tokens, alphabets, letter case."""
+"""Define split patterns, special tokens, alphabets, letter case and other properties of the text of a tokenizer."""

@@ -8,8 +8,8 @@ Words in uppercase and words in mixed case stay as they are.
 A rule of `tokenizers` cannot change the case of the letter that it finds, so a tokenizer.json has one rule per letter
 in each direction. Only letters that are frequent in the training text have rules; all others are not changed. A marker
 that is already in the text gets an `ESCAPE` after it, so that decoding returns every text exactly. The decoder leaves
-out a marker without a letter after it. Therefore, if a model's output is decoded while it is generated, the text so far
-never changes.
+out a marker without a letter after it. Therefore, if the output of a model is decoded while it is generated, text that
+was already shown never changes.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from mws_hf.errors import MwSError
 CAPITALS = "capitals"
 """The name of this step in a normalization, such as "capitals" or "nfc+capitals"."""
 MARKER, ESCAPE = "\x0e", "\x0f"
-"""The control characters Shift Out, which marks a letter, and Shift In, which follows a marker of the text itself."""
+"""The control characters Shift Out, which is the marker, and Shift In, which follows a Shift Out of the text itself."""
 LEAST_SHARE = 1e-5
-"""Letters with a smaller share of the letters of the training text have no rule, because each rule takes time."""
+"""Letters with a smaller share of the characters of the training text have no rule, because each rule takes time."""
 
 _BEFORE, _BEHIND = r"(?<![\p{L}\p{M}\p{N}])", r"(?=[\p{Ll}\p{M}]*(?![\p{L}\p{M}\p{N}]))"
 
 
 def with_capitals(form: str | None) -> str:
-    """Return the normalization that writes text in a Unicode form, if any, and then the marker.
+    """Return the name of the normalization that converts text to a Unicode form, if any, and then writes the marker.
 
     >>> with_capitals(None), with_capitals("nfc")
     ('capitals', 'nfc+capitals')
@@ -54,9 +54,10 @@ def steps_of(normalization: str | None) -> tuple[str | None, bool]:
 
 
 def lowercase_of(letter: str) -> str:
-    r"""Return the lowercase letter of an uppercase letter, or "" if it does not lead back to the uppercase letter.
+    r"""Return the lowercase letter of an uppercase letter; "" if its uppercase letter is not the given one.
 
-    Uppercase letters that begin no capitalized word, those of Georgian and digraphs such as Ǆ, have none, either.
+    The result is also "" for uppercase letters that do not begin capitalized words: those of Georgian, and digraphs
+    such as Ǆ.
 
     >>> [lowercase_of(letter) for letter in "AЖaİẞǅǄ\u1c90"]
     ['a', 'ж', '', '', '', '', '', '']
@@ -70,13 +71,13 @@ def check_letters(letters: str | None) -> None:
     for letter in letters or "":
         if not lowercase_of(letter):
             raise MwSError(
-                f"capitals: {letter!r} is not an uppercase letter with a lowercase letter that leads back to it; give "
+                f"capitals: {letter!r} is not an uppercase letter that can be restored from its lowercase letter; give "
                 "the letters that get a marker, such as 'ABC' (capitals='marker' is a setting of a training)"
             )
 
 
 def write_marker(text: str, letters: str | None = None) -> str:
-    r"""Write the marker as the rules of a tokenizer.json do, in a sixth of the time.
+    r"""Write the marker as the rules of a tokenizer.json do, but in a sixth of the time.
 
     Args:
         text: the text.
@@ -116,10 +117,10 @@ _lowercase = lru_cache(maxsize=4096)(lowercase_of)
 
 
 def frequent_letters(shares: dict[str, float]) -> str:
-    """Return the uppercase letters that get rules, by code point.
+    """Return the uppercase letters that get rules, sorted by code point.
 
     Args:
-        shares: the share of each character in the text after `write_marker`.
+        shares: the share of each character in the training text, after `write_marker` has changed it.
 
     >>> frequent_letters({"д": 0.6, "о": 0.4, "z": 1e-7, "ß": 0.1, "ⅰ": 0.1, "и": 0.0})
     'ДО'
@@ -133,7 +134,7 @@ def _is_small(character: str) -> bool:
 
 
 def marking_rules(letters: Iterable[str]) -> list[dict[str, Any]]:
-    """Return the rules that write the marker for some letters, as parts of a normalizer in tokenizer.json."""
+    """Return the rules that write the marker for these letters, as parts of a normalizer in tokenizer.json."""
     rules = [_ESCAPING]
     rules += [_rule({"Regex": _BEFORE + letter + _BEHIND}, MARKER + lowercase_of(letter)) for letter in letters]
     return [*rules, _rule({"String": " " + MARKER}, MARKER + " ")]
@@ -172,10 +173,14 @@ def marked_letters(parts: Iterable[Mapping[str, Any]]) -> str:
 
 
 def with_space_first(parts: Iterable[Mapping[str, Any]], wanted: bool) -> list[Mapping[str, Any]]:
-    """Return the parts of a normalizer, changed so that they put a space before a text, or do not.
+    """Return the parts of a normalizer, with or without those that put a space before a text.
 
-    A pre-tokenizer would put the space behind the marker of the first word, and after a normalizer that replaces
-    spaces.
+    The normalizer does this instead of a pre-tokenizer, because a pre-tokenizer would put the space after the marker of
+    the first word, and after the normalizer has replaced spaces.
+
+    Args:
+        parts: the parts of the normalizer.
+        wanted: whether the result puts a space before a text.
     """
     given = [part for part in parts if part not in _SPACE_FIRST]
     at = given.index(_ESCAPING) if _ESCAPING in given else 0
@@ -183,6 +188,7 @@ def with_space_first(parts: Iterable[Mapping[str, Any]], wanted: bool) -> list[M
 
 
 def _rule(pattern: dict[str, str], content: str) -> dict[str, Any]:
+    """Return a rule of tokenizer.json that replaces what a pattern matches."""
     return {"type": "Replace", "pattern": pattern, "content": content}
 
 

@@ -1,4 +1,4 @@
-"""Fold letter case as the training does, so that all cased forms of a word are one word."""
+"""Convert letter case as the training does, so that the uppercase and lowercase forms of a word count as one word."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import re
 import unicodedata
 
 DOTTED, DOTLESS = "İ", "ı"
-"""The two letters of Turkish and Azerbaijani that other Latin alphabets lack: uppercase i, and lowercase I."""
+"""Two letters of Turkish and related languages: the uppercase of i, and the lowercase of I."""
 _GREEK, _GEORGIAN = re.compile("[\u0370-\u03ff]"), re.compile("[\u10d0-\u10ff]")
 
 
 def fold(word: str) -> str:
     """Convert a word to lowercase, character by character; characters whose lowercase is longer stay as they are.
 
-    İ becomes i. In a word with ı or İ, which no other language writes, I becomes ı.
+    İ becomes i. In a word with ı or İ, which only Turkish and related languages use, I becomes ı.
 
     >>> fold("ЁЛКА"), fold("İstanbul"), fold("Işık"), fold("In")
     ('ёлка', 'istanbul', 'ışık', 'in')
@@ -23,9 +23,9 @@ def fold(word: str) -> str:
 
 
 def caseless(word: str) -> str:
-    r"""Return a form of a word that is equal for all that differ only in letter case or Unicode form (NFC, NFD).
+    r"""Return a form that is the same for all words that differ only in letter case or Unicode form (NFC, NFD).
 
-    Use it only for comparisons: ı and i are the same letter in it, because both may be written I.
+    Use it only for comparisons, because it makes ı and i equal: the uppercase of both may be written I.
 
     >>> caseless("İLK") == caseless("ilk"), caseless("IŞIK") == caseless("ışık"), caseless("ΛΟΓΟΣ") == caseless("λογος")
     (True, True, True)
@@ -36,7 +36,7 @@ def caseless(word: str) -> str:
 
 
 def uppercase(word: str) -> str:
-    """Convert a word to uppercase as text is written: Greek loses its accents, and Georgian has no uppercase.
+    """Convert a word to uppercase as people write it: Greek loses its accents, and Georgian stays as it is.
 
     >>> uppercase("λόγος"), uppercase("ευρωπαϊκή"), uppercase("სახლი"), uppercase("élan")
     ('ΛΟΓΟΣ', 'ΕΥΡΩΠΑΪΚΗ', 'სახლი', 'ÉLAN')

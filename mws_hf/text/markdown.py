@@ -6,7 +6,13 @@ from collections.abc import Iterable, Sequence
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: bool = True) -> str:
-    r"""Write a table. The first column is aligned left; the others are aligned right if they have `numbers`, else left.
+    r"""Return a table in Markdown; characters in cells that would break it are escaped.
+
+    Args:
+        header: the titles of the columns.
+        rows: the cells of each row.
+        numbers: whether the columns after the first one are aligned right, as numbers are; otherwise all are aligned
+            left.
 
     >>> print(markdown_table(["a", "b|c"], [["x", "1"]]))
     | a | b\|c |
@@ -19,7 +25,7 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, numb
 
 
 def cell(text: str) -> str:
-    r"""Escape a text for a cell of a table.
+    r"""Return a text as it is written in a cell of a table, with ``|`` and line ends replaced.
 
     >>> cell("a|b\nc")
     'a\\|b c'

@@ -19,7 +19,7 @@ GPT4_PATTERN = (
 )
 """GPT-4's pattern, verbatim; the default of the classic criterion.
 
-JavaScript libraries replace substrings of it literally.
+Do not change it in any way, because JavaScript libraries search for exact substrings of it.
 """
 
 WORD_PATTERN = (
@@ -80,6 +80,7 @@ NORMALIZATIONS = ("nfc", "nfd", "nfkc", "nfkd")
 """Unicode normalization forms that can be applied to text before it is split; None applies none."""
 
 Digits = Literal["threes", "single", "right"]
+"""The ways in which a pattern can split numbers; `DIGIT_PARTS` describes them."""
 
 DIGIT_PARTS: dict[Digits, str] = {
     "right": r"|\p{N}{1,2}(?=(?:\p{N}{3}){1,33}(?!\p{N}))|\p{N}{1,3}|",
@@ -116,7 +117,7 @@ def literal_pattern(pattern: str) -> str:
 
 
 def digits_of(pattern: str) -> Digits | None:
-    """Return how a pattern, or a named pattern, splits numbers; None if it has none of the `DIGIT_PARTS`.
+    """Return how a pattern, or a named pattern, splits numbers; None if it contains none of the `DIGIT_PARTS`.
 
     >>> digits_of("gpt4"), digits_of("[a-z]+|.")
     ('threes', None)
@@ -155,7 +156,7 @@ def with_digits(pattern: str, digits: Digits | None) -> str:
     """Return a pattern, or a named pattern, that splits numbers in another way; None changes nothing.
 
     Raises:
-        SettingError: `digits` is unknown, or the pattern has none of the `DIGIT_PARTS`.
+        SettingError: `digits` is unknown, or the pattern does not contain exactly one of the `DIGIT_PARTS`.
 
     >>> [split("+1234567", with_digits("words", digits)) for digits in ("threes", "right")]
     [['+', '123', '456', '7'], ['+', '1', '234', '567']]
@@ -172,8 +173,8 @@ def with_digits(pattern: str, digits: Digits | None) -> str:
         raise SettingError(
             "digits",
             digits,
-            f"replaces the part of a pattern that splits numbers, but split pattern {pattern!r} does not have such a "
-            f"part; use one of {', '.join(NAMED_PATTERNS)}, or write the pattern as you want it",
+            f"replaces the part of a pattern that splits numbers, but split pattern {pattern!r} does not contain such "
+            f"a part; use one of {', '.join(NAMED_PATTERNS)}, or write a pattern that splits numbers as you want",
         )
     return literal.replace(DIGIT_PARTS[now], DIGIT_PARTS[digits])
 
@@ -215,12 +216,13 @@ _MATCH_SECONDS = 0.1
 
 @lru_cache(maxsize=64)
 def check_backtracking(pattern: str) -> None:
-    """Raise MwSError for a pattern that can match a run of characters in too many ways for `regex` to try them all.
+    """Check that `regex` can apply a pattern to difficult texts in little time.
 
-    The pattern is tried on the texts of `trial_runs`; none may take longer than a tenth of a second.
+    Named patterns are known to work. Any other pattern is tried on the texts of `trial_runs`.
 
     Raises:
-        MwSError: a text took longer.
+        MwSError: a text takes longer than a tenth of a second, because the pattern can match a run of characters in too
+            many ways.
     """
     if named(literal_pattern(pattern)):
         return
@@ -243,9 +245,9 @@ def check_backtracking(pattern: str) -> None:
 def problem_in_tokenizers(pattern: str) -> str | None:
     """Return why `tokenizers` cannot split with a pattern, and what to change; None if it can.
 
-    A pattern that `regex` runs easily can be too much for Oniguruma, the engine of `tokenizers`. Encoding then fails,
-    often long after the training, at the first long run of letters. Named patterns are known to work. Any other one is
-    tried once per process on the texts of `trial_runs`, which takes about 0.1 s.
+    Oniguruma, the engine of `tokenizers`, cannot handle some patterns that `regex` can. Encoding then fails, often long
+    after the training, at the first long run of letters. Named patterns are known to work. Any other pattern is tried
+    once per process on the texts of `trial_runs`, which takes about 0.1 s.
 
     >>> problem_in_tokenizers("llama3"), problem_in_tokenizers("[a-z]+|.")
     (None, None)
@@ -260,9 +262,16 @@ def problem_in_tokenizers(pattern: str) -> str | None:
 
 
 def split(text: str, pattern: str = DEFAULT_PATTERN) -> list[str]:
-    """Split a text into pre-tokens, which together are the text.
+    """Split a text into pre-tokens; joined together, they are the text again.
 
-    Text between the matches of the pattern becomes separate pre-tokens.
+    Text between two matches of the pattern becomes a separate pre-token.
+
+    Args:
+        text: the text.
+        pattern: the split pattern, or its name.
+
+    Raises:
+        MwSError: the pattern is not valid (see `compiled`).
 
     >>> split("Don't stop: п'ять слов.", GPT4_PATTERN)
     ['Don', "'t", ' stop', ':', ' п', "'ять", ' слов', '.']
@@ -271,13 +280,13 @@ def split(text: str, pattern: str = DEFAULT_PATTERN) -> list[str]:
     >>> split("Don't stop: п'ять слов.")
     ["Don't", ' stop', ':', ' п', "'ять", ' слов', '.']
     """
-    pieces: list[str] = []
+    pretokens: list[str] = []
     end = 0
     for match in compiled(pattern).finditer(text):
         if match.start() > end:
-            pieces.append(text[end : match.start()])
-        pieces.append(match.group())
+            pretokens.append(text[end : match.start()])
+        pretokens.append(match.group())
         end = match.end()
     if end < len(text):
-        pieces.append(text[end:])
-    return pieces
+        pretokens.append(text[end:])
+    return pretokens

@@ -32,7 +32,7 @@ _UNITS = (
     *("a", "я", "1", " ", ".", "\n", "aB", "a ", "ж1", "A", "-", "_", "'", "中", "か", "한", "ก", "क", "ا", "ʰ"),
     *("\u0301", "²", "Ⅷ", "\t", "\r\n", "$", "+", "(", "\u200d", "😀", "\u0085", "1,", "a-", "a'", "क\u094d"),
 )
-"""Runs of these are tried for every pattern: a character of each kind of script and category, and usual pairs."""
+"""The units whose runs are tried for every pattern: characters of all kinds of scripts and categories, and pairs."""
 
 _PARTS = regex.compile(r"\\p\{[^}]*\}|\\p\w|\[(?:\\.|[^\]\\])*\]|[^\W_]+")
 _CHARACTERS = "".join(chr(point) for point in range(0x20, 0x10000) if not 0xD800 <= point < 0xE000)
@@ -53,7 +53,7 @@ for number, text in enumerate(texts):
 
 
 def trial_runs(pattern: str) -> Iterator[tuple[str, str]]:
-    r"""Yield runs that a pattern is tried on: the repeated unit, and the text, in which something else follows the run.
+    r"""Yield the texts that a pattern is tried on, each with the unit that it repeats; other characters follow the run.
 
     >>> units = dict(trial_runs("ё+"))
     >>> "a" in units, "ё" in units, units["ё"].startswith("ё" * RUN_LENGTH + "\0")
@@ -87,8 +87,8 @@ def _units_of(pattern: str) -> Iterator[str]:
 def failure_in_tokenizers(pattern: str) -> str | None:
     """Try a pattern in `tokenizers` on all runs, and return what fails and what to change; None if nothing fails.
 
-    The pattern is tried in a child process, because the library prints a panic and can end the process. Nothing is
-    tried if there is no Python interpreter that can run the child.
+    The pattern is tried in a child process, because the library prints a panic and can end the process. If there is no
+    Python interpreter that could run the child, nothing is tried, and the result is None.
     """
     if not sys.executable or getattr(sys, "frozen", False):
         return None
@@ -108,9 +108,9 @@ def failure_in_tokenizers(pattern: str) -> str | None:
     else:
         printed = done.stdout if done.returncode else b""
     lines = printed.split(b"\n")[:-1]
-    if not lines:  # it works, or the child could not import tokenizers
+    if not lines:  # the pattern works, or the child could not import tokenizers
         return None
     last = json.loads(lines[-1])
     if isinstance(last, str):
         return f"tokenizers cannot compile it ({last}); write that part in another way"
-    return f"tokenizers gives up on a run of {runs[last][0]!r}, which it can match in too many ways; {ADVICE}"
+    return f"tokenizers fails at a run of {runs[last][0]!r}, which the pattern can match in too many ways; {ADVICE}"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 
 def token_change(before: int, after: int, base: str | None = None) -> str:
-    """Describe by how many percent a number of tokens is higher or lower than another.
+    """Return a phrase that compares two numbers of tokens of the same text.
 
     Args:
-        before: number of tokens that the other one is compared with.
-        after: number of tokens.
-        base: what has the first number of tokens; None if the sentence does not name it.
+        before: the number of tokens with which the other one is compared.
+        after: the other number of tokens.
+        base: the name of the tokenizer that needs `before` tokens; None to leave it out of the phrase.
 
     >>> token_change(200, 150), token_change(200, 207, "BPE"), token_change(200, 200, "BPE")
     ('25.0 % fewer tokens', '3.5 % more tokens than BPE', 'as many tokens as BPE')

@@ -1,4 +1,4 @@
-"""Provide texts on which tokenizers are compared: lines in several languages, and strings that programs misread.
+"""Provide texts for comparing tokenizers: lines in several languages, and strings that programs often handle wrongly.
 
 The texts are part of the package, so that you can check and export a tokenizer without a corpus.
 """
@@ -24,7 +24,7 @@ NATURAL = (
     "def f(x):\n    return {'a': x ** 2}  # comment\n\n\tclass A: pass\r\n",
     "漢字かな交じり文、한국어 문장, ภาษาไทย, ქართული, հայերեն, עברית, العَرَبِيّة",
 )
-"""Lines of running text in languages with rich morphology, in other scripts, and of code."""
+"""Lines of text in languages with rich morphology and in other scripts, and of code."""
 
 ADVERSARIAL = (
     *(
@@ -46,7 +46,7 @@ ADVERSARIAL = (
     *("'s'S'll'LL're'Re'd'm't've", "’s ’ll don’t", "ABCabcABC camelCaseWord HTTPServer", "!!!???...---===", "a\\c//d"),
     *("1234567890 12 123 1234", "ababababababababababab", "а" * 300, " " * 100 + "x", "\n" * 50),
 )
-"""White space, byte order marks, unassigned and new code points, and text that looks like byte tokens."""
+"""White space, byte order marks, unassigned and new code points, text that looks like byte tokens, and the like."""
 
 
 def sample_texts() -> list[str]:
@@ -68,6 +68,7 @@ def texts_with(tokens: Iterable[str]) -> list[str]:
 
 
 def _random_texts(number: int) -> list[str]:
+    """Return strings of random characters, the same in every process."""
     choose = random.Random(1)
     points = [*range(0x20, 0xD800), *range(0xE000, 0x30000)]
     return [

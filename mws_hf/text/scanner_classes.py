@@ -61,7 +61,7 @@ def scanner_kind(pattern: str) -> int | None:
 
 
 def classes_of(kind: int) -> Bytes:
-    """Return the `character_classes` that the scanner needs for a kind of pattern."""
+    """Return the table of `character_classes` that the scanner needs for a kind of pattern."""
     return character_classes(cased=kind % N_KINDS >= O200K_KIND)
 
 
@@ -97,11 +97,11 @@ def _stored_table(path: Path) -> Bytes | None:
 
 
 def probe_classes() -> Bytes:
-    """Compute `character_classes` by matching every code point with `regex` and `tokenizers`.
+    """Compute the table of `character_classes` by matching every code point with `regex` and `tokenizers`.
 
     Code points that are letters, numbers, marks or spaces for `regex` get their class from `tokenizers`. All others,
     such as symbols and unassigned code points, are OTHER, because the tables of Oniguruma have no letters, numbers,
-    marks or spaces beyond those of `regex` (a test checks it).
+    marks or spaces beyond those of `regex` (a test checks this).
     """
     classes = np.full(0x110000, OTHER, np.uint8)
     everything = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x110000)]))
@@ -119,7 +119,7 @@ def probe_classes() -> Bytes:
 
 
 def probe_cases() -> Bytes:
-    """Compute `character_classes` with the case of letters, as `tokenizers` has it."""
+    """Compute the table of `character_classes` in which letters have the case that they have in `tokenizers`."""
     classes = character_classes().copy()
     letters = np.flatnonzero(classes == LETTER).astype(np.uint32).tobytes().decode("utf-32-le")
     for code, name in _CASES.items():
@@ -128,6 +128,7 @@ def probe_cases() -> Bytes:
 
 
 def _points(text: str) -> Array:
+    """Return the code points of a text, uint32."""
     return np.frombuffer(text.encode("utf-32-le"), np.uint32)
 
 

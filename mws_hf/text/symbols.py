@@ -1,7 +1,7 @@
-r"""Define the tokens that no merge builds: special tokens, the 256 bytes and the characters of an alphabet.
+r"""Define the tokens that are not the result of a merge: special tokens, the 256 bytes and characters of an alphabet.
 
-Characters of a named alphabet, such as "arrows", are in a vocabulary whether its training text has them or not. The
-alphabet of a language has both cases of each letter, so that a word in uppercase is not spelled in bytes.
+Characters of a named alphabet, such as "arrows", are in the vocabulary even if the training text does not contain them.
+The alphabet of a language has both cases of each letter, so that a word in uppercase is not spelled in bytes.
 
 A byte-level tokenizer starts from the 256 bytes of UTF-8, each written as a printable character. Merges are learned on
 characters, and `byte_level_merges` rewrites them in bytes: first come the merges that build every character of the
@@ -104,6 +104,9 @@ def characters_of(given: Iterable[str]) -> list[str]:
 
     A string stands for its characters, so names must be given in a list. A string that is itself a name is an error.
 
+    Args:
+        given: single characters, and names of `NAMED_ALPHABETS`.
+
     Raises:
         MwSError: an element is neither one character nor a name, or is a lone surrogate.
 
@@ -148,14 +151,17 @@ def _byte_table() -> tuple[str, ...]:
 
 
 BYTE_CHARACTERS = _byte_table()
-"""The character that stands for each byte: itself if it is printable Latin-1; the others follow from U+0100 on."""
+"""The character that stands for each byte, as in GPT-2.
+
+A byte that is a printable character of Latin-1 stands for itself; the other bytes have the characters from U+0100 on.
+"""
 
 BYTE_OF = {character: byte for byte, character in enumerate(BYTE_CHARACTERS)}
 """The byte that each of `BYTE_CHARACTERS` stands for."""
 
 
 def check_alphabet_kind(name: object) -> Alphabet:
-    """Return `name` if it is a kind of alphabet; otherwise raise MwSError."""
+    """Return `name` if it is "bytes" or "characters"; otherwise raise MwSError."""
     kinds: tuple[Alphabet, ...] = get_args(Alphabet)
     for known in kinds:
         if name == known:
@@ -164,7 +170,11 @@ def check_alphabet_kind(name: object) -> Alphabet:
 
 
 def to_byte_level(text: str) -> str:
-    """Write a text with one character for each byte of its UTF-8 form."""
+    """Return a text in the byte alphabet, with one of `BYTE_CHARACTERS` for each byte of its UTF-8 form.
+
+    >>> to_byte_level(" о")
+    'ĠÐ¾'
+    """
     return "".join([BYTE_CHARACTERS[byte] for byte in text.encode()])
 
 
@@ -185,7 +195,7 @@ def bytes_of(token: str) -> bytes:
 
 @lru_cache(maxsize=1 << 16)  # tracing the merges of a word needs the same tokens after each merge
 def readable(token: str) -> str:
-    """Write a token of a byte-level tokenizer as text; bytes that are not a whole character are written one by one.
+    """Return a token of a byte-level tokenizer as readable text; bytes of incomplete characters become ``<0xE6>`` etc.
 
     >>> readable("ĠÐ¾Ð½"), readable("æ¼"), readable("<|pad|>")
     (' он', '<0xE6><0xBC>', '<|pad|>')
@@ -213,10 +223,16 @@ def character_merges(alphabet: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def built_first(merges: Sequence[tuple[str, str]]) -> tuple[list[str], int]:
-    r"""Find the characters that the first merges of a byte-level BPE build from their bytes, and the number of merges.
+    r"""Find the characters that the first merges of a byte-level BPE build from their bytes.
 
-    An encoder can then start from these characters instead of bytes, because these merges only append a byte to the
+    An encoder can start from these characters instead of bytes, because these merges only append a byte to the
     beginning of a character and never join two characters. ASCII needs no merge and is always included.
+
+    Args:
+        merges: the merges in the order of their ranks, in the byte alphabet.
+
+    Returns:
+        The characters, and the number of merges that build them.
 
     >>> characters, number = built_first([("Ñ", "ı"), ("a", "b"), ("Ð", "½")])
     >>> characters[-3:], number
@@ -224,7 +240,7 @@ def built_first(merges: Sequence[tuple[str, str]]) -> tuple[list[str], int]:
     """
     whole = [chr(code) for code in range(128)]
     if len(set(merges)) < len(merges):
-        return whole, 0  # of a repeated pair the last rank counts
+        return whole, 0  # because a repeated pair has its last rank
     made = set(BYTE_CHARACTERS)
     for number, (left, right) in enumerate(merges):
         begun, added = bytes_of(left), bytes_of(right)
@@ -262,12 +278,13 @@ def check_added_tokens(tokens: Sequence[str]) -> None:
 
 
 BYTE_TOKENS: tuple[str, ...] = tuple(f"<0x{byte:02X}>" for byte in range(256))
-"""The 256 byte tokens; a character outside the alphabet becomes one for each byte of its UTF-8 form."""
+"""The 256 byte tokens; a character outside of the alphabet is encoded as one of them per byte of its UTF-8 form."""
 
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 DEFAULT_SPECIAL_TOKENS = ("<|endoftext|>", "<|pad|>")
+"""The special tokens of a training that sets none."""
 
 ROLES = {
     "bos_token": ("<s>", "[BOS]", "<bos>", "<|begin_of_text|>", "<|startoftext|>"),
@@ -282,7 +299,7 @@ ROLES = {
 
 
 def byte_of(token: str) -> int | None:
-    """Return the byte of a byte token, in any tokenizer; None for other tokens.
+    """Return the byte that a byte token such as ``<0x41>`` stands for; None for other tokens.
 
     >>> byte_of("<0x41>"), byte_of("A")
     (65, None)
@@ -332,16 +349,20 @@ def check_special_tokens(tokens: Iterable[str]) -> list[str]:
 
 
 def check_order(name: str, given: object) -> None:
-    """Raise MwSError for a set where the order of tokens decides their ids.
+    """Raise MwSError if tokens are given as a set, because their order decides their ids.
 
     The order of strings in a set differs between processes.
+
+    Args:
+        name: the name of the argument, for the message.
+        given: the tokens.
     """
     if isinstance(given, Set) and not isinstance(given, KeysView):
         raise MwSError(f"{name}: a {type(given).__name__} has no order, but the order decides the ids; give a list")
 
 
 def special_roles(tokens: Iterable[str]) -> dict[str, str]:
-    """Return the token of each role in transformers: the first one that has a usual name for the role.
+    """Return the token of each role in transformers, which is the first one that has a usual name for the role.
 
     >>> special_roles(["<|endoftext|>", "[PAD]", "<|user|>"])
     {'eos_token': '<|endoftext|>', 'pad_token': '[PAD]'}

@@ -226,7 +226,7 @@ def _varint(message: bytes, at: int) -> tuple[int, int]:
     return sum((byte & 127) << 7 * i for i, byte in enumerate(message[at:end])), end
 
 
-def holds_other_entries(file: Path, backend: Tokenizer) -> bool | None:
+def has_other_tokens(file: Path, backend: Tokenizer) -> bool | None:
     """Return whether a vocabulary in another program's form differs from a tokenizer's; None if it cannot be read.
 
     Tokens are compared by their bytes. Ids are compared, too, except for SentencePiece, whose ids some classes shift.

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, TypeVar
 
-from mws_hf.errors import SettingError
+from mws_hf.errors import MwSError, SettingError
 from mws_hf.text.symbols import BYTE_TOKENS, Alphabet, to_byte_level
 from mws_hf.tokenizer.training_record import kinds_by_rank
 
@@ -230,6 +230,49 @@ def merge(symbols: Iterable[T], merges: Mapping[tuple[T, T], tuple[int, T]]) -> 
     for _ in merge_steps(result, merges):
         pass
     return result
+
+
+def merges_for(
+    strings: Iterable[Sequence[str]], merges: Sequence[tuple[str, str]], known: Collection[str] = ()
+) -> list[tuple[str, str]]:
+    """Find the additional merges that make each string one token if it is a word by itself.
+
+    Each string is segmented by all earlier merges. New merges join the resulting tokens, from left to right, except
+    pairs whose product is a token already. A string does not change how earlier strings are segmented, because its
+    merges have later ranks.
+
+    Args:
+        strings: strings as sequences of their symbols.
+        merges: all other merges, in the order of their ranks; the new ones come after them.
+        known: tokens that exist without a merge, such as the alphabet.
+
+    Returns:
+        The new merges, in the order of their ranks.
+
+    Raises:
+        MwSError: a string cannot be built, because the product of each pair of its tokens is a token already.
+
+    >>> merges_for(["abcd", "abc"], [("b", "c")])
+    [('a', 'bc'), ('abc', 'd')]
+    """
+    table = ranked(merges)
+    existing = {*known, *(left + right for left, right in merges)}
+    found: list[tuple[str, str]] = []
+    for string in strings:
+        whole = "".join(string)
+        tokens = [whole] if whole in existing else merge(string, table)
+        while len(tokens) > 1:
+            pair = next((pair for pair in pairwise(tokens) if pair[0] + pair[1] not in existing), None)
+            if pair is None:
+                raise MwSError(
+                    f"{whole!r} cannot become a token, because each merge of two of its parts makes a token that "
+                    "exists already; leave it out"
+                )
+            table[pair] = len(table) + len(merges), pair[0] + pair[1]
+            found.append(pair)
+            existing.add(pair[0] + pair[1])
+            tokens = merge(tokens, table)
+    return found
 
 
 def symbols_of(word: str, vocab: Mapping[str, int], kind: Alphabet) -> list[str]:

@@ -49,7 +49,7 @@ def is_repository(name: str) -> bool:
 
 
 @cache
-def ready_made() -> dict[str, dict[str, Any]]:
+def pretrained_rows() -> dict[str, dict[str, Any]]:
     """List every tokenizer that comes with the package, by name, with its row of `PRETRAINED_INDEX`."""
     return {row["name"]: row for row in json.loads(PRETRAINED_INDEX.read_text(encoding="utf-8"))["tokenizers"]}
 
@@ -62,10 +62,10 @@ def pretrained_folder(name: str) -> Path:
     Raises:
         MwSError: there is no such tokenizer, or the installation lacks its files.
     """
-    if not isinstance(name, str) or name not in ready_made():
+    if not isinstance(name, str) or name not in pretrained_rows():
         raise MwSError(
             f"{name}: no pretrained tokenizer has that name{_did_you_mean(str(name))}; "
-            f"choose one of {', '.join(ready_made())}"
+            f"choose one of {', '.join(pretrained_rows())}"
         )
     folder = PRETRAINED_FOLDER / name
     if not (folder / TOKENIZER_FILE).is_file():
@@ -87,13 +87,13 @@ def _unpacked(name: str) -> Path:
 def _did_you_mean(name: str) -> str:
     """Return a suggestion of a pretrained tokenizer with a similar name for a message, or ""."""
     last = Path(name).name.lower()
-    near = nearest(last, ready_made()) if len(last) > 3 else None
+    near = nearest(last, pretrained_rows()) if len(last) > 3 else None
     return f" (did you mean {near!r}?)" if near else ""
 
 
 def local_name(source: str | os.PathLike[str]) -> str | os.PathLike[str]:
     """Return the folder of a pretrained tokenizer of this project; any other name or path is returned unchanged."""
-    is_pretrained = not Path(source).exists() and os.fspath(source) in ready_made()
+    is_pretrained = not Path(source).exists() and os.fspath(source) in pretrained_rows()
     return pretrained_folder(os.fspath(source)) if is_pretrained else source
 
 
@@ -117,7 +117,7 @@ def model_folder(source: str | os.PathLike[str]) -> Path:
     """
     if Path(source).is_dir():
         return Path(source)
-    if os.fspath(source) in ready_made():
+    if os.fspath(source) in pretrained_rows():
         raise MwSError(
             f"{source}: is a pretrained tokenizer of this project and not a model; give the model first, then the "
             f"tokenizer: mws transplant MODEL {source} -o DIR"
@@ -157,7 +157,7 @@ def refuse_unknown(name: str | os.PathLike[str]) -> None:
     """Raise MissingTokenizerError for a name that is neither a path nor the name of a repository on the Hub."""
     if Path(name).exists() or is_repository(str(name)):
         return
-    ours = f"; tokenizers of this project: {', '.join(ready_made())}" if str(name).startswith("mws-") else ""
+    ours = f"; tokenizers of this project: {', '.join(pretrained_rows())}" if str(name).startswith("mws-") else ""
     raise MissingTokenizerError(
         f"{name}: no such folder{_did_you_mean(str(name))}; give one written by save_pretrained or `mws train`, or "
         f"a Hub name of the form user/repo{ours}"

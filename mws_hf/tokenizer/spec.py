@@ -339,7 +339,7 @@ def without_limits(tokenizer: Tokenizer) -> Tokenizer:
     return copy
 
 
-def reading_counted(tokenizer: Tokenizer) -> Tokenizer:
+def for_counted_words(tokenizer: Tokenizer) -> Tokenizer:
     """Return a tokenizer that encodes the words of counts, in which markers for capitals are written already."""
     if not capitals_of(tokenizer):
         return tokenizer

@@ -94,14 +94,14 @@ def kinds_by_rank(kinds: Sequence[tuple[str, int]], n_merges: int) -> list[str]:
     return named[len(named) - n_merges :]
 
 
-def rare_entries_said(rare_entries: Mapping[str, float] | None) -> str:
+def describe_rare_tokens(rare_entries: Mapping[str, float] | None) -> str:
     """Return the shares of rarely used tokens (`mws_hf.cards.training_figures`) as words; "" without them."""
     if not rare_entries:
         return ""
     return f"{rare_entries['under_5']:.1%} fewer than 5 times, {rare_entries['unused']:.1%} never".replace("%", " %")
 
 
-def labelled_words(settings: Mapping[str, Any] | None) -> frozenset[str]:
+def labeled_words(settings: Mapping[str, Any] | None) -> frozenset[str]:
     """Return the words, written by `caseless`, with whose labels a tokenizer was trained.
 
     Args:

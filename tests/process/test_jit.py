@@ -327,7 +327,7 @@ def test_kernels_are_compiled_by_one_thread_at_a_time():
     """numba's registries broke now and then (KeyError) where two threads compiled a kernel at its first call."""
     increased(1)
     thread = threading.Thread(target=increased, args=(1.5,))
-    with jit._MAKING:
+    with jit._NUMBA_LOCK:
         thread.start()
         thread.join(2)
         assert thread.is_alive()

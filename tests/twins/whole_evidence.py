@@ -57,7 +57,7 @@ def handed_out(mixed: np.ndarray, order: np.ndarray) -> np.ndarray:
 
 def affixes(words: Sequence[str], cut: np.ndarray) -> np.ndarray:
     """Log-odds of a second EM, without pruning, from the pieces of words that are cut."""
-    counted = reference.substring_counts(words, lexicon.LONGEST_ENTRY, lexicon.LEAST_PLACES)
+    counted = reference.substring_counts(words, lexicon.LONGEST_ENTRY, lexicon.MIN_ENTRY_COUNT)
     counts = {entry: [0.0] * 3 for entry in counted}
     stems, places = set(), iter(cut.tolist())
     for word in words:
@@ -91,7 +91,7 @@ def affixes(words: Sequence[str], cut: np.ndarray) -> np.ndarray:
 
 def lexicon_posteriors(words: Sequence[str]) -> Iterator[list[float]]:
     """EM with rising prices; cut probabilities at all places inside words, once for each end price."""
-    counted = reference.substring_counts(words, lexicon.LONGEST_ENTRY, lexicon.LEAST_PLACES)
+    counted = reference.substring_counts(words, lexicon.LONGEST_ENTRY, lexicon.MIN_ENTRY_COUNT)
     text = "".join(words)
     letters = {c: (text.count(c) + 1) / (len(text) + len(set(text))) for c in sorted(set(text))}
     poisson = [lexicon.UNKNOWN_STEM_LENGTH**n / math.factorial(n) for n in range(lexicon.LONGEST_ENTRY + 1)]
@@ -107,12 +107,12 @@ def lexicon_posteriors(words: Sequence[str]) -> Iterator[list[float]]:
         counts = {entry: [uses.get((entry, c), 0.0) for c in range(3)] for entry in p}
         return counts, moved, [x for row in cuts for x in row[:-1]]
 
-    for price in lexicon.PRICE_RAMP:
+    for price in lexicon.COST_FACTORS:
         for _ in range(lexicon.EM_STEPS):
             counts, moved, _ = expect(p, moves)
             p, moves = new_weights(counts), new_moves(moved)
         p = pruned(p, counts, price, letters)
-        if price in lexicon.PRICE_ENDS:
+        if price in lexicon.AVERAGED_COST_FACTORS:
             aside = p, moves
             for _ in range(lexicon.EM_STEPS - 1):
                 counts, moved, _ = expect(*aside)

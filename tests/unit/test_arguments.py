@@ -128,6 +128,10 @@ def test_a_size_in_letters_is_taken_by_no_door_of_python(tmp_path: Path):
         ("classic", "max_len_delta", -1),
         ("classic", "max_len_delta", "2"),
         ("classic", "stop_threshold", NAN),
+        ("classic", "stop_threshold", "high"),
+        ("classic", "stop_threshold", True),
+        ("classic", "max_merge_len", 10**309),  # more than a float can have
+        ("contextual", "hidden_boundary_price", 10**309),
         ("contextual", "max_types", 0),
         ("contextual", "max_types", 10.5),
         ("contextual", "crossing_penalty", 0.0),

@@ -231,7 +231,7 @@ def test_a_pattern_too_much_for_tokenizers_is_a_finding(tmp_path, capfd):
     change(tmp_path / "config.json", model_type="qwen2")  # whose class would be compared by encoding
     assert "pattern" in traps(tmp_path)
     told = mws("check", tmp_path)
-    assert told.returncode == 1 and "tokenizers gives up on a run of 'a'" in told.stdout and not told.stderr
+    assert told.returncode == 1 and "tokenizers fails at a run of 'a'" in told.stdout and not told.stderr
     assert "panicked" not in "".join(capfd.readouterr())
 
 

@@ -13,7 +13,7 @@ from tokenizers import Regex, Tokenizer, pre_tokenizers
 from mws_hf import MwSError, MwSTrainer, WordCounts
 from mws_hf.corpus.counting import count_documents
 from mws_hf.learn.group_evidence import find_evidence
-from mws_hf.learn.phases import priced_boundaries
+from mws_hf.learn.phases import penalized_boundaries
 from mws_hf.learn.words import CodePoints
 from mws_hf.text.pattern import DIGIT_PARTS, NAMED_PATTERNS, split, with_digits
 from tests.in_process import mws
@@ -118,17 +118,17 @@ class TestIdentifiers:
 
     def test_compositions_pay_in_code_for_sure_edges_alone_and_in_a_language_for_all(self, groups):
         found = find_evidence(groups)
-        prices = dict(zip(found.types, found.prices, strict=True))
+        penalties = dict(zip(found.types, found.penalties, strict=True))
 
         def price(word: str) -> list[float]:
-            return priced_boundaries(found, CodePoints.of([word])).tolist()
+            return penalized_boundaries(found, CodePoints.of([word])).tolist()
 
-        p = prices["getusername"]
+        p = penalties["getusername"]
         assert price(" getUserName") == pytest.approx([0, 0, 0, p, 0, 0, 0, p, 0, 0, 0, 0])
         assert price("_getUserName") == pytest.approx([p, 0, 0, p, 0, 0, 0, p, 0, 0, 0, 0])
         assert price(".getUserName") == pytest.approx([0, 0, 0, p, 0, 0, 0, p, 0, 0, 0, 0])
         for word in (" walking", ".walking", "_reWalked", " McWalker"):
-            kept = [prices[word.lower().strip(" ._")] * p for p in found.word(word)]
+            kept = [penalties[word.lower().strip(" ._")] * p for p in found.word(word)]
             assert price(word) == pytest.approx(kept), word
 
     def test_code_alone(self, groups):

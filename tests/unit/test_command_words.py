@@ -65,7 +65,7 @@ def test_sizes_are_written_as_people_do(text: Path, tmp_path: Path):
         ),
         (["--hidden-boundary-price", -3], "--hidden-boundary-price -3.0 must be"),
         (["--min-count", -1], "--min-count -1 is negative"),
-        (["--min-count", 99999], "no training words are left that occur 99,999 times"),
+        (["--min-count", 99999], "no training words occur at least 99,999 times"),
         (["--digits", "odd"], "--digits: invalid choice: 'odd' (choose from "),
         (["--alphabet", "letters"], "--alphabet: invalid choice: 'letters' (choose from "),
         (["--min-count", "all"], "--min-count: not a whole number: 'all'"),

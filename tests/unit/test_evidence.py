@@ -1,8 +1,8 @@
 """Boundary probabilities: words, graphemes and all views; compiled kernels equal their readable twins.
 
 Modules: learn/candidates.py, learn/evidence/affix_view.py, learn/evidence/forms.py, learn/evidence/lexicon.py,
-learn/evidence/paradigm_view.py, learn/evidence/posteriors.py, learn/evidence/reranking.py, learn/limits.py,
-learn/words.py, learn/working_corpus.py, text/letter_case.py.
+learn/evidence/paradigm_view.py, learn/evidence/posteriors.py, learn/evidence/reranking.py, learn/letter_merges.py,
+learn/limits.py, learn/words.py, learn/working_corpus.py, text/letter_case.py.
 """
 
 import itertools
@@ -32,8 +32,8 @@ from mws_hf.learn.evidence.paradigm_view import (
     paradigm_support,
 )
 from mws_hf.learn.evidence.posteriors import boundary_posteriors, collect_evidence, mix_views
+from mws_hf.learn.letter_merges import MarkedLetters, find_marked_letters, grapheme_merges
 from mws_hf.learn.limits import MergeLimits
-from mws_hf.learn.phases import MarkedLetters, find_marked_letters, grapheme_merges
 from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import CodePoints, SymbolCorpus, distinct, find_among
 from mws_hf.text.letter_case import fold
@@ -80,7 +80,7 @@ def test_tiny_inputs(words):
 
 
 OTHERS = {
-    "PRICE_RAMP": (0.2, 1.0), "PRICE_ENDS": (0.2,), "CONTEXT_WEIGHT": 0.5, "EM_STEPS": 1, "AFFIX_STEPS": 1,
+    "COST_FACTORS": (0.2, 1.0), "AVERAGED_COST_FACTORS": (0.2,), "CONTEXT_WEIGHT": 0.5, "EM_STEPS": 1, "AFFIX_STEPS": 1,
     "AFFIX_WEIGHT": 0.5, "SHORT_LIST": 10, "RERANK_FULLY": 10, "RERANK_BELOW": 60,
 }  # fmt: skip
 

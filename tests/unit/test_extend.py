@@ -20,7 +20,6 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 from mws_hf import MwSError
 from mws_hf.corpus.counting import count_documents
 from mws_hf.corpus.counts import WordCounts
-from mws_hf.learn.vocabulary import merges_for
 from mws_hf.surgery.base import Base, open_base
 from mws_hf.surgery.change_report import extension_figures, measure_change
 from mws_hf.surgery.extension import Extension, append_tokens, extend, words_among
@@ -37,6 +36,7 @@ from mws_hf.surgery.new_tokens import (
 from mws_hf.text.pattern import LLAMA3_PATTERN
 from mws_hf.text.symbols import BYTE_CHARACTERS, BYTE_TOKENS, bytes_of
 from mws_hf.tokenizer.backend import base_vocab, build_backend
+from mws_hf.tokenizer.merging import merges_for
 from mws_hf.tokenizer.opened import open_tokenizer, segment_words
 from tests.examples import examples
 from tests.in_process import mws

@@ -27,7 +27,7 @@ from mws_hf.scoring import evaluate, score_text, segment_words
 from mws_hf.text.pattern import GPT4_PATTERN, compiled
 from mws_hf.text.sample_texts import NATURAL
 from mws_hf.tokenizer.opened import open_tokenizer
-from mws_hf.tokenizer.training_record import labelled_words
+from mws_hf.tokenizer.training_record import labeled_words
 from tests.examples import thorough
 from tests.in_process import mws
 from tests.small_tokenizers import sentence_piece, small_fast
@@ -356,5 +356,5 @@ def test_a_label_is_left_out_of_gold_in_the_other_unicode_form(tmp_path):
     forms = [unicodedata.normalize(form, "Gözler") for form in ("NFC", "NFD")]
     for label, word in (forms, forms[::-1]):
         (tmp_path / "gold.tsv").write_text(f"{word.upper()}\t{word}\nevler\tev ler\n", encoding="utf-8")
-        kept = read_gold(tmp_path / "gold.tsv").without(labelled_words({"labels": {label: [[label]]}}))
+        kept = read_gold(tmp_path / "gold.tsv").without(labeled_words({"labels": {label: [[label]]}}))
         assert [entry.word for entry in kept.words] == ["evler"]

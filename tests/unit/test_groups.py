@@ -99,7 +99,7 @@ def test_groups_side_by_side_give_the_evidence_of_one_after_another(monkeypatch)
     monkeypatch.setenv("MWS_NUM_THREADS", "1")
     alone = find_evidence(counted())
     assert found.types == alone.types
-    for name in ("probabilities", "weights", "prices"):
+    for name in ("probabilities", "weights", "penalties"):
         assert getattr(found, name).tolist() == getattr(alone, name).tolist()
 
 
@@ -418,11 +418,11 @@ def test_a_price_lies_between_that_of_the_whole_text_and_that_of_its_group():
     own = {name: set(find_evidence(counts).types) for name, counts in groups.items()}
     assert not own["fin"] & own["eng"]
     found = find_evidence(groups, Settings(weights={"eng": 2}))
-    prices = dict(zip(found.types, found.prices, strict=True))
-    english, finnish = (prices[next(iter(own[name]))] for name in ("eng", "fin"))
+    penalties = dict(zip(found.types, found.penalties, strict=True))
+    english, finnish = (penalties[next(iter(own[name]))] for name in ("eng", "fin"))
     means = {name: counts.total / len(own[name]) for name, counts in groups.items()}
     assert english / finnish == pytest.approx(np.sqrt(2 * means["eng"] / means["fin"]))
-    assert np.square(found.prices).mean() == pytest.approx(1)
+    assert np.square(found.penalties).mean() == pytest.approx(1)
 
 
 def test_every_group_has_a_budget_of_its_own():

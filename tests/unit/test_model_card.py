@@ -43,7 +43,7 @@ def test_an_edited_card_is_never_overwritten(tmp_path, caplog, edit):
     before = card.read_bytes()
     assert not write_card(tmp_path, TEXT)
     assert card.read_bytes() == before
-    assert "README.md: left as it is" in caplog.text
+    assert "README.md: is kept" in caplog.text
 
 
 def test_other_line_ends_are_no_edit(tmp_path):

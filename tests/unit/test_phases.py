@@ -250,7 +250,7 @@ def test_characters_left_out_shift_no_price_in_any_part(monkeypatch):
     laid = []
 
     def lay_out(_segmentation, values, price, *_):
-        laid.append(values(partial(composition_scores, price=price * SCALE)))
+        laid.append(values(partial(composition_scores, penalty=price * SCALE)))
 
     monkeypatch.setattr(phases, "compose", lay_out)
     learn_compositions(WORDS, COUNTS, kept, [], 5, boundaries=lambda: chances, hidden_boundary_price=2.0)

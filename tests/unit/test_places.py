@@ -52,7 +52,7 @@ def test_no_name_is_proposed_where_none_is_near(given):
 
 def test_a_pretrained_tokenizer_is_no_model(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    name = next(iter(places.ready_made()))
+    name = next(iter(places.pretrained_rows()))
     done = mws("transplant", name, "mws-fi-16k", "-o", "out")
     assert done.returncode == 2
     assert f"{name}: is a pretrained tokenizer of this project and not a model" in done.stderr, done.stderr

@@ -242,7 +242,7 @@ def test_what_is_not_there_is_reported(own):
 def test_the_command_lists_writes_and_every_command_knows_the_names(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = json.loads(mws("pretrained", "--json").stdout)
-    assert [row["name"] for row in rows] == list(places.ready_made())
+    assert [row["name"] for row in rows] == list(places.pretrained_rows())
     table = mws("pretrained").stdout
     assert "mws-fi-16k" in table and {len(decimals) for decimals in re.findall(r"\.(\d+) ", table)} == {3}
     written = mws("pretrained", NAME)

@@ -217,6 +217,22 @@ def test_documents_of_every_file(backend, tmp_path, name):
         assert ids(backend, path, tmp_path / "ids", **options) == rust_ids(backend, TEXTS)
 
 
+@pytest.mark.parametrize("name", ["x.parquet", "x.arrow", "saved dataset"])
+def test_a_column_without_any_value_is_empty_documents(backend, tmp_path, name):
+    empty = pa.table({"text": pa.nulls(3)})  # the type that a writer chooses when no value says another one
+    if name == "saved dataset":
+        dataset([None] * 3).save_to_disk(tmp_path / name)
+    elif name == "x.parquet":
+        pq.write_table(empty, tmp_path / name)
+    else:
+        with pa.ipc.new_file(str(tmp_path / name), empty.schema) as writer:
+            writer.write_table(empty)
+    (tmp_path / "part.txt").write_text("кот и кот\n", encoding="utf-8")
+    assert documents(tmp_path / name) == list(iterate_documents(empty)) == [*iterate_documents(pa.nulls(3))] == [""] * 3
+    assert count_files([tmp_path / name, tmp_path / "part.txt"]) == count_documents(["кот и кот\n"])
+    assert ids(backend, tmp_path / name, tmp_path / "ids") == [[]] * 3
+
+
 @pytest.mark.parametrize("name", HELD)
 def test_documents_of_everything_that_python_holds(backend, tmp_path, name):
     texts = TEXTS if name in WHOLE else [text or None for text in TEXTS]

@@ -31,7 +31,7 @@ from mws_hf.learn.evidence.lexicon import (
     maximize,
 )
 from mws_hf.learn.evidence.lexicon_kernels import PREFIX, STEM, SUFFIX, Arcs, StemSpelling, WordModel, drop_arcs
-from mws_hf.learn.words import CodePoints, SymbolCorpus, cut_out, distinct
+from mws_hf.learn.words import CodePoints, SymbolCorpus, distinct, slices_as_words
 
 MOST_LETTERS = 80
 """Maximum number of letters that have their own row in the letter model, the most frequent ones. The table grows with
@@ -232,7 +232,7 @@ def count_parts(corpus: SymbolCorpus, lattice: Lattice, is_split: Mask) -> tuple
     begins, ends = np.empty(len(corpus), np.int64), np.empty(len(corpus), np.int64)
     _count_parts(corpus.starts, is_split, lattice.rows, lattice.entries, lattice.spans, counts, begins, ends)
     long = ends - begins > 1
-    stems = cut_out(corpus.symbols, begins[long], ends[long])
+    stems = slices_as_words(corpus.symbols, begins[long], ends[long])
     return counts, stems.take(distinct(stems).first)
 
 

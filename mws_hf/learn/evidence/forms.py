@@ -29,10 +29,10 @@ from mws_hf.learn.words import (
     CodePoints,
     SymbolCorpus,
     concatenated,
-    cut_out,
     distinct,
     distinct_points,
     find_among,
+    slices_as_words,
     table_size,
 )
 from mws_hf.text.letter_case import DOTLESS, DOTTED, lowercase
@@ -105,11 +105,11 @@ class FoundWords:
 
     def forms(self, words: Longs) -> CodePoints:
         """Return the words with these numbers, with the space before them, but without any other character there."""
-        return cut_out(self.text.points, self.begins[words] - self.spaced[words], self.text.starts[words + 1])
+        return slices_as_words(self.text.points, self.begins[words] - self.spaced[words], self.text.starts[words + 1])
 
     def types(self, words: Longs) -> CodePoints:
         """Return the letters, in lowercase, of the words with these numbers."""
-        letters = cut_out(self.text.points, self.begins[words], self.text.starts[words + 1])
+        letters = slices_as_words(self.text.points, self.begins[words], self.text.starts[words + 1])
         self.table.write_lower(letters)
         return letters
 
@@ -237,13 +237,13 @@ def _by_count(counts: Longs, hashes: Longs) -> Longs:
     return np.concatenate(side_by_side(sorted_rows, (np.nonzero(counts > 1)[0], np.nonzero(counts <= 1)[0])))
 
 
-def with_lower_case(forms: Forms) -> Forms:
+def with_lowercase(forms: Forms) -> Forms:
     """Add the lowercase variant of every form that has uppercase letters.
 
     A variant that the text does not contain gets the count of its form. So words that occur only at the beginning of a
     sentence, and German nouns, are not split like unknown words when a query or a dictionary writes them in lowercase.
 
-    >>> more = with_lower_case(collect_forms([" Дом", " дома"], np.array([5, 1])))
+    >>> more = with_lowercase(collect_forms([" Дом", " дома"], np.array([5, 1])))
     >>> more.words.strings(), more.counts.tolist()
     ([' Дом', ' дома', ' дом'], [5, 1, 5])
     """
@@ -328,7 +328,7 @@ def split_graphemes(words: Sequence[str] | CodePoints) -> Graphemes:
         offset += np.int32(len(longer.first))
         depth += 1
     symbols = intern_pairs(kinds, np.zeros(len(kinds), np.int32))
-    graphemes = cut_out(points, bases[symbols.first], ends[symbols.first + 1])
+    graphemes = slices_as_words(points, bases[symbols.first], ends[symbols.first + 1])
     corpus = SymbolCorpus(tuple(graphemes.strings()), symbols.ids, starts, np.ones(len(words), np.int64))
     return Graphemes(corpus, np.append(base, True)[1:])
 

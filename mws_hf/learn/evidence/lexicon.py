@@ -53,19 +53,19 @@ LONGEST_ENTRY = 12
 """Maximum length of a lexicon entry, in graphemes; longer stems are compounds or loanwords. It can be 16 at most,
 because each symbol has a mask with one bit for each length."""
 
-LEAST_PLACES = 2
+MIN_ENTRY_COUNT = 2
 """Minimum number of occurrences of an entry. An entry that occurs only once explains no other word."""
 
 LONGEST_PREFIX, LONGEST_SUFFIX = 6, 8
 """Maximum length, in graphemes, of an entry that may be a prefix, and of one that may be a suffix."""
 
-PRICE_RAMP = (0.1, 0.3, 0.6, 1.0, 2.0)
+COST_FACTORS = (0.1, 0.3, 0.6, 1.0, 2.0)
 """Prices of a lexicon entry, in units of its spelling cost, one after another. With the last price only, stems are
 removed before suffixes emerge (F1 0.52 instead of 0.59). Ten prices from 0.02 on are not better than these five (mean
 F1 of eight reference sets 0.664 and 0.666), and take a quarter more time."""
 
-PRICE_ENDS = (0.3, 1.0, 2.0)
-"""Prices of `PRICE_RAMP` after which the boundary probabilities are averaged, because no single size of the lexicon
+AVERAGED_COST_FACTORS = (0.3, 1.0, 2.0)
+"""Prices of `COST_FACTORS` after which the boundary probabilities are averaged, because no single size of the lexicon
 suits all languages."""
 
 EM_STEPS = 2
@@ -242,7 +242,7 @@ def _count_edges(starts: Longs, rows: Ints, entries: Ints, spans: Bytes, weights
 
 
 def lexicon_posteriors(corpus: SymbolCorpus, pool: ThreadPool) -> Iterator[Floats]:
-    """Compute the probability of a boundary after each symbol, once for each of `PRICE_ENDS`, the lowest first.
+    """Compute the probability of a boundary after each symbol, once for each of `AVERAGED_COST_FACTORS`, ascending.
 
     Yields:
         float32, shape (n_symbols,), 0 after the last symbol of a word. It is the same array each time, so use or copy
@@ -259,11 +259,11 @@ def lexicon_posteriors(corpus: SymbolCorpus, pool: ThreadPool) -> Iterator[Float
         arcs = Arcs(state.rows, state.entries, state.spans)
         return expect(corpus, arcs, WordModel(state.p, *state.moves, known, spelling), posterior, pool)
 
-    for before, price in pairwise((-math.inf, *PRICE_RAMP, math.inf)):
+    for before, price in pairwise((-math.inf, *COST_FACTORS, math.inf)):
         for _ in range(EM_STEPS - 1):
             state.moves = maximize(*expected(), state.lengths, state.p)
         counts, moves = expected()
-        if before in PRICE_ENDS:
+        if before in AVERAGED_COST_FACTORS:
             yield posterior
         if price == math.inf:
             return
@@ -383,7 +383,7 @@ def _frequent_entries(current: Ints, first: Ints, counts: Ints, least: int, offs
     return np.append(number, np.int32(-1))[current], first[keep], counts[keep]
 
 
-def build_lattice(corpus: SymbolCorpus, longest: int = LONGEST_ENTRY, min_count: int = LEAST_PLACES) -> Lattice:
+def build_lattice(corpus: SymbolCorpus, longest: int = LONGEST_ENTRY, min_count: int = MIN_ENTRY_COUNT) -> Lattice:
     """List all substrings of at most `longest` symbols that occur at least `min_count` times in distinct words.
 
     Time and memory grow with the number of arcs, because a substring is counted only if it is frequent both without its

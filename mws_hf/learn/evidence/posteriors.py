@@ -40,7 +40,7 @@ from mws_hf.learn.evidence.forms import (
     share_threshold,
     split_graphemes,
 )
-from mws_hf.learn.evidence.lexicon import PRICE_ENDS, lexicon_posteriors
+from mws_hf.learn.evidence.lexicon import AVERAGED_COST_FACTORS, lexicon_posteriors
 from mws_hf.learn.evidence.paradigm_view import word_support
 from mws_hf.learn.evidence.reranking import SHORT_LIST, rerank, short_list_weight
 from mws_hf.learn.settings import Settings
@@ -86,8 +86,8 @@ class Evidence:
         labels: result of the labels by group, or by "" if the labels belong to no named group; empty without labels.
         in_code: float64, shape (n_types,): share of the group `CODE` in each type, from 0 to 1. Before an uppercase
             letter that begins a part, a probability p becomes p + in_code * (1 - p). None if there is no such group.
-        prices: float64, shape (n_types,): factor of the penalty for boundaries inside a token, in frequency merges. If
-            None, it is 1 for all types.
+        penalties: float64, shape (n_types,): factor of the penalty for boundaries inside a token, in frequency merges.
+            If None, it is 1 for all types.
         times: int64, shape (n_types,): how often each type occurs, in any unit that is the same for all types; None if
             it is not known.
         label_shares: float64, shape (n_types,), by group with labels that are used: share of the group in each type,
@@ -101,7 +101,7 @@ class Evidence:
     weights: Doubles | None = None
     labels: Mapping[str, LabelFit] = field(default_factory=dict)
     in_code: Doubles | None = None
-    prices: Doubles | None = None
+    penalties: Doubles | None = None
     times: Longs | None = None
     label_shares: Mapping[str, Doubles] = field(default_factory=dict)
 
@@ -406,12 +406,12 @@ def mix_views(
 
 
 def _lexicon_view(corpus: SymbolCorpus, pool: ThreadPool) -> tuple[Floats, Floats]:
-    """Average the boundary probabilities of the lexicon, and also their log-odds, over `PRICE_ENDS`.
+    """Average the boundary probabilities of the lexicon, and also their log-odds, over `AVERAGED_COST_FACTORS`.
 
     Returns:
         Two arrays, float32, shape (n_symbols,): the mean probability and the mean log-odds after each symbol.
     """
-    levels = np.float32(len(PRICE_ENDS))
+    levels = np.float32(len(AVERAGED_COST_FACTORS))
     mean, odds = np.zeros(len(corpus.symbols), np.float32), np.zeros(len(corpus.symbols), np.float32)
     for posterior in lexicon_posteriors(corpus, pool):
         mean += posterior / levels

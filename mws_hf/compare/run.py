@@ -212,9 +212,7 @@ def compare(
         logger.warning("picture.png is not drawn, because matplotlib is not installed: pip install matplotlib")
         picture = False
     counts, sizes = as_word_counts(counts).union, sorted(set(sizes))
-    texts = None if text is None else (lines_of(text), None if bits is None else lines_of(bits))
-    if texts is not None and texts[1] is not None:
-        training_documents(texts[1], [line for line in texts[0] if line])  # raises MwSError before any training
+    texts = None if text is None else _read_texts(text, bits)
     systems = default_systems(len(counts)) if systems is None else systems
     for spec in systems:
         if spec.baseline and spec.baseline.needs:
@@ -270,6 +268,16 @@ def _check_input(
         check_range("vocab_size", size, Range(1, whole=True))
     if bits is not None and text is None:
         raise MwSError("bits per byte are measured on a held-out text; give one, too (--text)")
+
+
+def _read_texts(
+    text: str | os.PathLike[str] | Iterable[str], bits: str | os.PathLike[str] | Iterable[str] | None
+) -> tuple[list[str], list[str] | None]:
+    """Read the held-out lines and, if given, those for n-gram models; raise MwSError if too few of these are usable."""
+    lines, train = lines_of(text), None if bits is None else lines_of(bits)
+    if train is not None:
+        training_documents(train, [line for line in lines if line])
+    return lines, train
 
 
 @dataclass

@@ -167,7 +167,7 @@ def _of_mapping(mapping: Mapping[str, int], splitter: Splitter) -> WordCounts:
     if not isinstance(mapping, Mapping):
         raise MwSError(
             f"{type(mapping).__name__} is not counts of words; give a WordCounts, a dict or Counter, or the name of a "
-            "file from `mws count`; for texts call train_from_iterator(texts), for files train(files)"
+            "file from `mws count`; count texts with count_documents(texts), and files with count_files(files)"
         )
     bare = next((word for word in mapping if isinstance(word, str) and word and not word[0].isspace()), None)
     spaced = next((word for word in mapping if isinstance(word, str) and word and word[0].isspace()), None)

@@ -902,6 +902,30 @@ def test_different_texts_are_not_reported(given, folder):
     assert mws("count", *given.split("|"), "-o", "out", "--force", cwd=folder).stderr == ""
 
 
+@pytest.mark.parametrize(
+    ("whole", "given"),
+    [
+        ("a.txt|b.txt", "a.counts|b.txt"),
+        ("ru=a.txt|en=b.txt", "ru=a.counts|en=b.txt"),
+        ("a.txt|b.txt|rows.parquet", "rows.parquet|ab.counts"),
+        ("ru=a.txt|en=b.txt|en=rows.parquet", "named.counts|en=rows.parquet"),
+    ],
+)
+def test_counts_do_not_depend_on_which_texts_were_counted_before(whole, given, folder):
+    for name, sources in {"whole": whole, "parts": given}.items():
+        assert mws("count", *sources.split("|"), "-o", name, "--force", cwd=folder).returncode == 0
+    assert (folder / "whole").read_bytes() == (folder / "parts").read_bytes()
+
+
+def test_counts_with_groups_of_their_own_need_no_group(folder):
+    refused = mws("count", "named.counts", "a.txt", "-o", "mixed", cwd=folder)
+    assert one_line(refused) and refused.stderr.startswith("error: a.txt: belongs to no group, but other sources do")
+    refused = mws("count", "a.counts", "en=b.txt", "-o", "mixed", cwd=folder)
+    assert one_line(refused) and refused.stderr.startswith("error: a.counts: belongs to no group")
+    assert mws("count", "named.counts", "fi=rows.parquet", "-o", "mixed", cwd=folder).returncode == 0
+    assert list(WordCounts.load(folder / "mixed").groups) == ["en", "fi", "ru"]
+
+
 def test_training_and_encoding_a_text_twice_are_reported(backend, folder, tmp_path, caplog):
     pairs = ["a.txt", "a.txt"], ["b.txt", "c.txt"], ["rows.parquet", "same.parquet"]
     for first, second in ([folder / name for name in pair] for pair in pairs):

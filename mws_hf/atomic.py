@@ -31,6 +31,9 @@ LOCK_TIMEOUT_SECONDS = 60.0
 MAX_NAME_BYTES = 150
 """The most bytes of a name that are repeated in the name of a hidden file, because file systems allow only 255."""
 
+_IN_USE = "in-use.lock"
+"""The file in a temporary folder that its process locks."""
+
 
 def _hidden_name(target: Path) -> str:
     """Return the beginning of the name of a hidden file beside `target`; a long name is shortened and gets its hash.
@@ -240,6 +243,37 @@ def staged(directory: Path, stale: Collection[str] = (), head: str = "tokenizer.
         finally:
             if stage is not None:
                 shutil.rmtree(stage, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def temporary_folder(prefix: str) -> Iterator[Path]:
+    """Yield a new folder for temporary files, which is removed at the end; set TMPDIR to choose where it is.
+
+    Folders with the same prefix that killed processes left (SIGKILL, out of memory) are removed first. A folder is in
+    use while its process holds the lock on a file in it. A file system without locks keeps what killed processes left.
+    """
+    for leftover in Path(tempfile.gettempdir()).glob(f"{glob.escape(prefix)}*"):
+        if _is_abandoned(leftover):
+            shutil.rmtree(leftover, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=prefix) as name:
+        lock = FileLock(Path(name, _IN_USE))
+        with contextlib.suppress(OSError):
+            lock.acquire(timeout=0)
+        try:
+            yield Path(name)
+        finally:
+            lock.release()
+
+
+def _is_abandoned(folder: Path) -> bool:
+    """Return whether no process has the lock of a temporary folder that is at least a minute old."""
+    try:
+        if not (folder / _IN_USE).is_file() or time.time() - folder.stat().st_mtime < 60:  # perhaps not locked yet
+            return False
+        with FileLock(folder / _IN_USE, timeout=0):
+            return True
+    except OSError:  # locked, of another user, removed meanwhile, or on a file system without locks
+        return False
 
 
 def _remove_leftovers(home: Path, begin: str) -> None:

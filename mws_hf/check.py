@@ -1,6 +1,6 @@
-"""Check a tokenizer's folder: what is wrong with it, what other programs would do wrong, and which programs read it.
+"""Check the folder of a tokenizer for faults, and find out which programs read it correctly (`check`, `repair`).
 
-`repair` repairs a folder. Code in the folder is never executed.
+Code in the folder is never executed.
 """
 
 from __future__ import annotations
@@ -64,16 +64,16 @@ _KNOWN_EVERYWHERE = {STOCK_CLASS, "PreTrainedTokenizer"}
 _MISTRAL_TYPES = {"mistral", "mistral3", "voxtral", "ministral", "pixtral"}
 _LIKE_A_REGEX = regex.compile(r"\\[psSdDwW]|\[\^|\(\?|\]\+")
 _MORE_TEXTS = ("e\u0301 и\u0306 가",)
-"""Letters that NFC changes."""
+"""Texts with letters that NFC changes."""
 
 
 class Report(NamedTuple):
     """The result of `check`.
 
     Attributes:
-        facts: facts about the tokenizer by name.
-        findings: what is wrong, errors first.
-        clients: for each program, whether it reads the tokenizer correctly.
+        facts: properties of the tokenizer by name, such as the number of its tokens.
+        findings: what is wrong; errors come before warnings.
+        clients: for each program that reads tokenizer.json, whether it reads this one correctly.
     """
 
     facts: dict[str, Any]
@@ -87,34 +87,37 @@ class Report(NamedTuple):
 
 
 def check(place: Path, name: str | None = None) -> Report:
-    """Check a tokenizer directory, or any file that `open_tokenizer` opens as a tokenizer.
+    """Check the folder of a tokenizer, or any file that `open_tokenizer` can open.
 
     Args:
-        place: the directory or file.
+        place: the folder or file.
         name: its name in messages; by default the path.
 
+    Returns:
+        The properties of the tokenizer, what is wrong, and which programs read it.
+
     Raises:
-        MwSError: there is no tokenizer, or a damaged one.
+        MwSError: there is no tokenizer, or it is damaged so that it cannot be opened.
     """
     folder = CheckedFolder(place, name or str(place))
-    findings = [*_lossless(folder), *_baked(folder), *_split(folder)]
+    findings = [*_decoding(folder), *_settings_of_calls(folder), *_patterns(folder)]
     if folder.has_own_file:
         findings += [
             *_configured(folder),
             *named_ids(folder.directory, folder.backend, folder.spec, folder.settings),
-            *_of_others(folder),
-            *_beside_a_model(folder),
-            *_beside_weights(folder),
+            *_foreign_files(folder),
+            *_model_config(folder),
+            *_model_weights(folder),
         ]
     else:
-        findings += _without_own_file(folder)
+        findings += _missing_file(folder)
     findings.sort(key=lambda finding: finding.level)
     clients = [] if folder.shape is None else client_facts(*folder.shape, folder.backend, spaced=folder.spaced)
     return Report(_facts(folder, {finding.trap for finding in findings}), findings, clients)
 
 
 def _versions(folder: CheckedFolder, traps: set[str]) -> str:
-    """Return the versions of transformers that load all of a directory."""
+    """Return the versions of transformers that load all settings of a folder correctly."""
     if folder.settings.get("tokenizer_class") not in NEUTRAL_CLASSES:
         return "unknown"
     if traps & {"version-class", "version-list", "version-names"}:
@@ -123,6 +126,7 @@ def _versions(folder: CheckedFolder, traps: set[str]) -> str:
 
 
 def _facts(folder: CheckedFolder, traps: set[str]) -> dict[str, Any]:
+    """Return the properties of the tokenizer; `traps` are the names of the findings."""
     backend = folder.backend
     facts: dict[str, Any] = {"tokens": backend.get_vocab_size()}
     if folder.shape is not None:
@@ -144,8 +148,11 @@ def _facts(folder: CheckedFolder, traps: set[str]) -> dict[str, Any]:
     return facts
 
 
-def _lossless(folder: CheckedFolder) -> Iterator[Finding]:
-    """Decode the sample, and the added tokens; a tokenizer that cannot encode is reported instead."""
+def _decoding(folder: CheckedFolder) -> Iterator[Finding]:
+    """Report added tokens and sample texts that change when they are encoded and decoded.
+
+    If the split pattern does not work, texts cannot be encoded, and only this is reported.
+    """
     try:
         check_added(folder.backend)
     except MwSError as error:
@@ -161,12 +168,12 @@ def _lossless(folder: CheckedFolder) -> Iterator[Finding]:
         if bare.decode(bare.encode(text, add_special_tokens=False).ids, skip_special_tokens=False) != wanted:
             lost.append(text)
     if lost:
-        number = f"{len(lost)} of {len(sample_texts())} sample texts, such as {quoted(lost[0], 40)},"
-        message = f"{number} are different after encoding and decoding; train or save the tokenizer again"
+        subject = f"{len(lost)} of {len(sample_texts())} sample texts, such as {quoted(lost[0], 40)},"
+        message = f"{subject} are different after encoding and decoding; train or save the tokenizer again"
         yield Finding("error", "lossy", message)
 
 
-def _baked(folder: CheckedFolder) -> Iterator[Finding]:
+def _settings_of_calls(folder: CheckedFolder) -> Iterator[Finding]:
     """Report settings of a past call or training that are saved in tokenizer.json."""
     for what in ("truncation", "padding"):
         if getattr(folder.backend, what) is not None:
@@ -183,8 +190,8 @@ def _baked(folder: CheckedFolder) -> Iterator[Finding]:
         yield Finding("error", "baked-dropout", message)
 
 
-def _split(folder: CheckedFolder) -> Iterator[Finding]:
-    """Report how the split patterns of a tokenizer of any make behave here and in `tokenizers` 1.0."""
+def _patterns(folder: CheckedFolder) -> Iterator[Finding]:
+    """Report split patterns, of a tokenizer from any program, that do not split words or fail in `tokenizers` 1.0."""
     splits = [part for part in parts_of(folder.spec.raw["pre_tokenizer"]) if part.get("type") == "Split"]
     texts = (part.get("pattern", {}).get("String") for part in splits)
     if text := next((text for text in texts if text and _LIKE_A_REGEX.search(text)), None):
@@ -194,21 +201,21 @@ def _split(folder: CheckedFolder) -> Iterator[Finding]:
             "with these ids"
         )
         yield Finding("error", "string-pattern", message)
-    if folder.shape is not None:  # it is reported among the clients
+    if folder.shape is not None:  # `client_facts` reports it
         return
     for part in splits:
         pattern = part.get("pattern", {}).get("Regex")
         isolates = part.get("behavior") == "Isolated" and not part.get("invert")
         if pattern is not None and not (isolates and pattern in PATTERNS_OF_TOKENIZERS_ONE):
             message = (
-                f"{TOKENIZERS_ONE} cannot run split pattern {quoted(pattern, 40)}: it loads it, and stops with an "
-                "error at the first text"
+                f"{TOKENIZERS_ONE} cannot run split pattern {quoted(pattern, 40)}: it loads the tokenizer, and stops "
+                "with an error at the first text"
             )
             yield Finding("warning", "tokenizers-1.0", message)
             return
 
 
-def _without_own_file(folder: CheckedFolder) -> Iterator[Finding]:
+def _missing_file(folder: CheckedFolder) -> Iterator[Finding]:
     """Report that a tokenizer was read from a file in another form, which AutoTokenizer may not load."""
     message = (
         f"{folder.opened.place or folder.place} is not a {TOKENIZER_FILE}, so programs that read only such a file "
@@ -242,7 +249,7 @@ def _configured(folder: CheckedFolder) -> Iterator[Finding]:
     yield from in_some_versions(folder.directory, settings)
     if "auto_map" in settings and uses_stock_module(settings) and not (folder.directory / STOCK_FILE).is_file():
         message = (
-            f"auto_map names {STOCK_FILE}, which is missing (a stock class saved this): loading with "
+            f"auto_map names {STOCK_FILE}, which is missing, because a standard class saved this folder: loading with "
             f"trust_remote_code=True fails; {REPAIR} writes it"
         )
         yield Finding("error", "auto-map-file", message)
@@ -258,8 +265,8 @@ def _configured(folder: CheckedFolder) -> Iterator[Finding]:
         yield Finding("error", "stale-added-tokens", message)
 
 
-def _of_others(folder: CheckedFolder) -> Iterator[Finding]:
-    """Report training metadata of another tokenizer or none, and vocabularies of another one that programs read."""
+def _foreign_files(folder: CheckedFolder) -> Iterator[Finding]:
+    """Report training metadata that is missing or of another tokenizer, and vocabularies of other tokenizers."""
     if (folder.directory / RECORD_FILE).is_file() and not read_record(folder.directory, folder.backend):
         message = (
             f"{RECORD_FILE} has the training metadata of another tokenizer, whose figures a model card would show; "
@@ -269,25 +276,25 @@ def _of_others(folder: CheckedFolder) -> Iterator[Finding]:
     digest = folder.settings.get(LEARNED_MERGES)
     if digest and not (folder.directory / RECORD_FILE).is_file() and digest == merges_digest(folder.backend):
         message = (
-            f"{RECORD_FILE} is missing, because another program saved this: `mws evaluate` cannot leave out the words "
-            f"it was trained on with labels, and `mws explain` has no boundary probabilities; copy {RECORD_FILE} and "
+            f"{RECORD_FILE} is missing, because another program saved this folder: `mws evaluate` cannot leave out the "
+            f"labeled words of its training, and `mws explain` has no boundary probabilities; copy {RECORD_FILE} and "
             f"{EVIDENCE_FILE} from the folder that `mws train` or save_pretrained of our classes wrote"
         )
         yield Finding("warning", "no-record", message)
     for name in files(folder.directory, Of.FOREIGN):
-        if str(name) in (ADDED_FILE, *NOTEBOOK_FILES):  # compared above, or read by import_notebook alone
+        if str(name) in (ADDED_FILE, *NOTEBOOK_FILES):  # compared above, or read only by import_notebook
             continue
         other = has_other_tokens(folder.directory / name, folder.backend)
         if other:
-            message = f"{name} has another vocabulary than {TOKENIZER_FILE}, and some programs prefer it; remove it"
+            message = f"{name} has a different vocabulary from {TOKENIZER_FILE}, and some programs prefer it; remove it"
             yield Finding("error", "foreign-vocabulary", message)
         elif other is None:
             message = f"{name}, which some programs prefer, could not be compared with {TOKENIZER_FILE}"
             yield Finding("warning", "foreign-vocabulary", message)
 
 
-def _beside_a_model(folder: CheckedFolder) -> Iterator[Finding]:
-    """Find how a config.json in the same directory changes the tokenizer."""
+def _model_config(folder: CheckedFolder) -> Iterator[Finding]:
+    """Report how the config.json of a model in the same folder changes the tokenizer, or contradicts it."""
     kind, rows = folder.model.get("model_type"), model_rows(folder.model)
     if kind in REPLACING_TYPES and folder.settings and not ("auto_map" in folder.settings or folder.pattern_problem):
         remedy = (
@@ -295,7 +302,7 @@ def _beside_a_model(folder: CheckedFolder) -> Iterator[Finding]:
             if folder.settings.get("tokenizer_class") in NEUTRAL_CLASSES
             else f"write its normalizer into {TOKENIZER_FILE}, or name {STOCK_CLASS} as tokenizer_class and repair"
         )
-        other = _other_by_class(folder)
+        other = _difference_by_class(folder)
         if other is None:
             message = (
                 f"config.json has model type {kind}, so transformers 5.10 and later use that model's tokenizer class; "
@@ -322,45 +329,53 @@ def _beside_a_model(folder: CheckedFolder) -> Iterator[Finding]:
         yield Finding("warning", "mistral-regex", message)
 
 
-def _other_by_class(folder: CheckedFolder) -> str | None:
-    """Return how the class that transformers uses differs from tokenizer.json on sample texts, or None."""
+def _difference_by_class(folder: CheckedFolder) -> str | None:
+    """Return how the class that transformers uses differs from tokenizer.json on sample texts; None if it does not."""
     texts, bare = [*sample_texts(), *_MORE_TEXTS], without_limits(folder.backend)
     try:
         tokenizer = open_tokenizer(folder.directory, by_class=True).live
         wrong = [text for text in texts if tokenizer(text)["input_ids"] != bare.encode(text).ids]
-    except Exception as error:  # its parts can raise any kind
+    except Exception as error:  # its parts can raise errors of any type
         return f"it does not load there: {brief(error)}"
     return f"ids differ on {len(wrong)} of {len(texts)} texts, such as {quoted(wrong[0], 30)}" if wrong else None
 
 
-def _beside_weights(folder: CheckedFolder) -> Iterator[Finding]:
-    """Compare the rows of the vocabulary's tensors with the ids and config.json; more rows than ids are padding."""
+def _model_weights(folder: CheckedFolder) -> Iterator[Finding]:
+    """Report tensors in the same folder with too few rows for the ids, or not as many as config.json says.
+
+    More rows than ids are padding, which is fine.
+    """
     tables = vocabulary_tables(stored_tensors(folder.directory), folder.model)
     stated, per_layer = model_rows(folder.model), model_rows(folder.model, PER_LAYER)
     for name, _, number, fault in tables:
-        few = f"{name} has {number:,} rows, "
+        rows = f"{name} has {number:,} rows, "
         if fault:
-            yield Finding("warning", "rows-unknown", f"{name} {fault}; mws transplant refuses this model")
+            yield Finding("warning", "rows-unknown", f"{name} {fault}; mws transplant stops at this model")
         elif number == per_layer and number != stated:
             if number < folder.ids:
                 message = (
-                    f"{few}and ids from there on use its first row; mws transplant gives new ids rows of their own"
+                    f"{rows}and ids from {number:,} on use its first row; mws transplant gives each new id its own row"
                 )
                 yield Finding("warning", "rows", message)
             continue
         elif number < folder.ids:
-            yield Finding("error", "rows", f"{few}fewer than the {folder.ids:,} ids; mws transplant adds the others")
+            yield Finding("error", "rows", f"{rows}fewer than the {folder.ids:,} ids; mws transplant adds the others")
         if not fault and stated is not None and number != stated:
             remedy = (
                 "its rows belong to other tokens; run mws transplant on the original model again"
                 if any(table.rows == stated for table in tables)
                 else "loading fails; correct config.json"
             )
-            yield Finding("error", "rows-config", f"{few}but config.json vocab_size {stated:,}: {remedy}")
+            yield Finding("error", "rows-config", f"{rows}but config.json has vocab_size {stated:,}: {remedy}")
 
 
 def as_values(report: Report, repaired: list[str]) -> dict[str, Any]:
-    """Turn a report into plain values for scripts."""
+    """Convert a report to plain values, which `mws check --json` prints.
+
+    Args:
+        report: the report.
+        repaired: the changes that `repair` made.
+    """
     return {
         "ok": report.ok,
         **report.facts,
@@ -371,15 +386,25 @@ def as_values(report: Report, repaired: list[str]) -> dict[str, Any]:
 
 
 def repair(directory: Path) -> list[str]:
-    """Make a directory load with the same result in every supported version of transformers; return the changes.
+    """Change a folder so that every supported version of transformers loads the same tokenizer from it.
 
-    If an error occurs, the directory is not changed.
+    If an error occurs, nothing is changed.
 
     * tokenizer_config.json is rewritten as `save_pretrained` of our classes would write it. If it is missing, it is
       created with the usual roles of the special tokens. It gets the chat templates if some have names.
     * Files that it needs, such as the module that its auto_map names, are written if they are missing.
     * Truncation and padding of a past call, and a BPE-dropout, are removed from tokenizer.json.
     * An added_tokens.json that contradicts tokenizer.json is removed.
+
+    Args:
+        directory: the folder.
+
+    Returns:
+        A description of each change.
+
+    Raises:
+        MwSError: there is no tokenizer, the folder cannot be written, or the tokenizer has a class or a pre-tokenizer
+            whose settings cannot be changed without the risk of other ids.
     """
     folder = CheckedFolder(directory, str(directory))
     backend, settings, name = folder.backend, folder.settings, folder.settings.get("tokenizer_class")

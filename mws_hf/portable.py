@@ -295,6 +295,9 @@ class PortableMixin:
                 was loaded.
             **facts: statements for the card: ``data`` (a description of the training text), ``languages`` (their
                 codes), ``license``, and ``words`` whose tokens are shown; see `mws_hf.cards.card.card_of`.
+
+        Raises:
+            MwSError: ``languages`` or ``words`` is not a list of strings.
         """
         from mws_hf.cards.card import card_of
 

@@ -43,7 +43,6 @@ from mws_hf.corpus.word_list import lexicon_counts, lexicon_words
 from mws_hf.portable import Training
 from mws_hf.scoring.evaluation import EvaluationReport, evaluate
 from mws_hf.scoring.running_text import score_text
-from mws_hf.scoring.significance import PairedDifference
 from mws_hf.text.symbols import EVERYDAY
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
 
@@ -181,10 +180,6 @@ def restored(encoder: Opened, lines: Sequence[str]) -> dict[str, int]:
 
 def row(config: Config, directory: Path, report: EvaluationReport, seconds: float) -> dict[str, Any]:
     """Collect the figures of a tokenizer and its baselines that are saved in scripts/results."""
-
-    def in_percent(more: PairedDifference) -> list[float]:
-        return [round(100 * bits / report.bits[config.name].value, 2) for bits in (more.value, more.low, more.high)]
-
     systems = {
         name: {
             "f1": {each.gold: round(each.scores.f1, 4) for each in report.rows if each.tokenizer == name},
@@ -192,7 +187,11 @@ def row(config: Config, directory: Path, report: EvaluationReport, seconds: floa
             "bytes_per_token": round(scores.bytes_per_token, 4),
             "entries": scores.vocabulary_size,
             **({"bits_per_byte": round(report.bits[name].value, 4)} if report.bits else {}),
-            **({"bits_more": in_percent(more)} if (more := report.bits_differences.get(name)) else {}),
+            **(
+                {"bits_more": [round(each, 2) for each in more.percent]}
+                if (more := report.bits_differences.get(name))
+                else {}
+            ),
         }
         for name, scores in report.text.items()
     }

@@ -24,6 +24,7 @@ from mws_hf.atomic import write_text
 from mws_hf.errors import brief, printable
 from mws_hf.text.markdown import cell
 from mws_hf.text.phrases import token_change
+from mws_hf.text.symbols import each_text
 from mws_hf.tokenizer.layout import CARD_FILE, RECORD_FILE
 from mws_hf.tokenizer.links import copy_inside
 from mws_hf.tokenizer.opened import open_tokenizer
@@ -114,10 +115,14 @@ def card_of(
         languages: language codes for the Hub.
         license: the license of the vocabulary, as the Hub names it.
         words: example words whose tokens are shown.
+
+    Raises:
+        MwSError: `languages` or `words` is not a list of strings.
     """
+    languages, words = tuple(each_text(languages, "languages")), tuple(each_text(words, "words"))
     backend = open_tokenizer(tokenizer).backend
     settings, facts = _settings_and_facts(tokenizer, backend)
-    given = CardFacts(data=data or "", languages=tuple(languages), license=license or "", words=tuple(words))
+    given = CardFacts(data=data or "", languages=languages, license=license or "", words=words)
     return trained_card(name, backend, CardFacts(**(facts.to_dict() | given.to_dict())), settings).to_markdown()
 
 

@@ -29,7 +29,7 @@ def refuse_overwriting(outputs: Iterable[PathLike], *inputs: Inputs) -> None:
 
     Args:
         outputs: the paths that will be written; they need not exist.
-        *inputs: paths and globs, lists of them, and None for options that were not given.
+        *inputs: paths, globs or "-", lists of these, and None for options that were not given.
     """
     existing = {found for path in outputs if (found := _identity(path))}
     for given in inputs:

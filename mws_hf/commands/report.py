@@ -20,9 +20,9 @@ HELP = """
 Write a page that shows tokenizers side by side. It is one HTML file of less than 1 MB, which needs no network.
 
 The page has the measures of `mws evaluate`, the words and lines that are split most differently, and every vocabulary
-with a search field: how often each token is used, and the boundary probabilities at its ends if the tokenizer keeps
-them. If you give neither --text nor --gold, the sample texts of the package are measured: sentences in a dozen
-languages.
+with a search field. For each token it shows how often the text uses it, and if a tokenizer was saved with boundary
+probabilities, also those at the ends of the token and inside it. If you give neither --text nor --gold, the sample
+texts of the package are measured: sentences in a dozen languages.
 
 For example:
 

@@ -10,6 +10,15 @@ from mws_hf.commands.outputs import claim_folder, show_faults, show_written
 from mws_hf.commands.parser import Parser
 from mws_hf.errors import needed
 
+_KINDS = {
+    "copied": "copied",
+    "special": "of special tokens",
+    "mixed": "means of the old tokens that spell the new one",
+    "fallback": "means of all old embeddings",
+    "padding": "padding",
+}
+"""How the numbers of a `TransplantReport` are printed."""
+
 HELP = """
 Give a pretrained model another tokenizer, for example its own after `mws trim` or `mws extend`. Nothing is trained.
 
@@ -49,5 +58,5 @@ def run(given: Namespace) -> None:
 
     report = asdict(transplant_directory(model, tokenizer, output, given.init))
     show_faults(output)
-    line = ", ".join(f"{number:,} {name}" for name, number in report.items())
-    show_written({"directory": str(output), **report}, f"{output}: embeddings {line}", given)
+    kinds = ", ".join(f"{number:,} {_KINDS[name]}" for name, number in report.items() if number)
+    show_written({"directory": str(output), **report}, f"{output}: {sum(report.values()):,} embeddings: {kinds}", given)

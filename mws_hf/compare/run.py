@@ -16,20 +16,20 @@ from typing import Any, Literal, cast
 
 import mws_hf
 import mws_hf.compare.baselines as baselines
-from mws_hf.atomic import write_json
+from mws_hf.atomic import check_output, write_json
 from mws_hf.compare.baselines import BASELINE_SYSTEMS, Baseline
 from mws_hf.compare.morfessor_baseline import MAX_TYPES
 from mws_hf.compare.results import Comparison, Row, flat_row, write_tables
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.segmentations import Gold, GoldFiles, read_golds
 from mws_hf.corpus.word_list import as_word_counts
-from mws_hf.errors import MwSError, is_installed, needed
+from mws_hf.errors import MwSError, SettingError, is_installed, needed, quoted
 from mws_hf.learn.setting_rules import Range, check_range
 from mws_hf.scoring.boundaries import summarize, word_table
 from mws_hf.scoring.ngram_model import ngram_bits, training_documents
 from mws_hf.scoring.running_text import lines_of, score_text
 from mws_hf.scoring.significance import bootstrap_f1, check_resamples, difference, interval
-from mws_hf.text.symbols import DEFAULT_SPECIAL_TOKENS, check_special_tokens
+from mws_hf.text.symbols import DEFAULT_SPECIAL_TOKENS, check_special_tokens, each_text
 from mws_hf.tokenizer.file import load_json
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
 from mws_hf.trainer import MwSTrainer
@@ -102,13 +102,14 @@ def parse_systems(names: Iterable[str]) -> list[SystemSpec]:
     Without either, MwS and Morfessor learn from types and the other baselines from text. ``bpe`` means byte-level BPE.
 
     Raises:
-        MwSError: a name or a weighting is unknown.
+        MwSError: a name or a weighting is unknown, or `names` is not a list of str.
 
     >>> [spec.label for spec in parse_systems(["mws,bpe", "bpe-character:types", "morfessor"])]
     ['mws', 'bpe-byte:text', 'bpe-character:types', 'morfessor:types']
     """
     specs: list[SystemSpec] = []
-    for given in (part.strip() for name in names for part in name.split(",") if part.strip()):
+    parts = [part.strip() for name in each_text(names, "names") for part in name.split(",")]
+    for given in filter(None, parts):
         name, _, words = given.partition(":")
         name = "bpe-byte" if name == "bpe" else name
         if name not in MWS_SYSTEMS and name not in BASELINE_SYSTEMS:
@@ -203,15 +204,15 @@ def compare(
     [('characters', 6.0), ('bpe-character:text', 4.33)]
     """
     check_resamples(resamples)
+    check_special_tokens(special_tokens)
+    check_output(output, folder=True)
     golds = read_golds(gold_files)
     _check_input(golds, sizes, systems, text, bits)
     if picture and golds and not is_installed("matplotlib"):
         logger.warning("picture.png is not drawn, because matplotlib is not installed: pip install matplotlib")
         picture = False
     counts, sizes = as_word_counts(counts).union, sorted(set(sizes))
-    texts = None if text is None else (lines_of(text), None if bits is None else lines_of(bits))
-    if texts is not None and texts[1] is not None:
-        training_documents(texts[1], [line for line in texts[0] if line])  # raises MwSError before any training
+    texts = None if text is None else _read_texts(text, bits)
     systems = default_systems(len(counts)) if systems is None else systems
     for spec in systems:
         if spec.baseline and spec.baseline.needs:
@@ -252,17 +253,31 @@ def compare(
 def _check_input(
     golds: Sequence[Gold], sizes: Sequence[int], systems: Sequence[SystemSpec] | None, text: Any, bits: Any
 ) -> None:
-    """Raise MwSError if there is nothing to compare, a size is not a whole number above 0, or a text is missing."""
+    """Raise MwSError if there is nothing to compare, sizes or systems are of another kind, or a text is missing."""
+    if isinstance(sizes, str) or not isinstance(sizes, Iterable):
+        raise SettingError("sizes", sizes, "is not a list of vocabulary sizes; give one, such as [8000, 32000]")
     if not sizes or not (golds or text is not None):
         raise MwSError(
             "there is nothing to compare; give at least one vocabulary size, and reference segmentations or a text"
         )
     if systems is not None and not systems:
         raise MwSError("there are no systems to compare; name at least one (--systems), or leave them out for most")
+    if wrong := [each for each in systems or () if not isinstance(each, SystemSpec)]:
+        raise MwSError(f"systems: {quoted(wrong[0])} is not a SystemSpec; give parse_systems(['mws', 'bpe'])")
     for size in sizes:
         check_range("vocab_size", size, Range(1, whole=True))
     if bits is not None and text is None:
         raise MwSError("bits per byte are measured on a held-out text; give one, too (--text)")
+
+
+def _read_texts(
+    text: str | os.PathLike[str] | Iterable[str], bits: str | os.PathLike[str] | Iterable[str] | None
+) -> tuple[list[str], list[str] | None]:
+    """Read the held-out lines and, if given, those for n-gram models; raise MwSError if too few of these are usable."""
+    lines, train = lines_of(text), None if bits is None else lines_of(bits)
+    if train is not None:
+        training_documents(train, [line for line in lines if line])
+    return lines, train
 
 
 @dataclass

@@ -28,7 +28,7 @@ def build_unigram(task: Task) -> Tokenizer:
     """Build Unigram (Kudo 2018) on the pre-tokens of the counts; the space before a word is part of its first token.
 
     The library adds floats in an order that varies between runs, so scores agree only to about 1e-10, and tokens with
-    nearly equal scores may differ. `settled` removes as much of this variation as possible.
+    nearly equal scores may differ. `stabilized` removes as much of this variation as possible.
     """
     reserved = list(dict.fromkeys((*task.special_tokens, UNKNOWN_PIECE)))
     # the trainer rejects sizes below the number of characters, and adds its own <unk>
@@ -43,7 +43,7 @@ def build_unigram(task: Task) -> Tokenizer:
     train_on_counts(learner, trainer, dict(task.counts.items()))
     taken = {*reserved, *BYTE_TOKENS}
     vocab = json.loads(learner.to_str())["model"]["vocab"]
-    pieces = settled([(piece, score) for piece, score in vocab if piece not in taken])
+    pieces = stabilized([(piece, score) for piece, score in vocab if piece not in taken])
     # so low a score that no text is segmented into reserved tokens
     worst = min((score for _, score in pieces), default=0.0) - 100.0
     entries = [*((token, worst) for token in (*reserved, *BYTE_TOKENS)), *pieces]
@@ -53,8 +53,10 @@ def build_unigram(task: Task) -> Tokenizer:
     return tokenizer_like(task.counts, model, decoder, special)
 
 
-def settled(pieces: Pieces) -> Pieces:
-    """Sort tokens by descending score, then by code point, and round scores to 1e-9.
+def stabilized(pieces: Pieces) -> Pieces:
+    """Remove the variation between runs from tokens and their scores (log probabilities).
+
+    Tokens are sorted by descending score, then by code point, and scores are rounded to 1e-9.
 
     Characters that the trainer would have pruned get the lowest score plus multiples of 1e-4, in an order that varies
     between runs. This function assigns the same scores in the order of code points.

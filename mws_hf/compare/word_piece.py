@@ -112,6 +112,12 @@ class Substrings:
     Args:
         words: the words with their counts.
         floor: only substrings that occur at least this often are extended by another character.
+
+    Attributes:
+        starts: int64, shape (n_words,): index of the first character of each word in the joined text of all words.
+        end: int64, shape (n_characters,): index after the last character of the word of each character.
+        weight: int64, shape (n_characters,): count of the word of each character.
+        levels: the substrings by length, those of one character first.
     """
 
     def __init__(self, words: Mapping[str, int], floor: int = 1) -> None:
@@ -211,6 +217,13 @@ def learn_top_down(words: Mapping[str, int], n_tokens: int) -> list[str]:
 
     There may be fewer, because the number of tokens falls in steps as the threshold rises. If there are more than
     `n_tokens` characters, only the characters are returned.
+
+    Raises:
+        MwSError: there are no words.
+
+    >>> tokens = learn_top_down({"walked": 3, "walks": 2, "talked": 2}, 18)
+    >>> len(tokens), [token for token in tokens if len(token.removeprefix("##")) > 1]
+    (18, ['##alk', 'walked'])
     """
     if not words:
         raise MwSError("WordPiece top-down: there are no words to learn from; give counts with at least one word")

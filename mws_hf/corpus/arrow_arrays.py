@@ -19,10 +19,14 @@ from mws_hf.errors import first_line
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Return whether an Arrow type is a string type, or a dictionary of strings."""
+    """Return whether an Arrow type is a string type, a dictionary of strings, or the type of a column of nulls.
+
+    Writers give a column the type `null` if all of its values are missing, as they can be in one file of several.
+    """
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+    string = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    return bool(string or pa.types.is_null(kind))
 
 
 def valid_strings(array: pa.Array, first: int = 1, errors: str = "strict") -> pa.LargeStringArray:
@@ -49,6 +53,7 @@ def valid_strings(array: pa.Array, first: int = 1, errors: str = "strict") -> pa
 
 
 def _as_bytes(array: pa.Array) -> pa.Array:
+    """View an array of strings as an array of bytes, which need not be UTF-8."""
     if isinstance(array, pa.DictionaryArray):
         values = _as_bytes(array.dictionary)
         values.validate(full=True)
@@ -59,6 +64,7 @@ def _as_bytes(array: pa.Array) -> pa.Array:
 
 
 def _decoded(row: bytes | None, number: int, errors: str) -> str | None:
+    """Decode one row; raises `Fault` with its number if it is not UTF-8 and `errors` is strict."""
     try:
         return None if row is None else row.decode("utf-8", errors)
     except UnicodeDecodeError as error:

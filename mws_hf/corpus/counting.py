@@ -233,9 +233,12 @@ def merge_files(
         The sum, as it is in the file.
 
     Raises:
-        MwSError: a file is unreadable, the files were counted with different settings, or the output cannot be written.
+        MwSError: there is no file, a file is unreadable, the files were counted with different settings, or the output
+            cannot be written.
     """
     files = [CountsFile.open(path) for path in paths]
+    if not files:
+        raise MwSError("no files of counts are given; give at least one")
     first = files[0]
     for file in files:
         if not file.splitter.agrees(first.splitter):

@@ -84,14 +84,14 @@ class WordCounts:
             MwSError: a word is empty or contains a lone surrogate, a count is not a positive 64-bit integer, or their
                 sum exceeds 64 bits.
         """
+        if not isinstance(mapping, Mapping):
+            raise MwSError(f"word counts: {type(mapping).__name__} is not a dict; give one of pre-token -> count")
         try:
             empty = pa.nulls(0, pa.large_string())  # `pa.array` of an empty list would import pandas
             strings = pa.array(list(mapping.keys()), pa.large_string()) if mapping else empty
         except (UnicodeEncodeError, pa.ArrowException) as error:
             raise MwSError(f"word counts: words must be str without lone surrogates ({error})") from error
         counts = np.array(list(mapping.values()) or np.zeros(0, np.int64))
-        if counts.dtype.kind not in "iu" or (counts > MAX_TOTAL).any():
-            raise MwSError(f"word counts: every count must be an integer below 2^63, but they are {counts.dtype}")
         return cls.from_arrays(strings, counts, pattern=pattern, normalization=normalization)
 
     @classmethod
@@ -107,9 +107,14 @@ class WordCounts:
             normalization: the normalization before splitting, as in `CountOptions`.
 
         Raises:
-            MwSError: a word is empty or not UTF-8, a count is below 1, the normalization is unknown, or the sum exceeds
-                64 bits.
+            MwSError: the arrays have different lengths or types, a word is empty or not UTF-8, a count is below 1, the
+                normalization is unknown, or the sum exceeds 64 bits.
         """
+        counts = np.asarray(counts)
+        if counts.dtype.kind not in "iu" or (counts > MAX_TOTAL).any():
+            raise MwSError(f"word counts: every count must be an integer below 2^63, but they are {counts.dtype}")
+        if not isinstance(strings, (pa.Array, pa.ChunkedArray)) or len(strings) != len(counts):
+            raise MwSError(f"word counts: give an Arrow array of {len(counts)} strings, as many as counts")
         with about("word counts"):
             check_utf8(strings)
         return cls.of(strings, counts, Splitter(pattern, normalization))
@@ -290,11 +295,7 @@ class WordCounts:
         return found
 
     def where(self, mask: npt.NDArray[np.bool_]) -> WordCounts:
-        """Return the words for which a mask is true, with their counts.
-
-        Args:
-            mask: bool, shape (n_words,), in the order of `words`.
-        """
+        """Return the words for which `mask` is true: bool, shape (n_words,), in the order of `words`."""
         kept, first = {}, 0
         for name, (words, counts) in self.parts.items():
             rows = np.flatnonzero(mask[first : first + len(counts)])
@@ -403,6 +404,7 @@ def _frozen(strings: Any, counts: npt.NDArray[np.int64]) -> Columns:
 
 
 def _read_only(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Make an array read-only, and return it."""
     counts.flags.writeable = False
     return counts
 

@@ -75,15 +75,16 @@ def group_shares(groups: Mapping[str, Any], weights: Mapping[str, float]) -> dic
         The share of each group; the shares add up to 1.
 
     Raises:
-        MwSError: a weight names a group that does not exist.
+        MwSError: a weight names a group that does not exist, or is not a number from 0.001 to 1000.
 
     >>> group_shares({"en": ..., "ru": ...}, {"ru": 3})
     {'en': 0.25, 'ru': 0.75}
     """
     if unknown := sorted(set(weights) - set(groups)):
-        here = ", ".join(name for name in groups if name) or "none was named"
+        here = ", ".join(name for name in groups if name) or "none is named"
         raise MwSError(
-            f"there is a weight for group {', '.join(map(repr, unknown))}, but no such group; the groups are: {here}"
+            f"there is a weight for group {', '.join(map(repr, unknown))}, but no such group (groups: {here})"
         )
+    weights = check_weights(weights)
     whole = math.fsum(weights.get(name, 1.0) for name in groups)
     return {name: weights.get(name, 1.0) / whole for name in groups}

@@ -144,11 +144,14 @@ class Source:
         once = [*chain.from_iterable(saved.values()), *(n for n in [*chain(*files.values()), *also] if n == STDIN)]
         if twice is not None and once:
             raise MwSError(f"{twice} reads the texts twice to see which tokens they use; {once[0]}: give files of text")
-        named = sorted(group for group in (*files, *saved) if group)
-        unnamed = [*files.get(UNNAMED, []), *saved.get(UNNAMED, []), *lists, *filter(None, [lexicon])]
-        if named and unnamed:
+        named = {group for group in (*files, *saved) if group}
+        of_counts = {name: CountsFile.open(name).totals.keys() for name in saved.get(UNNAMED, [])}
+        without = [name for name, groups in of_counts.items() if UNNAMED in groups]
+        unnamed = [*files.get(UNNAMED, []), *without, *lists, *filter(None, [lexicon])]
+        groups = named if group_column is not None else named.union(*of_counts.values()) - {UNNAMED}
+        if groups and unnamed:
             raise MwSError(
-                f"{unnamed[0]}: belongs to no group, but other sources do ({', '.join(named)}); name a group "
+                f"{unnamed[0]}: belongs to no group, but other sources do ({', '.join(sorted(groups))}); name a group "
                 "for every source (GROUP=FILE), or for none"
             )
         if group_column is not None and (named or lists or lexicon):
@@ -325,8 +328,14 @@ class Source:
         return chain.from_iterable(kind.texts() for _, kind in self.kinds)
 
     def marks(self) -> list[str]:
-        """Return the digests of all files, sorted; counts are saved with them."""
-        return sorted({mark for name in self.all_names for mark in text_digests(name, self.how)})
+        """Return the digests of all texts, sorted; counts are saved with them.
+
+        Of saved counts these are the digests of the counted texts and not of the file, so that counts do not depend on
+        which texts were counted before and which with them.
+        """
+        counted = chain.from_iterable(file.texts for _, file in self._counts)
+        files = [*self.lists, *self.names]
+        return sorted({*counted, *chain.from_iterable(text_digests(name, self.how) for name in files)})
 
 
 def read_documents(paths: Any, how: Reading = PLAIN) -> Iterator[str]:
@@ -347,6 +356,7 @@ def _of_group(group: str, blocks: Iterable[Block]) -> Iterator[GroupBlock]:
 
 
 def _by_group(batches: Iterable[tuple[str, pa.LargeStringArray]]) -> Iterator[GroupBlock]:
+    """Yield a block for each batch of texts, with the name of its group."""
     for group, texts in batches:
         yield group, arrow_block(texts, lambda _, group=group: f"a text of group {group!r}")  # type: ignore[misc]
 
@@ -357,6 +367,7 @@ def _names_groups(source: Any) -> bool:
 
 
 def _check_part(group: Any, part: Any) -> None:
+    """Raise MwSError if a value of a dict of groups contains no texts, or if the name of the group is not allowed."""
     if not isinstance(part, (str, os.PathLike)) and (isinstance(part, bytes) or not hasattr(part, "__iter__")):
         raise no_texts(group, part)
     check_group_name(group)
@@ -400,12 +411,14 @@ def _are_names(items: Sequence[str]) -> bool:
 
 
 def _like_a_path(name: str) -> bool:
+    """Return whether a string looks like the name of a file: it has a known suffix, or a slash and no space."""
     if "\n" in name:
         return False
     return has_known_suffix(name) or (os.sep in name and len(name.split()) == 1)
 
 
 def _check(kind: Kind, group_column: str | None) -> None:
+    """Check an input of a source; a column of groups is possible only in tables and datasets."""
     if group_column is not None and (kind.place == STDIN or not kind.has_groups):
         raise MwSError(
             f"{kind.place}: a column of groups is for tables (.csv, .tsv, .parquet, .arrow) and datasets; give other "

@@ -18,7 +18,7 @@ from mws_hf.errors import MwSError
 from mws_hf.text.capitals import steps_of, with_capitals, write_marker
 from mws_hf.text.pattern import DEFAULT_PATTERN, NORMALIZATIONS, compiled, literal_pattern, pattern_name, split
 from mws_hf.text.scanner_classes import classes_of, scanner_kind
-from mws_hf.text.symbols import DEFAULT_SPECIAL_TOKENS
+from mws_hf.text.symbols import DEFAULT_SPECIAL_TOKENS, each_text
 
 if TYPE_CHECKING:
     from mws_hf.corpus.token_table import TokenTable
@@ -60,7 +60,8 @@ class Splitter:
             counts.
 
     Raises:
-        MwSError: the normalization is unknown.
+        MwSError: the pattern is not a string, the normalization is unknown, or the special tokens are not a list of
+            strings that are not empty.
 
     >>> splitter = Splitter("gpt4", "NFC")
     >>> splitter.split("кот и пёс"), str(splitter)
@@ -74,6 +75,9 @@ class Splitter:
     def __post_init__(self) -> None:
         object.__setattr__(self, "pattern", literal_pattern(self.pattern))
         object.__setattr__(self, "normalization", check_normalization(self.normalization))
+        object.__setattr__(self, "special_tokens", tuple(each_text(self.special_tokens, "special_tokens")))
+        if "" in self.special_tokens:
+            raise MwSError("special_tokens: the empty string is not a token; leave it out")
 
     def __str__(self) -> str:
         form, marks = steps_of(self.normalization)

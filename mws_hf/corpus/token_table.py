@@ -11,12 +11,14 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from mws_hf.atomic import temporary_folder
 from mws_hf.corpus.arrow_arrays import flat_utf8
 from mws_hf.corpus.blocks import Columns
 from mws_hf.errors import MwSError
@@ -305,7 +307,8 @@ class Shards:
     """
 
     def __init__(self) -> None:
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: Path | None = None
+        self._opened = ExitStack()
         self._lock = threading.Lock()
         self._files: list[Path] = []
 
@@ -313,8 +316,7 @@ class Shards:
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self._folder is not None:
-            self._folder.cleanup()
+        self._opened.close()
 
     def add(self, table: TokenTable) -> None:
         """Write the entries of a table, which is not changed; several threads may call this method at the same time.
@@ -329,8 +331,8 @@ class Shards:
         try:
             with self._lock:
                 if self._folder is None:
-                    self._folder = tempfile.TemporaryDirectory(prefix="mws-counts-")
-                path = Path(self._folder.name) / f"{len(self._files)}.arrow"
+                    self._folder = self._opened.enter_context(temporary_folder("mws-counts-"))
+                path = self._folder / f"{len(self._files)}.arrow"
                 self._files.append(path)
             shard = pa.table(columns)
             with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, shard.schema) as writer:

@@ -132,14 +132,7 @@ def as_word_counts(counts: Any, splitter: Splitter | None = None) -> WordCounts:
         isinstance(part, of_a_group) or hasattr(part, "to_dict") for part in counts.values()
     ):
         return WordCounts.from_groups({name: as_word_counts(part, splitter) for name, part in counts.items()})
-    if hasattr(counts, "to_dict"):
-        counts = counts.to_dict()
-    if not isinstance(counts, Mapping):
-        raise MwSError(
-            f"{type(counts).__name__} is not counts of words; give a WordCounts, a dict or Counter, or the name of a "
-            "file from `mws count`; for texts call train_from_iterator(texts), for files train(files)"
-        )
-    return _of_mapping(counts, splitter or Splitter())
+    return _of_mapping(counts.to_dict() if hasattr(counts, "to_dict") else counts, splitter or Splitter())
 
 
 def count_mapping(
@@ -160,8 +153,8 @@ def count_mapping(
         The number of times each pre-token occurs.
 
     Raises:
-        MwSError: a word is empty or contains a lone surrogate, a count is not a positive integer, or only some words
-            begin with a space.
+        MwSError: the value is not a mapping, a word is empty or contains a lone surrogate, a count is not a positive
+            integer, or only some words begin with a space.
 
     >>> list(count_mapping({"кот": 2, "кое-кто": 1}).items())
     [(' кот', 2), (' кое', 1), ('-кто', 1)]
@@ -171,6 +164,11 @@ def count_mapping(
 
 def _of_mapping(mapping: Mapping[str, int], splitter: Splitter) -> WordCounts:
     """Count the words of a mapping as `count_mapping` does."""
+    if not isinstance(mapping, Mapping):
+        raise MwSError(
+            f"{type(mapping).__name__} is not counts of words; give a WordCounts, a dict or Counter, or the name of a "
+            "file from `mws count`; count texts with count_documents(texts), and files with count_files(files)"
+        )
     bare = next((word for word in mapping if isinstance(word, str) and word and not word[0].isspace()), None)
     spaced = next((word for word in mapping if isinstance(word, str) and word and word[0].isspace()), None)
     if bare is not None and spaced is not None:

@@ -91,7 +91,7 @@ def encode_corpus(
     directory = Path(output)
     with output_lock(directory):
         opened = open_tokenizer(tokenizer)
-        how_dropped = Dropout(dropout) if isinstance(dropout, (int, float)) else dropout
+        how_dropped = dropout if dropout is None or isinstance(dropout, Dropout) else Dropout(dropout)
         kinds = opened.kinds if how_dropped is not None and how_dropped.kind != "all" else []
         encoder = BlockEncoder(
             opened.backend, separator_token(separator, opened.eos_token), dropout=how_dropped, kinds=kinds

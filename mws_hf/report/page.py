@@ -106,7 +106,9 @@ def report_page(
     parallel: bool = False,
     evidence: TrainingEvidence | None = None,
 ) -> str:
-    """Evaluate tokenizers and return the HTML of the report, which compares the first one with each other one.
+    """Evaluate tokenizers and return the HTML of the report, which compares the first one with each of the others.
+
+    Tokenizers that can only split words come after those that encode text.
 
     Args:
         systems: the tokenizers; those that split only words are scored only on gold.

@@ -128,11 +128,7 @@ def word_table(gold: Sequence[GoldWord], predicted: Sequence[Sequence[str]]) -> 
     Raises:
         MwSError: the lists have different lengths, or tokens do not spell their word.
     """
-    if len(gold) != len(predicted):
-        raise MwSError(
-            f"there are {len(predicted)} segmentations for {len(gold)} gold words; give one for each, in order"
-        )
-    rows = [_word_row(entry, pieces) for entry, pieces in zip(gold, predicted, strict=True)]
+    rows = [_word_row(entry, pieces) for entry, pieces in _paired(gold, predicted)]
     counts = np.array([row[:6] for row in rows], dtype=np.int64).reshape(len(rows), 6)
     shares = np.array([row[6:] for row in rows], dtype=np.float64).reshape(len(rows), 2)
     hits, n_predicted, n_gold, morph_hits, exact, scored = counts.T
@@ -242,11 +238,14 @@ def emma2(gold: Sequence[GoldWord], predicted: Sequence[Sequence[str]]) -> Emma2
     then the smallest string. If a word has several gold segmentations, the one nearest in boundaries is used (the
     authors pool them). A morph that occurs in only one word is always matched, so compare tokenizers on the same words.
 
+    Raises:
+        MwSError: the lists have different lengths.
+
     >>> gold = [GoldWord("cats", (("cat", "s"),)), GoldWord("dogs", (("dog", "s"),))]
     >>> emma2(gold, [["cat", "s"], ["dog", "s"]]).f1, emma2(gold, [["cats"], ["dogs"]]).recall
     (1.0, 0.75)
     """
-    true = [Counter(best_alternative(entry, pieces)) for entry, pieces in zip(gold, predicted, strict=True)]
+    true = [Counter(best_alternative(entry, pieces)) for entry, pieces in _paired(gold, predicted)]
     tokens = [Counter(pieces) for pieces in predicted]
     precision, recall = _assigned_share(tokens, true), _assigned_share(true, tokens)
     return Emma2(precision, recall, f1(precision, recall))
@@ -319,8 +318,11 @@ def consistency(
         predicted: the tokens of each of these words, in the same order.
         most_words: if there are more words, a random sample of this size is used. It depends only on the words, so that
             all tokenizers are measured on the same pairs.
+
+    Raises:
+        MwSError: the lists have different lengths.
     """
-    true = [best_alternative(entry, pieces) for entry, pieces in zip(gold, predicted, strict=True)]
+    true = [best_alternative(entry, pieces) for entry, pieces in _paired(gold, predicted)]
     chosen = _sample([entry.word for entry in gold], most_words)
     both = token_pairs = morph_pairs = 0
     for tokens, morphs in zip(*(_sharers([rows[k] for k in chosen]) for rows in (predicted, true)), strict=True):
@@ -377,6 +379,15 @@ def edit_distance(first: Sequence[str], second: Sequence[str]) -> int:
         right_up, right_down = right_up << 1 | 1, right_down << 1
         up, down = everywhere & (right_down | ~(same | down | right_up)), everywhere & right_up & (same | down)
     return distance
+
+
+def _paired(gold: Sequence[GoldWord], predicted: Sequence[Sequence[str]]) -> Iterator[tuple[GoldWord, Sequence[str]]]:
+    """Yield each gold word with its tokens; raise MwSError if there are more or fewer segmentations than words."""
+    if len(gold) != len(predicted):
+        raise MwSError(
+            f"there are {len(predicted):,} segmentations for {len(gold):,} gold words; give one for each, in order"
+        )
+    yield from zip(gold, predicted, strict=True)
 
 
 def _word_row(entry: GoldWord, pieces: Sequence[str]) -> tuple[float, ...]:

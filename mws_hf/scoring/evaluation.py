@@ -61,8 +61,7 @@ class EvaluationReport:
         found = self.bits_differences[tokenizer]
         if found is None:
             return ""
-        share = 100 / next(iter(self.bits.values())).value
-        return f"{share * found.value:+.2f} % ({share * found.low:+.2f} to {share * found.high:+.2f})"
+        return "{:+.2f} % ({:+.2f} to {:+.2f})".format(*found.percent)
 
     def __repr__(self) -> str:
         """Name the tokenizers, gold files and texts; the figures are in `figures`, the tables in `to_markdown`."""

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from mws_hf.errors import MwSError
+from mws_hf.errors import MwSError, SettingError
 from mws_hf.kernels import Doubles, Longs, Mask
 from mws_hf.scoring.running_text import lines_of
 from mws_hf.scoring.significance import PairedDifference, paired_bootstrap
@@ -292,6 +292,8 @@ def ngram_bits(
     >>> bits.order, round(bits.value, 3), bits.to_dict()["restored"]
     (2, 0.888, 1)
     """
+    if not isinstance(orders, Sequence) or not orders or any(type(each) is not int or each < 1 for each in orders):
+        raise SettingError("orders", orders, "is not a list of lengths of n-grams; give whole numbers from 1 up")
     opened, train, held_out = open_tokenizer(source, by_class=True), lines_of(train), lines_of(held_out)
     kept = training_documents(train, held_out)
     train_ids, held_ids = _encoded(opened, kept), _encoded(opened, held_out)

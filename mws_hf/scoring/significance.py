@@ -57,6 +57,16 @@ class PairedDifference:
     relative: float
     documents: int
 
+    @property
+    def percent(self) -> tuple[float, float, float]:
+        """`value`, `low` and `high` in percent of the bits per byte of the second system.
+
+        >>> PairedDifference(-0.5, -0.75, -0.25, -0.25, 9).percent
+        (-25.0, -37.5, -12.5)
+        """
+        scale = 100 * self.relative / self.value if self.value else 0.0
+        return scale * self.value, scale * self.low, scale * self.high
+
 
 def check_resamples(resamples: int) -> None:
     """Raise SettingError unless the number of bootstrap resamples is a whole number of at least 1."""

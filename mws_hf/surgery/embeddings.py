@@ -19,6 +19,7 @@ import torch
 from tokenizers import Tokenizer
 
 from mws_hf.errors import MwSError, SettingError
+from mws_hf.learn.setting_rules import Range, check_range
 from mws_hf.surgery.base import IdMap, Spelling, raw_bytes
 from mws_hf.surgery.companions import refuse_token_adapter
 from mws_hf.surgery.ids import SIZES, Role, Successor, renumber_model
@@ -86,8 +87,9 @@ def transplant(
         The new model, with new special ids in its configs and the same ties, dtype and device; and a report.
 
     Raises:
-        MwSError: `init` is unknown, a tokenizer is slow, the old one has more ids than the model has rows, a tensor
-            with a row per token cannot be changed, or an adapter trains single tokens.
+        MwSError: `model` is not a model, `init` is unknown, `pad_to_multiple` is below 1, a tokenizer is slow, the old
+            one has more ids than the model has rows, a tensor with a row per token cannot be changed, or an adapter
+            trains single tokens.
 
     >>> from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
     >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
@@ -99,6 +101,11 @@ def transplant(
     >>> report.copied, report.mixed, model.config.vocab_size, tuple(model.get_input_embeddings().weight.shape)
     (258, 1, 259, (259, 8))
     """
+    if not isinstance(model, torch.nn.Module) or not hasattr(model, "config"):
+        raise MwSError(
+            f"{type(model).__name__} is not a model of transformers; load one with AutoModelForCausalLM, or call "
+            "transplant_directory for a model on disk"
+        )
     refuse_token_adapter(model)
     settings = json.loads(model.config.to_json_string(use_diff=False))
     shapes = {name: Tensor(str(tensor.dtype), tuple(tensor.shape)) for name, tensor in model.state_dict().items()}
@@ -277,7 +284,7 @@ def row_count(rows: int, old_size: int, new_size: int, pad_to_multiple: int | No
         pad_to_multiple: if it is given, `new_size` is rounded up to a multiple of this.
 
     Raises:
-        MwSError: `rows` is smaller than `old_size`, or `pad_to_multiple` is below 1.
+        MwSError: `rows` is smaller than `old_size`, or `pad_to_multiple` is not a whole number from 1 up.
 
     >>> row_count(262_208, 262_145, 278_145, None), row_count(151_936, 151_665, 151_700, None)  # Gemma 3, Qwen 2.5
     (278208, 151936)
@@ -289,9 +296,8 @@ def row_count(rows: int, old_size: int, new_size: int, pad_to_multiple: int | No
             f"the model has {rows} rows of embeddings, but its tokenizer {old_size} ids; give the tokenizer with which "
             "it was trained, or resize its embeddings first"
         )
+    check_range("pad_to_multiple", pad_to_multiple, Range(1, whole=True), optional=True)
     if pad_to_multiple is not None:
-        if pad_to_multiple < 1:
-            raise SettingError("pad_to_multiple", pad_to_multiple, "is not a whole number from 1 up, such as 64")
         return -(-new_size // pad_to_multiple) * pad_to_multiple
     if rows == old_size:
         return new_size
@@ -401,5 +407,5 @@ def _backend(tokenizer: Any) -> Tokenizer:
     backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
     if not isinstance(backend, Tokenizer):
         name = type(tokenizer).__name__
-        raise MwSError(f"{name} is a slow tokenizer; load it with AutoTokenizer from a folder with tokenizer.json")
+        raise MwSError(f"{name} is not a fast tokenizer; load one with AutoTokenizer from a folder with tokenizer.json")
     return backend

@@ -235,7 +235,18 @@ def missing_characters(
 
 
 class Learner:
-    """The steps of learning; each step changes the segmentation, appends its merges and returns their number."""
+    """The steps of learning; each step changes the segmentation, appends its merges and returns their number.
+
+    Args:
+        segmented: the words, segmented by the base.
+        counts: int64, shape (n_words of `segmented`,): how often each word occurs.
+        settings: the settings of the extension.
+        show_progress: whether to draw progress bars on standard error, if it is a terminal.
+        protection: pairs and words that are not learned.
+
+    Attributes:
+        merges: (left, right) of all merges so far, as the base spells them.
+    """
 
     def __init__(
         self,

@@ -123,6 +123,11 @@ def trim(
     check_keep_size(base, keep_size)
     if isinstance(texts, np.ndarray) and texts.dtype.kind != "i":
         texts = texts.tolist()  # an array of texts and not of uses
+    if isinstance(texts, np.ndarray) and texts.shape != (base.next_id,):
+        raise MwSError(
+            f"the uses have shape {texts.shape}, but the highest id is {base.next_id - 1:,}; give texts, or the result "
+            "of count_uses for this tokenizer"
+        )
     uses = texts if isinstance(texts, np.ndarray) else check_used(count_uses(base, each_text(texts)))
     pinned = _pinned(base, each_text(keep, "keep"))
     remaining = prune(base, uses, pinned, keep_size, min_count)

@@ -110,9 +110,15 @@ whole.
 def literal_pattern(pattern: str) -> str:
     """Return the pattern that a name stands for; any other string is returned as it is.
 
+    Raises:
+        SettingError: the pattern is not a string.
+
     >>> literal_pattern("gpt4") == GPT4_PATTERN, literal_pattern("[a-z]+|.")
     (True, '[a-z]+|.')
     """
+    if not isinstance(pattern, str):
+        names = ", ".join(NAMED_PATTERNS)
+        raise SettingError("pattern", pattern, f"is not a string; give a regular expression, or one of {names}")
     return NAMED_PATTERNS.get(pattern, pattern)
 
 

@@ -138,8 +138,7 @@ def percents(found: PairedDifference) -> list[float]:
     >>> percents(PairedDifference(-0.5, -0.75, -0.25, -0.25, 9))
     [-25.0, -37.5, -12.5]
     """
-    scale = 100 * found.relative / found.value if found.value else 0.0
-    return [scale * each for each in (found.value, found.low, found.high)]
+    return list(found.percent)
 
 
 def about(doc: str | None) -> str:

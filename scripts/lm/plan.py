@@ -231,5 +231,5 @@ PRESETS = {
     ),
     "rus-5m-60mb": larger_preset("rus", 60 * MB, (8000, 32000), (0, 1), **MODEL_5M),
     "rus-16m-60mb": larger_preset("rus", 60 * MB, (32000,), (0,), **MODEL_16M),
-    "hun-5m": larger_preset("hun", 12 * MB, (8000, 32000), (0, 1, 2), **MODEL_5M),
+    "hun-5m": larger_preset("hun", 12 * MB, (8000, 32000), (0, 1, 2), (3, 4), **MODEL_5M),
 }  # fmt: skip

@@ -37,13 +37,16 @@ def tokenizers() -> dict[str, Any]:
 
 
 def tokens_of(tokenizer: Any, text: str) -> list[tuple[str, str]]:
-    """Split a text into its tokens, each with its id; tokens that share a character are shown together."""
+    """Split a text into its tokens, each with its id; tokens that share a character are shown together.
+
+    The parts spell the text, whatever the offsets of its tokens are.
+    """
     encoded = tokenizer(text[:MAX_CHARACTERS], add_special_tokens=False, return_offsets_mapping=True)
     shown: list[tuple[str, str]] = []
     end = 0
     for number, (start, stop) in zip(encoded["input_ids"], encoded["offset_mapping"], strict=True):
         if shown and start < end:
-            shown[-1] = (shown[-1][0], f"{shown[-1][1]} {number}")
+            shown[-1] = (shown[-1][0] + text[end:stop], f"{shown[-1][1]} {number}")
         else:
             shown.append((text[end:stop], str(number)))
         end = max(end, stop)

@@ -14,6 +14,7 @@ import importlib.util
 import json
 import os
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -21,6 +22,7 @@ import textwrap
 import tomllib
 import unicodedata
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from checks.figures import figures
@@ -438,3 +440,13 @@ def test_the_morph_learner_of_the_page_finds_the_package_s_merges(defined, words
     assert len(learnt.merges) > 40
     chances = {word: learnt.evidence.word(word) for word in words}
     assert defined["morphs"](chances, 160) == learnt.merges
+
+
+@pytest.mark.parametrize("capitals", [None, "marker"])
+def test_the_tokens_that_the_space_shows_spell_the_text(capitals, monkeypatch):
+    monkeypatch.setitem(sys.modules, "gradio", ModuleType("gradio"))  # only the page needs it
+    tokens_of = runpy.run_path(str(ROOT / "scripts" / "space" / "app.py"))["tokens_of"]
+    texts = ["Hello lowly world", "Elle lit 🦔🦔, Hélène!"] * 20
+    tokenizer = mws_hf.MwSTrainer(vocab_size=300, capitals=capitals, show_progress=False).train_from_iterator(texts)
+    for text in [*texts[:2], "", "Hello WORLD 漢🦔  ", "<|endoftext|>Lowly"]:
+        assert "".join(part for part, _ in tokens_of(tokenizer, text)) == text

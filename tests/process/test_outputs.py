@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 import transformers
@@ -336,6 +337,32 @@ def usual_signals():
     """For `preexec_fn`: signals end a process that shells and `nohup` make background jobs ignore."""
     for name in ENDS:
         signal.signal(getattr(signal, name), signal.SIG_DFL)
+
+
+@POSIX
+def test_counts_on_disk_of_a_killed_run_are_removed_by_a_later_one_and_those_of_a_running_one_stay(tmp_path):
+    scratch, words = tmp_path / "scratch", "".join(f"{number:x}\n" for number in range(10**6, 10**6 + 80_000))
+    scratch.mkdir()
+    (tmp_path / "text.txt").write_text(words, encoding="utf-8")
+    options = {"env": {**os.environ, "TMPDIR": str(scratch)}}
+    runs, folders = [], list[Path]()
+    for number, name in enumerate(("one.parquet", "two.parquet"), start=1):
+        run = start("count", "-", "-o", tmp_path / name, "--memory-cap", "1M", **options)
+        run.stdin.write(words.encode() * 4)
+        run.stdin.flush()
+        wait_for(lambda number=number: len([*scratch.iterdir()]) == number, run)
+        folders += [each for each in scratch.iterdir() if each not in folders]
+        runs.append(run)
+    killed, running = runs
+    killed.kill()
+    killed.wait()
+    for folder in folders:
+        os.utime(folder, (0, 0))
+    arguments = ("count", tmp_path / "text.txt", "-o", tmp_path / "other.parquet", "--memory-cap", "1M")
+    assert process(*arguments, **options).returncode == 0
+    assert [*scratch.iterdir()] == folders[1:]
+    running.communicate(timeout=60)
+    assert running.returncode == 0 and not [*scratch.iterdir()]
 
 
 @POSIX

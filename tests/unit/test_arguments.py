@@ -10,14 +10,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from tokenizers import AddedToken, Tokenizer
 
-from mws_hf import MwSError, MwSTrainer, encode_corpus
+from mws_hf import MwSError, MwSTrainer, WordCounts, encode_corpus
 from mws_hf.cards.card import CardFacts, trained_card
 from mws_hf.compare import baselines, compare
-from mws_hf.corpus.counting import count_documents, count_files
-from mws_hf.corpus.word_list import lexicon_counts
+from mws_hf.corpus.counting import count_documents, count_files, merge_files
+from mws_hf.corpus.word_list import count_mapping, lexicon_counts
 from mws_hf.surgery.extension import extend
 from mws_hf.text.pattern import LLAMA3_PATTERN, compiled
 from tests.in_process import mws
@@ -84,7 +85,7 @@ def test_a_trainer_refuses_a_bad_argument_at_once_and_names_it(argument: str, va
 
 @pytest.mark.parametrize("name", ["required", "keep_apart"])
 def test_a_lone_surrogate_in_a_list_is_no_text(name: str):
-    with pytest.raises(MwSError, match=f"{name}=.*ab.*lone surrogate .* is not Unicode text"):
+    with pytest.raises(MwSError, match=f"{name}: element 1: .*lone surrogate .* is not Unicode text"):
         MwSTrainer(**{name: ["ab", "\udc00"]})
 
 
@@ -211,6 +212,43 @@ def test_threads_are_a_number_of_one_at_least(workers: Any, tmp_path: Path):
     for shard_size in ("64M", 0, 1e6):
         with pytest.raises(MwSError, match=f"shard_size={shard_size!r} must be a whole number of at least 1"):
             encode_corpus(tokenizer, tmp_path / "text.txt", tmp_path / "ids", shard_size=shard_size)
+
+
+MIXTURE = WordCounts.from_groups({name: count_documents([name]) for name in ("one", "two")})
+WRONG_ARGUMENTS = {
+    "a special token that is no list": (count_documents, ["</s>"], {"special_tokens": "</s>"}, "tokens: .*list"),
+    "an empty special token": (count_documents, ["a"], {"special_tokens": ["</s>", ""]}, "special_tokens: the empty"),
+    "special tokens of another type": (count_documents, ["a"], {"special_tokens": ["</s>", 3]}, "element 1 is int"),
+    "no pattern": (count_documents, ["a"], {"pattern": None}, "pattern=None is not a string"),
+    "a list of patterns": (count_documents, ["a"], {"pattern": ["gpt4"]}, r"pattern=\['gpt4'\] is not a string"),
+    "no files of counts": (merge_files, [], {"output": "sum.parquet"}, "no files of counts"),
+    "words that are no dict": (count_mapping, ["a"], {}, "list is not counts of words"),
+    "counts that are no dict": (WordCounts.from_mapping, ["a"], {"pattern": "gpt4"}, "list is not a dict"),
+    "words that are no array": (WordCounts.from_arrays, ["a"], {"counts": [1], "pattern": "gpt4"}, "array of 1 string"),
+    "a word without a count": (
+        WordCounts.from_arrays, pa.array(["a", "b"]), {"counts": [1], "pattern": "gpt4"}, "array of 1 string"
+    ),
+    "counts that are no integers": (
+        WordCounts.from_arrays, pa.array(["a"]), {"counts": [1.9], "pattern": "gpt4"}, "an integer below 2.63"
+    ),
+    "a weight of zero": (MIXTURE.weighted, {"one": 0}, {}, "weight of group 'one' is 0;"),
+    "a weight that is text": (MIXTURE.repeated, {"two": "3"}, {}, "weight of group 'two' is '3';"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG_ARGUMENTS)
+def test_a_wrong_argument_of_counting_is_named(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    use, given, options, message = WRONG_ARGUMENTS[name]
+    with pytest.raises(MwSError, match=message):
+        use(given, **options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_dropout_that_is_no_number_is_refused(tmp_path):
+    tokenizer = MwSTrainer(n_merges=5, show_progress=False).train_from_iterator([TEXT])
+    with pytest.raises(MwSError, match="dropout='0.1' is not a probability"):
+        encode_corpus(tokenizer, iter([TEXT]), tmp_path / "ids", dropout="0.1")
 
 
 def test_a_library_that_is_installed_but_broken_is_named_with_the_reason(tmp_path, monkeypatch):

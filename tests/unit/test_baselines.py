@@ -34,7 +34,7 @@ from mws_hf.compare.bpe import (
 )
 from mws_hf.compare.feed import Task, repeated, train_on_counts
 from mws_hf.compare.morfessor_baseline import build_morph_bpe
-from mws_hf.compare.unigram import build_unigram, settled
+from mws_hf.compare.unigram import build_unigram, stabilized
 from mws_hf.compare.word_piece import Substrings, bert_words, characters, learn_likelihood, learn_top_down
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.errors import MwSError
@@ -328,7 +328,7 @@ def test_unigram_has_the_library_pieces_and_loses_nothing():
 def test_settled_does_not_depend_on_the_trainers_order():
     first = [("ab", -1.0), ("c", -3.0), ("x", -2.9999), ("a", -2.9998), ("de", -3.0)]
     second = [("ab", -1.0 + 1e-12), ("a", -3.0), ("c", -2.9998), ("x", -2.9999), ("de", -3.0)]
-    assert settled(first) == settled(second)
+    assert stabilized(first) == stabilized(second)
 
 
 @pytest.fixture(scope="module", params=["bpe", "unigram"])

@@ -217,6 +217,17 @@ def test_a_baseline_that_refuses_a_size_is_left_out(gold, tmp_path, caplog):
 def test_user_errors(gold, tmp_path, monkeypatch):
     with pytest.raises(MwSError, match="nothing to compare"):
         compare(small_counts(), [gold], [], tmp_path)
+    for wrong, message in (
+        ({"sizes": 300}, "sizes=300 is not a list of vocabulary sizes"),
+        ({"systems": ["characters"]}, "systems: 'characters' is not a SystemSpec; give parse_systems"),
+        ({"special_tokens": "ab"}, "special_tokens='ab' is not a list"),
+        ({"output": gold}, "toy.tsv: is a file; name a folder to write"),
+    ):
+        with pytest.raises(MwSError, match=message):
+            given = {"sizes": [300], "output": tmp_path, "systems": parse_systems(["characters"]), **wrong}
+            compare({" кот": 3}, [], given.pop("sizes"), given.pop("output"), text=["кот"], **given)
+    with pytest.raises(MwSError, match="names: the str 'mws,bpe' is not a list"):
+        parse_systems("mws,bpe")
     with pytest.raises(MwSError, match="there are no systems to compare"):
         compare(small_counts(), [gold], [300], tmp_path, systems=parse_systems([","]))
     with pytest.raises(MwSError, match="have the same name"):

@@ -10,6 +10,7 @@ import shlex
 
 import pytest
 
+from mws_hf import MwSError
 from mws_hf.cards.card import is_untouched, write_card
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
 from tests.in_process import mws
@@ -90,3 +91,12 @@ def test_train_leaves_an_edited_card_and_says_so(tmp_path):
     assert card.read_text(encoding="utf-8") == edited
     assert again.stderr.count("\n") == 1 and "README.md" in again.stderr
     assert json.loads(again.stdout)["directory"] == str(tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("facts", "message"),
+    [({"languages": "fi"}, "languages: .*'fi' is not a list"), ({"words": ["talo", 3]}, "words: element 1 is int")],
+)
+def test_a_fact_that_must_be_a_list_is_not_taken_for_its_letters(facts, message):
+    with pytest.raises(MwSError, match=message):
+        small_fast().create_model_card("plain", **facts)

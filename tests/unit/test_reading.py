@@ -217,6 +217,22 @@ def test_documents_of_every_file(backend, tmp_path, name):
         assert ids(backend, path, tmp_path / "ids", **options) == rust_ids(backend, TEXTS)
 
 
+@pytest.mark.parametrize("name", ["x.parquet", "x.arrow", "saved dataset"])
+def test_a_column_without_any_value_is_empty_documents(backend, tmp_path, name):
+    empty = pa.table({"text": pa.nulls(3)})  # the type that a writer chooses when no value says another one
+    if name == "saved dataset":
+        dataset([None] * 3).save_to_disk(tmp_path / name)
+    elif name == "x.parquet":
+        pq.write_table(empty, tmp_path / name)
+    else:
+        with pa.ipc.new_file(str(tmp_path / name), empty.schema) as writer:
+            writer.write_table(empty)
+    (tmp_path / "part.txt").write_text("кот и кот\n", encoding="utf-8")
+    assert documents(tmp_path / name) == list(iterate_documents(empty)) == [*iterate_documents(pa.nulls(3))] == [""] * 3
+    assert count_files([tmp_path / name, tmp_path / "part.txt"]) == count_documents(["кот и кот\n"])
+    assert ids(backend, tmp_path / name, tmp_path / "ids") == [[]] * 3
+
+
 @pytest.mark.parametrize("name", HELD)
 def test_documents_of_everything_that_python_holds(backend, tmp_path, name):
     texts = TEXTS if name in WHOLE else [text or None for text in TEXTS]
@@ -884,6 +900,30 @@ def test_texts_given_twice_are_reported(given, folder):
 @pytest.mark.parametrize("given", ["a.txt|b.txt", "b.txt|a.counts", "ru=a.txt|en=b.txt", "a.txt|rows.parquet"])
 def test_different_texts_are_not_reported(given, folder):
     assert mws("count", *given.split("|"), "-o", "out", "--force", cwd=folder).stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("whole", "given"),
+    [
+        ("a.txt|b.txt", "a.counts|b.txt"),
+        ("ru=a.txt|en=b.txt", "ru=a.counts|en=b.txt"),
+        ("a.txt|b.txt|rows.parquet", "rows.parquet|ab.counts"),
+        ("ru=a.txt|en=b.txt|en=rows.parquet", "named.counts|en=rows.parquet"),
+    ],
+)
+def test_counts_do_not_depend_on_which_texts_were_counted_before(whole, given, folder):
+    for name, sources in {"whole": whole, "parts": given}.items():
+        assert mws("count", *sources.split("|"), "-o", name, "--force", cwd=folder).returncode == 0
+    assert (folder / "whole").read_bytes() == (folder / "parts").read_bytes()
+
+
+def test_counts_with_groups_of_their_own_need_no_group(folder):
+    refused = mws("count", "named.counts", "a.txt", "-o", "mixed", cwd=folder)
+    assert one_line(refused) and refused.stderr.startswith("error: a.txt: belongs to no group, but other sources do")
+    refused = mws("count", "a.counts", "en=b.txt", "-o", "mixed", cwd=folder)
+    assert one_line(refused) and refused.stderr.startswith("error: a.counts: belongs to no group")
+    assert mws("count", "named.counts", "fi=rows.parquet", "-o", "mixed", cwd=folder).returncode == 0
+    assert list(WordCounts.load(folder / "mixed").groups) == ["en", "fi", "ru"]
 
 
 def test_training_and_encoding_a_text_twice_are_reported(backend, folder, tmp_path, caplog):

@@ -495,8 +495,13 @@ def test_what_does_not_fit_is_refused_with_the_reason(folder, surgeries, tmp_pat
     directory, model = make(folder, "unfit")
     with pytest.raises(MwSError, match="choose one of mean, quiet"):
         transplant(model, None, None, "magic")
-    with pytest.raises(MwSError, match="slow"):
-        transplant(model, object(), Tokenizer.from_file(str(directory / "tokenizer.json")), "mean")
+    backend = Tokenizer.from_file(str(directory / "tokenizer.json"))
+    with pytest.raises(MwSError, match="object is not a fast tokenizer"):
+        transplant(model, object(), backend, "mean")
+    with pytest.raises(MwSError, match="pad_to_multiple=2.5 is not a whole number"):
+        transplant(model, backend, backend, pad_to_multiple=2.5)
+    with pytest.raises(MwSError, match="str is not a model of transformers; .*transplant_directory"):
+        transplant(str(directory), backend, backend)
     few, _ = make(folder, "few", rows=N_OLD - 9)
     other = tmp_path / "other"
     shutil.copytree(folder / "trimmed", other)

@@ -103,6 +103,7 @@ def test_tokens_by_name_stay_with_their_parts():
         ({"keep_size": 100}, "tokens must stay"),
         ({"keep_size": 2.5}, "whole number"),
         ({"min_count": 0}, "too small"),
+        ({"min_count": 1, "texts": np.ones(3, np.int64)}, r"the uses have shape \(3,\), but the highest id is"),
         ({"min_count": 1, "texts": "english.txt"}, r"texts: the str 'english.txt' is not a list of str"),
         ({"min_count": 1, "texts": Path("english.txt")}, "texts: PosixPath is not a list of str"),
         ({"min_count": 1, "texts": ["a", b"b"]}, "texts: element 1 is bytes; expected str; decode it first"),

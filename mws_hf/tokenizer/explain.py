@@ -140,7 +140,14 @@ class Explanation:
         return self.text() + f"\n({UNSEEN})" * (False in self.seen)
 
     def to_dict(self, *, merges: bool = True, evidence: bool = True) -> dict[str, Any]:
-        """Return plain values for JSON; the boundaries are None if no pre-token has boundary probabilities."""
+        """Return plain values for JSON.
+
+        Args:
+            merges: include ``pretokens``, ``tokens`` and ``merges``.
+            evidence: include ``boundaries``, the probability of a boundary after each character of the word, without
+                the space before it. A probability is None in a pre-token that has none, and the list is None if no
+                pre-token has any.
+        """
         found: dict[str, Any] = {}
         if merges:
             found["pretokens"] = [part.text for part in self.parts]
@@ -155,7 +162,7 @@ class Explanation:
 
 
 def tracing_tables(backend: Tokenizer) -> Tables:
-    """Read the tables that `trace` needs; MwSError if the model is not a BPE."""
+    """Read the tables that `trace` needs; raise MwSError if the model is not a BPE."""
     vocab, merges = tables_of(backend)
     return vocab, ranked(merges)
 
@@ -172,7 +179,7 @@ def trace(backend: Tokenizer, text: str, tables: Tables | None = None) -> list[T
         tables: the result of `tracing_tables`, if several texts are traced.
 
     Raises:
-        MwSError: the tokenizer itself segments the text differently.
+        MwSError: the model is not a BPE, or the tokenizer itself segments the text differently.
     """
     backend = without_limits(backend)
     vocab, ranks = tables or tracing_tables(backend)

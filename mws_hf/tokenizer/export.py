@@ -160,8 +160,9 @@ def to_byte_level_backend(backend: Tokenizer, pattern: str | None = None) -> Tok
         pattern: the new split pattern or its name; None keeps the old one.
 
     Raises:
-        MwSError: the tokenizer is byte-level and no pattern is given; or it is of characters and does not spell unknown
-            ones in bytes, or has settings or an added token that a byte-level tokenizer cannot have.
+        MwSError: the tokenizer is byte-level and no pattern is given; its pre-tokenizer is not one split by a pattern;
+            or it is of characters and does not spell unknown ones in bytes, or has settings or an added token that a
+            byte-level tokenizer cannot have.
 
     >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> merges = [("о", "н"), (" ", "он")]
@@ -329,7 +330,7 @@ def write_gguf(
         The comparison, or None if `llama-cpp-python` is not installed.
 
     Raises:
-        MwSError: llama.cpp cannot give the same ids; nothing is written.
+        MwSError: llama.cpp cannot give the same ids, or the library `gguf` is not installed; nothing is written.
     """
     tables = byte_tables(backend)
     pre_type = PRE_TYPES.get(tables.pattern)

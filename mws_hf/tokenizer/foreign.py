@@ -124,7 +124,7 @@ def tokenizer_of(model: bytes, *, dummy_prefix: bool | None = None) -> Tokenizer
     * If the normalization replaces a character, such as ``½``, combining marks after it are lost. A carriage return and
       a line feed are replaced as one character.
 
-    Text is split into words before it is encoded, unless a token of the model goes on after a space, such as ``▁▁``.
+    Text is split into words before it is encoded, unless a token of the model continues after a space, such as ``▁▁``.
 
     Args:
         model: the content of the file.

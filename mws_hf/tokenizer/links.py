@@ -26,7 +26,7 @@ def file_inside(directory: str | os.PathLike[str], name: object) -> Path:
         name: the path relative to the directory, which may be in a subfolder; any value that a JSON file may have.
 
     Raises:
-        MwSError: the name is no relative path of a file inside the directory, the file is missing or no regular file,
+        MwSError: the name is not a relative path inside the directory, the file is missing or is not a regular file,
             or it is a link to a place that is neither inside the directory nor inside the Hub's cache.
 
     >>> file_inside("out/model", "../mine/model.safetensors")

@@ -118,7 +118,7 @@ class Segmenter:
 
     @property
     def vocabulary_size(self) -> int:
-        """The number of entries, added tokens included."""
+        """The number of tokens, including added tokens."""
         return len(self.live) if self._is_slow else self.backend.get_vocab_size()
 
     @cached_property

@@ -24,7 +24,7 @@ from mws_hf.tokenizer.file import load_json, settings_text
 from mws_hf.tokenizer.layout import RECORD_FILE as FILE
 from mws_hf.tokenizer.shapes import RECORD, check_shape
 
-KINDS = ("morph", "composition", "required")
+TRAINED_KINDS = ("morph", "composition", "required")
 """The kinds of merges, in the order in which a tokenizer has them: by boundary probabilities, by frequency, and those
 that build required tokens."""
 ADDED_KINDS = ("added", "added morph", "added composition", "added required")
@@ -80,7 +80,7 @@ def kinds_in(record: Mapping[str, Any]) -> list[tuple[str, int]]:
     found = settings.get("merges") if isinstance(settings, dict) else record.get("added")
     if not isinstance(found, dict) or not all(isinstance(number, int) for number in found.values()):
         return []
-    return [(kind, found[kind]) for kind in (*KINDS, *ADDED_KINDS) if kind in found]
+    return [(kind, found[kind]) for kind in (*TRAINED_KINDS, *ADDED_KINDS) if kind in found]
 
 
 def kinds_by_rank(kinds: Sequence[tuple[str, int]], n_merges: int) -> list[str]:
@@ -116,6 +116,6 @@ def labeled_words(settings: Mapping[str, Any] | None) -> frozenset[str]:
 
 
 def merges_digest(of: Tokenizer | Sequence[tuple[str, str]]) -> str:
-    """Return the hash of merges; to read them from a tokenizer takes longer than to give them as a list."""
+    """Return the SHA-256 hash of merges in hexadecimal; a list of merges is faster than a tokenizer."""
     merges = tables_of(of)[1] if isinstance(of, Tokenizer) else of
     return hashlib.sha256(json.dumps(list(merges)).encode()).hexdigest()

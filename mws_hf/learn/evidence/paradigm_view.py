@@ -2,10 +2,10 @@
 
 Every word is split in all ways into a stem and an ending, which may be empty. Two endings of a stem that begin with
 different letters are a pair. Endings that begin with the same letter are not, because the letter may belong to the
-stem: for example, ``-king`` and ``-ked`` after ``wal-``. The ending of
-a split forms a pair with each other ending of its stem. Of these pairs, the view chooses the one that the largest
-number of other stems have, too. The number of these stems is the support of the split. This
-follows the signatures of Goldsmith (2001) and Schone and Jurafsky (2001), but makes no decisions.
+stem: for example, ``-king`` and ``-ked`` after ``wal-``. The ending of a split forms a pair with each other ending of
+its stem. Of these pairs, the view chooses the one that the largest number of other stems have, too. The number of these
+stems is the support of the split. This follows the signatures of Goldsmith (2001) and Schone and Jurafsky (2001), but
+makes no decisions.
 """
 
 from __future__ import annotations

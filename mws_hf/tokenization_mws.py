@@ -338,6 +338,7 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         self._dropout = _DropoutTables(how, may_fail, first) if share > 0 else None
 
     def _tokenize(self, text: str, **kwargs: Any) -> list[str]:
+        """Split a text without added tokens into tokens."""
         text = self._spaced(text) if self._is_spaced_first else text  # such as before a marker of the first word
         if (normalizer := self._backend.normalizer) is not None:
             text = normalizer.normalize_str(text)

@@ -53,6 +53,7 @@ def valid_strings(array: pa.Array, first: int = 1, errors: str = "strict") -> pa
 
 
 def _as_bytes(array: pa.Array) -> pa.Array:
+    """View an array of strings as an array of bytes, which need not be UTF-8."""
     if isinstance(array, pa.DictionaryArray):
         values = _as_bytes(array.dictionary)
         values.validate(full=True)
@@ -63,6 +64,7 @@ def _as_bytes(array: pa.Array) -> pa.Array:
 
 
 def _decoded(row: bytes | None, number: int, errors: str) -> str | None:
+    """Decode one row; raises `Fault` with its number if it is not UTF-8 and `errors` is strict."""
     try:
         return None if row is None else row.decode("utf-8", errors)
     except UnicodeDecodeError as error:

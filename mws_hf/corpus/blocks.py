@@ -296,10 +296,12 @@ def _filled(stream: Any, rest: bytes, room: int) -> tuple[bytearray, int]:
 
 
 def _line_name(name: PathLike, before: int, index: int) -> str:
+    """Return the name of a line, such as ``corpus.txt:17``; `before` lines come before the block."""
     return f"{name}:{before + index + 1}"
 
 
 def _document_name(source: str, before: int, index: int) -> str:
+    """Return the name of a document of a source without lines; `before` documents come before the block."""
     return f"{source}, document {before + index + 1}"
 
 
@@ -339,6 +341,7 @@ def without_tokens(block: Block, tokens: Sequence[bytes]) -> Block:
 
 
 def _shared(tokens: Sequence[bytes]) -> bytes:
+    """Return the longest common beginning of tokens."""
     return os.path.commonprefix(tokens) or b""
 
 

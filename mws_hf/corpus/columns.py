@@ -85,6 +85,7 @@ def read_records(source: Any, columns: Sequence[str | None]) -> Iterator[list[li
 
 
 def _texts_of(values: Sequence[Any], column: str | None, first: int) -> list[str | None]:
+    """Return the texts of a column; raises `Fault` with the row of a value that is not text."""
     texts: list[str | None] = []
     try:
         texts.extend(map(text_of, values))
@@ -132,6 +133,7 @@ def _frame_batches(frame: Any, columns: Sequence[str | None]) -> Iterator[list[S
 
 
 def _values(column: Any, name: str | None, start: int) -> list[Any]:
+    """Return up to `ROWS` values of a column from row `start` on."""
     if isinstance(column, (pa.Array, pa.ChunkedArray)):
         part = column.slice(start, ROWS)
         if not is_text(part.type):
@@ -143,6 +145,7 @@ def _values(column: Any, name: str | None, start: int) -> list[Any]:
 
 
 def _column_batches(source: Any, columns: Sequence[str | None]) -> Iterator[list[Sequence[Any]]]:
+    """Yield the values of columns of an iterable of records, some records at a time."""
     if isinstance(source, (str, bytes)) or not isinstance(source, Iterable):
         raise MwSError(
             f"{type(source).__name__} has no columns; give a table, a dataset or records, or leave column out"
@@ -171,6 +174,7 @@ def text_of(value: Any) -> str | None:
 
 
 def _is_missing(value: Any) -> bool:
+    """Return whether a value stands for a missing one: None, NaN, or the NA or NaT of pandas."""
     is_nan = isinstance(value, float) and value != value
     return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
 
@@ -287,6 +291,7 @@ def _guarded(documents: Iterator[str]) -> Iterator[str]:
 
 
 def _flat_documents(source: Any) -> Iterator[str]:
+    """Yield the documents of an iterable of texts, of batches of texts, or of records."""
     if hasattr(source, "notna"):  # a pandas Series: its missing values are not None
         source = source.astype(object).where(source.notna(), None)
     if not isinstance(source, Iterable):
@@ -335,6 +340,7 @@ def document_batches(documents: Iterable[str], size: int = BLOCK_BYTES) -> Itera
 
 
 def _as_arrow(batch: list[str], first: int) -> pa.LargeStringArray:
+    """Convert documents to an Arrow array; raises `Fault` with the number of one with a lone surrogate."""
     try:
         return arrow_strings(batch)
     except UnicodeEncodeError:

@@ -404,6 +404,7 @@ def _frozen(strings: Any, counts: npt.NDArray[np.int64]) -> Columns:
 
 
 def _read_only(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Make an array read-only, and return it."""
     counts.flags.writeable = False
     return counts
 

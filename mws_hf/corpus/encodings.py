@@ -184,4 +184,5 @@ def _multi_byte(sample: bytes) -> Iterator[tuple[str, str]]:
 
 
 def _words_beyond_ascii(text: str) -> list[str]:
+    """Return the words of a text that contain a letter beyond ASCII."""
     return [word for word in _WORD.findall(text) if not word.isascii()]

@@ -98,6 +98,7 @@ def expand_paths(paths: PathLike | Sequence[PathLike]) -> list[str]:
 
 
 def _expand(name: str) -> list[str]:
+    """Return the files that one name or glob stands for."""
     if name == STDIN or os.path.isfile(name) or is_dataset_folder(name):
         return [name]
     if os.path.isdir(name):
@@ -114,7 +115,7 @@ def _expand(name: str) -> list[str]:
 
 
 def names_file(name: PathLike) -> bool:
-    """Return whether a name is that of an existing file or folder, or a glob that matches a file."""
+    """Return whether a name is "-", an existing file or folder, or a glob that matches a file."""
     try:
         _expand(os.fspath(name))
     except MwSError:

@@ -113,6 +113,7 @@ class JsonLines(Kind):
 
 
 def _record(line: str, number: int) -> dict[str, object]:
+    """Parse a line of JSON lines; raises `Fault` unless it is a JSON object."""
     try:
         record = json.loads(line)
     except json.JSONDecodeError as error:
@@ -244,6 +245,7 @@ class _Table(_Columns):
         reach(os.path.getsize(self.place))
 
     def _unreadable(self, error: Exception) -> Fault:
+        """Return the fault for an error of Arrow."""
         return Fault(f"not a readable {self.title.capitalize()} file ({first_line(error)})")
 
     def head(self) -> bytes:
@@ -299,6 +301,7 @@ class Arrow(_Table):
 
 
 def _ipc_reader(file: pa.NativeFile) -> Any:
+    """Open an Arrow file in the file format or in the stream format."""
     is_file = file.read(6) == b"ARROW1"
     file.seek(0)
     return pa.ipc.open_file(file) if is_file else pa.ipc.open_stream(file)
@@ -322,6 +325,7 @@ class Saved(Kind):
             raise MwSError(f"{self.place}: is a dataset of {len(names)} splits ({all_names}); give one of them: {one}")
 
     def _load(self) -> Any:
+        """Load the dataset with the library `datasets`."""
         self.check([self.how.column])
         datasets = needed("datasets", f"{self.place}: this folder of a saved dataset")
         try:
@@ -379,6 +383,7 @@ class InMemory(Kind):
 
 
 def _advancing(documents: Iterable[str], advance: Advance | None) -> Iterator[str]:
+    """Yield the documents, and call `advance` with 1 after each."""
     for document in documents:
         yield document
         if advance is not None:

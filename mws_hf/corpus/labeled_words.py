@@ -159,6 +159,7 @@ def normalized_labels(
 
 
 def _normalized(labels: Iterable[GoldWord], normalize: Callable[[str], str]) -> list[GoldWord]:
+    """Normalize the words and morphs of labels."""
     return [
         GoldWord(normalize(label.word), tuple(tuple(map(normalize, morphs)) for morphs in label.segmentations))
         for label in labels

@@ -356,6 +356,7 @@ def _of_group(group: str, blocks: Iterable[Block]) -> Iterator[GroupBlock]:
 
 
 def _by_group(batches: Iterable[tuple[str, pa.LargeStringArray]]) -> Iterator[GroupBlock]:
+    """Yield a block for each batch of texts, with the name of its group."""
     for group, texts in batches:
         yield group, arrow_block(texts, lambda _, group=group: f"a text of group {group!r}")  # type: ignore[misc]
 
@@ -366,6 +367,7 @@ def _names_groups(source: Any) -> bool:
 
 
 def _check_part(group: Any, part: Any) -> None:
+    """Raise MwSError if a value of a dict of groups contains no texts, or if the name of the group is not allowed."""
     if not isinstance(part, (str, os.PathLike)) and (isinstance(part, bytes) or not hasattr(part, "__iter__")):
         raise no_texts(group, part)
     check_group_name(group)
@@ -409,12 +411,14 @@ def _are_names(items: Sequence[str]) -> bool:
 
 
 def _like_a_path(name: str) -> bool:
+    """Return whether a string looks like the name of a file: it has a known suffix, or a slash and no space."""
     if "\n" in name:
         return False
     return has_known_suffix(name) or (os.sep in name and len(name.split()) == 1)
 
 
 def _check(kind: Kind, group_column: str | None) -> None:
+    """Check an input of a source; a column of groups is possible only in tables and datasets."""
     if group_column is not None and (kind.place == STDIN or not kind.has_groups):
         raise MwSError(
             f"{kind.place}: a column of groups is for tables (.csv, .tsv, .parquet, .arrow) and datasets; give other "

@@ -136,6 +136,7 @@ def partial_counts(batches: Batches, how: Counting) -> Iterator[pa.RecordBatch]:
 
 
 def _partial_batches(group: str, words: Any, counts: Any, how: Counting) -> Iterator[pa.RecordBatch]:
+    """Yield the counts of one table as batches with the schema `how.schema`."""
     if how.partial_min_count > 1:
         kept = counts >= how.partial_min_count
         words, counts = words.filter(pa.array(kept)), counts[kept]

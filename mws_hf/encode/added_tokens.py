@@ -85,10 +85,12 @@ class AddedTokens:
         return [part for part in parts if part != ""]
 
     def _by_their_texts(self, text: str) -> Iterator[str | int]:
+        """Split a text at the texts of the tokens."""
         for part in _split(text, self._raw):
             yield from [part] if isinstance(part, int) else _split(self._normalize(part), self._normalized)
 
     def _by_the_library(self, text: str) -> Iterator[str | int]:
+        """Split a text at the tokens that `tokenizers` finds in it."""
         encoding, at = self._backend.encode(text, add_special_tokens=False), 0
         for index, (begin, end) in zip(encoding.ids, encoding.offsets, strict=True):
             if index in self._ids:

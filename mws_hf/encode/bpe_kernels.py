@@ -93,10 +93,12 @@ def merge_table(merges: Longs, products: Ints) -> Merges:
 
 
 def _ids(vocab: Mapping[str, int], tokens: Iterable[str]) -> Longs:
+    """Return the ids of tokens, int64."""
     return np.fromiter(map(vocab.__getitem__, tokens), np.int64)
 
 
 def _characters(vocab: Mapping[str, int], merges: Sequence[tuple[str, str]], in_bytes: bool) -> Ints:
+    """Return the id of each code point; -1 if it starts as its bytes."""
     ids = np.full(_CODE_POINTS, -1, np.int32)
     if in_bytes:
         known = ((character, vocab[to_byte_level(character)]) for character in built_first(merges)[0])

@@ -160,6 +160,7 @@ class BlockEncoder:
         return EncodedBlock(ids, ends, np.diff(block.offsets))
 
     def _by_the_library(self, texts: list[str]) -> list[list[int]]:
+        """Encode texts with `tokenizers`, without separators."""
         return [item.ids for item in self.backend.encode_batch_fast(texts, add_special_tokens=False)]
 
     def _by_the_kernel(self, block: Block, separator: int) -> tuple[Array, Longs]:
@@ -206,6 +207,7 @@ class BlockEncoder:
         return normalize
 
     def _normalized(self, block: Block) -> Block:
+        """Return a block with the normalized documents."""
         normalize = self._normalize
         return block_of([normalize(block.document(k)).encode() for k in range(len(block))], block.where)
 

@@ -105,6 +105,7 @@ def _fill_log_odds(p: Floats, least: float, out: Floats) -> None:
 
 
 def _filled(function: np.int64, values: Array) -> Doubles:
+    """Apply a function of `_fill` to a flat array, in threads."""
     out = np.empty(len(values))
     in_parts(lambda a, b: _fill(function, np.ascontiguousarray(values[a:b], np.float64), out[a:b]), len(out))
     return out

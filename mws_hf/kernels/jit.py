@@ -214,6 +214,7 @@ def _add_function(function: Any, parts: list[str], seen: set[int]) -> None:
 
 
 def _add_code(code: CodeType, parts: list[str], names: set[str]) -> None:
+    """Append the bytecode and the constants of a function to `parts`, and the names that it uses to `names`."""
     parts.append(f"{code.co_code!r} {code.co_names} {code.co_varnames}")
     names.update(code.co_names)
     for constant in code.co_consts:
@@ -226,6 +227,7 @@ def _add_code(code: CodeType, parts: list[str], names: set[str]) -> None:
 
 
 def _add_value(value: Any, parts: list[str], seen: set[int]) -> None:
+    """Append a constant or global value to `parts`; functions and kernels are followed."""
     kind = type(value).__name__
     if hasattr(getattr(value, "py_func", value), "__code__"):
         _add_function(value, parts, seen)
@@ -242,10 +244,7 @@ def _add_value(value: Any, parts: list[str], seen: set[int]) -> None:
 
 logger = logging.getLogger(__name__)
 notices = logging.getLogger(__name__ + ".notices")
-"""The logger whose level decides whether the note that kernels are being compiled is printed.
-
-The note is printed if the level is at most WARNING; `--quiet` sets it higher.
-"""
+"""The logger whose level decides whether `report_compiling` prints its note; `--quiet` sets it above WARNING."""
 
 _DIGEST_BYTES = 32  # of SHA-256, at the beginning of a file
 _COMPILING = "compiling kernels for this machine (only once, about 15 s)"
@@ -346,6 +345,7 @@ class _KernelCache:
         return payload
 
     def _is_foreign(self, status: os.stat_result, path: Path) -> bool:
+        """Return whether another user could have written a file or folder, and warn once if so."""
         reason = _foreign(status)
         if reason is not None:
             _warn_once(_FOREIGN, self._folder, reason if path == self._folder else f"{path.name}: {reason}")

@@ -177,6 +177,7 @@ def cgroup_quota(root: Path, memberships: str) -> float | None:
 
 
 def _read(file: Path) -> str | None:
+    """Return the text of a file; None if it cannot be read."""
     try:
         return file.read_text(encoding="utf-8", errors="replace")
     except OSError:

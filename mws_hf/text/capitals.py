@@ -104,10 +104,12 @@ _UNCOMMON = re.compile("[\u0295]|[^\x00-\u052f\u1e00-\u1fff\u2000-\u206f\u20a0-\
 
 @lru_cache(maxsize=16)
 def _capitalized(letters: str | None) -> regex.Pattern[str]:
+    """Compile the pattern that finds capitalized words that begin with one of the letters; None stands for all."""
     return regex.compile(_BEFORE + (r"\p{Lu}" if letters is None else f"[{letters}]") + _BEHIND)
 
 
 def _marked(match: regex.Match[str]) -> str:
+    """Return the marker and the lowercase letter for a letter that `_capitalized` found."""
     letter = match.group()
     small = _lowercase(letter)
     return MARKER + small if small else letter
@@ -130,6 +132,7 @@ def frequent_letters(shares: dict[str, float]) -> str:
 
 
 def _is_small(character: str) -> bool:
+    """Return whether a character is a lowercase letter."""
     return unicodedata.category(character) == "Ll"  # there are also numerals, such as U+2170, and circled letters
 
 

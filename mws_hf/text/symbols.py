@@ -92,6 +92,7 @@ def each_text(given: Any, name: str = "texts") -> Iterator[str]:
 
 
 def _checked_text(text: Any, number: int, name: str) -> str:
+    """Return an element of `each_text`, after checking it."""
     if not isinstance(text, str):
         hint = "; decode it first" if isinstance(text, bytes) else ""
         raise MwSError(f"{name}: element {number} is {type(text).__name__}; expected str{hint}")
@@ -145,6 +146,7 @@ the pattern (scripts/results/clients.md).
 
 
 def _byte_table() -> tuple[str, ...]:
+    """Return the character that stands for each byte, as in GPT-2."""
     printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
     others = [byte for byte in range(256) if byte not in printable]
     return tuple(chr(byte if byte in printable else 256 + others.index(byte)) for byte in range(256))

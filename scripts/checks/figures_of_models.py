@@ -116,9 +116,7 @@ def larger_models() -> Figures:
     rows = where(results("lm_rus-5m"), vocabulary=8_000, flop_matched=False)
     runs = {system: where(rows, system=system, learning_rate=planned) for system in lines}
     ours = lines["mws"]
-    (hungarian,) = where(models("hun-5m"), vocabulary=8_000, system="mws", flop_matched=False)
     for name, baseline in (("bpe", BPE), ("unigram", UNIGRAM)):
-        yield from gain(f"ladder.hun.{name}", hungarian["against"][baseline])
         yield from gain(f"ladder.{name}", ours["against"][baseline])
         yield from gain(f"ladder.{name}.32k", at_32k["against"][baseline])
         yield from gain(f"ladder.{name}.planned", difference_of_runs(runs["mws"], runs[baseline]))
@@ -126,13 +124,34 @@ def larger_models() -> Figures:
     yield from gain("ladder.shuffled", ours["against"][SHUFFLED])
     yield from gain("ladder.compute", matched["against"][BPE])
     yield from gain("ladder.compute.unigram", matched["against"][UNIGRAM])
-    books = {(x["system"], x["learning_rate"]): x["evaluation"]["development"] for x in where(rows, seed=0)}
-    for name, system in (("mws", "mws"), ("bpe", BPE), ("unigram", UNIGRAM)):
-        for rate, short in ((1.5e-3, "half"), (6e-3, "twice")):
-            change = books[system, rate] / books[system, planned] - 1
-            yield f"ladder.rate.{name}.{short}", f"{100 * change:+.1f}"
+    yield from changes_by_rate("ladder.rate", "rus-5m")
     best = fmean(row["evaluation"]["bits_per_byte"] for row in runs[UNIGRAM])
     yield "ladder.rate.unigram.seeds", f"{100 * (1 - best / lines[UNIGRAM]['bits']):.1f}"
+
+
+def changes_by_rate(name: str, preset: str) -> Figures:
+    """Yield by how many percent the bits on the development books change at half and twice the planned rate."""
+    rows = where(results(f"lm_{preset}"), vocabulary=PRESETS[preset].vocabulary, seed=0, flop_matched=False)
+    bits = {(row["system"], row["learning_rate"]): row["evaluation"]["development"] for row in rows}
+    planned = PRESETS[preset].rate
+    for short, system in (("mws", "mws"), ("bpe", BPE), ("unigram", UNIGRAM)):
+        for factor, word in ((0.5, "half"), (2, "twice")):
+            change = bits[system, factor * planned] / bits[system, planned] - 1
+            yield f"{name}.{short}.{word}", f"{100 * change:+.1f}"
+
+
+def larger_models_in_hungarian() -> Figures:
+    """What larger language models gain in Hungarian, and the effects of the learning rate."""
+    yield "ladder_hun", ladder_table("hun")
+    rows = where(results("lm_hun-5m"), vocabulary=8_000, learning_rate=PRESETS["hun-5m"].rate, flop_matched=False)
+    runs = {system: where(rows, system=system) for system in ("mws", BPE, UNIGRAM)}
+    three = {system: [row for row in of if row["seed"] < 3] for system, of in runs.items()}
+    for name, baseline in (("bpe", BPE), ("unigram", UNIGRAM)):
+        yield from gain(f"ladder.hun.{name}.three", difference_of_runs(three["mws"], three[baseline]))
+    bits = {system: [row["evaluation"]["bits_per_byte"] for row in found] for system, found in three.items()}
+    for name, system in (("mws", "mws"), ("bpe", BPE), ("unigram", UNIGRAM)):
+        yield f"ladder.hun.{name}.seeds", f"{min(bits[system]):.3f} to {max(bits[system]):.3f}"
+    yield from changes_by_rate("ladder.hun.rate", "hun-5m")
 
 
 def capitals() -> Figures:

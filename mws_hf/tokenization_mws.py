@@ -135,7 +135,9 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
     is returned in the form of transformers' slow classes.
 
     The class has no offsets, word ids or `train_new_from_iterator`, and it is about ten times slower than the fast
-    class. Lists of words (`is_split_into_words=True`) and `add_prefix_space` work as in the fast class.
+    class. Its time grows with the square of the length of a pre-token: 20,000 letters without a space take 5 s of CPU
+    time, and 0.02 s with the fast class. Lists of words (`is_split_into_words=True`) and `add_prefix_space` work as in
+    the fast class.
 
     Args:
         tokenizer_file: the path of a tokenizer.json; without it, give `vocab`, `merges`, `pattern`, `normalization`

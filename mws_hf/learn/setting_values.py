@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mws_hf.errors import SettingError
@@ -72,7 +71,7 @@ def read_label_files(labels: Any) -> Any:
 
 def _is_empty(labels: Any) -> bool:
     """Return whether no labels were given; an empty file name or an empty dict counts as given."""
-    return not isinstance(labels, Mapping | str) and labels == ()
+    return isinstance(labels, tuple) and not labels
 
 
 def _strings(name: str, given: Any) -> tuple[str, ...]:

@@ -70,12 +70,15 @@ def transplant_directory(
         How many new embeddings were computed in which way.
 
     Raises:
-        MwSError: `init` is unknown; the model or the tokenizer is missing; there are no .safetensors weights; their
-            index names files outside of the folder; a tensor with a row per entry cannot be changed; a module of
-            sentence-transformers has the old vocabulary in it; a LoRA adapter is beside the weights; the tokenizer is
-            slow; its ids.json is of another base; the model has fewer rows than ids.
+        MwSError: `init` is unknown; the output is the folder of the model; the model or the tokenizer is missing;
+            there are no .safetensors weights; their index names files outside of the folder; a tensor with a row per
+            entry cannot be changed; a module of sentence-transformers has the old vocabulary in it; a LoRA adapter is
+            beside the weights; the tokenizer is slow; its ids.json is of another base; the model has fewer rows than
+            ids.
     """
     source, target = model_folder(model), tokenizer_folder(tokenizer)
+    if os.path.exists(output) and os.path.samefile(output, source):
+        raise MwSError(f"{output}: is the model itself, which would be overwritten; name another folder")
     refuse_adapter(source)
     settings = load_settings(source / MODEL_FILE)
     old_tokenizer, new_tokenizer = (

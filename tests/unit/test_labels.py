@@ -280,6 +280,11 @@ def test_labels_of_no_known_group_are_refused(mixture: dict[str, WordCounts], la
         quiet(labels={"one": {"cats": "cat s"}}).learn(mixture["one"])
 
 
+def test_an_array_of_words_is_not_labels():
+    with pytest.raises(MwSError, match="labels, entry 1: .* is not a pair of a word and its morphs"):
+        MwSTrainer(labels=np.array(["unlocks", "relocks"]))
+
+
 def test_files_and_commands_take_labels_by_group(tmp_path: Path, mixture: dict[str, WordCounts]):
     """Labels by group are in the metadata and in the output by group, and evaluation leaves their words out."""
     words = sorted(LANGUAGE)

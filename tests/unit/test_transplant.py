@@ -581,6 +581,10 @@ def test_the_folders_that_are_read_stay_byte_for_byte_whether_it_works_or_not(fo
     for place in (directory, folder / name):  # even if it is to be written over
         assert mws("transplant", directory, folder / name, "-o", place, "--force").returncode == 2
         assert (state_of(directory), state_of(folder / name)) == before, place
+    (tmp_path / "link").symlink_to(directory)
+    with pytest.raises(MwSError, match="is the model itself"):
+        transplant_directory(directory, folder / name, tmp_path / "link", init)
+    assert (state_of(directory), state_of(folder / name)) == before
     shard = next(directory.glob("*.safetensors"))
     shard.write_bytes(shard.read_bytes()[:-1000])
     before = state_of(directory), state_of(folder / name)

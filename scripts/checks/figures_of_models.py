@@ -148,6 +148,7 @@ def larger_models_in_hungarian() -> Figures:
     three = {system: [row for row in of if row["seed"] < 3] for system, of in runs.items()}
     for name, baseline in (("bpe", BPE), ("unigram", UNIGRAM)):
         yield from gain(f"ladder.hun.{name}.three", difference_of_runs(three["mws"], three[baseline]))
+        yield from gain(f"ladder.hun.{name}", difference_of_runs(runs["mws"], runs[baseline]))
     bits = {system: [row["evaluation"]["bits_per_byte"] for row in found] for system, found in three.items()}
     for name, system in (("mws", "mws"), ("bpe", BPE), ("unigram", UNIGRAM)):
         yield f"ladder.hun.{name}.seeds", f"{min(bits[system]):.3f} to {max(bits[system]):.3f}"

@@ -28,6 +28,8 @@ from lm.report import difference as difference_of_runs
 
 from mws_hf.text.markdown import markdown_table
 
+SHORT_NAMES = {"mws": "mws", "bpe": BPE, "unigram": UNIGRAM}
+"""Systems by the name that they have in the names of figures."""
 signed = partial(span, form=".1f", bold=False)
 
 
@@ -90,7 +92,7 @@ def neighboring_rates() -> Figures:
     )
     yield "bits.hun.morph", f"{100 * (1 - ours / rebuilt):.1f}"
     groups_of = columns("new_words", "groups", "system")
-    for name, system in (("mws", "mws"), ("bpe", BPE), ("unigram", UNIGRAM)):
+    for name, system in SHORT_NAMES.items():
         of = fmean(each["unseen form, seen lemma"]["bits_per_byte"] for each in groups_of[system])
         yield f"new.{name}", f"{of:.2f}"
 
@@ -134,7 +136,7 @@ def changes_by_rate(name: str, preset: str) -> Figures:
     rows = where(results(f"lm_{preset}"), vocabulary=PRESETS[preset].vocabulary, seed=0, flop_matched=False)
     bits = {(row["system"], row["learning_rate"]): row["evaluation"]["development"] for row in rows}
     planned = PRESETS[preset].rate
-    for short, system in (("mws", "mws"), ("bpe", BPE), ("unigram", UNIGRAM)):
+    for short, system in SHORT_NAMES.items():
         for factor, word in ((0.5, "half"), (2, "twice")):
             change = bits[system, factor * planned] / bits[system, planned] - 1
             yield f"{name}.{short}.{word}", f"{100 * change:+.1f}"
@@ -144,13 +146,13 @@ def larger_models_in_hungarian() -> Figures:
     """What larger language models gain in Hungarian, and the effects of the learning rate."""
     yield "ladder_hun", ladder_table("hun")
     rows = where(results("lm_hun-5m"), vocabulary=8_000, learning_rate=PRESETS["hun-5m"].rate, flop_matched=False)
-    runs = {system: where(rows, system=system) for system in ("mws", BPE, UNIGRAM)}
+    runs = {system: where(rows, system=system) for system in SHORT_NAMES.values()}
     three = {system: [row for row in of if row["seed"] < 3] for system, of in runs.items()}
     for name, baseline in (("bpe", BPE), ("unigram", UNIGRAM)):
         yield from gain(f"ladder.hun.{name}.three", difference_of_runs(three["mws"], three[baseline]))
         yield from gain(f"ladder.hun.{name}", difference_of_runs(runs["mws"], runs[baseline]))
     bits = {system: [row["evaluation"]["bits_per_byte"] for row in found] for system, found in three.items()}
-    for name, system in (("mws", "mws"), ("bpe", BPE), ("unigram", UNIGRAM)):
+    for name, system in SHORT_NAMES.items():
         yield f"ladder.hun.{name}.seeds", f"{min(bits[system]):.3f} to {max(bits[system]):.3f}"
     yield from changes_by_rate("ladder.hun.rate", "hun-5m")
 

@@ -92,7 +92,8 @@ def outcome(small: Sequence[float], large: Sequence[float]) -> str:
 def ladder_table(language: str, results: Path = RESULTS) -> str:
     """Return the ladder as a table in Markdown: a line per model and vocabulary size, a column per baseline.
 
-    The gains over BPE and Unigram in larger models are followed by their outcome by the rule.
+    The gains over BPE and Unigram in larger models are followed by their outcome by the rule. If there is only one
+    seed, no outcome is shown, because the interval covers only the choice of books.
     """
     lines: dict[tuple[object, ...], Row] = {}
     small: dict[tuple[int, str], Step] = {}
@@ -110,7 +111,7 @@ def ladder_table(language: str, results: Path = RESULTS) -> str:
         )
         cell = f"{value:+.2f} % ({low:+.2f} to {high:+.2f})"
         first = small.setdefault((step.vocabulary, step.baseline), step)
-        if step.preset != first.preset and step.baseline in (BPE, UNIGRAM):
+        if step.preset != first.preset and step.baseline in (BPE, UNIGRAM) and step.seeds > 1:
             cell += f", {outcome(first.difference, step.difference)}"
         line[f"against {named(step.baseline)}"] = cell
     return tabulated(lines.values())

@@ -82,7 +82,7 @@ class MwSTrainer(Settings):
     The defaults suit the tokenizer of a language model. The settings that people change first:
 
     - `vocab_size`: size of the whole vocabulary, 32,000 by default.
-    - `composition`: share of the merges that join frequent neighbors; 0 gives morphs only, 1 is closest to plain BPE.
+    - `composition`: share of the merges that join frequent neighbors; 0 gives morphs only, 1 plain frequency BPE.
     - `granularity`: how finely words are split, from 0.05 (coarse) to 0.15 (fine).
     - `labels`: words that you split by hand, as examples of how words should be split.
     - `pattern`: the regular expression that splits text into words first, or its name, such as ``"llama3"``.

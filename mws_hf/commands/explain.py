@@ -49,8 +49,8 @@ def add_options(parser: Parser) -> None:
     add = parser.add_argument
     model = "The tokenizer whose merges to show: a folder, a pretrained name, or a name on the Hub."
     add("--model", metavar="TOKENIZER", help=model)
-    add("--pair", nargs=2, metavar=("LEFT", "RIGHT"), help="Show every term of the classic coefficient of this pair.")
-    merges = "Show every term of the first merges that the classic criterion makes, up to this number."
+    add("--pair", nargs=2, metavar=("LEFT", "RIGHT"), help="Show every term of the original MwS score of this pair.")
+    merges = "Show every term of the score for the first merges of --criterion classic, up to this number."
     add("--merges", metavar="NUMBER", type=parse_size, help=merges)
     source = "Training words: text, globs, or counts of `mws count`; repeat the option for more."
     add("--from", dest="source", action="append", default=[], metavar="FILE", help=source)

@@ -145,8 +145,8 @@ class Settings(Described):
         option=None,
     ).field(True)
     composition: float | Literal["fill"] | None = Setting(
-        "Share of the merges that join frequent stems and words after the morphs: 0 (morphs only) to 1, or fill "
-        "(all merges that the morphs leave).",
+        "Share of the merges that join frequent stems and words after the morphs: 0 (morphs only) to 1 (plain "
+        "frequency BPE), or fill (all merges that the morphs leave).",
         "0.5; 0.6 for several groups; 0 with the classic criterion",
         "If the words yield fewer morph merges than their share, these merges fill the vocabulary.",
         takes=Range(most=1, word="fill"),

@@ -45,10 +45,10 @@ For example:
 
     mws train --lexicon ru --vocab-size 8k --composition 0 --output from-a-dictionary
 
-In a group named code, a capital letter always begins a new morph: get·User·Name, HTTP·Server.
+In a group named code, an uppercase letter always begins a new morph: get·User·Name, HTTP·Server.
 
 A higher granularity splits words more finely. For example, with --granularity 0.05 a Russian word may be под·вод·ник
-(diver), with 0.095 под·вод·н·ик, and with 0.13 под·вод·н·и·к.
+(submariner), with 0.095 под·вод·н·ик, and with 0.13 под·вод·н·и·к.
 """
 
 

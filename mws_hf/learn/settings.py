@@ -148,7 +148,7 @@ class Settings(Described):
         "Share of the merges that join frequent stems and words after the morphs: 0 (morphs only) to 1 (plain "
         "frequency BPE), or fill (all merges that the morphs leave).",
         "0.5; 0.6 for several groups; 0 with the classic criterion",
-        "If the words yield fewer morph merges than their share, these merges fill the vocabulary.",
+        "If the words yield fewer morph merges than their share, frequency merges fill the vocabulary.",
         takes=Range(most=1, word="fill"),
         shown="0.5; 0.6 for several groups; 0 with --criterion classic",
         first=True,
@@ -156,10 +156,10 @@ class Settings(Described):
     weights: Mapping[str, float] = Setting(
         "Weight of a group of words relative to the others.",
         "1 each",
-        'Give a dict such as ``{"ru": 2}``. Among the morph merges all languages have equal weight by default, however '
-        "much text and however many words they have. Frequency merges depend on the amount of text, and the text "
-        "of a group counts as often as its weight says. Words of a group named ``code`` are always split at their "
-        "capitals: ``get|User|Name``, ``HTTP|Server``.",
+        'Give a dict such as ``{"ru": 2}``. When morphs are learned, all languages have equal weight by default, '
+        "however much text and however many words they have. Frequency merges depend on the amount of text, and the "
+        "text of a group counts as often as its weight says. Words of a group named ``code`` are always split at their "
+        "uppercase letters: ``get|User|Name``, ``HTTP|Server``.",
         option="--weight",
         metavar="GROUP=NUMBER",
         shown="1 each; repeat the option for more",
@@ -188,17 +188,17 @@ class Settings(Described):
         takes=NUMBER,
     ).field(DEFAULT_HIDDEN_BOUNDARY_PRICE)
     crossing_penalty: float = Setting(
-        "Cost of a morph merge across a boundary, where a merge inside a morph gains 1 (lambda); a higher value "
-        "splits more finely.",
+        "Penalty of a morph merge across a certain boundary (lambda), where a merge inside a morph scores 1; a higher "
+        "value splits more finely.",
         takes=Range(above=True, advice="8 to 20 work for all languages"),
-        more="A value of 8 with a `granularity` that is higher by 0.02 gives, on average, equally good results.",
+        more="On average, 8 with a `granularity` that is higher by 0.02 gives equally good results.",
         criterion=CONTEXTUAL,
         option=None,
     ).field(DEFAULT_CROSSING_PENALTY)
     max_types: int = Setting(
         "Boundary probabilities are estimated from at most this number of the most frequent distinct words.",
         more="From 150,000 to 400,000 the F1 of Hungarian rises by 0.008, of Russian lemmas by 0.010 and of Czech "
-        "by 0.047, but that of Finnish does not rise.",
+        "by 0.047, but the F1 of Finnish does not rise.",
         criterion=CONTEXTUAL,
         takes=Range(1, whole=True),
         option=None,

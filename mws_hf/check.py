@@ -6,6 +6,7 @@ Code in the folder is never executed.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -86,7 +87,7 @@ class Report(NamedTuple):
         return all(finding.level != "error" for finding in self.findings)
 
 
-def check(place: Path, name: str | None = None) -> Report:
+def check(place: str | os.PathLike[str], name: str | None = None) -> Report:
     """Check the folder of a tokenizer, or any file that `open_tokenizer` can open.
 
     Args:
@@ -97,9 +98,9 @@ def check(place: Path, name: str | None = None) -> Report:
         The properties of the tokenizer, what is wrong, and which programs read it.
 
     Raises:
-        MwSError: there is no tokenizer, or it is damaged so that it cannot be opened.
+        MwSError: there is no tokenizer, or it is so damaged that it cannot be opened.
     """
-    folder = CheckedFolder(place, name or str(place))
+    folder = CheckedFolder(Path(place), name or str(place))
     findings = [*_decoding(folder), *_settings_of_calls(folder), *_patterns(folder)]
     if folder.has_own_file:
         findings += [
@@ -375,6 +376,9 @@ def as_values(report: Report, repaired: list[str]) -> dict[str, Any]:
     Args:
         report: the report.
         repaired: the changes that `repair` made.
+
+    Returns:
+        ``ok``, the facts by name, ``repaired``, ``findings`` and ``clients``; the last two are lists of dicts.
     """
     return {
         "ok": report.ok,
@@ -385,7 +389,7 @@ def as_values(report: Report, repaired: list[str]) -> dict[str, Any]:
     }
 
 
-def repair(directory: Path) -> list[str]:
+def repair(directory: str | os.PathLike[str]) -> list[str]:
     """Change a folder so that every supported version of transformers loads the same tokenizer from it.
 
     If an error occurs, nothing is changed.
@@ -406,6 +410,7 @@ def repair(directory: Path) -> list[str]:
         MwSError: there is no tokenizer, the folder cannot be written, or the tokenizer has a class or a pre-tokenizer
             whose settings cannot be changed without the risk of other ids.
     """
+    directory = Path(directory)
     folder = CheckedFolder(directory, str(directory))
     backend, settings, name = folder.backend, folder.settings, folder.settings.get("tokenizer_class")
     is_foreign = name is not None and name not in NEUTRAL_CLASSES

@@ -14,6 +14,7 @@ from tokenizers import Tokenizer
 from mws_hf.atomic import staged
 from mws_hf.errors import MwSError
 from mws_hf.text.symbols import check_added_tokens, each_text
+from mws_hf.tokenizer.backend import check_texts
 from mws_hf.tokenizer.file import (
     check_directory,
     check_settings,
@@ -67,6 +68,9 @@ class Training:
             learned: the result of the training.
             backend: the new tokenizer.
             counts: the word counts that it was trained on.
+
+        Returns:
+            The settings and figures, as mws_training.json will contain them, and the boundary probabilities.
         """
         from mws_hf.cards.training_figures import training_facts  # imported here, because it imports the encoder
 
@@ -108,7 +112,7 @@ DEFAULTS = {
 
 
 def home_of(tokenizer_file: str | os.PathLike[str] | None) -> str | None:
-    """Return the absolute path of the folder with a tokenizer.json."""
+    """Return the absolute path of the folder that contains a tokenizer.json; None if there is no file."""
     return None if tokenizer_file is None else os.path.abspath(os.path.dirname(tokenizer_file))
 
 
@@ -207,8 +211,10 @@ class PortableMixin:
 
     def _add_tokens(self, new_tokens: Any, special_tokens: bool = False) -> int:
         """Raise MwSError for tokens that would not be decoded to themselves; transformers adds all tokens with this."""
+        contents = [str(token) for token in new_tokens]
+        check_texts(contents)
         if self.is_byte_level:
-            check_added_tokens([str(token) for token in new_tokens])
+            check_added_tokens(contents)
         parent: Any = super()
         return int(parent._add_tokens(new_tokens, special_tokens=special_tokens))
 
@@ -235,16 +241,16 @@ class PortableMixin:
                 prefix.
             push_to_hub: whether to upload the files to the Hub, too; the upload starts after everything is saved.
             **kwargs: `save_jinja_files`, and arguments of `push_to_hub` (`repo_id`, `private`, `token`,
-                `commit_message`).
-                `save_jinja_files` is False by default if a chat template has a name; with True, transformers 4.51
-                does not find that template, and `mws check` reports it.
+                `commit_message`). `repo_id` is by default the name of the directory. `save_jinja_files` is False by
+                default if a chat template has a name; with True, transformers 4.51 does not find that template, and
+                `mws check` reports it.
 
         Returns:
             The paths of the saved files, without that of the model card.
 
         Raises:
             MwSError: the directory cannot be written, another run is writing to it, there is a prefix, or the name of a
-                chat template cannot be the name of a file.
+                chat template cannot be the name of a file. Errors of the upload are those of transformers.
         """
         from mws_hf.cards.card import stage_card
 
@@ -270,7 +276,7 @@ class PortableMixin:
             written = tuple(str(directory / Path(file).relative_to(stage)) for file in files)
             stage_card(self, stage, directory)
         if push_to_hub:
-            kwargs.setdefault("repo_id", directory.name)
+            kwargs.setdefault("repo_id", Path(os.path.abspath(directory)).name)
             with tempfile.TemporaryDirectory() as scratch:
                 parent.save_pretrained(scratch, push_to_hub=True, **kwargs)
         return written
@@ -295,6 +301,9 @@ class PortableMixin:
                 was loaded.
             **facts: statements for the card: ``data`` (a description of the training text), ``languages`` (their
                 codes), ``license``, and ``words`` whose tokens are shown; see `mws_hf.cards.card.card_of`.
+
+        Returns:
+            The card in Markdown, with its YAML header.
 
         Raises:
             MwSError: ``languages`` or ``words`` is not a list of strings.
@@ -354,7 +363,8 @@ class PortableMixin:
         """Load a folder or a Hub repository as transformers does, or a pretrained tokenizer of this project.
 
         A name such as "mws-hu-32k" loads the same tokenizer as `mws_hf.pretrained`. Only names of the form
-        ``user/repo`` are looked up on the Hub. If the Hub does not answer, the cache is used.
+        ``user/repo``, and a few old ones such as ``gpt2``, are looked up on the Hub. If the Hub does not answer, the
+        cache is used.
 
         Args:
             pretrained_model_name_or_path: a folder, a Hub repository, or the name of a pretrained tokenizer.
@@ -370,11 +380,11 @@ class PortableMixin:
                 also an MwSError.
             MwSError: a local folder contains no tokenizer, or a damaged one.
         """
-        from mws_hf.tokenizer.places import hub_trouble, local_name, not_in_cache, refuse_unknown, trouble_in
+        from mws_hf.tokenizer.places import check_known_name, hub_trouble, local_name, not_in_cache, trouble_in
 
         parent: Any = super()
         pretrained_model_name_or_path = local_name(pretrained_model_name_or_path)
-        refuse_unknown(pretrained_model_name_or_path)
+        check_known_name(pretrained_model_name_or_path)
         trouble = hub_trouble(pretrained_model_name_or_path, kwargs)
         if trouble:
             kwargs["local_files_only"] = True

@@ -28,7 +28,7 @@ from mws_hf.tokenizer.backend import (
     check_vocab,
     tables_of,
 )
-from mws_hf.tokenizer.file import refuse_empty
+from mws_hf.tokenizer.file import raise_no_vocabulary
 from mws_hf.tokenizer.leading_space import is_put_by_normalizer, settle_leading_space
 from mws_hf.tokenizer.merging import (
     Dropout,
@@ -46,14 +46,17 @@ from mws_hf.tokenizer.spec import capitals_of, special_places, without_limits
 
 
 def join_tokens(tokens: Iterable[str | None], kind: Alphabet = "characters") -> str:
-    """Join tokens to text; a run of byte tokens that is not UTF-8 gives one U+FFFD per byte.
+    """Join tokens to text; invalid UTF-8 becomes U+FFFD, as in `tokenizers`.
 
-    In a byte-level tokenizer, an incomplete character gives one U+FFFD for all its bytes, and every other invalid byte
-    gives one, as in Python's own decoder.
+    A run of byte tokens that is not UTF-8 gives one U+FFFD per byte. In a byte-level tokenizer, an incomplete character
+    gives one U+FFFD for all its bytes, and every other invalid byte gives one, as in Python's own decoder.
 
     Args:
         tokens: the tokens; None is ignored.
         kind: "bytes" for the tokens of a byte-level tokenizer, "characters" for those with byte fallback.
+
+    Returns:
+        The text.
 
     >>> join_tokens(["он", " ", "<0xE6>", "<0xBC>", "<0xA2>", "<0xE6>"]), join_tokens(["<0xE6>", "<0xBC>", "я"])
     ('он ����', '��я')
@@ -140,8 +143,8 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
     the fast class.
 
     Args:
-        tokenizer_file: the path of a tokenizer.json; without it, give `vocab`, `merges`, `pattern`, `normalization`
-            and `capitals` as for `build_backend`.
+        tokenizer_file: the path of a tokenizer.json; without it, give `tokenizer_object`, or `vocab`, `merges`,
+            `pattern`, `normalization` and `capitals` as for `build_backend`.
         **kwargs: arguments of `transformers.PreTrainedTokenizer`; all others are as in `MwSTokenizerFast`.
 
     Raises:
@@ -159,11 +162,14 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         tables: dict[str, Any] = {
             key: kwargs.pop(key) for key in ("vocab", "merges", "pattern", "normalization", "capitals") if key in kwargs
         }
-        if tokenizer_file is not None and not tables:
+        given: Tokenizer | None = kwargs.pop("tokenizer_object", None)
+        if given is not None:
+            backend = without_limits(given)
+        elif tokenizer_file is not None:
             backend = open_tokenizer(tokenizer_file).backend
         else:
             if "vocab" not in tables:
-                refuse_empty(kwargs.get("name_or_path"))
+                raise_no_vocabulary(kwargs.get("name_or_path"))
             backend = build_backend(
                 tables.pop("vocab", None) or base_vocab(), tables.pop("merges", None) or (), **tables
             )
@@ -216,6 +222,9 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         Args:
             text: the text.
             **kwargs: options of `PreTrainedTokenizer.tokenize`, such as `split_special_tokens`.
+
+        Returns:
+            The tokens as the vocabulary writes them.
 
         Raises:
             MwSError: the text contains a lone surrogate.
@@ -276,6 +285,9 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
             pair_ids: the ids of the second text of a pair.
             add_special_tokens: whether to add special tokens.
             **kwargs: the other arguments of transformers.
+
+        Returns:
+            A `BatchEncoding`, as in transformers.
         """
         worker: MwSTokenizer = self if add_special_tokens else self._with(_places=self._places.bare)
         return super(MwSTokenizer, worker).prepare_for_model(ids, pair_ids, add_special_tokens=True, **kwargs)

@@ -24,7 +24,7 @@ from mws_hf.tokenizer.backend import (
     pattern_of,
     tokenizer_tables,
 )
-from mws_hf.tokenizer.file import refuse_empty, without_dropout
+from mws_hf.tokenizer.file import raise_no_vocabulary, without_dropout
 from mws_hf.tokenizer.leading_space import is_put_by_normalizer, settle_leading_space
 from mws_hf.tokenizer.spec import PARTS, Spec, bpe_model, capitals_of, set_part, share_parts, without_limits
 
@@ -101,18 +101,20 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         merges: (left, right) pairs in the order of their ranks.
         **kwargs: arguments of `transformers.PreTrainedTokenizerFast`, and these:
 
-            * Special tokens such as `eos_token` are added to the vocabulary if they are not in it. `unk_token` never
-              occurs in ids, because of byte fallback.
+            * Special tokens such as `eos_token` are added to the vocabulary if they are not in it. The id of
+              `unk_token` is never returned for a text, because unknown characters become bytes.
             * `clean_up_tokenization_spaces=True` removes spaces before punctuation in decoded text. Recent versions of
               transformers ignore it in this class, with a warning.
-            * `tokenizer_object` or `tokenizer_file` is used instead of `vocab` and `merges`.
+            * `tokenizer_object` (of `tokenizers`) or `tokenizer_file` (the path of a tokenizer.json) is used instead of
+              `vocab`, `merges`, `pattern`, `normalization` and `capitals`.
             * `pattern`, `normalization` and `capitals` are those of `build_backend`.
             * `add_prefix_space` puts a space before the text, and after each added token, unless there is one already.
               The setting is saved in tokenizer.json, and decoded text contains that space. A tokenizer that itself puts
               a word mark before the text, such as the tokenizer of Llama 2, is not changed.
 
     Raises:
-        MwSError: the vocabulary and merges are inconsistent.
+        MwSError: the vocabulary and merges are inconsistent, another argument of `build_backend` is not valid, or a
+            special token would not be decoded to itself.
 
     >>> merges = [("о", "н"), (" ", "он")]
     >>> tokenizer = MwSTokenizerFast(vocab=base_vocab((), " но", merges), merges=merges)
@@ -134,7 +136,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         kwargs.pop("fix_mistral_regex", None)  # there is nothing to repair, and 5.0 raises an error for it
         if kwargs.get("tokenizer_object") is None and kwargs.get("tokenizer_file") is None:
             if vocab is None:
-                refuse_empty(kwargs.get("name_or_path"))
+                raise_no_vocabulary(kwargs.get("name_or_path"))
             kwargs["tokenizer_object"] = build_backend(vocab or base_vocab(), merges or (), **options)
         self._copies, self.home = WorkingCopies(), home_of(kwargs.get("tokenizer_file"))
         super().__init__(**DEFAULTS | kwargs)
@@ -155,7 +157,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
 
     @classmethod
     def convert_to_native_format(cls, trust_remote_code: bool = False, **kwargs: Any) -> dict[str, Any]:
-        """Keep all of tokenizer.json: transformers 5 would drop the pattern and the normalizer."""
+        """Return the arguments unchanged, so that transformers 5 does not drop the pattern and the normalizer."""
         file = kwargs.get("tokenizer_file")
         if file is not None and os.path.isfile(file):
             return kwargs
@@ -164,7 +166,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
 
     @classmethod
     def _patch_mistral_regex(cls, tokenizer: Any, *_: Any, **__: Any) -> Any:
-        """Keep the split pattern: beside some models, transformers would report it as incorrect, or replace it."""
+        """Return the tokenizer unchanged; beside some models, transformers would call its split pattern incorrect."""
         return tokenizer
 
     def _add_tokens(self, new_tokens: Any, special_tokens: bool = False) -> int:
@@ -212,11 +214,12 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
     ) -> MwSTokenizerFast:
         """Train a new MwS tokenizer on other text, with the settings of this one.
 
-        The new tokenizer keeps the special tokens, chat template, alphabet, split pattern, normalizer, padding and
-        model_max_length. It learns with the default settings of `mws_hf.MwSTrainer`, unless you give others.
+        The new tokenizer keeps the special and other added tokens, chat template, alphabet, split pattern, normalizer,
+        post-processor, sides of padding and truncation, and model_max_length. It learns with the default settings of
+        `mws_hf.MwSTrainer`, unless you give others.
 
         Args:
-            text_iterator: strings or batches of strings.
+            text_iterator: strings, batches (lists) of strings, or a dataset, table or records with a column ``text``.
             vocab_size: number of tokens, with special and byte tokens, but without ordinary added tokens, which get the
                 ids after them. If it is too small, a warning is logged and no merges are learned.
             length: number of texts, which only the progress bar uses.
@@ -229,8 +232,12 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
             The new tokenizer.
 
         Raises:
-            MwSError: the pre-tokenizer is not a split by a pattern, an argument is unknown, out of range or one of
-                those that cannot be changed, or the post-processor adds a special token that the new tokenizer lacks.
+            MwSError: one of these is true:
+
+                * An item is not text, or there is no word to learn from.
+                * An argument is unknown, out of range, or one of those that cannot be changed.
+                * The pre-tokenizer is not a split by a pattern.
+                * The post-processor adds a special token that the new tokenizer lacks.
         """
         from mws_hf.corpus.counting import count_documents  # inference must not load the learner
         from mws_hf.learn.setting_rules import COUNT, check_range
@@ -325,8 +332,12 @@ def import_notebook(
         The tokenizer.
 
     Raises:
-        MwSError: a file is missing, damaged or malformed; ids collide; merges are repeated, cyclic or use a part that
-            no earlier merge makes; a special token is absent from the vocabulary or made by merges.
+        MwSError: one of these is true:
+
+            * A file is missing, damaged or malformed.
+            * Two tokens have the same id.
+            * A merge is repeated, or uses a part that no earlier merge makes.
+            * A special token is not in the vocabulary, or a merge makes it.
     """
     from mws_hf.tokenizer.notebook import read_notebook
 
@@ -375,8 +386,10 @@ def _sets_backend(backend: Tokenizer, options: Mapping[str, Any]) -> bool:
     )
 
 
-def _normalized(texts: Iterable[str] | Iterable[list[str]], backend: Tokenizer) -> Iterator[str]:
-    """Yield each text after the normalizer of the tokenizer has changed it."""
-    for item in texts:
-        for text in [item] if isinstance(item, str) else item:
-            yield text if backend.normalizer is None else backend.normalizer.normalize_str(text)
+def _normalized(texts: Any, backend: Tokenizer) -> Iterator[str]:
+    """Yield each text of any value that `iterate_documents` reads, after the normalizer has changed it."""
+    from mws_hf.corpus.columns import iterate_documents  # inference must not load pyarrow
+
+    for text in iterate_documents(texts):
+        check_texts(text)
+        yield text if backend.normalizer is None else backend.normalizer.normalize_str(text)

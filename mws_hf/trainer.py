@@ -46,7 +46,7 @@ class TrainedTokenizer:
     def save(self, directory: str | os.PathLike[str]) -> None:
         """Write the files that `MwSTokenizerFast.save_pretrained` writes, except for the model card.
 
-        If an error occurs, the directory is unchanged.
+        If an error occurs, the directory does not change.
 
         Args:
             directory: where to write; it is created if it does not exist.
@@ -270,7 +270,18 @@ class MwSTrainer(Settings):
         return learn(self._words_of(counts), self, evidence=evidence)
 
     def backend(self, learned: LearnedVocabulary) -> Tokenizer:
-        """Build a tokenizer of the library `tokenizers` from the alphabet and merges that `learn` returns."""
+        """Build a tokenizer of the library `tokenizers` from the alphabet and merges that `learn` returns.
+
+        Args:
+            learned: the result of `learn`, with the same settings.
+
+        Returns:
+            The tokenizer, which has no training metadata.
+
+        >>> trainer = MwSTrainer(n_merges=3, show_progress=False)
+        >>> trainer.backend(trainer.learn({"walked": 2, "walking": 1})).encode(" walked").tokens
+        ['Ġwal', 'k', 'e', 'd']
+        """
         return self._build(learned)[0]
 
     def _build(self, learned: LearnedVocabulary) -> tuple[Tokenizer, Sequence[tuple[str, str]]]:

@@ -78,9 +78,9 @@ def _split_words(counts: WordCounts, n_words: int) -> str:
     share = counts.counts[rests].sum() / max(1, n_words)
     if share <= REPORTED_SHARE:
         return ""
-    from mws_hf.tokenizer.client_facts import refusing
+    from mws_hf.tokenizer.client_facts import failing_programs
 
-    costs = refusing(WORD_PATTERN)
+    costs = failing_programs(WORD_PATTERN)
     return (
         f"{100 * share:.1f} % of the words are split at an inner apostrophe by {_name(counts.pattern)} "
         f"(…{', …'.join(_examples(counts, rests))}); --pattern words keeps them whole, but "

@@ -105,7 +105,7 @@ def _to_byte_level(old: Backend, folder: Path, output: Path, pattern: str | None
         encode=lambda text: plain.encode(text, add_special_tokens=False).ids,
         decode=lambda ids: plain.decode(ids, skip_special_tokens=False),
     )  # fmt: skip
-    found._replace(ids=[]).refuse("a byte-level tokenizer")  # texts with other ids are only counted
+    found._replace(ids=[]).raise_if_different("a byte-level tokenizer")  # texts with other ids are only counted
     config = folder / CONFIG_FILE
     settings = load_settings(file_inside(folder, CONFIG_FILE)) if config.is_file() else {}
     if templates := chat_templates(folder, settings):

@@ -7,6 +7,7 @@ counted together with theirs.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -43,9 +44,17 @@ class AnyWord:
         self._weights: tuple[Doubles, Doubles] | None = None
         self._estimated: dict[str, Evidence] = {}
 
-    def knows(self, pretoken: str) -> bool:
-        """Return whether a pre-token is one of the training words, in any letter case."""
+    def is_training_word(self, pretoken: str) -> bool:
+        """Return whether a pre-token is one of the training words, in any letter case.
+
+        A saved file has only the `MAX_TYPES` most frequent training words.
+        """
         return self.evidence.word(pretoken) is not None
+
+    def knows(self, pretoken: str) -> bool:
+        """Call `is_training_word`; this is its former name, kept for one version."""
+        warnings.warn("AnyWord.knows is now AnyWord.is_training_word", DeprecationWarning, stacklevel=2)
+        return self.is_training_word(pretoken)
 
     def word(self, pretoken: str) -> list[float] | None:
         """Return the probability of a boundary after each character of a pre-token; None if it is not a word."""

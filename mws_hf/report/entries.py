@@ -58,7 +58,7 @@ def known_words(lines: Sequence[str], known: TrainingEvidence) -> WordProbabilit
     counts = Counter(match.group() for line in lines for match in compiled(WORD).finditer(line))
     found = {}
     for word, times in counts.most_common(_MAX_WORDS):
-        if all(known.evidence.knows(part) for part in split(f" {word}", known.pattern)):
+        if all(known.evidence.is_training_word(part) for part in split(f" {word}", known.pattern)):
             found[word] = (times, [value or 0.0 for value in known.values(f" {word}")[1:]])
     return found
 

@@ -54,8 +54,8 @@ def base_vocab(
         The id of each token, from 0 without holes.
 
     Raises:
-        MwSError: a special token is empty, repeated or also an ordinary token, or the alphabet has a string that is
-            not one character.
+        MwSError: a special token is also an ordinary token, or `check_special_tokens` does not accept it; or the
+            alphabet has a string that is not one character.
 
     >>> vocab = base_vocab(["<pad>"], "ba", [("a", "b")])
     >>> vocab["<pad>"], vocab["<0x00>"], vocab["<0xFF>"], vocab["a"], vocab["b"], vocab["ab"], len(vocab)
@@ -64,7 +64,8 @@ def base_vocab(
     characters = sorted(set(alphabet))
     products = [left + right for left, right in merges]
     taken = {*byte_symbols, *characters, *products}
-    for token in check_special_tokens(special_tokens):
+    special = check_special_tokens(special_tokens)
+    for token in special:
         if token in taken:
             raise MwSError(
                 f"special token {token!r} is also an ordinary token; rename it, for example to '<|{token}|>'"
@@ -72,7 +73,7 @@ def base_vocab(
     for character in characters:
         if len(character) != 1:
             raise MwSError(f"alphabet: {character!r} is not one character; give single characters")
-    tokens = dict.fromkeys((*special_tokens, *byte_symbols, *characters, *products))
+    tokens = dict.fromkeys((*special, *byte_symbols, *characters, *products))
     return {token: number for number, token in enumerate(tokens)}
 
 
@@ -88,6 +89,12 @@ def tokenizer_tables(
         kind: "characters", or "bytes" for a byte-level tokenizer. Its merges are those of the bytes, and merges that
             build each character from its bytes come first.
 
+    Returns:
+        The id of each token, and the merges in the order of their ranks.
+
+    Raises:
+        MwSError: a special token is not accepted (see `base_vocab`).
+
     >>> vocab, merges = tokenizer_tables(["<pad>"], "но", [("о", "н")], "bytes")
     >>> merges, [vocab["".join(pair)] for pair in merges], len(vocab)
     ([('Ð', '½'), ('Ð', '¾'), ('Ð¾', 'Ð½')], [257, 258, 259], 260)
@@ -102,7 +109,12 @@ def check_merges(merges: Sequence[tuple[str, str]], kind: Alphabet = "characters
     """Raise MwSError if two merges make one token, or if a merge uses a part that no earlier merge makes.
 
     Without such merges, the BPE of `tokenizers`, a replay of the merges in order and the loop of the original notebook
-    segment every word alike.
+    segment every word in the same way. Merges that are not pairs of strings, that contain a lone surrogate, or that
+    make a byte token are errors, too.
+
+    Args:
+        merges: (left, right) pairs in the order of their ranks. A part of one character needs no merge.
+        kind: the alphabet of the tokenizer.
 
     >>> check_merges([("ab", "a"), ("a", "b")])
     Traceback (most recent call last):
@@ -112,6 +124,7 @@ def check_merges(merges: Sequence[tuple[str, str]], kind: Alphabet = "characters
     rank: dict[str, int] = {}
 
     def where() -> str:
+        """Return the rank and the parts of the present merge, for a message."""
         return f"merge {number} {tuple(pair) if isinstance(pair, list) else pair!r}"
 
     for number, pair in enumerate(merges):
@@ -142,7 +155,7 @@ def _why_missing(part: str, number: int, merges: Sequence[tuple[str, str]]) -> s
 
 
 def check_texts(inputs: Any) -> None:
-    """Raise MwSError for a lone surrogate in a text, or in nested lists of texts; it has no UTF-8."""
+    """Raise MwSError if a text, or one in nested lists of texts, has a lone surrogate, which UTF-8 cannot encode."""
     if isinstance(inputs, str):
         if found := SURROGATE.search(inputs):
             check_unicode(inputs, f"text {inputs[max(0, found.start() - 20) : found.end() + 20]!r}")
@@ -152,8 +165,11 @@ def check_texts(inputs: Any) -> None:
 
 
 HIGHEST_ID = (1 << 22) - 1
-"""The highest id that is accepted, because some tables have a row for each id. The largest known vocabularies have a
-quarter of a million tokens."""
+"""The highest id that is accepted.
+
+Some tables have a row for each id, so that a higher one would take all memory. The largest known vocabularies have a
+quarter of a million tokens.
+"""
 
 
 def check_ids(tokens: Collection[tuple[str, Any]]) -> None:
@@ -174,7 +190,8 @@ def check_ids(tokens: Collection[tuple[str, Any]]) -> None:
 def check_vocab(vocab: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> None:
     """Raise MwSError for ids with holes, a missing byte token, or a merge whose parts or result have no id.
 
-    A byte-level vocabulary has all of `BYTE_CHARACTERS` instead of byte tokens.
+    A byte-level vocabulary has all of `BYTE_CHARACTERS` instead of byte tokens. Ids that `check_ids` does not accept
+    are errors, too.
     """
     check_ids(vocab.items())
     numbers = set(vocab.values())
@@ -191,7 +208,9 @@ def check_vocab(vocab: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> 
 
 
 def alphabet_of(vocab: Mapping[str, int]) -> Alphabet:
-    """Return "bytes" for a byte-level vocabulary, and "characters" for one of characters and byte tokens.
+    """Return "bytes" for a byte-level vocabulary, and "characters" for any other one.
+
+    A vocabulary is byte-level if it has all of `BYTE_CHARACTERS` but not all of `BYTE_TOKENS`.
 
     >>> alphabet_of(base_vocab()), alphabet_of(base_vocab(byte_symbols=BYTE_CHARACTERS))
     ('characters', 'bytes')
@@ -265,7 +284,11 @@ def build_backend(
 
 
 def tables_of(tokenizer: Tokenizer) -> tuple[dict[str, int], list[tuple[str, str]]]:
-    """Return the vocabulary and merges of a BPE model, without added tokens that are not in its vocabulary."""
+    """Return the vocabulary and merges of a BPE model, without added tokens that are not in its vocabulary.
+
+    Raises:
+        MwSError: the model is not a BPE.
+    """
     spec = Spec.of(tokenizer)
     if spec.kind != "BPE":
         raise MwSError(f"the tokenizer's model is {spec.kind}, not BPE; choose a BPE tokenizer")
@@ -281,7 +304,11 @@ def _pre_tokenizer(tokenizer: Tokenizer) -> Any:
 
 
 def pattern_of(tokenizer: Tokenizer) -> str:
-    """Return the split pattern of a tokenizer; raise MwSError if its pre-tokenizer does more than one split."""
+    """Return the split pattern of a tokenizer.
+
+    Raises:
+        MwSError: its pre-tokenizer is not one split by a regular expression (see `spec.split_of`).
+    """
     state = _pre_tokenizer(tokenizer)
     pattern, _ = split_of(state)
     if pattern is None:
@@ -302,6 +329,10 @@ def check_added(tokenizer: Tokenizer, name: str = "") -> None:
     """Raise MwSError if a byte-level tokenizer would decode an added token to another text.
 
     Commands that encode, extend or trim call it first, and `mws check` reports it.
+
+    Args:
+        tokenizer: the tokenizer.
+        name: its name at the beginning of the message, if any.
 
     >>> tokenizer = build_backend(base_vocab(byte_symbols=BYTE_CHARACTERS), [])
     >>> tokenizer.add_tokens(["né"])

@@ -1,4 +1,4 @@
-"""List the programs that read a tokenizer with the right ids, by its alphabet and split pattern.
+"""List which programs read a tokenizer with the right ids, by its alphabet and split pattern.
 
 Each line of the tables was measured with `scripts/checks/clients.py` (`scripts/results/clients.md`; splits of numbers:
 `scripts/results/clients-digits.md`; a marker for capitals: `scripts/results/clients-capitals.md`).
@@ -42,6 +42,7 @@ _TRAIN_BYTE_LEVEL = f"train with --alphabet bytes --pattern llama3, {_EXPORT}"
 _READ_WHOLE = "tokenizers 0.x, transformers, vLLM, SGLang, kitoken, fastokens, llguidance, xgrammar, OpenVINO"
 _LLAMA_CPP = "llama.cpp (Ollama, LM Studio)"
 TOKENIZERS_ONE = "tokenizers 1.0"
+"""The next version of the library `tokenizers`, as verdicts name it."""
 
 PATTERNS_OF_TOKENIZERS_ONE = {
     *(with_digits("llama3", digits) for digits in ("threes", "single")),
@@ -106,6 +107,9 @@ def client_facts(kind: Alphabet, pattern: str, backend: Tokenizer, *, spaced: bo
         pattern: its split pattern.
         backend: the tokenizer.
         spaced: whether it puts a space before the text (`add_prefix_space`).
+
+    Returns:
+        One verdict per program, or per group of programs with the same verdict.
     """
     tiktoken = ClientFact("tiktoken", "export", "`mws export --format tiktoken`")
     tiktoken = _if_exported(tiktoken, lambda: ranks_of(byte_tables(backend)))
@@ -139,6 +143,7 @@ def _if_exported(fact: ClientFact, export: Callable[[], object]) -> ClientFact:
 
 
 def _by_one(pattern: str) -> ClientFact:
+    """Return the verdict of `tokenizers` 1.0 on a split pattern."""
     if pattern in PATTERNS_OF_TOKENIZERS_ONE:
         return ClientFact(TOKENIZERS_ONE, "right", "")
     remark = f"it loads the file, but stops at the first text; train with --pattern o200k, {_EXPORT}"
@@ -156,8 +161,18 @@ def _by_pattern(pattern: str) -> list[ClientFact]:
     return found
 
 
-def refusing(pattern: str) -> dict[Verdict, list[str]]:
-    """List the programs that do not read a byte-level tokenizer with a split pattern, by their verdict."""
+def failing_programs(pattern: str) -> dict[Verdict, list[str]]:
+    """List the programs that do not read a byte-level tokenizer with a split pattern, or were not measured with it.
+
+    Args:
+        pattern: the split pattern.
+
+    Returns:
+        The names of the programs by verdict: "refuses", "wrong" or "unknown".
+
+    >>> failing_programs(literal_pattern("llama3"))
+    {}
+    """
     found: dict[Verdict, list[str]] = {}
     for fact in (_by_one(pattern), *_by_pattern(pattern)):
         if fact.verdict not in ("right", "export"):

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 from tokenizers import Tokenizer
 
 from mws_hf.errors import MwSError, printable
+from mws_hf.text.capitals import MARKER
 from mws_hf.text.symbols import BYTE_TOKENS, bytes_of, readable
 from mws_hf.tokenizer.backend import is_byte_level, tables_of
 from mws_hf.tokenizer.merging import merge_steps, ranked, symbols_of
@@ -18,6 +19,7 @@ from mws_hf.tokenizer.spec import without_limits
 
 _BYTES = frozenset(BYTE_TOKENS)
 UNSEEN = "not among the training words, so its boundaries are estimated from its letters"
+"""The remark below the explanation of a word that has no probabilities of its own."""
 Tables: TypeAlias = tuple[dict[str, int], dict[tuple[str, str], tuple[int, str]]]
 """The vocabulary of a BPE, and its merges as `merging.ranked` gives them."""
 
@@ -29,14 +31,21 @@ class WordEvidence(Protocol):
         """Return the probability of a boundary after each character; None if the pre-token is not a word."""
 
     def words(self, pretokens: Sequence[str]) -> list[list[float] | None]:
-        """Return the result of `word` for each pre-token; one call for many is faster."""
+        """Return the result of `word` for each pre-token; one call for many pre-tokens is faster."""
 
-    def knows(self, pretoken: str) -> bool:
-        """Return whether a pre-token is one of the training words."""
+    def is_training_word(self, pretoken: str) -> bool:
+        """Return whether a pre-token is one of the training words whose probabilities were saved."""
 
 
 class Step(NamedTuple):
-    """One merge in the encoding of a pre-token: its rank (from 0), its two parts, and all tokens after it."""
+    """One merge in the encoding of a pre-token.
+
+    Attributes:
+        rank: the rank of the merge, from 0.
+        left: its left part.
+        right: its right part.
+        tokens: all tokens of the pre-token after this merge.
+    """
 
     rank: int
     left: str
@@ -45,7 +54,14 @@ class Step(NamedTuple):
 
 
 class Traced(NamedTuple):
-    """A pre-token after normalization: its tokens, the merges that were applied, and the pieces that spell its text."""
+    """A pre-token with the merges that were applied to it.
+
+    Attributes:
+        text: the pre-token after normalization.
+        tokens: its tokens.
+        steps: the merges, in the order in which they were applied.
+        pieces: the parts of the text that its tokens spell; a character that several tokens share is in one piece.
+    """
 
     text: str
     tokens: tuple[str, ...]
@@ -54,14 +70,20 @@ class Traced(NamedTuple):
 
 
 class SpelledWord(NamedTuple):
-    """A word without the space before it, the boundary probability after each letter, and its split points."""
+    """A word with its boundary probabilities and the points at which its tokens split it.
+
+    Attributes:
+        letters: the word without the space before it.
+        boundaries: the probability of a boundary after each character of `letters`.
+        split_points: for each split, the number of characters before it, in ascending order.
+    """
 
     letters: str
     boundaries: list[float]
     split_points: list[int]
 
     def lines(self) -> str:
-        """Write two aligned lines: letters with the splits, and under each the probability of a boundary after it.
+        """Return two aligned lines: letters with the splits, and under each the probability (%) of a boundary after it.
 
         >>> print(SpelledWord("читал", [0.01, 0.2, 0.93, 0.4, 0.0], [3]).lines())
         ч   и   т | а   л
@@ -91,6 +113,13 @@ class Explanation:
     def of_words(cls, words: Sequence[Sequence[Traced]], evidence: WordEvidence | None) -> list[Explanation]:
         """Explain words whose pre-tokens were traced; the boundary probabilities of all words are found in one pass.
 
+        Args:
+            words: for each word, the result of `trace`.
+            evidence: the boundary probabilities; None if there are none.
+
+        Returns:
+            The explanation of each word.
+
         >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
         >>> merges = [("о", "н"), (" ", "он")]
         >>> print(*Explanation.of_words([trace(build_backend(base_vocab((), " но", merges), merges), " он")], None))
@@ -100,7 +129,7 @@ class Explanation:
         texts = list(dict.fromkeys(part.text for parts in words for part in parts))
         values = dict.fromkeys(texts) if evidence is None else dict(zip(texts, evidence.words(texts), strict=True))
         seen = {
-            text: evidence.knows(text) if evidence is not None and value is not None else None
+            text: evidence.is_training_word(text) if evidence is not None and value is not None else None
             for text, value in values.items()
         }
         return [
@@ -131,7 +160,7 @@ class Explanation:
         return self.spelled_words
 
     def text(self) -> str:
-        """Write the merges in order, then the letters with the boundary probabilities under them."""
+        """Return the merges in order, one per line, then the letters with the boundary probabilities under them."""
         steps = (step for part in self.parts for step in part.steps)
         merges = [f"{step.rank:>7}  {step.left!r} + {step.right!r}  ->  {'·'.join(step.tokens)}" for step in steps]
         return printable("\n".join(merges + [part.lines() for part in self.spelled_words]), keep="\n")
@@ -145,8 +174,8 @@ class Explanation:
         Args:
             merges: include ``pretokens``, ``tokens`` and ``merges``.
             evidence: include ``boundaries``, the probability of a boundary after each character of the word, without
-                the space before it. A probability is None in a pre-token that has none, and the list is None if no
-                pre-token has any.
+                the space before it and without a marker for capitals. A probability is None in a pre-token that has
+                none, and the list is None if no pre-token has any.
         """
         found: dict[str, Any] = {}
         if merges:
@@ -157,12 +186,18 @@ class Explanation:
             values: list[float | None] = []
             for part, known in zip(self.parts, self.boundaries, strict=True):
                 values += [None] * len(part.text) if known is None else [round(value, 4) for value in known]
-            found["boundaries"] = values[1:] if self.spelled_words else None
+            found["boundaries"] = values[self._before_word :] if self.spelled_words else None
         return found
+
+    @property
+    def _before_word(self) -> int:
+        """The number of characters before the word: of the space, and of a marker for capitals before the space."""
+        text = "".join(part.text for part in self.parts)
+        return len(text) - len(text.lstrip(MARKER).removeprefix(" "))
 
 
 def tracing_tables(backend: Tokenizer) -> Tables:
-    """Read the tables that `trace` needs; raise MwSError if the model is not a BPE."""
+    """Return the tables that `trace` needs; raise MwSError if the model is not a BPE."""
     vocab, merges = tables_of(backend)
     return vocab, ranked(merges)
 
@@ -177,6 +212,9 @@ def trace(backend: Tokenizer, text: str, tables: Tables | None = None) -> list[T
         backend: the tokenizer.
         text: the text to encode.
         tables: the result of `tracing_tables`, if several texts are traced.
+
+    Returns:
+        The pre-tokens of the text, in order.
 
     Raises:
         MwSError: the model is not a BPE, or the tokenizer itself segments the text differently.

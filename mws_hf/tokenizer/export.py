@@ -15,7 +15,7 @@ from __future__ import annotations
 import base64
 import ctypes
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from tokenizers import Tokenizer
 
 from mws_hf.atomic import atomic_path, staged
-from mws_hf.errors import MwSError, is_installed, needed, printable, quoted
+from mws_hf.errors import MwSError, is_installed, needed, printable
 from mws_hf.text.pattern import Digits, literal_pattern, with_digits
 from mws_hf.text.sample_texts import texts_with
 from mws_hf.text.symbols import (
@@ -36,8 +36,9 @@ from mws_hf.text.symbols import (
     to_byte_level,
 )
 from mws_hf.tokenizer.backend import alphabet_of, is_byte_level, pattern_of, tables_of
+from mws_hf.tokenizer.id_comparison import IdComparison, compare_ids
 from mws_hf.tokenizer.leading_space import settle_leading_space
-from mws_hf.tokenizer.spec import Spec, bpe_model, capitals_of, decoder, special_places, splitter, without_limits
+from mws_hf.tokenizer.spec import Spec, bpe_model, capitals_of, decoder, special_places, splitter
 
 _BY_DIGITS: dict[Digits, str] = {"threes": "dbrx", "single": "qwen2"}
 PRE_TYPES = {with_digits(name, way): kind for name in ("llama3", "gpt4") for way, kind in _BY_DIGITS.items()}
@@ -66,8 +67,8 @@ class ByteTables(NamedTuple):
     pattern: str
 
 
-def refuse_normalizer(backend: Tokenizer) -> None:
-    """Raise MwSError if a tokenizer has a normalizer, for formats that do not have one."""
+def check_no_normalizer(backend: Tokenizer) -> None:
+    """Raise MwSError if a tokenizer has a normalizer, which the format of an export cannot contain."""
     if backend.normalizer is None:
         return
     if capitals_of(backend):
@@ -76,17 +77,23 @@ def refuse_normalizer(backend: Tokenizer) -> None:
 
 
 def byte_tables(backend: Tokenizer) -> ByteTables:
-    """Read the tables of a byte-level tokenizer; raise MwSError if it has a part that other formats do not have."""
+    """Return the tables of a byte-level tokenizer.
+
+    Raises:
+        MwSError: it is not a byte-level BPE, or it has a part that other formats do not have: a normalizer,
+            `add_prefix_space`, dropout, affixes, `ignore_merges`, ids without a token, flags of added tokens, or a
+            pre-tokenizer that is not one split by a pattern.
+    """
     vocab, merges = tables_of(backend)
     if alphabet_of(vocab) != "bytes" or not is_byte_level(backend):
         raise MwSError(
             "this format is for byte-level tokenizers only, and this tokenizer is of characters; train with --alphabet "
             "bytes (for llama.cpp, you can instead use `mws export DIR --format byte-level --pattern llama3`)"
         )
-    refuse_normalizer(backend)
+    check_no_normalizer(backend)
     if settle_leading_space(backend, None):
         raise MwSError("its add_prefix_space would be lost; save it with add_prefix_space=False first")
-    _refuse_settings(Spec.of(backend))
+    _check_plain(Spec.of(backend))
     by_id = {number: token for token, number in backend.get_vocab(with_added_tokens=True).items()}
     if sorted(by_id) != list(range(len(by_id))):
         raise MwSError(
@@ -101,52 +108,6 @@ def byte_tables(backend: Tokenizer) -> ByteTables:
     return ByteTables([by_id[number] for number in range(len(by_id))], merges, added, pattern_of(backend))
 
 
-class IdComparison(NamedTuple):
-    """The result of `compare_ids`.
-
-    Attributes:
-        texts: number of texts that were compared.
-        ids: the texts for which the program gives other ids.
-        decoded: the texts whose ids it decodes to another text.
-    """
-
-    texts: int
-    ids: list[str]
-    decoded: list[str]
-
-    def refuse(self, reader: str) -> None:
-        """Raise MwSError with the first text if there is a difference, so that no inexact file is written."""
-        for kind, wrong in (("ids", self.ids), ("decoded text", self.decoded)):
-            if wrong:
-                raise MwSError(
-                    f"{reader} would give other {kind} on {len(wrong):,} of {self.texts:,} texts, "
-                    f"for example {quoted(wrong[0])}; use a program that reads tokenizer.json"
-                )
-
-
-def compare_ids(
-    backend: Tokenizer,
-    texts: Sequence[str],
-    encode: Callable[[str], Sequence[int]],
-    decode: Callable[[list[int]], str] | None = None,
-) -> IdComparison:
-    """Compare the ids, and the decoded text, of another program with those of `tokenizers`.
-
-    Args:
-        backend: the tokenizer of `tokenizers`, whose truncation and padding are not used.
-        texts: the texts to encode. Special tokens that they contain are encoded as such; none are added around them.
-        encode: returns the ids that the other program gives to a text.
-        decode: returns the text that it makes of ids; None if decoding is not compared.
-    """
-    backend = without_limits(backend)
-    ids = {text: backend.encode(text, add_special_tokens=False).ids for text in texts}
-    wrong_ids = [text for text in texts if list(encode(text)) != ids[text]]
-    wrong_text = [
-        text for text in texts if decode and decode(ids[text]) != backend.decode(ids[text], skip_special_tokens=False)
-    ]
-    return IdComparison(len(texts), wrong_ids, wrong_text)
-
-
 def to_byte_level_backend(backend: Tokenizer, pattern: str | None = None) -> Tokenizer:
     """Make a byte-level tokenizer from one of characters, or give a byte-level tokenizer another split pattern.
 
@@ -159,10 +120,16 @@ def to_byte_level_backend(backend: Tokenizer, pattern: str | None = None) -> Tok
         backend: the tokenizer.
         pattern: the new split pattern or its name; None keeps the old one.
 
+    Returns:
+        The new tokenizer.
+
     Raises:
-        MwSError: the tokenizer is byte-level and no pattern is given; its pre-tokenizer is not one split by a pattern;
-            or it is of characters and does not spell unknown ones in bytes, or has settings or an added token that a
-            byte-level tokenizer cannot have.
+        MwSError: one of these is true:
+
+            * The tokenizer is byte-level, and no pattern is given.
+            * Its pre-tokenizer is not one split by a pattern.
+            * It is of characters, and does not spell unknown characters in bytes.
+            * It is of characters, and has settings or an added token that a byte-level tokenizer cannot have.
 
     >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> merges = [("о", "н"), (" ", "он")]
@@ -197,10 +164,11 @@ def _check_characters(spec: Spec) -> None:
             "it does not spell unknown characters in bytes (byte_fallback and the tokens <0x00> to <0xFF>), so its ids "
             "cannot be those of bytes; train a tokenizer with `mws train`"
         )
-    _refuse_settings(spec)
+    _check_plain(spec)
 
 
-def _refuse_settings(spec: Spec) -> None:
+def _check_plain(spec: Spec) -> None:
+    """Raise MwSError if a BPE does more than merge by rank."""
     if not spec.plain:
         raise MwSError(
             "its BPE has dropout, ignore_merges or affixes, which would be lost; train a tokenizer without them"
@@ -225,7 +193,9 @@ def _recoded(vocab: dict[str, int], added: dict[str, int], merges: Iterable[tupl
 
 
 RANKS_FILE = "ranks.tiktoken"
+"""The file that `write_tiktoken` writes: each token in base64, and its rank."""
 MODULE_FILE = "load_tiktoken.py"
+"""The module that `write_tiktoken` writes, which loads `RANKS_FILE`."""
 _MODULE = '''\
 """Loads the tokenizer beside this file: `from load_tiktoken import encoding`, `encoding.encode(text)`."""
 
@@ -260,7 +230,7 @@ def write_tiktoken(
         The comparison, or None if tiktoken is not installed.
 
     Raises:
-        MwSError: tiktoken cannot give the same ids; nothing is written.
+        MwSError: tiktoken cannot give the same ids, or the folder cannot be written; nothing is written then.
     """
     tables = byte_tables(backend)
     ranks = ranks_of(tables)
@@ -278,7 +248,7 @@ def write_tiktoken(
         )
         texts = [*texts, *texts_with(special)]
         found = compare_ids(backend, texts, partial(encoding.encode, allowed_special="all"), encoding.decode)
-        found.refuse("tiktoken")
+        found.raise_if_different("tiktoken")
     with staged(Path(output), head=MODULE_FILE) as stage:
         lines = [f"{base64.b64encode(token).decode()} {rank}\n" for token, rank in ranks.items()]
         (stage / RANKS_FILE).write_text("".join(lines), encoding="ascii", newline="\n")
@@ -288,7 +258,7 @@ def write_tiktoken(
 
 
 def ranks_of(tables: ByteTables) -> dict[bytes, int]:
-    """Return the id of each token except added ones.
+    """Return the id of each token except added ones, by the bytes of the token.
 
     Raises:
         MwSError: a later merge makes a token with a smaller id; tiktoken uses ids as merge ranks.
@@ -330,7 +300,8 @@ def write_gguf(
         The comparison, or None if `llama-cpp-python` is not installed.
 
     Raises:
-        MwSError: llama.cpp cannot give the same ids, or the library `gguf` is not installed; nothing is written.
+        MwSError: llama.cpp cannot give the same ids, the library `gguf` is not installed, or the file cannot be
+            written; nothing is written then.
     """
     tables = byte_tables(backend)
     pre_type = PRE_TYPES.get(tables.pattern)
@@ -354,7 +325,7 @@ def write_gguf(
         writer.close()
         found = _read_gguf(backend, temporary, texts)
         if found is not None:
-            found.refuse("llama.cpp")
+            found.raise_if_different("llama.cpp")
     return found
 
 
@@ -376,6 +347,7 @@ def tokens_around(backend: Tokenizer) -> tuple[int | None, int | None]:
 
 
 def _add_tables(writer: Any, tables: ByteTables) -> None:
+    """Write tokens, their types and the merges."""
     kinds = [_NORMAL] * len(tables.tokens)
     for number, token in tables.added.items():
         kinds[number] = _CONTROL if token.special else _USER_DEFINED
@@ -398,6 +370,7 @@ def _add_roles(writer: Any, ids: Mapping[str, int], first: int | None, last: int
 
 
 def _add_templates(writer: Any, templates: Mapping[str, str]) -> None:
+    """Write chat templates; llama.cpp reads the one called "default" if no other is chosen."""
     if more := sorted(templates.keys() - {"default"}):
         writer.add_array("tokenizer.chat_templates", more)
     for key, text in sorted(templates.items()):
@@ -422,18 +395,20 @@ def _read_gguf(backend: Tokenizer, file: Path, texts: Sequence[str]) -> IdCompar
     vocab = llama_cpp.llama_model_get_vocab(model)
 
     def encode(text: str) -> list[int]:
+        """Return the ids that llama.cpp gives to a text; special tokens in the text are recognized, none are added."""
         data = text.encode()
         ids = (llama_cpp.llama_token * (len(data) + 8))()
         return list(ids[: llama_cpp.llama_tokenize(vocab, data, len(data), ids, len(ids), False, True)])
 
     def piece(token: int) -> bytes:
+        """Return the bytes of a token."""
         size = -llama_cpp.llama_token_to_piece(vocab, token, None, 0, 0, True)  # it returns the negated length
         buffer = ctypes.create_string_buffer(size)
         llama_cpp.llama_token_to_piece(vocab, token, buffer, size, 0, True)
         return buffer.raw
 
     def decode(ids: list[int]) -> str:
-        # as llama.cpp does when it streams; `llama_detokenize` would remove spaces before periods
+        """Decode ids as llama.cpp does when it streams; its `llama_detokenize` would remove spaces before periods."""
         return b"".join(map(piece, ids)).decode("utf-8", "replace")
 
     try:

@@ -1,13 +1,12 @@
 """Read and check the JSON files of a tokenizer, and write files that every library can load.
 
 No code in a folder is run. The library `tokenizers` loads some files that crash it later: by a panic, by endless
-padding, or by ids that take all memory. This module raises an error for such files, whichever command reads them.
+padding, or by ids that take all memory. `read_spec` raises an error for such files, whichever command reads them; the
+rules are in `spec_checks`.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
 import logging
 import os
@@ -19,9 +18,6 @@ from tokenizers import Tokenizer
 
 from mws_hf.atomic import json_text, staged
 from mws_hf.errors import MissingTokenizerError, MwSError, first_line, library_failure, pointer_problem, printable
-from mws_hf.text.pattern import check_backtracking
-from mws_hf.text.symbols import BYTE_TOKENS
-from mws_hf.tokenizer.backend import HIGHEST_ID, check_ids
 from mws_hf.tokenizer.layout import (
     ADDED_FILE,
     CONFIG_FILE,
@@ -39,109 +35,16 @@ from mws_hf.tokenizer.layout import (
 )
 from mws_hf.tokenizer.links import file_inside
 from mws_hf.tokenizer.shapes import LEARNED_MERGES, ROLE_NAMES, SHAPES, check_shape
-from mws_hf.tokenizer.spec import PARTS, parts_of
 
 _logger = logging.getLogger(__name__)
 
-MAX_LENGTH_TOKENS = 1 << 20
-"""The largest number of tokens to which texts may be padded or truncated."""
-
-
-def check_spec(spec: Any) -> dict[str, Any]:
-    """Check the ids and parts of a parsed tokenizer.json, and return it.
-
-    Raises:
-        MwSError: an id is not valid, or a part is known to crash the library; the message does not name the file.
-
-    >>> check_spec({"model": {"type": "BPE", "vocab": {"a": 0, "b": 0}, "merges": []}})
-    Traceback (most recent call last):
-        ...
-    mws_hf.errors.MwSError: tokens 'a' and 'b' share id 0; give each token its own
-    """
-    if not isinstance(spec, dict) or not isinstance(spec.get("model"), dict):
-        raise MwSError("not a tokenizer.json: it is not a JSON object with a model")
-    _check_vocabulary(spec["model"])
-    _check_added(spec.get("added_tokens") or [])
-    _check_limits(spec.get("truncation"), spec.get("padding"))
-    for place in PARTS:
-        for part in parts_of(spec.get(place)):
-            _check_part(part, place)
-    return spec
-
-
-def _check_vocabulary(model: Mapping[str, Any]) -> None:
-    vocab = model.get("vocab")
-    if isinstance(vocab, list):  # of a Unigram: tokens with scores, in the order of ids
-        if len(vocab) > HIGHEST_ID:
-            raise MwSError(f"it has {len(vocab):,} tokens; at most {HIGHEST_ID + 1:,} can be read")
-        return
-    if not isinstance(vocab, dict):
-        raise MwSError("its model has no vocabulary")
-    check_ids(vocab.items())
-    absent = [token for token in BYTE_TOKENS if token not in vocab] if model.get("byte_fallback") is True else []
-    if 0 < len(absent) < len(BYTE_TOKENS):
-        raise MwSError(f"byte token {absent[0]} is missing ({len(absent)} of 256); text would be lost")
-    unknown = model.get("unk_token")
-    if model.get("type") in ("WordPiece", "WordLevel") and unknown not in vocab:
-        raise MwSError(f"its unknown token {unknown!r} is not in the vocabulary; add it")
-
-
-def _check_added(added: Any) -> None:
-    for number, token in enumerate(added if isinstance(added, list) else [None], start=1):
-        if not isinstance(token, dict) or not isinstance(token.get("content"), str):
-            raise MwSError(f"added token {number} is not an object with a content; save the tokenizer again")
-    check_ids([(token["content"], token.get("id")) for token in added])
-
-
-def _check_limits(truncation: Any, padding: Any) -> None:
-    if isinstance(truncation, dict):
-        length, stride = truncation.get("max_length"), truncation.get("stride", 0)
-        if not isinstance(length, int) or not isinstance(stride, int) or not 0 <= stride < max(1, length):
-            raise MwSError(f"it truncates to {length!r} tokens with a stride of {stride!r}; set truncation to null")
-    if isinstance(padding, dict):
-        strategy = padding.get("strategy")
-        lengths = [strategy.get("Fixed")] if isinstance(strategy, dict) else []
-        for length in [*lengths, padding.get("pad_to_multiple_of")]:
-            if length is not None and not (isinstance(length, int) and 0 <= length <= MAX_LENGTH_TOKENS):
-                raise MwSError(f"it pads to {length!r} tokens; set padding to null")
-
-
-def _check_part(part: Mapping[str, Any], place: str) -> None:
-    kind, pattern = part.get("type"), part.get("pattern")
-    pattern = pattern if isinstance(pattern, dict) else {}
-    if kind == "Replace" and "" in (pattern.get("String"), pattern.get("Regex")):
-        raise MwSError(f"its {place} replaces the empty string; remove that part")
-    if isinstance(pattern.get("Regex"), str):
-        check_backtracking(pattern["Regex"])
-    if kind == "FixedLength" and not (isinstance(part.get("length"), int) and part["length"] > 0):
-        raise MwSError(
-            f"its {place} splits text into pieces of length {part.get('length')!r}; set the length to 1 or more"
-        )
-    if kind == "Precompiled" and not _is_charsmap(part.get("precompiled_charsmap")):
-        raise MwSError(f"its {place} has a damaged table of characters; save it again")
-    if kind == "TemplateProcessing":
-        known = part.get("special_tokens") or {}
-        pieces = [piece for name in ("single", "pair") for piece in part.get(name) or [] if isinstance(piece, dict)]
-        for piece in pieces:
-            token = (piece.get("SpecialToken") or {}).get("id")
-            if token is not None and token not in known:
-                raise MwSError(f"its {place} inserts the token {token!r}, which it does not define; save it again")
-
-
-def _is_charsmap(text: Any) -> bool:
-    """Return whether a table of SentencePiece has the right form: the size of a trie, the trie, and strings."""
-    if text is None:
-        return True
-    try:
-        raw = base64.b64decode(text, validate=True)
-    except (TypeError, ValueError, binascii.Error):
-        return False
-    size = int.from_bytes(raw[:4], "little")
-    return len(raw) > 4 and size % 4 == 0 and 0 < size <= len(raw) - 4
-
 
 def load_json(path: Path) -> Any:
-    """Read a JSON file; raise MwSError with the line if it is damaged."""
+    """Read a JSON file.
+
+    Raises:
+        MwSError: the file cannot be read, is only a pointer of Git LFS, or is damaged; then the message has the line.
+    """
     text = _text_of(path)
     try:
         return json.loads(text)
@@ -173,7 +76,7 @@ def load_settings(path: Path) -> dict[str, Any]:
     """Read a file of settings, such as tokenizer_config.json; return an empty dict if there is no such file.
 
     Raises:
-        MwSError: it is damaged, or a value has another type than in `shapes.SHAPES`.
+        MwSError: it cannot be read, is damaged, or has a value of another type than in `shapes.SHAPES`.
     """
     settings = load_json(path) if path.is_file() else {}
     if not isinstance(settings, dict):
@@ -190,7 +93,13 @@ def check_settings(directory: Path) -> None:
 
 
 def read_spec(file: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read a tokenizer.json as JSON, check it with `check_spec`, and return it."""
+    """Read a tokenizer.json as JSON, check it with `check_spec`, and return it.
+
+    Raises:
+        MwSError: it cannot be read, is damaged, or `spec_checks.check_spec` does not accept it; the message names it.
+    """
+    from mws_hf.tokenizer.spec_checks import check_spec  # a training reads no tokenizer.json
+
     spec = load_json(Path(file))
     try:
         return check_spec(spec)
@@ -199,7 +108,12 @@ def read_spec(file: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def open_file(file: str | os.PathLike[str]) -> Tokenizer:
-    """Load a tokenizer.json without its BPE-dropout; other modules call `opened.open_tokenizer`."""
+    """Load a tokenizer.json without its BPE-dropout; other modules call `opened.open_tokenizer`.
+
+    Raises:
+        MissingTokenizerError: its vocabulary is empty.
+        MwSError: it is damaged, or `tokenizers` cannot read it.
+    """
     spec = read_spec(file)
     if not spec["model"]["vocab"]:
         raise MissingTokenizerError(f"{file}: its vocabulary is empty; give a trained tokenizer")
@@ -219,6 +133,10 @@ def without_dropout(backend: Tokenizer, name: str | os.PathLike[str]) -> Tokeniz
 
     With BPE-dropout, each call gives other ids, so that no result could be reproduced. `mws encode --dropout` drops
     merges by a seed instead.
+
+    Args:
+        backend: the tokenizer, which is changed.
+        name: its file or name, for the warning.
     """
     if share := getattr(backend.model, "dropout", None):
         _logger.warning(
@@ -256,24 +174,28 @@ def tokens_by_name(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_directory(name: str | os.PathLike[str]) -> None:
-    """Raise MwSError with the reason if a local tokenizer directory cannot be loaded; otherwise do nothing."""
+    """Raise MwSError with the reason if a local tokenizer cannot be loaded; otherwise do nothing.
+
+    Args:
+        name: a folder, or a file in it; a path that does not exist is not checked.
+    """
     path = Path(name)
     if not path.exists():
         return
     directory = path if path.is_dir() else path.parent
     check_settings(directory)
     if not (directory / TOKENIZER_FILE).is_file():
-        refuse_empty(str(directory))
+        raise_no_vocabulary(str(directory))
     open_file(directory / TOKENIZER_FILE)
 
 
-def refuse_empty(name: str | None, place: Path | None = None) -> None:
-    """Raise MwSError for a path without a vocabulary, because transformers 5 would make an empty tokenizer from it.
+def raise_no_vocabulary(name: str | None, place: Path | None = None) -> None:
+    """Raise MissingTokenizerError with the files of other programs that are in place of a tokenizer.
 
-    The message names files of other programs that are there.
+    It is called for paths without a vocabulary, because transformers 5 would make an empty tokenizer from them.
 
     Args:
-        name: the name of the tokenizer as it was given; if it is empty, the function returns.
+        name: the name of the tokenizer as it was given; if it is None or empty, the function returns.
         place: the path; by default the folder of that name.
     """
     if not name:
@@ -320,7 +242,7 @@ _NO_LIMIT = int(1e30)  # the value that transformers writes if nobody set model_
 def portable_config(config: dict[str, Any]) -> dict[str, Any]:
     """Rewrite a tokenizer_config.json so that transformers 4.51 to 5.x load the same tokenizer without mws_hf.
 
-    * ``tokenizer_class`` gets the only name that every version knows.
+    * ``tokenizer_class`` gets the only name that every version has.
     * A list of ``extra_special_tokens`` (version 5) becomes ``additional_special_tokens``, because version 4 raises an
       error for the list.
     * Special tokens with names of their own become the object ``extra_special_tokens``, which all versions read.
@@ -364,8 +286,8 @@ def settings_text(settings: Mapping[str, Any]) -> str:
 def config_files(config: dict[str, Any]) -> dict[str, str]:
     """Return `portable_config` of a configuration as a file, and the files that it needs beside it, by name.
 
-    Where there are special tokens with and without names, special_tokens_map.json repeats those without:
-    transformers 5.10 forgets them otherwise.
+    If some special tokens have names of their own and others have none, special_tokens_map.json repeats those without,
+    because transformers 5.10 would forget them.
     """
     config = portable_config(config)
     files = {CONFIG_FILE: settings_text(config)}
@@ -377,10 +299,19 @@ def config_files(config: dict[str, Any]) -> dict[str, str]:
 
 
 def write_files(folder: Path, backend: Tokenizer, config: dict[str, Any], more: Mapping[str, bytes]) -> list[Path]:
-    """Write tokenizer.json, its `config_files` and more into a folder; return the paths.
+    """Write tokenizer.json, its `config_files` and more files into a folder.
 
     With training metadata, the configuration contains the hash of the learned merges. The standard class keeps it when
-    it saves, so that `mws check` sees that the metadata are missing.
+    it saves, so that `mws check` finds that the metadata are missing.
+
+    Args:
+        folder: an existing folder.
+        backend: the tokenizer.
+        config: the content of tokenizer_config.json, which is rewritten by `portable_config`.
+        more: the content of more files by name.
+
+    Returns:
+        The paths of all files.
     """
     if RECORD_FILE in more:
         config = {**config, LEARNED_MERGES: json.loads(more[RECORD_FILE])["merges"]}
@@ -407,7 +338,10 @@ def save_backend(
             read are removed (`layout.STALE`).
         backend: the tokenizer.
         roles: the special token of each role: ``{"eos_token": "<|endoftext|>", ...}``.
-        more: more files by name, such as the training metadata.
+        more: the content of more files by name, such as the training metadata.
+
+    Raises:
+        MwSError: the directory cannot be written, or another run is writing to it.
     """
     plain = {"unk_token": None, "bos_token": None, "eos_token": None, "pad_token": None, "model_max_length": _NO_LIMIT}
     with staged(Path(directory), STALE) as stage:
@@ -434,8 +368,14 @@ def template_setting(templates: Mapping[str, str]) -> str | list[dict[str, str]]
 def chat_templates(folder: Path, settings: Mapping[str, Any]) -> dict[str, str]:
     """Read the chat templates of a directory by name; the main one is "default".
 
-    If there are files of templates, those in the config are ignored. A link among the files is followed only if
-    `links.file_inside` allows it.
+    If there are files of templates, those in the config are ignored.
+
+    Args:
+        folder: the directory.
+        settings: its tokenizer_config.json.
+
+    Raises:
+        MwSError: a file cannot be read or is not UTF-8, or is a link that `links.file_inside` does not follow.
     """
     listed = settings.get("chat_template")
     if found_files := matching(folder, TEMPLATE_FILES):

@@ -1,6 +1,6 @@
 """Read the files of other programs (SentencePiece and Morfessor models, segmentations), and align tokens with text.
 
-Pickles are refused, because reading one can run code.
+A pickle is never read, because reading one can run code.
 """
 
 from __future__ import annotations
@@ -20,20 +20,27 @@ from mws_hf.text.symbols import BYTE_OF, byte_of
 from mws_hf.tokenizer.spec import Spec
 
 SPACE, END = "▁", "</s>"
+"""The word mark of SentencePiece, and the usual name of its token for the end of a text."""
 _NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _BYTE = 1, 2, 3, 4, 6  # types of pieces in sentencepiece_model.proto
 _UNIGRAM, _BPE = 1, 2
 _SPACE_AS_SUFFIX = 24  # the field treat_whitespace_as_suffix of TrainerSpec
-PICKLES, _HEAD = (b"\x80", b"PK\x03\x04"), 4096
-_SHOWN = 3
+PICKLES = (b"\x80", b"PK\x03\x04")
+"""The first bytes of pickles: of a plain one, and of a zip file with pickles, as torch saves them."""
+_HEAD_BYTES = 4096
+_SHOWN_WORDS = 3
 SegmentFunction: TypeAlias = Callable[[Sequence[str]], Iterable[Sequence[str]]]
 """A function that segments words into pieces that spell them."""
 
 
 def first_bytes(file: Path) -> bytes:
-    """Read the first bytes of a file, unpacked if it is compressed."""
+    """Return the first 4,096 bytes of a file, unpacked if it is compressed.
+
+    Raises:
+        MwSError: the file cannot be read.
+    """
     try:
         with file.open("rb") as stored:
-            head = stored.read(_HEAD)
+            head = stored.read(_HEAD_BYTES)
     except OSError as error:
         raise MwSError(f"{file}: cannot be read ({first_line(error)}); check the file") from error
     if head.startswith(PICKLES):
@@ -41,14 +48,22 @@ def first_bytes(file: Path) -> bytes:
     from mws_hf.corpus.octets import open_binary  # only now: a tokenizer.json is opened without it
 
     with open_binary(file) as stream:
-        return stream.read(_HEAD)
+        return stream.read(_HEAD_BYTES)
 
 
 def segmentations(file: Path) -> SegmentFunction:
-    """Read a table of segmentations, and return a function that looks words up in it.
+    """Read a table of segmentations, and return a function that segments the words of the table.
 
-    If a line has several segmentations of a word, the first one is used. The function raises MwSError for a word that
-    is not in the table.
+    If a line has several segmentations of a word, the first one is used.
+
+    Args:
+        file: the table, in a format of `mws_hf.corpus.segmentations`.
+
+    Returns:
+        A function that returns the segments of each given word. It raises MwSError for words that are not in the table.
+
+    Raises:
+        MwSError: the file is not a table of segmentations, or two lines segment one word differently.
     """
     from mws_hf.corpus.segmentations import read_gold
 
@@ -69,8 +84,9 @@ def segmentations(file: Path) -> SegmentFunction:
         raise MwSError(f"{found.problems[0]} ({len(found.problems)} such lines); correct the file")
 
     def look_up(words: Sequence[str]) -> list[tuple[str, ...]]:
+        """Return the segments of each word; raise MwSError if the table lacks a word."""
         if absent := [word for word in dict.fromkeys(words) if word not in pieces]:
-            shown = ", ".join(absent[:_SHOWN]) + (", ..." if len(absent) > _SHOWN else "")
+            shown = ", ".join(absent[:_SHOWN_WORDS]) + (", ..." if len(absent) > _SHOWN_WORDS else "")
             raise MwSError(
                 f"{file}: {len(absent):,} of {len(set(words)):,} words are missing ({shown}); add them, or remove them "
                 "from the reference segmentations"
@@ -81,12 +97,25 @@ def segmentations(file: Path) -> SegmentFunction:
 
 
 def morfessor_segments(model: Any, word: str, smoothing: float = 0) -> list[str]:
-    """Segment a word as the program `morfessor-segment` does; by default the library adds 1 for a new morph."""
+    """Segment a word as the program `morfessor-segment` does.
+
+    Args:
+        model: a `morfessor.BaselineModel`.
+        word: the word.
+        smoothing: the count that is added for each morph. The program adds 0, but the library adds 1 by default.
+
+    Returns:
+        The morphs, which spell the word.
+    """
     return [str(piece) for piece in model.viterbi_segment(word, smoothing)[0]]
 
 
 def morfessor(file: Path) -> SegmentFunction:
-    """Read a Morfessor model saved as text."""
+    """Read a Morfessor model that was saved as text, and return a function that segments words with it.
+
+    Raises:
+        MwSError: the file is not such a model, or the library `morfessor` is not installed.
+    """
     library = needed("morfessor")
     model = library.BaselineModel()
     try:
@@ -104,7 +133,11 @@ class _Piece(NamedTuple):
 
 
 def sentence_piece(file: Path) -> Tokenizer:
-    """Read a SentencePiece model as a tokenizer with the same ids; it needs no library."""
+    """Read a SentencePiece model as a tokenizer with the same ids, without the library `sentencepiece`.
+
+    Raises:
+        MwSError: the file is not such a model, or `tokenizer_of` cannot convert it.
+    """
     try:
         return tokenizer_of(file.read_bytes())
     except BaseException as error:  # the bindings raise nothing narrower, and panics are no Exception
@@ -129,6 +162,9 @@ def tokenizer_of(model: bytes, *, dummy_prefix: bool | None = None) -> Tokenizer
     Args:
         model: the content of the file.
         dummy_prefix: whether the mark ``▁`` is put before a text; None for the setting of the model.
+
+    Returns:
+        The tokenizer.
 
     Raises:
         ValueError: it is not a model of subwords, or its word marks follow the words.
@@ -186,7 +222,10 @@ def tokenizer_of(model: bytes, *, dummy_prefix: bool | None = None) -> Tokenizer
 def merges_of(pieces: dict[str, int]) -> list[tuple[str, str]]:
     """List the merges that a BPE vocabulary implies: all ways to join two tokens to a third one, the best token first.
 
-    SentencePiece joins the two neighbors whose product is the best token, whatever they are.
+    SentencePiece joins the two neighbors whose product is the best token, whichever merge makes it.
+
+    Args:
+        pieces: the ids of the ordinary tokens; the smallest id is the best token.
 
     >>> merges_of({"ab": 0, "abc": 1, "a": 2, "b": 3, "c": 4, "bc": 5})
     [('a', 'b'), ('ab', 'c'), ('a', 'bc'), ('b', 'c')]
@@ -230,6 +269,10 @@ def has_other_tokens(file: Path, backend: Tokenizer) -> bool | None:
     """Return whether a vocabulary in another program's form differs from a tokenizer's; None if it cannot be read.
 
     Tokens are compared by their bytes. Ids are compared, too, except for SentencePiece, whose ids some classes shift.
+
+    Args:
+        file: the vocabulary; its name decides about the form.
+        backend: the tokenizer.
     """
     spec, added = Spec.of(backend), backend.get_added_tokens_decoder()
     letters = BYTE_OF if spec.byte_level else None
@@ -271,7 +314,15 @@ def _entries(file: Path, letters: dict[str, int] | None) -> tuple[dict[bytes, in
 
 
 def token_bytes(token: str, byte_of_character: dict[str, int] | None = None) -> bytes:
-    """Return the bytes of a token string in any form: ``<0xD0>``, ``##ing``, ``▁word``, ``word</w>``, byte-level."""
+    """Return the bytes of a token string in any form: ``<0xD0>``, ``##ing``, ``▁word``, ``word</w>``, byte-level.
+
+    Args:
+        token: the token.
+        byte_of_character: the byte that each character stands for, if the vocabulary is byte-level.
+
+    >>> token_bytes("▁word"), token_bytes("<0x41>"), token_bytes("##ing")
+    (b' word', b'A', b'ing')
+    """
     if (byte := byte_of(token)) is not None:
         return bytes([byte])
     if byte_of_character and all(character in byte_of_character for character in token):
@@ -282,9 +333,19 @@ def token_bytes(token: str, byte_of_character: dict[str, int] | None = None) -> 
 def align(text: str, pieces: Sequence[bytes | None]) -> list[tuple[int, int]] | None:
     """Align the bytes of tokens with a text, from left to right.
 
-    None among the pieces is the unknown token, which takes the skipped text; of several unknown tokens the last one
-    takes all. White space that tokens leave out is skipped, and lowercased tokens are recognized. A token that takes
-    nothing spans (0, 0). The result is None if the pieces do not spell the text.
+    White space that tokens leave out is skipped, and lowercased tokens are recognized.
+
+    Args:
+        text: the text.
+        pieces: the bytes of each token. None is the unknown token, which takes the text up to the next token; of
+            several unknown tokens in a row the last one takes all of it.
+
+    Returns:
+        Start and end of each token in characters, (0, 0) for a token that takes nothing; None if the tokens do not
+        spell the text.
+
+    >>> align("no way", [b"no", b" w", b"ay"]), align("no way", [b"yes"])
+    ([(0, 2), (2, 4), (4, 6)], None)
     """
     candidates = [text, text.lower()] if len(text.lower()) == len(text) else [text]
     for candidate in candidates:

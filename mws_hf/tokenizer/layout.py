@@ -1,4 +1,4 @@
-"""List the files of a tokenizer's folder: what each belongs to, and which become stale when a tokenizer is saved.
+"""List the files of a tokenizer's folder: the part that each belongs to, and those that a save must remove.
 
 Saving, copying and checking all use this list. A name may be a glob, relative to the folder.
 """
@@ -13,12 +13,12 @@ from pathlib import Path
 class Of(Enum):
     """The part of a tokenizer or a model that a file in their folder belongs to."""
 
-    TOKENIZER = "the tokenizer that every client loads"
+    TOKENIZER = "the tokenizer that every program loads"
     SETTINGS = "the settings of the tokenizer's class, and its chat templates"
     FOREIGN = "a vocabulary in the form of another program or an older class"
-    RECORD = "the record of the training"
-    CHANGE = "the record of a change: extended or trimmed"
-    CARD = "the card"
+    RECORD = "the training metadata and boundary probabilities"
+    CHANGE = "the metadata of a change: extended or trimmed"
+    CARD = "the model card"
     MODEL = "the settings of the model"
     WEIGHTS = "the weights of the model"
 
@@ -62,7 +62,7 @@ only when a whole tokenizer is replaced.
 
 
 def patterns(*of: Of) -> tuple[str, ...]:
-    """List the names and globs of the files that belong to the given parts, or to any part if none is given."""
+    """Return the names and globs of the files that belong to the given parts, or to any part if none is given."""
     return tuple(name for each in of or Of for name in LAYOUT[each])
 
 

@@ -23,7 +23,10 @@ def settle_leading_space(tokenizer: Tokenizer, wanted: bool | None) -> bool:
 
     Args:
         tokenizer: the tokenizer, which is changed.
-        wanted: whether it puts a space; None changes nothing.
+        wanted: whether it is to put a space; None changes nothing.
+
+    Returns:
+        Whether it puts a space now. For a tokenizer that puts a word mark, this is `wanted`, or True if that is None.
     """
     normalizer, entry = (entry_of(tokenizer, place) for place in ("normalizer", "pre_tokenizer"))
     rules = list(parts_of(normalizer))
@@ -35,9 +38,9 @@ def settle_leading_space(tokenizer: Tokenizer, wanted: bool | None) -> bool:
     if wanted is not None and wanted != there:
         parts = [] if entry is None else entry.get("pretokenizers", [entry])
         parts = [SPACE_FIRST, *parts] if wanted else parts[1:]
-        alone = None if not parts else parts[0]
+        only = parts[0] if parts else None
         set_part(
-            tokenizer, "pre_tokenizer", {"type": "Sequence", "pretokenizers": parts} if parts[1:] or wanted else alone
+            tokenizer, "pre_tokenizer", {"type": "Sequence", "pretokenizers": parts} if parts[1:] or wanted else only
         )
     return there if wanted is None else wanted
 

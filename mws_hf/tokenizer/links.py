@@ -65,7 +65,16 @@ def _can_be_a_name(name: str) -> bool:
 
 
 def copy_inside(directory: str | os.PathLike[str], name: object, output: Path) -> None:
-    """Copy a file of a directory, if `file_inside` allows it, to the same place in another directory."""
+    """Copy a file of a directory to the same place in another directory, after the check of `file_inside`.
+
+    Args:
+        directory: the folder of the file.
+        name: the path relative to the directory.
+        output: the other directory; folders in it are created as needed.
+
+    Raises:
+        MwSError: `file_inside` does not allow it.
+    """
     source = file_inside(directory, name)
     target = output / source.relative_to(directory)
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -2,8 +2,8 @@
 
 With BPE-dropout (Provilkov, Emelianenko, Voita 2020, arXiv:1910.13267) merges fail at random. At each step, each pair
 that could be merged is left out with a given probability. Of the other pairs, the one of lowest rank is merged, the
-leftmost first; if no pair is left, the pre-token is finished. The same text thus gets different tokens each time, and
-all of them decode to the text.
+leftmost first; if no pair is left, the pre-token is finished. The same text thus gets other tokens with another seed,
+and all of them decode to the text.
 
 A hash of the seed, the text, the position and the step decides whether a pair is left out. Therefore the tokens of a
 text depend only on the seed, not on the order of the texts or the number of workers. Use a new seed for each pass over
@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from numbers import Integral, Real
 from typing import Literal, TypeVar
 
 from mws_hf.errors import MwSError, SettingError
@@ -24,18 +25,19 @@ from mws_hf.tokenizer.training_record import kinds_by_rank
 T = TypeVar("T", str, int)
 Dropped = Literal["all", "morph", "composition"]
 
-KINDS: dict[Dropped, tuple[str, ...]] = {
+DROPPED_KINDS: dict[Dropped, tuple[str, ...]] = {
     "morph": ("morph", "added morph"),
     "composition": ("composition", "added composition"),
 }
 """The kinds of merges, as training metadata name them (`training_record.kinds_in`), that each choice may leave out."""
 
 STEP, PLACE, BYTE = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x100000001B3
-"""Odd 64-bit numbers by which steps, positions and bytes are multiplied."""
+"""Odd 64-bit numbers by which the number of a step, a position and a hash of bytes are multiplied."""
 FIRST, SECOND = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 """The multipliers of SplitMix64's last step (Steele, Lea, Flood 2014)."""
 _MASK = (1 << 64) - 1
 DRAW_BITS = 53
+"""The number of bits of a pseudo-random number, which is compared with `Dropout.threshold`."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class Dropout:
 
     Attributes:
         share: probability that a pair is left out at a step, from 0 to 1; 0.1 is usual.
-        seed: from 0 to 2^64 - 1; another seed gives other tokens.
+        seed: a whole number from 0 to 2^64 - 1; another seed gives other tokens.
         kind: which merges may fail: "all"; "morph", only those that boundary probabilities decided, so that morphs are
             split further; or "composition", only those that join frequent neighbors, so that words are split into
             morphs.
@@ -58,13 +60,16 @@ class Dropout:
     kind: Dropped = "all"
 
     def __post_init__(self) -> None:
-        """Check the values."""
-        if isinstance(self.share, bool) or not isinstance(self.share, (int, float)) or not 0 <= self.share <= 1:
+        """Check the values, and convert numbers of numpy, with which 64-bit arithmetic would overflow."""
+        if isinstance(self.share, bool) or not isinstance(self.share, Real) or not 0 <= self.share <= 1:
             raise SettingError("dropout", self.share, "is not a probability; give a number from 0 to 1, such as 0.1")
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed <= _MASK:
+        if isinstance(self.seed, bool) or not isinstance(self.seed, Integral) or not 0 <= self.seed <= _MASK:
             raise SettingError("seed", self.seed, "is not a whole number from 0 to 2^64 - 1")
-        if self.kind not in ("all", *KINDS):
+        if self.kind not in ("all", *DROPPED_KINDS):
             raise SettingError("drop", self.kind, "is unknown; choose all, morph or composition")
+        if not isinstance(self.share, int | float):
+            object.__setattr__(self, "share", float(self.share))
+        object.__setattr__(self, "seed", int(self.seed))
 
     @property
     def threshold(self) -> int:
@@ -87,7 +92,7 @@ class Dropout:
         """
         if self.kind == "all":
             return [rank >= n_building for rank in range(n_merges)]
-        chosen = [name in KINDS[self.kind] for name in kinds_by_rank(kinds, n_merges)]
+        chosen = [name in DROPPED_KINDS[self.kind] for name in kinds_by_rank(kinds, n_merges)]
         if not any(chosen):
             raise SettingError(
                 "drop",
@@ -117,20 +122,23 @@ def text_key(seed: int, text: bytes) -> int:
     return mixed(key)
 
 
-def word_key(key: int, place: int) -> int:
+def word_key(key: int, offset: int) -> int:
     """Return the hash of a pre-token, from the `text_key` of its text and the byte at which it begins."""
-    return mixed(key ^ (place * PLACE & _MASK))
+    return mixed(key ^ (offset * PLACE & _MASK))
 
 
-def draw(key: int, step: int, place: int) -> int:
+def draw(key: int, step: int, position: int) -> int:
     """Return a pseudo-random number of `DRAW_BITS` bits for a step and a pair.
 
     Args:
         key: the `word_key` of the pre-token.
         step: number of merges so far.
-        place: the position of the left part of the pair, in symbols at the start.
+        position: the number of starting symbols before the left part of the pair.
+
+    Returns:
+        A number from 0 to 2^53 - 1.
     """
-    return mixed((key + step * STEP + place * PLACE) & _MASK) >> (64 - DRAW_BITS)
+    return mixed((key + step * STEP + position * PLACE) & _MASK) >> (64 - DRAW_BITS)
 
 
 def merge_dropped(
@@ -149,22 +157,25 @@ def merge_dropped(
         threshold: `Dropout.threshold`.
         key: the `word_key` of the pre-token.
 
+    Returns:
+        The remaining symbols, which are the tokens.
+
     >>> merges = {("a", "b"): (0, "ab"), ("ab", "c"): (1, "abc")}
     >>> [merge_dropped("abc", merges, [True, True], Dropout(share).threshold, 0) for share in (0, 1)]
     [['abc'], ['a', 'b', 'c']]
     """
-    result, places, step = list(symbols), list(range(len(symbols))), 0
+    result, positions, step = list(symbols), list(range(len(symbols))), 0
     while True:
         left = [
             (merges[pair][0], at)
             for at, pair in enumerate(pairwise(result))
-            if pair in merges and not (may_fail[merges[pair][0]] and draw(key, step, places[at]) < threshold)
+            if pair in merges and not (may_fail[merges[pair][0]] and draw(key, step, positions[at]) < threshold)
         ]
         if not left:
             return result
         _, at = min(left)
         result[at : at + 2] = [merges[result[at], result[at + 1]][1]]
-        del places[at + 1]
+        del positions[at + 1]
         step += 1
 
 
@@ -175,6 +186,9 @@ def starting_symbols(word: str, whole: Collection[str], pieces: Sequence[str]) -
         word: the pre-token.
         whole: the characters that the first merges build from bytes (`symbols.built_first`).
         pieces: one symbol per byte of the pre-token.
+
+    Returns:
+        One symbol per character in `whole`, and one per byte of every other character.
 
     >>> starting_symbols("aя", {"a", "я"}, ["a", "Ñ", "ı"]), starting_symbols("я", {"a"}, ["Ñ", "ı"])
     (['a', 'Ñı'], ['Ñ', 'ı'])
@@ -219,7 +233,7 @@ def merge_steps(symbols: list[T], merges: Mapping[tuple[T, T], tuple[int, T]]) -
 
 
 def merge(symbols: Iterable[T], merges: Mapping[tuple[T, T], tuple[int, T]]) -> list[T]:
-    """Return the symbols of one pre-token after all merges, in the order of `merge_steps`.
+    """Return the symbols of one pre-token after all merges, which are applied in the order of `merge_steps`.
 
     >>> merge("читать", ranked([("ч", "и"), ("чи", "т"), ("т", "ь")]))
     ['чит', 'а', 'ть']

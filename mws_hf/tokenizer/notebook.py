@@ -19,8 +19,9 @@ from mws_hf.text.pattern import GPT4_PATTERN
 from mws_hf.text.sample_texts import sample_texts, texts_with
 from mws_hf.text.symbols import BYTE_TOKENS, check_special_tokens, special_settings
 from mws_hf.tokenizer.backend import build_backend, check_ids, check_merges, is_byte_level, pattern_of, tables_of
-from mws_hf.tokenizer.export import compare_ids, refuse_normalizer
+from mws_hf.tokenizer.export import check_no_normalizer
 from mws_hf.tokenizer.file import load_json
+from mws_hf.tokenizer.id_comparison import compare_ids
 from mws_hf.tokenizer.layout import NOTEBOOK_FILES
 from mws_hf.tokenizer.opened import open_tokenizer
 from mws_hf.tokenizer.spec import without_limits
@@ -32,7 +33,7 @@ _MAX_HOLES = 1_000_000
 def read_notebook(
     source: Any, special_tokens: Iterable[str] | None, pattern: str | None, repair: bool
 ) -> tuple[Tokenizer, dict[str, Any]]:
-    """Return the tokenizer and its special tokens by role; see `import_notebook` for the arguments and errors."""
+    """Return the tokenizer and its special tokens by role; `import_notebook` describes the arguments and errors."""
     if not isinstance(source, tuple) and not Path(source).is_dir():
         raise MwSError(f"{source}: no such folder; give one with {VOCABULARY_FILE} and {MERGES_FILE}")
     files = source if isinstance(source, tuple) else (Path(source, VOCABULARY_FILE), Path(source, MERGES_FILE))
@@ -86,12 +87,12 @@ def export_notebook(tokenizer: Any, directory: str | os.PathLike[str]) -> tuple[
     merges = tables_of(backend)[1]
     vocab = backend.get_vocab(with_added_tokens=True)
     with _naming("the notebook's two files cannot describe this tokenizer"):
-        refuse_normalizer(backend)
+        check_no_normalizer(backend)
         pattern = pattern_of(backend)
         plain, again = without_limits(backend), _backend_of(vocab, merges, pattern)[0]
         texts = [*sample_texts(), *texts_with(sorted(vocab))]
         ids_of, text_of = (lambda text: plain.encode(text).ids), partial(plain.decode, skip_special_tokens=False)
-        compare_ids(again, texts, ids_of, text_of).refuse("import_notebook")
+        compare_ids(again, texts, ids_of, text_of).raise_if_different("import_notebook")
     document = {"merges": merges} if pattern == GPT4_PATTERN else {"merges": merges, "pattern": pattern}
     with staged(Path(directory), head=VOCABULARY_FILE) as stage:
         write_text(stage / VOCABULARY_FILE, json.dumps(dict(sorted(vocab.items(), key=lambda item: item[1]))))
@@ -113,7 +114,7 @@ def _backend_of(
 ) -> tuple[Tokenizer, list[str]]:
     """Build the tokenizer of the two tables; return it and its special tokens.
 
-    These are the wanted ones, or else all tokens of several characters that no merge makes.
+    The special tokens are the wanted ones or, if none were given, all tokens of several characters that no merge makes.
     """
     products = {left + right for left, right in merges}
     unmade = [token for token in vocab if len(token) > 1 and token not in products and token not in BYTE_TOKENS]

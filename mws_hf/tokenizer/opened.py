@@ -1,7 +1,8 @@
 """Open any tokenizer or segmenter as an `Opened`; code that comes with a tokenizer is never run.
 
-The content of a path decides what it is. A folder or a JSON file is a tokenizer of `tokenizers`. Any other file is a
-SentencePiece model, a Morfessor model saved as text, or a table of segmentations. Everything else is refused here.
+The content of a path decides about its kind. A folder or a JSON file is a tokenizer of `tokenizers`. Any other file is
+a SentencePiece model, a Morfessor model saved as text, or a table of segmentations; if it is none of these, the
+functions raise MwSError.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from tokenizers import Tokenizer
 
 from mws_hf.errors import MwSError, brief
 from mws_hf.text.symbols import each_text
-from mws_hf.tokenizer.file import load_settings, open_file, read_spec, refuse_empty, roles_in, without_dropout
+from mws_hf.tokenizer.file import load_settings, open_file, raise_no_vocabulary, read_spec, roles_in, without_dropout
 from mws_hf.tokenizer.layout import CONFIG_FILE, EVIDENCE_FILE, MODEL_FILE, TOKENIZER_FILE, Of, is_of
 from mws_hf.tokenizer.segmenting import Isolated, Segmenter
 from mws_hf.tokenizer.training_record import kinds_by_rank, kinds_in, read_record
@@ -44,7 +45,7 @@ class Opened(Segmenter):
 
     @property
     def folder(self) -> Path | None:
-        """The directory that contains it."""
+        """The directory that contains it; None if it is not known."""
         return self.place.parent if self.place is not None and self.place.is_file() else self.place
 
     @property
@@ -84,13 +85,13 @@ class Opened(Segmenter):
 
     @property
     def record(self) -> dict[str, Any] | None:
-        """The settings of its training; None if there is no training metadata of these merges."""
+        """The settings of its training; None if there are no training metadata of these merges."""
         settings = self._whole_record.get("settings")
         return settings if isinstance(settings, dict) else None
 
     @property
     def kinds(self) -> list[tuple[str, int]]:
-        """The kinds of its last merges in order, with the number of merges of each kind."""
+        """The kinds of its last merges in order, with the number of merges of each kind; [] if they are not known."""
         return kinds_in(self._whole_record)
 
     @property
@@ -119,6 +120,9 @@ class Opened(Segmenter):
             words: the words, without the space before them.
             evidence: the boundary probabilities of its training, such as `learn.evidence_file.read_evidence` reads.
 
+        Returns:
+            The explanation of each word.
+
         Raises:
             MwSError: the model does not merge, or a word contains an added token.
         """
@@ -129,19 +133,26 @@ class Opened(Segmenter):
 
 
 def open_tokenizer(source: Any, *, by_class: bool = False, name: str | None = None) -> Opened:
-    """Open a tokenizer, or a segmenter, wherever it is.
+    """Open a tokenizer or a segmenter of words.
 
     Args:
-        source: a directory, a tokenizer.json, a SentencePiece model or a directory with nothing else, a Morfessor model
-            saved as text (``morfessor-train -S``), a file in a format of `mws_hf.corpus.segmentations`, the name of a
-            pretrained tokenizer, a Hub name; an object of `tokenizers` or transformers; or a function that returns the
-            tokens of a word.
+        source: one of these:
+
+            - a directory with a tokenizer.json, or with only a SentencePiece model;
+            - a tokenizer.json, a SentencePiece model, or a Morfessor model saved as text (``morfessor-train -S``);
+            - a file in a format of `mws_hf.corpus.segmentations`;
+            - the name of a pretrained tokenizer, or of a repository on the Hub;
+            - an object of `tokenizers` or transformers;
+            - a function that returns the segments of a word.
         by_class: use the class that tokenizer_config.json names, which may segment differently from tokenizer.json. A
             class with code of its own is never run.
-        name: its name in messages and tables; by default the source as it was given.
+        name: its name in messages and tables; by default the source as it was given, or the type of an object.
+
+    Returns:
+        The tokenizer or segmenter; `source` itself if it is an `Opened`.
 
     Raises:
-        MwSError: there is no such tokenizer, or the source is not a tokenizer.
+        MwSError: there is no such tokenizer, the source is not a tokenizer, or its files are damaged.
     """
     if isinstance(source, Opened):
         return source
@@ -154,10 +165,10 @@ def open_tokenizer(source: Any, *, by_class: bool = False, name: str | None = No
     called = name or type(source).__name__
     if isinstance(source, Tokenizer):
         if not source.get_vocab_size():
-            refuse_empty(f"a {called}")
+            raise_no_vocabulary(f"a {called}")
         return Opened(called, live=source)
     if hasattr(source, "all_special_tokens") and len(source) <= len(source.all_special_tokens):
-        refuse_empty(f"a {called}")
+        raise_no_vocabulary(f"a {called}")
     if hasattr(source, "backend_tokenizer") or hasattr(source, "convert_tokens_to_ids"):
         home = getattr(source, "home", None) or getattr(source, "name_or_path", "")
         return Opened(called, source, place=Path(home) if home and Path(home).is_dir() else None)
@@ -169,8 +180,16 @@ def open_tokenizer(source: Any, *, by_class: bool = False, name: str | None = No
 def segment_words(source: Any, words: Sequence[str], *, isolated: Isolated = "space") -> list[tuple[str, ...]]:
     """Segment each word with any tokenizer or segmenter that `open_tokenizer` opens; see `Opened.segment_words`.
 
+    Args:
+        source: the tokenizer or segmenter, which is opened by its class.
+        words: the words.
+        isolated: "space" segments a word as after a space, "none" as at the beginning of a text.
+
+    Returns:
+        The pieces of each word, which spell it.
+
     Raises:
-        MwSError: a word is not a str or has a lone surrogate, or `Opened.segment_words` raises it.
+        MwSError: a word is not a str or has a lone surrogate, or `open_tokenizer` or `Opened.segment_words` raises it.
     """
     return open_tokenizer(source, by_class=True).segment_words(list(each_text(words, "words")), isolated)
 
@@ -185,7 +204,7 @@ def _of_directory(place: Path, name: str, by_class: bool) -> Opened:
         found = [path for path in sorted(place.glob("*.model")) if path.name != "tiktoken.model"]
         if len(found) == 1:
             return _of_any_file(found[0], name)
-        refuse_empty(name, place)
+        raise_no_vocabulary(name, place)
     from transformers import AutoTokenizer  # noqa: PLC0415  (seconds to import, and seldom needed)
 
     try:
@@ -203,7 +222,7 @@ def _of_directory(place: Path, name: str, by_class: bool) -> Opened:
     needed = getattr(type(tokenizer), "vocab_files_names", {}).values()
     absent = needed and not any((place / each).is_file() for each in needed)
     if absent or set(tokenizer.get_vocab()) <= set(tokenizer.all_special_tokens):
-        refuse_empty(name, place)  # without a vocabulary, transformers makes a tokenizer of special tokens only
+        raise_no_vocabulary(name, place)  # without a vocabulary, transformers makes a tokenizer of special tokens only
     return Opened(name, tokenizer, place=place)
 
 
@@ -218,7 +237,7 @@ def _of_any_file(place: Path, name: str) -> Opened:
         )
     named_sp = place.suffix in (".model", ".spm")
     if _TIKTOKEN.match(head) or (is_of(place.name, Of.FOREIGN) and not named_sp):
-        refuse_empty(str(place), place)
+        raise_no_vocabulary(str(place), place)
     if place.suffix == ".json" or head.lstrip().startswith(b"{"):
         return Opened(name, open_file(place), place=place)
     if _MORFESSOR.match(head):

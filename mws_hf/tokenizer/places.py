@@ -23,9 +23,12 @@ _REPOSITORY = re.compile(
     r"[A-Za-z0-9][\w.-]*/[\w.-]+|(albert-|bert-|camembert-|ctrl|distil(bert-|gpt2|roberta-)|gpt2|openai-gpt|roberta-|t5-"
     r"|transfo-xl-|xlm-roberta-|xlnet-)[\w-]*"
 )
-"""``user/repo``, or the beginning of an old name without a user. The Hub is never asked for any other name."""
+"""``user/repo``, or the beginning of an old name without a user. Any other name is never looked up on the Hub."""
 _ANSWER_TIMEOUT_SECONDS = 5.0
-"""The time that the first request waits for the Hub; without it, transformers would try six times for each file."""
+"""The time that the first request waits for the Hub.
+
+Without this request, transformers would try six times for each file while the Hub does not answer.
+"""
 
 PRETRAINED_INDEX = resources.files("mws_hf.tokenizer") / "ready_made.json"
 """The list of the pretrained tokenizers with their figures.
@@ -50,17 +53,26 @@ def is_repository(name: str) -> bool:
 
 @cache
 def pretrained_rows() -> dict[str, dict[str, Any]]:
-    """List every tokenizer that comes with the package, by name, with its row of `PRETRAINED_INDEX`."""
+    """Return the row of `PRETRAINED_INDEX` of every tokenizer that comes with the package, by its name."""
     return {row["name"]: row for row in json.loads(PRETRAINED_INDEX.read_text(encoding="utf-8"))["tokenizers"]}
 
 
 def pretrained_folder(name: str) -> Path:
-    """Return the folder of a pretrained tokenizer of this project, such as "mws-ru-32k".
+    """Return the folder of a pretrained tokenizer of this project.
 
     If the package is in a zip, the folder is unpacked into a temporary one, which is removed when the process ends.
 
+    Args:
+        name: the name, such as "mws-ru-32k"; `mws pretrained` lists all.
+
+    Returns:
+        The path of the folder.
+
     Raises:
         MwSError: there is no such tokenizer, or the installation lacks its files.
+
+    >>> pretrained_folder("mws-fi-32k").name
+    'mws-fi-32k'
     """
     if not isinstance(name, str) or name not in pretrained_rows():
         raise MwSError(
@@ -98,13 +110,24 @@ def local_name(source: str | os.PathLike[str]) -> str | os.PathLike[str]:
 
 
 def tokenizer_place(source: str | os.PathLike[str]) -> Path:
-    """Return the local path of a tokenizer; a repository on the Hub is downloaded if the cache does not have it."""
+    """Return the local path of a tokenizer; a repository on the Hub is downloaded if the cache does not have it.
+
+    Args:
+        source: a folder or file, the name of a pretrained tokenizer, or the name of a repository on the Hub.
+
+    Raises:
+        MwSError: there is no such tokenizer, or the Hub cannot be used (see `snapshot`).
+    """
     place = Path(local_name(source))
     return place if place.exists() else snapshot(source, allow_patterns=list(FETCHED))
 
 
 def tokenizer_folder(source: str | os.PathLike[str]) -> Path:
-    """Return the local folder of a tokenizer: `tokenizer_place`, or its parent if that is a file."""
+    """Return the local folder of a tokenizer: `tokenizer_place`, or its parent if that is a file.
+
+    Raises:
+        MwSError: as in `tokenizer_place`.
+    """
     place = tokenizer_place(source)
     return place.parent if place.is_file() else place
 
@@ -112,8 +135,11 @@ def tokenizer_folder(source: str | os.PathLike[str]) -> Path:
 def model_folder(source: str | os.PathLike[str]) -> Path:
     """Return the local folder of a model; from the Hub, weights are downloaded only as safetensors.
 
+    Args:
+        source: a folder, or the name of a repository on the Hub.
+
     Raises:
-        MwSError: there is no such folder or repository, or the name is of a tokenizer.
+        MwSError: there is no such folder or repository, or it is the name of a pretrained tokenizer.
     """
     if Path(source).is_dir():
         return Path(source)
@@ -127,7 +153,10 @@ def model_folder(source: str | os.PathLike[str]) -> Path:
 
 
 def named_sources(given: Iterable[str | os.PathLike[str]]) -> dict[str, str]:
-    """Return tokenizers by name, from ``NAME=PLACE``, or from a folder or Hub name, whose last part is the name.
+    """Return the places of tokenizers by name.
+
+    Args:
+        given: ``NAME=PLACE``, or only a folder or Hub name, whose last part becomes the name.
 
     Raises:
         MwSError: two tokenizers have the same name.
@@ -147,13 +176,18 @@ def named_sources(given: Iterable[str | os.PathLike[str]]) -> dict[str, str]:
 
 
 class Trouble(NamedTuple):
-    """The reason why the Hub cannot be used now, and what a user can do."""
+    """The reason why the Hub cannot be used now, and its remedy.
+
+    Attributes:
+        reason: a clause for a message, such as "https://huggingface.co does not answer".
+        remedy: a sentence without a subject that says what a user can do.
+    """
 
     reason: str
     remedy: str
 
 
-def refuse_unknown(name: str | os.PathLike[str]) -> None:
+def check_known_name(name: str | os.PathLike[str]) -> None:
     """Raise MissingTokenizerError for a name that is neither a path nor the name of a repository on the Hub."""
     if Path(name).exists() or is_repository(str(name)):
         return
@@ -169,7 +203,7 @@ def hub_trouble(name: str | os.PathLike[str], options: Mapping[str, Any]) -> Tro
 
     The Hub cannot be used if it does not answer, if it fails, or if the user switched it off. One request finds this
     out before other libraries begin to try again and again. For a local path, and for a repository that the Hub does
-    not have, the result is None.
+    not have, the result is None, because the error for it is raised when its files are downloaded.
 
     Args:
         name: the name of a repository or a path.
@@ -186,9 +220,9 @@ def hub_trouble(name: str | os.PathLike[str], options: Mapping[str, Any]) -> Tro
     )
 
     if options.get("local_files_only"):
-        return Trouble("local_files_only=True keeps the Hub from being asked", "leave that out once")
+        return Trouble("local_files_only=True allows only the cache", "leave that out once")
     if constants.HF_HUB_OFFLINE:
-        return Trouble("HF_HUB_OFFLINE keeps the Hub from being asked", "check the path, or unset that variable once")
+        return Trouble("HF_HUB_OFFLINE allows only the cache", "check the path, or unset that variable once")
     try:
         url = hf_hub_url(
             os.fspath(name), TOKENIZER_FILE, subfolder=options.get("subfolder"), revision=options.get("revision")
@@ -202,6 +236,7 @@ def hub_trouble(name: str | os.PathLike[str], options: Mapping[str, Any]) -> Tro
 
 
 def _not_the_hub() -> Trouble:
+    """Return the trouble with an address that answers and is not the Hub."""
     from huggingface_hub import constants
 
     return Trouble(
@@ -267,7 +302,13 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 def not_in_cache(
     name: str | os.PathLike[str], trouble: Trouble, cache: str | os.PathLike[str] | None = None
 ) -> MissingTokenizerError:
-    """Make the error for a tokenizer that is not in the cache while the Hub cannot be used."""
+    """Return the error for a tokenizer that is not in the cache while the Hub cannot be used.
+
+    Args:
+        name: the name of the repository.
+        trouble: the reason why the Hub cannot be used.
+        cache: the folder of the cache; by default that of huggingface_hub.
+    """
     from huggingface_hub import constants
 
     copies = Path(cache or constants.HF_HUB_CACHE, "--".join(["models", *os.fspath(name).split("/")]), "snapshots")
@@ -283,12 +324,19 @@ def snapshot(name: str | os.PathLike[str], **patterns: Any) -> Path:
 
     If the Hub cannot be used, the copy in the cache is returned.
 
+    Args:
+        name: the name of the repository.
+        **patterns: arguments of `huggingface_hub.snapshot_download`, such as ``allow_patterns`` and ``revision``.
+
+    Returns:
+        The folder of the copy.
+
     Raises:
         MissingTokenizerError: there is no such repository, it has no files of these patterns, or the cache has no
             tokenizer of it while the Hub cannot be used.
         MwSError: the Hub asks to accept terms first.
     """
-    refuse_unknown(name)
+    check_known_name(name)
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import GatedRepoError, LocalEntryNotFoundError, RepositoryNotFoundError
 
@@ -331,9 +379,12 @@ def _may_hold_a_tokenizer(folder: Path) -> bool:
 
 
 def fetch_record(folder: Path) -> None:
-    """Download the training metadata and boundary probabilities that belong to a tokenizer in the Hub's cache.
+    """Download the training metadata and boundary probabilities of a tokenizer in the Hub's cache, if it has none yet.
 
-    They are of the same revision. A folder that is not in the cache is left as it is.
+    They are of the same revision. If the folder is not in the cache, or the Hub does not answer, nothing happens.
+
+    Args:
+        folder: the folder of the tokenizer in the cache.
     """
     head, cached, tail = str(folder).partition(f"{os.sep}snapshots{os.sep}")
     kind, *name = Path(head).name.split("--")
@@ -341,5 +392,5 @@ def fetch_record(folder: Path) -> None:
         return
     revision, _, below = tail.partition(os.sep)
     wanted = [f"{below}/{each}".lstrip("/") for each in patterns(Of.RECORD)]
-    with suppress(MwSError):  # while the Hub does not answer there is no record
+    with suppress(MwSError):  # while the Hub does not answer, there are no training metadata
         snapshot("/".join(name), revision=revision, allow_patterns=wanted)

@@ -15,10 +15,11 @@ logger = logging.getLogger(__name__)
 
 
 def labels_of(text: str) -> tuple[list[str], str]:
-    """Return a label for each character of a text, and the name of a font that has them all.
+    """Return a label for each character of a text, and the name of the font to write them in.
 
-    The font is matplotlib's default or, if that lacks a character, another installed one. If no font has all of them,
-    characters that the default lacks are labeled with their code points, such as U+0E01, and a warning says so.
+    The font is matplotlib's default or, if that lacks a character, another installed font that has all of them. If no
+    font has all of them, characters that the default lacks are labeled with their code points, such as U+0E01, and a
+    warning says so.
     """
     from matplotlib.font_manager import FontProperties, findfont
 
@@ -59,7 +60,17 @@ def _characters(file: str) -> frozenset[int]:
 
 
 def plot_evidence(path: Path, words: Sequence[SpelledWord]) -> None:
-    """Draw the boundary probabilities of words, one panel per word: bars between letters, a line at each split."""
+    """Draw the boundary probabilities of words, one panel per word, with bars between letters and a line at each split.
+
+    Args:
+        path: the file to write; its suffix decides about the format, which is PNG without a suffix.
+        words: the words, at least one.
+
+    Raises:
+        MwSError: the file cannot be written.
+        ModuleNotFoundError: matplotlib is not installed.
+        ValueError: matplotlib does not write files of this suffix.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 1.6 * len(words) + 0.4), layout="constrained")

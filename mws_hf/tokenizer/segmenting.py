@@ -1,4 +1,4 @@
-"""`Segmenter`: one interface for every tokenizer and every program that only segments words."""
+"""Define `Segmenter`, one interface for every tokenizer and for programs that only segment words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from mws_hf.tokenizer.foreign import SegmentFunction
 
 Isolated = Literal["space", "none"]
+"""How a word is segmented by itself: as after a space in a sentence, or as at the beginning of a text."""
 Span: TypeAlias = tuple[int, int]
+"""Start and end of a token, in characters."""
 _BATCH_TEXTS = 4096
 _WORD_MARKS = ("▁", "Ġ", " ")
 _WORD_BEFORE = "a "
@@ -59,7 +61,7 @@ class Segmenter:
 
     @cached_property
     def backend(self) -> Tokenizer:
-        """The tokenizer of `tokenizers`, which must not be changed; MwSError if there is none."""
+        """The tokenizer of `tokenizers`, which must not be changed; reading it raises MwSError if there is none."""
         backend = getattr(self.live, "backend_tokenizer", self.live)
         if isinstance(backend, Tokenizer):
             return backend
@@ -101,17 +103,34 @@ class Segmenter:
         return plain
 
     def encode(self, texts: Sequence[str]) -> list[Encoded]:
-        """Encode texts without special tokens, truncation or padding; MwSError if it only segments words."""
+        """Encode texts without special tokens, truncation or padding.
+
+        Raises:
+            MwSError: it only segments words.
+        """
         self._check_encodes()
         if self._is_slow:
-            return [_encode_slowly(self.live, text) for text in texts]
+            return [self._encode_slowly(text) for text in texts]
         starts = range(0, len(texts), _BATCH_TEXTS)
         parts = (list(texts[start : start + _BATCH_TEXTS]) for start in starts)
         batches = (self._plain.encode_batch(part, add_special_tokens=False) for part in parts)
         return [Encoded(item.ids, item.tokens, item.offsets) for batch in batches for item in batch]
 
+    def _encode_slowly(self, text: str) -> Encoded:
+        """Encode a text with a class that works in Python.
+
+        The spans are found by aligning the token strings with the text. If they do not spell it, because a normalizer
+        changed it, `MwSTokenizer` has the spans of its backend, which gives the same ids (without BPE-dropout).
+        """
+        encoded = _aligned(self.live, text)
+        if encoded.spans is None and hasattr(self.live, "to_backend"):
+            own = self._plain.encode(text, add_special_tokens=False)
+            if own.ids == encoded.ids:
+                return Encoded(own.ids, own.tokens, own.offsets)
+        return encoded
+
     def decode(self, batch: list[list[int]]) -> list[str]:
-        """Decode lists of ids; special tokens and spaces are kept."""
+        """Decode lists of ids to one text each; special tokens and spaces are kept."""
         if self._is_slow:
             return [self.live.decode(item, clean_up_tokenization_spaces=False) for item in batch]
         return self.backend.decode_batch(batch, skip_special_tokens=False)
@@ -155,20 +174,34 @@ class Segmenter:
         return _WORD_BEFORE if spaced == bare else " "
 
     def words(self, words: Sequence[str], isolated: Isolated = "space") -> list[Encoded]:
-        """Encode words as inside a sentence ("space") or alone ("none"); spans are counted from the start of the word.
+        """Encode words as after a space in a sentence ("space") or as at the beginning of a text ("none").
 
-        A space that belongs to the first token of a word is at position -1. Tokens that contain nothing of the word are
-        left out.
+        Tokens that contain nothing of the word are left out.
+
+        Args:
+            words: the words, without the space before them.
+            isolated: "space" or "none".
+
+        Returns:
+            The tokens of each word. Spans are counted from the start of the word; a space before it, which belongs to
+            its first token, is at position -1.
         """
         lead = self.before if isolated == "space" else ""
         found = self.encode([lead + word for word in words])
         return [_within(each, len(lead)) for each in found] if lead else found
 
     def segment_words(self, words: Sequence[str], isolated: Isolated = "space") -> list[tuple[str, ...]]:
-        """Segment words as inside a sentence ("space") or alone ("none") into pieces that spell the word.
+        """Segment words into pieces that spell them, as after a space in a sentence or as at the beginning of a text.
 
-        A segmenter of words always gets the word alone. A token boundary inside a character does not split it, and a
-        word with which its tokens cannot be aligned stays whole, with a warning.
+        A token boundary inside a character does not split it, and a word with which its tokens cannot be aligned stays
+        whole, with a warning.
+
+        Args:
+            words: the words, without the space before them.
+            isolated: "space" or "none"; a segmenter of words gets each word without a space in either case.
+
+        Returns:
+            The pieces of each word.
 
         Raises:
             MwSError: `isolated` is unknown, a file of segmentations lacks a word, or the pieces do not spell the
@@ -195,7 +228,11 @@ class Segmenter:
     def segment(self, texts: Sequence[str]) -> list[list[str]]:
         """Segment texts into the pieces of their words; white space before a word belongs to its first piece.
 
-        The pieces of a text spell it without the white space at its ends.
+        Args:
+            texts: the texts.
+
+        Returns:
+            The pieces of each text, which spell it without the white space at its ends.
         """
         gaps = [_WORDS.findall(text.strip()) for text in texts]
         pieces = iter(self.segment_words([word for words in gaps for _, word in words]))
@@ -205,7 +242,7 @@ class Segmenter:
         ]
 
 
-def _encode_slowly(tokenizer: Any, text: str) -> Encoded:
+def _aligned(tokenizer: Any, text: str) -> Encoded:
     """Encode a text with a class that works in Python, and align the token strings with the text."""
     from mws_hf.tokenizer import foreign
 
@@ -230,12 +267,20 @@ def _within(encoded: Encoded, lead: int) -> Encoded:
 
 
 def boundaries_within(spans: Iterable[Span], start: int, end: int) -> list[int]:
-    """List the token boundaries strictly between the characters `start` and `end`, counted from `start`, ascending."""
+    """Return the token boundaries strictly between two characters, counted from the first one, in ascending order.
+
+    >>> boundaries_within([(0, 4), (4, 7), (7, 9)], 4, 9)
+    [3]
+    """
     return sorted(place - start for place in token_boundaries(spans) if start < place < end)
 
 
 def token_boundaries(spans: Iterable[Span]) -> set[int]:
-    """Find the positions at which a token starts and which no token spans; none of them is inside a character."""
+    """Return the positions at which a token starts and which no token spans, so that none is inside a character.
+
+    >>> sorted(token_boundaries([(0, 2), (2, 3), (2, 3), (3, 5)]))
+    [0, 2, 3]
+    """
     starts: set[int] = set()
     crossed: set[int] = set()
     for first, last in spans:
@@ -247,12 +292,17 @@ def token_boundaries(spans: Iterable[Span]) -> set[int]:
 
 
 def pieces_of(word: str, positions: Sequence[int]) -> tuple[str, ...]:
-    """Split a word at ascending positions."""
+    """Split a word at ascending positions, and return the pieces.
+
+    >>> pieces_of("walked", [4])
+    ('walk', 'ed')
+    """
     edges = [0, *positions, len(word)]
     return tuple(word[a:b] for a, b in zip(edges, edges[1:], strict=False))
 
 
 def _spelled_out(word: str, pieces: Iterable[str]) -> tuple[str, ...]:
+    """Return the pieces that are not empty; raise MwSError if they do not spell the word."""
     found = tuple(piece for piece in pieces if piece)
     if "".join(found) != word:
         raise MwSError(

@@ -4,9 +4,9 @@ A shape is written with Python types:
 
 * ``str``, ``bool``, ``int``, ``float`` (any finite number), ``list`` and ``None`` stand for themselves. A ``bool`` is
   not a number, and an ``int`` has at most 64 bits.
-* a tuple stands for any of its shapes,
-* a dict for an object; its keys are optional, and all other keys are allowed; `With` lists required keys,
-* `Each` for a list, or for an object with any keys, whose values all have one shape.
+* A tuple stands for any of its shapes.
+* A dict stands for an object. Its keys are optional, and all other keys are allowed; `With` lists required keys.
+* `Each` stands for a list, or for an object with any keys, whose values all have one shape.
 """
 
 from __future__ import annotations
@@ -30,7 +30,12 @@ _ABSENT = object()
 
 @dataclass(frozen=True)
 class Each:
-    """The shape of all values of a list, or of an object with any keys."""
+    """The shape of a list, or of an object with any keys, whose values all have one shape.
+
+    Attributes:
+        kind: `list` or `dict`.
+        shape: the shape of each value.
+    """
 
     kind: type
     shape: Any
@@ -38,7 +43,12 @@ class Each:
 
 @dataclass(frozen=True)
 class With:
-    """The shape of an object in which some keys are required."""
+    """The shape of an object in which some keys are required.
+
+    Attributes:
+        keys: the required keys.
+        shape: the shape of the values, by key.
+    """
 
     keys: tuple[str, ...]
     shape: Mapping[str, Any]
@@ -47,7 +57,7 @@ class With:
 _FLAGS = ("lstrip", "rstrip", "normalized", "single_word", "special")
 _TOKEN: Any = (str, None, With(("content",), {"content": str, **dict.fromkeys(_FLAGS, bool)}))
 ROLE_NAMES = ("unk_token", "bos_token", "eos_token", "pad_token", "sep_token", "cls_token", "mask_token")
-"""The roles of special tokens that every version of transformers knows."""
+"""The roles of special tokens in every version of transformers."""
 LEARNED_MERGES = "mws_merges"
 """The setting with the hash of the merges that a training learned (`training_record.merges_digest`)."""
 _TOKENS = {
@@ -79,7 +89,7 @@ SHAPES: dict[str, Any] = {
     ADDED_FILE: Each(dict, int),
     MODEL_FILE: {"model_type": (None, str)},
 }
-"""The shapes of the files of settings, by name; values that nothing here reads are free."""
+"""The shapes of the files of settings, by name; values that mws_hf does not read may have any type."""
 
 _COUNTED, _FITTED = ("given", "used", "in_text"), ("f1", "f1_without", "granularity", "ridge")
 _FIT = With(_COUNTED, {**dict.fromkeys(_COUNTED, int), **dict.fromkeys(_FITTED, (None, float))})
@@ -110,8 +120,8 @@ def check_shape(value: object, shape: Any, place: str) -> None:
     """Check a value of a JSON file against a shape.
 
     Args:
-        value: what the file has.
-        shape: see the head of this module.
+        value: the value.
+        shape: the shape, as described at the head of this module.
         place: the file, and the keys that lead to the value, for the message.
 
     Raises:
@@ -125,7 +135,7 @@ def check_shape(value: object, shape: Any, place: str) -> None:
     if (wrong := _first_wrong(value, shape, "")) is not None:
         keys, found, expected = wrong
         shown = quoted(found) if isinstance(found, str | int | float | None) else _NAMES.get(type(found), "missing")
-        what = f"{keys.removeprefix('.')} is {shown}" if keys else f"holds {shown}"
+        what = f"{keys.removeprefix('.')} is {shown}" if keys else f"the file contains {shown}"
         raise MwSError(f"{place}: {what}, but must be {expected}; save the tokenizer again")
 
 
@@ -158,6 +168,7 @@ def _first_wrong(value: Any, shape: Any, keys: str) -> tuple[str, object, str] |
 
 
 def _is_of(value: object, kind: type | None) -> bool:
+    """Return whether a value has one of the types that a shape is written with."""
     if kind is None:
         return value is None
     if kind is float:

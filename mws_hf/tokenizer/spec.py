@@ -32,8 +32,10 @@ from mws_hf.text.pattern import NORMALIZATIONS
 from mws_hf.text.symbols import BYTE_CHARACTERS, BYTE_OF, byte_of
 
 PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
+"""The parts of a tokenizer.json besides its model and added tokens, by their names there."""
 _LISTS = ("normalizers", "pretokenizers", "processors", "decoders")
 SPACE_FIRST = {"type": "Metaspace", "replacement": " ", "prepend_scheme": "always", "split": False}
+"""The pre-tokenizer that puts a space before a text and after each added token, unless there is one."""
 _FIRST, _SECOND = ({"Sequence": {"id": name, "type_id": number}} for number, name in enumerate("AB"))
 EMPTY_TEMPLATE = {"type": "TemplateProcessing", "single": [_FIRST], "pair": [_FIRST, _SECOND], "special_tokens": {}}
 """The post-processor that adds no token to a text or to a pair of texts; transformers 5 would set it."""
@@ -89,7 +91,13 @@ def bpe_model(vocab: Mapping[str, int], merges: Iterable[tuple[str, str]], *, in
 
 
 def special_entries(tokens: Sequence[str], vocab: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Return special tokens as ``added_tokens`` of a tokenizer.json; those without an id get the next free ones."""
+    """Return special tokens as ``added_tokens`` of a tokenizer.json, in the order of their ids.
+
+    Special tokens that the vocabulary lacks get the ids after it.
+
+    >>> [(entry["content"], entry["id"]) for entry in special_entries(["<s>", "<pad>"], {"<pad>": 0, "a": 1})]
+    [('<pad>', 0), ('<s>', 2)]
+    """
     fresh = [token for token in dict.fromkeys(tokens) if token not in vocab]
     ids = {**vocab, **{token: number for number, token in enumerate(fresh, start=len(vocab))}}
     flags = {**dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False), "special": True}
@@ -102,7 +110,7 @@ def has_leading_space(pre_tokenizer: Mapping[str, Any] | None) -> bool:
 
 
 def parts_of(component: Any) -> Iterator[Mapping[str, Any]]:
-    """List the parts of a sequence, and of sequences in it; any other normalizer, decoder, etc. is its only part.
+    """Yield the parts of a sequence, and of sequences in it; any other normalizer, decoder, etc. is its only part.
 
     >>> [part["type"] for part in parts_of({"type": "Sequence", "decoders": [{"type": "Fuse"}, None]})]
     ['Fuse']
@@ -170,7 +178,10 @@ class Spec:
 
     @cached_property
     def merges(self) -> list[tuple[str, str]]:
-        """The merges (left, right) in the order of their ranks, in the form of any version; [] for other models."""
+        """The merges (left, right) in the order of their ranks; [] for other models than BPE.
+
+        Both forms are read: pairs, and strings with a space between the parts.
+        """
         pairs = (merge.split(" ") if isinstance(merge, str) else merge for merge in self.model.get("merges") or [])
         return [(left, right) for left, right in pairs]
 
@@ -204,9 +215,10 @@ class Spec:
 
     @property
     def normalization(self) -> str | None:
-        """What it does to text before it splits it, as `WordCounts.normalization` names it.
+        """The changes of text before it is split, as `WordCounts.normalization` names them.
 
-        That is a Unicode form, such as "nfc", or "capitals", or both; None without a normalizer or with another one.
+        The value is a Unicode form, such as "nfc", or "capitals", or both ("nfc+capitals"). It is None if the
+        normalizer has neither. Other steps of the normalizer have no name there.
         """
         kinds = [str(part.get("type")).lower() for part in parts_of(self.raw.get("normalizer"))]
         form = kinds[0] if kinds and kinds[0] in NORMALIZATIONS else None
@@ -351,7 +363,7 @@ def for_counted_words(tokenizer: Tokenizer) -> Tokenizer:
 def share_parts(copy: Tokenizer, tokenizer: Tokenizer, parts: Iterable[str] = PARTS) -> None:
     """Give a copy some parts of a tokenizer, and its setting whether special tokens in text are split."""
     for part in parts:
-        if getattr(tokenizer, part) is not None:  # old versions refuse None
+        if getattr(tokenizer, part) is not None:  # old versions do not accept None
             setattr(copy, part, getattr(tokenizer, part))
     copy.encode_special_tokens = tokenizer.encode_special_tokens
 
@@ -361,7 +373,7 @@ class Piece(NamedTuple):
 
     Attributes:
         special: the id of the special token; None for the tokens of a text.
-        text: 0 for the first text, 1 for the second one; 0 for a special token.
+        text: 0 for the first text and 1 for the second text; 0 for a special token.
         type_id: the type id of its tokens.
     """
 
@@ -390,8 +402,11 @@ class Places(NamedTuple):
     def of(self, texts: Sequence[Sequence[int]]) -> list[tuple[int, int, int]]:
         """Put special tokens around the ids of one or two texts.
 
+        Args:
+            texts: the ids of one text, or of each text of a pair.
+
         Returns:
-            For each token its id, 1 for a special token or 0, and its type id.
+            For each token its id, 1 if it is special or else 0, and its type id.
 
         >>> Places((Piece(2, 0, 0), Piece(None, 0, 1)), ()).of([[7, 8]])
         [(2, 1, 0), (7, 0, 1), (8, 0, 1)]
@@ -406,7 +421,7 @@ def special_places(backend: Tokenizer) -> Places:
     """Find where the post-processor of a tokenizer puts special tokens, by encoding a text and a pair with it.
 
     Raises:
-        MwSError: it does something else, too, such as repeating a text.
+        MwSError: the post-processor also does something else, such as repeating a text.
 
     >>> from tokenizers import models, processors
     >>> backend = Tokenizer(models.BPE(vocab={"a": 0, "</s>": 1}, merges=[]))

@@ -35,14 +35,24 @@ def record_bytes(settings: Mapping[str, Any], merges: str) -> bytes:
     """Return the content of mws_training.json for a new tokenizer.
 
     Args:
-        settings: settings and figures of the training.
+        settings: settings and figures of the training, as values that JSON can contain.
         merges: the `merges_digest` of the tokenizer.
     """
     return settings_text({"merges": merges, "settings": settings}).encode()
 
 
 def write_part(directory: Path, backend: Tokenizer, name: str, part: Mapping[str, Any]) -> None:
-    """Write one part of the metadata of a tokenizer; other parts stay, unless they belong to other merges."""
+    """Write one part of the metadata of a tokenizer; other parts stay, unless they belong to other merges.
+
+    Args:
+        directory: the folder of the tokenizer.
+        backend: the tokenizer.
+        name: the name of the part, such as "card".
+        part: its content.
+
+    Raises:
+        MwSError: the present file is damaged or has a value of a wrong type, or the file cannot be written.
+    """
     record = read_record(directory, backend) or {"merges": merges_digest(backend)}
     write_text(directory / FILE, settings_text(record | {name: part}))
 
@@ -51,7 +61,7 @@ def read_record(directory: Path, backend: Tokenizer) -> dict[str, Any]:
     """Read the metadata of a tokenizer from a folder; return an empty dict if it has none of these merges.
 
     Raises:
-        MwSError: a value has another type than `shapes.RECORD` gives.
+        MwSError: the file is damaged, or a value has another type than in `shapes.RECORD`.
     """
     record = load_json(directory / FILE) if (directory / FILE).is_file() else None
     if not isinstance(record, dict) or record.get("merges") != merges_digest(backend):
@@ -75,7 +85,14 @@ def added_record(backend: Tokenizer, merges: int, found: Mapping[str, int]) -> d
 
 
 def kinds_in(record: Mapping[str, Any]) -> list[tuple[str, int]]:
-    """Return the kinds of the last merges in their order, with the number of merges of each kind."""
+    """Return the kinds of the last merges in their order, with the number of merges of each kind.
+
+    Args:
+        record: training metadata, as `read_record` returns them.
+
+    >>> kinds_in({"settings": {"merges": {"composition": 2, "morph": 5}}}), kinds_in({})
+    ([('morph', 5), ('composition', 2)], [])
+    """
     settings = record.get("settings")
     found = settings.get("merges") if isinstance(settings, dict) else record.get("added")
     if not isinstance(found, dict) or not all(isinstance(number, int) for number in found.values()):
@@ -84,7 +101,7 @@ def kinds_in(record: Mapping[str, Any]) -> list[tuple[str, int]]:
 
 
 def kinds_by_rank(kinds: Sequence[tuple[str, int]], n_merges: int) -> list[str]:
-    """Return the kind of each merge, in the order of ranks; "" for the first ones, whose kind is not known.
+    """Return the kind of each merge, in the order of ranks; "" for the first merges, if their kind is not known.
 
     >>> kinds_by_rank([("morph", 1), ("composition", 2)], 4)
     ['', 'morph', 'composition', 'composition']
@@ -95,17 +112,24 @@ def kinds_by_rank(kinds: Sequence[tuple[str, int]], n_merges: int) -> list[str]:
 
 
 def describe_rare_tokens(rare_entries: Mapping[str, float] | None) -> str:
-    """Return the shares of rarely used tokens (`mws_hf.cards.training_figures`) as words; "" without them."""
+    """Return the shares of rarely used tokens (`mws_hf.cards.training_figures`) as words; "" if they are not known.
+
+    >>> describe_rare_tokens({"under_5": 0.125, "unused": 0.02})
+    '12.5 % fewer than 5 times, 2.0 % never'
+    """
     if not rare_entries:
         return ""
     return f"{rare_entries['under_5']:.1%} fewer than 5 times, {rare_entries['unused']:.1%} never".replace("%", " %")
 
 
 def labeled_words(settings: Mapping[str, Any] | None) -> frozenset[str]:
-    """Return the words, written by `caseless`, with whose labels a tokenizer was trained.
+    """Return the words with whose labels a tokenizer was trained, in the form that `caseless` gives them.
 
     Args:
         settings: the settings in its training metadata; None if there are none.
+
+    >>> sorted(labeled_words({"labels": {"Cats": [["cat", "s"]]}}))
+    ['cats']
     """
     labels = (settings or {}).get("labels")
     if not isinstance(labels, dict):

@@ -1,0 +1,149 @@
+"""Unusual values that both tokenizer classes, retraining, dropout and explanations accept, or name in an error.
+
+Modules: tokenizer/id_comparison.py, tokenizer/spec_checks.py.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from datasets import Dataset
+from tokenizers import AddedToken
+from transformers import PreTrainedTokenizerFast
+
+from mws_hf import MwSTokenizer, MwSTokenizerFast, MwSTrainer
+from mws_hf.check import check, repair
+from mws_hf.errors import MwSError
+from mws_hf.tokenizer.backend import base_vocab
+from mws_hf.tokenizer.id_comparison import IdComparison
+from mws_hf.tokenizer.merging import Dropout
+from mws_hf.tokenizer.spec_checks import check_spec
+from tests.short_text import TEXT
+from tests.small_tokenizers import small_fast, small_slow
+
+MAKERS = pytest.mark.parametrize("make", [small_fast, small_slow])
+LINES = [line + ". " + line.title() for line in TEXT.splitlines() if line]
+
+
+@pytest.fixture(scope="module", params=[None, "nfkc"])
+def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tokenizer that writes a marker for capitals, without a Unicode form and with one."""
+    folder = tmp_path_factory.mktemp("unusual") / "tokenizer"
+    trainer = MwSTrainer(n_merges=150, capitals="marker", normalization=request.param, show_progress=False)
+    trainer.train(LINES).save_pretrained(folder)
+    return folder
+
+
+def test_an_explanation_has_one_probability_per_character_of_the_word(trained: Path):
+    tokenizer = MwSTokenizerFast.from_pretrained(trained)
+    words = [word for word in TEXT.split() if word.isalpha() and word.islower() and len(word) > 3][:5]
+    for word in words:
+        capitalized, lowercase = (each.to_dict()["boundaries"] for each in tokenizer.explain([word.title(), word]))
+        assert capitalized == lowercase and len(capitalized) == len(word)
+
+
+def test_both_classes_segment_words_that_the_normalizer_changes(trained: Path):
+    fast, slow = MwSTokenizerFast.from_pretrained(trained), MwSTokenizer.from_pretrained(trained)
+    text = " ".join([LINES[0], "и\u0306 ﬁ ½ Cafe\u0301"])
+    assert slow.segment(text) == fast.segment(text)
+    assert any(len(pieces) > 1 for pieces in fast.segment(text.split())), "some words are split"
+
+
+@MAKERS
+@pytest.mark.parametrize("tokens", [["<x\ud83d>"], ["fine", AddedToken("b\udfff", special=True)]])
+def test_an_added_token_with_a_lone_surrogate_is_an_error_that_names_it(make: Any, tokens: list[Any]):
+    tokenizer = make()
+    size = len(tokenizer)
+    with pytest.raises(MwSError, match="lone surrogate"):
+        tokenizer.add_tokens(tokens)
+    assert len(tokenizer) == size
+
+
+@pytest.mark.parametrize("normalization", [None, "nfc"])
+def test_both_classes_take_an_object_or_a_file_before_tables(normalization: str | None, tmp_path: Path):
+    fast = small_fast(normalization=normalization)
+    fast.save_pretrained(tmp_path)
+    sources = ({"tokenizer_object": fast.backend_tokenizer}, {"tokenizer_file": str(tmp_path / "tokenizer.json")})
+    for make in (MwSTokenizer, MwSTokenizerFast):
+        for source in sources:
+            for more in ({}, {"pattern": "words", "vocab": base_vocab()}):
+                assert make(**source, **more)("the перечитать")["input_ids"] == fast("the перечитать")["input_ids"]
+    MwSTokenizer(tokenizer_object=fast.backend_tokenizer).add_tokens(["qqq"])
+    assert fast.backend_tokenizer.token_to_id("qqq") is None, "the given object does not change"
+
+
+@pytest.mark.parametrize("form", [None, "nfc"])
+def test_retraining_reads_the_same_kinds_of_texts_as_a_trainer(form: str | None):
+    tokenizer = MwSTrainer(n_merges=20, normalization=form, show_progress=False).train_from_iterator([TEXT])
+    expected = tokenizer.train_new_from_iterator([TEXT], 300, show_progress=False).get_vocab()
+    for same in ([{"text": TEXT}], Dataset.from_dict({"text": [TEXT, None]}), [(TEXT,)]):
+        assert tokenizer.train_new_from_iterator(same, 300, show_progress=False).get_vocab() == expected
+    for wrong in (TEXT, TEXT.encode(), [5], [[TEXT.encode()]], [{"body": TEXT}], ["a\ud800"], None):
+        with pytest.raises(MwSError):
+            tokenizer.train_new_from_iterator(wrong, 300)
+
+
+def test_dropout_takes_numbers_of_numpy():
+    tokenizer = small_slow()
+    for seed in (np.int64(3), np.uint64(2**64 - 1)):
+        found = []
+        for share, number in ((np.float32(0.5), seed), (0.5, int(seed))):
+            tokenizer.set_dropout(share, seed=number)
+            found.append(tokenizer([TEXT, "перечитать"])["input_ids"])
+        assert found[0] == found[1]
+    assert Dropout(np.float64(0.5), np.int32(7)) == Dropout(0.5, 7)
+    for wrong in (True, "0.5", float("nan"), 2):
+        with pytest.raises(MwSError, match="is not a probability"):
+            Dropout(wrong)
+
+
+def test_special_tokens_of_a_vocabulary_may_be_objects_or_a_generator():
+    expected = base_vocab(["<s>", "</s>"], "ba", [("a", "b")])
+    for same in ([AddedToken("<s>"), AddedToken("</s>", special=True)], iter(["<s>", "</s>"])):
+        assert base_vocab(same, "ba", [("a", "b")]) == expected
+
+
+def test_a_folder_to_check_may_be_a_string(tmp_path: Path):
+    small_fast().save_pretrained(tmp_path)
+    assert check(str(tmp_path)).ok and repair(str(tmp_path)) == []
+
+
+@pytest.mark.parametrize("folder", [".", "../mine", "../mine/"])
+def test_a_repository_is_called_like_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str):
+    (tmp_path / "mine").mkdir()
+    monkeypatch.chdir(tmp_path / "mine")
+    asked, save = [], PreTrainedTokenizerFast.save_pretrained
+
+    def record(self, directory, **options):
+        asked.append(options.pop("repo_id", None))
+        options.pop("push_to_hub", None)
+        return save(self, directory, **options)
+
+    monkeypatch.setattr(PreTrainedTokenizerFast, "save_pretrained", record)
+    small_fast().save_pretrained(folder, push_to_hub=True)
+    assert asked == [None, "mine"]
+
+
+def test_former_names_of_methods_warn():
+    different = IdComparison(1, ["дом"], [])
+    with pytest.warns(DeprecationWarning, match="raise_if_different"), pytest.raises(MwSError, match="дом"):
+        different.refuse("llama.cpp")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"padding": {"strategy": {"Fixed": 1 << 40}}}, "pads to"),
+        ({"truncation": {"max_length": 4, "stride": 4}}, "a stride of 4"),
+        ({"added_tokens": [{"id": 3}]}, "added token 1"),
+        ({"normalizer": {"type": "Replace", "pattern": {"String": ""}, "content": "x"}}, "replaces the empty string"),
+    ],
+)
+def test_parts_that_would_crash_the_library_are_errors(change: dict[str, Any], message: str):
+    spec = {"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}}
+    assert check_spec(spec) == spec
+    with pytest.raises(MwSError, match=message):
+        check_spec(spec | change)
